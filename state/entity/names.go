@@ -1,0 +1,103 @@
+package entity
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The grammars of names, from features.md section 3. A number has no leading
+// zeros, so that one entity has one name.
+var (
+	serviceName  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*$`)
+	unitName     = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*/(0|[1-9][0-9]*)$`)
+	machineID    = regexp.MustCompile(`^(0|[1-9][0-9]*)(/[a-z]+/(0|[1-9][0-9]*))*$`)
+	endpointName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*:[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
+	userName     = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.+-]*[a-zA-Z0-9]$|^[a-zA-Z0-9]$`)
+	modelName    = regexp.MustCompile(`^[a-z0-9]+[a-z0-9-]*$`)
+	uuid         = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+)
+
+// IsValidService reports whether name can be a service's.
+func IsValidService(name string) bool { return serviceName.MatchString(name) }
+
+// IsValidUnit reports whether name has the form "service/number".
+func IsValidUnit(name string) bool { return unitName.MatchString(name) }
+
+// IsValidMachine reports whether id has the form "0" or "0/lxd/1".
+func IsValidMachine(id string) bool { return machineID.MatchString(id) }
+
+// IsValidUser reports whether name can be a user's.
+func IsValidUser(name string) bool { return userName.MatchString(name) }
+
+// IsValidModel reports whether name can be a model's.
+func IsValidModel(name string) bool { return modelName.MatchString(name) }
+
+// IsValidUUID reports whether s is a UUID in lower case.
+func IsValidUUID(s string) bool { return uuid.MatchString(s) }
+
+// IsValidRelationKey reports whether key is one endpoint (a peer relation) or
+// two, separated by a space.
+func IsValidRelationKey(key string) bool {
+	ends := strings.Split(key, " ")
+	if len(ends) > 2 {
+		return false
+	}
+	for _, end := range ends {
+		if !endpointName.MatchString(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// UnitService returns the name of the service that the named unit is of.
+func UnitService(unit string) string {
+	service, _, _ := strings.Cut(unit, "/")
+	return service
+}
+
+// UnitNumber returns the number of the named unit, or -1 when it has none.
+func UnitNumber(unit string) int {
+	_, number, _ := strings.Cut(unit, "/")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// CompareNatural orders names as people do: runs of digits by their value, the
+// rest by their letters, so that "mysql/10" follows "mysql/9".
+func CompareNatural(a, b string) int {
+	for a != "" && b != "" {
+		if isDigit(a[0]) && isDigit(b[0]) {
+			na, ra := digits(a)
+			nb, rb := digits(b)
+			if len(na) != len(nb) {
+				return len(na) - len(nb)
+			}
+			if c := strings.Compare(na, nb); c != 0 {
+				return c
+			}
+			a, b = ra, rb
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// digits splits off the leading run of digits, without leading zeros.
+func digits(s string) (number, rest string) {
+	i := 0
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	return strings.TrimLeft(s[:i], "0"), s[i:]
+}

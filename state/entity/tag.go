@@ -1,0 +1,121 @@
+package entity
+
+import (
+	"strings"
+)
+
+// A TagKind is the first word of a tag.
+type TagKind string
+
+// The kinds of things that have a tag.
+const (
+	KindMachine    TagKind = "machine"
+	KindUnit       TagKind = "unit"
+	KindService    TagKind = "service"
+	KindRelation   TagKind = "relation"
+	KindModel      TagKind = "model"
+	KindUser       TagKind = "user"
+	KindController TagKind = "controller"
+	KindCharm      TagKind = "charm"
+)
+
+// A Tag names one thing of a model unambiguously: its kind, and its id as users
+// know it ("0", "mysql/0", "mysql", "wordpress:db mysql:server", a UUID, a name).
+// The zero Tag names nothing.
+type Tag struct {
+	Kind TagKind
+	ID   string
+}
+
+// MachineTag returns the tag of machine id, such as "0" or "0/lxd/1".
+func MachineTag(id string) Tag { return Tag{KindMachine, id} }
+
+// UnitTag returns the tag of a unit, such as "mysql/0".
+func UnitTag(name string) Tag { return Tag{KindUnit, name} }
+
+// ServiceTag returns the tag of a service.
+func ServiceTag(name string) Tag { return Tag{KindService, name} }
+
+// RelationTag returns the tag of the relation with this key, such as
+// "wordpress:db mysql:server" or "riak:ring".
+func RelationTag(key string) Tag { return Tag{KindRelation, key} }
+
+// ModelTag returns the tag of the model with this UUID.
+func ModelTag(uuid string) Tag { return Tag{KindModel, uuid} }
+
+// UserTag returns the tag of a user.
+func UserTag(name string) Tag { return Tag{KindUser, name} }
+
+// String returns the form used in file names, logs and on the wire:
+// "machine-0-lxd-1", "unit-mysql-0", "relation-wordpress.db#mysql.server".
+// The wire calls a service "application"; apiserver/params translates that.
+func (t Tag) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	id := t.ID
+	switch t.Kind {
+	case KindMachine:
+		id = strings.ReplaceAll(id, "/", "-")
+	case KindUnit:
+		// Only the last slash: a service's name holds none.
+		if i := strings.LastIndexByte(id, '/'); i >= 0 {
+			id = id[:i] + "-" + id[i+1:]
+		}
+	case KindRelation:
+		id = strings.NewReplacer(":", ".", " ", "#").Replace(id)
+	}
+	return string(t.Kind) + "-" + id
+}
+
+// IsZero reports whether t names nothing.
+func (t Tag) IsZero() bool { return t == Tag{} }
+
+// ParseTag reads the form that String writes. Its errors are Invalid.
+func ParseTag(s string) (Tag, error) {
+	kind, id, ok := strings.Cut(s, "-")
+	bad := Errorf(Invalid, "%q is not a valid tag", s)
+	if !ok || id == "" {
+		return Tag{}, bad
+	}
+	t := Tag{TagKind(kind), id}
+	valid := false
+	switch t.Kind {
+	case KindMachine:
+		t.ID = strings.ReplaceAll(id, "-", "/")
+		valid = IsValidMachine(t.ID)
+	case KindUnit:
+		if i := strings.LastIndexByte(id, '-'); i >= 0 {
+			t.ID = id[:i] + "/" + id[i+1:]
+		}
+		valid = IsValidUnit(t.ID)
+	case KindService:
+		valid = IsValidService(id)
+	case KindRelation:
+		t.ID = strings.NewReplacer(".", ":", "#", " ").Replace(id)
+		valid = IsValidRelationKey(t.ID)
+	case KindUser:
+		valid = IsValidUser(id)
+	case KindModel, KindController:
+		valid = IsValidUUID(id)
+	case KindCharm:
+		valid = true // charm URLs are the charm package's to judge
+	}
+	if !valid {
+		return Tag{}, bad
+	}
+	return t, nil
+}
+
+// MarshalText writes String's form.
+func (t Tag) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads String's form; the empty text is the zero Tag.
+func (t *Tag) UnmarshalText(text []byte) (err error) {
+	if len(text) == 0 {
+		*t = Tag{}
+		return nil
+	}
+	*t, err = ParseTag(string(text))
+	return err
+}

@@ -1,0 +1,87 @@
+package entity
+
+// The values below are what agents read and write through the API: each is one
+// consistent answer, so that a decision is never made from two reads that
+// disagree.
+
+// RelationUnitsChange is one event of a watch on the counterparts of a unit in
+// a relation. Events merge while nobody reads; a unit is in one of the two only.
+type RelationUnitsChange struct {
+	Changed  map[string]int64 `json:"changed,omitempty"`  // unit name → version of its settings; compared by !=, never by order
+	Departed []string         `json:"departed,omitempty"` // unit names, sorted
+}
+
+// MachineInfo is what a provisioner and a machiner decide on.
+type MachineInfo struct {
+	ID          string     `json:"id"`
+	Life        Life       `json:"life"`
+	Series      string     `json:"series"`
+	Constraints string     `json:"constraints,omitempty"` // in the form users write
+	Placement   string     `json:"placement,omitempty"`
+	Container   string     `json:"container,omitempty"` // container type, "" on a host
+	Manager     bool       `json:"manager,omitempty"`   // has JobManageModel: no provider starts or stops it
+	InstanceID  string     `json:"instance-id,omitempty"`
+	Nonce       string     `json:"nonce,omitempty"`
+	Status      StatusWord `json:"status"`
+}
+
+// UnitInfo is what a unit's agent decides on, read at one moment.
+type UnitInfo struct {
+	Name             string   `json:"name"`
+	Service          string   `json:"service"`
+	Machine          string   `json:"machine,omitempty"`   // "" for a unit that is not assigned, and for subordinates
+	Principal        string   `json:"principal,omitempty"` // "" for a principal
+	Life             Life     `json:"life"`
+	ServiceLife      Life     `json:"service-life"`
+	Resolved         Resolved `json:"resolved,omitempty"`
+	Forced           bool     `json:"forced,omitempty"`    // destroyed with force: no hook runs any more
+	CharmURL         string   `json:"charm-url,omitempty"` // the charm the unit has; "" before it has one
+	ServiceCharmURL  string   `json:"service-charm-url"`   // the charm it should have
+	ForceCharm       bool     `json:"force-charm,omitempty"`
+	ConfigVersion    int64    `json:"config-version"` // changes with the service's settings; compared by !=
+	Subordinates     []string `json:"subordinates,omitempty"`
+	PrivateAddress   string   `json:"private-address,omitempty"`
+	PublicAddress    string   `json:"public-address,omitempty"`
+	Started          bool     `json:"started,omitempty"`             // its agent has set a status at least once
+	OrphanedBySubRel bool     `json:"orphaned-by-sub-rel,omitempty"` // a subordinate without an Alive container relation to its principal
+}
+
+// RelationInfo is a relation as seen from one unit of it.
+type RelationInfo struct {
+	ID        int    `json:"id"`
+	Key       string `json:"key"` // canonical name, "wordpress:db mysql:server"
+	Life      Life   `json:"life"`
+	Endpoint  string `json:"endpoint"` // name of the unit's own endpoint
+	Role      string `json:"role"`     // "requirer", "provider" or "peer"
+	Interface string `json:"interface"`
+	Scope     string `json:"scope"`              // "global" or "container"
+	Remote    string `json:"remote"`             // the other service; the unit's own for a peer relation
+	InScope   bool   `json:"in-scope"`           // state's word on whether the unit is in its scope
+	Implicit  bool   `json:"implicit,omitempty"` // juju-info: joined, but without hooks
+}
+
+// HookChanges is what a hook has buffered; it is written in one transaction
+// when the hook has succeeded.
+type HookChanges struct {
+	Relations  map[int]map[string]string `json:"relations,omitempty"` // relation id → key → value; "" deletes the key
+	OpenPorts  []PortRange               `json:"open-ports,omitempty"`
+	ClosePorts []PortRange               `json:"close-ports,omitempty"`
+}
+
+// IsEmpty reports whether there is nothing to write.
+func (c HookChanges) IsEmpty() bool {
+	return len(c.Relations) == 0 && len(c.OpenPorts) == 0 && len(c.ClosePorts) == 0
+}
+
+// AgentUnit is what a deployer decides on, for one unit in its charge.
+type AgentUnit struct {
+	Name string `json:"name"`
+	Life Life   `json:"life"`
+}
+
+// Instance is a machine of the provider's as state records it.
+type Instance struct {
+	ID        string   `json:"id"`
+	Nonce     string   `json:"nonce"`
+	Addresses []string `json:"addresses,omitempty"`
+}
