@@ -1,0 +1,93 @@
+package entity
+
+import "time"
+
+// A ModelStatus is all that `juju status` shows of one model, read by a number
+// of queries that does not grow with the model. Lists are in natural order
+// (CompareNatural), relations by id.
+type ModelStatus struct {
+	Model     ModelHeader      `json:"model"`
+	Machines  []MachineStatus  `json:"machines,omitempty"` // hosts; containers are nested in them
+	Services  []ServiceStatus  `json:"services,omitempty"`
+	Relations []RelationStatus `json:"relations,omitempty"`
+	At        time.Time        `json:"at"` // the controller's clock when it was read
+}
+
+// A ModelHeader is what the first line of status says of the model itself.
+type ModelHeader struct {
+	Name       string `json:"name"`
+	UUID       string `json:"uuid"`
+	Controller bool   `json:"controller,omitempty"` // it is the controller's own model
+	Life       Life   `json:"life"`
+	Cloud      string `json:"cloud"`             // the provider's kind: "local", "lxd", …
+	Version    string `json:"version,omitempty"` // of the controller
+	Status     Status `json:"status"`            // "available", or why not
+}
+
+// A MachineStatus is one machine and the containers it hosts.
+type MachineStatus struct {
+	ID             string          `json:"id"`
+	Life           Life            `json:"life"`
+	Series         string          `json:"series"`
+	Status         Status          `json:"status"` // the agent's: pending, started, down, stopped or error
+	InstanceID     string          `json:"instance-id,omitempty"`
+	InstanceStatus Status          `json:"instance-status"`     // what the provider said last
+	Addresses      []string        `json:"addresses,omitempty"` // the first is the one to show
+	Hardware       string          `json:"hardware,omitempty"`
+	Constraints    string          `json:"constraints,omitempty"`
+	Manager        bool            `json:"manager,omitempty"` // has JobManageModel
+	Containers     []MachineStatus `json:"containers,omitempty"`
+}
+
+// A ServiceStatus is one service with its units. The units of a subordinate
+// service stand under their principals and not here.
+type ServiceStatus struct {
+	Name            string              `json:"name"`
+	Life            Life                `json:"life"`
+	CharmURL        string              `json:"charm-url"`
+	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision that state knows
+	Series          string              `json:"series"`
+	Exposed         bool                `json:"exposed,omitempty"`
+	Subordinate     bool                `json:"subordinate,omitempty"`
+	SubordinateTo   []string            `json:"subordinate-to,omitempty"`   // principal services, sorted
+	Status          Status              `json:"status"`                     // its own if it set one, else Worst of its units
+	WorkloadVersion string              `json:"workload-version,omitempty"` // what application-version-set said last
+	Relations       map[string][]string `json:"relations,omitempty"`        // endpoint → the services at the other ends, sorted
+	Units           []UnitStatus        `json:"units,omitempty"`            // principals only
+}
+
+// A UnitStatus is one unit. What users see is derived where it is read: after
+// a failed hook Workload is the error and Agent is idle, after a lost agent
+// Agent is lost and Workload unknown, so that every client shows the same.
+type UnitStatus struct {
+	Name            string       `json:"name"`
+	Life            Life         `json:"life"`
+	Machine         string       `json:"machine,omitempty"`   // "" while it has none; a subordinate has its principal's
+	CharmURL        string       `json:"charm-url,omitempty"` // only when it is not yet the service's
+	Workload        Status       `json:"workload"`
+	Agent           Status       `json:"agent"`
+	Leader          bool         `json:"leader,omitempty"`
+	PublicAddress   string       `json:"public-address,omitempty"`
+	OpenedPorts     []PortRange  `json:"opened-ports,omitempty"` // in the order of ComparePorts
+	WorkloadVersion string       `json:"workload-version,omitempty"`
+	Subordinates    []UnitStatus `json:"subordinates,omitempty"`
+}
+
+// A RelationStatus is one relation between services, or of one service's peers.
+type RelationStatus struct {
+	ID        int              `json:"id"`
+	Key       string           `json:"key"` // canonical name, "wordpress:db mysql:server"
+	Life      Life             `json:"life"`
+	Interface string           `json:"interface"`
+	Scope     string           `json:"scope"` // "global" or "container"
+	Status    Status           `json:"status"`
+	Endpoints []EndpointStatus `json:"endpoints"` // in the order of Key; one for peers
+}
+
+// An EndpointStatus is one end of a relation.
+type EndpointStatus struct {
+	Service     string `json:"service"`
+	Name        string `json:"name"`
+	Role        string `json:"role"` // "requirer", "provider" or "peer"
+	Subordinate bool   `json:"subordinate,omitempty"`
+}
