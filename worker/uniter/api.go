@@ -40,6 +40,7 @@ type API interface {
 	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
 
 	SetUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error  // the workload's
+	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)          // the workload's
 	SetAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error // the agent's
 	ClearResolved(ctx context.Context, unit entity.Tag) error
 	// SetCharm records the charm that the unit is about to unpack.

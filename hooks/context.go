@@ -1,0 +1,149 @@
+package hooks
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"juju/state/entity"
+)
+
+// Backend is what the hook tools need of the controller. Every method acts for
+// the unit named first, which is the one whose hook runs. Calls may come from
+// several goroutines and end when their context does.
+type Backend interface {
+	// Unit is asked for the unit's addresses.
+	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
+	// Config returns every option of the unit's charm: its value, or nil for
+	// one that has neither a value nor a default.
+	Config(ctx context.Context, unit entity.Tag) (map[string]any, error)
+	// RelationSettings returns what remote (a unit of the relation, the unit
+	// itself included) has set.
+	RelationSettings(ctx context.Context, unit entity.Tag, relation int, remote string) (map[string]string, error)
+	// OpenedPorts returns the ports that all units on the unit's machine have
+	// open, by the name of the unit.
+	OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.PortRange, error)
+	// SetUnitStatus sets the workload's status, at once.
+	SetUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error
+	// UnitStatus returns the workload's status.
+	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)
+}
+
+// A Relation is what a hook can know of one of its unit's relations without
+// asking the controller.
+type Relation struct {
+	Name    string   // of the charm's own endpoint, "db"
+	Remote  string   // the other service; the unit's own for a peer relation
+	Members []string // the units that have joined and not departed, as the unit's own hooks have been told
+}
+
+// ContextParams says whose hook it is and what it is about.
+type ContextParams struct {
+	Unit      string // "mysql/0"
+	Info      Info
+	Relations map[int]Relation // by relation id; those that the unit is in
+	// DepartingUnit is for relation-departed only: the unit itself when it (or
+	// its service) is what goes away, else Info.RemoteUnit.
+	DepartingUnit string
+
+	ModelName    string
+	ModelUUID    string
+	APIAddresses []string // host:port
+	Machine      string   // id of the machine, "0"
+	Principal    string   // the unit that a subordinate belongs to, or ""
+	Version      string   // of the agent
+}
+
+// A Context is the sandbox of one execution of one hook. What the hook has read
+// once stays the same until it ends; what it writes to relations and ports is
+// buffered, and the caller commits it (CommitHook of the API) when the hook has
+// succeeded, and forgets it otherwise. A Context is for one Run only.
+type Context struct {
+	backend Backend
+	params  ContextParams
+	unit    entity.Tag
+	id      string
+	now     func() time.Time
+
+	mu       sync.Mutex // guards the snapshot and the buffers; held during reads of the backend, so that a fact is read once
+	over     bool
+	info     *entity.UnitInfo
+	config   map[string]any
+	status   *entity.Status
+	ports    map[string][]entity.PortRange
+	settings map[settingsKey]map[string]string
+	writes   map[int]map[string]string // relation id → what relation-set has said
+	opened   []entity.PortRange        // to be opened, and not open in the snapshot
+	closed   []entity.PortRange        // to be closed, and open in the snapshot
+}
+
+// A settingsKey names the settings of one unit in one relation.
+type settingsKey struct {
+	relation int
+	unit     string
+}
+
+// NewContext prepares the execution of the hook that params names. Its errors
+// are Invalid: the hook can't be, or names a relation that is not in Relations.
+func NewContext(backend Backend, params ContextParams) (*Context, error) {
+	if !entity.IsValidUnit(params.Unit) {
+		return nil, entity.Errorf(entity.Invalid, "cannot run a hook for unit %q: no such name", params.Unit)
+	}
+	if err := params.Info.Check(); err != nil {
+		return nil, err
+	}
+	params.Relations = maps.Clone(params.Relations)
+	for id, rel := range params.Relations {
+		rel.Members = slices.SortedFunc(slices.Values(rel.Members), entity.CompareNatural)
+		params.Relations[id] = rel
+	}
+	if _, ok := params.Relations[params.Info.RelationID]; params.Info.Kind.IsRelation() && !ok {
+		return nil, entity.Errorf(entity.Invalid, "cannot run hook %q: unit %s is in no relation %d", params.Info, params.Unit, params.Info.RelationID)
+	}
+	c := &Context{
+		backend:  backend,
+		params:   params,
+		unit:     entity.UnitTag(params.Unit),
+		now:      time.Now,
+		settings: map[settingsKey]map[string]string{},
+		writes:   map[int]map[string]string{},
+	}
+	// The id is also the secret that the hook shows when it uses a tool: only
+	// the hook and what it starts can read its environment.
+	c.id = fmt.Sprintf("%s-%s-%s", params.Unit, c.HookName(), strings.ToLower(rand.Text()))
+	return c, nil
+}
+
+// HookName returns the name of the hook's file, "db-relation-joined".
+func (c *Context) HookName() string {
+	return c.params.Info.Name(c.params.Relations[c.params.Info.RelationID].Name)
+}
+
+// Info returns the hook that the context is for.
+func (c *Context) Info() Info { return c.params.Info }
+
+// Changes returns what the hook has buffered so far; when the hook is over,
+// all of it. It shares nothing with the context.
+func (c *Context) Changes() entity.HookChanges {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changes := entity.HookChanges{
+		OpenPorts:  slices.Clone(c.opened),
+		ClosePorts: slices.Clone(c.closed),
+	}
+	for id, settings := range c.writes {
+		if len(settings) == 0 {
+			continue
+		}
+		if changes.Relations == nil {
+			changes.Relations = map[int]map[string]string{}
+		}
+		changes.Relations[id] = maps.Clone(settings)
+	}
+	return changes
+}

@@ -1,0 +1,93 @@
+package hooks
+
+import (
+	"fmt"
+
+	"juju/state/entity"
+)
+
+// A Kind is what a hook tells the charm. The kinds of relation hooks are the
+// suffixes of their names: the charm's relation goes before them.
+type Kind string
+
+// The kinds of hooks, in the order of a unit's life.
+const (
+	Install          Kind = "install"
+	ConfigChanged    Kind = "config-changed"
+	Start            Kind = "start"
+	UpgradeCharm     Kind = "upgrade-charm"
+	RelationJoined   Kind = "relation-joined"
+	RelationChanged  Kind = "relation-changed"
+	RelationDeparted Kind = "relation-departed"
+	RelationBroken   Kind = "relation-broken"
+	Stop             Kind = "stop"
+)
+
+// UnitKinds returns the kinds of hooks that are about the unit itself.
+func UnitKinds() []Kind { return []Kind{Install, ConfigChanged, Start, UpgradeCharm, Stop} }
+
+// RelationKinds returns the kinds of hooks that are about a relation.
+func RelationKinds() []Kind {
+	return []Kind{RelationJoined, RelationChanged, RelationDeparted, RelationBroken}
+}
+
+// IsRelation reports whether hooks of this kind are about a relation.
+func (k Kind) IsRelation() bool {
+	switch k {
+	case RelationJoined, RelationChanged, RelationDeparted, RelationBroken:
+		return true
+	}
+	return false
+}
+
+// Info names one hook to run. It is what an agent writes down before it runs
+// the hook, so its fields are all that is needed to run it again.
+type Info struct {
+	Kind Kind `json:"kind" yaml:"kind"`
+	// RelationID says which relation a relation hook is about; it means nothing
+	// for the other kinds.
+	RelationID int `json:"relation-id,omitempty" yaml:"relation-id,omitempty"`
+	// RemoteUnit is the unit that has joined, changed or departed.
+	RemoteUnit string `json:"remote-unit,omitempty" yaml:"remote-unit,omitempty"`
+	// ChangeVersion is the version of RemoteUnit's settings that a joined or
+	// changed hook is told of; compared by !=, never by order.
+	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
+}
+
+// Name returns the name of the hook's file in the charm's hooks directory;
+// relation is the name of the charm's own relation, for relation hooks.
+func (i Info) Name(relation string) string {
+	if i.Kind.IsRelation() {
+		return relation + "-" + string(i.Kind)
+	}
+	return string(i.Kind)
+}
+
+// Check returns an Invalid error unless the hook can be run: a kind that
+// exists, and a remote unit exactly where the kind has one.
+func (i Info) Check() error {
+	switch i.Kind {
+	case Install, ConfigChanged, Start, UpgradeCharm, Stop, RelationBroken:
+		if i.RemoteUnit != "" {
+			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)
+		}
+	case RelationJoined, RelationChanged, RelationDeparted:
+		if !entity.IsValidUnit(i.RemoteUnit) {
+			return entity.Errorf(entity.Invalid, "hook %q needs a remote unit, got %q", i.Kind, i.RemoteUnit)
+		}
+	default:
+		return entity.Errorf(entity.Invalid, "unknown hook kind %q", i.Kind)
+	}
+	return nil
+}
+
+// String describes the hook for logs: "install", "relation-joined 3 mysql/0".
+func (i Info) String() string {
+	if !i.Kind.IsRelation() {
+		return string(i.Kind)
+	}
+	if i.RemoteUnit == "" {
+		return fmt.Sprintf("%s %d", i.Kind, i.RelationID)
+	}
+	return fmt.Sprintf("%s %d %s", i.Kind, i.RelationID, i.RemoteUnit)
+}
