@@ -1,0 +1,275 @@
+package entity
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// noContainer is the container type of a machine that must not be one.
+const noContainer = "none"
+
+// constraintForm is how the values of a key look: how users write them, and
+// what they are in JSON and YAML.
+type constraintForm struct {
+	// canonical reads what a user wrote, never "", and returns the one text that
+	// stands for that value.
+	canonical func(string) (string, error)
+	// plain returns the value that goes into JSON and YAML for a canonical text;
+	// "" gives the value of the same type that asks for nothing.
+	plain func(string) any
+}
+
+// constraintForms has every key there is.
+var constraintForms = map[string]constraintForm{
+	ConstraintAllocatePublicIP: {canonicalBool, plainBool},
+	ConstraintArch:             {canonicalArch, plainText},
+	ConstraintContainer:        {canonicalContainer, plainText},
+	ConstraintCores:            {canonicalNumber, plainNumber},
+	ConstraintCPUPower:         {canonicalNumber, plainNumber},
+	ConstraintImageID:          {canonicalText, plainText},
+	ConstraintInstanceRole:     {canonicalText, plainText},
+	ConstraintInstanceType:     {canonicalText, plainText},
+	ConstraintMem:              {canonicalSize, plainNumber},
+	ConstraintRootDisk:         {canonicalSize, plainNumber},
+	ConstraintRootDiskSource:   {canonicalText, plainText},
+	ConstraintSpaces:           {canonicalSpaces, plainList},
+	ConstraintTags:             {canonicalList, plainList},
+	ConstraintVirtType:         {canonicalText, plainText},
+	ConstraintZones:            {canonicalList, plainList},
+}
+
+var (
+	constraintArches     = []string{"amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"}
+	constraintContainers = []string{noContainer, "lxc", "lxd", "kvm"}
+	spaceName            = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+)
+
+// canonicalText takes any text without white space: a value with a blank in it,
+// which can come by JSON only, could not be written back as a pair.
+func canonicalText(s string) (string, error) {
+	if strings.Join(strings.Fields(s), "") != s {
+		return "", fmt.Errorf("%q has white space in it", s)
+	}
+	return s, nil
+}
+
+func canonicalNumber(s string) (string, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return "", errors.New("must be a non-negative integer")
+	}
+	return nonZero(n, ""), nil
+}
+
+// canonicalSize reads a size; what it writes is always in MiB.
+func canonicalSize(s string) (string, error) {
+	bad := errors.New("must be a non-negative float with optional M/G/T/P suffix")
+	multiplier := 1.0
+	if i := strings.IndexByte("MGTP", s[len(s)-1]); i >= 0 {
+		multiplier = math.Pow(1024, float64(i))
+		s = s[:len(s)-1]
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(f) || f < 0 || math.Signbit(f) {
+		return "", bad
+	}
+	f = math.Ceil(f * multiplier)
+	// Above 2^53 a float no longer holds each whole number, and no disk is 8 ZiB.
+	if f > 1<<53 {
+		return "", bad
+	}
+	return nonZero(uint64(f), "M"), nil
+}
+
+// nonZero writes n, or nothing for 0: to demand no memory is to demand nothing.
+func nonZero(n uint64, suffix string) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10) + suffix
+}
+
+func canonicalArch(s string) (string, error) {
+	if !slices.Contains(constraintArches, s) {
+		return "", fmt.Errorf("%q not recognized", s)
+	}
+	return s, nil
+}
+
+func canonicalContainer(s string) (string, error) {
+	if !slices.Contains(constraintContainers, s) {
+		return "", fmt.Errorf("invalid container type %q", s)
+	}
+	return s, nil
+}
+
+func canonicalBool(s string) (string, error) {
+	if s != "true" && s != "false" {
+		return "", errors.New("must be 'true' or 'false'")
+	}
+	return s, nil
+}
+
+// canonicalList drops empty elements, so that "a,,b," and "a,b" are one.
+func canonicalList(s string) (string, error) {
+	elements := slices.DeleteFunc(strings.Split(s, ","), func(e string) bool { return e == "" })
+	return canonicalText(strings.Join(elements, ","))
+}
+
+func canonicalSpaces(s string) (string, error) {
+	s, err := canonicalList(s)
+	if err != nil || s == "" {
+		return "", err
+	}
+	for _, space := range strings.Split(s, ",") {
+		if name := strings.TrimPrefix(space, "^"); !spaceName.MatchString(name) {
+			return "", fmt.Errorf("%q is not a valid space name", name)
+		}
+	}
+	return s, nil
+}
+
+func plainText(s string) any { return s }
+
+func plainNumber(s string) any {
+	n, err := strconv.ParseUint(strings.TrimSuffix(s, "M"), 10, 64)
+	if err != nil {
+		return uint64(0)
+	}
+	return n
+}
+
+func plainList(s string) any {
+	if s == "" {
+		return []string{}
+	}
+	return strings.Split(s, ",")
+}
+
+// plainBool writes "" for a bool that has been set to nothing, since neither
+// true nor false would say that.
+func plainBool(s string) any {
+	if s == "" {
+		return ""
+	}
+	return s == "true"
+}
+
+// plain returns c as the map that JSON and YAML hold.
+func (c Constraints) plain() map[string]any {
+	m := make(map[string]any, len(c.values))
+	for key, value := range c.values {
+		m[key] = constraintForms[key].plain(value)
+	}
+	return m
+}
+
+// fromPlain reads such a map, whatever its decoder makes of numbers and lists.
+// A key whose value is null is not there.
+func fromPlain(m map[string]any) (Constraints, error) {
+	set := newConstraintSet()
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names) // so that the error is the same each time
+	for _, name := range names {
+		if m[name] == nil {
+			continue
+		}
+		text, err := plainToText(m[name])
+		if err != nil {
+			return Constraints{}, Errorf(Invalid, "bad %q constraint: %w", name, err)
+		}
+		if err := set.add(name, text); err != nil {
+			return Constraints{}, err
+		}
+	}
+	return set.done(), nil
+}
+
+func plainToText(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case json.Number:
+		return v.String(), nil
+	case int:
+		return strconv.Itoa(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case uint64:
+		return strconv.FormatUint(v, 10), nil
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), nil
+	case []any:
+		elements := make([]string, len(v))
+		for i, e := range v {
+			s, ok := e.(string)
+			if !ok || s == "" || strings.Contains(s, ",") {
+				return "", fmt.Errorf("%v can't be an element of a list", e)
+			}
+			elements[i] = s
+		}
+		return strings.Join(elements, ","), nil
+	}
+	return "", fmt.Errorf("cannot use a value of type %T", v)
+}
+
+// MarshalText writes String's form.
+func (c Constraints) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads String's form.
+func (c *Constraints) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseConstraints(string(text))
+	return err
+}
+
+// MarshalJSON writes the object that Juju's clients know: sizes as numbers of
+// MiB, lists as arrays. A key without a value has 0, "" or [].
+func (c Constraints) MarshalJSON() ([]byte, error) { return json.Marshal(c.plain()) }
+
+// UnmarshalJSON reads what MarshalJSON writes, and also the text users write.
+func (c *Constraints) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return Errorf(Invalid, "cannot read constraints: %w", err)
+	}
+	return c.setPlain(v)
+}
+
+// MarshalYAML gives the mapping that MarshalJSON writes.
+func (c Constraints) MarshalYAML() (any, error) { return c.plain(), nil }
+
+// UnmarshalYAML reads a mapping, or the text users write, as bundles have it.
+func (c *Constraints) UnmarshalYAML(unmarshal func(any) error) error {
+	var v any
+	if err := unmarshal(&v); err != nil {
+		return Errorf(Invalid, "cannot read constraints: %w", err)
+	}
+	return c.setPlain(v)
+}
+
+func (c *Constraints) setPlain(v any) (err error) {
+	switch v := v.(type) {
+	case nil:
+		*c = Constraints{}
+	case string:
+		*c, err = ParseConstraints(v)
+	case map[string]any:
+		*c, err = fromPlain(v)
+	default:
+		err = Errorf(Invalid, "constraints must be pairs of keys and values, not %T", v)
+	}
+	return err
+}
