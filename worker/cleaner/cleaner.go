@@ -1,0 +1,56 @@
+package cleaner
+
+import (
+	"context"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/worker"
+)
+
+var logger = loggo.GetLogger("juju.worker.cleaner")
+
+// Config is what a cleaner needs.
+type Config struct {
+	API API
+	// Retry is how long cleanups that could not be finished rest before the next
+	// pass; 30 seconds when zero. New ones are attended to at once.
+	Retry time.Duration
+}
+
+// New returns the cleaner of one model.
+func New(config Config) worker.Func {
+	if config.Retry == 0 {
+		config.Retry = 30 * time.Second
+	}
+	return func(ctx context.Context) error {
+		events, err := config.API.WatchCleanups(ctx)
+		if err != nil {
+			return err
+		}
+		// Nothing announces that what barred a cleanup is gone, so what is left over
+		// is tried again; while nothing is, no timer runs.
+		var again <-chan time.Time
+		for {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case _, ok := <-events:
+				if !ok {
+					return worker.Ended(ctx)
+				}
+			case <-again:
+			}
+			left, err := config.API.Cleanup(ctx)
+			if err != nil {
+				return err
+			}
+			again = nil
+			if left > 0 {
+				logger.Debugf("%d cleanups are left for the next pass", left)
+				again = time.After(config.Retry)
+			}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package machiner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/juju/loggo"
+
+	"juju/state/entity"
+	"juju/worker"
+)
+
+var logger = loggo.GetLogger("juju.worker.machiner")
+
+// Config is what a machiner needs.
+type Config struct {
+	API     API
+	Machine entity.Tag
+	// Addresses returns those at which others reach the machine, best first. Nil
+	// leaves the addresses to whoever provisioned it.
+	Addresses func() ([]string, error)
+}
+
+// New returns the machiner of one machine. It ends with worker.ErrTerminateAgent
+// when the machine is Dead or gone.
+func New(config Config) worker.Func {
+	return func(ctx context.Context) error {
+		m := machiner{Config: config}
+		err := worker.Notify(ctx,
+			func(ctx context.Context) (<-chan struct{}, error) {
+				return config.API.WatchMachine(ctx, config.Machine)
+			}, m.handle)
+		if isGone(err) {
+			return m.terminate("is gone")
+		}
+		return err
+	}
+}
+
+type machiner struct {
+	Config
+	started bool // this process has said so
+}
+
+func (m *machiner) handle(ctx context.Context) error {
+	machine, err := m.API.Machine(ctx, m.Machine)
+	if err != nil {
+		return err
+	}
+	switch machine.Life {
+	case entity.Alive:
+		return m.start(ctx)
+	case entity.Dying:
+		// What bars the machine's death are its units. Their agents and the deployer
+		// see them off, and the last one's removal is an event of this watch.
+		err := m.API.EnsureDead(ctx, m.Machine)
+		if errors.Is(err, entity.InUse) {
+			logger.Debugf("machine %s is not dead yet: %v", m.Machine.ID, err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return m.terminate("is dead")
+}
+
+func (m *machiner) start(ctx context.Context) error {
+	if m.started {
+		return nil
+	}
+	if m.Addresses != nil {
+		addresses, err := m.Addresses()
+		if err != nil {
+			return fmt.Errorf("cannot find the machine's addresses: %w", err)
+		}
+		if err := m.API.SetMachineAddresses(ctx, m.Machine, addresses); err != nil {
+			return err
+		}
+	}
+	if err := m.API.SetMachineStatus(ctx, m.Machine, entity.Status{Status: entity.StatusStarted}); err != nil {
+		return err
+	}
+	m.started = true
+	return nil
+}
+
+func (m *machiner) terminate(why string) error {
+	return fmt.Errorf("machine %s %s: %w", m.Machine.ID, why, worker.ErrTerminateAgent)
+}
+
+// isGone tells the errors of an agent whose entity no longer exists: it is not
+// found, or the password that went with it is void.
+func isGone(err error) bool {
+	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.Unauthorized)
+}

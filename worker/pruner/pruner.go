@@ -1,0 +1,40 @@
+package pruner
+
+import (
+	"context"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/worker"
+)
+
+var logger = loggo.GetLogger("juju.worker.pruner")
+
+// Config is what a pruner needs.
+type Config struct {
+	API API
+	Age time.Duration // transactions younger than this stay; an hour when zero
+	// Period lies between two passes; half of Age when zero, so that none stays
+	// longer than one and a half times its age.
+	Period time.Duration
+}
+
+// New returns the pruner of one database.
+func New(config Config) worker.Func {
+	if config.Age == 0 {
+		config.Age = time.Hour
+	}
+	if config.Period == 0 {
+		config.Period = config.Age / 2
+	}
+	return func(ctx context.Context) error {
+		return worker.Every(ctx, config.Period, func(ctx context.Context) error {
+			removed, err := config.API.PruneTransactions(ctx, config.Age)
+			if err == nil && removed > 0 {
+				logger.Debugf("pruned %d transactions", removed)
+			}
+			return err
+		})
+	}
+}
