@@ -1,0 +1,50 @@
+package params
+
+import "time"
+
+// A LoginRequest is what Admin 3 Login takes: who, and the proof of it.
+type LoginRequest struct {
+	AuthTag       Tag    `json:"auth-tag"`
+	Credentials   string `json:"credentials"` // the password
+	Nonce         string `json:"nonce"`       // a machine's agents: of its instance
+	ClientVersion string `json:"client-version,omitempty"`
+}
+
+// A LoginResult tells a client whom it reached and what it may call.
+type LoginResult struct {
+	ControllerTag Tag              `json:"controller-tag"`
+	ModelTag      *Tag             `json:"model-tag,omitempty"` // absent on the controller's own path
+	ServerVersion string           `json:"server-version"`
+	Servers       [][]HostPort     `json:"servers"`
+	UserInfo      *AuthUserInfo    `json:"user-info,omitempty"` // absent for agents
+	Facades       []FacadeVersions `json:"facades"`
+}
+
+// A FacadeVersions lists the versions of one facade that the caller can use here.
+type FacadeVersions struct {
+	Name     string `json:"name"`
+	Versions []int  `json:"versions"`
+}
+
+// A HostPort is one address of the API.
+type HostPort struct {
+	Value string `json:"value"`
+	Type  string `json:"type"`  // "ipv4", "ipv6" or "hostname"
+	Scope string `json:"scope"` // "public", "local-machine", …
+	Port  int    `json:"port"`
+}
+
+// An AuthUserInfo is the user as the server knows it.
+type AuthUserInfo struct {
+	DisplayName      string     `json:"display-name"`
+	Identity         string     `json:"identity"` // the user's tag
+	LastConnection   *time.Time `json:"last-connection,omitempty"`
+	ControllerAccess string     `json:"controller-access"`
+	ModelAccess      string     `json:"model-access"`
+}
+
+// A RedirectInfoResult would say where a model has gone; no model of ours moves.
+type RedirectInfoResult struct {
+	Servers [][]HostPort `json:"servers"`
+	CACert  string       `json:"ca-cert"`
+}

@@ -1,0 +1,256 @@
+package params
+
+import "juju/state/entity"
+
+// An ApplicationsDeploy is what Application 19 Deploy takes.
+type ApplicationsDeploy struct {
+	Applications []ApplicationDeploy `json:"applications"`
+}
+
+// An ApplicationDeploy describes one service to be made.
+type ApplicationDeploy struct {
+	ApplicationName  string             `json:"application"`
+	CharmURL         string             `json:"charm-url"`
+	CharmOrigin      *CharmOrigin       `json:"charm-origin,omitempty"` // its base is the service's
+	Channel          string             `json:"channel"`
+	NumUnits         int                `json:"num-units"`
+	Config           map[string]string  `json:"config,omitempty"`
+	ConfigYAML       string             `json:"config-yaml"` // {application: {key: value}}
+	Constraints      entity.Constraints `json:"constraints"`
+	Placement        []*Placement       `json:"placement,omitempty"`
+	EndpointBindings map[string]string  `json:"endpoint-bindings,omitempty"`
+	Force            bool               `json:"Force"`
+}
+
+// A CharmOrigin says where a charm came from.
+type CharmOrigin struct {
+	ID           string `json:"id"`
+	Source       string `json:"source"` // "local"; hubs are refused
+	Type         string `json:"type"`   // "charm"
+	Risk         string `json:"risk,omitempty"`
+	Revision     *int   `json:"revision,omitempty"`
+	Track        string `json:"track,omitempty"`
+	Architecture string `json:"architecture,omitempty"`
+	Base         *Base  `json:"base,omitempty"`
+}
+
+// An AddApplicationUnits is what AddUnits takes.
+type AddApplicationUnits struct {
+	ApplicationName string       `json:"application"`
+	NumUnits        int          `json:"num-units"`
+	Placement       []*Placement `json:"placement"`
+	AttachStorage   []string     `json:"attach-storage,omitempty"`
+}
+
+// An AddApplicationUnitsResults names the units made.
+type AddApplicationUnitsResults struct {
+	Units []string `json:"units"`
+}
+
+// A DestroyUnitsParams is what DestroyUnit takes.
+type DestroyUnitsParams struct {
+	Units []DestroyUnitParams `json:"units"`
+}
+
+// A DestroyUnitParams names one unit to destroy.
+type DestroyUnitParams struct {
+	UnitTag Tag  `json:"unit-tag"`
+	Force   bool `json:"force,omitempty"`
+	DryRun  bool `json:"dry-run,omitempty"`
+}
+
+// A DestroyUnitResults has the outcome of each.
+type DestroyUnitResults struct {
+	Results []DestroyUnitResult `json:"results"`
+}
+
+// A DestroyUnitResult is one outcome.
+type DestroyUnitResult struct {
+	Error *Error           `json:"error,omitempty"`
+	Info  *DestroyUnitInfo `json:"info,omitempty"`
+}
+
+// A DestroyUnitInfo would name the storage that went with the unit.
+type DestroyUnitInfo struct{}
+
+// A DestroyApplicationsParams is what DestroyApplication takes.
+type DestroyApplicationsParams struct {
+	Applications []DestroyApplicationParams `json:"applications"`
+}
+
+// A DestroyApplicationParams names one service to destroy.
+type DestroyApplicationParams struct {
+	ApplicationTag Tag  `json:"application-tag"`
+	Force          bool `json:"force"`
+	DryRun         bool `json:"dry-run,omitempty"`
+}
+
+// A DestroyApplicationResults has the outcome of each.
+type DestroyApplicationResults struct {
+	Results []DestroyApplicationResult `json:"results"`
+}
+
+// A DestroyApplicationResult is one outcome.
+type DestroyApplicationResult struct {
+	Error *Error                  `json:"error,omitempty"`
+	Info  *DestroyApplicationInfo `json:"info,omitempty"`
+}
+
+// A DestroyApplicationInfo would name what goes with the service.
+type DestroyApplicationInfo struct {
+	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
+}
+
+// An AddRelation is what AddRelation takes: two endpoints, "service" or
+// "service:relation".
+type AddRelation struct {
+	Endpoints []string `json:"endpoints"`
+	ViaCIDRs  []string `json:"via-cidrs,omitempty"`
+}
+
+// An AddRelationResults tells which endpoint of each service was related.
+type AddRelationResults struct {
+	Endpoints map[string]CharmRelation `json:"endpoints"` // by service
+}
+
+// A CharmRelation is one endpoint as a charm defines it.
+type CharmRelation struct {
+	Name      string `json:"name"`
+	Role      string `json:"role"`
+	Interface string `json:"interface"`
+	Optional  bool   `json:"optional"`
+	Limit     int    `json:"limit"`
+	Scope     string `json:"scope"`
+}
+
+// A DestroyRelation names a relation by two endpoints or, when there are none,
+// by its id.
+type DestroyRelation struct {
+	Endpoints  []string `json:"endpoints,omitempty"`
+	RelationID int      `json:"relation-id"`
+	Force      *bool    `json:"force,omitempty"`
+}
+
+// An ApplicationGet names a service.
+type ApplicationGet struct {
+	ApplicationName string `json:"application"`
+	BranchName      string `json:"branch"`
+}
+
+// An ApplicationGetArgs names several.
+type ApplicationGetArgs struct {
+	Args []ApplicationGet `json:"args"`
+}
+
+// An ApplicationGetResults is a service's charm and settings.
+type ApplicationGetResults struct {
+	Application       string                   `json:"application"`
+	Charm             string                   `json:"charm"` // the charm's name
+	Config            map[string]ConfigSetting `json:"config"`
+	Constraints       entity.Constraints       `json:"constraints"`
+	Base              Base                     `json:"base"`
+	Channel           string                   `json:"channel"`
+	ApplicationConfig map[string]ConfigSetting `json:"application-config,omitempty"`
+	EndpointBindings  map[string]string        `json:"endpoint-bindings,omitempty"`
+}
+
+// A ConfigSetting is one option of a service with its value.
+type ConfigSetting struct {
+	Description string `json:"description"`
+	Type        string `json:"type"`
+	Value       any    `json:"value,omitempty"`
+	Default     any    `json:"default,omitempty"`
+	Source      string `json:"source"` // "user", "default" or "unset"
+}
+
+// The sources of a ConfigSetting's value.
+const (
+	SourceUser    = "user"
+	SourceDefault = "default"
+	SourceUnset   = "unset"
+)
+
+// An ApplicationGetConfigResults is what CharmConfig and GetConfig return.
+type ApplicationGetConfigResults struct {
+	Results []ConfigResult `json:"Results"`
+}
+
+// A ConfigResult is the settings of one service.
+type ConfigResult struct {
+	Config map[string]ConfigSetting `json:"config"`
+	Error  *Error                   `json:"error,omitempty"`
+}
+
+// A ConfigSetArgs is what SetConfigs takes.
+type ConfigSetArgs struct {
+	Args []ConfigSet `json:"Args"`
+}
+
+// A ConfigSet changes settings of one service: all of it or nothing.
+type ConfigSet struct {
+	ApplicationName string            `json:"application"`
+	Generation      string            `json:"generation"`
+	Config          map[string]string `json:"config"`
+	ConfigYAML      string            `json:"config-yaml"` // {application: {key: value}}
+}
+
+// An ApplicationConfigUnsetArgs is what UnsetApplicationsConfig takes.
+type ApplicationConfigUnsetArgs struct {
+	Args []ApplicationUnset `json:"Args"`
+}
+
+// An ApplicationUnset names options that go back to their defaults.
+type ApplicationUnset struct {
+	ApplicationName string   `json:"application"`
+	BranchName      string   `json:"branch"`
+	Options         []string `json:"options"`
+}
+
+// An ApplicationExpose is what Expose takes.
+type ApplicationExpose struct {
+	ApplicationName  string                     `json:"application"`
+	ExposedEndpoints map[string]ExposedEndpoint `json:"exposed-endpoints,omitempty"`
+}
+
+// An ExposedEndpoint says to whom an endpoint is exposed.
+type ExposedEndpoint struct {
+	ExposeToSpaces []string `json:"expose-to-spaces,omitempty"`
+	ExposeToCIDRs  []string `json:"expose-to-cidrs,omitempty"`
+}
+
+// An ApplicationUnexpose is what Unexpose takes.
+type ApplicationUnexpose struct {
+	ApplicationName  string   `json:"application"`
+	ExposedEndpoints []string `json:"exposed-endpoints"`
+}
+
+// A UnitsResolved is what ResolveUnitErrors takes: units, or all that have failed.
+type UnitsResolved struct {
+	Tags  Entities `json:"tags"`
+	Retry bool     `json:"retry,omitempty"`
+	All   bool     `json:"all,omitempty"`
+}
+
+// An ApplicationInfoResults is what ApplicationsInfo returns.
+type ApplicationInfoResults struct {
+	Results []ApplicationInfoResult `json:"results"`
+}
+
+// An ApplicationInfoResult is one service, or why not.
+type ApplicationInfoResult struct {
+	Result *ApplicationResult `json:"result,omitempty"`
+	Error  *Error             `json:"error,omitempty"`
+}
+
+// An ApplicationResult describes a service shortly.
+type ApplicationResult struct {
+	Tag         Tag                 `json:"tag"`
+	Charm       string              `json:"charm,omitempty"`
+	Base        *Base               `json:"base,omitempty"`
+	Channel     string              `json:"channel,omitempty"`
+	Constraints *entity.Constraints `json:"constraints,omitempty"`
+	Principal   bool                `json:"principal"`
+	Exposed     bool                `json:"exposed"`
+	Remote      bool                `json:"remote"`
+	Life        string              `json:"life"`
+}

@@ -1,0 +1,50 @@
+package params
+
+import "strings"
+
+// A Base is what the wire says for a series: an operating system and a channel
+// of it. The zero Base stands for "not said".
+type Base struct {
+	Name    string `json:"name"`
+	Channel string `json:"channel"`
+}
+
+// bases are the series that have a base of another name. Any other series is
+// its own base, without a channel, so that every series survives the way to
+// the wire and back.
+var bases = []struct{ series, name, release string }{
+	{"precise", "ubuntu", "12.04"},
+	{"trusty", "ubuntu", "14.04"},
+	{"xenial", "ubuntu", "16.04"},
+	{"bionic", "ubuntu", "18.04"},
+	{"focal", "ubuntu", "20.04"},
+	{"jammy", "ubuntu", "22.04"},
+	{"noble", "ubuntu", "24.04"},
+	{"resolute", "ubuntu", "26.04"},
+	{"buster", "debian", "10"},
+	{"bullseye", "debian", "11"},
+	{"bookworm", "debian", "12"},
+	{"trixie", "debian", "13"},
+}
+
+// BaseOf returns the base of a series.
+func BaseOf(series string) Base {
+	for _, b := range bases {
+		if b.series == series {
+			return Base{Name: b.name, Channel: b.release + "/stable"}
+		}
+	}
+	return Base{Name: series}
+}
+
+// Series returns the series of the base, "" for the zero Base. The risk in the
+// channel ("22.04/edge") makes no difference.
+func (b Base) Series() string {
+	release, _, _ := strings.Cut(b.Channel, "/")
+	for _, known := range bases {
+		if known.name == b.Name && known.release == release {
+			return known.series
+		}
+	}
+	return b.Name
+}

@@ -1,0 +1,69 @@
+package params
+
+// A CharmURL names a charm.
+type CharmURL struct {
+	URL string `json:"url"`
+}
+
+// An AddCharmWithOrigin is what Charms 6 AddCharm takes.
+type AddCharmWithOrigin struct {
+	URL    string      `json:"url"`
+	Origin CharmOrigin `json:"charm-origin"`
+	Force  bool        `json:"force"`
+}
+
+// A CharmOriginResult is what AddCharm returns.
+type CharmOriginResult struct {
+	Origin CharmOrigin `json:"charm-origin"`
+	Error  *Error      `json:"error,omitempty"`
+}
+
+// A Charm is what CharmInfo returns.
+type Charm struct {
+	Revision int                    `json:"revision"`
+	URL      string                 `json:"url"`
+	Config   map[string]CharmOption `json:"config"`
+	Meta     *CharmMeta             `json:"meta,omitempty"`
+	Actions  *CharmActions          `json:"actions,omitempty"`
+}
+
+// A CharmOption is one setting that a charm defines.
+type CharmOption struct {
+	Type        string `json:"type"`
+	Description string `json:"description,omitempty"`
+	Default     any    `json:"default,omitempty"`
+}
+
+// A CharmMeta is what a charm says of itself.
+type CharmMeta struct {
+	Name        string                   `json:"name"`
+	Summary     string                   `json:"summary"`
+	Description string                   `json:"description"`
+	Subordinate bool                     `json:"subordinate"`
+	Provides    map[string]CharmRelation `json:"provides,omitempty"`
+	Requires    map[string]CharmRelation `json:"requires,omitempty"`
+	Peers       map[string]CharmRelation `json:"peers,omitempty"`
+	Categories  []string                 `json:"categories,omitempty"`
+	Tags        []string                 `json:"tags,omitempty"`
+	Series      []string                 `json:"series,omitempty"`
+}
+
+// CharmActions are the actions that a charm defines.
+type CharmActions struct {
+	Specs map[string]CharmActionSpec `json:"specs,omitempty"`
+}
+
+// A CharmActionSpec is one action.
+type CharmActionSpec struct {
+	Description string         `json:"description"`
+	Params      map[string]any `json:"params"`
+}
+
+// CharmsResponse answers an upload: the URL the charm has been given, or why
+// there is none.
+type CharmsResponse struct {
+	CharmURL  string         `json:"charm-url,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	ErrorCode string         `json:"error-code,omitempty"`
+	ErrorInfo map[string]any `json:"error-info,omitempty"`
+}

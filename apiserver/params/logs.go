@@ -1,0 +1,26 @@
+package params
+
+import (
+	"time"
+)
+
+// A LogMessage is one line of debug-log, as the server streams it.
+type LogMessage struct {
+	Entity    string    `json:"tag"` // the tag of the agent that wrote it
+	Timestamp time.Time `json:"ts"`
+	Severity  string    `json:"sev"` // TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL
+	Module    string    `json:"mod"` // "juju.worker.uniter"
+	Location  string    `json:"loc"` // "file.go:123"
+	Message   string    `json:"msg"`
+}
+
+// A LogRecord is one line as an agent sends it. Whose it is the server knows
+// from the login.
+type LogRecord struct {
+	Time     time.Time `json:"t"`
+	Module   string    `json:"m"`
+	Location string    `json:"l"`
+	Level    string    `json:"v"`
+	Message  string    `json:"x"`
+	Entity   string    `json:"e,omitempty"` // ignored
+}

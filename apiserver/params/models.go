@@ -1,0 +1,145 @@
+package params
+
+import "time"
+
+// A Model names a model.
+type Model struct {
+	Name     string `json:"name"`
+	UUID     string `json:"uuid"`
+	Type     string `json:"type"` // "iaas"
+	OwnerTag Tag    `json:"owner-tag"`
+}
+
+// ModelType is the type of every model of ours: one with machines.
+const ModelType = "iaas"
+
+// A UserModelList is what Controller AllModels and ModelManager ListModels return.
+type UserModelList struct {
+	UserModels []UserModel `json:"user-models"`
+}
+
+// A UserModel is a model as one user sees it.
+type UserModel struct {
+	Model          `json:"model"`
+	LastConnection *time.Time `json:"last-connection"`
+}
+
+// A ModelSummariesRequest is what ListModelSummaries takes.
+type ModelSummariesRequest struct {
+	UserTag Tag  `json:"user-tag"`
+	All     bool `json:"all,omitempty"`
+}
+
+// A ModelSummaryResults is what ListModelSummaries returns.
+type ModelSummaryResults struct {
+	Results []ModelSummaryResult `json:"results"`
+}
+
+// A ModelSummaryResult is one model, or why not.
+type ModelSummaryResult struct {
+	Result *ModelSummary `json:"result,omitempty"`
+	Error  *Error        `json:"error,omitempty"`
+}
+
+// A ModelSummary is one line of a list of models.
+type ModelSummary struct {
+	Name           string             `json:"name"`
+	UUID           string             `json:"uuid"`
+	Type           string             `json:"type"`
+	ControllerUUID string             `json:"controller-uuid"`
+	IsController   bool               `json:"is-controller"`
+	ProviderType   string             `json:"provider-type,omitempty"`
+	CloudTag       string             `json:"cloud-tag"`
+	OwnerTag       Tag                `json:"owner-tag"`
+	Life           string             `json:"life"`
+	Status         *EntityStatus      `json:"status,omitempty"`
+	UserAccess     string             `json:"user-access"`
+	LastConnection *time.Time         `json:"last-connection"`
+	Counts         []ModelEntityCount `json:"counts"`
+	AgentVersion   string             `json:"agent-version"`
+	SLA            ModelSLAInfo       `json:"sla"`
+}
+
+// A ModelEntityCount says how many of a kind a model has.
+type ModelEntityCount struct {
+	Entity string `json:"entity"` // "machines", "cores", "units"
+	Count  int64  `json:"count"`
+}
+
+// A ModelSLAInfo is there because clients read it; nothing is promised.
+type ModelSLAInfo struct {
+	Level string `json:"level"`
+	Owner string `json:"owner"`
+}
+
+// A ModelInfoResults is what ModelInfo returns.
+type ModelInfoResults struct {
+	Results []ModelInfoResult `json:"results"`
+}
+
+// A ModelInfoResult is one model, or why not.
+type ModelInfoResult struct {
+	Result *ModelInfo `json:"result,omitempty"`
+	Error  *Error     `json:"error,omitempty"`
+}
+
+// A ModelInfo describes one model.
+type ModelInfo struct {
+	Name           string             `json:"name"`
+	UUID           string             `json:"uuid"`
+	Type           string             `json:"type"`
+	ControllerUUID string             `json:"controller-uuid"`
+	IsController   bool               `json:"is-controller"`
+	ProviderType   string             `json:"provider-type,omitempty"`
+	CloudTag       string             `json:"cloud-tag"`
+	OwnerTag       Tag                `json:"owner-tag"`
+	Life           string             `json:"life"`
+	Status         *EntityStatus      `json:"status,omitempty"`
+	Users          []ModelUserInfo    `json:"users"`
+	Machines       []ModelMachineInfo `json:"machines"`
+	SecretBackends []struct{}         `json:"secret-backends"`
+	SLA            ModelSLAInfo       `json:"sla"`
+	AgentVersion   string             `json:"agent-version"`
+}
+
+// A ModelUserInfo is one user of a model.
+type ModelUserInfo struct {
+	ModelTag       Tag        `json:"model-tag"`
+	UserName       string     `json:"user"`
+	DisplayName    string     `json:"display-name"`
+	LastConnection *time.Time `json:"last-connection"`
+	Access         string     `json:"access"`
+}
+
+// A ModelMachineInfo is one machine of a model.
+type ModelMachineInfo struct {
+	ID         string `json:"id"`
+	InstanceID string `json:"instance-id,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Message    string `json:"message,omitempty"`
+	HasVote    bool   `json:"has-vote,omitempty"`
+	WantsVote  bool   `json:"wants-vote,omitempty"`
+}
+
+// A DestroyModelsParams is what DestroyModels takes.
+type DestroyModelsParams struct {
+	Models []DestroyModelParams `json:"models"`
+}
+
+// A DestroyModelParams names one model to destroy.
+type DestroyModelParams struct {
+	ModelTag       Tag            `json:"model-tag"`
+	DestroyStorage *bool          `json:"destroy-storage,omitempty"`
+	Force          *bool          `json:"force,omitempty"`
+	MaxWait        *time.Duration `json:"max-wait,omitempty"`
+	Timeout        *time.Duration `json:"timeout,omitempty"`
+}
+
+// A DestroyControllerArgs is what Controller 12 DestroyController takes.
+type DestroyControllerArgs struct {
+	DestroyModels  bool           `json:"destroy-models"`
+	DestroyStorage *bool          `json:"destroy-storage,omitempty"`
+	Force          *bool          `json:"force,omitempty"`
+	MaxWait        *time.Duration `json:"max-wait,omitempty"`
+	ModelTimeout   *time.Duration `json:"model-timeout,omitempty"`
+}

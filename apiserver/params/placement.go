@@ -1,0 +1,41 @@
+package params
+
+import "strings"
+
+// A Placement says where a unit or machine is to go. Scope "#" means an
+// existing machine, the directive being its id.
+type Placement struct {
+	Scope     string `json:"scope"`
+	Directive string `json:"directive"`
+}
+
+// machineScope is the wire's scope for an existing machine.
+const machineScope = "#"
+
+// PlacementOf reads a placement as users write it with --to: "3", "lxd:3",
+// "lxd", "zone=a".
+func PlacementOf(text string) *Placement {
+	if text == "" {
+		return nil
+	}
+	if scope, directive, ok := strings.Cut(text, ":"); ok {
+		return &Placement{scope, directive}
+	}
+	if '0' <= text[0] && text[0] <= '9' {
+		return &Placement{machineScope, text}
+	}
+	return &Placement{Scope: text}
+}
+
+// String returns the placement as users write it; "" for nil.
+func (p *Placement) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Scope == machineScope || p.Scope == "":
+		return p.Directive
+	case p.Directive == "":
+		return p.Scope
+	}
+	return p.Scope + ":" + p.Directive
+}

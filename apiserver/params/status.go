@@ -1,0 +1,387 @@
+package params
+
+import (
+	"slices"
+	"time"
+
+	"juju/state/entity"
+)
+
+// A StatusParams is what Client 7 FullStatus takes.
+type StatusParams struct {
+	Patterns []string `json:"patterns"`
+}
+
+// A FullStatus is a whole model in the wire's words; FullStatusOf and Model
+// translate, and lose nothing.
+type FullStatus struct {
+	Model               ModelStatusInfo              `json:"model"`
+	Machines            map[string]MachineStatus     `json:"machines"`
+	Applications        map[string]ApplicationStatus `json:"applications"`
+	RemoteApplications  map[string]struct{}          `json:"remote-applications"`
+	Offers              map[string]struct{}          `json:"offers"`
+	Relations           []RelationStatus             `json:"relations"`
+	ControllerTimestamp *time.Time                   `json:"controller-timestamp"`
+	Branches            map[string]struct{}          `json:"branches"`
+}
+
+// A ModelStatusInfo is the model itself.
+type ModelStatusInfo struct {
+	Name             string         `json:"name"`
+	Type             string         `json:"type"`
+	CloudTag         string         `json:"cloud-tag"`
+	Region           string         `json:"region,omitempty"`
+	Version          string         `json:"version"`
+	AvailableVersion string         `json:"available-version"`
+	Status           DetailedStatus `json:"model-status"`
+	MeterStatus      MeterStatus    `json:"meter-status"`
+	SLA              string         `json:"sla"`
+	UUID             string         `json:"uuid,omitempty"`          // ours
+	Controller       bool           `json:"is-controller,omitempty"` // ours
+}
+
+// A MeterStatus is there because clients read it.
+type MeterStatus struct {
+	Color   string `json:"color"`
+	Message string `json:"message"`
+}
+
+// A DetailedStatus is an entity.Status, with the life of what it is of: "" for
+// Alive, which is how clients know that there is nothing to say.
+type DetailedStatus struct {
+	Status  string         `json:"status"`
+	Info    string         `json:"info"`
+	Data    map[string]any `json:"data"`
+	Since   *time.Time     `json:"since"`
+	Kind    string         `json:"kind"`
+	Version string         `json:"version"`
+	Life    string         `json:"life"`
+}
+
+// An EntityStatus is an entity.Status without more.
+type EntityStatus struct {
+	Status string         `json:"status"`
+	Info   string         `json:"info"`
+	Data   map[string]any `json:"data,omitempty"`
+	Since  *time.Time     `json:"since"`
+}
+
+// A MachineStatus is one machine with its containers by id.
+type MachineStatus struct {
+	AgentStatus        DetailedStatus           `json:"agent-status"`
+	InstanceStatus     DetailedStatus           `json:"instance-status"`
+	ModificationStatus DetailedStatus           `json:"modification-status"`
+	Hostname           string                   `json:"hostname,omitempty"`
+	DNSName            string                   `json:"dns-name"`
+	IPAddresses        []string                 `json:"ip-addresses,omitempty"`
+	InstanceID         string                   `json:"instance-id"`
+	DisplayName        string                   `json:"display-name"`
+	Base               Base                     `json:"base"`
+	ID                 string                   `json:"id"`
+	Containers         map[string]MachineStatus `json:"containers"`
+	Constraints        string                   `json:"constraints"`
+	Hardware           string                   `json:"hardware"`
+	Jobs               []string                 `json:"jobs"`
+	HasVote            bool                     `json:"has-vote"`
+	WantsVote          bool                     `json:"wants-vote"`
+}
+
+// The jobs of a machine. The wire keeps the older name of the second.
+const (
+	JobHostUnits   = "JobHostUnits"
+	JobManageModel = "JobManageModel"
+)
+
+// An ApplicationStatus is one service with its units by name.
+type ApplicationStatus struct {
+	Charm            string                 `json:"charm"`
+	CharmVersion     string                 `json:"charm-version"`
+	CharmProfile     string                 `json:"charm-profile"`
+	CharmChannel     string                 `json:"charm-channel,omitempty"`
+	Base             Base                   `json:"base"`
+	Exposed          bool                   `json:"exposed"`
+	Life             string                 `json:"life"`
+	Relations        map[string][]string    `json:"relations"`
+	CanUpgradeTo     string                 `json:"can-upgrade-to"`
+	SubordinateTo    []string               `json:"subordinate-to"`
+	Subordinate      bool                   `json:"subordinate,omitempty"` // ours: one without relations is one too
+	Units            map[string]UnitStatus  `json:"units"`
+	MeterStatuses    map[string]MeterStatus `json:"meter-statuses"`
+	Status           DetailedStatus         `json:"status"`
+	WorkloadVersion  string                 `json:"workload-version"`
+	EndpointBindings map[string]string      `json:"endpoint-bindings"`
+	PublicAddress    string                 `json:"public-address"`
+}
+
+// A UnitStatus is one unit with its subordinates by name. The life of the unit
+// is the agent status's.
+type UnitStatus struct {
+	AgentStatus     DetailedStatus        `json:"agent-status"`
+	WorkloadStatus  DetailedStatus        `json:"workload-status"`
+	WorkloadVersion string                `json:"workload-version"`
+	Machine         string                `json:"machine"`
+	OpenedPorts     []string              `json:"opened-ports"`
+	PublicAddress   string                `json:"public-address"`
+	Charm           string                `json:"charm"`
+	Subordinates    map[string]UnitStatus `json:"subordinates"`
+	Leader          bool                  `json:"leader,omitempty"`
+}
+
+// A RelationStatus is one relation.
+type RelationStatus struct {
+	ID        int              `json:"id"`
+	Key       string           `json:"key"`
+	Interface string           `json:"interface"`
+	Scope     string           `json:"scope"`
+	Endpoints []EndpointStatus `json:"endpoints"`
+	Status    DetailedStatus   `json:"status"`
+}
+
+// An EndpointStatus is one end of a relation.
+type EndpointStatus struct {
+	ApplicationName string `json:"application"`
+	Name            string `json:"name"`
+	Role            string `json:"role"`
+	Subordinate     bool   `json:"subordinate"`
+}
+
+// cloudPrefix begins the tag of a cloud.
+const cloudPrefix = "cloud-"
+
+// FullStatusOf writes a model's status in the wire's words.
+func FullStatusOf(m *entity.ModelStatus) *FullStatus {
+	f := &FullStatus{
+		Model: ModelStatusInfo{
+			Name: m.Model.Name, Type: ModelType, CloudTag: cloudPrefix + m.Model.Cloud, Version: m.Model.Version,
+			Status: detailed(m.Model.Status, m.Model.Life), SLA: "unsupported",
+			UUID: m.Model.UUID, Controller: m.Model.Controller,
+		},
+		Machines:            machinesOf(m.Machines),
+		Applications:        make(map[string]ApplicationStatus, len(m.Services)),
+		RemoteApplications:  map[string]struct{}{},
+		Offers:              map[string]struct{}{},
+		Branches:            map[string]struct{}{},
+		Relations:           make([]RelationStatus, 0, len(m.Relations)),
+		ControllerTimestamp: timeOf(m.At),
+	}
+	for _, s := range m.Services {
+		f.Applications[s.Name] = ApplicationStatus{
+			Charm: s.CharmURL, Base: BaseOf(s.Series), Exposed: s.Exposed, Life: lifeOf(s.Life),
+			Relations: orEmpty(s.Relations), CanUpgradeTo: s.CanUpgradeTo,
+			SubordinateTo: orNone(s.SubordinateTo), Subordinate: s.Subordinate,
+			Units: unitsOf(s.Units), MeterStatuses: map[string]MeterStatus{}, EndpointBindings: map[string]string{},
+			Status: detailed(s.Status, s.Life), WorkloadVersion: s.WorkloadVersion,
+		}
+	}
+	for _, r := range m.Relations {
+		status := RelationStatus{
+			ID: r.ID, Key: r.Key, Interface: r.Interface, Scope: r.Scope,
+			Status: detailed(r.Status, r.Life), Endpoints: make([]EndpointStatus, 0, len(r.Endpoints)),
+		}
+		for _, e := range r.Endpoints {
+			status.Endpoints = append(status.Endpoints, EndpointStatus{e.Service, e.Name, e.Role, e.Subordinate})
+		}
+		f.Relations = append(f.Relations, status)
+	}
+	return f
+}
+
+// ModelStatus reads back what FullStatusOf wrote.
+func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
+	status, life := f.Model.Status.read()
+	m := &entity.ModelStatus{
+		Model: entity.ModelHeader{
+			Name: f.Model.Name, UUID: f.Model.UUID, Controller: f.Model.Controller, Version: f.Model.Version,
+			Life: life, Status: status,
+		},
+		Machines: machinesFrom(f.Machines),
+		At:       timeFrom(f.ControllerTimestamp),
+	}
+	if len(f.Model.CloudTag) > len(cloudPrefix) {
+		m.Model.Cloud = f.Model.CloudTag[len(cloudPrefix):]
+	}
+	for _, name := range naturalKeys(f.Applications) {
+		a := f.Applications[name]
+		s := entity.ServiceStatus{
+			Name: name, Life: lifeFrom(a.Life), CharmURL: a.Charm, CanUpgradeTo: a.CanUpgradeTo,
+			Series: a.Base.Series(), Exposed: a.Exposed, Subordinate: a.Subordinate || len(a.SubordinateTo) > 0,
+			SubordinateTo: nilIfNone(a.SubordinateTo), WorkloadVersion: a.WorkloadVersion,
+		}
+		s.Status, _ = a.Status.read()
+		if len(a.Relations) > 0 {
+			s.Relations = a.Relations
+		}
+		var err error
+		if s.Units, err = unitsFrom(a.Units); err != nil {
+			return nil, err
+		}
+		m.Services = append(m.Services, s)
+	}
+	for _, r := range f.Relations {
+		rel := entity.RelationStatus{ID: r.ID, Key: r.Key, Interface: r.Interface, Scope: r.Scope}
+		rel.Status, rel.Life = r.Status.read()
+		for _, e := range r.Endpoints {
+			rel.Endpoints = append(rel.Endpoints, entity.EndpointStatus{
+				Service: e.ApplicationName, Name: e.Name, Role: e.Role, Subordinate: e.Subordinate,
+			})
+		}
+		m.Relations = append(m.Relations, rel)
+	}
+	return m, nil
+}
+
+func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
+	out := make(map[string]MachineStatus, len(machines))
+	for _, m := range machines {
+		w := MachineStatus{
+			AgentStatus: detailed(m.Status, m.Life), InstanceStatus: detailed(m.InstanceStatus, entity.Alive),
+			ModificationStatus: detailed(entity.Status{}, entity.Alive),
+			IPAddresses:        m.Addresses, InstanceID: m.InstanceID, Base: BaseOf(m.Series), ID: m.ID,
+			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
+			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager,
+		}
+		if len(m.Addresses) > 0 {
+			w.DNSName = m.Addresses[0]
+		}
+		if m.Manager {
+			w.Jobs = append(w.Jobs, JobManageModel)
+		}
+		out[m.ID] = w
+	}
+	return out
+}
+
+func machinesFrom(machines map[string]MachineStatus) (out []entity.MachineStatus) {
+	for _, id := range naturalKeys(machines) {
+		w := machines[id]
+		m := entity.MachineStatus{
+			ID: id, Series: w.Base.Series(), InstanceID: w.InstanceID, Addresses: nilIfNone(w.IPAddresses),
+			Hardware: w.Hardware, Constraints: w.Constraints, Manager: slices.Contains(w.Jobs, JobManageModel),
+			Containers: machinesFrom(w.Containers),
+		}
+		m.Status, m.Life = w.AgentStatus.read()
+		m.InstanceStatus, _ = w.InstanceStatus.read()
+		out = append(out, m)
+	}
+	return out
+}
+
+func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
+	out := make(map[string]UnitStatus, len(units))
+	for _, u := range units {
+		w := UnitStatus{
+			AgentStatus: detailed(u.Agent, u.Life), WorkloadStatus: detailed(u.Workload, entity.Alive),
+			WorkloadVersion: u.WorkloadVersion, Machine: u.Machine, OpenedPorts: make([]string, 0, len(u.OpenedPorts)),
+			PublicAddress: u.PublicAddress, Charm: u.CharmURL, Subordinates: unitsOf(u.Subordinates), Leader: u.Leader,
+		}
+		for _, p := range u.OpenedPorts {
+			w.OpenedPorts = append(w.OpenedPorts, p.String())
+		}
+		out[u.Name] = w
+	}
+	return out
+}
+
+func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error) {
+	for _, name := range naturalKeys(units) {
+		w := units[name]
+		u := entity.UnitStatus{
+			Name: name, Machine: w.Machine, CharmURL: w.Charm, Leader: w.Leader,
+			PublicAddress: w.PublicAddress, WorkloadVersion: w.WorkloadVersion,
+		}
+		u.Agent, u.Life = w.AgentStatus.read()
+		u.Workload, _ = w.WorkloadStatus.read()
+		for _, text := range w.OpenedPorts {
+			p, err := entity.ParsePortRange(text)
+			if err != nil {
+				return nil, err
+			}
+			u.OpenedPorts = append(u.OpenedPorts, p)
+		}
+		if u.Subordinates, err = unitsFrom(w.Subordinates); err != nil {
+			return nil, err
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+// detailed joins a status and a life in the wire's form.
+func detailed(s entity.Status, life entity.Life) DetailedStatus {
+	return DetailedStatus{
+		Status: string(s.Status), Info: s.Message, Data: orEmpty(s.Data), Since: timeOf(s.Since), Life: lifeOf(life),
+	}
+}
+
+// read takes apart what detailed joined.
+func (d DetailedStatus) read() (entity.Status, entity.Life) {
+	s := entity.Status{Status: entity.StatusWord(d.Status), Message: d.Info, Since: timeFrom(d.Since)}
+	if len(d.Data) > 0 {
+		s.Data = d.Data
+	}
+	return s, lifeFrom(d.Life)
+}
+
+// StatusOf writes a status in the wire's short form.
+func StatusOf(s entity.Status) *EntityStatus {
+	return &EntityStatus{Status: string(s.Status), Info: s.Message, Data: s.Data, Since: timeOf(s.Since)}
+}
+
+func lifeOf(life entity.Life) string {
+	if life == entity.Alive {
+		return ""
+	}
+	return life.String()
+}
+
+// lifeFrom reads a life; a word it does not know, from a newer server, is as
+// good as Alive to those who only show it.
+func lifeFrom(word string) (life entity.Life) {
+	_ = life.UnmarshalText([]byte(word))
+	return life
+}
+
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func timeFrom(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func orEmpty[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
+}
+
+func orNone(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func nilIfNone(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// naturalKeys returns the keys of m in the order people expect.
+func naturalKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, entity.CompareNatural)
+	return keys
+}
