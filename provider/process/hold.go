@@ -1,0 +1,262 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	lockName  = "lock"
+	fifoName  = "alive"
+	startName = "start.lock"
+	endedName = "ended"
+	logName   = "log"
+)
+
+// holdBound is how long Hold tries. What it outwaits are glances at the lock,
+// and the copies of it that a killed holder's half-started children keep until
+// they are programs of their own.
+const holdBound = 3 * time.Second
+
+// ErrHeld is what Hold's error wraps when another process has the directory.
+var ErrHeld = errors.New("another process runs there")
+
+// ErrNotHeld is what Holder's error wraps when no process has the directory.
+var ErrNotHeld = errors.New("no process runs there")
+
+// Held is a directory that this process holds. It is released when the process
+// ends, however that happens.
+type Held struct {
+	lock, fifo *os.File
+	ready      *os.File // where Start waits for us; nil when nobody does
+}
+
+// Hold makes this process the one that runs in dir, which must exist, and tells
+// the Start that waits for that. The error wraps ErrHeld when another process
+// still runs there after a few seconds: this one then must end.
+func Hold(dir string) (*Held, error) {
+	h, err := HoldStarting(dir)
+	if err != nil {
+		return nil, err
+	}
+	h.Ready()
+	return h, nil
+}
+
+// HoldStarting is Hold for a process that is not of use yet: the Start that
+// waits for it goes on waiting until Ready.
+func HoldStarting(dir string) (*Held, error) {
+	h := &Held{ready: takeReady()}
+	if err := h.hold(dir); err != nil {
+		h.Close()
+		return nil, fmt.Errorf("cannot hold %s: %w", dir, err)
+	}
+	return h, nil
+}
+
+// Ready tells the Start that waits for this process, if one does, that it is up.
+func (h *Held) Ready() {
+	if h.ready == nil {
+		return
+	}
+	// An error means that the starter is gone, which is no matter.
+	h.ready.Write([]byte{1})
+	h.ready.Close()
+	h.ready = nil
+}
+
+// Close releases the directory. Only a process that outlives its duty calls it.
+func (h *Held) Close() {
+	for _, f := range []*os.File{h.ready, h.fifo, h.lock} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	h.ready, h.fifo, h.lock = nil, nil, nil
+}
+
+func (h *Held) hold(dir string) error {
+	me, err := self()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, lockName)
+	for deadline := time.Now().Add(holdBound); ; time.Sleep(5 * time.Millisecond) {
+		if h.lock, err = tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE); err != nil {
+			return err
+		}
+		if h.lock != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			if other, err := readIdentity(dir); err == nil {
+				return fmt.Errorf("%w: process %d", ErrHeld, other.PID)
+			}
+			return ErrHeld
+		}
+	}
+
+	// The FIFO comes before the name in the lock, so that whoever finds the name
+	// can wait for the end. Opened for both directions it needs no reader.
+	fifo := filepath.Join(dir, fifoName)
+	if err := unix.Mkfifo(fifo, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		return &fs.PathError{Op: "mkfifo", Path: fifo, Err: err}
+	}
+	if h.fifo, err = os.OpenFile(fifo, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
+		return err
+	}
+
+	text, err := json.Marshal(me)
+	if err != nil {
+		return err
+	}
+	if err := h.lock.Truncate(0); err != nil {
+		return err
+	}
+	_, err = h.lock.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+// tryLock locks the file at path, or returns nil when somebody else has it.
+func tryLock(path string, how, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	if err == nil {
+		// A directory that was removed and made again has another file there.
+		mine, err1 := f.Stat()
+		there, err2 := os.Stat(path)
+		if err1 == nil && err2 == nil && os.SameFile(mine, there) {
+			return f, nil
+		}
+		err = errors.Join(err1, err2)
+	}
+	f.Close()
+	if err == nil || err == unix.EWOULDBLOCK {
+		return nil, nil
+	}
+	return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+}
+
+// Alive reports whether a process runs in dir. A directory that doesn't exist
+// has none.
+func Alive(dir string) (bool, error) {
+	f, err := tryLock(filepath.Join(dir, lockName), unix.LOCK_SH, os.O_RDONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("cannot tell whether a process runs in %s: %w", dir, err)
+	case f == nil:
+		return true, nil
+	}
+	f.Close()
+	return false, nil
+}
+
+// Holder returns which process runs in dir. The error wraps ErrNotHeld when
+// none does.
+func Holder(dir string) (Identity, error) {
+	// A process that has just got the lock needs a moment to write its name.
+	for deadline := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
+		alive, err := Alive(dir)
+		if err == nil && !alive {
+			err = ErrNotHeld
+		}
+		if err != nil {
+			return Identity{}, fmt.Errorf("cannot tell which process runs in %s: %w", dir, err)
+		}
+		id, err := readIdentity(dir)
+		if err == nil && id.Alive() {
+			return id, nil
+		}
+		if time.Now().After(deadline) {
+			return Identity{}, fmt.Errorf("cannot tell which process runs in %s: its lock names none that lives", dir)
+		}
+	}
+}
+
+func readIdentity(dir string) (id Identity, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, lockName))
+	if err != nil {
+		return id, err
+	}
+	err = json.Unmarshal(text, &id)
+	return id, err
+}
+
+// WaitEnd returns nil once no process runs in dir; at once if none does. If one
+// ends and another takes its place in the same moment, it may wait for that one.
+func WaitEnd(ctx context.Context, dir string) error {
+	pause := newPause(time.Millisecond, 100*time.Millisecond)
+	for {
+		if err := waitEOF(ctx, filepath.Join(dir, fifoName)); err != nil {
+			return err
+		}
+		// The FIFO is closed a moment before the lock is released, and opened a
+		// moment after it is taken. The lock is what counts.
+		alive, err := Alive(dir)
+		if err != nil || !alive {
+			return err
+		}
+		if err := pause.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// waitEOF returns nil when nobody has the FIFO open for writing.
+func waitEOF(ctx context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ctx.Err()
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var b [16]byte
+	for {
+		if _, err := f.Read(b[:]); err == io.EOF {
+			return nil
+		} else if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// readyVariable names the descriptor on which Start waits for the process that
+// it started.
+const readyVariable = "JUJU_READY_FD"
+
+// takeReady returns that descriptor, nil if there is none, and hides it from
+// this process's children.
+func takeReady() *os.File {
+	fd, err := strconv.Atoi(os.Getenv(readyVariable))
+	if err != nil {
+		return nil
+	}
+	os.Unsetenv(readyVariable)
+	unix.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "ready")
+}

@@ -1,0 +1,163 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Identity names one process for good. A pid alone doesn't: the kernel hands
+// it out again.
+type Identity struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"` // when it began, in clock ticks since boot
+	Boot  string `json:"boot"`  // the boot that Start counts from
+}
+
+// bootID is a text that differs between two boots of the host.
+var bootID = sync.OnceValues(func() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b)), err
+})
+
+// self returns the identity of this process.
+func self() (Identity, error) {
+	boot, err := bootID()
+	if err != nil {
+		return Identity{}, fmt.Errorf("cannot tell boots apart: %w", err)
+	}
+	st, err := readStat(os.Getpid())
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{PID: st.pid, Start: st.start, Boot: boot}, nil
+}
+
+// Alive reports whether the process still runs. A zombie does not.
+func (id Identity) Alive() bool {
+	_, ok := id.stat()
+	return ok
+}
+
+func (id Identity) stat() (stat, bool) {
+	boot, err := bootID()
+	if err != nil || boot != id.Boot {
+		return stat{}, false
+	}
+	st, err := readStat(id.PID)
+	if err != nil || st.start != id.Start || st.ended() {
+		return stat{}, false
+	}
+	return st, true
+}
+
+// Signal sends sig to this process and to no other that has its pid now. That
+// it has ended is no error.
+func (id Identity) Signal(sig syscall.Signal) error {
+	st, ok := id.stat()
+	if !ok {
+		return nil
+	}
+	return st.signal(sig)
+}
+
+// stat is what /proc/PID/stat tells that matters here.
+type stat struct {
+	pid, pgrp, session int
+	state              byte
+	start              uint64
+}
+
+func (s stat) ended() bool { return s.state == 'Z' || s.state == 'X' }
+
+// leads reports whether the process leads a session of its own.
+func (s stat) leads() bool { return s.session == s.pid }
+
+func readStat(pid int) (stat, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	// The second field is the program's name in parentheses, and may itself hold
+	// blanks and parentheses.
+	i := bytes.LastIndexByte(b, ')')
+	fields := bytes.Fields(b[i+1:])
+	if i < 0 || len(fields) < 20 {
+		return stat{}, fmt.Errorf("cannot read /proc/%d/stat: %q", pid, b)
+	}
+	st := stat{pid: pid, state: fields[0][0]}
+	var err1, err2, err3 error
+	st.pgrp, err1 = strconv.Atoi(string(fields[2]))
+	st.session, err2 = strconv.Atoi(string(fields[3]))
+	st.start, err3 = strconv.ParseUint(string(fields[19]), 10, 64)
+	return st, errors.Join(err1, err2, err3)
+}
+
+// signal sends sig to the process that s was read from, if it is still there.
+func (s stat) signal(sig syscall.Signal) error {
+	// FindProcess pins the process by a pidfd where the kernel has those, so that
+	// what is compared next is what the signal goes to.
+	p, err := os.FindProcess(s.pid)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	now, err := readStat(s.pid)
+	if err != nil || now.start != s.start || now.ended() {
+		return nil
+	}
+	if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("cannot send %v to process %d: %w", sig, s.pid, err)
+	}
+	return nil
+}
+
+// processes returns every process there is that has not ended.
+func processes() ([]stat, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var all []stat
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if st, err := readStat(pid); err == nil && !st.ended() {
+			all = append(all, st)
+		}
+	}
+	return all, nil
+}
+
+// group returns the living members of the process group that the identified
+// process leads or led.
+func group(leader Identity) ([]stat, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var members []stat
+	for _, st := range all {
+		switch {
+		case st.pid == leader.PID && st.start != leader.Start:
+			// The kernel gives a pid away again only when no group has its number any
+			// more: the group is empty, and whoever has that number now is a stranger.
+			return nil, nil
+		case st.pgrp == leader.PID:
+			members = append(members, st)
+		}
+	}
+	return members, nil
+}

@@ -1,0 +1,189 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"juju/state/entity"
+)
+
+// Spec is a process that is to run in a directory.
+type Spec struct {
+	Dir     string        // exists; the program is expected to Hold it
+	Path    string        // the program: an absolute path, or a name on PATH
+	Args    []string      // its arguments, without its name
+	Env     []string      // "KEY=value", laid over this process's environment
+	WorkDir string        // "" for Dir
+	LogMax  int64         // bytes; a longer log is put aside as log.1 at the next start; 0 for 8 MiB
+	Bound   time.Duration // how long it may take to be ready; 0 for 20 s
+}
+
+// LogPath returns the file that holds what the process in dir prints.
+func LogPath(dir string) string { return filepath.Join(dir, logName) }
+
+// Start starts the process, detached: in a session of its own, without a
+// terminal, so that it survives this one. It returns once the process holds its
+// directory; started is false, without an error, when one held it already. A
+// process that ends before, or isn't ready within the bound, is an error that
+// quotes the end of its log; nothing of it is left then. Errors wrap ErrEnded
+// for a process that has ended for good and fs.ErrNotExist for a directory that
+// is not there.
+func Start(ctx context.Context, spec Spec) (started bool, err error) {
+	bound := spec.Bound
+	if bound == 0 {
+		bound = 20 * time.Second
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("not ready within %v", bound))
+	defer cancel()
+
+	// Starters take turns, so that only one of them finds nothing running.
+	turn, err := waitLock(ctx, filepath.Join(spec.Dir, startName))
+	if err != nil {
+		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
+	}
+	defer turn.Close()
+	if why, ended := Ended(spec.Dir); ended {
+		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
+	}
+	if alive, err := Alive(spec.Dir); err != nil || alive {
+		return false, err
+	}
+	if err := start(ctx, spec); err != nil {
+		// A holder that came from elsewhere, by hand say, is as good as ours.
+		if alive, _ := Alive(spec.Dir); alive {
+			return false, nil
+		}
+		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
+	}
+	return true, nil
+}
+
+func start(ctx context.Context, spec Spec) error {
+	log, err := openLog(LogPath(spec.Dir), spec.LogMax)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	begin, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	ready, theirs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+
+	cmd := exec.Command(spec.Path, spec.Args...)
+	cmd.Dir = spec.WorkDir
+	if cmd.Dir == "" {
+		cmd.Dir = spec.Dir
+	}
+	cmd.Env = append(append(os.Environ(), spec.Env...), readyVariable+"=3")
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	theirs.Close()
+	if err != nil {
+		return err
+	}
+	st, statErr := readStat(cmd.Process.Pid)
+
+	// This goroutine ends with the child: somebody has to collect it, or it stays
+	// a zombie for as long as this process lives.
+	giveUp := func() { ready.SetReadDeadline(time.Unix(1, 0)) }
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cmd.Wait()
+		giveUp() // children of the child's may still have the pipe
+	}()
+
+	stop := context.AfterFunc(ctx, giveUp)
+	defer stop()
+	n, _ := ready.Read(make([]byte, 1))
+	if n == 1 {
+		return nil
+	}
+	// The child has ended, or time is up, or the child is a program that closed
+	// the pipe because it doesn't know it.
+	select {
+	case err = <-ended:
+		if err == nil {
+			err = errors.New("exit status 0")
+		}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		if statErr == nil {
+			boot, _ := bootID()
+			leader := Identity{st.pid, st.start, boot}
+			err = errors.Join(err, kill(context.WithoutCancel(ctx), func() ([]stat, error) { return group(leader) }))
+		}
+	}
+	if tail := logTail(log.Name(), begin); tail != "" {
+		err = fmt.Errorf("%w; its log ends:\n%s", err, tail)
+	}
+	return entity.WithHint(err, "the whole log is %s", log.Name())
+}
+
+// waitLock locks a file, within the time ctx gives.
+func waitLock(ctx context.Context, path string) (*os.File, error) {
+	pause := newPause(2*time.Millisecond, 50*time.Millisecond)
+	for {
+		f, err := tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE)
+		if err != nil || f != nil {
+			return f, err
+		}
+		if err := pause.wait(ctx); err != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// openLog opens a log for appending, after it has put a long one aside.
+func openLog(path string, max int64) (*os.File, error) {
+	if max == 0 {
+		max = 8 << 20
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > max {
+		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+}
+
+// logTail returns the last lines written after offset begin.
+func logTail(path string, begin int64) string {
+	const most = 2048
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	cut := size-begin > most
+	if cut {
+		begin = size - most
+	}
+	text, _ := io.ReadAll(io.NewSectionReader(f, begin, size-begin))
+	tail := strings.TrimSpace(string(text))
+	if _, rest, ok := strings.Cut(tail, "\n"); cut && ok {
+		tail = rest // the first line is a part of one
+	}
+	return tail
+}

@@ -1,0 +1,200 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// killBound is how long a killed process may take to be gone. One that the
+// kernel holds in the middle of a system call can take a while.
+const killBound = 10 * time.Second
+
+// Stop ends the process that runs in dir, and its process group: by SIGTERM, and
+// by SIGKILL what is left of it after grace. It returns when all are gone; nil if
+// nothing runs there. It doesn't keep a supervisor from starting the process
+// again: MarkEnded does, and comes first.
+func Stop(ctx context.Context, dir string, grace time.Duration) error {
+	id, err := Holder(dir)
+	if errors.Is(err, ErrNotHeld) {
+		return nil
+	}
+	if err == nil && id.PID == os.Getpid() {
+		err = errors.New("it is this one")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot stop the process in %s: %w", dir, err)
+	}
+	members := func() ([]stat, error) { return group(id) }
+	if st, ok := id.stat(); ok && st.pgrp != st.pid {
+		// Started by hand, in a group with its shell: not ours to end.
+		members = func() ([]stat, error) {
+			if st, ok := id.stat(); ok {
+				return []stat{st}, nil
+			}
+			return nil, nil
+		}
+	}
+	if err := end(ctx, members, grace); err != nil {
+		return fmt.Errorf("cannot stop the process in %s: %w", dir, err)
+	}
+	return nil
+}
+
+// End ends the process in dir for good: it marks it as MarkEnded does and stops
+// it as Stop does. No start of it is under way when End returns. A directory
+// that is not there is nil.
+func End(ctx context.Context, dir, why string, grace time.Duration) error {
+	turn, err := waitLock(ctx, filepath.Join(dir, startName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("cannot end the process in %s: %w", dir, err)
+	}
+	defer turn.Close()
+	if err := MarkEnded(dir, why); err != nil {
+		return err
+	}
+	return Stop(ctx, dir, grace)
+}
+
+// EndMarked ends, as Stop does, every process of this user whose environment
+// gives the variable key a value that match accepts, and all in a session that
+// such a process leads. Children inherit the mark, so this finds daemons
+// wherever they have gone. The process that calls it is spared.
+func EndMarked(ctx context.Context, key string, match func(value string) bool, grace time.Duration) error {
+	err := end(ctx, func() ([]stat, error) { return marked(key, match) }, grace)
+	if err != nil {
+		return fmt.Errorf("cannot end the processes with %s: %w", key, err)
+	}
+	return nil
+}
+
+// Marks returns the different values that the variable key has in the
+// environments of this user's processes, in no order.
+func Marks(key string) ([]string, error) {
+	seen := map[string]bool{}
+	var values []string
+	_, err := marked(key, func(value string) bool {
+		if !seen[value] {
+			seen[value] = true
+			values = append(values, value)
+		}
+		return false
+	})
+	return values, err
+}
+
+// marked returns the processes that EndMarked is about.
+func marked(key string, match func(string) bool) ([]stat, error) {
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	sessions := map[int]bool{}
+	found := make([]bool, len(all))
+	mine := make([]bool, len(all))
+	for i, st := range all {
+		if st.pid == os.Getpid() || !ownedByMe(st.pid) {
+			continue
+		}
+		mine[i] = true
+		if value, ok := environ(st.pid, key); ok && match(value) {
+			found[i] = true
+			if st.leads() {
+				sessions[st.session] = true
+			}
+		}
+	}
+	var result []stat
+	for i, st := range all {
+		if mine[i] && (found[i] || sessions[st.session]) {
+			result = append(result, st)
+		}
+	}
+	return result, nil
+}
+
+func ownedByMe(pid int) bool {
+	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
+	if err != nil {
+		return false
+	}
+	sys, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == os.Geteuid()
+}
+
+// environ returns what the variable was when the process became its program.
+func environ(pid int, key string) (string, bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil || !bytes.Contains(text, []byte(key)) {
+		return "", false
+	}
+	for _, pair := range strings.Split(string(text), "\x00") {
+		if name, value, ok := strings.Cut(pair, "="); ok && name == key {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// end terminates the processes that list finds, and those that appear among
+// them meanwhile, and kills what is left after grace.
+func end(ctx context.Context, list func() ([]stat, error), grace time.Duration) error {
+	told := map[stat]bool{}
+	pause := newPause(time.Millisecond, 50*time.Millisecond)
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline); {
+		left, err := list()
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		for _, st := range left {
+			key := stat{pid: st.pid, start: st.start}
+			if told[key] {
+				continue
+			}
+			told[key] = true
+			if err := st.signal(syscall.SIGTERM); err != nil {
+				return err
+			}
+			// A stopped process would sleep through it.
+			if err := st.signal(syscall.SIGCONT); err != nil {
+				return err
+			}
+		}
+		if err := pause.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return kill(ctx, list)
+}
+
+// kill kills the processes that list finds until it finds none.
+func kill(ctx context.Context, list func() ([]stat, error)) error {
+	pause := newPause(time.Millisecond, 50*time.Millisecond)
+	for deadline := time.Now().Add(killBound); ; {
+		left, err := list()
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d is still there %v after it was killed", left[0].pid, killBound)
+		}
+		for _, st := range left {
+			if err := st.signal(syscall.SIGKILL); err != nil {
+				return err
+			}
+		}
+		if err := pause.wait(ctx); err != nil {
+			return err
+		}
+	}
+}

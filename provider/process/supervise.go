@@ -1,0 +1,82 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"time"
+
+	"github.com/juju/loggo"
+)
+
+var logger = loggo.GetLogger("juju.provider.process")
+
+// Supervise sees to it that the process runs: it starts it, or watches the one
+// that runs already, and starts it again whenever it ends, at once the first
+// time and with longer and longer pauses if it goes on ending young. It returns
+// nil when the process has ended for good or its directory is gone, and ctx's
+// error when ctx is done; the process then goes on.
+func Supervise(ctx context.Context, spec Spec) error {
+	var b backoff
+	for {
+		began := time.Now()
+		started, err := Start(ctx, spec)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrEnded):
+			return nil
+		case errors.Is(err, fs.ErrNotExist) && !exists(spec.Dir):
+			return nil
+		case err != nil:
+			logger.Errorf("%v", err)
+		default:
+			if started {
+				logger.Infof("started %s in %s", spec.Path, spec.Dir)
+			}
+			if err := WaitEnd(ctx, spec.Dir); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				logger.Errorf("cannot watch %s: %v", spec.Dir, err)
+			}
+		}
+		if _, ended := Ended(spec.Dir); ended {
+			return nil
+		}
+		d := b.next(time.Since(began))
+		logger.Warningf("%s in %s has ended; starting it again in %v", spec.Path, spec.Dir, d)
+		if err := wait(ctx, d); err != nil {
+			return err
+		}
+	}
+}
+
+// backoff says how long to wait before the next start.
+type backoff struct{ young int }
+
+const (
+	backoffFirst = 100 * time.Millisecond
+	backoffMax   = 30 * time.Second
+	// backoffGrown is how long a process must have run for its end to be an
+	// accident and not a habit.
+	backoffGrown = 10 * time.Second
+)
+
+// next returns the pause after a process that ran for so long.
+func (b *backoff) next(ran time.Duration) time.Duration {
+	if ran >= backoffGrown {
+		b.young = 0
+	}
+	b.young++
+	if b.young == 1 {
+		return 0
+	}
+	d := backoffMax
+	if shift := b.young - 2; shift < 9 {
+		d = min(backoffFirst<<shift, backoffMax)
+	}
+	// Many agents that died together must not come back together each time.
+	return d/2 + rand.N(d/2+1)
+}
