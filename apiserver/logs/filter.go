@@ -1,0 +1,77 @@
+package logs
+
+import (
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A Filter says which messages pass. Within a list any match will do; all the
+// lists must agree.
+type Filter struct {
+	Level         string   // the least that passes; "" for all
+	IncludeEntity []string // tags, names ("mysql/0", "0") or, with a * at the end, beginnings of either
+	ExcludeEntity []string
+	IncludeModule []string // a module or one above it: "juju.worker" has "juju.worker.uniter"
+	ExcludeModule []string
+	least         int // Level as a number, once checked
+}
+
+// levels are the words for severities, from the least.
+var levels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
+
+// Check makes the filter ready; its error is Invalid when the level is none.
+func (f *Filter) Check() error {
+	if f.Level == "" {
+		return nil
+	}
+	if f.least = severity(f.Level); f.least < 0 {
+		return entity.Errorf(entity.Invalid, "level value %q is not one of %q", f.Level, levels)
+	}
+	return nil
+}
+
+func severity(word string) int {
+	for i, level := range levels {
+		if strings.EqualFold(level, word) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Match reports whether the message passes.
+func (f *Filter) Match(m params.LogMessage) bool {
+	return (f.Level == "" || severity(m.Severity) >= f.least) &&
+		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, matchEntity)) &&
+		!matchAny(f.ExcludeEntity, m.Entity, matchEntity) &&
+		(len(f.IncludeModule) == 0 || matchAny(f.IncludeModule, m.Module, matchModule)) &&
+		!matchAny(f.ExcludeModule, m.Module, matchModule)
+}
+
+func matchAny(patterns []string, text string, match func(pattern, text string) bool) bool {
+	for _, p := range patterns {
+		if match(p, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchEntity compares a pattern with a tag, and with the name in it.
+func matchEntity(pattern, tag string) bool {
+	name := tag
+	if t, err := params.ParseTag(tag); err == nil {
+		name = t.ID
+	}
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(tag, prefix) || strings.HasPrefix(name, prefix)
+	}
+	return pattern == tag || pattern == name
+}
+
+func matchModule(pattern, module string) bool {
+	rest, ok := strings.CutPrefix(module, pattern)
+	return ok && (rest == "" || rest[0] == '.')
+}

@@ -1,0 +1,168 @@
+package logs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"juju/apiserver/params"
+)
+
+// A Query says which messages to see.
+type Query struct {
+	Filter  Filter
+	Replay  bool // from the oldest; else the last Backlog messages that pass the filter
+	Backlog int
+	Limit   int  // end after so many, 0 for no limit
+	NoTail  bool // end instead of waiting for more
+}
+
+// Follow calls send with each message of a model's log that q asks for, in
+// order, until send fails, the limit is reached, ctx ends, the log is removed
+// or, with NoTail, there are no more. It returns send's or ctx's error.
+func (s *Store) Follow(ctx context.Context, model string, q Query, send func(params.LogMessage) error) error {
+	l, err := s.model(model)
+	if err != nil {
+		return err
+	}
+	r := &reader{log: l}
+	defer r.close()
+	sent := 0
+	pass := func(m params.LogMessage) (done bool, err error) {
+		if err := send(m); err != nil {
+			return true, err
+		}
+		sent++
+		return q.Limit > 0 && sent >= q.Limit, nil
+	}
+	var backlog []params.LogMessage // a ring of the last ones, while those there now are read
+	next := 0
+	collecting := !q.Replay
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		_, changed, ended := l.look() // before reading, so that nothing is missed
+		m, err := r.next()
+		switch {
+		case err == nil && !q.Filter.Match(m):
+		case err == nil && collecting && q.Backlog <= 0:
+		case err == nil && collecting && len(backlog) < q.Backlog:
+			backlog = append(backlog, m)
+		case err == nil && collecting:
+			backlog[next] = m
+			next = (next + 1) % q.Backlog
+		case err == nil:
+			if done, err := pass(m); done {
+				return err
+			}
+		case !errors.Is(err, io.EOF):
+			return err
+		default:
+			if collecting {
+				collecting = false
+				for i := range backlog {
+					if done, err := pass(backlog[(next+i)%len(backlog)]); done {
+						return err
+					}
+				}
+				backlog = nil
+			}
+			if q.NoTail || ended {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+		}
+	}
+}
+
+// A reader reads a model's segments one after the other.
+type reader struct {
+	log     *modelLog
+	number  int // of the open segment, 0 before the first
+	file    *os.File
+	lines   *bufio.Reader
+	partial []byte // the beginning of a line whose end has not been written
+	skipped int    // segments that were deleted before they were read, not yet told
+}
+
+func (r *reader) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// next returns the next message, or io.EOF when there is none yet.
+func (r *reader) next() (params.LogMessage, error) {
+	for {
+		if r.skipped > 0 {
+			n := r.skipped
+			r.skipped = 0
+			return params.LogMessage{
+				Timestamp: time.Now(), Severity: "WARNING", Module: "juju.apiserver.logs",
+				Message: fmt.Sprintf("the log went on faster than this reader: %d parts of it are skipped", n),
+			}, nil
+		}
+		last, _, _ := r.log.look() // before reading: what is sealed now stays as it is
+		if r.file != nil {
+			part, err := r.lines.ReadBytes('\n')
+			r.partial = append(r.partial, part...)
+			if err == nil {
+				var m params.LogMessage
+				line := r.partial
+				r.partial = nil
+				if json.Unmarshal(line, &m) == nil {
+					return m, nil
+				}
+				continue // half a line from before a crash
+			}
+			if !errors.Is(err, io.EOF) {
+				return params.LogMessage{}, fmt.Errorf("cannot read logs: %w", err)
+			}
+		}
+		if r.number >= last {
+			return params.LogMessage{}, io.EOF
+		}
+		if err := r.open(last); err != nil {
+			return params.LogMessage{}, err
+		}
+	}
+}
+
+// open goes to the first segment after the current one that still exists.
+func (r *reader) open(last int) error {
+	numbers, err := r.log.list()
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if n <= r.number {
+			continue
+		}
+		file, err := os.Open(r.log.path(n))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted just now
+		}
+		if err != nil {
+			return fmt.Errorf("cannot read logs: %w", err)
+		}
+		if r.number > 0 {
+			r.skipped = n - r.number - 1
+		}
+		r.close()
+		r.number, r.file, r.lines, r.partial = n, file, bufio.NewReader(file), nil
+		return nil
+	}
+	r.number = last // all of it is gone, the model with it
+	r.close()
+	return nil
+}

@@ -1,0 +1,253 @@
+package logs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+const (
+	// segments is how many files a model's share is divided into: what is lost
+	// at once when the share is full is one of them.
+	segments = 4
+	// maxMessage is how many bytes of a message's text are kept.
+	maxMessage = 16 << 10
+	suffix     = ".log"
+)
+
+// A Store keeps the logs of all models under one directory. Its methods may be
+// called concurrently.
+type Store struct {
+	dir   string
+	share int64
+
+	mu     sync.Mutex
+	models map[string]*modelLog // nil for one that was removed: an agent's last words must not bring it back
+	closed bool
+}
+
+// Open uses dir, which is made if need be; share is how many bytes one model's
+// log may hold.
+func Open(dir string, share int64) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot keep logs: %w", err)
+	}
+	return &Store{dir: dir, share: share, models: map[string]*modelLog{}}, nil
+}
+
+// Append adds messages to a model's log, in order.
+func (s *Store) Append(model string, messages ...params.LogMessage) error {
+	var lines []byte
+	for _, m := range messages {
+		if len(m.Message) > maxMessage {
+			m.Message = strings.ToValidUTF8(m.Message[:maxMessage], "") + " [cut]"
+		}
+		line, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("cannot log: %w", err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	l, err := s.model(model)
+	if err != nil {
+		return err
+	}
+	if err := l.append(lines); err != nil {
+		return fmt.Errorf("cannot log: %w", err)
+	}
+	return nil
+}
+
+// Remove deletes a model's log. Who follows it comes to its end.
+func (s *Store) Remove(model string) error {
+	if !entity.IsValidUUID(model) {
+		return entity.Errorf(entity.Invalid, "%q is not a model", model)
+	}
+	s.mu.Lock()
+	l := s.models[model]
+	s.models[model] = nil
+	s.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
+	return os.RemoveAll(filepath.Join(s.dir, model))
+}
+
+// Close ends all writing and following.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, l := range s.models {
+		if l != nil {
+			l.close()
+		}
+	}
+	clear(s.models)
+	return nil
+}
+
+// model returns the log of a model, opened.
+func (s *Store) model(uuid string) (*modelLog, error) {
+	if !entity.IsValidUUID(uuid) {
+		return nil, entity.Errorf(entity.Invalid, "%q is not a model", uuid) // it becomes a file name
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, entity.Errorf(entity.Unavailable, "the controller is stopping")
+	}
+	if l, known := s.models[uuid]; known && l == nil {
+		return nil, entity.Errorf(entity.NotFound, "the model is gone")
+	} else if known {
+		return l, nil
+	}
+	l := &modelLog{dir: filepath.Join(s.dir, uuid), segment: max(1, s.share/segments), changed: make(chan struct{})}
+	numbers, err := l.list()
+	if err != nil {
+		return nil, err
+	}
+	if len(numbers) > 0 {
+		l.last = numbers[len(numbers)-1]
+	}
+	s.models[uuid] = l
+	return l, nil
+}
+
+// A modelLog is one model's segments. Only the last is written to.
+type modelLog struct {
+	dir     string
+	segment int64 // bytes after which the next begins
+
+	mu      sync.Mutex
+	last    int      // number of the last segment, 0 for none
+	file    *os.File // the last segment, nil when it was made by another life of the process
+	size    int64
+	changed chan struct{} // closed at the next append, and at the end
+	ended   bool
+}
+
+func (l *modelLog) path(number int) string {
+	return filepath.Join(l.dir, strconv.Itoa(number)+suffix)
+}
+
+// list returns the numbers of the segments there are, in order.
+func (l *modelLog) list() (numbers []int, err error) {
+	entries, err := os.ReadDir(l.dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read logs: %w", err)
+	}
+	for _, e := range entries {
+		if n, err := strconv.Atoi(strings.TrimSuffix(e.Name(), suffix)); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+func (l *modelLog) append(lines []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return entity.Errorf(entity.NotFound, "the model is gone")
+	}
+	if l.file == nil && l.last > 0 {
+		if err := l.resume(); err != nil {
+			return err
+		}
+	}
+	if l.file == nil || l.size+int64(len(lines)) > l.segment && l.size > 0 {
+		if err := l.begin(); err != nil {
+			return err
+		}
+	}
+	n, err := l.file.Write(lines)
+	l.size += int64(n)
+	l.wake()
+	return err
+}
+
+// resume opens the last segment of an earlier life of the process. A crash may
+// have left half a line at its end; the newline makes that a line of its own,
+// which readers pass over, as they do an empty one.
+func (l *modelLog) resume() error {
+	file, err := os.OpenFile(l.path(l.last), os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write([]byte{'\n'}); err != nil {
+		file.Close()
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return err
+	}
+	l.file, l.size = file, info.Size()
+	return nil
+}
+
+// begin starts the next segment and deletes those beyond the share.
+func (l *modelLog) begin() error {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(l.path(l.last+1), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.last, l.file, l.size = l.last+1, file, 0
+	numbers, err := l.list()
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if n <= l.last-segments {
+			if err := os.Remove(l.path(n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wake tells the followers to look again; l.mu is held.
+func (l *modelLog) wake() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *modelLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	l.ended = true
+	if l.file != nil {
+		l.file.Close()
+	}
+	close(l.changed)
+}
+
+// look returns the last segment's number, and a channel that closes when there
+// is more to see.
+func (l *modelLog) look() (last int, changed <-chan struct{}, ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last, l.changed, l.ended
+}
