@@ -1,0 +1,152 @@
+package deployer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/state/entity"
+	"juju/worker"
+)
+
+var logger = loggo.GetLogger("juju.worker.deployer")
+
+// Config is what a deployer needs.
+type Config struct {
+	API    API
+	Agents Agents
+	Parent entity.Tag // the machine, or the principal
+	// Pause is how long an agent that has ended by itself rests at least when the
+	// one before it was started lately, and how long until something that failed is
+	// tried again; 3 seconds when zero.
+	Pause time.Duration
+}
+
+// New returns the deployer of one machine or principal.
+func New(config Config) worker.Func {
+	if config.Pause == 0 {
+		config.Pause = 3 * time.Second
+	}
+	return func(ctx context.Context) error {
+		d := &deployer{config}
+		return d.loop(ctx)
+	}
+}
+
+type deployer struct{ Config }
+
+func (d *deployer) loop(ctx context.Context) error {
+	events, err := d.API.WatchDeployed(ctx, d.Parent)
+	if err != nil {
+		return err
+	}
+	// The first agent that ends is started again at once. One that can't live would
+	// keep us busy with it, so the next end is heard only after a pause.
+	ended := d.Agents.Ended()
+	var resume <-chan time.Time
+	for {
+		rest := false
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case _, ok := <-events:
+			if !ok {
+				return worker.Ended(ctx)
+			}
+		case <-ended:
+			ended, rest = nil, true
+		case <-resume:
+			ended, resume = d.Agents.Ended(), nil
+		}
+		failed, err := d.pass(ctx)
+		if err != nil {
+			return err
+		}
+		if resume == nil && (failed || rest) {
+			resume = time.After(d.Pause)
+		}
+	}
+}
+
+// pass compares what is deployed with what should be, unit by unit. What fails for
+// one unit is logged and reported, and doesn't keep the others waiting.
+func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
+	assigned, err := d.API.DeployedUnits(ctx, d.Parent)
+	if err != nil {
+		return false, err
+	}
+	deployed, err := d.Agents.Deployed()
+	if err != nil {
+		return false, fmt.Errorf("cannot list the agents: %w", err)
+	}
+	units := map[string]action{}
+	for _, name := range deployed {
+		units[name] = recall
+	}
+	for _, unit := range assigned {
+		_, here := units[unit.Name]
+		units[unit.Name] = choose(here, unit.Life)
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(units), entity.CompareNatural) {
+		if err := d.do(ctx, units[name], name); err != nil {
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			logger.Errorf("cannot %s unit %s, tries again in %v: %v", units[name], name, d.Pause, err)
+			failed = true
+		}
+	}
+	return failed, nil
+}
+
+// An action is what a deployer does about one unit.
+type action string
+
+const (
+	deploy        action = "deploy"
+	ensure        action = "keep running"
+	recall        action = "recall"
+	recallAndDrop action = "recall and remove"
+	drop          action = "remove"
+)
+
+// choose is the rule for a unit in our charge.
+func choose(deployed bool, life entity.Life) action {
+	switch {
+	case deployed && life == entity.Dead:
+		return recallAndDrop
+	case deployed:
+		return ensure
+	case life == entity.Alive:
+		return deploy
+	}
+	return drop
+}
+
+func (d *deployer) do(ctx context.Context, what action, unit string) error {
+	tag := entity.UnitTag(unit)
+	if what != ensure {
+		logger.Infof("%s: %s unit %s", d.Parent, what, unit)
+	}
+	switch what {
+	case ensure:
+		return d.Agents.Ensure(ctx, unit)
+	case deploy:
+		password, err := d.API.NewPassword(ctx, tag)
+		if err != nil {
+			return err
+		}
+		return d.Agents.Deploy(ctx, unit, password)
+	case recall:
+		return d.Agents.Recall(ctx, unit)
+	case recallAndDrop:
+		if err := d.Agents.Recall(ctx, unit); err != nil {
+			return err
+		}
+	}
+	return d.API.RemoveUnit(ctx, tag)
+}

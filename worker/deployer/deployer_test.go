@@ -1,0 +1,251 @@
+package deployer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// A fakeMachine is both sides of a deployer: the units that the controller assigns
+// to machine 0, and the agents that are deployed on it. Its loop runs in a bubble, so
+// that it is read only while the deployer waits.
+type fakeMachine struct {
+	assigned map[string]entity.Life
+	agents   map[string]bool // running
+	events   chan []string
+	ended    chan struct{}
+	log      []string
+	faults   map[string]int // "deploy a/0" → how often it still fails
+	starts   []time.Time    // by Ensure, of agents that didn't run
+	crash    bool           // every agent that Ensure starts ends at once
+}
+
+func (m *fakeMachine) act(what, unit string) error {
+	call := what + " " + unit
+	m.log = append(m.log, call)
+	if m.faults[call] > 0 {
+		m.faults[call]--
+		return errors.New("no")
+	}
+	return nil
+}
+
+func (m *fakeMachine) WatchDeployed(_ context.Context, parent entity.Tag) (<-chan []string, error) {
+	if parent != entity.MachineTag("0") {
+		return nil, fmt.Errorf("watch of %s", parent)
+	}
+	return m.events, nil
+}
+
+func (m *fakeMachine) DeployedUnits(context.Context, entity.Tag) ([]entity.AgentUnit, error) {
+	var units []entity.AgentUnit
+	for name, life := range m.assigned {
+		units = append(units, entity.AgentUnit{Name: name, Life: life})
+	}
+	return units, nil
+}
+
+func (m *fakeMachine) NewPassword(_ context.Context, tag entity.Tag) (string, error) {
+	return "secret of " + tag.ID, m.act("password", tag.ID)
+}
+
+func (m *fakeMachine) RemoveUnit(_ context.Context, tag entity.Tag) error {
+	err := m.act("remove", tag.ID)
+	if err == nil {
+		delete(m.assigned, tag.ID)
+	}
+	return err
+}
+
+func (m *fakeMachine) Deployed() ([]string, error) {
+	return slices.Sorted(maps.Keys(m.agents)), nil
+}
+
+func (m *fakeMachine) Deploy(_ context.Context, unit, password string) error {
+	if password != "secret of "+unit {
+		return fmt.Errorf("deployed with %q", password)
+	}
+	err := m.act("deploy", unit)
+	if err == nil {
+		m.agents[unit] = true
+	}
+	return err
+}
+
+func (m *fakeMachine) Ensure(_ context.Context, unit string) error {
+	if !m.agents[unit] {
+		m.starts = append(m.starts, time.Now())
+		m.agents[unit] = true
+		if m.crash {
+			m.end(unit)
+		}
+		return m.act("start", unit)
+	}
+	return nil
+}
+
+func (m *fakeMachine) Recall(_ context.Context, unit string) error {
+	err := m.act("recall", unit)
+	if err == nil {
+		delete(m.agents, unit)
+	}
+	return err
+}
+
+func (m *fakeMachine) Ended() <-chan struct{} { return m.ended }
+
+// end makes a unit's agent end by itself.
+func (m *fakeMachine) end(unit string) {
+	m.agents[unit] = false
+	select {
+	case m.ended <- struct{}{}:
+	default:
+	}
+}
+
+// story runs a deployer against a machine while tell goes on.
+func story(t *testing.T, assigned map[string]entity.Life, agents []string, tell func(t *testing.T, m *fakeMachine)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeMachine{assigned: assigned, agents: map[string]bool{}, faults: map[string]int{},
+			events: make(chan []string), ended: make(chan struct{}, 1)}
+		for _, name := range agents {
+			m.agents[name] = true
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- New(Config{API: m, Agents: m, Parent: entity.MachineTag("0")})(ctx) }()
+		tell(t, m)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the deployer ended with %v", err)
+		}
+	})
+}
+
+// expect tells the deployer that something changed, and compares what it did.
+func (m *fakeMachine) expect(t *testing.T, want ...string) {
+	t.Helper()
+	m.events <- nil
+	m.expectNow(t, want...)
+}
+
+func (m *fakeMachine) expectNow(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	if !slices.Equal(m.log, want) {
+		t.Errorf("the deployer did\n%s\nwant\n%s", strings.Join(m.log, "\n"), strings.Join(want, "\n"))
+	}
+	m.log = nil
+}
+
+func TestEveryCombination(t *testing.T) {
+	assigned := map[string]entity.Life{
+		"new/0": entity.Alive, "new/1": entity.Dying, "new/2": entity.Dead,
+		"here/0": entity.Alive, "here/1": entity.Dying, "here/2": entity.Dead,
+	}
+	story(t, assigned, []string{"here/0", "here/1", "here/2", "lost/0"}, func(t *testing.T, m *fakeMachine) {
+		m.expect(t,
+			"recall here/2", "remove here/2",
+			"recall lost/0",
+			"password new/0", "deploy new/0",
+			"remove new/1",
+			"remove new/2")
+		m.expect(t) // all is as it should be
+	})
+}
+
+func TestLifeOfAUnit(t *testing.T) {
+	story(t, map[string]entity.Life{}, nil, func(t *testing.T, m *fakeMachine) {
+		m.expect(t)
+		m.assigned["web/0"] = entity.Alive
+		m.expect(t, "password web/0", "deploy web/0")
+		m.assigned["web/0"] = entity.Dying // its own agent sees to that
+		m.expect(t)
+		m.assigned["web/0"] = entity.Dead
+		m.expect(t, "recall web/0", "remove web/0")
+		m.expect(t)
+	})
+}
+
+func TestDeadUnitIsNotStartedAgain(t *testing.T) {
+	story(t, map[string]entity.Life{"web/0": entity.Dying}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
+		m.expect(t)
+		m.assigned["web/0"] = entity.Dead
+		m.end("web/0") // the agent is faster than the watch
+		m.expectNow(t, "recall web/0", "remove web/0")
+	})
+}
+
+func TestEndedAgentsStartAgain(t *testing.T) {
+	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Dying}, []string{"web/0", "web/1"}, func(t *testing.T, m *fakeMachine) {
+		m.expect(t)
+		m.end("web/0")
+		m.expectNow(t, "start web/0")
+		m.end("web/1") // a moment later: after the pause
+		m.expectNow(t)
+		time.Sleep(4 * time.Second)
+		m.expectNow(t, "start web/1")
+	})
+}
+
+func TestAgentThatCannotLive(t *testing.T) {
+	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Alive}, []string{"web/0", "web/1"}, func(t *testing.T, m *fakeMachine) {
+		m.expect(t)
+		m.crash = true
+		m.end("web/0")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(m.starts); n < 10 || n > 41 {
+			t.Errorf("started %d times in a minute", n)
+		}
+		m.crash = false
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !m.agents["web/0"] {
+			t.Error("healed, but it doesn't run")
+		}
+	})
+}
+
+func TestTroubleOfOneUnitIsNotTheOthers(t *testing.T) {
+	assigned := map[string]entity.Life{"a/0": entity.Alive, "b/0": entity.Dead, "c/0": entity.Alive}
+	story(t, assigned, []string{"b/0"}, func(t *testing.T, m *fakeMachine) {
+		m.faults = map[string]int{"deploy a/0": 1, "recall b/0": 2}
+		m.expect(t, "password a/0", "deploy a/0", "recall b/0", "password c/0", "deploy c/0")
+		time.Sleep(3 * time.Second)
+		m.expectNow(t, "password a/0", "deploy a/0", "recall b/0")
+		time.Sleep(3 * time.Second)
+		m.expectNow(t, "recall b/0", "remove b/0")
+		time.Sleep(time.Hour)
+		m.expectNow(t)
+	})
+}
+
+func TestAgentsOutliveTheDeployer(t *testing.T) {
+	var machine *fakeMachine
+	story(t, map[string]entity.Life{"web/0": entity.Alive}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
+		machine = m
+		m.expect(t)
+	})
+	if !machine.agents["web/0"] || len(machine.log) > 0 {
+		t.Errorf("the deployer took an agent with it: %q", machine.log)
+	}
+}
+
+func TestWatchEnds(t *testing.T) {
+	m := &fakeMachine{events: make(chan []string)}
+	close(m.events)
+	err := New(Config{API: m, Agents: m, Parent: entity.MachineTag("0")})(t.Context())
+	if !errors.Is(err, worker.ErrWatchEnded) {
+		t.Errorf("got %v", err)
+	}
+}

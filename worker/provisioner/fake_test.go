@@ -1,0 +1,238 @@
+package provisioner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// A fakeModel is the machines of a model. Tests change them with the exported
+// verbs of the API and with set, which tells the watch.
+type fakeModel struct {
+	mu        sync.Mutex
+	machines  map[string]entity.MachineInfo
+	events    chan []string
+	passwords map[string]int
+	messages  map[string]string
+	faults    map[string]error // by method: fails once
+}
+
+func newModel(machines ...entity.MachineInfo) *fakeModel {
+	m := &fakeModel{
+		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
+		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{},
+	}
+	for _, machine := range machines {
+		m.machines[machine.ID] = machine
+	}
+	return m
+}
+
+// set changes or adds a machine and waits until the watcher has been told.
+func (m *fakeModel) set(machine entity.MachineInfo) {
+	m.mu.Lock()
+	m.machines[machine.ID] = machine
+	m.mu.Unlock()
+	m.events <- []string{machine.ID}
+}
+
+// first sends the watch's first event, which names all.
+func (m *fakeModel) first() {
+	m.mu.Lock()
+	var ids []string
+	for id := range m.machines {
+		ids = append(ids, id)
+	}
+	m.mu.Unlock()
+	m.events <- ids
+}
+
+// fault returns the error that method is to fail with now.
+func (m *fakeModel) fault(method string) error {
+	err := m.faults[method]
+	delete(m.faults, method)
+	return err
+}
+
+// String writes a line per machine: "1 alive pending", "2 dead i-2".
+func (m *fakeModel) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var lines []string
+	for id, machine := range m.machines {
+		line := id + " " + machine.Life.String()
+		if machine.InstanceID != "" {
+			line += " " + machine.InstanceID
+		}
+		if machine.Status != "" {
+			line += " " + string(machine.Status)
+		}
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, entity.CompareNatural)
+	return strings.Join(lines, "\n")
+}
+
+func (m *fakeModel) WatchMachines(context.Context) (<-chan []string, error) { return m.events, nil }
+
+func (m *fakeModel) Machines(_ context.Context, ids ...string) ([]entity.MachineInfo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fault("Machines"); err != nil {
+		return nil, err
+	}
+	var found []entity.MachineInfo
+	for id, machine := range m.machines {
+		if len(ids) == 0 || slices.Contains(ids, id) {
+			found = append(found, machine)
+		}
+	}
+	return found, nil
+}
+
+func (m *fakeModel) NewPassword(_ context.Context, tag entity.Tag) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.passwords[tag.ID]++
+	return fmt.Sprintf("secret-%d", m.passwords[tag.ID]), nil
+}
+
+// change applies f to a machine that exists.
+func (m *fakeModel) change(method string, tag entity.Tag, f func(*entity.MachineInfo) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fault(method); err != nil {
+		return err
+	}
+	machine, ok := m.machines[tag.ID]
+	if !ok {
+		return entity.Errorf(entity.NotFound, "machine %s not found", tag.ID)
+	}
+	if err := f(&machine); err != nil {
+		return err
+	}
+	m.machines[tag.ID] = machine
+	return nil
+}
+
+func (m *fakeModel) SetProvisioned(_ context.Context, tag entity.Tag, instance entity.Instance) error {
+	return m.change("SetProvisioned", tag, func(machine *entity.MachineInfo) error {
+		if machine.Life != entity.Alive {
+			return entity.Errorf(entity.NotAlive, "machine %s is not alive", tag.ID)
+		}
+		if machine.InstanceID != "" {
+			return entity.Errorf(entity.AlreadyExists, "already set")
+		}
+		machine.InstanceID, machine.Nonce = instance.ID, instance.Nonce
+		return nil
+	})
+}
+
+func (m *fakeModel) SetMachineStatus(_ context.Context, tag entity.Tag, status entity.Status) error {
+	return m.change("SetMachineStatus", tag, func(machine *entity.MachineInfo) error {
+		machine.Status = status.Status
+		m.messages[tag.ID] = status.Message
+		return nil
+	})
+}
+
+func (m *fakeModel) EnsureDead(_ context.Context, tag entity.Tag) error {
+	return m.change("EnsureDead", tag, func(machine *entity.MachineInfo) error {
+		if machine.Life == entity.Alive {
+			return entity.Errorf(entity.Invalid, "machine %s is alive", tag.ID)
+		}
+		machine.Life = entity.Dead
+		return nil
+	})
+}
+
+func (m *fakeModel) RemoveMachine(_ context.Context, tag entity.Tag) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if machine, ok := m.machines[tag.ID]; ok && machine.Life != entity.Dead {
+		return entity.Errorf(entity.Invalid, "machine is not dead")
+	}
+	delete(m.machines, tag.ID)
+	return nil
+}
+
+// A fakeCloud has instances, and answers as its hooks say.
+type fakeCloud struct {
+	t         *testing.T
+	mu        sync.Mutex
+	instances []provider.Instance
+	next      int
+	log       []string
+	running   int                                                     // starts in progress
+	most      int                                                     // of them at once, ever
+	onStart   func(ctx context.Context, p provider.StartParams) error // before an instance is made
+	onStop    func(id string) error
+}
+
+func (c *fakeCloud) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
+	c.mu.Lock()
+	c.running++
+	c.most = max(c.most, c.running)
+	c.log = append(c.log, "start "+params.MachineID)
+	c.mu.Unlock()
+	defer func() { c.mu.Lock(); c.running--; c.mu.Unlock() }()
+	var err error
+	if c.onStart != nil {
+		err = c.onStart(ctx, params)
+	}
+	if err != nil && err != errHalfMade {
+		return provider.Instance{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, in := range c.instances {
+		if in.MachineID == params.MachineID && in.Nonce == params.Nonce {
+			return in, err
+		}
+	}
+	c.next++
+	in := provider.Instance{ID: fmt.Sprintf("i-%d", c.next), MachineID: params.MachineID, Nonce: params.Nonce}
+	c.instances = append(c.instances, in)
+	return in, err
+}
+
+// errHalfMade makes StartInstance fail and leave an instance.
+var errHalfMade = provider.Retryable(fmt.Errorf("out of patience"))
+
+func (c *fakeCloud) StopInstances(_ context.Context, ids ...string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		c.log = append(c.log, "stop "+id)
+		if c.onStop != nil {
+			if err := c.onStop(id); err != nil {
+				return err
+			}
+		}
+		c.instances = slices.DeleteFunc(c.instances, func(in provider.Instance) bool { return in.ID == id })
+	}
+	return nil
+}
+
+func (c *fakeCloud) Instances(context.Context) ([]provider.Instance, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.instances), nil
+}
+
+// ids returns the instances there are, as "i-1 i-2".
+func (c *fakeCloud) ids() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ids []string
+	for _, in := range c.instances {
+		ids = append(ids, in.ID)
+	}
+	return strings.Join(ids, " ")
+}

@@ -1,0 +1,299 @@
+package provisioner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/provider"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// story runs a provisioner against the model and the cloud while tell goes on. It
+// fails the test unless the provisioner ends with its context and leaves nothing.
+func story(t *testing.T, model *fakeModel, cloud *fakeCloud, change func(*Config), tell func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		// A channel made outside of a bubble doesn't let its clock run.
+		model.events = make(chan []string)
+		config := Config{API: model, Environ: cloud, AgentConfig: func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
+			return []byte(m.ID + " " + password + " " + nonce), nil
+		}}
+		if change != nil {
+			change(&config)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- New(config)(ctx) }()
+		model.first()
+		tell(t)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the provisioner ended with %v", err)
+		}
+	})
+}
+
+func expect(t *testing.T, model *fakeModel, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	if got := model.String(); got != strings.Join(want, "\n") {
+		t.Errorf("machines:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+func pending(id string) entity.MachineInfo {
+	return entity.MachineInfo{ID: id, Status: entity.StatusPending}
+}
+
+func TestLifeOfAMachine(t *testing.T) {
+	model, cloud := newModel(), &fakeCloud{}
+	var got provider.StartParams
+	cloud.onStart = func(_ context.Context, p provider.StartParams) error { got = p; return nil }
+	story(t, model, cloud, nil, func(t *testing.T) {
+		m := pending("1")
+		m.Series, m.Constraints, m.Placement = "jammy", "mem=2G", "zone=a"
+		model.set(m)
+		expect(t, model, "1 alive i-1 pending")
+		if !strings.HasPrefix(got.Nonce, "machine-0:") || len(got.Nonce) != len("machine-0:")+36 {
+			t.Errorf("nonce %q", got.Nonce)
+		}
+		if got.Series != "jammy" || got.Constraints.String() != "mem=2048M" || got.Placement != "zone=a" {
+			t.Errorf("started with %+v", got)
+		}
+		if want := "1 secret-1 " + got.Nonce; string(got.AgentConfig) != want {
+			t.Errorf("agent's configuration is %q, want %q", got.AgentConfig, want)
+		}
+
+		// While it is Dying, the agent is at work.
+		m = model.machines["1"]
+		m.Life = entity.Dying
+		model.set(m)
+		expect(t, model, "1 dying i-1 pending")
+		m.Life = entity.Dead
+		model.set(m)
+		expect(t, model)
+		if want := []string{"start 1", "stop i-1"}; !slices.Equal(cloud.log, want) {
+			t.Errorf("the cloud saw %q, want %q", cloud.log, want)
+		}
+		// The event of the removal itself.
+		model.events <- []string{"1"}
+		expect(t, model)
+	})
+}
+
+func TestMachinesThatNeedNoInstance(t *testing.T) {
+	manager := entity.MachineInfo{ID: "0", Manager: true}
+	failed := entity.MachineInfo{ID: "3", Status: entity.StatusError}
+	model, cloud := newModel(manager, failed,
+		entity.MachineInfo{ID: "1", Life: entity.Dying},
+		entity.MachineInfo{ID: "2", Life: entity.Dead}), &fakeCloud{}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "0 alive", "3 alive error")
+		manager.Life = entity.Dead
+		model.set(manager)
+		expect(t, model, "0 dead", "3 alive error")
+	})
+	if len(cloud.log) > 0 {
+		t.Errorf("the cloud saw %q", cloud.log)
+	}
+}
+
+func TestStraysAreStoppedAtTheStart(t *testing.T) {
+	model := newModel(entity.MachineInfo{ID: "1", InstanceID: "old-1"}, pending("2"))
+	cloud := &fakeCloud{instances: []provider.Instance{
+		{ID: "old-1", MachineID: "1"},
+		{ID: "twin", MachineID: "1"},
+		{ID: "unrecorded", MachineID: "2", Nonce: "machine-0:x"},
+		{ID: "gone", MachineID: "7"},
+	}}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1 alive old-1", "2 alive i-1 pending")
+	})
+	if got := cloud.ids(); got != "old-1 i-1" {
+		t.Errorf("instances %q", got)
+	}
+	if want := []string{"stop twin", "stop unrecorded", "stop gone", "start 2"}; !slices.Equal(cloud.log, want) {
+		t.Errorf("the cloud saw %q, want %q", cloud.log, want)
+	}
+}
+
+func TestStrayThatCannotBeStoppedFailsTheWorker(t *testing.T) {
+	no := errors.New("no")
+	model, cloud := newModel(pending("1")), &fakeCloud{instances: []provider.Instance{{ID: "stray"}}}
+	cloud.onStop = func(string) error { return no }
+	go model.first()
+	if err := New(Config{API: model, Environ: cloud})(t.Context()); !errors.Is(err, no) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFailedStarts(t *testing.T) {
+	for _, test := range []struct {
+		about   string
+		fail    func(attempt int) error
+		starts  int
+		want    string
+		message string
+	}{{
+		about:  "passes after two attempts",
+		fail:   func(n int) error { return map[bool]error{true: provider.Retryable(errors.New("busy"))}[n < 3] },
+		starts: 3, want: "1 alive i-1 pending",
+	}, {
+		about:  "never passes",
+		fail:   func(int) error { return provider.Retryable(errors.New("no capacity")) },
+		starts: 4, want: "1 alive error", message: "cannot start an instance: no capacity",
+	}, {
+		about:  "can't be had",
+		fail:   func(int) error { return entity.Errorf(entity.Invalid, `invalid constraint value: arch=vax`) },
+		starts: 1, want: "1 alive error", message: "cannot start an instance: invalid constraint value: arch=vax",
+	}, {
+		about:  "leaves half an instance",
+		fail:   func(int) error { return errHalfMade },
+		starts: 4, want: "1 alive error", message: "cannot start an instance: out of patience",
+	}} {
+		t.Run(test.about, func(t *testing.T) {
+			model, cloud := newModel(pending("1"), pending("2")), &fakeCloud{}
+			attempts := 0
+			nonces := map[string]bool{}
+			cloud.onStart = func(_ context.Context, p provider.StartParams) error {
+				if p.MachineID == "2" {
+					return nil
+				}
+				attempts++
+				nonces[p.Nonce] = true
+				return test.fail(attempts)
+			}
+			story(t, model, cloud, func(c *Config) { c.Attempts = 4 }, func(t *testing.T) {
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				got := strings.Split(model.String(), "\n")
+				if !strings.HasPrefix(got[0], strings.TrimSuffix(test.want, "i-1 pending")) || model.messages["1"] != test.message {
+					t.Errorf("machine %q with message %q, want %q and %q", got[0], model.messages["1"], test.want, test.message)
+				}
+				if model.machines["2"].InstanceID == "" {
+					t.Error("the other machine has no instance")
+				}
+			})
+			if attempts != test.starts || len(nonces) != 1 {
+				t.Errorf("%d attempts with %d nonces, want %d with one", attempts, len(nonces), test.starts)
+			}
+			if n := len(cloud.instances); model.machines["1"].InstanceID == "" && n != 1 {
+				t.Errorf("instances left: %s", cloud.ids())
+			}
+		})
+	}
+}
+
+func TestMachineDestroyedWhileItsInstanceStarts(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	cloud.onStart = func(context.Context, provider.StartParams) error { time.Sleep(time.Minute); return nil }
+	story(t, model, cloud, nil, func(t *testing.T) {
+		synctest.Wait()
+		m := model.machines["1"]
+		m.Life = entity.Dying
+		model.set(m)
+		time.Sleep(2 * time.Minute)
+		expect(t, model)
+	})
+	if got := cloud.ids(); got != "" {
+		t.Errorf("instances left: %s", got)
+	}
+}
+
+func TestAnswerOfSetProvisionedIsLost(t *testing.T) {
+	for _, recorded := range []bool{true, false} {
+		t.Run(fmt.Sprint("recorded ", recorded), func(t *testing.T) {
+			model, cloud := newModel(pending("1")), &fakeCloud{}
+			story(t, model, cloud, nil, func(t *testing.T) {
+				synctest.Wait()
+				model.mu.Lock()
+				model.machines["2"] = pending("2")
+				model.faults["SetProvisioned"] = errors.New("connection lost")
+				model.mu.Unlock()
+				model.events <- []string{"2"}
+				synctest.Wait()
+				if recorded { // as if the call had got through
+					model.mu.Lock()
+					m := model.machines["2"]
+					m.InstanceID = "i-2"
+					model.machines["2"] = m
+					model.mu.Unlock()
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+			})
+			want := "i-1 i-3" // started again, the lost one stopped
+			if recorded {
+				want = "i-1 i-2"
+			}
+			if got := cloud.ids(); got != want {
+				t.Errorf("instances %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestInstanceThatCannotBeStoppedIsTriedAgain(t *testing.T) {
+	model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"}, pending("2"))
+	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
+	tries := 0
+	cloud.onStop = func(string) error {
+		if tries++; tries < 3 {
+			return errors.New("no answer")
+		}
+		return nil
+	}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1 dead i-9", "2 alive i-1 pending")
+		time.Sleep(31 * time.Second)
+		expect(t, model, "1 dead i-9", "2 alive i-1 pending")
+		time.Sleep(31 * time.Second)
+		expect(t, model, "2 alive i-1 pending")
+	})
+}
+
+func TestStartsAreParallelWithinABound(t *testing.T) {
+	var machines []entity.MachineInfo
+	for i := range 20 {
+		machines = append(machines, pending(fmt.Sprint(i)))
+	}
+	model, cloud := newModel(machines...), &fakeCloud{}
+	cloud.onStart = func(context.Context, provider.StartParams) error { time.Sleep(time.Minute); return nil }
+	story(t, model, cloud, func(c *Config) { c.Parallel = 4 }, func(t *testing.T) {
+		began := time.Now()
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		if len(cloud.instances) != 20 || cloud.most != 4 {
+			t.Errorf("after %v there are %d instances, at most %d were started at once", time.Since(began), len(cloud.instances), cloud.most)
+		}
+	})
+}
+
+func TestStopsWithItsContext(t *testing.T) {
+	model, cloud := newModel(pending("1"), pending("2")), &fakeCloud{}
+	cloud.onStart = func(ctx context.Context, p provider.StartParams) error {
+		if p.MachineID == "1" {
+			return provider.Retryable(errors.New("busy")) // in a pause between two attempts
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	story(t, model, cloud, nil, func(t *testing.T) { synctest.Wait() })
+	if strings.Contains(model.String(), "error") {
+		t.Errorf("a machine was blamed for the end of the provisioner:\n%s", model)
+	}
+}
+
+func TestWatchEnds(t *testing.T) {
+	model := newModel()
+	close(model.events)
+	if err := New(Config{API: model, Environ: &fakeCloud{}})(t.Context()); !errors.Is(err, worker.ErrWatchEnded) {
+		t.Errorf("got %v", err)
+	}
+}
