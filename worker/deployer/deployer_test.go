@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,25 +17,31 @@ import (
 )
 
 // A fakeMachine is both sides of a deployer: the units that the controller assigns
-// to machine 0, and the agents that are deployed on it. Its loop runs in a bubble, so
-// that it is read only while the deployer waits.
+// to machine 0, and the agents that are deployed on it.
 type fakeMachine struct {
+	mu       sync.Mutex
 	assigned map[string]entity.Life
 	agents   map[string]bool // running
 	events   chan []string
 	ended    chan struct{}
 	log      []string
 	faults   map[string]int // "deploy a/0" → how often it still fails
-	starts   []time.Time    // by Ensure, of agents that didn't run
+	starts   int            // by Ensure, of agents that didn't run
 	crash    bool           // every agent that Ensure starts ends at once
 }
 
-func (m *fakeMachine) act(what, unit string) error {
+// act notes what the deployer does, and calls then when it works.
+func (m *fakeMachine) act(what, unit string, then func()) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	call := what + " " + unit
 	m.log = append(m.log, call)
 	if m.faults[call] > 0 {
 		m.faults[call]--
 		return errors.New("no")
+	}
+	if then != nil {
+		then()
 	}
 	return nil
 }
@@ -47,6 +54,8 @@ func (m *fakeMachine) WatchDeployed(_ context.Context, parent entity.Tag) (<-cha
 }
 
 func (m *fakeMachine) DeployedUnits(context.Context, entity.Tag) ([]entity.AgentUnit, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var units []entity.AgentUnit
 	for name, life := range m.assigned {
 		units = append(units, entity.AgentUnit{Name: name, Life: life})
@@ -55,18 +64,16 @@ func (m *fakeMachine) DeployedUnits(context.Context, entity.Tag) ([]entity.Agent
 }
 
 func (m *fakeMachine) NewPassword(_ context.Context, tag entity.Tag) (string, error) {
-	return "secret of " + tag.ID, m.act("password", tag.ID)
+	return "secret of " + tag.ID, m.act("password", tag.ID, nil)
 }
 
 func (m *fakeMachine) RemoveUnit(_ context.Context, tag entity.Tag) error {
-	err := m.act("remove", tag.ID)
-	if err == nil {
-		delete(m.assigned, tag.ID)
-	}
-	return err
+	return m.act("remove", tag.ID, func() { delete(m.assigned, tag.ID) })
 }
 
 func (m *fakeMachine) Deployed() ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.agents)), nil
 }
 
@@ -74,38 +81,40 @@ func (m *fakeMachine) Deploy(_ context.Context, unit, password string) error {
 	if password != "secret of "+unit {
 		return fmt.Errorf("deployed with %q", password)
 	}
-	err := m.act("deploy", unit)
-	if err == nil {
-		m.agents[unit] = true
-	}
-	return err
+	return m.act("deploy", unit, func() { m.agents[unit] = true })
 }
 
 func (m *fakeMachine) Ensure(_ context.Context, unit string) error {
-	if !m.agents[unit] {
-		m.starts = append(m.starts, time.Now())
-		m.agents[unit] = true
-		if m.crash {
-			m.end(unit)
-		}
-		return m.act("start", unit)
+	m.mu.Lock()
+	running := m.agents[unit]
+	m.mu.Unlock()
+	if running {
+		return nil
 	}
-	return nil
+	return m.act("start", unit, func() {
+		m.starts++
+		m.agents[unit] = !m.crash
+		if m.crash {
+			m.signal()
+		}
+	})
 }
 
 func (m *fakeMachine) Recall(_ context.Context, unit string) error {
-	err := m.act("recall", unit)
-	if err == nil {
-		delete(m.agents, unit)
-	}
-	return err
+	return m.act("recall", unit, func() { delete(m.agents, unit) })
 }
 
 func (m *fakeMachine) Ended() <-chan struct{} { return m.ended }
 
 // end makes a unit's agent end by itself.
 func (m *fakeMachine) end(unit string) {
+	m.mu.Lock()
 	m.agents[unit] = false
+	m.mu.Unlock()
+	m.signal()
+}
+
+func (m *fakeMachine) signal() {
 	select {
 	case m.ended <- struct{}{}:
 	default:
@@ -141,6 +150,8 @@ func (m *fakeMachine) expect(t *testing.T, want ...string) {
 func (m *fakeMachine) expectNow(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if !slices.Equal(m.log, want) {
 		t.Errorf("the deployer did\n%s\nwant\n%s", strings.Join(m.log, "\n"), strings.Join(want, "\n"))
 	}
@@ -200,14 +211,18 @@ func TestEndedAgentsStartAgain(t *testing.T) {
 func TestAgentThatCannotLive(t *testing.T) {
 	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Alive}, []string{"web/0", "web/1"}, func(t *testing.T, m *fakeMachine) {
 		m.expect(t)
+		m.mu.Lock()
 		m.crash = true
+		m.mu.Unlock()
 		m.end("web/0")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(m.starts); n < 10 || n > 41 {
+		if n := m.starts; n < 10 || n > 41 {
 			t.Errorf("started %d times in a minute", n)
 		}
+		m.mu.Lock()
 		m.crash = false
+		m.mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if !m.agents["web/0"] {
