@@ -3,12 +3,15 @@ package hooks
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
+
+	"github.com/juju/loggo"
 
 	"juju/state/entity"
 )
@@ -19,8 +22,8 @@ import (
 type Backend interface {
 	// Unit is asked for the unit's addresses.
 	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
-	// Config returns every option of the unit's charm: its value, or nil for
-	// one that has neither a value nor a default.
+	// Config returns every option of the unit's charm: its value (string, bool,
+	// int64 or float64), or nil for one that has neither a value nor a default.
 	Config(ctx context.Context, unit entity.Tag) (map[string]any, error)
 	// RelationSettings returns what remote (a unit of the relation, the unit
 	// itself included) has set.
@@ -68,24 +71,32 @@ type Context struct {
 	params  ContextParams
 	unit    entity.Tag
 	id      string
-	now     func() time.Time
+	used    atomic.Bool // by a Run
+	log     LogFunc
 
-	mu       sync.Mutex // guards the snapshot and the buffers; held during reads of the backend, so that a fact is read once
-	over     bool
+	// mu guards what follows. It is held while the backend is read, so that a
+	// fact that two tools ask for at once is read once, and is the same for both.
+	mu       sync.Mutex
 	info     *entity.UnitInfo
 	config   map[string]any
 	status   *entity.Status
-	ports    map[string][]entity.PortRange
 	settings map[settingsKey]map[string]string
 	writes   map[int]map[string]string // relation id → what relation-set has said
-	opened   []entity.PortRange        // to be opened, and not open in the snapshot
-	closed   []entity.PortRange        // to be closed, and open in the snapshot
+	ports    portBuffer
 }
 
 // A settingsKey names the settings of one unit in one relation.
 type settingsKey struct {
 	relation int
 	unit     string
+}
+
+// A LogFunc takes one line for the log of the named module.
+type LogFunc func(module string, level loggo.Level, message string)
+
+// logToLoggo is the LogFunc of those who name none.
+func logToLoggo(module string, level loggo.Level, message string) {
+	loggo.GetLogger(module).Logf(level, "%s", message)
 }
 
 // NewContext prepares the execution of the hook that params names. Its errors
@@ -109,7 +120,7 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 		backend:  backend,
 		params:   params,
 		unit:     entity.UnitTag(params.Unit),
-		now:      time.Now,
+		log:      logToLoggo,
 		settings: map[settingsKey]map[string]string{},
 		writes:   map[int]map[string]string{},
 	}
@@ -133,17 +144,25 @@ func (c *Context) Changes() entity.HookChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changes := entity.HookChanges{
-		OpenPorts:  slices.Clone(c.opened),
-		ClosePorts: slices.Clone(c.closed),
+		OpenPorts:  slices.Clone(c.ports.open),
+		ClosePorts: slices.Clone(c.ports.close),
 	}
 	for id, settings := range c.writes {
-		if len(settings) == 0 {
-			continue
-		}
 		if changes.Relations == nil {
 			changes.Relations = map[int]map[string]string{}
 		}
 		changes.Relations[id] = maps.Clone(settings)
 	}
 	return changes
+}
+
+// owns reports whether id is this context's. It takes as long for a near guess
+// as for a far one.
+func (c *Context) owns(id string) bool {
+	return subtle.ConstantTimeCompare([]byte(id), []byte(c.id)) == 1
+}
+
+// relationID names a relation as hooks know it: "db:3".
+func (c *Context) relationID(id int) string {
+	return fmt.Sprintf("%s:%d", c.params.Relations[id].Name, id)
 }

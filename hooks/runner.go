@@ -3,9 +3,17 @@ package hooks
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/juju/loggo"
+
+	"juju/hooks/tool"
 )
 
 // ErrAbort, as the cause with which Run's context is cancelled, ends the hook
@@ -17,11 +25,11 @@ var ErrAbort = errors.New("hook aborted")
 type FailedError struct {
 	Hook     string // its file's name, "install"
 	ExitCode int    // -1 when it did not exit by itself
-	Reason   string // "exit status 1", "killed by signal: terminated", "agent stopped before the hook was over"
+	Reason   string // "exit status 1", "signal: killed", "the agent was stopped before it was over"
 }
 
 // Error says which hook has failed, and how.
-func (e *FailedError) Error() string { return "hook \"" + e.Hook + "\" failed: " + e.Reason }
+func (e *FailedError) Error() string { return fmt.Sprintf("hook %q failed: %s", e.Hook, e.Reason) }
 
 // RunnerParams says where a unit's hooks run. All paths are absolute.
 type RunnerParams struct {
@@ -36,7 +44,7 @@ type RunnerParams struct {
 	StopTimeout time.Duration
 	// Log takes each line of the hooks' output, of juju-log, and the runner's
 	// own. Nil means loggo's logger of the module's name.
-	Log func(module string, level loggo.Level, message string)
+	Log LogFunc
 }
 
 // A Runner runs the hooks of one unit, one after another. Its Close must be
@@ -44,23 +52,38 @@ type RunnerParams struct {
 // ones print.
 type Runner struct {
 	params RunnerParams
+	output *output
 }
 
-// A Process is a hook's process and its group, so identified that neither a
-// later process with the same number nor one after a reboot is taken for it.
-type Process struct {
-	PID   int    `json:"pid" yaml:"pid"`     // also the number of its process group
-	Start uint64 `json:"start" yaml:"start"` // clock ticks since boot, as /proc/PID/stat has it
-	Boot  string `json:"boot" yaml:"boot"`   // the kernel's id of this boot
-}
+// module is whose log the runner itself writes to.
+const module = "juju.hooks"
 
 // NewRunner makes the runner's directory and begins to follow the hooks' output.
 func NewRunner(params RunnerParams) (*Runner, error) {
-	return &Runner{params: params}, nil
+	if params.StopTimeout == 0 {
+		params.StopTimeout = 30 * time.Second
+	}
+	if params.Log == nil {
+		params.Log = logToLoggo
+	}
+	if err := os.MkdirAll(params.RunDir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the hooks' directory: %w", err)
+	}
+	// It may have been there already, more open than it should be.
+	if err := os.Chmod(params.RunDir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the hooks' directory private: %w", err)
+	}
+	output, err := openOutput(filepath.Join(params.RunDir, "output"), module, func(module, line string) {
+		params.Log(module, loggo.INFO, line)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{params: params, output: output}, nil
 }
 
 // Close stops following the hooks' output. No Run may be in progress.
-func (r *Runner) Close() error { return nil }
+func (r *Runner) Close() error { return r.output.close() }
 
 // Run runs hctx's hook in the charm directory and returns when it is over:
 // when its own process has exited, and all it printed has been logged.
@@ -79,15 +102,130 @@ func (r *Runner) Close() error { return nil }
 // It returns nil, a *FailedError, or any other error when the hook has not been
 // run at all: ctx's cause, persist's error, or a fault of the agent's host.
 func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) error) error {
-	return errors.New("cannot run hooks yet")
+	name := hctx.HookName()
+	if hctx.used.Swap(true) {
+		return fmt.Errorf("cannot run hook %q: its context has been used", name)
+	}
+	// Without this a charm that is gone would look like one without hooks.
+	if _, err := os.Stat(r.params.CharmDir); err != nil {
+		return fmt.Errorf("cannot run hook %q: %w", name, err)
+	}
+	// A link that leads nowhere is a hook, which fails.
+	path := filepath.Join(r.params.CharmDir, "hooks", name)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("cannot run hook %q: %w", name, err)
+	}
+	unlock, err := lockMachine(ctx, r.params.LockPath)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	hctx.log = r.params.Log
+	socket := filepath.Join(r.params.RunDir, "agent.socket")
+	server, err := tool.Serve(socket, hctx.serve)
+	if err != nil {
+		return err
+	}
+	// From here on the tools of this hook work, and from the Close on they
+	// don't: so what Changes returns after Run is all there will ever be.
+	defer server.Close()
+	stdout, err := r.output.begin("unit." + hctx.params.Unit + "." + name)
+	if err != nil {
+		return err
+	}
+	defer r.output.end()
+	defer stdout.Close()
+	env := hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
+	return r.exec(ctx, name, path, env, stdout, persist)
 }
 
-// EndInterrupted ends the hook that p recorded, if it still runs: its process
-// group is told to terminate, then killed, and gone when nil is returned. A
-// process that is not the recorded one is left alone, and so are the background
-// children of a hook that has exited by itself.
-func EndInterrupted(p Process) error { return errors.New("cannot end hooks yet") }
+// exec starts the hook and waits for its process.
+func (r *Runner) exec(ctx context.Context, name, path string, env []string, stdout *os.File, persist func(Process) error) error {
+	wait, word, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("cannot run hook %q: %w", name, err)
+	}
+	defer word.Close()
+	cmd := tool.LaunchCommand(r.params.LauncherPath, wait, path)
+	cmd.Dir, cmd.Env = r.params.CharmDir, env
+	cmd.Stdout, cmd.Stderr = stdout, stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = cmd.Start()
+	wait.Close()
+	if err != nil {
+		return fmt.Errorf("cannot run hook %q: %w", name, err)
+	}
+	process, err := identify(cmd.Process.Pid)
+	if err == nil {
+		err = persist(process)
+	}
+	if err == nil {
+		_, err = word.Write([]byte{tool.LaunchGo})
+	}
+	if err != nil {
+		word.Close() // which ends the launcher, if it is there
+		cmd.Wait()
+		return fmt.Errorf("cannot run hook %q: %w", name, err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		cmd.Wait() // what it says is in ProcessState
+	}()
+	reason, err := r.await(ctx, cmd.Process.Pid, over)
+	if err != nil {
+		return fmt.Errorf("cannot end hook %q: %w", name, err)
+	}
+	return result(name, reason, cmd)
+}
 
-// InstallTools makes dir hold a link to binary, the hook-tool program, under
-// the name of every hook tool. Repeating it is harmless, also while hooks run.
-func InstallTools(dir, binary string) error { return errors.New("cannot install tools yet") }
+// await returns when the hook's process is over. If it had to be ended, the
+// reason says why.
+func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (reason string, err error) {
+	select {
+	case <-over:
+		return "", nil
+	case <-ctx.Done():
+	}
+	reason = "aborted"
+	if !errors.Is(context.Cause(ctx), ErrAbort) {
+		bound := time.NewTimer(r.params.StopTimeout)
+		defer bound.Stop()
+		select {
+		case <-over:
+			return "", nil
+		case <-bound.C:
+			reason = "the agent was stopped before it was over"
+		}
+	}
+	select {
+	case <-over: // by itself, at the last moment; then nothing is left to end
+		return "", nil
+	default:
+	}
+	if err := endGroup(group); err != nil {
+		return "", err
+	}
+	<-over
+	return reason, nil
+}
+
+// result tells what became of a hook whose process is over.
+func result(name, reason string, cmd *exec.Cmd) error {
+	state := cmd.ProcessState
+	switch {
+	case state == nil:
+		return fmt.Errorf("cannot tell what became of hook %q", name)
+	case reason == "" && state.Success():
+		return nil
+	case reason == "":
+		return &FailedError{Hook: name, ExitCode: state.ExitCode(), Reason: state.String()}
+	}
+	return &FailedError{Hook: name, ExitCode: -1, Reason: reason}
+}

@@ -61,7 +61,8 @@ type RelationInfo struct {
 }
 
 // HookChanges is what a hook has buffered; it is written in one transaction
-// when the hook has succeeded.
+// when the hook has succeeded. Closing goes before opening: a hook may close 80
+// and open 80-90. Writing what is already there is no change, and wakes nobody.
 type HookChanges struct {
 	Relations  map[int]map[string]string `json:"relations,omitempty"` // relation id → key → value; "" deletes the key
 	OpenPorts  []PortRange               `json:"open-ports,omitempty"`

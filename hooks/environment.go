@@ -1,0 +1,74 @@
+package hooks
+
+import (
+	"path/filepath"
+	"strings"
+
+	"juju/hooks/tool"
+	"juju/state/entity"
+)
+
+// inherited are the variables that a hook takes over from its agent. The list
+// is of those that are known to be harmless: an agent's environment is whatever
+// it was started from, and may hold a user's secrets.
+var inherited = map[string]bool{
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TZ": true, "TMPDIR": true,
+	"http_proxy": true, "https_proxy": true, "ftp_proxy": true, "no_proxy": true,
+	"HTTP_PROXY": true, "HTTPS_PROXY": true, "FTP_PROXY": true, "NO_PROXY": true,
+}
+
+// defaultPath is for an agent that has no PATH.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// environment returns what the hook's process is given; agent is the
+// environment of the agent itself.
+func (c *Context) environment(agent []string, charmDir, toolsDir, socket string) []string {
+	var env []string
+	path := defaultPath
+	for _, entry := range agent {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "PATH" && value != "":
+			path = value
+		case inherited[name]:
+			env = append(env, entry)
+		}
+	}
+	set := func(name, value string) { env = append(env, name+"="+value) }
+	set("PATH", toolsDir+string(filepath.ListSeparator)+path)
+	set("LANG", "C.UTF-8")
+	set("TERM", "dumb") // what it prints goes to a log
+	set("DEBIAN_FRONTEND", "noninteractive")
+	set("APT_LISTCHANGES_FRONTEND", "none")
+
+	p := c.params
+	set("CHARM_DIR", charmDir)
+	set("JUJU_CHARM_DIR", charmDir)
+	set(tool.ContextVar, c.id)
+	set(tool.SocketVar, socket)
+	set("JUJU_HOOK_NAME", c.HookName())
+	set("JUJU_UNIT_NAME", p.Unit)
+	set("JUJU_MODEL_NAME", p.ModelName)
+	set("JUJU_MODEL_UUID", p.ModelUUID)
+	set("JUJU_ENV_NAME", p.ModelName)
+	set("JUJU_ENV_UUID", p.ModelUUID)
+	set("JUJU_API_ADDRESSES", strings.Join(p.APIAddresses, " "))
+	set("JUJU_MACHINE_ID", p.Machine)
+	set("JUJU_PRINCIPAL_UNIT", p.Principal)
+	set("JUJU_VERSION", p.Version)
+	if p.Info.Kind.IsRelation() {
+		relation := p.Relations[p.Info.RelationID]
+		remote := relation.Remote
+		if p.Info.RemoteUnit != "" {
+			remote = entity.UnitService(p.Info.RemoteUnit)
+		}
+		set("JUJU_RELATION", relation.Name)
+		set("JUJU_RELATION_ID", c.relationID(p.Info.RelationID))
+		set("JUJU_REMOTE_UNIT", p.Info.RemoteUnit) // there, but empty, in relation-broken
+		set("JUJU_REMOTE_APP", remote)
+		if p.Info.Kind == RelationDeparted {
+			set("JUJU_DEPARTING_UNIT", p.DepartingUnit)
+		}
+	}
+	return env
+}

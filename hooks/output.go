@@ -1,0 +1,228 @@
+package hooks
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxLine is the longest line that is logged as one, in bytes.
+	maxLine = 64 << 10
+	// freeAfter is how much of the file may have been read and still take space.
+	freeAfter = 1 << 20
+	// busyLook and idleLook are how often the file is looked at while a hook runs
+	// and between hooks. It is looked at, and not watched, because a user has 128
+	// inotify instances, and a host may have more agents; a hook's last lines
+	// are fetched when it ends and wait for no clock.
+	busyLook = 100 * time.Millisecond
+	idleLook = 2 * time.Second
+)
+
+// An output is the file that hooks print to, which is followed into the log.
+// It is a file and not a pipe because a pipe dies with its reader: an agent that
+// is restarted would break whatever the hook has left in the background. All
+// that was read is given back to the file system, so that a talkative process
+// doesn't fill the disk.
+type output struct {
+	path string
+	emit func(module, line string)
+	stop chan struct{}
+	done chan struct{}
+	wake chan bool // whether a hook runs
+
+	mu      sync.Mutex
+	file    *os.File
+	module  string // whose the lines are: the hook that runs, or ran last
+	offset  int64  // up to here it has been read
+	freed   int64  // up to here it takes no space
+	skip    bool   // zeros, left where an earlier agent's reading was freed
+	partial []byte // a line whose end has not been written
+	broken  error  // why it can't be read any more; told once
+}
+
+// openOutput begins to follow the file, which is made if it is missing. What
+// an earlier agent has not read comes first. Emit is called with one line at a
+// time.
+func openOutput(path, module string, emit func(module, line string)) (*output, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot follow the hooks' output: %w", err)
+	}
+	o := &output{path: path, module: module, emit: emit, file: file, skip: true,
+		stop: make(chan struct{}), done: make(chan struct{}), wake: make(chan bool)}
+	o.offset, err = unix.Seek(int(file.Fd()), 0, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) { // no data at all
+		var info os.FileInfo
+		if info, err = file.Stat(); err == nil {
+			o.offset = info.Size()
+		}
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("cannot follow the hooks' output: %w", err)
+	}
+	o.freed = o.offset
+	go o.follow()
+	return o, nil
+}
+
+// close stops following, after a last look.
+func (o *output) close() error {
+	close(o.stop)
+	<-o.done
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.read()
+	o.flush()
+	o.reset()
+	return o.file.Close()
+}
+
+// begin says whose the next lines are, and returns the file for a hook to
+// print to.
+func (o *output) begin(module string) (*os.File, error) {
+	o.mu.Lock()
+	o.read()
+	o.flush()
+	o.module = module
+	o.mu.Unlock()
+	// A file of its own, not a duplicate: reset asks the kernel whether anybody
+	// but the follower has it open.
+	file, err := os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the hook's output: %w", err)
+	}
+	o.wake <- true
+	return file, nil
+}
+
+// end logs all that was printed up to now.
+func (o *output) end() {
+	o.wake <- false
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.read()
+	o.flush()
+	o.reset()
+}
+
+func (o *output) follow() {
+	defer close(o.done)
+	timer := time.NewTimer(idleLook)
+	defer timer.Stop()
+	every := idleLook
+	for {
+		select {
+		case <-o.stop:
+			return
+		case busy := <-o.wake:
+			every = idleLook
+			if busy {
+				every = busyLook
+			}
+		case <-timer.C:
+			o.mu.Lock()
+			o.read()
+			if every == idleLook {
+				o.reset()
+			}
+			o.mu.Unlock()
+		}
+		timer.Reset(every)
+	}
+}
+
+// read logs the lines that are in the file by now, and no more: a process that
+// prints without end doesn't keep it here. Called with mu held.
+func (o *output) read() {
+	info, err := o.file.Stat()
+	if err == nil && info.Size() < o.offset { // somebody has emptied it
+		o.offset, o.freed = 0, 0
+	}
+	for err == nil && o.offset < info.Size() {
+		buf := make([]byte, min(info.Size()-o.offset, maxLine))
+		var n int
+		n, err = o.file.ReadAt(buf, o.offset)
+		o.offset += int64(n)
+		o.take(buf[:n])
+		o.free(freeAfter)
+	}
+	if err != nil && o.broken == nil {
+		o.broken = err
+		o.emit(o.module, fmt.Sprintf("cannot read the hook's output: %v", err))
+	}
+}
+
+// take splits what was read into lines.
+func (o *output) take(data []byte) {
+	if o.skip {
+		data = bytes.TrimLeft(data, "\x00")
+		o.skip = len(data) == 0
+	}
+	for len(data) > 0 {
+		line, rest, whole := bytes.Cut(data, []byte("\n"))
+		if room := maxLine - len(o.partial); len(line) > room {
+			line, rest, whole = data[:room], data[room:], true
+		}
+		o.partial = append(o.partial, line...)
+		data = rest
+		if whole {
+			o.line()
+		}
+	}
+}
+
+// line logs the line that has been gathered.
+func (o *output) line() {
+	o.emit(o.module, strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r"))
+	o.partial = o.partial[:0]
+}
+
+// flush logs a line that lacks its end.
+func (o *output) flush() {
+	if len(o.partial) > 0 {
+		o.line()
+	}
+}
+
+// free gives the space of what was read back if it is at least that much. It
+// punches a hole instead of cutting the file off, because what is appended in
+// the very moment would be cut off with it.
+func (o *output) free(least int64) {
+	if o.offset-o.freed < least {
+		return
+	}
+	err := unix.Fallocate(int(o.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, o.freed, o.offset-o.freed)
+	if err == nil {
+		o.freed = o.offset
+		return
+	}
+	// A file system without holes. A line may be lost here, but not the disk.
+	if info, err := o.file.Stat(); err == nil && info.Size() == o.offset && o.file.Truncate(0) == nil {
+		o.offset, o.freed = 0, 0
+	}
+}
+
+// reset empties the file when all of it was read and nobody else has it open,
+// which is what a write lease stands for. Otherwise what was read is freed.
+func (o *output) reset() {
+	if o.offset == 0 {
+		return
+	}
+	fd := o.file.Fd()
+	if _, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		o.free(1)
+		return
+	}
+	defer unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_UNLCK)
+	if info, err := o.file.Stat(); err == nil && info.Size() == o.offset && o.file.Truncate(0) == nil {
+		o.offset, o.freed = 0, 0
+	}
+}

@@ -1,0 +1,136 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"juju/state/entity"
+)
+
+// backendTimeout is how long a hook tool waits for the controller: long enough
+// for one that is being restarted, short enough for a hook to fail by itself.
+const backendTimeout = time.Minute
+
+// The methods below are the hook's view of the world. Each fact is read when it
+// is first asked for, and remembered.
+
+func (c *Context) unitInfo(ctx context.Context) (entity.UnitInfo, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.info == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		info, err := c.backend.Unit(ctx, c.unit)
+		if err != nil {
+			return entity.UnitInfo{}, fmt.Errorf("cannot read unit %q: %w", c.params.Unit, err)
+		}
+		c.info = &info
+	}
+	return *c.info, nil
+}
+
+// options returns all options of the charm. The map is not to be written to.
+func (c *Context) options(ctx context.Context) (map[string]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.config == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		config, err := c.backend.Config(ctx, c.unit)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the configuration: %w", err)
+		}
+		c.config = make(map[string]any, len(config))
+		maps.Copy(c.config, config)
+	}
+	return c.config, nil
+}
+
+// relationSettings returns the settings of a unit in a relation, with what this
+// hook has written to its own. The map is the caller's.
+func (c *Context) relationSettings(ctx context.Context, relation int, unit string) (map[string]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := settingsKey{relation, unit}
+	if c.settings[key] == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		settings, err := c.backend.RelationSettings(ctx, c.unit, relation, unit)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read settings of unit %q in relation %q: %w", unit, c.relationID(relation), err)
+		}
+		c.settings[key] = make(map[string]string, len(settings))
+		maps.Copy(c.settings[key], settings)
+	}
+	view := maps.Clone(c.settings[key])
+	if unit == c.params.Unit {
+		for k, v := range c.writes[relation] {
+			if v == "" {
+				delete(view, k)
+			} else {
+				view[k] = v
+			}
+		}
+	}
+	return view, nil
+}
+
+// writeSettings buffers settings of the unit's own; "" deletes a key.
+func (c *Context) writeSettings(relation int, settings map[string]string) {
+	if len(settings) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writes[relation] == nil {
+		c.writes[relation] = map[string]string{}
+	}
+	maps.Copy(c.writes[relation], settings)
+}
+
+// withPorts calls f with the buffer of ports, which knows by then what is open.
+func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ports.known {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		ports, err := c.backend.OpenedPorts(ctx, c.unit)
+		if err != nil {
+			return fmt.Errorf("cannot read the machine's open ports: %w", err)
+		}
+		c.ports = newPortBuffer(c.params.Unit, ports)
+	}
+	return f(&c.ports)
+}
+
+func (c *Context) workloadStatus(ctx context.Context) (entity.Status, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		status, err := c.backend.UnitStatus(ctx, c.unit)
+		if err != nil {
+			return entity.Status{}, fmt.Errorf("cannot read the status: %w", err)
+		}
+		c.status = &status
+	}
+	return *c.status, nil
+}
+
+// setWorkloadStatus sets the status, whatever becomes of the hook.
+func (c *Context) setWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := entity.Status{Status: word, Message: message, Since: time.Now().UTC()}
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	if err := c.backend.SetUnitStatus(ctx, c.unit, status); err != nil {
+		return fmt.Errorf("cannot set the status: %w", err)
+	}
+	c.status = &status
+	return nil
+}

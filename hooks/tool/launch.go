@@ -1,0 +1,66 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// How an agent starts a hook: it runs the hook-tool binary as
+//
+//	hook-tool launch -- PROGRAM ARG...
+//
+// with the reading end of a pipe as descriptor LaunchFD, in the hook's own
+// process group, directory and environment. The agent writes down what process
+// that is, and then sends LaunchGo through the pipe; the process becomes
+// PROGRAM. A pipe that ends without a word means that the agent has died, or
+// thought better of it, and PROGRAM is never run.
+const (
+	BinaryName      = "hook-tool"
+	LaunchName      = "launch"
+	LaunchFD        = 3
+	LaunchGo   byte = 'g'
+)
+
+// LaunchCommand returns the command that starts program through the launcher
+// at binary, which waits for pipe.
+func LaunchCommand(binary string, pipe *os.File, program string) *exec.Cmd {
+	return &exec.Cmd{
+		Path:       binary,
+		Args:       []string{BinaryName, LaunchName, "--", program},
+		ExtraFiles: []*os.File{pipe}, // the first is LaunchFD
+	}
+}
+
+// Launch is the launcher's own side: it waits for the word and becomes the
+// program in args, which is what follows "launch". It returns only if that can't
+// be, with the exit code that a shell would have.
+func Launch(args []string) (code int, err error) {
+	if len(args) < 2 || args[0] != "--" {
+		return 2, fmt.Errorf("expected %s %s -- PROGRAM ARG..., got %q", BinaryName, LaunchName, args)
+	}
+	syscall.CloseOnExec(LaunchFD)
+	pipe := os.NewFile(LaunchFD, "launch pipe")
+	if pipe == nil {
+		return 2, errors.New("only a unit agent can launch a hook")
+	}
+	var word [1]byte
+	_, err = io.ReadFull(pipe, word[:])
+	switch {
+	case errors.Is(err, io.EOF):
+		return 1, errors.New("the unit agent has gone away, nothing was run")
+	case err != nil:
+		return 2, fmt.Errorf("only a unit agent can launch a hook: %w", err)
+	case word[0] != LaunchGo:
+		return 2, fmt.Errorf("cannot launch a hook: unexpected word %q", word[0])
+	}
+	err = syscall.Exec(args[1], args[1:], os.Environ())
+	code = 126
+	if errors.Is(err, syscall.ENOENT) {
+		code = 127
+	}
+	return code, fmt.Errorf("cannot run %s: %w", args[1], err)
+}

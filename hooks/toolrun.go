@@ -1,0 +1,150 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"juju/hooks/tool"
+	"juju/state/entity"
+)
+
+// A command is one kind of hook tool, made anew for each use.
+type command interface {
+	// flags adds the tool's own to the set.
+	flags(*pflag.FlagSet)
+	// init takes the arguments. What is wrong with them is the charm's mistake,
+	// which is another exit code than a tool that failed.
+	init(hook *Context, args []string) error
+	// run does the work.
+	run(ctx context.Context, run *toolRun) error
+}
+
+// A commandInfo is what --help tells of a tool, and how it is made.
+type commandInfo struct {
+	args    string
+	purpose string
+	details string
+	make    func() command
+}
+
+// A toolRun is one use of a tool.
+type toolRun struct {
+	hook   *Context
+	read   func(name string) ([]byte, error) // a file of the charm's, "-" for the tool's standard input
+	stdout bytes.Buffer
+	output string // a file that takes stdout
+}
+
+// commands returns the table of all hook tools.
+func commands() map[string]commandInfo {
+	return map[string]commandInfo{
+		"close-port":    closePortInfo,
+		"config-get":    configGetInfo,
+		"juju-log":      jujuLogInfo,
+		"open-port":     openPortInfo,
+		"opened-ports":  openedPortsInfo,
+		"relation-get":  relationGetInfo,
+		"relation-ids":  relationIDsInfo,
+		"relation-list": relationListInfo,
+		"relation-set":  relationSetInfo,
+		"status-get":    statusGetInfo,
+		"status-set":    statusSetInfo,
+		"unit-get":      unitGetInfo,
+	}
+}
+
+// ToolNames returns the names of all hook tools, sorted.
+func ToolNames() []string { return slices.Sorted(maps.Keys(commands())) }
+
+// serve does a hook tool's work, for as long as the server that calls it runs.
+func (c *Context) serve(ctx context.Context, req tool.Request, read func(string) ([]byte, error)) tool.Reply {
+	if !c.owns(req.Context) {
+		return tool.Failure(errors.New("hook context is over"), "a hook tool works only while the hook that started it runs")
+	}
+	info, ok := commands()[req.Tool]
+	if !ok {
+		return tool.Failure(fmt.Errorf("unknown hook tool %q", req.Tool), "")
+	}
+	cmd := info.make()
+	flags := pflag.NewFlagSet(req.Tool, pflag.ContinueOnError)
+	flags.Usage = func() {}
+	cmd.flags(flags)
+	err := flags.Parse(req.Args)
+	if errors.Is(err, pflag.ErrHelp) {
+		return tool.Reply{Stdout: []byte(info.help(req.Tool, flags))}
+	}
+	if err == nil {
+		err = cmd.init(c, flags.Args())
+	}
+	if err != nil {
+		reply := tool.Failure(err, entity.Hint(err))
+		reply.Code = 2
+		return reply
+	}
+	run := &toolRun{hook: c, read: read}
+	if err := cmd.run(ctx, run); err != nil {
+		return tool.Failure(err, entity.Hint(err))
+	}
+	return tool.Reply{Stdout: run.stdout.Bytes(), Output: run.output}
+}
+
+// help returns what --help prints.
+func (i commandInfo) help(name string, flags *pflag.FlagSet) string {
+	text := "Usage: " + name
+	if flags.HasFlags() {
+		text += " [options]"
+	}
+	if i.args != "" {
+		text += " " + i.args
+	}
+	text += "\n\nSummary:\n" + i.purpose + "\n"
+	if flags.HasFlags() {
+		text += "\nOptions:\n" + flags.FlagUsages()
+	}
+	if i.details != "" {
+		text += "\nDetails:\n" + i.details
+	}
+	return text
+}
+
+// checkEmpty refuses arguments that a tool has no use for.
+func checkEmpty(args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unrecognized args: %q", args)
+	}
+	return nil
+}
+
+// InstallTools makes dir hold a link to binary, the hook-tool program, under
+// the name of every hook tool. Repeating it is harmless, also while hooks run:
+// no name is ever missing once it has been there.
+func InstallTools(dir, binary string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot install hook tools: %w", err)
+	}
+	for _, name := range ToolNames() {
+		link := filepath.Join(dir, name)
+		if target, err := os.Readlink(link); err == nil && target == binary {
+			continue
+		}
+		fresh := link + ".new"
+		if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("cannot install hook tool: %w", err)
+		}
+		if err := os.Symlink(binary, fresh); err != nil {
+			return fmt.Errorf("cannot install hook tool: %w", err)
+		}
+		if err := os.Rename(fresh, link); err != nil {
+			return fmt.Errorf("cannot install hook tool: %w", err)
+		}
+	}
+	return nil
+}

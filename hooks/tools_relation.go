@@ -1,0 +1,257 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"gopkg.in/yaml.v3"
+
+	"juju/state/entity"
+)
+
+// relationFlag says which relation a tool is about.
+type relationFlag struct {
+	value string
+	id    int
+}
+
+func (r *relationFlag) add(flags *pflag.FlagSet) {
+	flags.StringVarP(&r.value, "relation", "r", "", "the `relation`, as name:id or id; in a relation hook, that hook's unless given")
+}
+
+// resolve finds the relation, which must be one that the unit is in.
+func (r *relationFlag) resolve(hook *Context) error {
+	if r.value == "" {
+		if !hook.params.Info.Kind.IsRelation() {
+			return entity.WithHint(fmt.Errorf("no relation id specified"), "outside relation hooks, name one of relation-ids with -r")
+		}
+		r.id = hook.params.Info.RelationID
+		return nil
+	}
+	name, number, named := strings.Cut(r.value, ":")
+	if !named {
+		name, number = "", r.value
+	}
+	id, err := strconv.Atoi(number)
+	if err != nil {
+		return fmt.Errorf("invalid value %q for option --relation: invalid relation id", r.value)
+	}
+	relation, ok := hook.params.Relations[id]
+	if !ok || named && relation.Name != name {
+		return fmt.Errorf("invalid value %q for option --relation: relation not found", r.value)
+	}
+	r.id = id
+	return nil
+}
+
+var relationGetInfo = commandInfo{
+	args:    "[<key>|-] [<unit>]",
+	purpose: "Print relation settings.",
+	details: `Prints the value that the unit has set for the key, or all its settings if the
+key is - or not given. In hooks about a remote unit, that is the unit unless
+another is named. A key that is not set prints nothing, and is no error.
+
+Settings of the unit whose hook runs show what the hook has set so far.
+`,
+	make: func() command { return &relationGet{} },
+}
+
+type relationGet struct {
+	relation relationFlag
+	out      outputFlags
+	key      string
+	unit     string
+}
+
+func (t *relationGet) flags(flags *pflag.FlagSet) {
+	t.relation.add(flags)
+	t.out.add(flags)
+}
+
+func (t *relationGet) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if err := t.relation.resolve(hook); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		if args[0] != "-" {
+			t.key = args[0]
+		}
+		args = args[1:]
+	}
+	t.unit = hook.params.Info.RemoteUnit
+	if len(args) > 0 {
+		t.unit, args = args[0], args[1:]
+	}
+	switch {
+	case t.unit == "":
+		return fmt.Errorf("no unit or application specified")
+	case entity.IsValidService(t.unit):
+		return fmt.Errorf("expected unit name, got application name %q", t.unit)
+	case !entity.IsValidUnit(t.unit):
+		return fmt.Errorf("invalid unit name %q", t.unit)
+	}
+	return checkEmpty(args)
+}
+
+func (t *relationGet) run(ctx context.Context, run *toolRun) error {
+	settings, err := run.hook.relationSettings(ctx, t.relation.id, t.unit)
+	if err != nil {
+		return err
+	}
+	if t.key == "" {
+		return t.out.write(run, settings)
+	}
+	if value, ok := settings[t.key]; ok {
+		return t.out.write(run, value)
+	}
+	return t.out.write(run, nil)
+}
+
+var relationSetInfo = commandInfo{
+	args:    "<key>=<value> [<key>=<value> ...]",
+	purpose: "Set relation settings of the unit.",
+	details: `An empty value deletes the key. Settings given as arguments go before those of
+the file, a YAML map.
+
+The other units see the changes when the hook has succeeded. Those of a hook
+that fails are forgotten.
+`,
+	make: func() command { return &relationSet{} },
+}
+
+type relationSet struct {
+	relation relationFlag
+	file     string
+	settings map[string]string
+}
+
+func (t *relationSet) flags(flags *pflag.FlagSet) {
+	t.relation.add(flags)
+	flags.StringVar(&t.file, "file", "", "read settings from this YAML `file`, or - for the standard input")
+}
+
+func (t *relationSet) init(hook *Context, args []string) error {
+	if err := t.relation.resolve(hook); err != nil {
+		return err
+	}
+	t.settings = make(map[string]string, len(args))
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok || key == "" {
+			return fmt.Errorf(`expected "key=value", got %q`, arg)
+		}
+		if _, ok := t.settings[key]; ok {
+			return fmt.Errorf("key %q specified more than once", key)
+		}
+		t.settings[key] = value
+	}
+	return nil
+}
+
+func (t *relationSet) run(ctx context.Context, run *toolRun) error {
+	settings := map[string]string{}
+	if t.file != "" {
+		data, err := run.read(t.file)
+		if err != nil {
+			return fmt.Errorf("cannot read settings: %w", err)
+		}
+		if err := yaml.Unmarshal(data, &settings); err != nil {
+			return fmt.Errorf("cannot read settings: %s: %w", t.file, err)
+		}
+		for key := range settings {
+			if key == "" || strings.ContainsRune(key, 0) {
+				return fmt.Errorf("cannot read settings: %s: invalid key %q", t.file, key)
+			}
+		}
+		if settings == nil { // the document was "null"
+			settings = map[string]string{}
+		}
+	}
+	maps.Copy(settings, t.settings)
+	run.hook.writeSettings(t.relation.id, settings)
+	return nil
+}
+
+var relationIDsInfo = commandInfo{
+	args:    "[<endpoint>]",
+	purpose: "List the ids of all relations over one of the charm's endpoints.",
+	details: `In a relation hook, the endpoint is that hook's unless given. An endpoint
+without relations, or that the charm doesn't have, has an empty list.
+`,
+	make: func() command { return &relationIDs{} },
+}
+
+type relationIDs struct {
+	out      outputFlags
+	endpoint string
+}
+
+func (t *relationIDs) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+
+func (t *relationIDs) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if hook.params.Info.Kind.IsRelation() {
+		t.endpoint = hook.params.Relations[hook.params.Info.RelationID].Name
+	}
+	if len(args) > 0 {
+		t.endpoint, args = args[0], args[1:]
+	}
+	if t.endpoint == "" {
+		return fmt.Errorf("no endpoint name specified")
+	}
+	return checkEmpty(args)
+}
+
+func (t *relationIDs) run(ctx context.Context, run *toolRun) error {
+	ids := []string{}
+	for id, relation := range run.hook.params.Relations {
+		if relation.Name == t.endpoint {
+			ids = append(ids, run.hook.relationID(id))
+		}
+	}
+	slices.SortFunc(ids, entity.CompareNatural)
+	return t.out.write(run, ids)
+}
+
+var relationListInfo = commandInfo{
+	purpose: "List the units of a related service.",
+	details: `These are the units that have joined and not departed, as this unit's hooks
+have been told so far.
+`,
+	make: func() command { return &relationList{} },
+}
+
+type relationList struct {
+	relation relationFlag
+	out      outputFlags
+}
+
+func (t *relationList) flags(flags *pflag.FlagSet) {
+	t.relation.add(flags)
+	t.out.add(flags)
+}
+
+func (t *relationList) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if err := t.relation.resolve(hook); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+func (t *relationList) run(ctx context.Context, run *toolRun) error {
+	members := run.hook.params.Relations[t.relation.id].Members
+	return t.out.write(run, append([]string{}, members...))
+}

@@ -1,0 +1,228 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/juju/loggo"
+	"github.com/spf13/pflag"
+
+	"juju/state/entity"
+)
+
+var jujuLogInfo = commandInfo{
+	args:    "<message>",
+	purpose: "Write a message to the log.",
+	details: `Whatever a hook prints is in the log anyway; this tool gives it a level.
+`,
+	make: func() command { return &jujuLog{} },
+}
+
+type jujuLog struct {
+	debug   bool
+	level   string
+	message string
+}
+
+func (t *jujuLog) flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&t.debug, "debug", false, "log at level DEBUG")
+	flags.StringVarP(&t.level, "log-level", "l", "INFO", "log at this `level`: TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL")
+}
+
+func (t *jujuLog) init(hook *Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no message specified")
+	}
+	t.message = strings.Join(args, " ")
+	return nil
+}
+
+func (t *jujuLog) run(ctx context.Context, run *toolRun) error {
+	module := "unit." + run.hook.params.Unit + ".juju-log"
+	level, ok := loggo.ParseLevel(t.level)
+	if !ok || level == loggo.UNSPECIFIED {
+		// A hook should not fail, and its message not be lost, over a typing
+		// error in the least important of its arguments.
+		run.hook.log(module, loggo.WARNING, fmt.Sprintf("log level %q is not known, INFO is taken", t.level))
+		level = loggo.INFO
+	}
+	if t.debug {
+		level = loggo.DEBUG
+	}
+	message := t.message
+	if info := run.hook.params.Info; info.Kind.IsRelation() {
+		message = run.hook.relationID(info.RelationID) + ": " + message
+	}
+	run.hook.log(module, level, message)
+	return nil
+}
+
+var unitGetInfo = commandInfo{
+	args:    "private-address|public-address",
+	purpose: "Print an address of the unit.",
+	make:    func() command { return &unitGet{} },
+}
+
+type unitGet struct {
+	out outputFlags
+	key string
+}
+
+func (t *unitGet) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+
+func (t *unitGet) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return fmt.Errorf("no setting specified")
+	}
+	t.key = args[0]
+	if t.key != "private-address" && t.key != "public-address" {
+		return fmt.Errorf("unknown setting %q", t.key)
+	}
+	return checkEmpty(args[1:])
+}
+
+func (t *unitGet) run(ctx context.Context, run *toolRun) error {
+	info, err := run.hook.unitInfo(ctx)
+	if err != nil {
+		return err
+	}
+	address := info.PrivateAddress
+	if t.key == "public-address" {
+		address = info.PublicAddress
+	}
+	if address == "" {
+		return fmt.Errorf("unit %q has no %s yet", run.hook.params.Unit, t.key)
+	}
+	return t.out.write(run, address)
+}
+
+var configGetInfo = commandInfo{
+	args:    "[<key>]",
+	purpose: "Print the service's configuration.",
+	details: `Without a key, prints all options that have a value; with --all, those
+without one too. A key that has no value, or is unknown, prints nothing.
+`,
+	make: func() command { return &configGet{} },
+}
+
+type configGet struct {
+	out outputFlags
+	all bool
+	key string
+}
+
+func (t *configGet) flags(flags *pflag.FlagSet) {
+	flags.BoolVarP(&t.all, "all", "a", false, "print all options, also those without a value")
+	t.out.add(flags)
+}
+
+func (t *configGet) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		t.key, args = args[0], args[1:]
+		if t.key != "" && t.all {
+			return fmt.Errorf("cannot use argument --all together with key %q", t.key)
+		}
+	}
+	return checkEmpty(args)
+}
+
+func (t *configGet) run(ctx context.Context, run *toolRun) error {
+	options, err := run.hook.options(ctx)
+	if err != nil {
+		return err
+	}
+	if t.key != "" {
+		return t.out.write(run, options[t.key])
+	}
+	shown := map[string]any{}
+	for name, value := range options {
+		if t.all || value != nil {
+			shown[name] = value
+		}
+	}
+	return t.out.write(run, shown)
+}
+
+var statusSetInfo = commandInfo{
+	args:    "<maintenance|blocked|waiting|active> [<message>]",
+	purpose: "Set the status of the unit's workload.",
+	details: `The status is set at once, and stays if the hook fails.
+`,
+	make: func() command { return &statusSet{} },
+}
+
+type statusSet struct {
+	status  entity.StatusWord
+	message string
+}
+
+func (t *statusSet) flags(*pflag.FlagSet) {}
+
+func (t *statusSet) init(hook *Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("invalid args, require <status> [message]")
+	}
+	t.status = entity.StatusWord(args[0])
+	if err := entity.CheckWorkload(t.status); err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		return nil
+	}
+	t.message = args[1]
+	return checkEmpty(args[2:])
+}
+
+func (t *statusSet) run(ctx context.Context, run *toolRun) error {
+	return run.hook.setWorkloadStatus(ctx, t.status, t.message)
+}
+
+var statusGetInfo = commandInfo{
+	purpose: "Print the status of the unit's workload.",
+	details: `Prints the status alone; with --include-data, its message and data too.
+`,
+	make: func() command { return &statusGet{} },
+}
+
+type statusGet struct {
+	out  outputFlags
+	data bool
+}
+
+func (t *statusGet) flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&t.data, "include-data", false, "print message and data too")
+	t.out.add(flags)
+}
+
+func (t *statusGet) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+func (t *statusGet) run(ctx context.Context, run *toolRun) error {
+	status, err := run.hook.workloadStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if !t.data && t.out.format == "smart" {
+		return t.out.write(run, string(status.Status))
+	}
+	shown := map[string]any{"status": string(status.Status)}
+	if t.data {
+		shown["message"] = status.Message
+		shown["status-data"] = status.Data
+		if status.Data == nil {
+			shown["status-data"] = map[string]any{}
+		}
+	}
+	return t.out.write(run, shown)
+}
