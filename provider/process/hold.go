@@ -43,7 +43,9 @@ type Held struct {
 
 // Hold makes this process the one that runs in dir, which must exist, and tells
 // the Start that waits for that. The error wraps ErrHeld when another process
-// still runs there after a few seconds: this one then must end.
+// still runs there after a few seconds, and ErrEnded when whatever ran there has
+// ended for good, be it that this process was started before that was known. In
+// both cases this process must end.
 func Hold(dir string) (*Held, error) {
 	h, err := HoldStarting(dir)
 	if err != nil {
@@ -104,6 +106,12 @@ func (h *Held) hold(dir string) error {
 			}
 			return ErrHeld
 		}
+	}
+
+	// Asked only now, because End marks first and looks at the lock second: so it
+	// is either here that the mark is seen, or there that the lock is.
+	if why, ended := Ended(dir); ended {
+		return fmt.Errorf("%w: %s", ErrEnded, why)
 	}
 
 	// The FIFO comes before the name in the lock, so that whoever finds the name

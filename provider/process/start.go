@@ -137,6 +137,16 @@ func start(ctx context.Context, spec Spec) error {
 	return entity.WithHint(err, "the whole log is %s", log.Name())
 }
 
+// Lock locks a file, which it makes if need be, until unlock is called or this
+// process ends; whoever locks it by Lock meanwhile waits, as long as ctx allows.
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := waitLock(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock %s: %w", path, err)
+	}
+	return func() { f.Close() }, nil
+}
+
 // waitLock locks a file, within the time ctx gives.
 func waitLock(ctx context.Context, path string) (*os.File, error) {
 	pause := newPause(2*time.Millisecond, 50*time.Millisecond)

@@ -50,8 +50,8 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 }
 
 // End ends the process in dir for good: it marks it as MarkEnded does and stops
-// it as Stop does. No start of it is under way when End returns. A directory
-// that is not there is nil.
+// it as Stop does. A start that is under way comes to nothing. A directory that
+// is not there is nil.
 func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	turn, err := waitLock(ctx, filepath.Join(dir, startName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,244 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/provider"
+	"juju/provider/process"
+	"juju/state/entity"
+)
+
+var logger = loggo.GetLogger("juju.provider.local")
+
+// InstanceVariable is in the environment of every agent, and of what it starts:
+// "<controller UUID>/<model UUID>/<instance ID>". The keeper and the controller
+// have "<controller UUID>/keeper" and "<controller UUID>/controller".
+const InstanceVariable = "JUJU_LOCAL_INSTANCE"
+
+// AddressVariable is there too, and holds the instance's address.
+const AddressVariable = "JUJU_LOCAL_ADDRESS"
+
+// AgentConfigName is the name of the file, in an instance's directory, that
+// holds StartParams.AgentConfig.
+const AgentConfigName = "agent.conf"
+
+// Config is what a Cloud needs to know.
+type Config struct {
+	Dir          string        // the controller's directory; made if it is not there
+	Controller   string        // UUID
+	MachineAgent string        // the program; "" for a Cloud that starts nothing
+	Args         []string      // its arguments; the instance's directory follows as the last
+	Env          []string      // "KEY=value", laid over this process's environment
+	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for 10 s
+}
+
+// Cloud is what one controller has on this host. Its methods may be called from
+// many goroutines at once.
+type Cloud struct {
+	config Config
+	busy   keyed         // instances that are being started or stopped
+	poke   chan struct{} // for Supervise: there may be an instance that it doesn't know
+}
+
+// New returns the cloud of one controller. Invalid when the directory is that of
+// another controller.
+func New(config Config) (*Cloud, error) {
+	var err error
+	if config.Dir, err = filepath.Abs(config.Dir); err != nil {
+		return nil, fmt.Errorf("cannot use %s: %w", config.Dir, err)
+	}
+	if strings.ContainsRune(config.MachineAgent, filepath.Separator) {
+		// The agents run elsewhere than this process.
+		if config.MachineAgent, err = filepath.Abs(config.MachineAgent); err != nil {
+			return nil, fmt.Errorf("cannot use %s: %w", config.MachineAgent, err)
+		}
+	}
+	if config.Grace == 0 {
+		config.Grace = 10 * time.Second
+	}
+	if !isName(config.Controller) {
+		return nil, entity.Errorf(entity.Invalid, "cannot use %q as the name of a controller", config.Controller)
+	}
+	if err := claim(config); err != nil {
+		return nil, fmt.Errorf("cannot use %s: %w", config.Dir, err)
+	}
+	return &Cloud{config: config, poke: make(chan struct{}, 1)}, nil
+}
+
+// claim makes the directory, and notes whose it is, so that no controller is
+// ever destroyed in place of another.
+func claim(config Config) error {
+	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+		return err
+	}
+	var owner struct {
+		Controller string `json:"controller"`
+	}
+	path := filepath.Join(config.Dir, "controller.json")
+	err := readJSON(path, &owner)
+	if errors.Is(err, fs.ErrNotExist) {
+		owner.Controller = config.Controller
+		return writeJSON(path, owner)
+	}
+	if err == nil && owner.Controller != config.Controller {
+		return entity.Errorf(entity.Invalid, "it belongs to controller %s, not to %s", owner.Controller, config.Controller)
+	}
+	return err
+}
+
+// Open opens a model; it is a provider.Open. It reads no attributes.
+func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
+	if config.Controller != c.config.Controller {
+		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q on the host of %q", config.Controller, c.config.Controller)
+	}
+	if !isName(config.Model) {
+		return nil, entity.Errorf(entity.Invalid, "cannot open model %q: no such name", config.Model)
+	}
+	return &environ{cloud: c, config: config}, nil
+}
+
+// Supervise keeps the machine agents of all instances running, those that it
+// finds and those that StartInstance adds, until ctx is done. The agents go on
+// without it.
+func (c *Cloud) Supervise(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	ended := make(chan string)
+	watched := map[string]bool{} // by directory
+	for {
+		found, err := c.list("")
+		if err != nil {
+			return fmt.Errorf("cannot supervise machine agents: %w", err)
+		}
+		for _, inst := range found {
+			dir := c.dir(inst.Model, inst.ID)
+			if watched[dir] || !isFile(filepath.Join(dir, AgentConfigName)) {
+				continue
+			}
+			if _, gone := process.Ended(dir); gone {
+				continue
+			}
+			watched[dir] = true
+			wg.Go(func() {
+				process.Supervise(ctx, c.agent(inst))
+				select {
+				case ended <- dir:
+				case <-ctx.Done():
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.poke:
+		case dir := <-ended:
+			delete(watched, dir)
+		}
+	}
+}
+
+// supervised tells Supervise, if it runs, to look again.
+func (c *Cloud) supervised() {
+	select {
+	case c.poke <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// agent returns how the machine agent of an instance is run.
+func (c *Cloud) agent(inst instance) process.Spec {
+	dir := c.dir(inst.Model, inst.ID)
+	env := append([]string(nil), c.config.Env...)
+	return process.Spec{
+		Dir:  dir,
+		Path: c.config.MachineAgent,
+		Args: append(append([]string(nil), c.config.Args...), dir),
+		Env:  append(env, InstanceVariable+"="+c.mark(inst.Model, inst.ID), AddressVariable+"="+inst.Address),
+	}
+}
+
+// mark returns the value of InstanceVariable for an instance.
+func (c *Cloud) mark(model, id string) string { return c.config.Controller + "/" + model + "/" + id }
+
+// dir returns the directory of an instance.
+func (c *Cloud) dir(model, id string) string { return filepath.Join(c.machines(model), id) }
+
+// machines returns the directory of all instances of a model, of all models for "".
+func (c *Cloud) machines(model string) string {
+	return filepath.Join(c.config.Dir, "machines", model)
+}
+
+// isName reports whether s can be the name of a file that is not hidden.
+func isName(s string) bool {
+	return s != "" && s[0] != '.' && !strings.ContainsAny(s, "/\x00")
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func readJSON(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return process.WriteFile(path, append(text, '\n'))
+}
+
+// keyed is a mutex for each of many keys.
+type keyed struct {
+	mu   sync.Mutex
+	held map[string]chan struct{} // closed when the key is free again
+}
+
+func (k *keyed) lock(ctx context.Context, key string) (unlock func(), err error) {
+	for {
+		k.mu.Lock()
+		busy, ok := k.held[key]
+		if !ok {
+			if k.held == nil {
+				k.held = map[string]chan struct{}{}
+			}
+			done := make(chan struct{})
+			k.held[key] = done
+			k.mu.Unlock()
+			return func() {
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				delete(k.held, key)
+				close(done)
+			}, nil
+		}
+		k.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

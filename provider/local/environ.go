@@ -1,0 +1,250 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"juju/provider"
+	"juju/provider/process"
+	"juju/state/entity"
+)
+
+// environ is one model of a Cloud.
+type environ struct {
+	cloud  *Cloud
+	config provider.Config
+}
+
+// StartInstance makes a directory, reserves an address and starts the machine
+// agent in the one with the other. A repetition with another AgentConfig
+// restarts the agent with that.
+func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
+	inst, err := e.start(ctx, params)
+	if err != nil {
+		return provider.Instance{}, fmt.Errorf("cannot start an instance for machine %s: %w", params.MachineID, err)
+	}
+	return inst.public(), nil
+}
+
+func (e *environ) start(ctx context.Context, params provider.StartParams) (inst instance, err error) {
+	c := e.cloud
+	if err := provider.CheckStart(e.config, &params); err != nil {
+		return inst, err
+	}
+	if err := e.PrecheckInstance(ctx, provider.PrecheckParams{Series: params.Series, Constraints: params.Constraints, Placement: params.Placement}); err != nil {
+		return inst, err
+	}
+	if c.config.MachineAgent == "" {
+		return inst, entity.Errorf(entity.NotSupported, "no program for machine agents is known here")
+	}
+	id := instanceID(params)
+	unlock, err := c.busy.lock(ctx, id)
+	if err != nil {
+		return inst, err
+	}
+	defer unlock()
+
+	dir := c.dir(params.Model, id)
+	if _, ended := process.Ended(dir); ended {
+		// A stop that was interrupted, or an agent whose machine was Dead: what is
+		// left of it is finished before there is another.
+		if err := c.stop(ctx, params.Model, []string{id}); err != nil {
+			return inst, err
+		}
+	}
+	if inst, err = c.reserve(ctx, params); err != nil {
+		return inst, err
+	}
+	if err := c.startAgent(ctx, inst, params.AgentConfig); err != nil {
+		// Cleaned up even if the caller has no more time, for it can't come back to
+		// an instance it has not heard of.
+		if err2 := c.stop(context.WithoutCancel(ctx), params.Model, []string{id}); err2 != nil {
+			logger.Errorf("instance %s is left half made: %v", id, err2)
+		}
+		return inst, err
+	}
+	c.supervised()
+	return inst, nil
+}
+
+func (c *Cloud) startAgent(ctx context.Context, inst instance, config []byte) error {
+	dir := c.dir(inst.Model, inst.ID)
+	path := filepath.Join(dir, AgentConfigName)
+	if before, err := os.ReadFile(path); err != nil || !bytes.Equal(before, config) {
+		if err := process.WriteFile(path, config); err != nil {
+			return err
+		}
+		if err := process.Stop(ctx, dir, c.config.Grace); err != nil {
+			return err
+		}
+	}
+	_, err := process.Start(ctx, c.agent(inst))
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, exec.ErrNotFound):
+		return err // the program is not there, and will not be the next time
+	}
+	return provider.Retryable(err)
+}
+
+// StopInstances ends machine agents, then whatever ran below them, and removes
+// their directories.
+func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
+	var known []string
+	for _, id := range ids {
+		if isName(id) { // nothing else was ever one of ours
+			known = append(known, id)
+		}
+	}
+	slices.Sort(known) // so that two that lock several don't wait for each other
+	known = slices.Compact(known)
+	for _, id := range known {
+		unlock, err := e.cloud.busy.lock(ctx, id)
+		if err != nil {
+			return fmt.Errorf("cannot stop instances: %w", err)
+		}
+		defer unlock()
+	}
+	if err := e.cloud.stop(ctx, e.config.Model, known); err != nil {
+		return fmt.Errorf("cannot stop instances: %w", err)
+	}
+	return nil
+}
+
+// stop is StopInstances for a caller that has locked them.
+func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	// Machine agents go first, since they restart the agents of units.
+	var g errgroup.Group
+	g.SetLimit(16)
+	for _, id := range ids {
+		g.Go(func() error { return process.End(ctx, c.dir(model, id), "its instance was stopped", c.config.Grace) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	marks := map[string]bool{}
+	for _, id := range ids {
+		marks[c.mark(model, id)] = true
+	}
+	if err := process.EndMarked(ctx, InstanceVariable, func(value string) bool { return marks[value] }, c.config.Grace); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := c.remove(model, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Instances returns all that has a directory in this model.
+func (e *environ) Instances(context.Context) ([]provider.Instance, error) {
+	found, err := e.cloud.list(e.config.Model)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list instances: %w", err)
+	}
+	result := make([]provider.Instance, len(found))
+	for i, inst := range found {
+		result[i] = inst.public()
+	}
+	return result, nil
+}
+
+// ConstraintRules says that an instance is the host and can't be more: the
+// architecture is what it is, and nothing else is heeded.
+func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, error) {
+	rules := entity.DefaultConstraintRules()
+	rules.Values = map[string][]string{entity.ConstraintArch: {hostArch()}}
+	rules.Unsupported = []string{
+		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCores, entity.ConstraintCPUPower,
+		entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintInstanceType, entity.ConstraintMem,
+		entity.ConstraintRootDisk, entity.ConstraintRootDiskSource, entity.ConstraintSpaces, entity.ConstraintTags,
+		entity.ConstraintVirtType, entity.ConstraintZones,
+	}
+	return rules, nil
+}
+
+// PrecheckInstance refuses every placement, and constraints that contradict
+// each other or the host's architecture.
+func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
+	if params.Placement != "" {
+		return entity.Errorf(entity.Invalid, "unknown placement directive: %s", params.Placement)
+	}
+	rules, err := e.ConstraintRules(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = rules.Check(params.Constraints)
+	return err
+}
+
+// Destroy stops all instances of the model and removes its directory.
+func (e *environ) Destroy(ctx context.Context) error {
+	if err := e.cloud.destroy(ctx, e.config.Model); err != nil {
+		return fmt.Errorf("cannot destroy what model %s has: %w", e.config.Model, err)
+	}
+	return nil
+}
+
+func (c *Cloud) destroy(ctx context.Context, model string) error {
+	found, err := c.list(model)
+	if err != nil {
+		return err
+	}
+	e := &environ{cloud: c, config: provider.Config{Controller: c.config.Controller, Model: model}}
+	ids := make([]string, len(found))
+	for i, inst := range found {
+		ids[i] = inst.ID
+	}
+	if err := e.StopInstances(ctx, ids...); err != nil {
+		return err
+	}
+	// Whatever was left over from instances that have no directory any more.
+	if err := c.sweep(ctx, c.mark(model, "")); err != nil {
+		return err
+	}
+	return removeAll(c.machines(model))
+}
+
+// sweep ends all processes whose mark begins with prefix.
+func (c *Cloud) sweep(ctx context.Context, prefix string) error {
+	return process.EndMarked(ctx, InstanceVariable, func(value string) bool { return strings.HasPrefix(value, prefix) }, c.config.Grace)
+}
+
+// DestroyController ends the keeper, the controller and every instance of every
+// model, and removes the controller's directory with all that is in it.
+func (e *environ) DestroyController(ctx context.Context) error {
+	c := e.cloud
+	err := EndKeeper(ctx, c.config.Dir, c.config.Grace)
+	if err == nil {
+		var models []string
+		models, err = names(c.machines(""))
+		for _, model := range models {
+			err = errors.Join(err, c.destroy(ctx, model))
+		}
+	}
+	if err == nil {
+		err = c.sweep(ctx, c.config.Controller+"/")
+	}
+	if err == nil {
+		err = removeAll(c.config.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot destroy what controller %s has: %w", c.config.Controller, err)
+	}
+	return nil
+}

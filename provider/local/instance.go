@@ -1,0 +1,174 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"juju/provider"
+	"juju/provider/process"
+)
+
+const instanceFile = "instance.json"
+
+// instance is what instance.json holds. Model and ID are also where it lies.
+type instance struct {
+	ID         string            `json:"id"`
+	Controller string            `json:"controller"`
+	Model      string            `json:"model"`
+	Machine    string            `json:"machine"`
+	Nonce      string            `json:"nonce"`
+	Series     string            `json:"series,omitempty"`
+	Address    string            `json:"address"`
+	Hardware   provider.Hardware `json:"hardware"`
+}
+
+func (i instance) public() provider.Instance {
+	p := provider.Instance{
+		ID: i.ID, Hardware: i.Hardware,
+		Controller: i.Controller, Model: i.Model, MachineID: i.Machine, Nonce: i.Nonce,
+	}
+	if i.Address != "" {
+		p.Addresses = []string{i.Address}
+	}
+	return p
+}
+
+// instanceID returns the ID of the instance that such a start makes. The nonce
+// is in it, so a repeated start finds what the first one left, while a new
+// attempt at the same machine has an ID that no Stop of the old one can mean.
+func instanceID(params provider.StartParams) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{params.Controller, params.Model, params.MachineID, params.Nonce}, "\x00")))
+	return fmt.Sprintf("local-%s-%s", strings.ReplaceAll(params.MachineID, "/", "-"), hex.EncodeToString(sum[:5]))
+}
+
+// list returns all instances of a model, of all models for "", sorted by ID.
+func (c *Cloud) list(model string) ([]instance, error) {
+	models := []string{model}
+	if model == "" {
+		var err error
+		if models, err = names(c.machines("")); err != nil {
+			return nil, err
+		}
+	}
+	var all []instance
+	for _, model := range models {
+		ids, err := names(c.machines(model))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			inst := instance{}
+			err := readJSON(filepath.Join(c.dir(model, id), instanceFile), &inst)
+			if errors.Is(err, fs.ErrNotExist) {
+				if _, err := os.Lstat(c.dir(model, id)); errors.Is(err, fs.ErrNotExist) {
+					continue // stopped since we read the names
+				}
+			}
+			if err != nil {
+				// Without its file it is nobody's machine, but it is still an instance
+				// here, and whoever looks for strays must see it.
+				logger.Warningf("instance %s of model %s: %v", id, model, err)
+				inst = instance{}
+			}
+			inst.ID, inst.Model, inst.Controller = id, model, c.config.Controller
+			all = append(all, inst)
+		}
+	}
+	slices.SortFunc(all, func(a, b instance) int { return strings.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// names returns what is in a directory and not hidden; nothing when it is not there.
+func names(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var result []string
+	for _, e := range entries {
+		if e.IsDir() && isName(e.Name()) {
+			result = append(result, e.Name())
+		}
+	}
+	return result, nil
+}
+
+// reserve returns the instance for params, with a directory and an address; it
+// makes one if there is none yet.
+func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst instance, err error) {
+	id := instanceID(params)
+	dir := c.dir(params.Model, id)
+	err = readJSON(filepath.Join(dir, instanceFile), &inst)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return inst, err
+	}
+
+	// Addresses are the host's, so all who make instances here take turns.
+	unlock, err := process.Lock(ctx, filepath.Join(c.config.Dir, "addresses.lock"))
+	if err != nil {
+		return inst, err
+	}
+	defer unlock()
+	address, err := c.allocate()
+	if err != nil {
+		return inst, err
+	}
+	inst = instance{
+		ID: id, Controller: params.Controller, Model: params.Model, Machine: params.MachineID,
+		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: hardware(c.config.Dir),
+	}
+	// The directory appears with its file in it, or not at all.
+	if err := os.MkdirAll(c.machines(params.Model), 0o700); err != nil {
+		return inst, err
+	}
+	draft := c.dir(params.Model, "."+id+".new")
+	if err := removeAll(draft); err != nil {
+		return inst, err
+	}
+	if err := os.Mkdir(draft, 0o700); err != nil {
+		return inst, err
+	}
+	err = writeJSON(filepath.Join(draft, instanceFile), inst)
+	if err == nil {
+		err = os.Rename(draft, dir)
+	}
+	if err != nil {
+		err = errors.Join(err, removeAll(draft))
+	}
+	return inst, err
+}
+
+// remove removes the directory of an instance that has ended, and with it the
+// claim to its address.
+func (c *Cloud) remove(model, id string) error {
+	grave := c.dir(model, "."+id+".gone")
+	if err := removeAll(grave); err != nil { // of an earlier try
+		return err
+	}
+	if err := os.Rename(c.dir(model, id), grave); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return removeAll(grave)
+}
+
+// removeAll is os.RemoveAll, also where a charm took the right to write away.
+func removeAll(path string) error {
+	if err := os.RemoveAll(path); err == nil {
+		return nil
+	}
+	filepath.WalkDir(path, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
