@@ -1,0 +1,326 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// The controller and the models of the tests.
+const (
+	Controller = "c0000000-0000-4000-8000-000000000000"
+	ModelA     = "a0000000-0000-4000-8000-000000000000"
+	ModelB     = "b0000000-0000-4000-8000-000000000000"
+)
+
+// Harness is a fresh, empty cloud.
+type Harness struct {
+	// Open opens a model of Controller.
+	Open provider.Open
+	// Agents returns the living agents as "MODEL/MACHINE", in any order.
+	Agents func(t *testing.T) []string
+	// Placement is one that the cloud refuses.
+	Placement string
+}
+
+// Run tests a cloud; fresh makes the Harness for each test.
+func Run(t *testing.T, fresh func(t *testing.T) Harness) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *world)
+	}{
+		{"StartedIsListed", testStartedIsListed},
+		{"RepeatedStartIsOneInstance", testRepeatedStart},
+		{"AnotherNonceIsAnotherInstance", testAnotherNonce},
+		{"ManyAtOnce", testManyAtOnce},
+		{"StopTwiceAndUnknown", testStop},
+		{"StopLeavesTheOthers", testStopLeavesTheOthers},
+		{"StartAfterStop", testStartAfterStop},
+		{"ModelsApart", testModelsApart},
+		{"Refusals", testRefusals},
+		{"CancelledStartLeavesNothing", testCancelledStart},
+		{"DestroyModel", testDestroy},
+		{"DestroyController", testDestroyController},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			w := &world{Harness: fresh(t), ctx: ctx}
+			w.a = w.open(t, ModelA)
+			c.test(t, w)
+		})
+	}
+}
+
+// world is a Harness with model A open.
+type world struct {
+	Harness
+	ctx context.Context
+	a   provider.Environ
+}
+
+func (w *world) open(t *testing.T, model string) provider.Environ {
+	t.Helper()
+	e, err := w.Open(w.ctx, provider.Config{Controller: Controller, Model: model})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (w *world) start(t *testing.T, e provider.Environ, machine, nonce string) provider.Instance {
+	t.Helper()
+	inst, err := e.StartInstance(w.ctx, params(machine, nonce))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
+
+func params(machine, nonce string) provider.StartParams {
+	return provider.StartParams{MachineID: machine, Nonce: nonce, AgentConfig: []byte("secret of " + machine)}
+}
+
+func (w *world) list(t *testing.T, e provider.Environ) []provider.Instance {
+	t.Helper()
+	all, err := e.Instances(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// agents checks which agents live.
+func (w *world) agents(t *testing.T, want ...string) {
+	t.Helper()
+	got := w.Agents(t)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got, cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+		t.Errorf("living agents (-want +got):\n%s", diff)
+	}
+}
+
+func (w *world) stop(t *testing.T, e provider.Environ, ids ...string) {
+	t.Helper()
+	if err := e.StopInstances(w.ctx, ids...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testStartedIsListed(t *testing.T, w *world) {
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Fatalf("a fresh cloud has %v", all)
+	}
+	inst := w.start(t, w.a, "7", "n")
+	if inst.ID == "" || len(inst.Addresses) == 0 || inst.Hardware.Arch == "" {
+		t.Errorf("got %+v, want an ID, an address and the hardware", inst)
+	}
+	if inst.Controller != Controller || inst.Model != ModelA || inst.MachineID != "7" || inst.Nonce != "n" {
+		t.Errorf("got %+v, want its tags", inst)
+	}
+	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.a)); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+	// A controller that comes back has nothing but the cloud to ask.
+	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.open(t, ModelA))); diff != "" {
+		t.Errorf("listed by another Environ (-want +got):\n%s", diff)
+	}
+	w.agents(t, ModelA+"/7")
+	w.stop(t, w.a, inst.ID)
+}
+
+func testRepeatedStart(t *testing.T, w *world) {
+	first := w.start(t, w.a, "0", "n")
+	if diff := cmp.Diff(first, w.start(t, w.a, "0", "n")); diff != "" {
+		t.Errorf("a repeated start (-first +second):\n%s", diff)
+	}
+	if all := w.list(t, w.a); len(all) != 1 {
+		t.Errorf("got %v, want one instance", all)
+	}
+	w.agents(t, ModelA+"/0")
+	w.stop(t, w.a, first.ID)
+}
+
+func testAnotherNonce(t *testing.T, w *world) {
+	first, second := w.start(t, w.a, "0", "n1"), w.start(t, w.a, "0", "n2")
+	if first.ID == second.ID {
+		t.Errorf("two attempts at one machine are both %s", first.ID)
+	}
+	// The first is a stray: stopping it must not touch the second.
+	w.stop(t, w.a, first.ID)
+	if diff := cmp.Diff([]provider.Instance{second}, w.list(t, w.a)); diff != "" {
+		t.Errorf("after the stray was stopped (-want +got):\n%s", diff)
+	}
+	w.agents(t, ModelA+"/0")
+	w.stop(t, w.a, second.ID)
+}
+
+func testManyAtOnce(t *testing.T, w *world) {
+	const machines, callers = 4, 2
+	var wg sync.WaitGroup
+	for m := range machines {
+		for range callers {
+			wg.Go(func() {
+				if _, err := w.a.StartInstance(w.ctx, params(fmt.Sprint(m), "n")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	all := w.list(t, w.a)
+	ids, addresses := []string{}, map[string]bool{}
+	for _, inst := range all {
+		ids = append(ids, inst.ID)
+		addresses[inst.Addresses[0]] = true
+	}
+	if len(all) != machines || len(addresses) != machines {
+		t.Errorf("got %d instances with %d addresses, want %d of each", len(all), len(addresses), machines)
+	}
+	w.agents(t, ModelA+"/0", ModelA+"/1", ModelA+"/2", ModelA+"/3")
+	for range callers {
+		wg.Go(func() {
+			if err := w.a.StopInstances(w.ctx, ids...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Errorf("got %v after all were stopped", all)
+	}
+	w.agents(t)
+}
+
+func testStop(t *testing.T, w *world) {
+	inst := w.start(t, w.a, "0", "n")
+	w.stop(t, w.a)
+	w.agents(t, ModelA+"/0")
+	w.stop(t, w.a, inst.ID, inst.ID)
+	w.agents(t)
+	w.stop(t, w.a, inst.ID)
+	w.stop(t, w.a, "never-was", "../"+ModelB, "")
+}
+
+func testStopLeavesTheOthers(t *testing.T, w *world) {
+	one, two := w.start(t, w.a, "1", "n"), w.start(t, w.a, "11", "n")
+	w.stop(t, w.a, one.ID)
+	w.agents(t, ModelA+"/11")
+	w.stop(t, w.a, two.ID)
+}
+
+func testStartAfterStop(t *testing.T, w *world) {
+	w.stop(t, w.a, w.start(t, w.a, "0", "n").ID)
+	inst := w.start(t, w.a, "0", "n")
+	w.agents(t, ModelA+"/0")
+	w.stop(t, w.a, inst.ID)
+	w.agents(t)
+}
+
+func testModelsApart(t *testing.T, w *world) {
+	b := w.open(t, ModelB)
+	inA, inB := w.start(t, w.a, "0", "n"), w.start(t, b, "0", "n")
+	if inA.Addresses[0] == inB.Addresses[0] {
+		t.Errorf("two living instances share %s", inA.Addresses[0])
+	}
+	w.stop(t, w.a, inB.ID) // not this model's
+	w.agents(t, ModelA+"/0", ModelB+"/0")
+	w.stop(t, w.a, inA.ID)
+	if diff := cmp.Diff([]provider.Instance{inB}, w.list(t, b)); diff != "" {
+		t.Errorf("the other model (-want +got):\n%s", diff)
+	}
+	w.stop(t, b, inB.ID)
+}
+
+func testRefusals(t *testing.T, w *world) {
+	conflict, err := entity.ParseConstraints("instance-type=big mem=4G")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]func(*provider.StartParams){
+		"placement":   func(p *provider.StartParams) { p.Placement = w.Placement },
+		"constraints": func(p *provider.StartParams) { p.Constraints = conflict },
+		"controller":  func(p *provider.StartParams) { p.Controller = ModelA },
+		"model":       func(p *provider.StartParams) { p.Model = ModelB },
+		"machine":     func(p *provider.StartParams) { p.MachineID = "../0" },
+		"nonce":       func(p *provider.StartParams) { p.Nonce = "" },
+	} {
+		p := params("0", "n")
+		bad(&p)
+		_, err := w.a.StartInstance(w.ctx, p)
+		if !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
+			t.Errorf("start with a bad %s: got error %v, want one that is Invalid", name, err)
+		}
+	}
+	for name, bad := range map[string]provider.PrecheckParams{
+		"placement":   {Placement: w.Placement},
+		"constraints": {Constraints: conflict},
+	} {
+		if err := w.a.PrecheckInstance(w.ctx, bad); !errors.Is(err, entity.Invalid) {
+			t.Errorf("precheck of a bad %s: got error %v, want one that is Invalid", name, err)
+		}
+	}
+	if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: "jammy"}); err != nil {
+		t.Errorf("precheck of what anybody may have: %v", err)
+	}
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Errorf("what was refused is there: %v", all)
+	}
+	w.agents(t)
+}
+
+func testCancelledStart(t *testing.T, w *world) {
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	if _, err := w.a.StartInstance(ctx, params("0", "n")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v, want that the context is done", err)
+	}
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Errorf("got %v after a start that was given up", all)
+	}
+	w.agents(t)
+	inst := w.start(t, w.a, "0", "n")
+	w.agents(t, ModelA+"/0")
+	w.stop(t, w.a, inst.ID)
+}
+
+func testDestroy(t *testing.T, w *world) {
+	b := w.open(t, ModelB)
+	w.start(t, w.a, "0", "n")
+	w.start(t, w.a, "1", "n")
+	inB := w.start(t, b, "0", "n")
+	for range 2 {
+		if err := w.a.Destroy(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if all := w.list(t, w.a); len(all) != 0 {
+			t.Errorf("got %v after the model was destroyed", all)
+		}
+		w.agents(t, ModelB+"/0")
+	}
+	w.stop(t, b, inB.ID)
+}
+
+func testDestroyController(t *testing.T, w *world) {
+	b := w.open(t, ModelB)
+	w.start(t, w.a, "0", "n")
+	w.start(t, b, "0", "n")
+	for range 2 {
+		if err := b.DestroyController(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.agents(t)
+	}
+	if all := append(w.list(t, w.a), w.list(t, b)...); len(all) != 0 {
+		t.Errorf("got %v after the controller was destroyed", all)
+	}
+}

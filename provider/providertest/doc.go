@@ -1,0 +1,2 @@
+// Package providertest holds the tests that every cloud must pass.
+package providertest
