@@ -1,0 +1,58 @@
+package durable
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	// What a crash in the middle of an earlier write has left is in nobody's way.
+	if err := os.WriteFile(path+".new", []byte("half of something longer"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"one", "two", ""} {
+		if err := WriteFile(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != content {
+			t.Errorf("read %q, %v; want %q", got, err, content)
+		}
+	}
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	if len(entries) != 1 {
+		t.Errorf("%d files are left, want one", len(entries))
+	}
+}
+
+func TestNewFileIsPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	if err := WriteFile(path, []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode is %v, %v", info.Mode(), err)
+	}
+}
+
+func TestFailedWriteLeavesTheOldContent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	if err := WriteFile(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path+".new", 0o755); err != nil { // nothing can be written there
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("new")); err == nil {
+		t.Error("no error")
+	}
+	if got, _ := os.ReadFile(path); string(got) != "old" {
+		t.Errorf("content is %q", got)
+	}
+	if err := WriteFile(filepath.Join(path, "no", "directory"), nil); err == nil {
+		t.Error("no error where there is no directory")
+	}
+}
