@@ -1,0 +1,245 @@
+package charm
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Actions is what actions.yaml says: the actions that a charm offers.
+type Actions struct {
+	Specs map[string]ActionSpec // by name
+}
+
+// ActionSpec is one action.
+type ActionSpec struct {
+	Description    string
+	Parallel       bool   // may run beside other actions of the unit
+	ExecutionGroup string // those of one group never run at once
+	// Schema is the JSON Schema (draft 4) of the parameters, an object's, as
+	// JSON would decode it, but with int64 for whole numbers.
+	Schema map[string]any
+}
+
+// ParseActions reads the actions.yaml of the charm of that name and checks it,
+// the schemas too.
+func ParseActions(charmName string, data []byte) (*Actions, error) {
+	root, err := parseYAML(actionsFile, data)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := root.entries()
+	if err != nil {
+		return nil, err
+	}
+	a := &Actions{Specs: make(map[string]ActionSpec, len(entries))}
+	for _, e := range entries {
+		if !actionPattern.MatchString(e.key) {
+			return nil, e.value.errorf("bad action name %s", e.key)
+		}
+		if isReserved(charmName, e.key) {
+			return nil, e.value.errorf("charm %q using a reserved action name: %q", charmName, e.key)
+		}
+		if a.Specs[e.key], err = parseAction(e); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func parseAction(e entry) (spec ActionSpec, err error) {
+	fs, err := e.value.fields()
+	if err != nil {
+		return spec, err
+	}
+	if spec.Description, err = fs.get("description").optionalText(); err != nil {
+		return spec, err
+	}
+	if spec.Parallel, err = fs.get("parallel").boolean(); err != nil {
+		return spec, err
+	}
+	if spec.ExecutionGroup, err = fs.get("execution-group").optionalText(); err != nil {
+		return spec, err
+	}
+	// Everything else is said of the parameters as a whole.
+	spec.Schema = map[string]any{"title": e.key, "type": "object", "properties": map[string]any{}}
+	if spec.Description != "" {
+		spec.Schema["description"] = spec.Description
+	}
+	for _, key := range sortedKeys(fs.keys) {
+		f := fs.keys[key]
+		switch key {
+		case "description", "parallel", "execution-group":
+			continue
+		case "params":
+			if _, err := f.entries(); err != nil {
+				return spec, err
+			}
+			key = "properties"
+		case "type":
+			if kind, err := f.text(); err != nil || kind != "object" {
+				return spec, f.errorf(`expected "object"`)
+			}
+		case "properties":
+			if _, ok := fs.keys["params"]; ok {
+				return spec, f.errorf("given beside params, which means the same")
+			}
+		}
+		if f.empty() {
+			continue
+		}
+		if spec.Schema[key], err = f.value(); err != nil {
+			return spec, err
+		}
+	}
+	if err := checkSchema(e.value, spec.Schema); err != nil {
+		return spec, err
+	}
+	return spec, nil
+}
+
+// checkSchema reports an error about the schema with the line of the action.
+func checkSchema(f field, schema map[string]any) error {
+	if key, ok := prohibitedKey(schema); ok {
+		return f.errorf("schema key %q not compatible with this version of juju", key)
+	}
+	if _, err := compileSchema(schema); err != nil {
+		return f.errorf("%w", err)
+	}
+	return nil
+}
+
+// prohibitedKey finds a key that would let a schema refer to something outside
+// of it.
+func prohibitedKey(v any) (string, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			if key == "$ref" || key == "$schema" {
+				return key, true
+			}
+			if found, ok := prohibitedKey(v[key]); ok {
+				return found, true
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if found, ok := prohibitedKey(item); ok {
+				return found, true
+			}
+		}
+	}
+	return "", false
+}
+
+// ValidateParams reports the first thing about params that the action's schema
+// does not allow. Params are as JSON or YAML decode them, or as Go has them.
+func (spec ActionSpec) ValidateParams(params map[string]any) error {
+	s, err := compileSchema(spec.Schema)
+	if err != nil {
+		return err
+	}
+	value, err := plain(params)
+	if err != nil {
+		return err
+	}
+	return s.validate("", value)
+}
+
+// InsertDefaults returns params with the schema's defaults for what they lack,
+// within nested maps too. The params given stay as they are.
+func (spec ActionSpec) InsertDefaults(params map[string]any) (map[string]any, error) {
+	value, err := plain(params)
+	if err != nil {
+		return nil, err
+	}
+	out := value.(map[string]any) // as params are
+	if err := insertDefaults(spec.Schema, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func insertDefaults(schema, into map[string]any) error {
+	properties, _ := schema["properties"].(map[string]any)
+	for _, name := range sortedKeys(properties) {
+		property, _ := properties[name].(map[string]any)
+		if _, given := into[name]; !given {
+			if def, ok := property["default"]; ok {
+				value, err := plain(def)
+				if err != nil {
+					return err
+				}
+				into[name] = value
+				continue
+			}
+			// A map that nobody gave comes to be if something in it has a default.
+			nested := map[string]any{}
+			if err := insertDefaults(property, nested); err != nil {
+				return err
+			}
+			if len(nested) > 0 {
+				into[name] = nested
+			}
+			continue
+		}
+		if nested, ok := into[name].(map[string]any); ok {
+			if err := insertDefaults(property, nested); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plain returns a copy of v as JSON has it, with int64 for whole numbers.
+func plain(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, string, bool:
+		return v, nil
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for key, item := range v {
+			p, err := plain(item)
+			if err != nil {
+				return nil, err
+			}
+			m[key] = p
+		}
+		return m, nil
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			p, err := plain(item)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = p
+		}
+		return list, nil
+	case json.Number:
+		if i, ok := wholeNumber(v); ok {
+			return i, nil
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return nil, invalidf("cannot use %s as a parameter", v)
+		}
+		return f, nil
+	case float32, float64:
+		f, _ := v.(float64)
+		if small, ok := v.(float32); ok {
+			f = float64(small)
+		}
+		if i, ok := wholeNumber(f); ok {
+			return i, nil
+		}
+		if !isFinite(f) {
+			return nil, invalidf("cannot use %v as a parameter", f)
+		}
+		return f, nil
+	}
+	if i, ok := wholeNumber(v); ok {
+		return i, nil
+	}
+	return nil, invalidf("cannot use %s as a parameter", fmt.Sprintf("%T", v))
+}

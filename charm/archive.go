@@ -1,0 +1,316 @@
+package charm
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Archive is a charm in a zip archive.
+type Archive struct {
+	Charm
+	open func() (io.ReaderAt, int64, io.Closer, error)
+	tree *tree
+}
+
+// ReadArchive reads the archive in the file at path, which has to stay for as
+// long as the Archive is used. The whole of it is read, so that a damaged or
+// hostile archive is found out here rather than where it is unpacked.
+func ReadArchive(path string) (*Archive, error) {
+	a, err := readArchive(defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		info, err := f.Stat()
+		if err != nil {
+			f.Close()
+			return nil, 0, nil, err
+		}
+		return f, info.Size(), f, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm archive %q: %w", path, err)
+	}
+	return a, nil
+}
+
+// ReadArchiveFrom reads the archive in the first size bytes of r.
+func ReadArchiveFrom(r io.ReaderAt, size int64) (*Archive, error) {
+	a, err := readArchive(defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
+		return r, size, io.NopCloser(nil), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm archive: %w", err)
+	}
+	return a, nil
+}
+
+func readArchive(l limits, open func() (io.ReaderAt, int64, io.Closer, error)) (*Archive, error) {
+	a := &Archive{open: open, tree: newTree(l)}
+	z, closer, err := a.zip()
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	files, err := a.survey(z)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range a.tree.names {
+		if a.tree.modes[name].IsRegular() {
+			if err := copyFile(io.Discard, files[name]); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	err = a.load(func(name string) (io.ReadCloser, error) {
+		at, err := a.tree.resolve(name)
+		if err != nil {
+			return nil, err
+		}
+		if mode, ok := a.tree.modes[at]; !ok {
+			return nil, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+		} else if !mode.IsRegular() {
+			return nil, &FileError{File: name, Err: errors.New("not a regular file")}
+		}
+		return files[at].Open()
+	})
+	if err != nil {
+		return nil, withWhereItIs(err, a.tree)
+	}
+	for _, hook := range a.Meta.Hooks() {
+		at, err := a.tree.resolve("hooks/" + hook)
+		if mode, ok := a.tree.modes[at]; err == nil && ok && mode.IsRegular() {
+			a.Hooks = append(a.Hooks, hook)
+		}
+	}
+	return a, nil
+}
+
+// zip opens the archive. What the package zip can't read is a broken rule, what
+// the disk can't is not.
+func (a *Archive) zip() (*zip.Reader, io.Closer, error) {
+	r, size, closer, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	// A section answers with EOF where a damaged directory points out of the file,
+	// a file with an error like any of its disk's.
+	z, err := zip.NewReader(io.NewSectionReader(r, 0, size), size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // survey judges paths
+		closer.Close()
+		return nil, nil, zipError(err)
+	}
+	return z, closer, nil
+}
+
+func zipError(err error) error {
+	for _, target := range []error{zip.ErrFormat, zip.ErrAlgorithm, zip.ErrChecksum, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, target) {
+			return invalidf("%w", err)
+		}
+	}
+	var corrupt flate.CorruptInputError
+	if errors.As(err, &corrupt) {
+		return invalidf("%w", err)
+	}
+	return err
+}
+
+// survey fills the tree from the archive's directory and returns its files by
+// clean name.
+func (a *Archive) survey(z *zip.Reader) (map[string]*zip.File, error) {
+	files := map[string]*zip.File{}
+	for _, f := range z.File {
+		name := f.Name
+		if !slices.Contains(strings.Split(name, "/"), "..") && !path.IsAbs(name) {
+			// Some tools write "./hooks/" or "hooks//install".
+			if name = path.Clean(name); name == "." {
+				continue
+			}
+		}
+		mode := f.Mode()
+		if strings.HasSuffix(f.Name, "/") {
+			mode = fs.ModeDir | 0o755
+		}
+		if f.UncompressedSize64 > uint64(a.tree.limits.total) {
+			return nil, invalidf("charm is larger than %d bytes", a.tree.limits.total)
+		}
+		var target string
+		if mode.Type() == fs.ModeSymlink {
+			var err error
+			if target, err = linkTarget(f); err != nil {
+				return nil, err
+			}
+		}
+		if err := a.tree.add(name, mode, int64(f.UncompressedSize64), target); err != nil {
+			return nil, err
+		}
+		files[name] = f
+	}
+	return files, a.tree.check()
+}
+
+func linkTarget(f *zip.File) (string, error) {
+	r, err := f.Open()
+	if err != nil {
+		return "", zipError(err)
+	}
+	defer r.Close()
+	target, err := io.ReadAll(io.LimitReader(r, maxLinkTarget+1))
+	return string(target), zipError(err)
+}
+
+// withWhereItIs adds to the error about a missing metadata.yaml where the archive
+// has one: packing the directory instead of what is in it is the usual mistake.
+func withWhereItIs(err error, t *tree) error {
+	if _, ok := t.modes[metaFile]; ok {
+		return err
+	}
+	for _, name := range t.names {
+		if dir, base := path.Split(name); base == metaFile && strings.Count(name, "/") == 1 {
+			return fmt.Errorf("%w; there is %s: archive what is in %s, not %[3]s itself", err, name, dir)
+		}
+	}
+	return err
+}
+
+// Manifest returns the clean slash-separated path of everything that ExpandTo
+// makes, directories too, sorted.
+func (a *Archive) Manifest() []string {
+	all := map[string]bool{revisionFile: true}
+	for _, name := range a.tree.names {
+		for ; name != "."; name = path.Dir(name) {
+			all[name] = true
+		}
+	}
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ExpandTo unpacks the charm into dir, which it makes if it must. What is there
+// under a name of the archive's is replaced; all else is left alone. Nothing is
+// written outside of dir. The file "revision" holds a.Revision. Nothing is synced to disk:
+// an ExpandTo that was interrupted is repeated.
+func (a *Archive) ExpandTo(dir string) error {
+	if err := a.expandTo(dir); err != nil {
+		return fmt.Errorf("cannot expand charm %q: %w", a.Meta.Name, err)
+	}
+	return nil
+}
+
+func (a *Archive) expandTo(dir string) error {
+	z, closer, err := a.zip()
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	// The file may have changed since, so it is judged again.
+	again := &Archive{tree: newTree(a.tree.limits)}
+	files, err := again.survey(z)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	t := again.tree
+	hooks := t.hookFiles(a.Meta)
+	for _, name := range t.names {
+		if err := makeDirs(root, path.Dir(name)); err != nil {
+			return err
+		}
+		switch mode := t.modes[name]; mode.Type() {
+		case fs.ModeDir:
+			err = makeDirs(root, name)
+		case fs.ModeSymlink:
+			if err = root.RemoveAll(name); err == nil {
+				err = root.Symlink(t.links[name], name)
+			}
+		default:
+			err = writeFile(root, name, perm(mode, hooks[name]), func(w io.Writer) error {
+				return copyFile(w, files[name])
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return writeFile(root, revisionFile, 0o644, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, a.Revision)
+		return err
+	})
+}
+
+// makeDirs makes real directories down to name; a file or a symlink that is in
+// the way goes.
+func makeDirs(root *os.Root, name string) error {
+	if name == "." {
+		return nil
+	}
+	if info, err := root.Lstat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := makeDirs(root, path.Dir(name)); err != nil {
+		return err
+	}
+	if err := root.RemoveAll(name); err != nil {
+		return err
+	}
+	if err := root.Mkdir(name, 0o755); err != nil {
+		return err
+	}
+	return root.Chmod(name, 0o755)
+}
+
+// copyFile writes what f holds to w, no more than the archive's directory says.
+func copyFile(w io.Writer, f *zip.File) error {
+	r, err := f.Open()
+	if err != nil {
+		return zipError(err)
+	}
+	defer r.Close()
+	n, err := io.Copy(w, io.LimitReader(r, int64(f.UncompressedSize64)+1))
+	if err != nil {
+		return zipError(err)
+	}
+	if uint64(n) != f.UncompressedSize64 {
+		return invalidf("not of the size that the archive says")
+	}
+	return nil
+}
+
+// writeFile makes a new file, whatever was there under its name.
+func writeFile(root *os.Root, name string, perm fs.FileMode, content func(io.Writer) error) error {
+	if err := root.RemoveAll(name); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	if err = content(f); err == nil {
+		err = f.Chmod(perm) // whatever the umask
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package charm
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// item is one entry of an archive that no honest tool would make.
+type item struct {
+	name    string
+	mode    fs.FileMode
+	content string
+}
+
+func zipOf(t testing.TB, items ...item) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for _, it := range items {
+		h := &zip.FileHeader{Name: it.name, Method: zip.Deflate}
+		if strings.HasSuffix(it.name, "/") {
+			h.Method = zip.Store
+		}
+		h.SetMode(it.mode)
+		w, err := z.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if it.content != "" {
+			if _, err := w.Write([]byte(it.content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+var metaItem = item{"metadata.yaml", 0o644, blogMeta}
+
+func TestReadArchiveRefuses(t *testing.T) {
+	link := func(name, target string) item { return item{name, fs.ModeSymlink | 0o777, target} }
+	file := func(name string) item { return item{name, 0o644, "x"} }
+	for _, test := range []struct {
+		about string
+		data  []byte
+		want  string // after "cannot read charm archive: "
+	}{
+		{"no archive", []byte("hello"), "zip: not a valid zip file"},
+		{"nothing", nil, "zip: not a valid zip file"},
+		{"empty archive", zipOf(t), "metadata.yaml: missing"},
+		{"packed from outside", zipOf(t, item{"blog/metadata.yaml", 0o644, blogMeta}), "metadata.yaml: missing; there is blog/metadata.yaml: archive what is in blog/, not blog/ itself"},
+		{"climbs", zipOf(t, metaItem, file("../evil")), `file name is not usable: "../evil"`},
+		{"climbs from within", zipOf(t, metaItem, file("a/../../evil")), `file name is not usable: "a/../../evil"`},
+		{"is absolute", zipOf(t, metaItem, file("/etc/evil")), `file name is not usable: "/etc/evil"`},
+		{"is from Windows", zipOf(t, metaItem, file(`..\evil`)), `file name is not usable: "..\\evil"`},
+		{"has a NUL", zipOf(t, metaItem, file("a\x00b")), `file name is not usable: "a\x00b"`},
+		{"is not UTF-8", zipOf(t, metaItem, file("a\xffb")), `file name is not usable: "a\xffb"`},
+		{"is too deep", zipOf(t, metaItem, file(strings.Repeat("d/", maxDepth)+"f")), `file name is not usable: "` + strings.Repeat("d/", maxDepth) + `f"`},
+		{"link is absolute", zipOf(t, metaItem, link("l", "/etc")), `symlink "l" is absolute: "/etc"`},
+		{"link leads out", zipOf(t, metaItem, link("l", "..")), `symlink "l" links out of charm: ".."`},
+		{"link is empty", zipOf(t, metaItem, link("l", "")), `symlink "l" has an unusable target: ""`},
+		{"link is endless", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an unusable target: ` + shown(strings.Repeat("a", 2000))},
+		{"file below a link", zipOf(t, metaItem, link("l", "a"), file("l/f")), `file "l/f" lies in "l", which is no directory`},
+		{"file below a link, told first", zipOf(t, metaItem, file("l/f"), link("l", "a")), `file "l/f" lies in "l", which is no directory`},
+		{"file below a file", zipOf(t, metaItem, file("l"), file("l/f")), `file "l/f" lies in "l", which is no directory`},
+		{"twice", zipOf(t, metaItem, file("f"), file("f")), `file is there twice: "f"`},
+		{"twice in other words", zipOf(t, metaItem, file("f"), file("./f")), `file is there twice: "f"`},
+		{"pipe", zipOf(t, metaItem, item{"p", fs.ModeNamedPipe | 0o644, ""}), `file is a named pipe: "p"`},
+		{"socket", zipOf(t, metaItem, item{"s", fs.ModeSocket | 0o644, ""}), `file is a socket: "s"`},
+		{"device", zipOf(t, metaItem, item{"d", fs.ModeDevice | fs.ModeCharDevice | 0o644, ""}), `file is a device: "d"`},
+		{"bad metadata", zipOf(t, item{"metadata.yaml", 0o644, "name: x"}), "metadata.yaml:1: summary: expected string, got nothing"},
+		{"metadata by a link that leads nowhere", zipOf(t, link("metadata.yaml", "x")), "metadata.yaml: missing"},
+		{"config is a directory", zipOf(t, metaItem, item{"config.yaml/", fs.ModeDir | 0o755, ""}), "config.yaml: not a regular file"},
+		{"config is a directory that is not named", zipOf(t, metaItem, item{"config.yaml/x", 0o644, ""}), "config.yaml: not a regular file"},
+		{"bad revision", zipOf(t, metaItem, item{"revision", 0o644, "x"}), "revision: invalid revision file"},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			_, err := ReadArchiveFrom(bytes.NewReader(test.data), int64(len(test.data)))
+			if want := "cannot read charm archive: " + test.want; err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			if !errors.Is(err, ErrInvalid) {
+				t.Error("not an ErrInvalid")
+			}
+		})
+	}
+}
+
+func TestReadArchiveOfOtherTools(t *testing.T) {
+	data := zipOf(t, item{"./", 0o755 | fs.ModeDir, ""}, item{"./metadata.yaml", 0, blogMeta},
+		item{"hooks/", fs.ModeDir | 0o700, ""}, item{"hooks//install", 0, "#!/bin/sh"})
+	a, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	if err := a.ExpandTo(to); err != nil {
+		t.Fatal(err)
+	}
+	_, perms := readTree(t, to)
+	if perms["hooks"] != "755" || perms["hooks/install"] != "755" || perms["metadata.yaml"] != "644" {
+		t.Errorf("permissions %v", perms)
+	}
+}
+
+func TestReadArchiveByPath(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "blog.charm")
+	if _, err := ReadArchive(path); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInvalid) {
+		t.Errorf("no file: %v", err)
+	}
+	if err := os.WriteFile(path, archiveOf(t, makeTree(t, blog)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := ReadArchive(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// In the meantime somebody puts another archive there: it is judged again.
+	if err := os.WriteFile(path, zipOf(t, metaItem, item{"../evil", 0o644, "x"}), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err = a.ExpandTo(filepath.Join(dir, "to"))
+	if err == nil || err.Error() != `cannot expand charm "blog": file name is not usable: "../evil"` {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "evil")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("evil: %v", err)
+	}
+}
+
+// Damage anywhere in the archive is found when it is read, not by each unit.
+func TestReadArchiveFindsDamage(t *testing.T) {
+	content := strings.Repeat("all work and no play ", 1000)
+	data := zipOf(t, metaItem, item{"data", 0o644, content})
+	at := bytes.Index(data, []byte("data")) + len("data") + 40
+	for _, change := range []func([]byte) []byte{
+		func(b []byte) []byte { b[at] ^= 0xff; return b },
+		func(b []byte) []byte { return b[:len(b)-10] },
+		func(b []byte) []byte { return append(b[:at:at], b[at+5:]...) },
+	} {
+		bad := change(bytes.Clone(data))
+		if _, err := ReadArchiveFrom(bytes.NewReader(bad), int64(len(bad))); err == nil || !errors.Is(err, ErrInvalid) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A directory entry that promises less than the file holds must not get more in.
+func TestArchiveThatLiesAboutSize(t *testing.T) {
+	data := zipOf(t, metaItem, item{"bomb", 0o644, strings.Repeat("\x00", 1<<20)})
+	// The size in the central directory is 24 bytes into the entry that names it.
+	entry := bytes.LastIndex(data, []byte("bomb")) - 46
+	copy(data[entry+24:], []byte{16, 0, 0, 0})
+	if _, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLimitsOfAnArchive(t *testing.T) {
+	read := func(l limits, data []byte) error {
+		a := &Archive{tree: newTree(l)}
+		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.survey(z)
+		return err
+	}
+	bomb := zipOf(t, metaItem, item{"a", 0o644, strings.Repeat("\x00", 600)}, item{"b", 0o644, strings.Repeat("\x00", 600)})
+	if err := read(limits{entries: 10, total: 1000}, bomb); err == nil || err.Error() != "charm is larger than 1000 bytes" {
+		t.Errorf("got %v", err)
+	}
+	if err := read(limits{entries: 10, total: 500}, bomb); err == nil || err.Error() != "charm is larger than 500 bytes" {
+		t.Errorf("got %v", err)
+	}
+	if err := read(limits{entries: 2, total: 10_000}, bomb); err == nil || err.Error() != "charm holds more than 2 files" {
+		t.Errorf("got %v", err)
+	}
+	if err := read(limits{entries: 3, total: 10_000}, bomb); err != nil {
+		t.Error(err)
+	}
+}
+
+// Links upon links upon links: what a few kilobytes describe may not take minutes.
+func TestLinksAreFollowedWithinABound(t *testing.T) {
+	items := []item{metaItem}
+	for i := range 3000 {
+		items = append(items, item{fmt.Sprintf("l%d", i), fs.ModeSymlink | 0o777, fmt.Sprintf("%sl%d", strings.Repeat("./", 400), i/40*40+(i+1)%40)})
+	}
+	data := zipOf(t, items...)
+	if _, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,115 @@
+package charm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The files that are read; any other is carried along.
+const (
+	metaFile     = "metadata.yaml"
+	configFile   = "config.yaml"
+	actionsFile  = "actions.yaml"
+	revisionFile = "revision"
+	versionFile  = "version"
+	ignoreFile   = ".jujuignore"
+)
+
+// maxParsed bounds a file that is parsed, in bytes.
+const maxParsed = 1 << 20
+
+// Charm is what a charm's files say.
+type Charm struct {
+	Meta     *Meta
+	Config   *Config  // never nil
+	Actions  *Actions // never nil
+	Revision int      // 0 when the charm has no revision file
+	Version  string   // free text: the source it was built from; may be empty
+	Hooks    []string // the hooks that it has, sorted
+}
+
+// Read reads the charm at path, a directory or an archive.
+func Read(path string) (*Charm, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm: %w", err)
+	}
+	if info.IsDir() {
+		d, err := ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		return &d.Charm, nil
+	}
+	a, err := ReadArchive(path)
+	if err != nil {
+		return nil, err
+	}
+	return &a.Charm, nil
+}
+
+// load fills c from its files. open is given one of the names above and returns
+// fs.ErrNotExist for a file that is missing.
+func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
+	data, err := readSmall(open, metaFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &FileError{File: metaFile, Err: errors.New("missing")}
+	} else if err != nil {
+		return err
+	}
+	if c.Meta, err = ParseMeta(data); err != nil {
+		return err
+	}
+	c.Config = &Config{Options: map[string]Option{}}
+	if data, err = readSmall(open, configFile); err == nil {
+		c.Config, err = ParseConfig(data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	c.Actions = &Actions{Specs: map[string]ActionSpec{}}
+	if data, err = readSmall(open, actionsFile); err == nil {
+		c.Actions, err = ParseActions(c.Meta.Name, data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	c.Revision = c.Meta.OldRevision
+	if data, err = readSmall(open, revisionFile); err == nil {
+		c.Revision, err = strconv.Atoi(strings.TrimSpace(string(data)))
+		if err != nil || c.Revision < 0 {
+			err = &FileError{File: revisionFile, Err: errors.New("invalid revision file")}
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if data, err = readSmall(open, versionFile); err == nil {
+		c.Version = strings.ToValidUTF8(strings.TrimSpace(string(data)), "?")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func readSmall(open func(name string) (io.ReadCloser, error), name string) ([]byte, error) {
+	f, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxParsed+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
+	}
+	if len(data) > maxParsed {
+		return nil, &FileError{File: name, Err: fmt.Errorf("larger than %d bytes", maxParsed)}
+	}
+	return data, nil
+}

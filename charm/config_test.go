@@ -1,0 +1,219 @@
+package charm_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/charm"
+)
+
+const blogConfig = `
+options:
+  title: {default: My Title, description: The title., type: string}
+  subtitle: {default: "", type: string}
+  username: {default: admin001, description: untyped}
+  outlook: {description: no default, type: string}
+  skill-level: {default: 5, type: int}
+  agility-ratio: {default: 1.5, type: float}
+  weight: {default: 2, type: float}
+  reticulate-splines: {default: yes, type: boolean}
+  token: {type: secret}
+  released: {default: 2012-04-26, type: string}
+  nothing:
+`
+
+func mustConfig(t testing.TB, yaml string) *charm.Config {
+	t.Helper()
+	c, err := charm.ParseConfig([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestParseConfig(t *testing.T) {
+	got := mustConfig(t, blogConfig)
+	want := &charm.Config{Options: map[string]charm.Option{
+		"title":              {Type: "string", Description: "The title.", Default: "My Title"},
+		"subtitle":           {Type: "string", Default: ""},
+		"username":           {Type: "string", Description: "untyped", Default: "admin001"},
+		"outlook":            {Type: "string", Description: "no default"},
+		"skill-level":        {Type: "int", Default: int64(5)},
+		"agility-ratio":      {Type: "float", Default: 1.5},
+		"weight":             {Type: "float", Default: 2.0},
+		"reticulate-splines": {Type: "boolean", Default: true},
+		"token":              {Type: "secret"},
+		"released":           {Type: "string", Default: "2012-04-26"},
+		"nothing":            {Type: "string"},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	defaults := got.DefaultSettings()
+	if len(defaults) != len(want.Options) || defaults["skill-level"] != int64(5) || defaults["outlook"] != nil {
+		t.Errorf("defaults %v", defaults)
+	}
+	if _, err := got.ValidateSettings(defaults); err != nil {
+		t.Errorf("the defaults are not valid settings: %v", err)
+	}
+	if c := mustConfig(t, "options:\n"); len(c.Options) != 0 {
+		t.Errorf("got %v", c.Options)
+	}
+}
+
+func TestParseConfigRefuses(t *testing.T) {
+	for _, test := range []struct{ about, yaml, want string }{
+		{"nothing", "", "config.yaml: invalid config: empty configuration"},
+		{"comments only", "# options:\n", "config.yaml: invalid config: empty configuration"},
+		{"a list", "options: [a]\n", `config.yaml:1: options: expected map, got []interface {}{"a"}`},
+		{"an option that is text", "options:\n  a: b\n", `config.yaml:2: options.a: expected map, got "b"`},
+		{"unknown type", "options:\n  t:\n    type: foobar\n", `config.yaml:3: options.t.type: invalid config: option "t" has unknown type "foobar"`},
+		{"a name with =", "options:\n  'a=b': {}\n", `config.yaml:2: options.a=b: invalid config: invalid option name "a=b"`},
+		{"int by text", "options:\n  t: {type: int, default: foo}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected int, got "foo"`},
+		{"int by digits in quotes", "options:\n  t: {type: int, default: '5'}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected int, got "5"`},
+		{"int by a fraction", "options:\n  t: {type: int, default: 2.5}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected int, got 2.5`},
+		{"int by nothing in quotes", "options:\n  t: {type: int, default: ''}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected int, got ""`},
+		{"string by a number", "options:\n  t: {type: string, default: 5}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected string, got 5`},
+		{"string by a truth", "options:\n  t: {default: true}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected string, got true`},
+		{"boolean by text", "options:\n  t: {type: boolean, default: 'true'}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected boolean, got "true"`},
+		{"float by text", "options:\n  t: {type: float, default: x}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected float, got "x"`},
+		{"float by not a number", "options:\n  t: {type: float, default: .nan}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected float, got NaN`},
+		{"secret by text", "options:\n  t: {type: secret, default: hush}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected secret, got "hush"`},
+		{"a list for a default", "options:\n  t: {default: [a]}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected string, got []interface {}{"a"}`},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			_, err := charm.ParseConfig([]byte(test.yaml))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if err.Error() != test.want {
+				t.Errorf("got  %s\nwant %s", err, test.want)
+			}
+			if !errors.Is(err, charm.ErrInvalid) {
+				t.Error("not an ErrInvalid")
+			}
+		})
+	}
+}
+
+func TestValidateSettings(t *testing.T) {
+	c := mustConfig(t, blogConfig)
+	for _, test := range []struct {
+		about    string
+		settings map[string]any
+		want     map[string]any
+		err      string
+	}{
+		{about: "nothing", settings: nil, want: map[string]any{}},
+		{about: "text", settings: map[string]any{"title": "x", "subtitle": ""}, want: map[string]any{"title": "x", "subtitle": ""}},
+		{about: "nil clears whatever its type", settings: map[string]any{"title": nil, "skill-level": nil, "token": nil}, want: map[string]any{"title": nil, "skill-level": nil, "token": nil}},
+		{about: "numbers as Go has them", settings: map[string]any{"skill-level": 7, "agility-ratio": float32(0.5)}, want: map[string]any{"skill-level": int64(7), "agility-ratio": 0.5}},
+		{about: "numbers as JSON has them", settings: map[string]any{"skill-level": 7.0, "agility-ratio": json.Number("2")}, want: map[string]any{"skill-level": int64(7), "agility-ratio": 2.0}},
+		{about: "a whole number for a float", settings: map[string]any{"weight": int64(3)}, want: map[string]any{"weight": 3.0}},
+		{about: "a big float", settings: map[string]any{"weight": 1e300}, want: map[string]any{"weight": 1e300}},
+		{about: "secret", settings: map[string]any{"token": "secret:9m4e2mr0ui3e8a215n4g"}, want: map[string]any{"token": "secret:9m4e2mr0ui3e8a215n4g"}},
+		{about: "unknown", settings: map[string]any{"nope": 1}, err: `unknown option "nope"`},
+		{about: "unknown, and cleared", settings: map[string]any{"nope": nil}, err: `unknown option "nope"`},
+		{about: "one of two is bad", settings: map[string]any{"title": "x", "skill-level": "x"}, err: `option "skill-level" expected int, got "x"`},
+		{about: "the first by name is told", settings: map[string]any{"zzz": 1, "aaa": 1}, err: `unknown option "aaa"`},
+		{about: "a number for text", settings: map[string]any{"title": 5}, err: `option "title" expected string, got 5`},
+		{about: "a fraction for int", settings: map[string]any{"skill-level": 0.5}, err: `option "skill-level" expected int, got 0.5`},
+		{about: "more than int64", settings: map[string]any{"skill-level": uint64(math.MaxUint64)}, err: `option "skill-level" expected int, got 0xffffffffffffffff`},
+		{about: "text for a truth", settings: map[string]any{"reticulate-splines": "true"}, err: `option "reticulate-splines" expected boolean, got "true"`},
+		{about: "infinite", settings: map[string]any{"weight": math.Inf(1)}, err: `option "weight" expected float, got +Inf`},
+		{about: "not UTF-8", settings: map[string]any{"title": "\xff"}, err: `value for option "title" contains non-UTF-8 sequences`},
+		{about: "not a secret", settings: map[string]any{"token": "hush"}, err: `option "token" expected secret, got "hush"`},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			got, err := c.ValidateSettings(test.settings)
+			checkSettings(t, got, err, test.want, test.err)
+		})
+	}
+}
+
+func checkSettings(t *testing.T, got map[string]any, err error, want map[string]any, wantErr string) {
+	t.Helper()
+	if wantErr != "" {
+		if err == nil || err.Error() != wantErr {
+			t.Errorf("got error  %v\nwant error %s", err, wantErr)
+		}
+		if got != nil {
+			t.Errorf("settings %v beside an error", got)
+		}
+		if !errors.Is(err, charm.ErrInvalid) {
+			t.Error("not an ErrInvalid")
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestParseSettingsStrings(t *testing.T) {
+	c := mustConfig(t, blogConfig)
+	for _, test := range []struct {
+		about    string
+		settings map[string]string
+		want     map[string]any
+		err      string
+	}{
+		{about: "each type", settings: map[string]string{"title": "5", "skill-level": "-7", "agility-ratio": "1e3", "reticulate-splines": "false"},
+			want: map[string]any{"title": "5", "skill-level": int64(-7), "agility-ratio": 1000.0, "reticulate-splines": false}},
+		{about: "empty text is kept", settings: map[string]string{"title": ""}, want: map[string]any{"title": ""}},
+		{about: "empty int", settings: map[string]string{"skill-level": ""}, err: `option "skill-level" expected int, got ""`},
+		{about: "int", settings: map[string]string{"skill-level": "x"}, err: `option "skill-level" expected int, got "x"`},
+		{about: "int too large", settings: map[string]string{"skill-level": "9223372036854775808"}, err: `option "skill-level" expected int, got "9223372036854775808"`},
+		{about: "float", settings: map[string]string{"agility-ratio": "NaN"}, err: `option "agility-ratio" expected float, got "NaN"`},
+		{about: "boolean", settings: map[string]string{"reticulate-splines": "maybe"}, err: `option "reticulate-splines" expected boolean, got "maybe"`},
+		{about: "unknown", settings: map[string]string{"nope": ""}, err: `unknown option "nope"`},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			got, err := c.ParseSettingsStrings(test.settings)
+			checkSettings(t, got, err, test.want, test.err)
+		})
+	}
+}
+
+func TestParseSettingsYAML(t *testing.T) {
+	c := mustConfig(t, blogConfig)
+	for _, test := range []struct {
+		about, yaml string
+		want        map[string]any
+		err         string
+	}{
+		{about: "each type", yaml: "blog: {title: x, skill-level: 7, agility-ratio: 2, reticulate-splines: off, outlook: }\nother: {a: b}\n",
+			want: map[string]any{"title": "x", "skill-level": int64(7), "agility-ratio": 2.0, "reticulate-splines": false, "outlook": nil}},
+		{about: "text for each type", yaml: "blog: {skill-level: '7', agility-ratio: '2.5', reticulate-splines: 'true'}\n",
+			want: map[string]any{"skill-level": int64(7), "agility-ratio": 2.5, "reticulate-splines": true}},
+		{about: "no settings", yaml: "blog: {}\n", want: map[string]any{}},
+		{about: "another service's", yaml: "other: {title: x}\n", err: `no settings found for "blog"`},
+		{about: "nothing", yaml: "", err: `no settings found for "blog"`},
+		{about: "null", yaml: "blog:\n", err: `no settings found for "blog"`},
+		{about: "unknown", yaml: "blog:\n  nope: 1\n", err: `settings:2: blog.nope: unknown option "nope"`},
+		{about: "wrong type", yaml: "blog:\n  title: x\n  skill-level: x\n", err: `settings:3: blog.skill-level: option "skill-level" expected int, got "x"`},
+		{about: "number for text", yaml: "blog:\n  title: 5\n", err: `settings:2: blog.title: option "title" expected string, got 5`},
+		{about: "no map", yaml: "blog: x\n", err: `settings:1: blog: expected map, got "x"`},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			got, err := c.ParseSettingsYAML([]byte(test.yaml), "blog")
+			checkSettings(t, got, err, test.want, test.err)
+		})
+	}
+}
+
+// An upgraded charm keeps what it still understands.
+func TestFilterSettings(t *testing.T) {
+	c := mustConfig(t, "options:\n  a: {type: int}\n  b: {type: string}\n  c: {type: boolean}\n")
+	got := c.FilterSettings(map[string]any{"a": 1, "b": 2, "c": nil, "gone": "x"})
+	if diff := cmp.Diff(map[string]any{"a": int64(1), "c": nil}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

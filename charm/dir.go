@@ -1,0 +1,172 @@
+package charm
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"time"
+)
+
+// Dir is a charm in a directory.
+type Dir struct {
+	Charm
+	Path string
+}
+
+// ReadDir reads the charm in the directory at path. The files that it holds
+// beside the ones parsed are judged by ArchiveTo only, since .jujuignore may leave
+// them out.
+func ReadDir(path string) (*Dir, error) {
+	d := &Dir{Path: path}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm: %w", err)
+	}
+	defer root.Close()
+	err = d.load(func(name string) (io.ReadCloser, error) { return openRegular(root, name) })
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm in %q: %w", path, err)
+	}
+	for _, hook := range d.Meta.Hooks() {
+		if info, err := root.Stat("hooks/" + hook); err == nil && info.Mode().IsRegular() {
+			d.Hooks = append(d.Hooks, hook)
+		}
+	}
+	return d, nil
+}
+
+// openRegular opens a file of the charm, following symlinks that stay in it.
+func openRegular(root *os.Root, name string) (io.ReadCloser, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	// To open a pipe would wait for somebody to write to it.
+	if !info.Mode().IsRegular() {
+		return nil, &FileError{File: name, Err: errors.New("not a regular file")}
+	}
+	return root.Open(name)
+}
+
+// ArchiveTo writes the charm as a zip archive to w. The same tree gives the same
+// bytes: files are in order and without times, and permissions are 0755 for
+// directories, hooks, and what its owner may execute, otherwise 0644. What
+// .jujuignore or the built-in rules name is left out; revision and version are
+// written anew from d.
+func (d *Dir) ArchiveTo(w io.Writer) error {
+	if err := d.archiveTo(w, defaultLimits); err != nil {
+		return fmt.Errorf("cannot archive charm in %q: %w", d.Path, err)
+	}
+	return nil
+}
+
+func (d *Dir) archiveTo(w io.Writer, l limits) error {
+	root, err := os.OpenRoot(d.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	t, err := scan(root, l)
+	if err != nil {
+		return err
+	}
+	if _, ok := t.modes[metaFile]; !ok {
+		return &FileError{File: ignoreFile, Err: fmt.Errorf("leaves out %s", metaFile)}
+	}
+	z := zip.NewWriter(w)
+	hooks := t.hookFiles(d.Meta)
+	for _, name := range t.names {
+		if err := archiveFile(z, root, name, t, hooks[name]); err != nil {
+			return err
+		}
+	}
+	generated := map[string]string{revisionFile: strconv.Itoa(d.Revision), versionFile: d.Version}
+	for _, name := range []string{revisionFile, versionFile} {
+		if text := generated[name]; text != "" {
+			if err := writeEntry(z, name, 0o644, bytes.NewBufferString(text+"\n")); err != nil {
+				return err
+			}
+		}
+	}
+	return z.Close()
+}
+
+// scan returns the tree of all that belongs in an archive of the directory.
+func scan(root *os.Root, l limits) (*tree, error) {
+	ignore, err := readIgnore(root)
+	if err != nil {
+		return nil, err
+	}
+	t := newTree(l)
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		if ignore.match(name, entry.IsDir()) {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		var target string
+		var size int64
+		switch info.Mode().Type() {
+		case fs.ModeSymlink:
+			target, err = root.Readlink(name)
+		case 0:
+			size = info.Size()
+		}
+		if err != nil {
+			return err
+		}
+		return t.add(name, info.Mode(), size, target)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+func archiveFile(z *zip.Writer, root *os.Root, name string, t *tree, hook bool) error {
+	mode := t.modes[name]
+	switch mode.Type() {
+	case fs.ModeDir:
+		return writeEntry(z, name+"/", fs.ModeDir|0o755, nil)
+	case fs.ModeSymlink:
+		return writeEntry(z, name, fs.ModeSymlink|0o777, bytes.NewBufferString(t.links[name]))
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return writeEntry(z, name, perm(mode, hook), f)
+}
+
+// archiveTime is the time of every file in an archive: the first that zip knows.
+var archiveTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func writeEntry(z *zip.Writer, name string, mode fs.FileMode, content io.Reader) error {
+	h := &zip.FileHeader{Name: path.Clean(name), Modified: archiveTime, Method: zip.Deflate}
+	if mode.IsDir() {
+		h.Name += "/"
+		h.Method = zip.Store
+	}
+	h.SetMode(mode)
+	w, err := z.CreateHeader(h)
+	if err != nil || content == nil {
+		return err
+	}
+	_, err = io.Copy(w, content)
+	return err
+}

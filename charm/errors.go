@@ -1,0 +1,51 @@
+package charm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrInvalid is matched, with errors.Is, by every error of this package that
+// tells of a broken rule: a malformed file, URL, setting or archive.
+var ErrInvalid = errors.New("invalid charm")
+
+// FileError says what is wrong with one file of a charm.
+type FileError struct {
+	File  string // slash-separated, relative to the charm: "metadata.yaml"
+	Line  int    // counted from 1; 0 when not known
+	Field string // dotted path in a YAML file: "provides.db.interface"; may be empty
+	Err   error
+}
+
+// Error reads "metadata.yaml:4: provides.db.interface: expected string, got 5".
+func (e *FileError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Field != "" {
+		b.WriteString(e.Field)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// Is makes every FileError an ErrInvalid.
+func (e *FileError) Is(target error) bool { return target == ErrInvalid }
+
+// ruleError is a broken rule that belongs to no file of a charm.
+type ruleError struct{ err error }
+
+func invalidf(format string, args ...any) error {
+	return &ruleError{fmt.Errorf(format, args...)}
+}
+
+func (e *ruleError) Error() string        { return e.err.Error() }
+func (e *ruleError) Unwrap() error        { return e.err }
+func (e *ruleError) Is(target error) bool { return target == ErrInvalid }

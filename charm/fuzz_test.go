@@ -1,0 +1,217 @@
+package charm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// None of these may panic, hang, or blame the disk for what an author wrote.
+
+func checkRefusal(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrInvalid) {
+		t.Fatalf("not an ErrInvalid: %v", err)
+	}
+	if strings.ContainsRune(err.Error(), 0) {
+		t.Fatalf("an error that a terminal would choke on: %q", err)
+	}
+}
+
+func FuzzParseMeta(f *testing.F) {
+	f.Add([]byte(blogMeta))
+	f.Add([]byte("name: a\nsummary: &s x\ndescription: *s\nprovides: {p: i, q: {<<: &m {interface: j}, limit: 2}}\n"))
+	f.Add([]byte("name: a\nsummary: s\ndescription: d\nstorage: {s: {type: block, multiple: {range: 1+}, minimum-size: 1G}}\n"))
+	f.Add([]byte("name: a\nsummary: s\ndescription: d\nextra-bindings: {x: }\nresources: {r: {filename: f}}\nseries: trusty\n"))
+	f.Add([]byte("{? [a] : b, ~: c}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := ParseMeta(data)
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		// Names become file names and parts of URLs.
+		if u, err := ParseURL("local:" + m.Name); err != nil || u.Name != m.Name {
+			t.Errorf("name %q: %+v, %v", m.Name, u, err)
+		}
+		for _, hook := range m.Hooks() {
+			if !fs.ValidPath(hook) || strings.Contains(hook, "/") {
+				t.Errorf("hook %q", hook)
+			}
+		}
+		if len(m.Relations()) != len(m.Provides)+len(m.Requires)+len(m.Peers) {
+			t.Error("one name in two roles")
+		}
+	})
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte("options: {a: {type: int, default: 5}, b: {default: x}, c: {type: boolean, default: yes}}"), "a", "5")
+	f.Add([]byte("options:\n  f: {type: float, default: 1e3}\n  s: {type: secret}\n"), "f", "inf")
+	f.Fuzz(func(t *testing.T, data []byte, name, value string) {
+		c, err := ParseConfig(data)
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		defaults := c.DefaultSettings()
+		again, err := c.ValidateSettings(defaults)
+		if diff := cmp.Diff(defaults, again); err != nil || diff != "" {
+			t.Errorf("defaults: %v\n%s", err, diff)
+		}
+		settings, err := c.ParseSettingsStrings(map[string]string{name: value})
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		// What a user sets travels as JSON and must come back the same.
+		again, err = c.ValidateSettings(settings)
+		if diff := cmp.Diff(settings, again); err != nil || diff != "" {
+			t.Errorf("settings: %v\n%s", err, diff)
+		}
+		if _, err := json.Marshal(settings); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzParseActions(f *testing.F) {
+	f.Add([]byte("a: {params: {p: {type: [integer, string], minimum: 1, default: 3}}, required: [p]}"), []byte(`{"p": 1}`))
+	f.Add([]byte("a: {params: {p: {items: [{enum: [1]}], anyOf: [{not: {}}], patternProperties: {'^x': {}}}}}"), []byte(`{"p": [1]}`))
+	f.Fuzz(func(t *testing.T, data, params []byte) {
+		a, err := ParseActions("c", data)
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		var m map[string]any
+		if json.Unmarshal(params, &m) != nil {
+			return
+		}
+		for name, spec := range a.Specs {
+			if err := spec.ValidateParams(m); err != nil {
+				checkRefusal(t, err)
+			}
+			filled, err := spec.InsertDefaults(m)
+			if err != nil {
+				checkRefusal(t, err)
+				continue
+			}
+			again, err := spec.InsertDefaults(filled)
+			if diff := cmp.Diff(filled, again); err != nil || diff != "" {
+				t.Errorf("%s: defaults inserted twice: %v\n%s", name, err, diff)
+			}
+		}
+	})
+}
+
+func FuzzParseURL(f *testing.F) {
+	for _, s := range []string{"local:trusty/mysql-3", "cs:~joe/precise/x-y-0", "ch:amd64/jammy/p", "a", "local:a-1-2", "~x/y"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := ParseURL(s)
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		if again, err := ParseURL(u.String()); err != nil || again != u {
+			t.Errorf("%q is %+v, written %s and read as %+v, %v", s, u, u, again, err)
+		}
+		if s != u.String() && "ch:"+s != u.String() {
+			t.Errorf("%q is written %s", s, u)
+		}
+	})
+}
+
+func FuzzIgnore(f *testing.F) {
+	f.Add("*.o\n!/keep.o\na/**/b/\n[a-c]x", "a/b")
+	f.Fuzz(func(t *testing.T, rules, name string) {
+		parsed, err := parseIgnore(rules)
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		parsed.match(name, true)
+	})
+}
+
+func FuzzReadArchive(f *testing.F) {
+	f.Add(zipOf(f, metaItem, item{"hooks/", fs.ModeDir | 0o755, ""}, item{"hooks/install", 0o755, "#!/bin/sh"},
+		item{"l", fs.ModeSymlink | 0o777, "hooks/../hooks"}))
+	f.Add(zipOf(f, metaItem, item{"../evil", 0o644, "x"}))
+	f.Add(zipOf(f, metaItem, item{"l", fs.ModeSymlink | 0o777, ".."}, item{"l/evil", 0o644, "x"}))
+	f.Fuzz(tryArchive)
+}
+
+// FuzzArchiveTree makes whole archives, which bytes at random never are: a line is
+// an entry, "d name", "l name target" or "f name content".
+func FuzzArchiveTree(f *testing.F) {
+	f.Add("d hooks\nf hooks/install #!/bin/sh\nl hooks/start install")
+	f.Add("l a b\nl b ..\nf a/b x")
+	f.Add("l d/x ..\nl e d/x/../y\nf e x")
+	f.Add("f revision 7\nf config.yaml options:\nl actions.yaml x\nf x a:")
+	f.Fuzz(func(t *testing.T, lines string) {
+		items := []item{metaItem}
+		for line := range strings.Lines(lines) {
+			kind, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			name, content, _ := strings.Cut(rest, " ")
+			switch kind {
+			case "d":
+				items = append(items, item{strings.TrimRight(name, "/") + "/", fs.ModeDir | 0o755, ""})
+			case "l":
+				items = append(items, item{strings.TrimRight(name, "/"), fs.ModeSymlink | 0o777, content})
+			case "f":
+				items = append(items, item{strings.TrimRight(name, "/"), 0o644, content})
+			}
+		}
+		tryArchive(t, zipOf(t, items...))
+	})
+}
+
+// tryArchive reads and unpacks an archive that may be anything.
+func tryArchive(t *testing.T, data []byte) {
+	a, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		checkRefusal(t, err)
+		return
+	}
+	top := t.TempDir()
+	if err := a.ExpandTo(filepath.Join(top, "charm")); err != nil {
+		// A name may be too long for this disk, no more.
+		if !errors.Is(err, syscall.ENAMETOOLONG) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if entries, err := os.ReadDir(top); err != nil || len(entries) != 1 {
+		t.Fatalf("written outside of the charm: %v, %v", entries, err)
+	}
+	d, err := ReadDir(filepath.Join(top, "charm"))
+	if err != nil || d.Meta.Name != a.Meta.Name {
+		t.Fatalf("what was unpacked is another charm: %+v, %v", d, err)
+	}
+	if err := d.ArchiveTo(io.Discard); err != nil {
+		t.Fatalf("what was unpacked cannot be packed again: %v", err)
+	}
+	made, _ := readTree(t, d.Path)
+	for _, name := range a.Manifest() {
+		_, file := made[name]
+		_, dir := made[name+"/"]
+		if !file && !dir {
+			t.Errorf("%s is in the manifest and was not made", name)
+		}
+	}
+	if len(made) != len(a.Manifest()) {
+		t.Errorf("manifest %q, made %q", a.Manifest(), made)
+	}
+}

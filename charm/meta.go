@@ -1,0 +1,204 @@
+package charm
+
+import (
+	"maps"
+	"slices"
+)
+
+// Meta is what metadata.yaml says of a charm.
+type Meta struct {
+	Name           string
+	Summary        string
+	Description    string
+	Subordinate    bool
+	Provides       map[string]Relation // by endpoint name, as are the next two
+	Requires       map[string]Relation
+	Peers          map[string]Relation
+	ExtraBindings  []string // sorted
+	Categories     []string
+	Tags           []string
+	Series         []string // in order of preference; none: any
+	Storage        map[string]Storage
+	Resources      map[string]Resource
+	Payloads       map[string]string // type by class
+	Terms          []string
+	MinJujuVersion Version
+	OldRevision    int // the obsolete field "revision"; a revision file goes before it
+}
+
+// Relations returns every endpoint that the charm declares, by name. Names are
+// unique across the roles.
+func (m *Meta) Relations() map[string]Relation {
+	all := map[string]Relation{}
+	maps.Copy(all, m.Provides)
+	maps.Copy(all, m.Requires)
+	maps.Copy(all, m.Peers)
+	return all
+}
+
+// Relation returns the endpoint of that name, the implicit juju-info included.
+func (m *Meta) Relation(name string) (Relation, bool) {
+	for _, role := range []map[string]Relation{m.Provides, m.Requires, m.Peers} {
+		if r, ok := role[name]; ok {
+			return r, true
+		}
+	}
+	if r := ImplicitRelation(); name == r.Name {
+		return r, true
+	}
+	return Relation{}, false
+}
+
+// ParseMeta reads metadata.yaml and checks it. Keys that it does not know are
+// passed over.
+func ParseMeta(data []byte) (*Meta, error) {
+	root, err := parseYAML(metaFile, data)
+	if err != nil {
+		return nil, err
+	}
+	if root.empty() {
+		return nil, root.errorf("empty metadata")
+	}
+	fs, err := root.fields()
+	if err != nil {
+		return nil, err
+	}
+	m := &Meta{}
+	name := fs.get("name")
+	if m.Name, err = name.text(); err != nil {
+		return nil, err
+	}
+	if !IsValidName(m.Name) {
+		return nil, name.errorf("invalid charm name %q", m.Name)
+	}
+	if m.Summary, err = fs.get("summary").text(); err != nil {
+		return nil, err
+	}
+	if m.Description, err = fs.get("description").text(); err != nil {
+		return nil, err
+	}
+	if m.Subordinate, err = fs.get("subordinate").boolean(); err != nil {
+		return nil, err
+	}
+	if err := m.parseLists(fs); err != nil {
+		return nil, err
+	}
+	if err := m.parseEndpoints(fs); err != nil {
+		return nil, err
+	}
+	if m.Storage, err = parseStorage(m.Name, fs.get("storage")); err != nil {
+		return nil, err
+	}
+	if m.Resources, err = parseResources(fs.get("resources")); err != nil {
+		return nil, err
+	}
+	if m.Payloads, err = parsePayloads(fs.get("payloads")); err != nil {
+		return nil, err
+	}
+	if f := fs.get("min-juju-version"); !f.empty() {
+		// 2.0 unquoted is a number to YAML, so this is the scalar as written.
+		if m.MinJujuVersion, err = ParseVersion(f.node.Value); err != nil {
+			return nil, f.errorf("%w", err)
+		}
+	}
+	if f := fs.get("revision"); !f.empty() {
+		if m.OldRevision, err = f.integer(); err != nil {
+			return nil, err
+		}
+		if m.OldRevision < 0 {
+			return nil, f.errorf("revision may not be negative, got %d", m.OldRevision)
+		}
+	}
+	return m, nil
+}
+
+func (m *Meta) parseLists(fs fields) (err error) {
+	for _, list := range []struct {
+		key string
+		to  *[]string
+	}{
+		{"categories", &m.Categories},
+		{"tags", &m.Tags},
+		{"series", &m.Series},
+		{"terms", &m.Terms},
+	} {
+		if *list.to, err = fs.get(list.key).texts(); err != nil {
+			return err
+		}
+	}
+	for _, s := range m.Series {
+		if !IsValidSeries(s) {
+			return fs.get("series").errorf("charm %q declares invalid series: %q", m.Name, s)
+		}
+	}
+	return nil
+}
+
+// parseEndpoints reads the relations and extra bindings, whose names share one
+// space.
+func (m *Meta) parseEndpoints(fs fields) error {
+	taken := map[string]bool{}
+	hasContainerRequirer := false
+	for _, role := range []struct {
+		key  string
+		role Role
+		to   *map[string]Relation
+	}{
+		{"provides", RoleProvider, &m.Provides},
+		{"requires", RoleRequirer, &m.Requires},
+		{"peers", RolePeer, &m.Peers},
+	} {
+		relations, entries, err := parseRelations(fs.get(role.key), role.role)
+		if err != nil {
+			return err
+		}
+		*role.to = relations
+		for _, e := range entries {
+			r := relations[e.key]
+			containerRequirer := r.Role == RoleRequirer && r.Scope == ScopeContainer
+			// A subordinate asks its principal for juju-info by that very name.
+			if isReserved(m.Name, r.Name) && !(m.Subordinate && containerRequirer) {
+				return e.value.errorf("charm %q using a reserved relation name: %q", m.Name, r.Name)
+			}
+			if isReserved(m.Name, r.Interface) && r.Role != RoleRequirer {
+				return e.value.errorf("charm %q relation %q using a reserved interface: %q", m.Name, r.Name, r.Interface)
+			}
+			if taken[r.Name] {
+				return e.value.errorf("charm %q using a duplicated relation name: %q", m.Name, r.Name)
+			}
+			taken[r.Name] = true
+			hasContainerRequirer = hasContainerRequirer || containerRequirer
+		}
+	}
+	if m.Subordinate && !hasContainerRequirer {
+		return fs.get("requires").errorf(`subordinate charm %q lacks "requires" relation with container scope`, m.Name)
+	}
+	return m.parseExtraBindings(fs, taken)
+}
+
+func (m *Meta) parseExtraBindings(fs fields, relations map[string]bool) error {
+	f, ok := fs.keys["extra-bindings"]
+	if !ok {
+		return nil
+	}
+	entries, err := f.entries()
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return f.errorf("extra bindings cannot be empty when specified")
+	}
+	for _, e := range entries {
+		switch {
+		case !relationPattern.MatchString(e.key):
+			return e.value.errorf("invalid extra binding name %q", e.key)
+		case !e.value.empty():
+			return e.value.expected("no value")
+		case relations[e.key]:
+			return e.value.errorf("charm %q using relation name %q as an extra binding", m.Name, e.key)
+		}
+		m.ExtraBindings = append(m.ExtraBindings, e.key)
+	}
+	slices.Sort(m.ExtraBindings)
+	return nil
+}

@@ -1,0 +1,243 @@
+package charm
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Each of the functions here returns either the settings it was given, all
+// valid, or the error about the first bad one by name and nothing else.
+
+// ValidateSettings checks settings against the options and returns them as
+// string, int64, float64, bool, or nil, which clears a setting whatever its type.
+// Whole numbers may come as any Go number, since JSON has one kind only.
+//
+// Errors: `unknown option "x"`, `option "x" expected int, got "y"`.
+func (c *Config) ValidateSettings(settings map[string]any) (map[string]any, error) {
+	return eachSetting(settings, func(name string, value any) (any, error) {
+		o, err := c.option(name)
+		if err != nil {
+			return nil, err
+		}
+		return o.convert(name, value)
+	})
+}
+
+// ParseSettingsStrings is ValidateSettings for values as users write them on a
+// command line: each is parsed by its option's type. An empty value is the empty
+// string for a string option and an error for any other.
+func (c *Config) ParseSettingsStrings(settings map[string]string) (map[string]any, error) {
+	return eachSetting(settings, func(name, value string) (any, error) {
+		o, err := c.option(name)
+		if err != nil {
+			return nil, err
+		}
+		return o.parse(name, value)
+	})
+}
+
+// ParseSettingsYAML reads the settings of one service from a YAML file that holds
+// those of several, by service name. A string is accepted for an option of any
+// type and parsed as on the command line.
+//
+// Error when there are none: `no settings found for "mysql"`.
+func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]any, error) {
+	root, err := parseYAML("settings", data)
+	if err != nil {
+		return nil, err
+	}
+	services, err := root.fields()
+	if err != nil {
+		return nil, err
+	}
+	f, ok := services.keys[serviceName]
+	if !ok || f.empty() {
+		return nil, invalidf("no settings found for %q", serviceName)
+	}
+	keys, err := f.fields()
+	if err != nil {
+		return nil, err
+	}
+	return eachSetting(keys.keys, func(name string, f field) (any, error) {
+		o, err := c.option(name)
+		if err != nil {
+			return nil, f.errorf("%w", err)
+		}
+		value, err := f.value()
+		if err != nil {
+			return nil, err
+		}
+		if b, err := f.boolean(); err == nil && !f.empty() && o.Type == OptionBoolean {
+			value = b
+		}
+		if s, ok := value.(string); ok {
+			value, err = o.parse(name, s)
+		} else {
+			value, err = o.convert(name, value)
+		}
+		if err != nil {
+			return nil, f.errorf("%w", err)
+		}
+		return value, nil
+	})
+}
+
+// FilterSettings returns those of the settings that ValidateSettings would
+// accept, as it would return them: what is kept when a service changes its charm.
+func (c *Config) FilterSettings(settings map[string]any) map[string]any {
+	kept := map[string]any{}
+	for name, value := range settings {
+		if o, ok := c.Options[name]; ok {
+			if v, err := o.convert(name, value); err == nil {
+				kept[name] = v
+			}
+		}
+	}
+	return kept
+}
+
+// DefaultSettings returns the value of every option that nobody set; nil for
+// those that have no default.
+func (c *Config) DefaultSettings() map[string]any {
+	defaults := make(map[string]any, len(c.Options))
+	for name, o := range c.Options {
+		defaults[name] = o.Default
+	}
+	return defaults
+}
+
+func eachSetting[V any](settings map[string]V, one func(name string, value V) (any, error)) (map[string]any, error) {
+	out := make(map[string]any, len(settings))
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		v, err := one(name, settings[name])
+		if err != nil {
+			return nil, err
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+func (c *Config) option(name string) (Option, error) {
+	o, ok := c.Options[name]
+	if !ok {
+		return o, invalidf("unknown option %q", name)
+	}
+	return o, nil
+}
+
+func (o Option) mismatch(name string, value any) error {
+	return invalidf("option %q expected %s, got %s", name, o.Type, shown(value))
+}
+
+// convert returns value as the option's type has it. It takes no string for a
+// number.
+func (o Option) convert(name string, value any) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
+	switch o.Type {
+	case OptionString, OptionSecret:
+		if s, ok := value.(string); ok {
+			return o.parse(name, s)
+		}
+	case OptionBoolean:
+		if b, ok := value.(bool); ok {
+			return b, nil
+		}
+	case OptionInt:
+		if i, ok := wholeNumber(value); ok {
+			return i, nil
+		}
+	case OptionFloat:
+		f, ok := value.(float64)
+		switch v := value.(type) {
+		case float32:
+			f, ok = float64(v), true
+		case json.Number:
+			return o.parse(name, string(v))
+		}
+		if i, whole := wholeNumber(value); whole && !ok {
+			f, ok = float64(i), true
+		}
+		if ok && isFinite(f) {
+			return f, nil
+		}
+	}
+	return nil, o.mismatch(name, value)
+}
+
+// parse returns the value that a user wrote as s.
+func (o Option) parse(name, s string) (value any, err error) {
+	switch o.Type {
+	case OptionString:
+		if !utf8.ValidString(s) {
+			return nil, invalidf("value for option %q contains non-UTF-8 sequences", name)
+		}
+		return s, nil
+	case OptionSecret:
+		// What the URI names is for the store of secrets to judge.
+		if id, ok := strings.CutPrefix(s, "secret:"); ok && id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return s, nil
+		}
+		return nil, o.mismatch(name, s)
+	case OptionInt:
+		value, err = strconv.ParseInt(s, 10, 64)
+	case OptionFloat:
+		var f float64
+		f, err = strconv.ParseFloat(s, 64)
+		if !isFinite(f) {
+			err = strconv.ErrRange
+		}
+		value = f
+	case OptionBoolean:
+		value, err = strconv.ParseBool(s)
+	}
+	if err != nil {
+		return nil, o.mismatch(name, s)
+	}
+	return value, nil
+}
+
+// isFinite reports whether f is a number at all, which is what JSON can carry.
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// wholeNumber returns the int64 that a Go number stands for, if it does.
+func wholeNumber(value any) (int64, bool) {
+	switch v := value.(type) {
+	case int:
+		return int64(v), true
+	case int8:
+		return int64(v), true
+	case int16:
+		return int64(v), true
+	case int32:
+		return int64(v), true
+	case int64:
+		return v, true
+	case uint8:
+		return int64(v), true
+	case uint16:
+		return int64(v), true
+	case uint32:
+		return int64(v), true
+	case uint:
+		return int64(v), v <= math.MaxInt64
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	case float32:
+		return wholeNumber(float64(v))
+	case float64:
+		// From 2^53 on a float64 is no longer one number.
+		return int64(v), v == math.Trunc(v) && math.Abs(v) < 1<<53
+	case json.Number:
+		i, err := strconv.ParseInt(string(v), 10, 64)
+		return i, err == nil
+	}
+	return 0, false
+}

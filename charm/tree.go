@@ -1,0 +1,165 @@
+package charm
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// limits bound what a charm may hold, so that an archive of a few kilobytes
+// cannot fill a disk.
+type limits struct {
+	entries int
+	total   int64 // bytes, unpacked
+}
+
+var defaultLimits = limits{entries: 50_000, total: 1 << 30}
+
+// tree is the shape of a charm, of a directory or of an archive: what lies where.
+// Both are judged here, by the same rules, before a byte is written.
+type tree struct {
+	limits limits
+	modes  map[string]fs.FileMode // by clean relative path; the type and the x bit count
+	links  map[string]string      // symlink to target
+	names  []string               // in the order they were added
+	total  int64
+	steps  int // taken by resolve so far
+}
+
+func newTree(l limits) *tree {
+	return &tree{limits: l, modes: map[string]fs.FileMode{}, links: map[string]string{}}
+}
+
+// add notes one file, directory or symlink; target is the symlink's.
+func (t *tree) add(name string, mode fs.FileMode, size int64, target string) error {
+	if !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\\") || !fs.ValidPath(name) || name == "." ||
+		len(name) > maxName || strings.Count(name, "/") >= maxDepth {
+		return invalidf("file name is not usable: %s", shown(name))
+	}
+	switch mode.Type() {
+	case 0, fs.ModeDir:
+	case fs.ModeSymlink:
+		if path.IsAbs(target) {
+			return invalidf("symlink %q is absolute: %q", name, target)
+		}
+		if target == "" || len(target) > maxLinkTarget || !utf8.ValidString(target) || strings.ContainsAny(target, "\x00\\") {
+			return invalidf("symlink %q has an unusable target: %s", name, shown(target))
+		}
+		t.links[name] = target
+	case fs.ModeNamedPipe:
+		return invalidf("file is a named pipe: %q", name)
+	case fs.ModeSocket:
+		return invalidf("file is a socket: %q", name)
+	case fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice:
+		return invalidf("file is a device: %q", name)
+	default:
+		return invalidf("file has an unknown type: %q", name)
+	}
+	if old, ok := t.modes[name]; ok {
+		if old.IsDir() && mode.IsDir() {
+			return nil
+		}
+		return invalidf("file is there twice: %q", name)
+	}
+	if len(t.names) >= t.limits.entries {
+		return invalidf("charm holds more than %d files", t.limits.entries)
+	}
+	if size < 0 || size > t.limits.total-t.total {
+		return invalidf("charm is larger than %d bytes", t.limits.total)
+	}
+	t.total += size
+	t.modes[name] = mode
+	t.names = append(t.names, name)
+	return nil
+}
+
+// check judges what needs the whole tree: that every file's parents are
+// directories, and that no symlink leads out.
+func (t *tree) check() error {
+	checked := map[string]bool{}
+	for _, name := range t.names {
+		for dir := path.Dir(name); dir != "." && !checked[dir]; dir = path.Dir(dir) {
+			if mode, ok := t.modes[dir]; !ok {
+				t.modes[dir] = fs.ModeDir | 0o755 // archives need not name it
+			} else if !mode.IsDir() {
+				return invalidf("file %q lies in %q, which is no directory", name, dir)
+			}
+			checked[dir] = true
+		}
+	}
+	for _, name := range t.names {
+		if _, ok := t.links[name]; ok {
+			if _, err := t.resolve(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Bounds on single names and links. They are far from what charms need; without
+// them a small archive could keep a controller busy for minutes.
+const (
+	maxName       = 1024    // bytes of a path in a charm
+	maxDepth      = 64      // directories, one in the other
+	maxLinkTarget = 1024    // bytes
+	maxLinkHops   = 40      // as many as Linux follows
+	maxLinkSteps  = 200_000 // names passed while following all links of a charm
+)
+
+// resolve follows symlinks from name to where the system would end up, which may
+// be nowhere. Each link is followed on the way: "a/.." is not always here.
+func (t *tree) resolve(name string) (string, error) {
+	target := t.links[name]
+	ahead := strings.Split(name, "/")
+	var at []string
+	for hops := 0; len(ahead) > 0; {
+		if t.steps++; t.steps > maxLinkSteps || len(at) > maxLinkTarget {
+			return "", invalidf("symlink %q leads too far: %q", name, target)
+		}
+		step := ahead[0]
+		ahead = ahead[1:]
+		switch step {
+		case "", ".":
+			continue
+		case "..":
+			if len(at) == 0 {
+				return "", invalidf("symlink %q links out of charm: %q", name, target)
+			}
+			at = at[:len(at)-1]
+			continue
+		}
+		link, ok := t.links[path.Join(append(at[:len(at):len(at)], step)...)]
+		if !ok {
+			at = append(at, step)
+			continue
+		}
+		if hops++; hops > maxLinkHops {
+			return "", invalidf("symlink %q leads in a circle: %q", name, target)
+		}
+		ahead = append(strings.Split(link, "/"), ahead...)
+	}
+	return path.Join(at...), nil
+}
+
+// hookFiles returns the files that have to be executable whatever their mode in
+// the archive: the hooks of the charm, and what hooks that are symlinks link to.
+func (t *tree) hookFiles(m *Meta) map[string]bool {
+	files := map[string]bool{}
+	for _, hook := range m.Hooks() {
+		name, err := t.resolve(path.Join("hooks", hook))
+		if mode, ok := t.modes[name]; err == nil && ok && mode.IsRegular() {
+			files[name] = true
+		}
+	}
+	return files
+}
+
+// perm returns the permissions that a file has in an archive and unpacked.
+func perm(mode fs.FileMode, hook bool) fs.FileMode {
+	if mode.IsDir() || mode&0o100 != 0 || hook {
+		return 0o755
+	}
+	return 0o644
+}

@@ -1,0 +1,64 @@
+package charm
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Version is a release of Juju, as min-juju-version names it. The zero Version
+// means "any".
+type Version struct {
+	Major, Minor int
+	Tag          string // "alpha", "beta", "rc"; empty for a release
+	Patch, Build int
+}
+
+var versionPattern = regexp.MustCompile(`^(\d{1,9})\.(\d{1,9})(?:(?:\.|-([a-z]+))(\d{1,9})(?:\.(\d{1,9}))?)?$`)
+
+// ParseVersion reads "1.25", "2.0.1", "2.0-beta6" or "2.0.1.4".
+func ParseVersion(s string) (Version, error) {
+	m := versionPattern.FindStringSubmatch(s)
+	if m == nil {
+		return Version{}, invalidf("invalid version %q", s)
+	}
+	number := func(i int) int {
+		n, _ := strconv.Atoi(m[i]) // at most nine digits, or none: 0
+		return n
+	}
+	return Version{Major: number(1), Minor: number(2), Tag: m[3], Patch: number(4), Build: number(5)}, nil
+}
+
+// String is the form ParseVersion reads; "0.0.0" is the zero Version.
+func (v Version) String() string {
+	sep := "."
+	if v.Tag != "" {
+		sep = "-" + v.Tag
+	}
+	s := fmt.Sprintf("%d.%d%s%d", v.Major, v.Minor, sep, v.Patch)
+	if v.Build > 0 {
+		s += fmt.Sprintf(".%d", v.Build)
+	}
+	return s
+}
+
+// Compare is negative when v is older than w, 0 when they are the same. A
+// tagged version comes before the release it leads to.
+func (v Version) Compare(w Version) int {
+	released := func(v Version) int {
+		if v.Tag == "" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(v.Major, w.Major),
+		cmp.Compare(v.Minor, w.Minor),
+		cmp.Compare(released(v), released(w)),
+		strings.Compare(v.Tag, w.Tag),
+		cmp.Compare(v.Patch, w.Patch),
+		cmp.Compare(v.Build, w.Build),
+	)
+}

@@ -1,0 +1,341 @@
+package charm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// field is one value in a YAML file, with what an error about it has to name.
+// Reading the tree of nodes, rather than decoding into structs, keeps the line of
+// each value and the text of each scalar ("2.0" is a version, not the number 2).
+type field struct {
+	file string
+	path string
+	line int        // where it is or, when absent, where it was looked for
+	node *yaml.Node // nil: the field is absent
+}
+
+// entry is one key of a mapping and its value.
+type entry struct {
+	key   string
+	value field
+}
+
+var yamlErrorPattern = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n  )?(?:line (\d+): )?([^\n]*)`)
+
+// parseYAML returns the root of the only document in data. An empty file gives
+// an absent field.
+func parseYAML(file string, data []byte) (field, error) {
+	root := field{file: file}
+	fail := func(err error) (field, error) {
+		fe := &FileError{File: file, Err: err}
+		if m := yamlErrorPattern.FindStringSubmatch(err.Error()); m != nil {
+			fe.Line, _ = strconv.Atoi(m[1])
+			fe.Err = errors.New(m[2])
+		}
+		return field{}, fe
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return root, nil
+	} else if err != nil {
+		return fail(err)
+	}
+	var more yaml.Node
+	if err := dec.Decode(&more); err == nil {
+		return field{}, &FileError{File: file, Line: more.Line, Err: errors.New("expected one YAML document, got a second")}
+	} else if !errors.Is(err, io.EOF) {
+		return fail(err)
+	}
+	// The decoder refuses what a walk over the nodes would stumble on: an alias
+	// within its own anchor, aliases that multiply, a key given twice.
+	var all any
+	if err := doc.Decode(&all); err != nil {
+		return fail(err)
+	}
+	if len(doc.Content) == 1 {
+		root.node = resolved(doc.Content[0])
+		root.line = root.node.Line
+	}
+	return root, nil
+}
+
+func resolved(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// errorf returns an error about this field.
+func (f field) errorf(format string, args ...any) error {
+	return &FileError{File: f.file, Line: f.line, Field: f.path, Err: invalidf(format, args...)}
+}
+
+// expected returns the error for a value of another type than what.
+func (f field) expected(what string) error {
+	if f.empty() {
+		return f.errorf("expected %s, got nothing", what)
+	}
+	v, err := f.value()
+	if err != nil {
+		return err
+	}
+	return f.errorf("expected %s, got %s", what, shown(v))
+}
+
+// shown is how an error shows a value that somebody wrote: as Go would, and not
+// more of it than a reader can use.
+func shown(v any) string {
+	s := fmt.Sprintf("%#v", v)
+	if len(s) > 200 {
+		return strings.ToValidUTF8(s[:200], "") + "…"
+	}
+	return s
+}
+
+// empty reports whether the field is absent or null.
+func (f field) empty() bool {
+	return f.node == nil || f.node.Kind == yaml.ScalarNode && f.node.ShortTag() == "!!null"
+}
+
+func (f field) child(name string, n *yaml.Node) field {
+	c := field{file: f.file, path: name, line: f.line}
+	if f.path != "" {
+		c.path = f.path + "." + name
+	}
+	if n != nil {
+		c.line = n.Line // of an alias rather than of what it stands for
+		c.node = resolved(n)
+	}
+	return c
+}
+
+// entries returns the keys of a mapping in the order of the file, those merged
+// in with "<<" last. An empty field has none.
+func (f field) entries() ([]entry, error) {
+	if f.empty() {
+		return nil, nil
+	}
+	if f.node.Kind != yaml.MappingNode {
+		return nil, f.expected("map")
+	}
+	var own, merged []entry
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(f.node.Content); i += 2 {
+		key, value := resolved(f.node.Content[i]), f.node.Content[i+1]
+		switch {
+		case key.ShortTag() == "!!merge":
+			sources := []*yaml.Node{resolved(value)}
+			if sources[0].Kind == yaml.SequenceNode {
+				sources = sources[0].Content
+			}
+			for _, s := range sources {
+				es, err := field{f.file, f.path, s.Line, resolved(s)}.entries()
+				if err != nil {
+					return nil, err
+				}
+				merged = append(merged, es...)
+			}
+		case key.Kind != yaml.ScalarNode:
+			return nil, f.errorf("expected a name as key, got a list or map")
+		default:
+			c := f.child(key.Value, value)
+			if seen[key.Value] {
+				// The decoder lets 1 and "1" pass as two keys.
+				return nil, c.errorf("given twice")
+			}
+			seen[key.Value] = true
+			own = append(own, entry{key.Value, c})
+		}
+	}
+	for _, e := range merged {
+		if !seen[e.key] {
+			seen[e.key] = true
+			own = append(own, e)
+		}
+	}
+	return own, nil
+}
+
+// fields is a mapping whose keys are known beforehand.
+type fields struct {
+	of   field
+	keys map[string]field
+}
+
+// get returns the field of that key, an absent one if there is none.
+func (fs fields) get(key string) field {
+	if f, ok := fs.keys[key]; ok {
+		return f
+	}
+	return fs.of.child(key, nil)
+}
+
+// fields returns a mapping to be read by key.
+func (f field) fields() (fields, error) {
+	es, err := f.entries()
+	if err != nil {
+		return fields{}, err
+	}
+	fs := fields{f, make(map[string]field, len(es))}
+	for _, e := range es {
+		fs.keys[e.key] = e.value
+	}
+	return fs, nil
+}
+
+// items returns the elements of a list. An empty field has none.
+func (f field) items() ([]field, error) {
+	if f.empty() {
+		return nil, nil
+	}
+	if f.node.Kind != yaml.SequenceNode {
+		return nil, f.expected("list")
+	}
+	fs := make([]field, len(f.node.Content))
+	for i, n := range f.node.Content {
+		fs[i] = f.child(strconv.Itoa(i), n)
+	}
+	return fs, nil
+}
+
+// text returns a string; dates count as strings, numbers do not.
+func (f field) text() (string, error) {
+	if f.node != nil && f.node.Kind == yaml.ScalarNode {
+		if tag := f.node.ShortTag(); tag == "!!str" || tag == "!!timestamp" {
+			return f.node.Value, nil
+		}
+	}
+	return "", f.expected("string")
+}
+
+// optionalText is text, or "" for an empty field.
+func (f field) optionalText() (string, error) {
+	if f.empty() {
+		return "", nil
+	}
+	return f.text()
+}
+
+// texts returns a list of strings; one string alone is a list of one.
+func (f field) texts() ([]string, error) {
+	if f.node != nil && f.node.Kind == yaml.ScalarNode && !f.empty() {
+		s, err := f.text()
+		return []string{s}, err
+	}
+	items, err := f.items()
+	if err != nil {
+		return nil, err
+	}
+	var ss []string
+	for _, item := range items {
+		s, err := item.text()
+		if err != nil {
+			return nil, err
+		}
+		ss = append(ss, s)
+	}
+	return ss, nil
+}
+
+// boolean returns a truth value, false for an empty field. Charms were written
+// for YAML 1.1, so a bare yes, no, on or off is one too.
+func (f field) boolean() (bool, error) {
+	if f.empty() {
+		return false, nil
+	}
+	if f.node.Kind == yaml.ScalarNode {
+		switch f.node.ShortTag() {
+		case "!!bool":
+			var b bool
+			return b, f.node.Decode(&b)
+		case "!!str":
+			if f.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+				switch strings.ToLower(f.node.Value) {
+				case "yes", "on", "y":
+					return true, nil
+				case "no", "off", "n":
+					return false, nil
+				}
+			}
+		}
+	}
+	return false, f.expected("boolean")
+}
+
+// integer returns a whole number, 0 for an empty field.
+func (f field) integer() (int, error) {
+	if f.empty() {
+		return 0, nil
+	}
+	if f.node.Kind == yaml.ScalarNode && f.node.ShortTag() == "!!int" {
+		var i int
+		if err := f.node.Decode(&i); err == nil {
+			return i, nil
+		}
+	}
+	return 0, f.expected("int")
+}
+
+// value returns the field as JSON would have it: nil, string, bool, int64,
+// float64, []any or map[string]any. Whole numbers beyond int64 become float64.
+func (f field) value() (any, error) {
+	if f.empty() {
+		return nil, nil
+	}
+	switch f.node.Kind {
+	case yaml.MappingNode:
+		es, err := f.entries()
+		if err != nil {
+			return nil, err
+		}
+		m := make(map[string]any, len(es))
+		for _, e := range es {
+			if m[e.key], err = e.value.value(); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case yaml.SequenceNode:
+		items, err := f.items()
+		if err != nil {
+			return nil, err
+		}
+		list := make([]any, len(items))
+		for i, item := range items {
+			if list[i], err = item.value(); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	if f.node.ShortTag() == "!!timestamp" {
+		return f.node.Value, nil
+	}
+	var v any
+	if err := f.node.Decode(&v); err != nil {
+		return nil, f.errorf("%v", err)
+	}
+	switch v := v.(type) {
+	case int:
+		return int64(v), nil
+	case uint64:
+		if v > math.MaxInt64 {
+			return float64(v), nil
+		}
+		return int64(v), nil
+	case nil, string, bool, int64, float64:
+		return v, nil
+	}
+	return f.node.Value, nil
+}
