@@ -25,7 +25,7 @@ type outputFlags struct {
 }
 
 func (o *outputFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&o.format, "format", "smart", "how to print the value: smart, json or yaml")
+	flags.StringVar(&o.format, "format", "smart", "print in this `format`: smart, json or yaml")
 	flags.StringVarP(&o.file, "output", "o", "", "write to this `file` instead of the standard output")
 }
 

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"maps"
 	"slices"
 
 	"juju/state/entity"
@@ -38,8 +39,8 @@ func (b *portBuffer) openRange(r entity.PortRange) error {
 		err := entity.Errorf(entity.InUse, "cannot open %v: port ranges %v and %v conflict", r, r, with)
 		return entity.WithHint(err, "%v is open for this unit; close it first", with)
 	}
-	for unit, ranges := range b.others {
-		if with, conflict := conflicting(r, ranges); conflict {
+	for _, unit := range slices.Sorted(maps.Keys(b.others)) {
+		if with, conflict := conflicting(r, b.others[unit]); conflict {
 			err := entity.Errorf(entity.InUse, "cannot open %v: port ranges %v and %v conflict", r, r, with)
 			return entity.WithHint(err, "%v is open for unit %q on the same machine", with, unit)
 		}

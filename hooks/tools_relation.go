@@ -159,16 +159,20 @@ func (t *relationSet) init(hook *Context, args []string) error {
 func (t *relationSet) run(ctx context.Context, run *toolRun) error {
 	settings := map[string]string{}
 	if t.file != "" {
+		name := t.file
+		if name == "-" {
+			name = "standard input"
+		}
 		data, err := run.read(t.file)
 		if err != nil {
 			return fmt.Errorf("cannot read settings: %w", err)
 		}
 		if err := yaml.Unmarshal(data, &settings); err != nil {
-			return fmt.Errorf("cannot read settings: %s: %w", t.file, err)
+			return fmt.Errorf("cannot read settings: %s: %w", name, err)
 		}
 		for key := range settings {
 			if key == "" || strings.ContainsRune(key, 0) {
-				return fmt.Errorf("cannot read settings: %s: invalid key %q", t.file, key)
+				return fmt.Errorf("cannot read settings: %s: invalid key %q", name, key)
 			}
 		}
 		if settings == nil { // the document was "null"

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // How an agent starts a hook: it runs the hook-tool binary as
@@ -57,6 +60,10 @@ func Launch(args []string) (code int, err error) {
 	case word[0] != LaunchGo:
 		return 2, fmt.Errorf("cannot launch a hook: unexpected word %q", word[0])
 	}
+	// The hook gets the three that it was given. An agent may have more than it
+	// knows of, inherited from whatever started it. A kernel that is too old for
+	// this leaves them open.
+	unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	err = syscall.Exec(args[1], args[1:], os.Environ())
 	code = 126
 	if errors.Is(err, syscall.ENOENT) {

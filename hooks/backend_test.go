@@ -1,0 +1,211 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/juju/loggo"
+
+	"juju/state/entity"
+)
+
+// fakeBackend is a controller with one unit, wordpress/0, that can be changed
+// under a running hook. It notes what it is told.
+type fakeBackend struct {
+	mu       sync.Mutex
+	info     entity.UnitInfo
+	config   map[string]any
+	settings map[string]map[string]string // "0 mysql/0" → settings
+	ports    map[string][]entity.PortRange
+	status   entity.Status
+	down     error
+	calls    []string
+	block    chan struct{} // if not nil, Config waits for it, or its context
+}
+
+// newBackend returns the world that the scripts of testdata are about.
+func newBackend() *fakeBackend {
+	return &fakeBackend{
+		info: entity.UnitInfo{Name: "wordpress/0", PrivateAddress: "10.0.0.7"},
+		config: map[string]any{
+			"title": "My blog", "port": int64(8080), "ratio": 1000000.5, "debug": true, "verbose": false,
+			"motd": nil, "empty": "", "text": "one\ntwo\n",
+		},
+		settings: map[string]map[string]string{
+			"0 mysql/0":     {"host": "10.0.0.2", "password": `a "b": <c>`},
+			"0 mysql/9":     {},
+			"0 wordpress/0": {"private-address": "10.0.0.7", "user": "wp"},
+			"7 mysql/0":     {"host": "10.0.0.99"},
+			"3 wordpress/1": {"private-address": "10.0.0.8"},
+		},
+		ports: map[string][]entity.PortRange{
+			"wordpress/0": {{From: 8000, To: 8010, Protocol: "udp"}, {From: 80, To: 80, Protocol: "tcp"}},
+			"mysql/0":     {{From: 3306, To: 3306, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}},
+		},
+		status: entity.Status{Status: entity.StatusMaintenance, Message: "installing", Data: map[string]any{"step": 2}},
+	}
+}
+
+// testParams are those of a hook of wordpress/0.
+func testParams(info Info) ContextParams {
+	return ContextParams{
+		Unit: "wordpress/0",
+		Info: info,
+		Relations: map[int]Relation{
+			0:  {Name: "db", Remote: "mysql", Members: []string{"mysql/10", "mysql/0", "mysql/9"}},
+			7:  {Name: "db", Remote: "other", Members: []string{"mysql/0"}},
+			10: {Name: "db", Remote: "third"},
+			3:  {Name: "loadbalancer", Remote: "wordpress", Members: []string{"wordpress/1"}},
+		},
+		ModelName:    "default",
+		ModelUUID:    "c0ffee00-0000-4000-8000-000000000001",
+		APIAddresses: []string{"10.0.0.1:17070", "10.0.0.2:17070"},
+		Machine:      "4",
+		Version:      "1.2.3",
+	}
+}
+
+// enter notes a call and refuses it if the controller is down or the wrong unit
+// is asked for.
+func (b *fakeBackend) enter(unit entity.Tag, format string, args ...any) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, fmt.Sprintf(format, args...))
+	if unit != entity.UnitTag("wordpress/0") {
+		return entity.Errorf(entity.Unauthorized, "not the agent of %v", unit)
+	}
+	return b.down
+}
+
+// change changes the world under a running hook.
+func (b *fakeBackend) change(f func(*fakeBackend)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f(b)
+}
+
+// takeCalls returns the calls since it was last asked, a line each.
+func (b *fakeBackend) takeCalls() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	calls := strings.Join(b.calls, "\n")
+	b.calls = nil
+	return calls
+}
+
+func (b *fakeBackend) Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error) {
+	if err := b.enter(unit, "Unit"); err != nil {
+		return entity.UnitInfo{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.info, nil
+}
+
+func (b *fakeBackend) Config(ctx context.Context, unit entity.Tag) (map[string]any, error) {
+	if err := b.enter(unit, "Config"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	block := b.block
+	b.mu.Unlock()
+	if block != nil {
+		select {
+		case <-block:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.config), nil
+}
+
+func (b *fakeBackend) RelationSettings(ctx context.Context, unit entity.Tag, relation int, remote string) (map[string]string, error) {
+	if err := b.enter(unit, "RelationSettings %d %s", relation, remote); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	settings, ok := b.settings[fmt.Sprintf("%d %s", relation, remote)]
+	if !ok {
+		return nil, entity.Errorf(entity.NotFound, "unit %q is not in the relation", remote)
+	}
+	return maps.Clone(settings), nil
+}
+
+func (b *fakeBackend) OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.PortRange, error) {
+	if err := b.enter(unit, "OpenedPorts"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.ports), nil
+}
+
+func (b *fakeBackend) SetUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
+	if err := b.enter(unit, "SetUnitStatus %s %q", status.Status, status.Message); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.status = status
+	return nil
+}
+
+func (b *fakeBackend) UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error) {
+	if err := b.enter(unit, "UnitStatus"); err != nil {
+		return entity.Status{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.status, nil
+}
+
+// logRecorder is a log that tests read.
+type logRecorder struct {
+	mu    sync.Mutex
+	lines []string
+	more  chan struct{} // closed and replaced at each line
+}
+
+func newLog() *logRecorder { return &logRecorder{more: make(chan struct{})} }
+
+func (l *logRecorder) log(module string, level loggo.Level, message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf("%s %v %s", module, level, message))
+	close(l.more)
+	l.more = make(chan struct{})
+}
+
+// take returns the lines since it was last asked.
+func (l *logRecorder) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := l.lines
+	l.lines = nil
+	return lines
+}
+
+// await waits until a line has been logged; the test's deadline is the bound.
+func (l *logRecorder) await(ctx context.Context, line string) error {
+	for {
+		l.mu.Lock()
+		found, more := slices.Contains(l.lines, line), l.more
+		seen := strings.Join(l.lines, "\n")
+		l.mu.Unlock()
+		if found {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return fmt.Errorf("never logged %q, but:\n%s", line, seen)
+		}
+	}
+}

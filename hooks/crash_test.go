@@ -1,0 +1,214 @@
+package hooks
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The variables by which a test makes its own binary into an agent that can be
+// killed: the rig's directory, the tools, and where it is to get stuck.
+const (
+	agentDirVar   = "HOOKS_TEST_AGENT_DIR"
+	agentToolVar  = "HOOKS_TEST_AGENT_TOOL"
+	agentStuckVar = "HOOKS_TEST_AGENT_STUCK"
+)
+
+// agentMain is an agent that runs one start hook. It prints the process it has
+// recorded, and what became of the hook.
+func agentMain(dir string) {
+	hookTool = os.Getenv(agentToolVar)
+	toolsDir = filepath.Join(filepath.Dir(hookTool), "tools")
+	runner, err := NewRunner(rigParams(dir))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hctx, err := NewContext(newBackend(), testParams(Info{Kind: Start}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	err = runner.Run(context.Background(), hctx, func(p Process) error {
+		text, err := json.Marshal(p)
+		fmt.Println(string(text))
+		if os.Getenv(agentStuckVar) != "" {
+			select {}
+		}
+		return err
+	})
+	fmt.Println("result:", err)
+	runner.Close()
+}
+
+// startAgent starts such an agent in r's place, and returns it with the process
+// that it has recorded.
+func startAgent(t *testing.T, r *rig, stuck string) (*exec.Cmd, Process) {
+	t.Helper()
+	r.close()
+	agent := exec.Command(os.Args[0])
+	agent.Env = append(os.Environ(), agentDirVar+"="+r.dir, agentToolVar+"="+hookTool, agentStuckVar+"="+stuck)
+	agent.Stderr = os.Stderr
+	stdout, err := agent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { agent.Process.Kill(); agent.Wait() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	var p Process
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &p)
+	}
+	if err != nil {
+		t.Fatalf("the agent recorded no process: %q: %v", line, err)
+	}
+	t.Cleanup(func() { EndInterrupted(p) }) // for a test that fails
+	return agent, p
+}
+
+// kill ends the agent as a crash would.
+func kill(t *testing.T, agent *exec.Cmd) {
+	t.Helper()
+	if err := agent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	agent.Wait()
+}
+
+// An agent that dies before it has given the word leaves a launcher that
+// exits, and no hook.
+func TestAgentKilledBeforeTheHook(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"start": "touch ran"})
+	agent, p := startAgent(t, r, "persist")
+	if alive, err := p.runs(); err != nil || !alive {
+		t.Fatalf("the launcher is not there: %v", err)
+	}
+	kill(t, agent)
+	awaitGone(t, p)
+	if _, err := os.Stat(filepath.Join(r.params.CharmDir, "ran")); !os.IsNotExist(err) {
+		t.Errorf("the hook has run: %v", err)
+	}
+	if err := EndInterrupted(p); err != nil {
+		t.Error(err)
+	}
+	// The next agent is told, and its hook runs.
+	r.open()
+	r.mustRun(Info{Kind: Start})
+	if log := strings.Join(r.log.take(), "\n"); !strings.Contains(log, "the unit agent has gone away, nothing was run") {
+		t.Errorf("the log is:\n%s", log)
+	}
+}
+
+// An agent that dies in the middle of a hook leaves it running, to be ended,
+// with all it has started, by the next agent; which also gets what it printed.
+func TestAgentKilledInTheMiddle(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{
+		"start": `
+			echo one; echo two
+			trap 'touch asked' TERM
+			(trap '' TERM; while :; do sleep 1000; done) &
+			echo in > events
+			while :; do sleep 1000 & wait $!; done`,
+		"config-changed": "true",
+	})
+	events := newFIFO(t, filepath.Join(r.params.CharmDir, "events"))
+	agent, p := startAgent(t, r, "")
+	events.next()
+	kill(t, agent)
+	if alive, err := p.runs(); err != nil || !alive {
+		t.Fatalf("the hook died with its agent: %v", err)
+	}
+	r.open()
+	// A record of another process with the same number harms nobody.
+	for _, other := range []Process{
+		{PID: p.PID, Start: p.Start + 1, Boot: p.Boot},
+		{PID: p.PID, Start: p.Start, Boot: "another"},
+		{PID: 1, Start: p.Start, Boot: p.Boot},
+		{},
+	} {
+		if err := EndInterrupted(other); err != nil {
+			t.Error(err)
+		}
+	}
+	if alive, err := p.runs(); err != nil || !alive {
+		t.Fatalf("the hook was taken for another process: %v", err)
+	}
+	begun := time.Now()
+	if err := EndInterrupted(p); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := groupMembers(p.PID); err != nil || len(left) != 0 {
+		t.Errorf("left running: %v, %v", left, err)
+	}
+	if took := time.Since(begun); took < termGrace {
+		t.Errorf("the hook had only %v to finish", took)
+	}
+	if _, err := os.Stat(filepath.Join(r.params.CharmDir, "asked")); err != nil {
+		t.Errorf("the hook was not asked first: %v", err)
+	}
+	if err := EndInterrupted(p); err != nil {
+		t.Errorf("the second time: %v", err)
+	}
+	r.mustRun(Info{Kind: ConfigChanged}) // the machine's lock has died with its holder
+	log := strings.Join(r.log.take(), "\n")
+	if !strings.Contains(log, "INFO one\n") || !strings.Contains(log, "INFO two") {
+		t.Errorf("what the hook printed is lost; the log is:\n%s", log)
+	}
+}
+
+// A hook that got to its end without its agent has left what it wanted to leave.
+func TestFinishedHookKeepsItsChildren(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"start": "(echo in > events; read line < go; echo bye > events) & read line < end"})
+	events, end, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "end")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	agent, p := startAgent(t, r, "")
+	events.next()
+	kill(t, agent)
+	end.say("now")
+	waitProcess(p.PID, eventTimeout)
+	if err := EndInterrupted(p); err != nil {
+		t.Fatal(err)
+	}
+	proceed.say("on")
+	if got := events.next(); got != "bye" {
+		t.Errorf("got %q", got)
+	}
+	awaitGone(t, p)
+}
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	line := "4711 (a) b (c) S 1 4700 4700 0 -1 4194304 100 0 0 0 0 0 0 0 20 0 1 0 987654 2904064 200 1 2 3"
+	got, err := parseStat([]byte(line))
+	if want := (procStat{state: 'S', group: 4700, start: 987654}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", "1", "1 (x)", "1 (x) S 1 2", ") ) )", strings.Replace(line, "4700", "x", 1)} {
+		if stat, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q gave %+v", bad, stat)
+		}
+	}
+	p, err := identify(os.Getpid())
+	if err != nil || p.PID != os.Getpid() || p.Start == 0 || p.Boot == "" {
+		t.Errorf("this process is %+v, %v", p, err)
+	}
+	if syscall.Getpgrp() == os.Getpid() {
+		if alive, err := p.runs(); err != nil || !alive {
+			t.Errorf("this process does not run: %v", err)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package hooks
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"juju/state/entity"
+)
+
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		info Info
+		name string
+		text string
+	}{
+		{Info{Kind: Install}, "install", "install"},
+		{Info{Kind: ConfigChanged}, "config-changed", "config-changed"},
+		{Info{Kind: RelationJoined, RelationID: 3, RemoteUnit: "mysql/0"}, "db-relation-joined", "relation-joined 3 mysql/0"},
+		{Info{Kind: RelationBroken, RelationID: 3}, "db-relation-broken", "relation-broken 3"},
+	} {
+		if err := test.info.Check(); err != nil {
+			t.Errorf("%v: %v", test.info, err)
+		}
+		if got := test.info.Name("db"); got != test.name {
+			t.Errorf("%v has the name %q, want %q", test.info, got, test.name)
+		}
+		if got := test.info.String(); got != test.text {
+			t.Errorf("got %q, want %q", got, test.text)
+		}
+		// An agent writes it down and reads it again.
+		text, err := json.Marshal(test.info)
+		var back Info
+		if err == nil {
+			err = json.Unmarshal(text, &back)
+		}
+		if err != nil || back != test.info {
+			t.Errorf("%s became %v, %v", text, back, err)
+		}
+	}
+	for _, bad := range []Info{
+		{},
+		{Kind: "install-more"},
+		{Kind: Install, RemoteUnit: "mysql/0"},
+		{Kind: RelationBroken, RemoteUnit: "mysql/0"},
+		{Kind: RelationChanged},
+		{Kind: RelationDeparted, RemoteUnit: "mysql"},
+	} {
+		if err := bad.Check(); !errors.Is(err, entity.Invalid) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	for _, kind := range append(UnitKinds(), RelationKinds()...) {
+		if kind.IsRelation() != slices.Contains(RelationKinds(), kind) {
+			t.Errorf("%v: IsRelation is %v", kind, kind.IsRelation())
+		}
+	}
+}
+
+func TestNewContextRefuses(t *testing.T) {
+	t.Parallel()
+	for _, change := range []func(*ContextParams){
+		func(p *ContextParams) { p.Unit = "wordpress" },
+		func(p *ContextParams) { p.Info.Kind = "nonsense" },
+		func(p *ContextParams) { p.Info = Info{Kind: RelationBroken, RelationID: 99} },
+	} {
+		params := testParams(Info{Kind: Install})
+		change(&params)
+		if _, err := NewContext(newBackend(), params); !errors.Is(err, entity.Invalid) {
+			t.Errorf("%+v: %v", params, err)
+		}
+	}
+}
+
+// Tools are installed once, again after an upgrade, and no directory in the way
+// goes unnoticed.
+func TestInstallTools(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a", "tools")
+	for _, binary := range []string{"/opt/one/hook-tool", "/opt/one/hook-tool", "/opt/two/hook-tool"} {
+		if err := InstallTools(dir, binary); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range ToolNames() {
+			if target, err := os.Readlink(filepath.Join(dir, name)); err != nil || target != binary {
+				t.Errorf("%s leads to %q, %v", name, target, err)
+			}
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != len(ToolNames()) {
+			t.Errorf("installed %v, %v", entries, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := InstallTools(filepath.Join(dir, "file"), "/opt/two/hook-tool"); err == nil {
+		t.Error("tools were installed in a file")
+	}
+}

@@ -1,0 +1,74 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Many who want the lock all get it, one at a time, and the last to go leaves
+// it free.
+func TestLockMachine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	const holders, times = 8, 20
+	var inside sync.Mutex // fails to be free if two are inside
+	var all sync.WaitGroup
+	for range holders {
+		all.Go(func() {
+			for range times {
+				ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+				unlock, err := lockMachine(ctx, path)
+				cancel()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !inside.TryLock() {
+					t.Error("two have the lock")
+					unlock()
+					return
+				}
+				inside.Unlock()
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Waiting ends when the context does, and whoever gave up doesn't get the lock.
+func TestLockMachineCancelled(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lockMachine(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := lockMachine(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting ended with %v", err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+		defer cancel()
+		unlock, err := lockMachine(ctx, path)
+		if err == nil {
+			unlock()
+		}
+		got <- err
+	}()
+	unlock()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	if _, err := lockMachine(context.Background(), filepath.Join(path, "under")); !errors.Is(err, os.ErrNotExist) && err == nil {
+		t.Errorf("a lock that can't be: %v", err)
+	}
+}

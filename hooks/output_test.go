@@ -1,0 +1,196 @@
+package hooks
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// An outputRig is an output and the lines that have come of it.
+type outputRig struct {
+	*output
+	lines []string
+}
+
+func newOutput(t *testing.T, path string) *outputRig {
+	t.Helper()
+	r := &outputRig{}
+	var err error
+	r.output, err = openOutput(path, "agent", func(module, line string) { r.lines = append(r.lines, module+": "+line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *outputRig) want(t *testing.T, lines ...string) {
+	t.Helper()
+	if diff := cmp.Diff(lines, r.lines); diff != "" {
+		t.Errorf("logged:\n%s", diff)
+	}
+	r.lines = nil
+}
+
+func write(t *testing.T, f *os.File, text string) {
+	t.Helper()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// space returns a file's length and the disk space it takes, in bytes.
+func space(t *testing.T, path string) (size, used int64) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size(), info.Sys().(*syscall.Stat_t).Blocks * 512
+}
+
+// Lines are logged as they were printed, each as its hook's, also those without
+// an end, too long, or not text; and then the file is empty again.
+func TestOutputLines(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "output")
+	o := newOutput(t, path)
+	f, err := o.begin("start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "one\ntwo\r\n\nbad \xff byte\nno end")
+	f.Close()
+	o.end()
+	o.want(t, "start: one", "start: two", "start: ", "start: bad \uFFFD byte", "start: no end")
+	if size, used := space(t, path); size != 0 || used != 0 {
+		t.Errorf("the file is %d long and takes %d bytes", size, used)
+	}
+
+	f, err = o.begin("stop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", maxLine)
+	write(t, f, long+long+"yz\n")
+	o.end()
+	o.want(t, "stop: "+long, "stop: "+long, "stop: yz")
+	// Whoever still has it open goes on printing, and belongs to the last hook.
+	write(t, f, "later\n")
+	f.Close()
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	o.want(t, "stop: later")
+}
+
+// What one agent has logged the next doesn't, and what it hasn't, the next does,
+// though a process that outlives both has the file open all the time.
+func TestOutputOutlivesAgents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "output")
+	o := newOutput(t, path)
+	f, err := o.begin("start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for round := range 3 {
+		line := fmt.Sprintf("round %d\n", round)
+		write(t, f, strings.Repeat(line, 1000))
+		o.end()
+		if len(o.lines) != 1000 {
+			t.Fatalf("logged %d lines of 1000", len(o.lines))
+		}
+		o.lines = nil
+		if err := o.close(); err != nil {
+			t.Fatal(err)
+		}
+		o.want(t)
+		write(t, f, "while nobody listened\n")
+		o = newOutput(t, path)
+		o.end()
+		o.want(t, "agent: while nobody listened")
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A hook that prints without measure takes no measure of disk, and loses nothing.
+func TestOutputTakesNoSpace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "output")
+	total, n := 0, 0
+	o, err := openOutput(path, "agent", func(module, line string) {
+		var got int
+		if _, err := fmt.Sscanf(line, "line %d ", &got); err != nil || got != n {
+			t.Errorf("line %d is %.20q", n, line)
+		}
+		n++
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := o.begin("start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for total < 16<<20 {
+		var batch strings.Builder
+		for i := range 1000 {
+			fmt.Fprintf(&batch, "line %d %s\n", total+i, strings.Repeat("x", 80))
+		}
+		total += 1000
+		write(t, f, batch.String())
+		if total >= 20000 {
+			break
+		}
+		o.mu.Lock()
+		o.read()
+		o.mu.Unlock()
+		if _, used := space(t, path); used > 2*freeAfter {
+			t.Fatalf("the file takes %d bytes", used)
+		}
+	}
+	o.end()
+	if n != total {
+		t.Errorf("logged %d lines of %d", n, total)
+	}
+	if size, used := space(t, path); used > 64<<10 {
+		t.Errorf("of %d bytes %d still take space", size, used)
+	}
+	f.Close()
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	if size, _ := space(t, path); size != 0 {
+		t.Errorf("the file is still %d long", size)
+	}
+}
+
+// Somebody who empties the file by hand doesn't stop the log.
+func TestOutputEmptiedByHand(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "output")
+	o := newOutput(t, path)
+	f, err := o.begin("start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	write(t, f, "a long line before\n")
+	o.end()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, "after\n")
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	o.want(t, "start: a long line before", "start: after")
+}

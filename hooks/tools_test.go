@@ -1,0 +1,194 @@
+package hooks
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"juju/hooks/tool"
+	"juju/state/entity"
+)
+
+var update = flag.Bool("update", false, "write what the tools print into testdata")
+
+// TestTools runs the scripts of testdata: what charms type, and what they get.
+// The tools are the real program, and the shell is a real one. A script is of
+// lines of four sorts:
+//
+//	# a comment
+//	hook KIND [RELATION [UNIT]]  begins a hook, with a fresh world
+//	world WORDS                  changes the world, or shows (calls, changes, log) what has come of it
+//	$ COMMAND                    runs a command in the hook
+//
+// What follows the last two, up to an empty line, is what they print, with a dot
+// for each empty line of it; a command that fails adds its exit code.
+func TestTools(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runScript(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if diff := gocmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s (run with -update to accept):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// runScript runs a script and returns it with what was really printed.
+func runScript(t *testing.T, script string) string {
+	var got strings.Builder
+	s := &scriptHook{t: t, dir: t.TempDir()}
+	defer s.end()
+	expected := false // the line is of the last command's output
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		word, rest, _ := strings.Cut(line, " ")
+		output := ""
+		switch {
+		case line == "":
+			if !expected {
+				got.WriteString("\n")
+			}
+			expected = false
+			continue
+		case expected:
+			continue
+		case word == "hook":
+			s.begin(strings.Fields(rest))
+		case word == "world":
+			output, expected = s.world(rest), true
+		case word == "$":
+			output, expected = s.run(rest), true
+		case word == "#":
+		default:
+			t.Fatalf("cannot understand line %q", line)
+		}
+		got.WriteString(line + "\n")
+		if output != "" {
+			for line := range strings.SplitSeq(strings.TrimSuffix(output, "\n"), "\n") {
+				got.WriteString(cmp.Or(line, ".") + "\n")
+			}
+		}
+		if expected {
+			got.WriteString("\n")
+		}
+	}
+	return strings.TrimSuffix(got.String(), "\n\n") + "\n"
+}
+
+// scriptHook is the hook that a script is in.
+type scriptHook struct {
+	t       *testing.T
+	dir     string
+	backend *fakeBackend
+	log     *logRecorder
+	hook    *Context
+	server  *tool.Server
+	socket  string
+}
+
+func (s *scriptHook) begin(words []string) {
+	s.t.Helper()
+	s.end()
+	info := Info{Kind: Kind(words[0])}
+	if len(words) > 1 {
+		info.RelationID, _ = strconv.Atoi(words[1])
+	}
+	if len(words) > 2 {
+		info.RemoteUnit = words[2]
+	}
+	var err error
+	s.backend, s.log = newBackend(), newLog()
+	if s.hook, err = NewContext(s.backend, testParams(info)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.hook.log = s.log.log
+	s.socket = filepath.Join(s.t.TempDir(), "s")
+	if s.server, err = tool.Serve(s.socket, s.hook.serve); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scriptHook) end() {
+	if s.server != nil {
+		s.server.Close()
+	}
+}
+
+// run runs a command, and returns what it prints.
+func (s *scriptHook) run(command string) string {
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir = s.dir
+	cmd.Env = s.hook.environment(os.Environ(), s.dir, toolsDir, s.socket)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		fmt.Fprintf(&out, "exit %d\n", exit.ExitCode())
+	} else if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.ReplaceAll(out.String(), s.dir, "DIR")
+}
+
+// world changes the world or shows what has come of it.
+func (s *scriptHook) world(words string) string {
+	w := strings.Fields(words)
+	switch w[0] {
+	case "calls":
+		return s.backend.takeCalls()
+	case "log":
+		return strings.Join(s.log.take(), "\n")
+	case "changes":
+		changes := s.hook.Changes()
+		if changes.IsEmpty() {
+			return ""
+		}
+		text, err := yaml.Marshal(changes)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return string(text)
+	case "title":
+		s.backend.change(func(b *fakeBackend) { b.config["title"] = w[1] })
+	case "host":
+		s.backend.change(func(b *fakeBackend) { b.settings["0 mysql/0"] = map[string]string{"host": w[1]} })
+	case "address":
+		s.backend.change(func(b *fakeBackend) { b.info.PrivateAddress = w[1] })
+	case "status":
+		s.backend.change(func(b *fakeBackend) { b.status = entity.Status{Status: entity.StatusWord(w[1])} })
+	case "down":
+		s.backend.change(func(b *fakeBackend) {
+			b.down = entity.WithHint(entity.Errorf(entity.Unavailable, "controller is away"), "it comes back by itself")
+		})
+	case "up":
+		s.backend.change(func(b *fakeBackend) { b.down = nil })
+	default:
+		s.t.Fatalf("cannot understand %q", words)
+	}
+	return ""
+}
