@@ -1,0 +1,179 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestSuperviseRestartsWhatWasKilled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	stop := s.supervise("hold")
+	const kills = 5
+	var id Identity
+	for range kills {
+		id = s.hear("ready")
+		s.kill(id)
+	}
+	id = s.hear("ready")
+	if err := stop(); !errors.Is(err, context.Canceled) {
+		t.Errorf("supervising: %v", err)
+	}
+	if !id.Alive() {
+		t.Error("the process ended with its supervisor")
+	}
+	if n := s.onlyOne(); n != kills+1 {
+		t.Errorf("%d processes ran, want %d", n, kills+1)
+	}
+}
+
+// A supervisor that is killed leaves a process that the next one watches and
+// doesn't start again, though it is not its child.
+func TestSupervisorComesBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	supervisor := s.spawn("supervisor")
+	first := s.hear("ready")
+	s.kill(supervisor)
+	s.gone(supervisor)
+	if !first.Alive() {
+		t.Fatal("the process ended with its supervisor")
+	}
+
+	stop := s.supervise("hold")
+	if holder, err := Holder(s.dir); err != nil || holder != first {
+		t.Errorf("got holder %v, %v, want %v", holder, err, first)
+	}
+	s.kill(first)
+	second := s.hear("ready")
+	if second == first {
+		t.Error("the dead are back")
+	}
+	if err := stop(); !errors.Is(err, context.Canceled) {
+		t.Errorf("supervising: %v", err)
+	}
+	if n := s.onlyOne(); n != 2 {
+		t.Errorf("%d processes ran, want 2", n)
+	}
+}
+
+func TestTwoSupervisorsDoNoHarm(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	stop1, stop2 := s.supervise("hold"), s.supervise("hold")
+	kills := 4
+	if testing.Short() {
+		kills = 2
+	}
+	for range kills {
+		s.kill(s.hear("ready"))
+	}
+	s.hear("ready")
+	for _, stop := range []func() error{stop1, stop2} {
+		if err := stop(); !errors.Is(err, context.Canceled) {
+			t.Errorf("supervising: %v", err)
+		}
+	}
+	if n := s.onlyOne(); n != kills+1 {
+		t.Errorf("%d processes ran, want %d", n, kills+1)
+	}
+}
+
+func TestSuperviseLeavesTheEndedDown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	if err := Supervise(t.Context(), s.spec("dead")); err != nil {
+		t.Fatalf("supervising a process that ends for good: %v", err)
+	}
+	why, ended := Ended(s.dir)
+	if !ended || why != "the unit is Dead" {
+		t.Errorf("ended: %v, because %q", ended, why)
+	}
+	if err := Supervise(t.Context(), s.spec("dead")); err != nil {
+		t.Errorf("supervising it again: %v", err)
+	}
+	if _, err := Start(t.Context(), s.spec("hold")); !errors.Is(err, ErrEnded) {
+		t.Errorf("starting it: got error %v, want ErrEnded", err)
+	}
+	if _, err := Hold(s.dir); !errors.Is(err, ErrEnded) {
+		t.Errorf("holding it, as if started by hand: got error %v, want ErrEnded", err)
+	}
+	if n := s.onlyOne(); n != 1 {
+		t.Errorf("%d processes ran, want 1", n)
+	}
+	for range 2 {
+		if err := ClearEnded(s.dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start("hold")
+}
+
+// Ended by somebody else, in the middle of being supervised.
+func TestEndOfTheSupervised(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- Supervise(ctx, s.spec("hold")) }()
+	id := s.hear("ready")
+	for range 2 {
+		if err := End(ctx, s.dir, "enough", 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if id.Alive() {
+		t.Error("it lives on")
+	}
+	if err := <-done; err != nil {
+		t.Errorf("supervising: %v", err)
+	}
+	if err := End(ctx, s.dir+"-not", "enough", 0); err != nil {
+		t.Errorf("ending what is not there: %v", err)
+	}
+	if err := MarkEnded(s.dir+"-not", "enough"); err != nil {
+		t.Errorf("marking what is not there: %v", err)
+	}
+}
+
+func TestSuperviseEndsWithTheDirectory(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- Supervise(ctx, s.spec("hold")) }()
+	id := s.hear("ready")
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	s.kill(id)
+	if err := <-done; err != nil {
+		t.Errorf("supervising: %v", err)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	var b backoff
+	if d := b.next(time.Second); d != 0 {
+		t.Errorf("the first time: wait %v, want none", d)
+	}
+	last := time.Duration(0)
+	for i := range 50 {
+		d := b.next(time.Millisecond)
+		if d <= 0 || d > backoffMax {
+			t.Errorf("wait %d is %v", i, d)
+		}
+		last = d
+	}
+	if last < backoffMax/2 {
+		t.Errorf("after 50 times: wait %v, want %v or half of it", last, backoffMax)
+	}
+	if d := b.next(backoffGrown); d != 0 {
+		t.Errorf("after a long life: wait %v, want none", d)
+	}
+}
