@@ -67,11 +67,11 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.cancel()
 	err := s.listener.Close()
 	for conn := range s.conns {
 		conn.Close()
 	}
+	s.cancel() // after the connections, so that no tool is told of a "context"
 	s.mu.Unlock()
 	s.serving.Wait()
 	s.release()
