@@ -21,9 +21,10 @@ type Cloud struct {
 	log   oplog
 
 	mu        sync.Mutex
-	faults    map[string]*fault // by method
-	instances map[string]*instance
-	made      int // instances ever
+	faults    map[string]*fault     // by method
+	instances map[string]*instance  // by ID
+	attempts  map[attempt]*instance // the same ones
+	made      int                   // instances ever
 }
 
 // New returns an empty cloud. For a nil start its instances have no agents.
@@ -31,7 +32,7 @@ func New(start StartFunc) *Cloud {
 	if start == nil {
 		start = func(context.Context, provider.StartParams) (func(), error) { return func() {}, nil }
 	}
-	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{}}
+	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{}, attempts: map[attempt]*instance{}}
 }
 
 // Open opens a model; it is a provider.Open. The attribute "broken" lists methods
@@ -55,6 +56,9 @@ func (c *Cloud) Lose(id string) bool {
 	return true
 }
 
+// attempt is what tells two starts apart.
+type attempt struct{ controller, model, machine, nonce string }
+
 // instance is one that is being started, runs, or is being stopped.
 type instance struct {
 	provider.Instance
@@ -74,6 +78,7 @@ func (i *instance) end(c *Cloud) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.instances, i.ID)
+		delete(c.attempts, attempt{i.Controller, i.Model, i.MachineID, i.Nonce})
 	})
 }
 
@@ -82,10 +87,9 @@ func (i *instance) end(c *Cloud) {
 func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, inst := range c.instances {
-		if inst.Controller == params.Controller && inst.Model == params.Model && inst.MachineID == params.MachineID && inst.Nonce == params.Nonce {
-			return inst, true
-		}
+	key := attempt{params.Controller, params.Model, params.MachineID, params.Nonce}
+	if inst, ok := c.attempts[key]; ok {
+		return inst, true
 	}
 	c.made++
 	inst = &instance{started: make(chan struct{}), Instance: provider.Instance{
@@ -94,7 +98,7 @@ func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 		Hardware:   hardware(params.Constraints),
 		Controller: params.Controller, Model: params.Model, MachineID: params.MachineID, Nonce: params.Nonce,
 	}}
-	c.instances[inst.ID] = inst
+	c.instances[inst.ID], c.attempts[key] = inst, inst
 	return inst, false
 }
 

@@ -14,6 +14,8 @@ import (
 	"juju/state/entity"
 )
 
+const controller = "c0000000-0000-4000-8000-000000000000"
+
 // agents counts the agents that a Cloud has started.
 type agents struct {
 	mu     sync.Mutex
@@ -54,14 +56,14 @@ func (a *agents) list(t *testing.T) (all []string) {
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		var a agents
-		return providertest.Harness{Open: dummy.New(a.start).Open, Agents: a.list, Placement: "under-the-desk"}
+		return providertest.Harness{Controller: controller, Open: dummy.New(a.start).Open, Agents: a.list, Placement: "under-the-desk"}
 	})
 }
 
 func open(t *testing.T, c *dummy.Cloud, broken string) provider.Environ {
 	t.Helper()
 	e, err := c.Open(t.Context(), provider.Config{
-		Controller: providertest.Controller, Model: providertest.ModelA, Attrs: map[string]string{"broken": broken},
+		Controller: controller, Model: providertest.ModelA, Attrs: map[string]string{"broken": broken},
 	})
 	if err != nil {
 		t.Fatal(err)

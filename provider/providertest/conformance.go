@@ -15,15 +15,17 @@ import (
 	"juju/state/entity"
 )
 
-// The controller and the models of the tests.
+// The models of the tests.
 const (
-	Controller = "c0000000-0000-4000-8000-000000000000"
-	ModelA     = "a0000000-0000-4000-8000-000000000000"
-	ModelB     = "b0000000-0000-4000-8000-000000000000"
+	ModelA = "a0000000-0000-4000-8000-000000000000"
+	ModelB = "b0000000-0000-4000-8000-000000000000"
 )
 
 // Harness is a fresh, empty cloud.
 type Harness struct {
+	// Controller is a UUID that no other test has, nor another run of this one
+	// that goes on at the same time on this host.
+	Controller string
 	// Open opens a model of Controller.
 	Open provider.Open
 	// Agents returns the living agents as "MODEL/MACHINE", in any order.
@@ -70,7 +72,7 @@ type world struct {
 
 func (w *world) open(t *testing.T, model string) provider.Environ {
 	t.Helper()
-	e, err := w.Open(w.ctx, provider.Config{Controller: Controller, Model: model})
+	e, err := w.Open(w.ctx, provider.Config{Controller: w.Controller, Model: model})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func testStartedIsListed(t *testing.T, w *world) {
 	if inst.ID == "" || len(inst.Addresses) == 0 || inst.Hardware.Arch == "" {
 		t.Errorf("got %+v, want an ID, an address and the hardware", inst)
 	}
-	if inst.Controller != Controller || inst.Model != ModelA || inst.MachineID != "7" || inst.Nonce != "n" {
+	if inst.Controller != w.Controller || inst.Model != ModelA || inst.MachineID != "7" || inst.Nonce != "n" {
 		t.Errorf("got %+v, want its tags", inst)
 	}
 	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.a)); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // noContainer is the container type of a machine that must not be one.
@@ -51,8 +52,12 @@ var (
 )
 
 // canonicalText takes any text without white space: a value with a blank in it,
-// which can come by JSON only, could not be written back as a pair.
+// which can come by JSON only, could not be written back as a pair. What is not
+// UTF-8 could not be written to JSON.
 func canonicalText(s string) (string, error) {
+	if !utf8.ValidString(s) {
+		return "", fmt.Errorf("%q is not UTF-8", s)
+	}
 	if strings.Join(strings.Fields(s), "") != s {
 		return "", fmt.Errorf("%q has white space in it", s)
 	}

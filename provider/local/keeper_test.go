@@ -1,0 +1,170 @@
+package local
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/provider/process"
+)
+
+func keeperConfig(dir, controller string) KeeperConfig {
+	return KeeperConfig{
+		Dir: dir, Controller: controller, Bound: 10 * time.Second,
+		Jujud:  Command{Path: os.Args[0], Args: []string{dir}, Env: []string{roleVariable + "=jujud"}},
+		Keeper: Command{Path: os.Args[0], Args: []string{dir, controller}, Env: []string{roleVariable + "=keeper"}},
+	}
+}
+
+func (h *host) keeper() KeeperConfig {
+	k := keeperConfig(h.dir, h.controller)
+	k.Keeper.Env = append(k.Keeper.Env, notifyVariable+"="+h.conn.LocalAddr().String())
+	return k
+}
+
+func (h *host) ensure(want bool) {
+	h.t.Helper()
+	started, err := EnsureKeeper(h.t.Context(), h.keeper())
+	if err != nil || started != want {
+		h.t.Fatalf("ensuring the keeper: started %v, error %v; want %v", started, err, want)
+	}
+}
+
+func TestKeeper(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	keeper, controller := KeeperDir(h.dir), ControllerDir(h.dir)
+	h.ensure(true)
+	h.hear("keeper")
+	h.hear("jujud")
+	h.ensure(false)
+	agent := h.start(h.environ(h.cloud()), "0")
+	pid := h.hear("machine 0")
+
+	// The controller is killed: its keeper starts it again.
+	h.kill(controller)
+	second := h.hear("jujud")
+	// The keeper is killed: the controller doesn't mind, and the next keeper finds it.
+	h.kill(keeper)
+	process.WaitEnd(t.Context(), keeper)
+	h.ensure(true)
+	h.hear("keeper")
+	if now := h.holder(controller); now != second {
+		t.Errorf("the controller is process %d, want %d still", now, second)
+	}
+	h.kill(controller)
+	h.hear("jujud")
+
+	// Both are killed, as by a reboot; but for the agent, which this host still has.
+	h.kill(keeper)
+	h.kill(controller)
+	process.WaitEnd(t.Context(), keeper)
+	process.WaitEnd(t.Context(), controller)
+	h.ensure(true)
+	h.hear("keeper")
+	h.hear("jujud")
+	if now := h.holder(h.machine(agent)); now != pid {
+		t.Errorf("machine 0 has agent %d, want %d still", now, pid)
+	}
+	if left := h.marks(); len(left) != 3 {
+		t.Errorf("got processes with marks %q, want a keeper, a controller and an agent", left)
+	}
+
+	if err := h.environ(h.cloud()).DestroyController(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := h.marks(); len(left) != 0 {
+		t.Errorf("processes with marks %q are left", left)
+	}
+	if _, err := os.Stat(h.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory is still there: %v", err)
+	}
+}
+
+// Many commands at once find that nothing runs: one keeper comes of it.
+func TestManyEnsureOneKeeper(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	results := make(chan bool)
+	const callers = 4
+	for range callers {
+		go func() {
+			started, err := EnsureKeeper(t.Context(), h.keeper())
+			if err != nil {
+				t.Error(err)
+			}
+			results <- started
+		}()
+	}
+	count := 0
+	for range callers {
+		if <-results {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d of %d started the keeper", count, callers)
+	}
+	h.hear("keeper")
+	h.hear("jujud")
+	if left := h.marks(); len(left) != 2 {
+		t.Errorf("got processes with marks %q", left)
+	}
+}
+
+// A controller that ends for good takes its keeper along, and no command brings
+// either back.
+func TestKeeperEndsWithTheController(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	h.ensure(true)
+	if err := process.MarkEnded(ControllerDir(h.dir), "destroyed"); err != nil {
+		t.Fatal(err)
+	}
+	h.kill(ControllerDir(h.dir))
+	if err := process.WaitEnd(t.Context(), KeeperDir(h.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EnsureKeeper(t.Context(), h.keeper()); !errors.Is(err, process.ErrEnded) {
+		t.Errorf("got error %v, want ErrEnded", err)
+	}
+	if left := h.marks(); len(left) != 0 {
+		t.Errorf("processes with marks %q are left", left)
+	}
+}
+
+// A controller that can't come up is told to whoever asked for it, with the
+// reason that is in its log.
+func TestControllerThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	dir := ControllerDir(h.dir)
+	if err := os.MkdirAll(filepath.Join(dir, "lock"), 0o700); err != nil { // nobody can hold that
+		t.Fatal(err)
+	}
+	_, err := EnsureKeeper(t.Context(), h.keeper())
+	if err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("got error %v, want one that names %s", err, dir)
+	}
+	if left := h.marks(); len(left) != 0 {
+		t.Errorf("processes with marks %q are left", left)
+	}
+}
+
+func TestKeepRefusesASecond(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	h.ensure(true)
+	if err := Keep(t.Context(), h.keeper()); !errors.Is(err, process.ErrHeld) {
+		t.Errorf("a second keeper: got error %v, want ErrHeld", err)
+	}
+	if err := EndKeeper(t.Context(), h.dir, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if left := h.marks(); len(left) != 0 {
+		t.Errorf("processes with marks %q are left", left)
+	}
+}

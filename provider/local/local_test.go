@@ -1,0 +1,406 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/provider"
+	"juju/provider/process"
+	"juju/provider/providertest"
+	"juju/state/entity"
+)
+
+func TestConformance(t *testing.T) {
+	providertest.Run(t, func(t *testing.T) providertest.Harness {
+		h := newHost(t, newController())
+		c := h.cloud()
+		return providertest.Harness{
+			Controller: h.controller,
+			Open:       c.Open,
+			Agents: func(t *testing.T) (living []string) {
+				found, err := c.list("")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, mark := range h.marks() {
+					at := slices.IndexFunc(found, func(i instance) bool { return c.mark(i.Model, i.ID) == mark })
+					if at < 0 {
+						t.Errorf("a process with mark %s belongs to no instance", mark)
+						continue
+					}
+					living = append(living, found[at].Model+"/"+found[at].Machine)
+				}
+				return living
+			},
+			Placement: "zone=a",
+		}
+	})
+}
+
+func TestInstance(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	e := h.environ(h.cloud())
+	inst := h.start(e, "0")
+	h.hear("machine 0")
+
+	info, err := os.Stat(filepath.Join(h.machine(inst), AgentConfigName))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the agent's configuration: %v, %v; want it for its owner alone", info, err)
+	}
+	l, err := net.Listen("tcp", inst.Addresses[0]+":0")
+	if err != nil {
+		t.Errorf("its address can't be used: %v", err)
+	} else {
+		l.Close()
+	}
+	if h := inst.Hardware; h.Arch == "" || h.Cores == 0 || h.Mem == 0 || h.RootDisk == 0 {
+		t.Errorf("got hardware %q", h)
+	}
+
+	// The same start with another password: the agent must get to know it.
+	p := params("0")
+	p.AgentConfig = []byte("machine 0, new password")
+	if again, err := e.StartInstance(t.Context(), p); err != nil || again.ID != inst.ID {
+		t.Errorf("got %v, %v, want %s", again, err, inst.ID)
+	}
+	h.hear("machine 0, new password")
+}
+
+// What charms leave behind goes with the instance: daemons that went their own
+// way, and directories that are not to be written to.
+func TestStopEndsEverything(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	inst := h.start(h.environ(h.cloud(daemonVariable+"=1")), "0")
+	heard := []string{}
+	for range 2 {
+		b := make([]byte, 4096)
+		h.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
+		n, err := h.conn.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = append(heard, string(b[:n]))
+	}
+	if !strings.Contains(strings.Join(heard, ""), "daemon") {
+		t.Fatalf("heard %q, want a daemon", heard)
+	}
+	h.kill(h.machine(inst)) // so that the daemon is nobody's child
+	if err := h.environ(h.cloud()).StopInstances(t.Context(), inst.ID); err != nil {
+		t.Fatal(err)
+	}
+	if left := h.marks(); len(left) != 0 {
+		t.Errorf("processes with marks %q are left", left)
+	}
+	if entries, err := os.ReadDir(filepath.Join(h.dir, "machines", inst.Model)); err != nil || len(entries) != 0 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+func TestSupervise(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	c := h.cloud()
+	before := h.start(h.environ(c), "0")
+	h.hear("machine 0")
+	stop := h.supervise(c)
+	after := h.start(h.environ(c), "1")
+	h.hear("machine 1")
+	for range 2 {
+		h.kill(h.machine(before))
+		h.hear("machine 0")
+		h.kill(h.machine(after))
+		h.hear("machine 1")
+	}
+
+	// The controller is gone, and its agents stay; meanwhile one of them dies.
+	stop()
+	survivor := h.holder(h.machine(after))
+	h.kill(h.machine(before))
+	if err := process.WaitEnd(t.Context(), h.machine(before)); err != nil {
+		t.Fatal(err)
+	}
+	c = h.cloud()
+	h.supervise(c)
+	h.hear("machine 0")
+	if pid := h.holder(h.machine(after)); pid != survivor {
+		t.Errorf("machine 1 has agent %d, want %d still", pid, survivor)
+	}
+	h.kill(h.machine(after))
+	h.hear("machine 1")
+
+	// A machine that is Dead: its agent ends, is left down, and stays an instance
+	// until it is stopped.
+	p := params("2")
+	p.AgentConfig = []byte("machine is Dead")
+	dead, err := h.environ(c).StartInstance(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.WaitEnd(t.Context(), h.machine(dead)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.environ(c).StopInstances(t.Context(), before.ID); err != nil {
+		t.Fatal(err)
+	}
+	h.kill(h.machine(after)) // so that Supervise has had its turn
+	h.hear("machine 1")
+	all, err := h.environ(c).Instances(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []provider.Instance{after, dead}
+	slices.SortFunc(want, func(a, b provider.Instance) int { return strings.Compare(a.ID, b.ID) })
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("instances (-want +got):\n%s", diff)
+	}
+	if left := h.marks(); len(left) != 1 {
+		t.Errorf("processes with marks %q live, want machine 1's alone", left)
+	}
+}
+
+// A controller that was killed in the middle of a start leaves an instance that
+// can be started again or stopped, at whatever point that was.
+func TestInterruptedStart(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	c := h.cloud()
+	h.supervise(c)
+	e := h.environ(c)
+	p := params("0")
+	if err := provider.CheckStart(provider.Config{Controller: h.controller, Model: providertest.ModelA}, &p); err != nil {
+		t.Fatal(err)
+	}
+	id := instanceID(p)
+
+	// A draft only: nothing that anybody sees.
+	draft := c.dir(p.Model, "."+id+".new")
+	if err := os.MkdirAll(draft, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := e.Instances(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("got %v, %v, want no instance", all, err)
+	}
+
+	// An instance without an agent: seen, repeated, stopped.
+	reserved, err := c.reserve(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(draft); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the draft is still there: %v", err)
+	}
+	if all, err := e.Instances(t.Context()); err != nil || len(all) != 1 || all[0].MachineID != "0" {
+		t.Errorf("got %v, %v, want the half of machine 0", all, err)
+	}
+	if inst := h.start(e, "0"); inst.ID != reserved.ID || inst.Addresses[0] != reserved.Address {
+		t.Errorf("got %v, want %v finished", inst, reserved)
+	}
+	h.hear("machine 0")
+
+	// A stop that got as far as the end of the agent.
+	if err := process.End(t.Context(), c.dir(p.Model, id), "stopped", time.Second); err != nil {
+		t.Fatal(err)
+	}
+	inst := h.start(e, "0")
+	h.hear("machine 0")
+	if inst.ID != id {
+		t.Errorf("got instance %s, want %s anew", inst.ID, id)
+	}
+
+	// One whose file is damaged is nobody's machine, and can be stopped.
+	if err := os.WriteFile(filepath.Join(h.machine(inst), instanceFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := e.Instances(t.Context())
+	if err != nil || len(all) != 1 || all[0].ID != id || all[0].MachineID != "" {
+		t.Errorf("got %v, %v, want an instance of no machine", all, err)
+	}
+	if err := e.StopInstances(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if left := h.marks(); len(left) != 0 {
+		t.Errorf("processes with marks %q are left", left)
+	}
+}
+
+func TestAgentThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	c := h.cloud(roleVariable + "=fail")
+	_, err := h.environ(c).StartInstance(t.Context(), params("0"))
+	if err == nil || !provider.IsRetryable(err) || !strings.Contains(err.Error(), "no controller answers") {
+		t.Errorf("got error %v, want one to be tried again that quotes the log", err)
+	}
+	config := h.config()
+	config.MachineAgent = filepath.Join(h.dir, "no-such-program")
+	c, err = New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.environ(c).StartInstance(t.Context(), params("0"))
+	if err == nil || provider.IsRetryable(err) {
+		t.Errorf("got error %v, want one that trying again won't cure", err)
+	}
+	if all, err := h.environ(c).Instances(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("got %v, %v after starts that failed", all, err)
+	}
+	config.MachineAgent = ""
+	if c, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = h.environ(c).StartInstance(t.Context(), params("0")); !errors.Is(err, entity.NotSupported) {
+		t.Errorf("got error %v, want NotSupported", err)
+	}
+}
+
+func TestDirectoryOfAnother(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	c := h.cloud()
+	config := h.config()
+	config.Controller = newController()
+	if _, err := New(config); !errors.Is(err, entity.Invalid) {
+		t.Errorf("got error %v for the directory of another controller", err)
+	}
+	if _, err := c.Open(t.Context(), provider.Config{Controller: config.Controller, Model: providertest.ModelA}); !errors.Is(err, entity.Invalid) {
+		t.Errorf("got error %v for a model of another controller", err)
+	}
+	if _, err := c.Open(t.Context(), provider.Config{Controller: h.controller, Model: "../x"}); !errors.Is(err, entity.Invalid) {
+		t.Errorf("got error %v for a model that is a path", err)
+	}
+	config.Controller = ""
+	if _, err := New(config); !errors.Is(err, entity.Invalid) {
+		t.Errorf("got error %v for no controller", err)
+	}
+}
+
+// An address is not handed out twice while its instance lives, over restarts of
+// the controller and to other controllers neither, and not again at once.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	h, other := newHost(t, newController()), newHost(t, newController())
+	seen := map[string]bool{}
+	take := func(h *host, machine string) provider.Instance {
+		t.Helper()
+		inst := h.start(h.environ(h.cloud()), machine)
+		a := netip.MustParseAddr(inst.Addresses[0])
+		if !a.IsLoopback() || seen[a.String()] {
+			t.Errorf("machine %s got %v, want a fresh loopback address", machine, a)
+		}
+		seen[a.String()] = true
+		return inst
+	}
+	first := take(h, "0")
+	take(h, "1")
+	take(other, "0")
+	if err := h.environ(h.cloud()).StopInstances(t.Context(), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	take(h, "2")
+
+	// Where somebody listens, no block begins.
+	listener := netip.MustParseAddr("127.99.98.97")
+	l, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(netip.AddrPortFrom(listener, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if !slices.Contains(listeners("/proc/net/tcp"), listener) {
+		t.Errorf("nobody is seen to listen on %v", listener)
+	}
+}
+
+func TestAddressesWithinBlocks(t *testing.T) {
+	block := func(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+	used := map[string]bool{}
+	free := func(a netip.Addr) bool { return !used[a.String()] }
+	pool := addresses{Blocks: []netip.Prefix{block("127.20.1.0/24"), block("127.20.7.0/24")}}
+	var all []string
+	for {
+		a, ok := pool.next(free)
+		if !ok {
+			break
+		}
+		pool.Last = a
+		used[a.String()] = true
+		all = append(all, a.String())
+	}
+	if len(all) != 508 || all[0] != "127.20.1.1" || all[253] != "127.20.1.254" || all[254] != "127.20.7.1" || all[507] != "127.20.7.254" {
+		t.Errorf("got %d addresses: %v", len(all), all)
+	}
+	delete(used, "127.20.1.9")
+	if a, ok := pool.next(free); !ok || a.String() != "127.20.1.9" {
+		t.Errorf("got %v, %v, want the one that is free again", a, ok)
+	}
+	pool.Last = netip.MustParseAddr("127.20.1.9")
+	delete(used, "127.20.1.3")
+	delete(used, "127.20.7.3")
+	used["127.20.1.9"] = true
+	if a, ok := pool.next(free); !ok || a.String() != "127.20.7.3" {
+		t.Errorf("got %v, %v, want the next one after the last", a, ok)
+	}
+}
+
+// Two controllers choose their blocks in orders of their own, and neither takes
+// one that it has.
+func TestNewBlock(t *testing.T) {
+	one, err := newBlock("one", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := newBlock("one", nil)
+	second, err2 := newBlock("one", []netip.Prefix{one})
+	other, err3 := newBlock("two", nil)
+	if err := errors.Join(err, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if again != one || second == one || other == one || one.Bits() != 24 {
+		t.Errorf("got blocks %v, %v, %v, %v", one, again, second, other)
+	}
+}
+
+func TestKeyed(t *testing.T) {
+	var k keyed
+	unlock, err := k.lock(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.lock(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v", err)
+	}
+	other, err := k.lock(ctx, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	done := make(chan error)
+	go func() {
+		unlock, err := k.lock(t.Context(), "a")
+		if err == nil {
+			unlock()
+		}
+		done <- err
+	}()
+	unlock()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if len(k.held) != 0 {
+		t.Errorf("%d keys are held", len(k.held))
+	}
+}

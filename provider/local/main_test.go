@@ -1,0 +1,308 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"juju/provider"
+	"juju/provider/process"
+	"juju/provider/providertest"
+)
+
+// The tests run this same binary as machine agent, controller and keeper; these
+// variables tell it what to be.
+const (
+	roleVariable   = "LOCAL_TEST_ROLE"
+	runVariable    = "LOCAL_TEST_RUN"
+	notifyVariable = "LOCAL_TEST_NOTIFY"
+	daemonVariable = "LOCAL_TEST_DAEMON"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := play(role, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	run := strconv.Itoa(os.Getpid())
+	os.Setenv(runVariable, run)
+	code := m.Run()
+	left := 0
+	process.EndMarked(context.Background(), runVariable, func(value string) bool {
+		if value == run {
+			left++
+		}
+		return value == run
+	}, 0)
+	if left > 0 {
+		fmt.Fprintln(os.Stderr, "processes are left")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// play is what a helper process does.
+func play(role string, args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	switch role {
+	case "fail":
+		return errors.New("no controller answers")
+	case "agent":
+		dir := args[len(args)-1]
+		held, err := process.Hold(dir)
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		if os.Getenv(daemonVariable) != "" {
+			if err := daemon(dir); err != nil {
+				return err
+			}
+		}
+		config, err := os.ReadFile(filepath.Join(dir, AgentConfigName))
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(config, []byte("machine is Dead")) {
+			return process.MarkEnded(dir, "the machine is Dead")
+		}
+		notify(string(config))
+	case "daemon":
+		signal.Ignore(syscall.SIGTERM) // a charm's daemon need not be polite
+		notify("daemon")
+		select {}
+	case "jujud":
+		held, err := process.Hold(ControllerDir(args[0]))
+		if err != nil {
+			return err
+		}
+		defer held.Close()
+		notify("jujud")
+	case "keeper":
+		notify("keeper")
+		return Keep(ctx, keeperConfig(args[0], args[1]))
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// daemon leaves what a charm may leave: a process that nobody waits for, in a
+// session of its own, and a directory that can't be written to.
+func daemon(dir string) error {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=daemon")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	charm := filepath.Join(dir, "charm", "frozen")
+	if err := os.MkdirAll(charm, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(charm, "file"), nil, 0o400); err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(charm, 0o500), os.Chmod(filepath.Dir(charm), 0))
+}
+
+// event is what a helper process reports.
+type event struct {
+	PID  int
+	What string
+}
+
+func notify(what string) {
+	conn, err := net.Dial("unixgram", os.Getenv(notifyVariable))
+	if err != nil {
+		return // the test is over, or doesn't listen
+	}
+	defer conn.Close()
+	text, _ := json.Marshal(event{os.Getpid(), what})
+	conn.Write(text)
+}
+
+// host is a directory for one controller, and the ear for what its processes
+// report.
+type host struct {
+	t          *testing.T
+	controller string
+	dir        string
+	conn       *net.UnixConn
+}
+
+func newHost(t *testing.T, controller string) *host {
+	t.Helper()
+	// Not t.TempDir, whose names are too long for a socket's.
+	top, err := os.MkdirTemp("", "local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host{t: t, controller: controller, dir: filepath.Join(top, "juju")}
+	h.conn, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(top, "ear"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.environ(h.cloud()).DestroyController(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if left := h.marks(); len(left) > 0 {
+			t.Errorf("processes with marks %q are left", left)
+		}
+		h.conn.Close()
+		// Whatever is still there is a file that DestroyController forgot.
+		for _, path := range []string{filepath.Join(top, "ear"), top} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Error(err)
+				os.RemoveAll(top)
+			}
+		}
+	})
+	return h
+}
+
+func (h *host) config() Config {
+	return Config{
+		Dir: h.dir, Controller: h.controller, MachineAgent: os.Args[0], Args: []string{"--dir"}, Grace: 500 * time.Millisecond,
+		Env: []string{roleVariable + "=agent", notifyVariable + "=" + h.conn.LocalAddr().String()},
+	}
+}
+
+// cloud returns a Cloud as a controller has one that has just been started.
+func (h *host) cloud(env ...string) *Cloud {
+	h.t.Helper()
+	config := h.config()
+	config.Env = append(config.Env, env...)
+	c, err := New(config)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return c
+}
+
+func (h *host) environ(c *Cloud) provider.Environ {
+	h.t.Helper()
+	e, err := c.Open(context.Background(), provider.Config{Controller: h.controller, Model: providertest.ModelA})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return e
+}
+
+// start starts an instance whose agent reports as "machine ID".
+func (h *host) start(e provider.Environ, machine string) provider.Instance {
+	h.t.Helper()
+	inst, err := e.StartInstance(h.t.Context(), params(machine))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return inst
+}
+
+func params(machine string) provider.StartParams {
+	return provider.StartParams{MachineID: machine, Nonce: "n", AgentConfig: []byte("machine " + machine)}
+}
+
+// hear returns the pid of the process whose report comes next, which must be
+// the given one.
+func (h *host) hear(what string) int {
+	h.t.Helper()
+	h.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
+	b := make([]byte, 4096)
+	n, err := h.conn.Read(b)
+	if err != nil {
+		h.t.Fatalf("waiting for %q: %v", what, err)
+	}
+	var e event
+	if err := json.Unmarshal(b[:n], &e); err != nil || e.What != what {
+		h.t.Fatalf("got event %s (%v), want %q", b[:n], err, what)
+	}
+	return e.PID
+}
+
+// marks returns the marks of this host's living processes.
+func (h *host) marks() (mine []string) {
+	h.t.Helper()
+	all, err := process.Marks(InstanceVariable)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, mark := range all {
+		if strings.HasPrefix(mark, h.controller+"/") {
+			mine = append(mine, mark)
+		}
+	}
+	return mine
+}
+
+// kill kills the process that runs in a directory, as SIGKILL does it.
+func (h *host) kill(dir string) {
+	h.t.Helper()
+	id, err := process.Holder(dir)
+	if err == nil {
+		err = id.Signal(syscall.SIGKILL)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// holder returns the pid of the process that runs in a directory.
+func (h *host) holder(dir string) int {
+	h.t.Helper()
+	id, err := process.Holder(dir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return id.PID
+}
+
+func (h *host) machine(inst provider.Instance) string {
+	return filepath.Join(h.dir, "machines", inst.Model, inst.ID)
+}
+
+// supervise runs the Cloud's Supervise until the test ends.
+func (h *host) supervise(c *Cloud) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Supervise(ctx) }()
+	stopped := false
+	stop = func() {
+		h.t.Helper()
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				h.t.Errorf("supervising: %v", err)
+			}
+		case <-time.After(15 * time.Second):
+			h.t.Error("still supervising")
+		}
+	}
+	h.t.Cleanup(stop)
+	return stop
+}
+
+func newController() string { return uuid.NewString() }

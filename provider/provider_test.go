@@ -1,0 +1,52 @@
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+func TestCloudsOpensByName(t *testing.T) {
+	opened := ""
+	open := func(name string) provider.Open {
+		return func(context.Context, provider.Config) (provider.Environ, error) {
+			opened = name
+			return nil, nil
+		}
+	}
+	clouds := provider.Clouds{"local": open("local"), "dummy": open("dummy")}
+	if _, err := clouds.Open(t.Context(), "dummy", provider.Config{}); err != nil || opened != "dummy" {
+		t.Errorf("opened %q, %v", opened, err)
+	}
+	_, err := clouds.Open(t.Context(), "ec3", provider.Config{})
+	if !errors.Is(err, entity.NotFound) || err.Error() != `cloud "ec3" not found` || !strings.Contains(entity.Hint(err), "dummy, local") {
+		t.Errorf("got error %v, hint %q", err, entity.Hint(err))
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	cause := errors.New("the rack is on fire")
+	err := provider.Retryable(cause)
+	if !provider.IsRetryable(err) || !errors.Is(err, cause) || err.Error() != cause.Error() {
+		t.Errorf("got %v", err)
+	}
+	if provider.IsRetryable(cause) || provider.IsRetryable(nil) || provider.Retryable(nil) != nil {
+		t.Error("what was not marked is not to be tried again")
+	}
+}
+
+func TestHardware(t *testing.T) {
+	for want, h := range map[string]provider.Hardware{
+		"":           {},
+		"arch=arm64": {Arch: "arm64"},
+		"arch=amd64 cores=2 mem=2048M root-disk=8192M": {Arch: "amd64", Cores: 2, Mem: 2048, RootDisk: 8192},
+	} {
+		if got := h.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
