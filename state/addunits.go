@@ -1,0 +1,205 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// unitsAtOnce is how many units one transaction adds at the most.
+const unitsAtOnce = 20
+
+func unitSequence(service string) string { return "service-" + service }
+
+// AddUnits adds n units to the service and assigns each to a machine: the first
+// ones to those that placement names, the others to machines that have never had
+// a unit, or to new ones. It returns their names. When it fails some may have
+// been added, and are returned.
+func (s *Service) AddUnits(ctx context.Context, n int, placement []string) ([]string, error) {
+	if n < 1 {
+		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
+	}
+	var names []string
+	for n > 0 {
+		batch := min(n, unitsAtOnce)
+		here := placement[:min(len(placement), batch)]
+		added, err := s.addUnits(ctx, batch, here)
+		names = append(names, added...)
+		if err != nil {
+			return names, err
+		}
+		n -= batch
+		placement = placement[len(here):]
+	}
+	return names, nil
+}
+
+// A place is where a new unit goes: a machine that is there, or a new one.
+type place struct {
+	machine string
+	isNew   bool
+}
+
+func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]string, error) {
+	first := -1
+	var (
+		names  []string
+		places []place
+	)
+	err := s.st.run(ctx, func(attempt int) ([]txn.Op, error) {
+		if err := s.refresh(ctx); err != nil {
+			return nil, err
+		}
+		if s.doc.Life != entity.Alive {
+			return nil, entity.Errorf(entity.NotAlive, "cannot add unit to service %q: service is not alive", s.doc.Name)
+		}
+		if s.doc.Subordinate {
+			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "cannot add unit to service %q: service is a subordinate", s.doc.Name),
+				"It has a unit beside each unit of the services that it is related to.")
+		}
+		constraints, err := s.unitConstraints()
+		if err != nil {
+			return nil, err
+		}
+		places, err = s.places(ctx, places, n, placement, constraints)
+		if err != nil {
+			return nil, err
+		}
+		if first < 0 {
+			if first, err = s.st.db.Next(ctx, unitSequence(s.doc.Name), n); err != nil {
+				return nil, err
+			}
+		}
+		o := newOps()
+		o.assertModelAlive()
+		o.assertLife(servicesC, s.doc.Name, entity.Alive)
+		o.inc(serviceKey(s.doc.Name), "units", n)
+		names = names[:0]
+		for i := range n {
+			doc := unitDoc{Name: s.doc.Name + "/" + strconv.Itoa(first+i), Service: s.doc.Name, Series: s.doc.Series,
+				Machine: places[i].machine}
+			s.st.placeOps(o, places[i], s.doc.Series, constraints)
+			s.st.addUnitOps(o, doc, constraints)
+			names = append(names, doc.Name)
+		}
+		return o.build()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return names, nil
+}
+
+// unitConstraints captures what a unit that is added now is deployed with: the
+// service's constraints and, for what they leave open, the model's.
+func (s *Service) unitConstraints() (string, error) {
+	own, err := s.st.constraints(serviceKey(s.doc.Name))
+	if err != nil {
+		return "", err
+	}
+	return s.st.mergedConstraints(own)
+}
+
+// places finds a machine for each of n units. The numbers of new machines are
+// kept from try to try.
+func (s *Service) places(ctx context.Context, last []place, n int, placement []string, constraints string) ([]place, error) {
+	var all []place
+	for _, id := range placement {
+		if err := s.checkPlacement(ctx, id); err != nil {
+			return nil, err
+		}
+		all = append(all, place{machine: id})
+	}
+	if len(all) < n {
+		clean, err := s.cleanMachines(ctx, constraints, placement)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range clean[:min(len(clean), n-len(all))] {
+			all = append(all, place{machine: id})
+		}
+	}
+	var spare []string
+	for _, p := range last {
+		if p.isNew {
+			spare = append(spare, p.machine)
+		}
+	}
+	for len(all) < n {
+		if len(spare) == 0 {
+			id, err := s.st.newMachineID(ctx)
+			if err != nil {
+				return nil, err
+			}
+			spare = append(spare, id)
+		}
+		all = append(all, place{machine: spare[0], isNew: true})
+		spare = spare[1:]
+	}
+	return all, nil
+}
+
+func (s *Service) checkPlacement(ctx context.Context, id string) error {
+	fail := func(err error) error {
+		return fmt.Errorf("cannot assign unit of %q to machine %s: %w", s.doc.Name, id, err)
+	}
+	if !entity.IsValidMachine(id) {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid --to parameter %q", id),
+			"It is the number of a machine: see juju status")
+	}
+	m, err := s.st.Machine(ctx, id)
+	switch {
+	case err != nil:
+		return fail(err)
+	case m.doc.Life != entity.Alive:
+		return fail(entity.Errorf(entity.NotAlive, "machine is not alive"))
+	case m.doc.Series != s.doc.Series:
+		return fail(entity.Errorf(entity.Invalid, "series does not match"))
+	case m.IsManager():
+		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", id))
+	}
+	return nil
+}
+
+// cleanMachines returns the machines that never had a unit and suit the service.
+func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
+	var docs []machineDoc
+	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series}, {"_id", bson.D{{"$nin", notNil(taken)}}}}
+	if err := s.st.db.All(machinesC, query, &docs); err != nil {
+		return nil, err
+	}
+	sortBy(docs, func(d machineDoc) string { return d.ID })
+	var ids []string
+	for _, doc := range docs {
+		have, err := s.st.constraints(machineKey(doc.ID))
+		if err != nil {
+			return nil, err
+		}
+		// What an unprovisioned machine will be like is known by its constraints only.
+		if constraints == "" || constraints == have {
+			ids = append(ids, doc.ID)
+		}
+	}
+	return ids, nil
+}
+
+func notNil(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// placeOps makes the machine, or asserts that it can take a unit.
+func (st *State) placeOps(o *ops, p place, series, constraints string) {
+	if p.isNew {
+		st.addMachineOps(o, machineDoc{ID: p.machine, Series: series, Jobs: []string{JobHostUnits}}, constraints)
+		return
+	}
+	o.update(machinesC, p.machine, isAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
+}

@@ -1,0 +1,94 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state/entity"
+)
+
+// Status reads all that users see of the model, in a number of queries that does
+// not grow with it. Patterns, if there are any, choose what is shown; see
+// matchStatus.
+func (st *State) Status(ctx context.Context, patterns []string) (*entity.ModelStatus, error) {
+	all, err := st.readAll()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the status of model %q: %w", st.name, err)
+	}
+	status := all.status(st.controller.now())
+	if len(patterns) > 0 {
+		if err := matchStatus(status, patterns); err != nil {
+			return nil, err
+		}
+	}
+	return status, nil
+}
+
+// everything is what status is made from, by id.
+type everything struct {
+	model       modelDoc
+	machines    map[string]machineDoc
+	services    map[string]serviceDoc
+	units       map[string]unitDoc
+	relations   []relationDoc
+	statuses    map[string]statusDoc
+	ports       map[string]portsDoc
+	constraints map[string]constraintsDoc
+	charms      map[string]charmDoc
+}
+
+func (st *State) readAll() (*everything, error) {
+	a := &everything{}
+	var err error
+	if a.model, err = st.model(); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, machinesC, &a.machines, func(d machineDoc) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, servicesC, &a.services, func(d serviceDoc) string { return d.Name }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, unitsC, &a.units, func(d unitDoc) string { return d.Name }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, statusesC, &a.statuses, func(d statusDoc) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, portsC, &a.ports, func(d portsDoc) string { return d.ID }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, constraintsC, &a.constraints, func(d constraintsDoc) string { return d.Key }); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, charmsC, &a.charms, func(d charmDoc) string { return d.URL }, "files"); err != nil {
+		return nil, err
+	}
+	if err := st.db.All(relationsC, nil, &a.relations); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(a.relations, func(x, y relationDoc) int { return cmp.Compare(x.ID, y.ID) })
+	return a, nil
+}
+
+// readMap reads a whole collection, without the fields that nobody looks at.
+func readMap[D any](st *State, collection string, into *map[string]D, id func(D) string, without ...string) error {
+	fields := map[string]int{"txn-queue": 0, "txn-revno": 0}
+	for _, f := range without {
+		fields[f] = 0
+	}
+	var docs []D
+	err := st.db.With(collection, func(c *mgo.Collection) error { return c.Find(nil).Select(fields).All(&docs) })
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", collection, err)
+	}
+	*into = make(map[string]D, len(docs))
+	for _, d := range docs {
+		(*into)[id(d)] = d
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package lifecycle
+
+import (
+	"fmt"
+
+	"juju/state/entity"
+)
+
+// Check says what is wrong with a pair of tables: a move that does not go
+// forward, one that is there twice, a kind that can get stuck because no move
+// leaves one of its lives, a reference whose target nothing can move past the
+// bar, or one that is destroyed by nobody.
+func Check(moves []Move, refs []Ref) []error {
+	var wrong []error
+	seen := map[Move]bool{}
+	leaves := map[Kind]map[entity.Life]bool{}
+	arrives := map[Kind]map[entity.Life]bool{}
+	for _, m := range moves {
+		if m.To <= m.From {
+			wrong = append(wrong, fmt.Errorf("%s goes back from %s to %s", m.Kind, m.From, m.To))
+		}
+		if seen[m] {
+			wrong = append(wrong, fmt.Errorf("%s from %s to %s by %s stands twice", m.Kind, m.From, m.To, m.By))
+		}
+		seen[m] = true
+		if leaves[m.Kind] == nil {
+			leaves[m.Kind], arrives[m.Kind] = map[entity.Life]bool{}, map[entity.Life]bool{entity.Alive: true}
+		}
+		leaves[m.Kind][m.From] = true
+		arrives[m.Kind][m.To] = true
+	}
+	for kind, lives := range arrives {
+		for life := range lives {
+			if life != entity.Gone && !leaves[kind][life] {
+				wrong = append(wrong, fmt.Errorf("a %s %s has no way on", life, kind))
+			}
+		}
+		if !lives[entity.Gone] {
+			wrong = append(wrong, fmt.Errorf("a %s is never gone", kind))
+		}
+	}
+	for _, r := range refs {
+		if leaves[r.To] == nil {
+			wrong = append(wrong, fmt.Errorf("reference %s→%s: no moves for %s", r.From, r.To, r.To))
+		}
+		if (r.Then == Refuse) != (len(r.By) == 0) {
+			wrong = append(wrong, fmt.Errorf("reference %s→%s: who does %s?", r.From, r.To, r.Then))
+		}
+		if r.Bars == entity.Alive {
+			wrong = append(wrong, fmt.Errorf("reference %s→%s bars being alive", r.From, r.To))
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,104 @@
+package lifecycle
+
+import (
+	"errors"
+	"testing"
+
+	"juju/state/entity"
+)
+
+func TestTheTablesAreSound(t *testing.T) {
+	for _, err := range Check(Moves, Refs) {
+		t.Error(err)
+	}
+}
+
+func TestCheckFindsPlantedFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		moves []Move
+		refs  []Ref
+	}{
+		"backward":    {append([]Move{{Machine, dead, alive, User, Always}}, Moves...), Refs},
+		"twice":       {append([]Move{Moves[0]}, Moves...), Refs},
+		"no way on":   {[]Move{{Service, alive, dying, User, Always}}, nil},
+		"nobody does": {Moves, []Ref{{"x", Scope, Relation, gone, Leave, nil, ""}}},
+		"bars alive":  {Moves, []Ref{{"x", Scope, Relation, alive, Leave, []Actor{User}, ""}}},
+	} {
+		if len(Check(c.moves, c.refs)) == 0 {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// Each row is a sentence of the seeds.
+func TestPlan(t *testing.T) {
+	type holders = map[string]int
+	for _, c := range []struct {
+		says  string
+		kind  Kind
+		goal  Goal
+		by    Actor
+		facts Facts
+		to    entity.Life // Alive stands for nothing to do
+		bar   string      // the reference that bars it
+	}{
+		{"destroying what is Dying is a no-op", Service, ToDestroy, User, Facts{Life: dying}, alive, ""},
+		{"a machine with Alive units can't be destroyed", Machine, ToDestroy, User,
+			Facts{Guards: []Guard{NotLast}, Holders: holders{"alive-units": 1, "units": 1}}, alive, "alive-units"},
+		{"a machine whose units are all Dying can", Machine, ToDestroy, User,
+			Facts{Guards: []Guard{NotLast}, Holders: holders{"units": 1}}, dying, ""},
+		{"an unprovisioned machine goes at once", Machine, ToDestroy, User,
+			Facts{Guards: []Guard{NotLast, Unprovisioned}}, gone, ""},
+		{"an unprovisioned machine waits for its Dying units", Machine, ToDestroy, User,
+			Facts{Guards: []Guard{NotLast, Unprovisioned}, Holders: holders{"units": 1}}, dying, ""},
+		{"a machine is not Dead before its units are gone", Machine, ToDead, MachineAgent,
+			Facts{Life: dying, Holders: holders{"units": 2}}, alive, "units"},
+		{"a unit becomes Dying whatever it is in", Principal, ToDestroy, User,
+			Facts{Holders: holders{"scopes": 3, "subordinates": 1}}, dying, ""},
+		{"a unit whose agent never came up goes at once", Principal, ToDestroy, User,
+			Facts{Guards: []Guard{Unstarted}}, gone, ""},
+		{"a unit is not Dead while in a scope", Principal, ToDead, UnitAgent,
+			Facts{Life: dying, Holders: holders{"scopes": 1}}, alive, "scopes"},
+		{"a unit is not Dead while it has subordinates", Principal, ToDead, UnitAgent,
+			Facts{Life: dying, Holders: holders{"subordinates": 1}}, alive, "subordinates"},
+		{"a service without references goes at once", Service, ToDestroy, User, Facts{}, gone, ""},
+		{"a service with units becomes Dying", Service, ToDestroy, User,
+			Facts{Holders: holders{"units": 1}}, dying, ""},
+		{"a Dying service goes with its last reference", Service, ToRemove, LastRef, Facts{Life: dying}, gone, ""},
+		{"a relation with units in scope becomes Dying", Relation, ToDestroy, User,
+			Facts{Holders: holders{"scopes": 1}}, dying, ""},
+		{"a relation without goes at once", Relation, ToDestroy, User, Facts{}, gone, ""},
+	} {
+		step, err := Plan(c.kind, c.goal, c.by, c.facts)
+		var barred *Barred
+		switch {
+		case c.bar != "":
+			if !errors.As(err, &barred) || barred.Ref.Name != c.bar || !errors.Is(err, entity.InUse) {
+				t.Errorf("%s: got %v, want barred by %s", c.says, err, c.bar)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.says, err)
+		case step.Move.To != c.to:
+			t.Errorf("%s: to %s, want %s", c.says, step.Move.To, c.to)
+		}
+	}
+}
+
+// The branch that was not taken must be asserted, or a service could be left
+// Dying with nobody to remove it.
+func TestANearerMoveAssertsWhatBarredTheFarther(t *testing.T) {
+	step, err := Plan(Service, ToDestroy, User, Facts{Holders: map[string]int{"relations": 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(step.Some) != 1 || step.Some[0].Name != "relations" {
+		t.Errorf("asserts some of %v, want relations", step.Some)
+	}
+}
+
+func TestNobodyElseMay(t *testing.T) {
+	_, err := Plan(Subordinate, ToDestroy, User, Facts{})
+	if !errors.Is(err, entity.Invalid) {
+		t.Errorf("a user destroyed a subordinate: %v", err)
+	}
+}

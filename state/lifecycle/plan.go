@@ -1,0 +1,175 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"juju/state/entity"
+)
+
+// A Goal is how far somebody wants an entity to go.
+type Goal string
+
+// The goals. The three words mean three things: Destroy begins an entity's end,
+// and goes as far as nothing bars it; EnsureDead says that its end has come;
+// Remove takes it out of state.
+const (
+	ToDestroy Goal = "destroy"
+	ToDead    Goal = "ensure dead"
+	ToRemove  Goal = "remove"
+)
+
+// Facts is what a plan is made from.
+type Facts struct {
+	Life    entity.Life
+	Guards  []Guard        // those that hold
+	Holders map[string]int // for each reference's name, how many sources there are
+}
+
+func (f Facts) holds(g Guard) bool { return g == Always || slices.Contains(f.Guards, g) }
+
+// A Step is what Plan found. The transaction that makes Move must assert that
+// the life is Move.From, that its guard holds, that no reference in None has a
+// source, and that the one in Some (if any) has: otherwise the move would have
+// been another one.
+type Step struct {
+	Move Move
+	None []Ref
+	Some []Ref // at most one
+	// Guards hold neither more nor less than when the step was planned; those
+	// named here were found not to hold, and barred a move that goes further.
+	Not []Guard
+	// Then is what the destruction does to others, in the order of the table.
+	Then []Ref
+}
+
+// Nothing reports whether there is nothing to do: the entity has come as far
+// already.
+func (s Step) Nothing() bool { return s.Move == Move{} }
+
+// Barred is why a plan can't be made: the reference that bars it, or, when Ref
+// is zero, the guard that does not hold or that nobody may.
+type Barred struct {
+	Ref   Ref
+	Guard Guard
+	Kind  Kind
+	Life  entity.Life
+	By    Actor
+}
+
+// Error is for logs; what users read is made by state, which knows the names.
+func (b *Barred) Error() string {
+	switch {
+	case b.Ref.Name != "":
+		return "barred by " + b.Ref.Name
+	case b.Guard != "":
+		return "barred unless " + string(b.Guard)
+	}
+	return string(b.By) + " can't move a " + b.Life.String() + " " + string(b.Kind)
+}
+
+// Is makes a Barred an entity.InUse, or entity.Invalid when no reference is to
+// blame.
+func (b *Barred) Is(target error) bool {
+	if b.Ref.Name != "" {
+		return target == entity.InUse
+	}
+	return target == entity.Invalid
+}
+
+// Plan finds the farthest move toward the goal that the actor may make and that
+// no guard and no reference bars. It returns a Step with nothing to do when the
+// entity is there already, and a *Barred when no move is open.
+func Plan(kind Kind, goal Goal, by Actor, facts Facts) (Step, error) {
+	if reached(goal, facts.Life) {
+		return Step{}, nil
+	}
+	var (
+		step   Step
+		barred *Barred
+	)
+	for _, m := range movesToward(kind, goal, by, facts.Life) {
+		if !facts.holds(m.When) {
+			step.Not = append(step.Not, m.When)
+			barred = &Barred{Guard: m.When, Kind: kind, Life: facts.Life, By: by}
+			continue
+		}
+		if ref, ok := firstBar(kind, m.To, facts.Holders); ok {
+			step.Some = []Ref{ref}
+			barred = &Barred{Ref: ref, Kind: kind, Life: facts.Life, By: by}
+			continue
+		}
+		step.Move = m
+		step.None = bars(kind, m.To)
+		if goal == ToDestroy {
+			step.Then = consequences(kind)
+		}
+		return step, nil
+	}
+	if barred == nil {
+		barred = &Barred{Kind: kind, Life: facts.Life, By: by}
+	}
+	return Step{}, barred
+}
+
+func reached(goal Goal, life entity.Life) bool {
+	switch goal {
+	case ToDestroy:
+		return life != entity.Alive
+	case ToDead:
+		return life >= entity.Dead
+	}
+	return life == entity.Gone
+}
+
+// movesToward returns the actor's moves from this life, the farthest first.
+func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
+	var found []Move
+	for _, m := range Moves {
+		fits := m.Kind == kind && m.By == by && m.From == life
+		switch goal {
+		case ToDead:
+			fits = fits && m.To == entity.Dead
+		case ToRemove:
+			fits = fits && m.To == entity.Gone
+		}
+		if fits {
+			found = append(found, m)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Move) int { return int(b.To) - int(a.To) })
+	return found
+}
+
+// bars returns the references that keep a kind from reaching a life.
+func bars(kind Kind, to entity.Life) []Ref {
+	var found []Ref
+	for _, r := range Refs {
+		if r.To == kind && r.Bars <= to && !slices.ContainsFunc(found, func(f Ref) bool { return f.Name == r.Name }) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func firstBar(kind Kind, to entity.Life, holders map[string]int) (Ref, bool) {
+	for _, r := range bars(kind, to) {
+		if holders[r.Name] > 0 {
+			return r, true
+		}
+	}
+	return Ref{}, false
+}
+
+func consequences(kind Kind) []Ref {
+	var found []Ref
+	for _, r := range Refs {
+		if r.To == kind && (r.Then == Destroy || r.Then == Leave) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// RefsTo returns the references whose target is of this kind, once for each
+// name: what state counts on such a target.
+func RefsTo(kind Kind) []Ref { return bars(kind, entity.Gone) }

@@ -1,0 +1,400 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// world is a model with what most stories need, and ways to tell them briefly.
+type world struct {
+	*testing.T
+	ctx  context.Context
+	ctrl *state.Controller
+	st   *state.State
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctrl, st := statetest.Controller(t)
+	return &world{t, t.Context(), ctrl, st}
+}
+
+func (w *world) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// refused wants an error of a kind whose text holds some words.
+func (w *world) refused(err error, kind entity.Kind, words string) {
+	w.Helper()
+	if err == nil || !errors.Is(err, kind) || !strings.Contains(err.Error(), words) {
+		w.Fatalf("got error %v (kind %q), want kind %q with %q in it", err, entity.KindOf(err), kind, words)
+	}
+}
+
+func (w *world) deploy(name, metadata string, units int) *state.Service {
+	w.Helper()
+	url := statetest.Charm(w.T, w.st, metadata)
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: units})
+	w.ok(err)
+	return s
+}
+
+func (w *world) unit(name string) *state.Unit {
+	w.Helper()
+	u, err := w.st.Unit(w.ctx, name)
+	w.ok(err)
+	return u
+}
+
+// started is a unit whose agent has come up.
+func (w *world) started(name string) *state.Unit {
+	w.Helper()
+	u := w.unit(name)
+	w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
+	return u
+}
+
+func (w *world) relate(a, b string) *state.Relation {
+	w.Helper()
+	r, err := w.st.AddRelation(w.ctx, a, b)
+	w.ok(err)
+	return r
+}
+
+func (w *world) gone(kind, name string, err error) {
+	w.Helper()
+	if !errors.Is(err, entity.NotFound) {
+		w.Fatalf("%s %s should be gone: %v", kind, name, err)
+	}
+}
+
+// empty wants nothing left of a model but what outlives everything.
+func (w *world) empty() {
+	w.Helper()
+	left, err := w.st.Cleanup(w.ctx)
+	w.ok(err)
+	if left > 0 {
+		w.Errorf("%d cleanups are left", left)
+	}
+	counts, err := w.st.Census(w.ctx)
+	w.ok(err)
+	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "txns", "txns.log", "txns.stash"} {
+		delete(counts, keep)
+	}
+	for collection, n := range counts {
+		if n > 0 {
+			w.Errorf("%d documents are left in %s", n, collection)
+		}
+	}
+}
+
+// end takes a unit through what its agent and its deployer do.
+func (w *world) end(name string, relations ...int) {
+	w.Helper()
+	u := w.unit(name)
+	for _, r := range relations {
+		w.ok(u.LeaveScope(w.ctx, r))
+	}
+	w.ok(u.EnsureDead(w.ctx))
+	w.ok(u.Remove(w.ctx))
+}
+
+func (w *world) endMachine(id string) {
+	w.Helper()
+	m, err := w.st.Machine(w.ctx, id)
+	w.ok(err)
+	w.ok(m.Destroy(w.ctx))
+	if m, err = w.st.Machine(w.ctx, id); errors.Is(err, entity.NotFound) {
+		return
+	}
+	w.ok(err)
+	w.ok(m.EnsureDead(w.ctx))
+	w.ok(m.Remove(w.ctx))
+}
+
+func TestAServiceGoesAtOnceWithNothingThatRefersToIt(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	w.ok(s.Destroy(w.ctx))
+	_, err := w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	w.empty()
+}
+
+func TestAServiceGoesWithItsLastUnit(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 2)
+	w.started("mysql/0")
+	w.started("mysql/1")
+	w.ok(s.Destroy(w.ctx))
+	s, err := w.st.Service(w.ctx, "mysql")
+	w.ok(err)
+	if s.Life() != entity.Dying {
+		t.Fatalf("service is %s, want dying", s.Life())
+	}
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: s.CharmURL()})
+	w.refused(err, entity.AlreadyExists, `cannot add service "mysql": service already exists`)
+	_, err = s.AddUnits(w.ctx, 1, nil)
+	w.refused(err, entity.NotAlive, "service is not alive")
+
+	_, err = w.st.Cleanup(w.ctx) // the agents are away: it is done for them
+	w.ok(err)
+	if life := w.unit("mysql/0").Life(); life != entity.Dying {
+		t.Fatalf("unit is %s, want dying", life)
+	}
+	w.end("mysql/0")
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.ok(err)
+	w.end("mysql/1")
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	w.endMachine("0")
+	w.endMachine("1")
+	w.empty()
+
+	again := w.deploy("mysql", statetest.MySQL, 1)
+	if _, err := w.st.Unit(w.ctx, "mysql/2"); err != nil {
+		t.Errorf("a unit's number was used again: %v", err)
+	}
+	_ = again
+}
+
+func TestAUnitWhoseAgentNeverCameGoesAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	_, err := w.st.Unit(w.ctx, "mysql/0")
+	w.gone("unit", "mysql/0", err)
+
+	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	u := w.started("mysql/1")
+	w.ok(u.Destroy(w.ctx))
+	if life := w.unit("mysql/1").Life(); life != entity.Dying {
+		t.Errorf("unit is %s, want dying", life)
+	}
+	w.ok(u.Destroy(w.ctx)) // once more is a no-op
+}
+
+func mustService(w *world, name string) *state.Service {
+	w.Helper()
+	s, err := w.st.Service(w.ctx, name)
+	w.ok(err)
+	return s
+}
+
+func TestAMachineWithUnitsIsNotDestroyed(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.started("mysql/0")
+	m, err := w.st.Machine(w.ctx, "0")
+	w.ok(err)
+	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
+	w.refused(m.Destroy(w.ctx), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
+
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(m.Destroy(w.ctx)) // its unit is Dying
+	w.refused(m.Remove(w.ctx), entity.Invalid, "machine is not dead")
+	w.refused(m.EnsureDead(w.ctx), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
+	w.end("mysql/0")
+	w.ok(m.EnsureDead(w.ctx))
+	w.ok(m.Remove(w.ctx))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx))
+	w.empty()
+}
+
+func TestTheLastManagerStays(t *testing.T) {
+	w := newWorld(t)
+	models, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	for _, m := range models {
+		if m.Name == state.ControllerModel {
+			st, err := w.ctrl.Model(w.ctx, m.UUID)
+			w.ok(err)
+			machine, err := st.Machine(w.ctx, "0")
+			w.ok(err)
+			w.refused(machine.Destroy(w.ctx), entity.InUse, "machine 0 is required by the model")
+			return
+		}
+	}
+	t.Fatal("no controller model")
+}
+
+func TestARelationGoesWithTheLastUnitToLeave(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("mysql", statetest.MySQL, 1)
+	wp, my := w.started("wordpress/0"), w.started("mysql/0")
+	r := w.relate("wordpress", "mysql")
+	if r.Key() != "wordpress:db mysql:server" {
+		t.Errorf("key is %q", r.Key())
+	}
+	w.ok(wp.EnterScope(w.ctx, r.ID()))
+	w.ok(wp.EnterScope(w.ctx, r.ID())) // twice is once
+	w.ok(my.EnterScope(w.ctx, r.ID()))
+	w.refused(wp.EnsureDead(w.ctx), entity.Invalid, "")
+
+	// Destroy both services: the relation is Dying, and what is left is held by it.
+	w.ok(mustService(w, "mysql").Destroy(w.ctx))
+	w.ok(mustService(w, "wordpress").Destroy(w.ctx))
+	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql")
+	if err == nil {
+		t.Error("a relation was added to a dying service")
+	}
+	w.ok(my.DestroySelf(w.ctx))
+	w.refused(my.EnsureDead(w.ctx), entity.InUse, "in the scope of a relation")
+	w.end("mysql/0", r.ID())
+	_, err = w.st.Service(w.ctx, "mysql") // the relation still refers to it
+	w.ok(err)
+	w.ok(wp.DestroySelf(w.ctx))
+	w.ok(wp.LeaveScope(w.ctx, r.ID()))
+	// The last to leave was a unit of another service.
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	_, err = w.st.RelationByID(w.ctx, r.ID())
+	w.gone("relation", r.Key(), err)
+	w.end("wordpress/0")
+	w.endMachine("0")
+	w.endMachine("1")
+	w.empty()
+}
+
+func TestTwoRelationsOfOnePairEndTogether(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("a", `{name: a, summary: s, description: d, requires: {x: {interface: i}, y: {interface: j}}}`, 1)
+	w.deploy("b", `{name: b, summary: s, description: d, provides: {x: {interface: i}, y: {interface: j}}}`, 1)
+	r1, r2 := w.relate("a:x", "b:x"), w.relate("a:y", "b:y")
+	u := w.started("b/0")
+	w.ok(u.EnterScope(w.ctx, r1.ID()))
+	w.ok(mustService(w, "b").Destroy(w.ctx)) // r2 is removed, r1 is Dying
+	_, err := w.st.RelationByID(w.ctx, r2.ID())
+	w.gone("relation", r2.Key(), err)
+	w.ok(mustService(w, "a").Destroy(w.ctx))
+	w.ok(w.unit("a/0").Destroy(w.ctx))
+	_, err = w.st.Cleanup(w.ctx)
+	w.ok(err)
+	w.end("b/0", r1.ID())
+	for _, s := range []string{"a", "b"} {
+		_, err := w.st.Service(w.ctx, s)
+		w.gone("service", s, err)
+	}
+	w.endMachine("0")
+	w.endMachine("1")
+	w.empty()
+}
+
+func TestASubordinateComesAndGoesWithItsPrincipal(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	logging := w.deploy("logging", statetest.Logging, 0)
+	_, err := logging.AddUnits(w.ctx, 1, nil)
+	w.refused(err, entity.Invalid, `cannot add unit to service "logging": service is a subordinate`)
+	r := w.relate("mysql", "logging")
+	my := w.started("mysql/0")
+	w.ok(my.EnterScope(w.ctx, r.ID()))
+	lg := w.started("logging/0")
+	if lg.Principal() != "mysql/0" || lg.Machine() != "" {
+		t.Errorf("principal %q, machine %q", lg.Principal(), lg.Machine())
+	}
+	w.ok(lg.EnterScope(w.ctx, r.ID()))
+	w.refused(lg.Destroy(w.ctx), entity.Invalid, `unit "logging/0" is a subordinate`)
+
+	w.ok(my.Destroy(w.ctx))
+	w.ok(my.DestroySubordinates(w.ctx))
+	w.ok(my.LeaveScope(w.ctx, r.ID()))
+	w.refused(my.EnsureDead(w.ctx), entity.HasSubordinates, "unit has subordinates")
+	w.end("logging/0", r.ID())
+	w.end("mysql/0")
+	w.ok(mustService(w, "mysql").Destroy(w.ctx))
+	w.ok(mustService(w, "logging").Destroy(w.ctx))
+	w.endMachine("0")
+	w.empty()
+}
+
+func TestTheLastContainerRelationTakesItsSubordinates(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	r := w.relate("mysql", "logging")
+	my := w.started("mysql/0")
+	w.ok(my.EnterScope(w.ctx, r.ID()))
+	lg := w.started("logging/0")
+	w.ok(lg.EnterScope(w.ctx, r.ID()))
+	w.ok(r.Destroy(w.ctx))
+	info, err := lg.Info(w.ctx)
+	w.ok(err)
+	if !info.OrphanedBySubRel {
+		t.Error("the subordinate does not see that it is an orphan")
+	}
+	_, err = w.st.Cleanup(w.ctx)
+	w.ok(err)
+	if life := w.unit("logging/0").Life(); life != entity.Dying {
+		t.Errorf("subordinate is %s, want dying", life)
+	}
+	if life := w.unit("mysql/0").Life(); life != entity.Alive {
+		t.Errorf("principal is %s, want alive", life)
+	}
+	// While the old one is there, a new relation can't be entered.
+	w.end("logging/0", r.ID())
+	w.ok(my.LeaveScope(w.ctx, r.ID()))
+	_, err = w.st.RelationByID(w.ctx, r.ID())
+	w.gone("relation", r.Key(), err)
+}
+
+func TestRelationsAreNamedAsUsersDo(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 0)
+	w.deploy("mysql", statetest.MySQL, 0)
+	w.deploy("riak", statetest.Riak, 0)
+	both := `{name: both, summary: s, description: d, provides: {a: {interface: mysql}, b: {interface: mysql}}}`
+	w.deploy("both", both, 0)
+	for _, c := range []struct {
+		ends  []string
+		kind  entity.Kind
+		words string
+	}{
+		{[]string{"wordpress", "nosuch"}, entity.NotFound, `service "nosuch" not found`},
+		{[]string{"wordpress", "riak"}, entity.NotFound, "no relations found"},
+		{[]string{"wordpress:nosuch", "mysql"}, entity.NotFound, `service "wordpress" has no "nosuch" relation`},
+		{[]string{"wordpress:", "mysql"}, entity.Invalid, `invalid endpoint "wordpress:"`},
+		{[]string{"wordpress"}, entity.Invalid, "a relation must involve two services"},
+		{[]string{"wordpress", "both"}, entity.Invalid,
+			`ambiguous relation: "wordpress both" could refer to "wordpress:db both:a"; "wordpress:db both:b"`},
+	} {
+		_, err := w.st.AddRelation(w.ctx, c.ends...)
+		w.refused(err, c.kind, c.words)
+	}
+	w.relate("mysql", "wordpress")
+	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql")
+	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": relation already exists`)
+	peer, err := w.st.Relation(w.ctx, "riak:ring")
+	w.ok(err)
+	w.refused(peer.Destroy(w.ctx), entity.Invalid, `cannot destroy relation "riak:ring": is a peer relation`)
+}
+
+func TestManyUnitsAreAddedAndGo(t *testing.T) {
+	w := newWorld(t)
+	n := 45 // more than one transaction holds
+	s := w.deploy("mysql", statetest.MySQL, n)
+	w.ok(s.Destroy(w.ctx))
+	_, err := w.st.Cleanup(w.ctx)
+	w.ok(err)
+	for i := range n {
+		_, err := w.st.Unit(w.ctx, fmt.Sprintf("mysql/%d", i))
+		w.gone("unit", "mysql", err)
+		w.endMachine(fmt.Sprint(i))
+	}
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	w.empty()
+}

@@ -1,0 +1,150 @@
+package state
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"juju/state/entity"
+)
+
+var (
+	validPattern = regexp.MustCompile(`^[a-z0-9*/-]+$`)
+	portPattern  = regexp.MustCompile(`^[0-9]+(-[0-9]+)?/(tcp|udp)$|^icmp$`)
+)
+
+// matchStatus drops from a status what no pattern chooses. A pattern is a glob of
+// names of services or units, a machine's id, "exposed", "not exposed", a status
+// word, a port or an address. A principal stays with a subordinate that is
+// chosen, and a subordinate with its principal; a machine stays with its units,
+// a relation with both its services.
+func matchStatus(s *entity.ModelStatus, patterns []string) error {
+	var err error
+	if patterns, err = joinNot(patterns); err != nil {
+		return err
+	}
+	hosts := map[string]bool{}
+	kept := map[string]bool{}
+	var services []entity.ServiceStatus
+	for _, svc := range s.Services {
+		whole := anyMatches(patterns, func(p string) bool { return serviceMatches(svc, p) })
+		var units []entity.UnitStatus
+		for _, u := range svc.Units {
+			if u, ok := keepUnit(u, patterns, whole); ok {
+				units = append(units, u)
+				hosts[u.Machine] = true
+				for _, sub := range u.Subordinates {
+					kept[sub.Name] = true
+				}
+			}
+		}
+		if whole || len(units) > 0 || svc.Subordinate {
+			svc.Units = units
+			services = append(services, svc)
+			if whole || len(units) > 0 {
+				kept[svc.Name] = true
+			}
+		}
+	}
+	// A subordinate service stays if it is chosen or one of its units was kept.
+	s.Services = slices.DeleteFunc(services, func(svc entity.ServiceStatus) bool {
+		if kept[svc.Name] {
+			return false
+		}
+		for name := range kept {
+			if entity.UnitService(name) == svc.Name {
+				return false
+			}
+		}
+		return true
+	})
+	s.Machines = slices.DeleteFunc(s.Machines, func(m entity.MachineStatus) bool {
+		return !hosts[m.ID] && !machineMatches(m, patterns, hosts)
+	})
+	s.Relations = slices.DeleteFunc(s.Relations, func(r entity.RelationStatus) bool {
+		for _, e := range r.Endpoints {
+			if !slices.ContainsFunc(s.Services, func(svc entity.ServiceStatus) bool { return svc.Name == e.Service }) {
+				return true
+			}
+		}
+		return false
+	})
+	return nil
+}
+
+// joinNot makes one pattern of the words "not exposed", and refuses what can't be
+// a pattern at all.
+func joinNot(patterns []string) ([]string, error) {
+	var all []string
+	for i := 0; i < len(patterns); i++ {
+		p := strings.ToLower(patterns[i])
+		if p == "not" && i+1 < len(patterns) && strings.ToLower(patterns[i+1]) == "exposed" {
+			p = "not exposed"
+			i++
+		}
+		switch {
+		case p == "not exposed" || portPattern.MatchString(p) || strings.ContainsAny(p, ".:"):
+		case strings.Count(p, "/") > 1 && !entity.IsValidMachine(p):
+			return nil, entity.Errorf(entity.Invalid, "pattern %q contains too many '/' characters", p)
+		case !validPattern.MatchString(p):
+			return nil, entity.Errorf(entity.Invalid, "pattern %q contains invalid characters", p)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func anyMatches(patterns []string, f func(string) bool) bool { return slices.ContainsFunc(patterns, f) }
+
+func glob(pattern, name string) bool {
+	ok, _ := path.Match(pattern, name)
+	return ok
+}
+
+func serviceMatches(s entity.ServiceStatus, p string) bool {
+	switch p {
+	case "exposed":
+		return s.Exposed
+	case "not exposed":
+		return !s.Exposed
+	}
+	return !strings.Contains(p, "/") && glob(p, s.Name)
+}
+
+// keepUnit returns the unit with those of its subordinates that stay.
+func keepUnit(u entity.UnitStatus, patterns []string, whole bool) (entity.UnitStatus, bool) {
+	self := whole || anyMatches(patterns, func(p string) bool { return unitMatches(u, p) })
+	if self {
+		return u, true
+	}
+	var subordinates []entity.UnitStatus
+	for _, s := range u.Subordinates {
+		if anyMatches(patterns, func(p string) bool { return unitMatches(s, p) || glob(p, entity.UnitService(s.Name)) }) {
+			subordinates = append(subordinates, s)
+		}
+	}
+	u.Subordinates = subordinates
+	return u, len(subordinates) > 0
+}
+
+func unitMatches(u entity.UnitStatus, p string) bool {
+	if strings.Contains(p, "/") && glob(p, u.Name) {
+		return true
+	}
+	if string(u.Workload.Status) == p || string(u.Agent.Status) == p || u.PublicAddress == p || u.Machine == p {
+		return true
+	}
+	return slices.ContainsFunc(u.OpenedPorts, func(r entity.PortRange) bool { return r.String() == p })
+}
+
+func machineMatches(m entity.MachineStatus, patterns []string, hosts map[string]bool) bool {
+	for _, p := range patterns {
+		if m.ID == p || string(m.Status.Status) == p || slices.Contains(m.Addresses, p) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.Containers, func(c entity.MachineStatus) bool {
+		return hosts[c.ID] || machineMatches(c, patterns, hosts)
+	})
+}

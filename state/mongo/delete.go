@@ -1,0 +1,67 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+)
+
+// DeleteUntouched deletes documents outside transactions. It is for documents
+// that transactions wrote and nothing refers to any more. Each is deleted only by
+// a query that repeats the queue in which no unfinished transaction was found;
+// the others are left for another time. It returns how many are left.
+func (d *Database) DeleteUntouched(ctx context.Context, collection string, query bson.D) (left int, err error) {
+	var docs []struct {
+		ID    any      `bson:"_id"`
+		Queue []string `bson:"txn-queue"`
+	}
+	err = d.With(collection, func(c *mgo.Collection) error {
+		return c.Find(query).Select(bson.D{{"_id", 1}, {"txn-queue", 1}}).All(&docs)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot list what to delete from %s: %w", collection, err)
+	}
+	for _, doc := range docs {
+		if err := ctx.Err(); err != nil {
+			return len(docs), err
+		}
+		busy, err := d.anyUnfinished(doc.Queue)
+		if err != nil {
+			return len(docs), err
+		}
+		if busy {
+			left++
+			continue
+		}
+		same := bson.D{{"_id", doc.ID}, {"txn-queue", doc.Queue}}
+		if doc.Queue == nil {
+			same = bson.D{{"_id", doc.ID}, {"txn-queue", bson.D{{"$exists", false}}}}
+		}
+		err = d.With(collection, func(c *mgo.Collection) error { return c.Remove(same) })
+		if IsNotFound(err) {
+			left++ // another transaction came in between
+		} else if err != nil {
+			return len(docs), fmt.Errorf("cannot delete from %s: %w", collection, err)
+		}
+	}
+	return left, nil
+}
+
+// anyUnfinished reports whether a queue names a transaction that is not at its
+// end. Its entries are a transaction's id in hex, "_", and a nonce.
+func (d *Database) anyUnfinished(queue []string) (bool, error) {
+	var ids []bson.ObjectId
+	for _, token := range queue {
+		if len(token) < 24 || !bson.IsObjectIdHex(token[:24]) {
+			return true, nil // not what we know: hands off
+		}
+		ids = append(ids, bson.ObjectIdHex(token[:24]))
+	}
+	if len(ids) == 0 {
+		return false, nil
+	}
+	n, err := d.Count(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	return n > 0, err
+}

@@ -1,0 +1,148 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	jujutxn "github.com/juju/txn"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// ErrNothing is what a builder returns when what it should do is done already.
+var ErrNothing = errors.New("nothing to do")
+
+// A Builder makes the operations of one try. It may run many times, so it takes
+// no time and no random number; each time it reads what it needs afresh, and its
+// operations assert exactly the facts that they were built from. attempt counts
+// from 0.
+type Builder func(attempt int) ([]txn.Op, error)
+
+// The bounds of trying. Ten agents that meet at one document settle within a
+// few tries; ten thousand wait in Go for a slot, not here.
+const (
+	tries      = 10
+	slots      = 8
+	pauseLeast = time.Millisecond
+	pauseMost  = 200 * time.Millisecond
+)
+
+// A Runner runs the transactions of one database.
+type Runner struct {
+	name    string
+	barrier func(context.Context) error
+	slots   *slotQueue
+	all     []*slot
+}
+
+// A slot is the right to have one transaction under way, and a connection for it.
+type slot struct {
+	session *mgo.Session
+	runner  jujutxn.Runner
+}
+
+func newRunner(s *Store, name string) *Runner {
+	r := &Runner{name: name, barrier: s.Barrier, slots: &slotQueue{}}
+	for range slots {
+		session := s.session.Copy()
+		sl := &slot{session, jujutxn.NewRunner(jujutxn.RunnerParams{Database: session.DB(name)})}
+		r.all = append(r.all, sl)
+	}
+	r.slots.free = append(r.slots.free, r.all...)
+	return r
+}
+
+func (r *Runner) close() {
+	for _, s := range r.all {
+		s.session.Close()
+	}
+}
+
+// Run builds and runs a transaction until it is applied, and returns when it is
+// on disk. It returns the builder's own error, or entity.Contention when the
+// facts kept changing under it. A builder that has ErrNothing to do succeeds.
+func (r *Runner) Run(ctx context.Context, build Builder) error {
+	err := r.try(ctx, build)
+	// Also what was only read, or was refused, may rest on what another wrote.
+	if berr := r.barrier(ctx); err == nil {
+		err = berr
+	}
+	return err
+}
+
+func (r *Runner) try(ctx context.Context, build Builder) error {
+	for attempt := range tries {
+		if attempt > 0 {
+			if err := sleep(ctx, pause(attempt)); err != nil {
+				return err
+			}
+		}
+		ops, err := build(attempt)
+		if errors.Is(err, ErrNothing) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch err := r.once(ctx, ops, attempt > 0); {
+		case err == nil:
+			return nil
+		case err == txn.ErrAborted:
+		case passing(err):
+			logger.Infof("a transaction of %s is tried again: %v", r.name, err)
+		default:
+			return fmt.Errorf("cannot run a transaction: %w", err)
+		}
+	}
+	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"),
+		"Others are changing the same things just now; run the command again.")
+}
+
+// once runs ops while it holds a slot; a retry goes to the front of the queue.
+func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
+	s, err := r.slots.acquire(ctx, retry)
+	if err != nil {
+		return err
+	}
+	defer r.slots.release(s)
+	err = s.runner.RunTransaction(&jujutxn.Transaction{Ops: ops})
+	if err != nil && err != txn.ErrAborted {
+		s.session.Refresh() // its socket may be the reason
+	}
+	return err
+}
+
+// passing recognises the failures that another try mends: the pruner removed a
+// transaction that this one found in a queue, or the queue of a document is full
+// for a moment.
+func passing(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "cannot find transaction") || strings.Contains(text, "has too many transactions")
+}
+
+func pause(attempt int) time.Duration {
+	most := min(pauseMost, pauseLeast<<(attempt+1))
+	return pauseLeast + rand.N(most)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// TestHooks returns the hooks of the transactions that run one after another,
+// for tests: each is called before or after one of the next transactions, and
+// may run others meanwhile.
+func (r *Runner) TestHooks() chan []jujutxn.TestHook { return jujutxn.TestHooks(r.all[0].runner) }

@@ -1,0 +1,109 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state/entity"
+	"juju/state/mongo/embedded"
+)
+
+// A Store is a connection to the one store that a controller has.
+type Store struct {
+	session *mgo.Session // every other is a copy of it
+	barrier func(context.Context) error
+	server  *embedded.Server // nil when the store is not ours to close
+}
+
+// The bounds of waiting for the store: a dial, and the answer to a request. The
+// embedded server answers in microseconds; a scan of a large collection, or a
+// replica set that elects a primary, is what they leave room for.
+const (
+	dialTimeout   = 20 * time.Second
+	socketTimeout = time.Minute
+)
+
+// OpenEmbedded opens the embedded store in a directory, which is made when it is
+// not there. It fails when another process has it open.
+func OpenEmbedded(dir string, options embedded.Options) (*Store, error) {
+	server, err := embedded.Open(dir, options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the store in %s: %w", dir, err)
+	}
+	session, err := mgo.DialWithInfo(&mgo.DialInfo{
+		// mgo wants an address; DialServer never looks at it.
+		Addrs:      []string{"127.0.0.1:27017"},
+		Direct:     true,
+		Timeout:    dialTimeout,
+		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
+	})
+	if err != nil {
+		server.Close()
+		return nil, fmt.Errorf("cannot reach the embedded store: %w", err)
+	}
+	session.SetMode(mgo.Strong, true)
+	session.SetSafe(&mgo.Safe{})
+	session.SetSocketTimeout(socketTimeout)
+	return &Store{session: session, barrier: server.Barrier, server: server}, nil
+}
+
+// Barrier returns when everything that was written before the call is on disk.
+// Whoever tells the world something that rests on the store passes it first.
+func (s *Store) Barrier(ctx context.Context) error {
+	if err := s.barrier(ctx); err != nil {
+		return fmt.Errorf("cannot make sure that the store is on disk: %w", err)
+	}
+	return nil
+}
+
+// Session returns a connection, for what is not a transaction's: the files in the
+// store. The caller closes it.
+func (s *Store) Session() *mgo.Session { return s.session.Copy() }
+
+// Databases returns the names of all databases that hold something.
+func (s *Store) Databases() ([]string, error) {
+	session := s.session.Copy()
+	defer session.Close()
+	names, err := session.DatabaseNames()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list databases: %w", err)
+	}
+	return names, nil
+}
+
+// Drop removes a whole database; nil when there is none.
+func (s *Store) Drop(name string) error {
+	session := s.session.Copy()
+	defer session.Close()
+	if err := session.DB(name).DropDatabase(); err != nil {
+		return fmt.Errorf("cannot drop database %s: %w", name, err)
+	}
+	return nil
+}
+
+// Embedded returns the embedded server, or nil when the store is another.
+func (s *Store) Embedded() *embedded.Server { return s.server }
+
+// Close ends all connections and, of the embedded store, the server.
+func (s *Store) Close() error {
+	s.session.Close()
+	if s.server != nil {
+		return s.server.Close()
+	}
+	return nil
+}
+
+// IsNotFound reports whether a read found nothing.
+func IsNotFound(err error) bool { return err == mgo.ErrNotFound }
+
+// notFound makes an error of kind entity.NotFound from mgo's.
+func notFound(err error, what string) error {
+	if IsNotFound(err) {
+		return entity.Errorf(entity.NotFound, "%s not found", what)
+	}
+	return fmt.Errorf("cannot read %s: %w", what, err)
+}

@@ -1,0 +1,155 @@
+package state
+
+import (
+	"errors"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+	"juju/state/mongo"
+)
+
+// ops collects the operations of one transaction. What concerns the counts of one
+// thing is gathered into a single operation, because mgo/txn judges the asserts
+// of all operations on a document before it applies any.
+type ops struct {
+	list   []txn.Op
+	counts map[string]*countOp
+	order  []string // keys of counts, as they came
+}
+
+type countOp struct {
+	assert map[string]any // by count: the last condition is the strongest
+	inc    map[string]int
+	insert bool
+	remove bool
+}
+
+func newOps() *ops { return &ops{counts: map[string]*countOp{}} }
+
+func (o *ops) add(op txn.Op) { o.list = append(o.list, op) }
+
+func (o *ops) insert(collection, id string, doc any) {
+	o.add(txn.Op{C: collection, Id: id, Assert: txn.DocMissing, Insert: doc})
+}
+
+func (o *ops) update(collection, id string, assert, update any) {
+	o.add(txn.Op{C: collection, Id: id, Assert: assert, Update: update})
+}
+
+func (o *ops) remove(collection, id string, assert any) {
+	o.add(txn.Op{C: collection, Id: id, Assert: assert, Remove: true})
+}
+
+func (o *ops) assert(collection, id string, assert any) {
+	o.add(txn.Op{C: collection, Id: id, Assert: assert})
+}
+
+// assertLife asserts that a thing lives as it was seen to.
+func (o *ops) assertLife(collection, id string, life entity.Life) {
+	o.assert(collection, id, bson.D{{"life", life}})
+}
+
+// assertModelAlive is part of every transaction that creates something.
+func (o *ops) assertModelAlive() { o.assertLife(modelC, modelC, entity.Alive) }
+
+func (o *ops) count(key string) *countOp {
+	c := o.counts[key]
+	if c == nil {
+		c = &countOp{assert: map[string]any{}, inc: map[string]int{}}
+		o.counts[key] = c
+		o.order = append(o.order, key)
+	}
+	return c
+}
+
+// newCounts creates the counts of a new thing, one for each reference that its
+// kind can be the target of, all 0.
+func (o *ops) newCounts(key string, kind lifecycle.Kind) {
+	c := o.count(key)
+	c.insert = true
+	for _, ref := range lifecycle.RefsTo(kind) {
+		c.inc[ref.Name] += 0
+	}
+}
+
+// dropCounts removes the counts of a thing that goes.
+func (o *ops) dropCounts(key string) { o.count(key).remove = true }
+
+// inc changes one of a thing's counts by n.
+func (o *ops) inc(key, name string, n int) { o.count(key).inc[name] += n }
+
+// expect asserts a condition of one of a thing's counts.
+func (o *ops) expect(key, name string, condition any) {
+	o.count(key).assert[name] = condition
+}
+
+// expectStep asserts of the counts what a step was planned from; gone tells how
+// many of each reference this same transaction takes away.
+func (o *ops) expectStep(key string, step lifecycle.Step, gone map[string]int) {
+	for _, ref := range step.None {
+		o.expect(key, ref.Name, gone[ref.Name])
+	}
+	for _, ref := range step.Some {
+		o.expect(key, ref.Name, bson.D{{"$gt", gone[ref.Name]}})
+	}
+}
+
+// build returns the operations; nothing collected is mongo.ErrNothing.
+func (o *ops) build() ([]txn.Op, error) {
+	all := o.list
+	for _, key := range o.order {
+		c := o.counts[key]
+		op := txn.Op{C: countsC, Id: key, Assert: txn.DocExists}
+		if len(c.assert) > 0 {
+			op.Assert = bson.M(c.assert)
+		}
+		switch {
+		case c.remove:
+			op.Remove = true
+		case c.insert:
+			doc := bson.M{}
+			for name, n := range c.inc {
+				doc[name] = n
+			}
+			op.Assert, op.Insert = txn.DocMissing, doc
+		case len(c.inc) > 0:
+			inc := bson.M{}
+			for name, n := range c.inc {
+				inc[name] = n
+			}
+			op.Update = bson.D{{"$inc", inc}}
+		}
+		all = append(all, op)
+	}
+	if len(all) == 0 {
+		return nil, mongo.ErrNothing
+	}
+	return all, nil
+}
+
+// holders reads the counts of a thing; none at all when it has gone.
+func (st *State) holders(key string) (map[string]int, error) {
+	var doc map[string]any
+	err := st.db.Get(countsC, key, &doc, "counts of "+key)
+	if errors.Is(err, entity.NotFound) {
+		return map[string]int{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for name, v := range doc {
+		if n, ok := v.(int); ok {
+			counts[name] = n
+		}
+	}
+	return counts, nil
+}
+
+// isAlive and exists are the commonest asserts.
+var isAlive = bson.D{{"life", entity.Alive}}
+
+const exists = txn.DocExists

@@ -1,0 +1,118 @@
+package state
+
+import (
+	"context"
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// A portsDoc holds what units have open on a machine.
+type portsDoc struct {
+	ID      string     `bson:"_id"` // a machine
+	Ports   []openPort `bson:"ports"`
+	Version int64      `bson:"version"`
+}
+
+type openPort struct {
+	Unit     string `bson:"unit"`
+	From     int    `bson:"from"`
+	To       int    `bson:"to"`
+	Protocol string `bson:"protocol"`
+}
+
+func (p openPort) portRange() entity.PortRange {
+	return entity.PortRange{From: p.From, To: p.To, Protocol: p.Protocol}
+}
+
+func (st *State) ports(machine string) (portsDoc, error) {
+	var doc portsDoc
+	err := st.db.Get(portsC, machine, &doc, "ports of machine "+machine)
+	return doc, err
+}
+
+// OpenedPorts returns what the units on the unit's machine have open, by unit.
+func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, error) {
+	open := map[string][]entity.PortRange{}
+	id, err := u.machineOf(ctx)
+	if err != nil || id == "" {
+		return open, err
+	}
+	doc, err := u.st.ports(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range doc.Ports {
+		open[p.Unit] = append(open[p.Unit], p.portRange())
+	}
+	for _, ranges := range open {
+		slices.SortFunc(ranges, entity.ComparePorts)
+	}
+	return open, nil
+}
+
+// portsOps opens and closes ports of the unit's. A range that another has open,
+// or that overlaps with another of its own, is refused.
+func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.PortRange) error {
+	id, err := u.machineOf(ctx)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return entity.Errorf(entity.NotAssigned, "unit %q is not assigned to a machine", u.doc.Name)
+	}
+	doc, err := u.st.ports(id)
+	if err != nil {
+		return err
+	}
+	after := slices.Clone(doc.Ports)
+	for _, r := range closed {
+		after = slices.DeleteFunc(after, func(p openPort) bool { return p.Unit == u.doc.Name && p.portRange() == r })
+	}
+	for _, r := range opened {
+		if err := r.Check(); err != nil {
+			return err
+		}
+		mine := openPort{u.doc.Name, r.From, r.To, r.Protocol}
+		if slices.Contains(after, mine) {
+			continue
+		}
+		for _, p := range after {
+			if p.portRange().Conflicts(r) {
+				return entity.Errorf(entity.InUse, "cannot open %v (unit %q): conflicts with existing %v (unit %q)",
+					r, u.doc.Name, p.portRange(), p.Unit)
+			}
+		}
+		after = append(after, mine)
+	}
+	if !slices.Equal(after, doc.Ports) {
+		o.setPorts(doc, after)
+	}
+	return nil
+}
+
+func (o *ops) setPorts(doc portsDoc, ports []openPort) {
+	o.update(portsC, doc.ID, bson.D{{"version", doc.Version}},
+		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
+}
+
+// closeAllPortsOps closes what the unit has open, when it goes.
+func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
+	id, err := u.machineOf(ctx)
+	if err != nil || id == "" {
+		return err
+	}
+	doc, err := u.st.ports(id)
+	if isNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	after := slices.DeleteFunc(slices.Clone(doc.Ports), func(p openPort) bool { return p.Unit == u.doc.Name })
+	if len(after) < len(doc.Ports) {
+		o.setPorts(doc, after)
+	}
+	return nil
+}

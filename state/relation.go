@@ -1,0 +1,469 @@
+package state
+
+import (
+	"context"
+
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/lifecycle"
+	"juju/state/mongo"
+)
+
+// An Endpoint is one end of a relation: a relation that a charm declares, of a
+// service that has this charm.
+type Endpoint struct {
+	Service   string `bson:"service"`
+	Name      string `bson:"name"`
+	Role      string `bson:"role"`
+	Interface string `bson:"interface"`
+	Scope     string `bson:"scope"`
+	Implicit  bool   `bson:"implicit,omitempty"`
+}
+
+// String returns the form that users write, "mysql:server".
+func (e Endpoint) String() string { return e.Service + ":" + e.Name }
+
+// endpointsOf returns the endpoints of a service that has this charm, those that
+// every charm has without declaring them included.
+func endpointsOf(service string, meta *charm.Meta) []Endpoint {
+	var ends []Endpoint
+	for name, r := range meta.Relations() {
+		ends = append(ends, Endpoint{service, name, string(r.Role), r.Interface, string(r.Scope), false})
+	}
+	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Name == r.Name }) {
+		ends = append(ends, Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true})
+	}
+	sortBy(ends, Endpoint.String)
+	return ends
+}
+
+func (e Endpoint) canRelateTo(o Endpoint) bool {
+	peer := string(charm.RolePeer)
+	return e.Service != o.Service && e.Interface == o.Interface && e.Role != peer && o.Role != peer && e.Role != o.Role
+}
+
+type relationDoc struct {
+	Key       string      `bson:"_id"`
+	ID        int         `bson:"id"`
+	Life      entity.Life `bson:"life"`
+	Endpoints []Endpoint  `bson:"endpoints"`
+}
+
+// roleOrder is the order of a key's endpoints.
+var roleOrder = map[string]int{"requirer": 0, "provider": 1, "peer": 2}
+
+// newRelationDoc makes the relation between endpoints. Container scope on either
+// end makes it one of the whole.
+func newRelationDoc(id int, ends ...Endpoint) relationDoc {
+	slices.SortFunc(ends, func(a, b Endpoint) int { return roleOrder[a.Role] - roleOrder[b.Role] })
+	container := slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Scope == string(charm.ScopeContainer) })
+	var names []string
+	for i := range ends {
+		if container {
+			ends[i].Scope = string(charm.ScopeContainer)
+		}
+		names = append(names, ends[i].String())
+	}
+	return relationDoc{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
+}
+
+// A Relation is a relation as it was when it was read.
+type Relation struct {
+	st  *State
+	doc relationDoc
+}
+
+// ID returns the relation's number, which is never used again.
+func (r *Relation) ID() int { return r.doc.ID }
+
+// Key returns the relation's canonical name.
+func (r *Relation) Key() string { return r.doc.Key }
+
+// Life returns how far the relation had come when it was read.
+func (r *Relation) Life() entity.Life { return r.doc.Life }
+
+// Endpoints returns the relation's ends, one of a peer relation.
+func (r *Relation) Endpoints() []Endpoint { return slices.Clone(r.doc.Endpoints) }
+
+func (r *Relation) isContainer() bool {
+	return r.doc.Endpoints[0].Scope == string(charm.ScopeContainer)
+}
+
+func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
+
+// endpoint returns the service's own end of the relation.
+func (r *Relation) endpoint(service string) (Endpoint, error) {
+	for _, e := range r.doc.Endpoints {
+		if e.Service == service {
+			return e, nil
+		}
+	}
+	return Endpoint{}, entity.Errorf(entity.NotFound, "service %q is not a member of relation %q", service, r.doc.Key)
+}
+
+// counterpart returns the end whose units those of the service see: the other
+// one, or its own of a peer relation.
+func (r *Relation) counterpart(service string) Endpoint {
+	for _, e := range r.doc.Endpoints {
+		if e.Service != service {
+			return e
+		}
+	}
+	return r.doc.Endpoints[0]
+}
+
+// RelationByID reads the relation of this number.
+func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
+	var docs []relationDoc
+	if err := st.db.All(relationsC, bson.D{{"id", id}}, &docs); err != nil {
+		return nil, err
+	}
+	if len(docs) == 0 {
+		return nil, entity.Errorf(entity.NotFound, "relation %d not found", id)
+	}
+	return &Relation{st, docs[0]}, nil
+}
+
+// relation reads the relation of this canonical name.
+func (st *State) relation(key string) (*Relation, error) {
+	r := &Relation{st: st}
+	err := st.db.Get(relationsC, key, &r.doc, fmt.Sprintf("relation %q", key))
+	return r, err
+}
+
+// Relation finds the relation that the names of services and endpoints mean.
+func (st *State) Relation(ctx context.Context, names ...string) (*Relation, error) {
+	candidates, err := st.inferEndpoints(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	var found []*Relation
+	for _, ends := range candidates {
+		r, err := st.relation(newRelationDoc(0, ends...).Key)
+		if isNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		key := newRelationDoc(0, candidates[0]...).Key
+		return nil, entity.WithHint(entity.Errorf(entity.NotFound, "relation %q not found", key),
+			"See what there is: juju status --relations")
+	}
+	var keys []string
+	for _, r := range found {
+		keys = append(keys, r.doc.Key)
+	}
+	return nil, ambiguous(names, keys)
+}
+
+func ambiguous(names, keys []string) error {
+	slices.Sort(keys)
+	return entity.WithHint(
+		entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to %s", strings.Join(names, " "), quoteAll(keys)),
+		"Name the endpoints, as in: %s", keys[0])
+}
+
+// inferEndpoints returns the pairs of endpoints that the names can mean; there is
+// at least one.
+func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoint, error) {
+	var sides [][]Endpoint
+	for _, name := range names {
+		ends, err := st.endpointsNamed(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, ends)
+	}
+	var found [][]Endpoint
+	switch len(sides) {
+	case 1:
+		for _, e := range sides[0] {
+			if e.Role == string(charm.RolePeer) {
+				found = append(found, []Endpoint{e})
+			}
+		}
+	case 2:
+		for _, a := range sides[0] {
+			for _, b := range sides[1] {
+				if a.canRelateTo(b) {
+					found = append(found, []Endpoint{a, b})
+				}
+			}
+		}
+	default:
+		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
+	}
+	// What was declared is meant rather than what every charm has.
+	explicit := slices.DeleteFunc(slices.Clone(found), func(ends []Endpoint) bool {
+		return slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Implicit })
+	})
+	if len(explicit) > 0 {
+		found = explicit
+	}
+	if len(found) == 0 {
+		return nil, entity.WithHint(entity.Errorf(entity.NotFound, "no relations found"),
+			"The charms of %s have no endpoints with one interface in common.", strings.Join(names, " and "))
+	}
+	return found, nil
+}
+
+// endpointsNamed returns the endpoints that "service" or "service:endpoint" means.
+func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, error) {
+	service, endpoint, named := strings.Cut(name, ":")
+	if named && endpoint == "" || !entity.IsValidService(service) {
+		return nil, entity.Errorf(entity.Invalid, "invalid endpoint %q", name)
+	}
+	svc, err := st.Service(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	ch, err := st.Charm(ctx, svc.doc.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	all := endpointsOf(service, ch.Meta)
+	if !named {
+		return all, nil
+	}
+	for _, e := range all {
+		if e.Name == endpoint {
+			return []Endpoint{e}, nil
+		}
+	}
+	return nil, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint)
+}
+
+// AddRelation relates two services, named with or without their endpoints.
+func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, error) {
+	if len(names) != 2 {
+		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
+	}
+	candidates, err := st.inferEndpoints(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	if len(candidates) > 1 {
+		var keys []string
+		for _, ends := range candidates {
+			keys = append(keys, newRelationDoc(0, ends...).Key)
+		}
+		return nil, ambiguous(names, keys)
+	}
+	id, taken := 0, false
+	doc := newRelationDoc(0, candidates[0]...)
+	err = st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := st.checkModelAlive(); err != nil {
+			return nil, err
+		}
+		if _, err := st.relation(doc.Key); err == nil {
+			return nil, entity.Errorf(entity.AlreadyExists, "relation already exists")
+		} else if !isNotFound(err) {
+			return nil, err
+		}
+		o := newOps()
+		o.assertModelAlive()
+		if err := st.checkEnds(ctx, o, doc); err != nil {
+			return nil, err
+		}
+		if !taken {
+			var err error
+			if id, err = st.db.Next(ctx, "relation", 1); err != nil {
+				return nil, err
+			}
+			taken = true
+		}
+		doc.ID = id
+		st.addRelationOps(o, doc)
+		return o.build()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)
+	}
+	return st.relation(doc.Key)
+}
+
+// checkEnds refuses a relation between services that can't have it, and asserts
+// of each that it is Alive and has the charm that was looked at.
+func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
+	var services []*Service
+	for _, e := range doc.Endpoints {
+		svc, err := st.Service(ctx, e.Service)
+		if err != nil {
+			return err
+		}
+		if svc.doc.Life != entity.Alive {
+			return entity.Errorf(entity.NotAlive, "service %q is not alive", e.Service)
+		}
+		o.assert(servicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
+		services = append(services, svc)
+	}
+	if doc.Endpoints[0].Scope != string(charm.ScopeContainer) {
+		return nil
+	}
+	a, b := services[0].doc, services[1].doc
+	switch {
+	case !a.Subordinate && !b.Subordinate:
+		return entity.Errorf(entity.Invalid, "container scoped relation requires at least one subordinate service")
+	case a.Series != b.Series:
+		return entity.Errorf(entity.Invalid, "principal and subordinate services' series must match")
+	}
+	return nil
+}
+
+func (st *State) addRelationOps(o *ops, doc relationDoc) {
+	o.insert(relationsC, doc.Key, doc)
+	o.newCounts(relationKey(doc.ID), lifecycle.Relation)
+	for _, e := range doc.Endpoints {
+		o.insert(endpointsC, endpointID(e.Service, doc.Key), endpointDoc{Service: e.Service, Relation: doc.Key})
+		o.inc(serviceKey(e.Service), "relations", 1)
+	}
+}
+
+// An endpointDoc lets a service's relations be found, and watched, without
+// looking at those of others. It changes with the relation's life.
+type endpointDoc struct {
+	Service  string      `bson:"service"`
+	Relation string      `bson:"relation"`
+	Life     entity.Life `bson:"life"`
+}
+
+// relationsOf reads all relations of a service, by number.
+func (st *State) relationsOf(service string) ([]*Relation, error) {
+	var ends []endpointDoc
+	if err := st.db.All(endpointsC, bson.D{{"service", service}}, &ends); err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(ends))
+	for i, e := range ends {
+		keys[i] = e.Relation
+	}
+	var docs []relationDoc
+	if err := st.db.All(relationsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &docs); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(docs, func(a, b relationDoc) int { return a.ID - b.ID })
+	all := make([]*Relation, len(docs))
+	for i, doc := range docs {
+		all[i] = &Relation{st, doc}
+	}
+	return all, nil
+}
+
+// hasContainerRelation reports whether an Alive relation of container scope
+// stands between two services.
+func (st *State) hasContainerRelation(service, other string) (bool, error) {
+	relations, err := st.relationsOf(service)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(relations, func(r *Relation) bool {
+		return r.doc.Life == entity.Alive && r.isContainer() && r.counterpart(service).Service == other
+	}), nil
+}
+
+// Destroy is what the user does to a relation: it becomes Dying while units are
+// in its scope, and is removed otherwise. Nothing if it is not Alive.
+func (r *Relation) Destroy(ctx context.Context) error {
+	if r.isPeer() {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
+			"It goes with its service: juju destroy-service %s", r.doc.Endpoints[0].Service)
+	}
+	return r.destroy(ctx)
+}
+
+func (r *Relation) destroy(ctx context.Context) error {
+	err := r.st.run(ctx, func(int) ([]txn.Op, error) {
+		now, err := r.st.relation(r.doc.Key)
+		if isNotFound(err) || err == nil && now.doc.ID != r.doc.ID {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		r.doc = now.doc
+		o := newOps()
+		if _, err := r.destroyOps(ctx, o, ""); err != nil {
+			return nil, err
+		}
+		return o.build()
+	})
+	if err != nil {
+		return fmt.Errorf("cannot destroy relation %q: %w", r.doc.Key, err)
+	}
+	return nil
+}
+
+// destroyOps adds the destruction of the relation and reports whether that
+// removes it. The service named by except counts its relations itself.
+func (r *Relation) destroyOps(ctx context.Context, o *ops, except string) (gone bool, err error) {
+	key := relationKey(r.doc.ID)
+	holders, err := r.st.holders(key)
+	if err != nil {
+		return false, err
+	}
+	step, err := lifecycle.Plan(lifecycle.Relation, lifecycle.ToDestroy, lifecycle.User,
+		lifecycle.Facts{Life: r.doc.Life, Holders: holders})
+	if err != nil {
+		return false, err
+	}
+	if step.Nothing() {
+		// It goes its own way; but were it removed meanwhile, except would count wrong.
+		o.assertLife(relationsC, r.doc.Key, r.doc.Life)
+		return false, nil
+	}
+	o.expectStep(key, step, nil)
+	if step.Move.To == entity.Gone {
+		return true, r.removeOps(ctx, o, except)
+	}
+	dying := bson.D{{"$set", bson.D{{"life", entity.Dying}}}}
+	o.update(relationsC, r.doc.Key, isAlive, dying)
+	for _, e := range r.doc.Endpoints {
+		o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, dying)
+	}
+	if r.isContainer() {
+		// The agents of the subordinates do this; the cleanup is for those away.
+		o.cleanup(cleanupID(cleanupOrphans, r.doc.ID), cleanupOrphans, r.doc.Key)
+	}
+	return false, nil
+}
+
+// removeOps takes the relation out of state. Its settings stay for a cleanup:
+// there can be any number of them, and nothing refers to them any more.
+func (r *Relation) removeOps(ctx context.Context, o *ops, except string) error {
+	o.remove(relationsC, r.doc.Key, bson.D{{"life", r.doc.Life}, {"id", r.doc.ID}})
+	o.dropCounts(relationKey(r.doc.ID))
+	o.cleanup(cleanupID(cleanupSettings, r.doc.ID), cleanupSettings, relationKey(r.doc.ID))
+	for _, e := range r.doc.Endpoints {
+		o.remove(endpointsC, endpointID(e.Service, r.doc.Key), exists)
+		if e.Service == except {
+			continue
+		}
+		if err := r.st.dropServiceRefOps(ctx, o, e.Service, "relations"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endpointServices returns the services that a canonical relation name names.
+func endpointServices(key string) []string {
+	var services []string
+	for _, end := range strings.Fields(key) {
+		service, _, _ := strings.Cut(end, ":")
+		services = append(services, service)
+	}
+	return services
+}

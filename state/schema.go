@@ -1,0 +1,115 @@
+package state
+
+import (
+	"strconv"
+	"strings"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// The collections of a model's database. Ids are given with each; a key is
+// "m#0", "u#mysql/0", "s#mysql", "r#5", or "e" for the model itself.
+const (
+	modelC       = "model"       // "model": name, life, series
+	machinesC    = "machines"    // "0"
+	unitsC       = "units"       // "mysql/0"
+	servicesC    = "services"    // "mysql"
+	relationsC   = "relations"   // "wordpress:db mysql:server"
+	endpointsC   = "endpoints"   // "mysql#wordpress:db mysql:server": each end of a relation, under its service
+	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit that is in a relation
+	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": who deploys a unit
+	settingsC    = "settings"    // "s#mysql": a service's, "r#5#mysql/0": what a unit told a relation
+	constraintsC = "constraints" // a key: in the form that users write
+	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs; nobody watches it
+	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's
+	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it
+	credentialsC = "credentials" // a tag: the hash of an agent's password
+	charmsC      = "charms"      // a charm's URL
+	cleanupsC    = "cleanups"    // a random id: what is still to do
+	historyC     = "statushistory"
+)
+
+// The collections of the controller's own database, named "juju".
+const (
+	modelsC     = "models"     // a UUID: name, owner, step
+	usersC      = "users"      // a name
+	controllerC = "controller" // "controller": UUID, name
+)
+
+// Sizes are the bounds of what a database keeps for later readers only.
+type Sizes struct {
+	Log     int // bytes of a database's log of transactions
+	History int // bytes of a model's status history
+}
+
+// DefaultSizes are those of a controller in service.
+var DefaultSizes = Sizes{Log: 10 << 20, History: 20 << 20}
+
+func modelSchema(sizes Sizes) mongo.Schema {
+	return mongo.Schema{
+		LogSize: sizes.Log,
+		Capped:  map[string]int{historyC: sizes.History},
+		Indexes: []mongo.Index{
+			{Collection: unitsC, Fields: []string{"service"}},
+			{Collection: unitsC, Fields: []string{"machine"}},
+			{Collection: unitsC, Fields: []string{"principal"}},
+			{Collection: relationsC, Fields: []string{"id"}, Unique: true},
+			{Collection: endpointsC, Fields: []string{"service"}},
+			{Collection: scopesC, Fields: []string{"relation"}},
+			{Collection: scopesC, Fields: []string{"unit"}},
+			{Collection: deploymentsC, Fields: []string{"parent"}},
+			{Collection: settingsC, Fields: []string{"relation"}},
+			{Collection: machinesC, Fields: []string{"clean"}},
+		},
+	}
+}
+
+func controllerSchema(sizes Sizes) mongo.Schema {
+	return mongo.Schema{
+		LogSize: sizes.Log,
+		Indexes: []mongo.Index{{Collection: modelsC, Fields: []string{"owner", "name"}, Unique: true}},
+	}
+}
+
+const modelKey = "e"
+
+func machineKey(id string) string   { return "m#" + id }
+func unitKey(name string) string    { return "u#" + name }
+func workloadKey(u string) string   { return unitKey(u) + "#workload" }
+func serviceKey(name string) string { return "s#" + name }
+func relationKey(id int) string     { return "r#" + strconv.Itoa(id) }
+
+func relationSettingsKey(id int, unit string) string { return relationKey(id) + "#" + unit }
+
+func deploymentID(parent entity.Tag, unit string) string { return parent.String() + "#" + unit }
+
+func endpointID(service, relation string) string { return service + "#" + relation }
+
+// scopePrefix is what the ids of one scope begin with: a global relation is one
+// scope, of a container relation each principal unit has one.
+func scopePrefix(relation int, container string) string {
+	if container == "" {
+		return strconv.Itoa(relation) + "#"
+	}
+	return strconv.Itoa(relation) + "-" + entity.UnitTag(container).String() + "#"
+}
+
+// Keys of maps that users choose can hold what MongoDB forbids in a field's
+// name; this is the one place where they are escaped, and back.
+var (
+	escapeKey   = strings.NewReplacer(".", "\uff0e", "$", "\uff04")
+	unescapeKey = strings.NewReplacer("\uff0e", ".", "\uff04", "$")
+)
+
+func escapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, escapeKey) }
+
+func unescapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, unescapeKey) }
+
+func mapKeys[V any](m map[string]V, r *strings.Replacer) map[string]V {
+	out := make(map[string]V, len(m))
+	for k, v := range m {
+		out[r.Replace(k)] = v
+	}
+	return out
+}

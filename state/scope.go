@@ -1,0 +1,339 @@
+package state
+
+import (
+	"context"
+	"strconv"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/lifecycle"
+	"juju/state/mongo"
+)
+
+// A scopeDoc says that a unit is in a relation.
+type scopeDoc struct {
+	ID       string `bson:"_id"` // scopePrefix + role + "#" + unit
+	Relation int    `bson:"relation"`
+	Unit     string `bson:"unit"`
+	Role     string `bson:"role"`
+}
+
+// A relationUnit is a unit and one relation of its service.
+type relationUnit struct {
+	st   *State
+	rel  *Relation
+	unit *Unit
+	end  Endpoint // the unit's own
+}
+
+// relationUnit reads what is needed to know a unit in a relation. It refuses a
+// container relation that the unit has no part in.
+func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*relationUnit, error) {
+	u, err := st.Unit(ctx, unit)
+	if err != nil {
+		return nil, err
+	}
+	r, err := st.RelationByID(ctx, relation)
+	if err != nil {
+		return nil, err
+	}
+	end, err := r.endpoint(u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	return &relationUnit{st, r, u, end}, nil
+}
+
+// container returns the principal whose container the scope is, or "" when the
+// relation is global and all are in one scope.
+func (ru *relationUnit) container() string {
+	switch {
+	case !ru.rel.isContainer():
+		return ""
+	case ru.unit.doc.Principal != "":
+		return ru.unit.doc.Principal
+	}
+	return ru.unit.doc.Name
+}
+
+func (ru *relationUnit) scopeID() string {
+	return scopePrefix(ru.rel.doc.ID, ru.container()) + ru.end.Role + "#" + ru.unit.doc.Name
+}
+
+func (ru *relationUnit) inScope() (bool, error) {
+	n, err := ru.st.db.Count(scopesC, bson.D{{"_id", ru.scopeID()}})
+	return n > 0, err
+}
+
+// EnterScope writes the unit's first settings and enters the relation. A
+// principal that enters a container scope gets its subordinate by that. Nothing
+// when it is in; entity.CannotEnter when the unit or the relation is not Alive,
+// entity.CannotEnterYet while an old subordinate is not gone.
+func (u *Unit) EnterScope(ctx context.Context, relation int) error {
+	number := -1 // of the subordinate, taken once
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
+		if isNotFound(err) {
+			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
+		} else if err != nil {
+			return nil, err
+		}
+		if in, err := ru.inScope(); err != nil {
+			return nil, err
+		} else if in {
+			return nil, mongo.ErrNothing
+		}
+		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive {
+			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
+		}
+		o := newOps()
+		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
+		o.assertLife(unitsC, u.doc.Name, entity.Alive)
+		// Settings first: whoever sees the unit in scope can read them.
+		if err := ru.firstSettingsOps(ctx, o); err != nil {
+			return nil, err
+		}
+		o.insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
+		o.inc(relationKey(relation), "scopes", 1)
+		o.inc(unitKey(u.doc.Name), "scopes", 1)
+		if err := ru.subordinateOps(ctx, o, &number); err != nil {
+			return nil, err
+		}
+		return o.build()
+	})
+}
+
+// firstSettingsOps overwrites whatever an earlier time in the scope has left.
+func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
+	addresses, err := ru.unit.addresses(ctx)
+	if err != nil {
+		return err
+	}
+	first := map[string]any{}
+	if len(addresses) > 0 {
+		first["private-address"] = addresses[0]
+	}
+	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
+	old, err := ru.st.settings(key)
+	if isNotFound(err) {
+		id := ru.rel.doc.ID
+		o.insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Settings: escapeKeys(first)})
+		return nil
+	} else if err != nil {
+		return err
+	}
+	o.update(settingsC, key, bson.D{{"version", old.Version}}, bson.D{
+		{"$set", bson.D{{"settings", escapeKeys(first)}}}, {"$inc", bson.D{{"version", 1}}}})
+	return nil
+}
+
+// subordinateOps adds the subordinate that a principal gets when it enters a
+// container scope, unless it has it already.
+func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int) error {
+	if !ru.rel.isContainer() || ru.unit.doc.Principal != "" {
+		return nil
+	}
+	service := ru.rel.counterpart(ru.unit.doc.Service).Service
+	svc, err := ru.st.Service(ctx, service)
+	if err != nil {
+		return err
+	}
+	if !svc.doc.Subordinate {
+		return nil // both are principals' relations of another kind
+	}
+	there, err := ru.st.units(bson.D{{"principal", ru.unit.doc.Name}, {"service", service}})
+	if err != nil {
+		return err
+	}
+	for _, s := range there {
+		if s.doc.Life == entity.Alive {
+			o.assertLife(unitsC, s.doc.Name, entity.Alive)
+			return nil
+		}
+	}
+	if len(there) > 0 {
+		return entity.Errorf(entity.CannotEnterYet, "cannot enter scope yet: non-alive subordinate unit has not been removed")
+	}
+	if svc.doc.Life != entity.Alive {
+		return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
+	}
+	if *number < 0 {
+		if *number, err = ru.st.db.Next(ctx, unitSequence(service), 1); err != nil {
+			return err
+		}
+	}
+	// That there is none is true as long as nobody adds one.
+	holders, err := ru.st.holders(unitKey(ru.unit.doc.Name))
+	if err != nil {
+		return err
+	}
+	o.expect(unitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
+	o.assertModelAlive()
+	o.assertLife(servicesC, service, entity.Alive)
+	o.inc(serviceKey(service), "units", 1)
+	ru.st.addUnitOps(o, unitDoc{Name: service + "/" + strconv.Itoa(*number), Service: service,
+		Series: svc.doc.Series, Principal: ru.unit.doc.Name}, "")
+	return nil
+}
+
+// LeaveScope takes the unit out of the relation; nothing when it is not in it.
+// The last to leave a Dying relation removes it and, with it, a Dying service
+// that nothing else refers to.
+func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
+		if isNotFound(err) {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		if in, err := ru.inScope(); err != nil {
+			return nil, err
+		} else if !in {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.remove(scopesC, ru.scopeID(), exists)
+		o.inc(unitKey(u.doc.Name), "scopes", -1)
+		key := relationKey(relation)
+		if ru.rel.doc.Life == entity.Alive {
+			o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
+			o.inc(key, "scopes", -1)
+			return o.build()
+		}
+		holders, err := u.st.holders(key)
+		if err != nil {
+			return nil, err
+		}
+		step, err := lifecycle.Plan(lifecycle.Relation, lifecycle.ToRemove, lifecycle.LastRef,
+			lifecycle.Facts{Life: ru.rel.doc.Life, Holders: map[string]int{"scopes": holders["scopes"] - 1}})
+		if err != nil { // others are still in it
+			o.expect(key, "scopes", bson.D{{"$gt", 1}})
+			o.inc(key, "scopes", -1)
+			return o.build()
+		}
+		o.expectStep(key, step, map[string]int{"scopes": 1})
+		if err := ru.rel.removeOps(ctx, o, ""); err != nil {
+			return nil, err
+		}
+		return o.build()
+	})
+}
+
+// Relations returns what the unit's agent works with: the Alive relations of its
+// service, and the Dying ones that it is in; by number.
+func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
+	relations, err := u.st.relationsOf(u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	var all []entity.RelationInfo
+	for _, r := range relations {
+		end, err := r.endpoint(u.doc.Service)
+		if err != nil {
+			return nil, err
+		}
+		ru := &relationUnit{u.st, r, u, end}
+		if fits, err := ru.fits(ctx); err != nil {
+			return nil, err
+		} else if !fits {
+			continue
+		}
+		in, err := ru.inScope()
+		if err != nil {
+			return nil, err
+		}
+		if !in && r.doc.Life != entity.Alive {
+			continue
+		}
+		all = append(all, entity.RelationInfo{
+			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,
+			Interface: end.Interface, Scope: end.Scope, Remote: r.counterpart(u.doc.Service).Service,
+			InScope: in, Implicit: end.Implicit,
+		})
+	}
+	return all, nil
+}
+
+// fits reports whether the unit can have a part in the relation: in one of
+// container scope, a subordinate only with its principal's service, or with
+// another subordinate beside it.
+func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
+	if !ru.rel.isContainer() || ru.unit.doc.Principal == "" {
+		return true, nil
+	}
+	other := ru.rel.counterpart(ru.unit.doc.Service).Service
+	if other == entity.UnitService(ru.unit.doc.Principal) {
+		return true, nil
+	}
+	beside, err := ru.st.db.Count(unitsC, bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
+	return beside > 0, err
+}
+
+// RelationSettings returns what a unit of a relation has told it. The caller must
+// be a unit of the relation too; it may read its own.
+func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
+	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
+	if err != nil {
+		return nil, err
+	}
+	service := entity.UnitService(of)
+	if service != ru.rel.counterpart(u.doc.Service).Service && of != u.doc.Name {
+		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	doc, err := u.st.settings(relationSettingsKey(relation, of))
+	if err != nil {
+		return nil, entity.Errorf(entity.NotFound, "cannot read settings for unit %q in relation %q: %w", of, ru.rel.doc.Key, err)
+	}
+	settings := map[string]string{}
+	for k, v := range doc.Settings {
+		settings[k], _ = v.(string)
+	}
+	return settings, nil
+}
+
+// CommitHook writes what a successful hook has buffered: all or nothing.
+func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := u.refresh(ctx); err != nil {
+			return nil, err
+		}
+		o := newOps()
+		for id, values := range changes.Relations {
+			ru, err := u.st.relationUnit(ctx, u.doc.Name, id)
+			if err != nil {
+				return nil, err
+			}
+			doc, err := u.st.settings(relationSettingsKey(id, u.doc.Name))
+			if err != nil {
+				return nil, err
+			}
+			set := map[string]any{}
+			for k, v := range values {
+				set[k] = v
+				if v == "" {
+					set[k] = nil
+				}
+			}
+			before := len(o.list)
+			o.changeSettings(doc, set)
+			if len(o.list) > before {
+				// Once the relation is gone its settings are deleted outside
+				// transactions, so none may write them then.
+				o.assert(relationsC, ru.rel.doc.Key, bson.D{{"id", id}})
+			}
+		}
+		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {
+			if err := u.portsOps(ctx, o, changes.OpenPorts, changes.ClosePorts); err != nil {
+				return nil, err
+			}
+		}
+		return o.build()
+	})
+}
+
+// counterpartRole is the role of the units that one of this role sees.
+func counterpartRole(role string) string { return string(charm.Role(role).Counterpart()) }

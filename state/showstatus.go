@@ -1,0 +1,178 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/state/entity"
+)
+
+// status makes what users see. What is derived, is derived here, so that every
+// client shows the same.
+func (a *everything) status(now time.Time) *entity.ModelStatus {
+	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
+		Name: a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
+		Life: a.model.Life, Cloud: a.model.Cloud, Status: entity.Status{Status: "available"},
+	}}
+	containers := map[string][]string{} // host → ids
+	for id := range a.machines {
+		if host, _, in := cutLast(id, "/", 2); in {
+			containers[host] = append(containers[host], id)
+		}
+	}
+	for _, id := range names(a.machines) {
+		if !strings.Contains(id, "/") {
+			s.Machines = append(s.Machines, a.machine(id, containers))
+		}
+	}
+	subordinates := map[string][]string{} // principal → units
+	byService := map[string][]string{}
+	for _, name := range names(a.units) {
+		u := a.units[name]
+		byService[u.Service] = append(byService[u.Service], name)
+		if u.Principal != "" {
+			subordinates[u.Principal] = append(subordinates[u.Principal], name)
+		}
+	}
+	for _, name := range names(a.services) {
+		s.Services = append(s.Services, a.service(name, byService[name], subordinates))
+	}
+	for _, r := range a.relations {
+		s.Relations = append(s.Relations, a.relation(r))
+	}
+	return s
+}
+
+func names[D any](m map[string]D) []string {
+	all := slices.Collect(maps.Keys(m))
+	sortBy(all, func(s string) string { return s })
+	return all
+}
+
+// cutLast cuts s before its n-th last separator.
+func cutLast(s, sep string, n int) (before, after string, found bool) {
+	i := len(s)
+	for range n {
+		if i = strings.LastIndex(s[:i], sep); i < 0 {
+			return s, "", false
+		}
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func (a *everything) machine(id string, containers map[string][]string) entity.MachineStatus {
+	doc := a.machines[id]
+	m := entity.MachineStatus{
+		ID: id, Life: doc.Life, Series: doc.Series, Status: a.statuses[machineKey(id)].status(),
+		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[machineKey(id)].Value,
+		Manager: slices.Contains(doc.Jobs, JobManageModel),
+	}
+	m.InstanceStatus = entity.Status{Status: entity.StatusPending, Since: m.Status.Since}
+	if doc.InstanceID != "" {
+		m.InstanceStatus.Status = "running"
+	}
+	inside := containers[id]
+	sortBy(inside, func(s string) string { return s })
+	for _, c := range inside {
+		m.Containers = append(m.Containers, a.machine(c, containers))
+	}
+	return m
+}
+
+func (a *everything) service(name string, units []string, subordinates map[string][]string) entity.ServiceStatus {
+	doc := a.services[name]
+	s := entity.ServiceStatus{
+		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL),
+		Series: doc.Series, Exposed: doc.Exposed, Subordinate: doc.Subordinate, Relations: map[string][]string{},
+	}
+	for _, r := range a.relations {
+		rel := Relation{doc: r}
+		end, err := rel.endpoint(name)
+		if err != nil {
+			continue
+		}
+		other := rel.counterpart(name).Service
+		s.Relations[end.Name] = append(s.Relations[end.Name], other)
+		if doc.Subordinate && rel.isContainer() && !a.services[other].Subordinate {
+			s.SubordinateTo = append(s.SubordinateTo, other)
+		}
+	}
+	for _, others := range s.Relations {
+		slices.Sort(others)
+	}
+	slices.Sort(s.SubordinateTo)
+	var workloads []entity.Status
+	for _, unit := range units {
+		u := a.unit(unit, subordinates)
+		workloads = append(workloads, u.Workload)
+		if !doc.Subordinate {
+			s.Units = append(s.Units, u)
+		}
+	}
+	if s.Status = a.statuses[serviceKey(name)].status(); s.Status.Status == entity.StatusUnknown {
+		since := s.Status.Since
+		if s.Status = entity.Worst(workloads); s.Status.Since.IsZero() {
+			s.Status.Since = since
+		}
+	}
+	return s
+}
+
+// newerCharm returns the newest revision of a charm that the model has, if it is
+// another than the one in use.
+func (a *everything) newerCharm(url string) string {
+	used := a.charms[url]
+	newest := used
+	for _, c := range a.charms {
+		if c.Base == used.Base && c.Revision > newest.Revision {
+			newest = c
+		}
+	}
+	if newest.URL == url {
+		return ""
+	}
+	return newest.URL
+}
+
+func (a *everything) unit(name string, subordinates map[string][]string) entity.UnitStatus {
+	doc := a.units[name]
+	u := entity.UnitStatus{
+		Name: name, Life: doc.Life, Machine: doc.Machine,
+		Workload: a.statuses[workloadKey(name)].status(), Agent: a.statuses[unitKey(name)].status(),
+	}
+	if doc.Principal != "" {
+		u.Machine = a.units[doc.Principal].Machine
+	}
+	if doc.CharmURL != "" && doc.CharmURL != a.services[doc.Service].CharmURL {
+		u.CharmURL = doc.CharmURL
+	}
+	if addresses := a.machines[u.Machine].Addresses; len(addresses) > 0 {
+		u.PublicAddress = addresses[0]
+	}
+	for _, p := range a.ports[u.Machine].Ports {
+		if p.Unit == name {
+			u.OpenedPorts = append(u.OpenedPorts, p.portRange())
+		}
+	}
+	slices.SortFunc(u.OpenedPorts, entity.ComparePorts)
+	for _, s := range subordinates[name] {
+		u.Subordinates = append(u.Subordinates, a.unit(s, subordinates))
+	}
+	return u
+}
+
+func (a *everything) relation(doc relationDoc) entity.RelationStatus {
+	r := entity.RelationStatus{ID: doc.ID, Key: doc.Key, Life: doc.Life,
+		Interface: doc.Endpoints[0].Interface, Scope: doc.Endpoints[0].Scope,
+		Status: entity.Status{Status: "joined"}}
+	if doc.Life != entity.Alive {
+		r.Status.Status = "broken"
+	}
+	for _, e := range doc.Endpoints {
+		r.Endpoints = append(r.Endpoints, entity.EndpointStatus{Service: e.Service, Name: e.Name, Role: e.Role,
+			Subordinate: a.services[e.Service].Subordinate})
+	}
+	return r
+}

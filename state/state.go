@@ -1,0 +1,136 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/juju/loggo"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+var logger = loggo.GetLogger("juju.state")
+
+// A State is one model. It is safe for concurrent use.
+type State struct {
+	controller *Controller
+	db         *mongo.Database
+	hub        *watcher.Hub
+	uuid       string
+	name       string
+
+	charms sync.Map // URL → *charm.Charm
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tails  sync.WaitGroup
+}
+
+// openState opens the database of a model that is there.
+func (c *Controller) openState(uuid, name string) *State {
+	st := &State{controller: c, db: c.store.Open(uuid), uuid: uuid, name: name}
+	st.ctx, st.cancel = context.WithCancel(context.Background())
+	st.hub = watcher.NewHub(st.tailer())
+	return st
+}
+
+// tailer returns what the hub calls to begin and to end following the log: it
+// is followed only while somebody watches.
+func (st *State) tailer() func(bool) {
+	var stop context.CancelFunc
+	return func(wanted bool) {
+		if !wanted {
+			stop()
+			return
+		}
+		var ctx context.Context
+		ctx, stop = context.WithCancel(st.ctx)
+		st.tails.Add(1)
+		go func() {
+			defer st.tails.Done()
+			watcher.Tail(ctx, st.db.Tail, st.controller.store.Barrier, st.hub)
+		}()
+	}
+}
+
+// close ends every watch of the model and its connections.
+func (st *State) close() {
+	st.hub.Close()
+	st.cancel()
+	st.tails.Wait()
+	st.db.Close()
+}
+
+// UUID returns the model's identity, which is also the name of its database.
+func (st *State) UUID() string { return st.uuid }
+
+// Name returns the model's name.
+func (st *State) Name() string { return st.name }
+
+// Census returns how many documents each collection of the model holds.
+func (st *State) Census(ctx context.Context) (map[string]int, error) { return st.db.Census() }
+
+// Done is closed when the model can't be used any more: it was removed, or the
+// controller closes.
+func (st *State) Done() <-chan struct{} { return st.ctx.Done() }
+
+// Barrier returns when everything that was written before is on disk.
+func (st *State) Barrier(ctx context.Context) error { return st.controller.store.Barrier(ctx) }
+
+// run runs a transaction; see mongo.Runner.Run.
+func (st *State) run(ctx context.Context, build mongo.Builder) error { return st.db.Run(ctx, build) }
+
+// ResumeTransactions takes unfinished transactions to their end, but for those
+// so young that whoever began them is likely at it.
+func (st *State) ResumeTransactions(ctx context.Context) error {
+	return st.db.ResumeTransactions(ctx, st.controller.now().Add(-resumeAge))
+}
+
+// resumeAge is how old a transaction is before another than its runner resumes it.
+const resumeAge = 5 * time.Second
+
+// PruneTransactions removes finished transactions that are older than age.
+func (st *State) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
+	return st.db.PruneTransactions(ctx, st.controller.now().Add(-age))
+}
+
+// modelDoc is the one document of the collection "model".
+type modelDoc struct {
+	ID     string      `bson:"_id"`
+	Name   string      `bson:"name"`
+	UUID   string      `bson:"uuid"`
+	Life   entity.Life `bson:"life"`
+	Series string      `bson:"series"` // for charms that name none
+	Cloud  string      `bson:"cloud"`
+}
+
+func (st *State) model() (modelDoc, error) {
+	var doc modelDoc
+	err := st.db.Get(modelC, modelC, &doc, fmt.Sprintf("model %q", st.name))
+	return doc, err
+}
+
+// checkModelAlive says, as Juju does, that nothing can be created any more.
+func (st *State) checkModelAlive() error {
+	doc, err := st.model()
+	if err != nil {
+		return err
+	}
+	if doc.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "model %q is no longer alive", doc.Name)
+	}
+	return nil
+}
+
+// newID returns a fresh id for a document that nothing else names. It is taken
+// before a transaction is built, so that each try makes the same operations.
+func newID() string { return bson.NewObjectId().Hex() }
+
+// isNotFound is for those who may find a thing gone.
+func isNotFound(err error) bool { return errors.Is(err, entity.NotFound) }

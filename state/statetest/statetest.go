@@ -1,0 +1,114 @@
+// Package statetest opens a real state, on the embedded store in memory, for
+// tests of state and of what stands on it.
+package statetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/charm"
+	"juju/state"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+)
+
+// The user who owns everything, and the password.
+const (
+	Admin    = "admin"
+	Password = "correct horse"
+)
+
+// Controller makes a controller with its own model and one called "default", and
+// closes it with the test.
+func Controller(t testing.TB) (*state.Controller, *state.State) {
+	t.Helper()
+	return ControllerWith(t, state.Options{})
+}
+
+// ControllerWith is Controller with other options.
+func ControllerWith(t testing.TB, o state.Options) (*state.Controller, *state.State) {
+	t.Helper()
+	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	err = state.Initialize(ctx, store, state.InitParams{
+		Name: "test", Cloud: "dummy", Series: "jammy", User: Admin, Password: Password}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := state.OpenController(ctx, store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	st, err := c.AddModel(ctx, state.AddModelParams{Name: "default", Owner: Admin, Series: "jammy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, st
+}
+
+// Charm adds a charm with this metadata, and files besides (name and text, in
+// turn), and returns its URL.
+func Charm(t testing.TB, st *state.State, metadata string, files ...string) string {
+	t.Helper()
+	url, err := st.AddCharm(t.Context(), CharmArchive(t, metadata, files...), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
+}
+
+// CharmArchive makes the archive of such a charm and returns its path.
+func CharmArchive(t testing.TB, metadata string, files ...string) string {
+	t.Helper()
+	dir, zip := t.TempDir(), filepath.Join(t.TempDir(), "charm.zip")
+	files = append([]string{"metadata.yaml", metadata}, files...)
+	for i := 0; i < len(files); i += 2 {
+		name := filepath.Join(dir, files[i])
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(files[i+1]), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, err := charm.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.ArchiveTo(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return zip
+}
+
+// Metadata of charms that many tests use: a database, a site that wants one, a
+// cluster with peers, and a subordinate.
+const (
+	MySQL = `{name: mysql, summary: s, description: d,
+  provides: {server: {interface: mysql}, admin: {interface: mysql-root}}}`
+	Wordpress = `{name: wordpress, summary: s, description: d,
+  requires: {db: {interface: mysql}, cache: {interface: varnish}}}`
+	Riak = `{name: riak, summary: s, description: d,
+  provides: {endpoint: {interface: http}}, peers: {ring: {interface: riak}}}`
+	Logging = `{name: logging, summary: s, description: d, subordinate: true,
+  requires: {info: {interface: juju-info, scope: container}}}`
+)

@@ -1,0 +1,167 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// AccessSuperuser is the access of a user who may do everything everywhere.
+const AccessSuperuser = "superuser"
+
+// A User is somebody who works with the controller.
+type User struct {
+	Name   string
+	Access string // to the controller: "login" or "superuser"
+}
+
+type userDoc struct {
+	Name     string    `bson:"_id"`
+	Access   string    `bson:"access"`
+	Password string    `bson:"password"` // bcrypt's own form
+	Created  time.Time `bson:"created"`
+}
+
+// wrongPassword is what everybody is told who may not log in, whatever the
+// reason, so that names can't be found out.
+func wrongPassword() error {
+	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
+}
+
+// CheckUser returns the user of this name if the password is right.
+func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
+	var doc userDoc
+	err := c.db.Get(usersC, name, &doc, "user")
+	if isNotFound(err) {
+		// The same work as for a user that exists, or the time would tell.
+		_ = bcrypt.CompareHashAndPassword([]byte(nobodyHash), []byte(password))
+		return User{}, wrongPassword()
+	}
+	if err != nil {
+		return User{}, err
+	}
+	if bcrypt.CompareHashAndPassword([]byte(doc.Password), []byte(password)) != nil {
+		return User{}, wrongPassword()
+	}
+	return User{Name: doc.Name, Access: doc.Access}, nil
+}
+
+// nobodyHash is the hash of no password in use, of the cost of all others.
+const nobodyHash = "$2a$10$7EqJtq98hPqEX7fNZaFWoOhiKDXHl6bPqYsnjm6tGgl9.1zqTzb1e"
+
+// UserAccess returns what a user may do in a model: "admin", "write", "read" or "".
+// A superuser is admin of all.
+func (c *Controller) UserAccess(ctx context.Context, name, model string) (string, error) {
+	var doc userDoc
+	if err := c.db.Get(usersC, name, &doc, fmt.Sprintf("user %q", name)); err != nil {
+		return "", err
+	}
+	if doc.Access == AccessSuperuser {
+		return "admin", nil
+	}
+	return "", nil
+}
+
+func hashUserPassword(password string) (string, error) {
+	if password == "" {
+		return "", entity.Errorf(entity.Invalid, "a password must not be empty")
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	if err != nil {
+		return "", entity.Errorf(entity.Invalid, "cannot use this password: %w", err)
+	}
+	return string(hash), nil
+}
+
+// agentPasswordLength is how many random bytes an agent's password is made of.
+// It can't be guessed, so a fast hash serves, and thousands can log in at once.
+const agentPasswordLength = 24
+
+// NewAgentPassword returns a fresh random password.
+func NewAgentPassword() string {
+	b := make([]byte, agentPasswordLength)
+	if _, err := rand.Read(b); err != nil {
+		panic(err) // never, says crypto/rand
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func hashAgentPassword(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return hex.EncodeToString(sum[:])
+}
+
+// A credentialDoc comes and goes with its machine or unit. It has no hash until
+// the agent is given its first password, and then nothing matches it.
+type credentialDoc struct {
+	ID   string `bson:"_id"` // a tag
+	Hash string `bson:"hash"`
+}
+
+// CheckAgent returns nil if the agent of a machine or unit knows its password
+// and, a machine that has been provisioned, its nonce.
+func (st *State) CheckAgent(ctx context.Context, tag entity.Tag, password, nonce string) error {
+	var doc credentialDoc
+	if err := st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
+		return wrongPassword()
+	} else if err != nil {
+		return err
+	}
+	if subtle.ConstantTimeCompare([]byte(doc.Hash), []byte(hashAgentPassword(password))) != 1 {
+		return wrongPassword()
+	}
+	if tag.Kind != entity.KindMachine {
+		return nil
+	}
+	m, err := st.Machine(ctx, tag.ID)
+	if err != nil {
+		return wrongPassword()
+	}
+	if m.doc.InstanceID == "" || m.doc.Nonce != nonce {
+		// An agent that started before its instance was recorded tries again; one
+		// of an instance that was given up never gets in.
+		return entity.Errorf(entity.NotProvisioned, "machine %s not provisioned", tag.ID)
+	}
+	return nil
+}
+
+// SetAgentPassword makes password the only one of a machine's or unit's agent.
+func (st *State) SetAgentPassword(ctx context.Context, tag entity.Tag, password string) error {
+	if len(password) < agentPasswordLength {
+		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password", len(password))
+	}
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		if n, err := st.db.Count(credentialsC, bson.D{{"_id", tag.String()}}); err != nil {
+			return nil, err
+		} else if n == 0 {
+			return nil, entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
+		}
+		o := newOps()
+		o.update(credentialsC, tag.String(), exists, bson.D{{"$set", bson.D{{"hash", hashAgentPassword(password)}}}})
+		return o.build()
+	})
+}
+
+// sortBy sorts by a name, as people do.
+func sortBy[T any](all []T, name func(T) string) {
+	slices.SortFunc(all, func(a, b T) int {
+		x, y := name(a), name(b)
+		if c := entity.CompareNatural(x, y); c != 0 {
+			return c
+		}
+		return strings.Compare(x, y)
+	})
+}

@@ -1,0 +1,261 @@
+package state
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/watcher"
+)
+
+// What the watches here promise stands in the documentation of package watcher.
+// Each ends with its context.
+
+// WatchMachine fires when the machine, or what is deployed on it, may have changed.
+func (st *State) WatchMachine(ctx context.Context, id string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, st.hub, watcher.Doc(machinesC, id),
+		watcher.Prefix(deploymentsC, entity.MachineTag(id).String()+"#")), nil
+}
+
+// WatchMachines names machines that came, went, or whose life has changed.
+func (st *State) WatchMachines(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, st.hub, watcher.Listing[entity.Life]{
+		Topics: []watcher.Topic{watcher.Collection(machinesC)},
+		List:   func(ids []string) (map[string]entity.Life, error) { return st.lives(machinesC, ids) },
+	})
+}
+
+// lives reads the lives of the documents that exist; of all for no ids.
+func (st *State) lives(collection string, ids []string) (map[string]entity.Life, error) {
+	var query bson.D
+	if ids != nil {
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+	}
+	var docs []struct {
+		ID   string      `bson:"_id"`
+		Life entity.Life `bson:"life"`
+	}
+	if err := st.db.All(collection, query, &docs); err != nil {
+		return nil, err
+	}
+	lives := map[string]entity.Life{}
+	for _, d := range docs {
+		lives[d.ID] = d.Life
+	}
+	return lives, nil
+}
+
+// deployed returns the names of the units in the charge of a machine or principal.
+func (st *State) deployed(parent entity.Tag) ([]string, error) {
+	var docs []deploymentDoc
+	if err := st.db.All(deploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(docs))
+	for i, d := range docs {
+		names[i] = d.Unit
+	}
+	return names, nil
+}
+
+// DeployedUnits returns the units in the charge of a machine or of a principal,
+// in natural order.
+func (st *State) DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
+	names, err := st.deployed(parent)
+	if err != nil {
+		return nil, err
+	}
+	units, err := st.units(bson.D{{"_id", bson.D{{"$in", names}}}})
+	all := make([]entity.AgentUnit, len(units))
+	for i, u := range units {
+		all[i] = entity.AgentUnit{Name: u.doc.Name, Life: u.doc.Life}
+	}
+	return all, err
+}
+
+// WatchDeployed names the units in the charge of a machine or principal that
+// were given to it, taken from it, or whose life has changed.
+func (st *State) WatchDeployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
+	prefix := parent.String() + "#"
+	return watcher.Strings(ctx, st.hub, watcher.Listing[entity.Life]{
+		Topics: []watcher.Topic{watcher.Prefix(deploymentsC, prefix)},
+		IDs:    func(c watcher.Change) []string { return []string{strings.TrimPrefix(c.ID, prefix)} },
+		Follow: func(unit string) watcher.Topic { return watcher.Doc(unitsC, unit) },
+		List: func(units []string) (map[string]entity.Life, error) {
+			mine, err := st.deployed(parent)
+			if err != nil {
+				return nil, err
+			}
+			if units != nil {
+				mine = slices.DeleteFunc(mine, func(u string) bool { return !slices.Contains(units, u) })
+			}
+			return st.lives(unitsC, mine)
+		},
+	})
+}
+
+// WatchUnit fires when anything in UnitInfo may have changed.
+func (st *State) WatchUnit(ctx context.Context, name string) (<-chan struct{}, error) {
+	u, err := st.Unit(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	topics := []watcher.Topic{
+		watcher.Doc(unitsC, name),
+		watcher.Doc(servicesC, u.doc.Service),
+		watcher.Doc(settingsC, serviceKey(u.doc.Service)),
+		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // its subordinates
+	}
+	if u.doc.Principal != "" {
+		topics = append(topics, watcher.Prefix(endpointsC, u.doc.Service+"#"))
+	}
+	if id, err := u.machineOf(ctx); err != nil {
+		return nil, err
+	} else if id != "" {
+		topics = append(topics, watcher.Doc(machinesC, id)) // its addresses
+	}
+	return watcher.Notify(ctx, st.hub, topics...), nil
+}
+
+// WatchRelations fires when the relations of the unit's service may have changed.
+func (st *State) WatchRelations(ctx context.Context, unit string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, st.hub, watcher.Prefix(endpointsC, entity.UnitService(unit)+"#")), nil
+}
+
+// WatchRelationUnits tells which counterparts of the unit are in the relation,
+// with the versions of their settings, and which have left it.
+func (st *State) WatchRelationUnits(ctx context.Context, unit string, relation int) (<-chan entity.RelationUnitsChange, error) {
+	ru, err := st.relationUnit(ctx, unit, relation)
+	if err != nil {
+		return nil, err
+	}
+	prefix := scopePrefix(relation, ru.container())
+	seen := prefix + counterpartRole(ru.end.Role) + "#"
+	// The shape is that of a Strings watch whose values are sent along; the
+	// members are named by their units.
+	versions := map[string]int64{}
+	list := func(units []string) (map[string]int64, error) { return st.members(relation, seen, unit, units) }
+	ctx, cancel := context.WithCancel(ctx)
+	changed, err := watcher.Strings(ctx, st.hub, watcher.Listing[int64]{
+		Topics: []watcher.Topic{watcher.Prefix(scopesC, prefix)},
+		IDs: func(c watcher.Change) []string {
+			if c.Collection == settingsC {
+				return []string{strings.TrimPrefix(c.ID, relationKey(relation)+"#")}
+			}
+			if member, ok := strings.CutPrefix(c.ID, seen); ok && member != unit {
+				return []string{member}
+			}
+			return nil
+		},
+		Follow: func(member string) watcher.Topic {
+			return watcher.Doc(settingsC, relationSettingsKey(relation, member))
+		},
+		List: list,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	out := make(chan entity.RelationUnitsChange)
+	go func() {
+		defer cancel()
+		defer close(out)
+		var pending entity.RelationUnitsChange
+		var send chan<- entity.RelationUnitsChange
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case names, ok := <-changed:
+				if !ok {
+					return
+				}
+				now := map[string]int64{}
+				if len(names) > 0 {
+					if now, err = list(names); err != nil {
+						return
+					}
+				}
+				pending = mergeMembers(pending, versions, names, now)
+				send = out
+			case send <- pending:
+				pending, send = entity.RelationUnitsChange{}, nil
+			}
+		}
+	}()
+	return out, nil
+}
+
+// mergeMembers adds to an event that nobody has read yet what has become of the
+// named units; known is what was told of, and is brought up to date.
+func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string, now map[string]int64) entity.RelationUnitsChange {
+	if event.Changed == nil {
+		event.Changed = map[string]int64{}
+	}
+	departed := map[string]bool{}
+	for _, d := range event.Departed {
+		departed[d] = true
+	}
+	for _, name := range names {
+		version, in := now[name]
+		was, knew := known[name]
+		switch {
+		case in && (!knew || was != version):
+			known[name] = version
+			event.Changed[name] = version
+			delete(departed, name)
+		case !in && knew:
+			delete(known, name)
+			delete(event.Changed, name)
+			departed[name] = true
+		}
+	}
+	event.Departed = slices.Sorted(maps.Keys(departed))
+	return event
+}
+
+// members returns the versions of the settings of the units in a scope; of those
+// named only, unless units is nil.
+func (st *State) members(relation int, prefix, except string, units []string) (map[string]int64, error) {
+	query := bson.D{{"relation", relation}}
+	if units != nil {
+		ids := make([]string, len(units))
+		for i, u := range units {
+			ids[i] = prefix + u
+		}
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+	}
+	var scopes []scopeDoc
+	if err := st.db.All(scopesC, query, &scopes); err != nil {
+		return nil, err
+	}
+	versions, keys := map[string]int64{}, []string{}
+	for _, s := range scopes {
+		if strings.HasPrefix(s.ID, prefix) && s.Unit != except {
+			keys = append(keys, relationSettingsKey(relation, s.Unit))
+		}
+	}
+	var settings []settingsDoc
+	if err := st.db.All(settingsC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &settings); err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		versions[strings.TrimPrefix(s.ID, relationKey(relation)+"#")] = s.Version
+	}
+	// A unit that left between the two reads has settings still; one that came is
+	// not in keys. Either way the change is on its way.
+	return versions, nil
+}
+
+// Config returns what the hooks of the unit's service see.
+func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
+	svc, err := u.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	return svc.EffectiveConfig(ctx)
+}

@@ -1,0 +1,214 @@
+package watcher
+
+import (
+	"strings"
+	"sync"
+)
+
+// A Change says that a document was inserted, updated or removed.
+type Change struct {
+	Collection string
+	ID         string
+}
+
+// A Topic is what one subscribes to: a whole collection, one document of it, or
+// the documents whose id begins with a prefix.
+type Topic string
+
+// Collection is the topic of every document of a collection.
+func Collection(name string) Topic { return Topic(name) }
+
+// Doc is the topic of one document.
+func Doc(collection, id string) Topic { return Topic(collection + ":" + id) }
+
+// Prefix is the topic of the documents whose id begins with prefix, which must
+// end with the first '#' or '/' that such an id holds.
+func Prefix(collection, prefix string) Topic { return Topic(collection + ":" + prefix) }
+
+// topics returns what a change is told to.
+func (c Change) topics() []Topic {
+	all := []Topic{Collection(c.Collection), Doc(c.Collection, c.ID)}
+	if i := strings.IndexAny(c.ID, "#/"); i >= 0 && i+1 < len(c.ID) {
+		all = append(all, Prefix(c.Collection, c.ID[:i+1]))
+	}
+	return all
+}
+
+// A Hub hands changes to those who subscribed to their topics. Its zero value is
+// not ready; use NewHub.
+type Hub struct {
+	mu     sync.Mutex
+	subs   map[Topic]map[*Subscription]bool
+	all    map[*Subscription]bool
+	closed bool
+
+	// wanted is told when somebody begins to watch and when nobody does any
+	// more. A lock of its own keeps its calls apart and in order, without
+	// holding up those who publish.
+	wantMu sync.Mutex
+	wanted func(bool)
+	told   bool
+}
+
+// NewHub makes a hub. wanted, which may be nil, is called with true when
+// somebody begins to watch, and with false when nobody does any more; calls
+// don't overlap.
+func NewHub(wanted func(bool)) *Hub {
+	return &Hub{subs: map[Topic]map[*Subscription]bool{}, all: map[*Subscription]bool{}, wanted: wanted}
+}
+
+// A Subscription collects the changes of its topics until they are taken.
+type Subscription struct {
+	hub     *Hub
+	wake    chan struct{}
+	topics  map[Topic]bool  // guarded by hub.mu
+	pending map[Change]bool // guarded by hub.mu
+	reset   bool            // guarded by hub.mu
+	done    chan struct{}   // closed with the hub
+}
+
+// Subscribe begins to collect changes of the topics. The caller must Close it.
+func (h *Hub) Subscribe(topics ...Topic) *Subscription {
+	s := &Subscription{hub: h, wake: make(chan struct{}, 1), topics: map[Topic]bool{},
+		pending: map[Change]bool{}, done: make(chan struct{})}
+	h.mu.Lock()
+	if h.closed {
+		close(s.done)
+	} else {
+		h.all[s] = true
+		for _, t := range topics {
+			h.add(s, t)
+		}
+	}
+	h.mu.Unlock()
+	h.tell()
+	return s
+}
+
+// tell calls wanted when its answer has changed.
+func (h *Hub) tell() {
+	if h.wanted == nil {
+		return
+	}
+	h.wantMu.Lock()
+	defer h.wantMu.Unlock()
+	h.mu.Lock()
+	now := len(h.all) > 0 && !h.closed
+	h.mu.Unlock()
+	if now != h.told {
+		h.told = now
+		h.wanted(now)
+	}
+}
+
+func (h *Hub) add(s *Subscription, t Topic) {
+	if h.subs[t] == nil {
+		h.subs[t] = map[*Subscription]bool{}
+	}
+	h.subs[t][s] = true
+	s.topics[t] = true
+}
+
+func (h *Hub) drop(s *Subscription, t Topic) {
+	delete(s.topics, t)
+	delete(h.subs[t], s)
+	if len(h.subs[t]) == 0 {
+		delete(h.subs, t)
+	}
+}
+
+// Add subscribes to one more topic.
+func (s *Subscription) Add(t Topic) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.hub.all[s] {
+		s.hub.add(s, t)
+	}
+}
+
+// Drop ends the subscription to one topic.
+func (s *Subscription) Drop(t Topic) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.hub.drop(s, t)
+}
+
+// Wake is signalled when there may be something to Take.
+func (s *Subscription) Wake() <-chan struct{} { return s.wake }
+
+// Done is closed when the hub has closed: nothing will come any more.
+func (s *Subscription) Done() <-chan struct{} { return s.done }
+
+// Take returns what has changed since the last call. When reset is true,
+// anything may have changed, and changes is empty.
+func (s *Subscription) Take() (changes []Change, reset bool) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if s.reset {
+		reset = true
+	} else {
+		changes = make([]Change, 0, len(s.pending))
+		for c := range s.pending {
+			changes = append(changes, c)
+		}
+	}
+	s.reset = false
+	clear(s.pending)
+	return changes, reset
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	h := s.hub
+	h.mu.Lock()
+	for t := range s.topics {
+		h.drop(s, t)
+	}
+	delete(h.all, s)
+	h.mu.Unlock()
+	h.tell()
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Publish hands changes to those whom they concern. It never blocks.
+func (h *Hub) Publish(changes ...Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range changes {
+		for _, t := range c.topics() {
+			for s := range h.subs[t] {
+				s.pending[c] = true
+				s.signal()
+			}
+		}
+	}
+}
+
+// Reset tells everybody that anything may have changed.
+func (h *Hub) Reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.all {
+		s.reset = true
+		s.signal()
+	}
+}
+
+// Close ends all subscriptions, now and to come.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	if !h.closed {
+		h.closed = true
+		for s := range h.all {
+			close(s.done)
+		}
+	}
+	h.mu.Unlock()
+	h.tell()
+}

@@ -1,0 +1,157 @@
+package watcher
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/juju/loggo"
+)
+
+var logger = loggo.GetLogger("juju.state.watcher")
+
+// Notify watches topics and says only that something of theirs may have changed.
+func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
+	sub := h.Subscribe(topics...)
+	out := make(chan struct{})
+	go func() {
+		defer close(out)
+		defer sub.Close()
+		send := out // the first event comes at once
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-sub.Done():
+				return
+			case <-sub.Wake():
+				sub.Take()
+				send = out
+			case send <- struct{}{}:
+				send = nil
+			}
+		}
+	}()
+	return out
+}
+
+// A Listing is what a Strings watch looks at.
+type Listing[V comparable] struct {
+	Topics []Topic
+	// IDs returns the ids, of those that the watch names, that a change may
+	// concern. Nil stands for the document's own id.
+	IDs func(Change) []string
+	// Follow returns one more topic for each id that the watch knows, if it is set.
+	Follow func(id string) Topic
+	// List returns the watched fact of each of the ids that exist and belong to
+	// the watch; of all of them for no ids.
+	List func(ids []string) (map[string]V, error)
+}
+
+// Strings watches a set of things and names those that appeared, vanished, or
+// whose watched fact V is another than before. Only what a change concerns is
+// read again.
+func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []string, error) {
+	sub := h.Subscribe(l.Topics...)
+	known := map[string]V{}
+	if err := l.read(sub, nil, known, map[string]bool{}); err != nil {
+		sub.Close()
+		return nil, err
+	}
+	out := make(chan []string)
+	go func() {
+		defer close(out)
+		defer sub.Close()
+		pending := map[string]bool{}
+		for id := range known {
+			pending[id] = true
+		}
+		first := true
+		for {
+			var send chan<- []string
+			var event []string
+			if first || len(pending) > 0 {
+				send, event = out, slices.Sorted(maps.Keys(pending))
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-sub.Done():
+				return
+			case send <- event:
+				first = false
+				clear(pending)
+			case <-sub.Wake():
+				if err := l.refresh(sub, known, pending); err != nil {
+					logger.Warningf("a watch ends: %v", err)
+					return
+				}
+			}
+		}
+	}()
+	return out, nil
+}
+
+// refresh reads what changed and notes the differences in known and pending.
+func (l Listing[V]) refresh(sub *Subscription, known map[string]V, pending map[string]bool) error {
+	changes, reset := sub.Take()
+	if reset {
+		return l.read(sub, nil, known, pending)
+	}
+	var ids []string
+	for _, c := range changes {
+		if l.IDs == nil {
+			ids = append(ids, c.ID)
+		} else {
+			ids = append(ids, l.IDs(c)...)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	return l.read(sub, slices.Compact(ids), known, pending)
+}
+
+// read reads the ids, or all for none. What is followed from now on may have
+// changed before it was, so it is read once more.
+func (l Listing[V]) read(sub *Subscription, ids []string, known map[string]V, pending map[string]bool) error {
+	for {
+		now, err := l.List(ids)
+		if err != nil {
+			return err
+		}
+		if ids == nil {
+			ids = slices.Collect(maps.Keys(now))
+			for id := range known {
+				if _, still := now[id]; !still {
+					ids = append(ids, id)
+				}
+			}
+		}
+		var came []string
+		for _, id := range ids {
+			was, knew := known[id]
+			is, exists := now[id]
+			if knew == exists && was == is {
+				continue
+			}
+			pending[id] = true
+			if exists {
+				known[id] = is
+			} else {
+				delete(known, id)
+			}
+			if l.Follow != nil && exists && !knew {
+				sub.Add(l.Follow(id))
+				came = append(came, id)
+			} else if l.Follow != nil && !exists {
+				sub.Drop(l.Follow(id))
+			}
+		}
+		if len(came) == 0 {
+			return nil
+		}
+		ids = came
+	}
+}

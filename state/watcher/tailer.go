@@ -1,0 +1,167 @@
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+)
+
+// Tail follows the capped log of a database's transactions and publishes each
+// document that one changed, until ctx ends. Whenever it has found its place, at
+// the start and after a cursor was lost, it tells everybody to read everything
+// again: so it never needs to know what it missed.
+//
+// open returns a session of Tail's own and the log; barrier is passed before
+// anything is published, so that nobody acts on what a power loss could take.
+func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) {
+	const shortest, longest = 10 * time.Millisecond, 5 * time.Second
+	pause := shortest
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := tailOnce(ctx, open, barrier, hub)
+		if ctx.Err() != nil {
+			return
+		}
+		logger.Infof("the log of transactions is followed anew: %v", err)
+		if time.Since(began) > longest {
+			pause = shortest
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, longest)
+	}
+}
+
+// awaitFor bounds one wait of the cursor's, and so how long a tail outlives its
+// context: a session of mgo's can't be closed under a call that uses it.
+const awaitFor = time.Second
+
+func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) error {
+	session, log := open()
+	defer session.Close()
+	// The log may be long; what stands in it already is covered by the reset.
+	// Counting may be off by what is written meanwhile, which only tells twice.
+	n, err := log.Count()
+	if err != nil {
+		return fmt.Errorf("cannot count the log: %w", err)
+	}
+	iter := log.Find(nil).Skip(max(0, n-1)).Tail(awaitFor)
+	var entries queue
+	ctx, cancel := context.WithCancel(ctx)
+	var published sync.WaitGroup
+	published.Add(1)
+	go func() {
+		defer published.Done()
+		entries.publish(ctx, barrier, hub)
+	}()
+	defer func() {
+		cancel()
+		published.Wait()
+	}()
+	for first := true; ; first = false {
+		var entry bson.D
+		for iter.Next(&entry) {
+			// The log is never empty, so this first answer comes soon, and the
+			// cursor is in place: from here on nothing is missed.
+			entries.add(parse(entry), first)
+			first, entry = false, nil
+		}
+		if err := iter.Err(); err != nil {
+			return fmt.Errorf("cannot follow the log: %w", err)
+		}
+		if !iter.Timeout() {
+			return fmt.Errorf("the cursor is dead")
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if first {
+			entries.add(nil, true)
+		}
+	}
+}
+
+// parse reads an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}.
+// Ids that are not strings belong to nobody who watches; they are passed over,
+// whatever type they have.
+func parse(entry bson.D) []Change {
+	var changes []Change
+	for _, e := range entry {
+		docs, ok := e.Value.(bson.D)
+		if !ok {
+			continue
+		}
+		for _, field := range docs {
+			if field.Name != "d" {
+				continue
+			}
+			ids, _ := field.Value.([]any)
+			for _, id := range ids {
+				if s, ok := id.(string); ok {
+					changes = append(changes, Change{Collection: e.Name, ID: s})
+				}
+			}
+		}
+	}
+	return changes
+}
+
+// A queue stands between reading entries and publishing them, so that one
+// barrier serves all that were read while the one before it was passed.
+type queue struct {
+	mu      sync.Mutex
+	changes []Change
+	reset   bool
+	wake    chan struct{}
+}
+
+func (q *queue) add(changes []Change, reset bool) {
+	q.mu.Lock()
+	q.changes = append(q.changes, changes...)
+	q.reset = q.reset || reset
+	wake := q.waker()
+	q.mu.Unlock()
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// waker returns the channel, made on first use; mu is held.
+func (q *queue) waker() chan struct{} {
+	if q.wake == nil {
+		q.wake = make(chan struct{}, 1)
+	}
+	return q.wake
+}
+
+func (q *queue) publish(ctx context.Context, barrier func(context.Context) error, hub *Hub) {
+	q.mu.Lock()
+	wake := q.waker()
+	q.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		}
+		q.mu.Lock()
+		changes, reset := q.changes, q.reset
+		q.changes, q.reset = nil, false
+		q.mu.Unlock()
+		if err := barrier(ctx); err != nil {
+			return // the store is closing, or its write failed and the process ends
+		}
+		if reset {
+			hub.Reset()
+		}
+		hub.Publish(changes...)
+	}
+}
