@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/provider/process"
+	"juju/state/entity"
+)
+
+// ConfigName is the name of the file, in an agent's directory, that holds its
+// Config. Only its owner can read it: it holds the agent's password.
+const ConfigName = "agent.conf"
+
+// Config says who an agent is and how it reaches the controller.
+type Config struct {
+	Tag        entity.Tag `yaml:"tag"`
+	Password   string     `yaml:"password"`
+	Nonce      string     `yaml:"nonce,omitempty"` // of a machine's agent: which of its instances this is
+	Controller string     `yaml:"controller"`      // UUID
+	Model      string     `yaml:"model"`           // UUID
+	ModelName  string     `yaml:"model-name"`
+	Addresses  []string   `yaml:"addresses"`           // of the API, host:port
+	CACert     string     `yaml:"ca-cert"`             // PEM
+	Machine    string     `yaml:"machine,omitempty"`   // of a unit's agent: the machine that it is on
+	Principal  string     `yaml:"principal,omitempty"` // of a subordinate's agent
+	HookLock   string     `yaml:"hook-lock"`           // a file: one hook runs on a machine at a time
+}
+
+// Marshal returns the file's text.
+func (c Config) Marshal() ([]byte, error) {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the configuration of %s: %w", c.Tag, err)
+	}
+	return text, nil
+}
+
+// ReadConfig reads the configuration of the agent in dir.
+func ReadConfig(dir string) (Config, error) {
+	text, err := os.ReadFile(filepath.Join(dir, ConfigName))
+	if err != nil {
+		return Config{}, fmt.Errorf("cannot read the agent's configuration: %w", err)
+	}
+	var c Config
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		return Config{}, fmt.Errorf("cannot read the agent's configuration: %w", err)
+	}
+	if c.Tag.IsZero() || c.Password == "" || c.Model == "" || len(c.Addresses) == 0 || c.CACert == "" {
+		return Config{}, entity.Errorf(entity.Invalid, "cannot use the configuration in %s: tag, password, model, addresses and ca-cert are needed", dir)
+	}
+	return c, nil
+}
+
+func (c Config) write(dir string) error {
+	text, err := c.Marshal()
+	if err != nil {
+		return err
+	}
+	return process.WriteFile(filepath.Join(dir, ConfigName), text)
+}

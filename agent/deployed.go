@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"juju/provider/process"
+	"juju/state/entity"
+)
+
+// deployed is what a deployer works on: the agents of units in one directory,
+// each a process of its own that outlives the one that started it.
+type deployed struct {
+	dir     string // agents/ of the machine or principal
+	config  Config // of the agent that deploys
+	program string // unit-agent
+	ended   chan struct{}
+
+	ctx     context.Context // of the deployer's worker: ends the waiting
+	waits   sync.WaitGroup
+	mu      sync.Mutex
+	waiting map[string]bool
+}
+
+// recallGrace is how long a recalled agent has to end, with the hook it may run,
+// before it is killed. A Dead unit runs none.
+const recallGrace = 10 * time.Second
+
+func newDeployed(ctx context.Context, dir, program string, config Config) *deployed {
+	return &deployed{dir: filepath.Join(dir, "agents"), config: config, program: program,
+		ended: make(chan struct{}, 1), ctx: ctx, waiting: map[string]bool{}}
+}
+
+func (d *deployed) unitDir(unit string) string {
+	return filepath.Join(d.dir, entity.UnitTag(unit).String())
+}
+
+// Deployed returns the units that have a directory here.
+func (d *deployed) Deployed() ([]string, error) {
+	entries, err := os.ReadDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("cannot list the deployed agents: %w", err)
+	}
+	var units []string
+	for _, e := range entries {
+		// A directory whose name begins with a dot is on its way out.
+		if tag, err := entity.ParseTag(e.Name()); err == nil && tag.Kind == entity.KindUnit {
+			units = append(units, tag.ID)
+		}
+	}
+	slices.SortFunc(units, entity.CompareNatural)
+	return units, nil
+}
+
+// Deploy makes the agent's directory and starts the agent. The configuration is
+// written last, so that a deployment that was cut short is not taken for one.
+func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
+	dir := d.unitDir(unit)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("cannot deploy unit %s: %w", unit, err)
+	}
+	config := d.config
+	config.Tag, config.Password, config.Nonce = entity.UnitTag(unit), password, ""
+	if d.config.Tag.Kind == entity.KindUnit {
+		config.Principal = d.config.Tag.ID
+	} else {
+		config.Machine = d.config.Tag.ID
+	}
+	if err := config.write(dir); err != nil {
+		return err
+	}
+	if err := process.ClearEnded(dir); err != nil {
+		return err
+	}
+	return d.Ensure(ctx, unit)
+}
+
+// Ensure starts the agent if it does not run, unless it has ended for good.
+func (d *deployed) Ensure(ctx context.Context, unit string) error {
+	dir := d.unitDir(unit)
+	_, err := process.Start(ctx, process.Spec{Dir: dir, Path: d.program, Args: []string{dir}})
+	if errors.Is(err, process.ErrEnded) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot start the agent of unit %s: %w", unit, err)
+	}
+	d.wait(unit)
+	return nil
+}
+
+// wait tells the deployer when the agent ends.
+func (d *deployed) wait(unit string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting[unit] {
+		return
+	}
+	d.waiting[unit] = true
+	d.waits.Add(1)
+	go func() {
+		defer d.waits.Done()
+		err := process.WaitEnd(d.ctx, d.unitDir(unit))
+		d.mu.Lock()
+		delete(d.waiting, unit)
+		d.mu.Unlock()
+		if err != nil {
+			return
+		}
+		select {
+		case d.ended <- struct{}{}:
+		default:
+		}
+	}()
+}
+
+// Ended is signalled when an agent has ended.
+func (d *deployed) Ended() <-chan struct{} { return d.ended }
+
+// Recall ends the agent and removes its directory, in one step as others see it.
+func (d *deployed) Recall(ctx context.Context, unit string) error {
+	dir := d.unitDir(unit)
+	if err := process.End(ctx, dir, "recalled", recallGrace); err != nil {
+		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+	}
+	out := filepath.Join(d.dir, "."+filepath.Base(dir))
+	if err := os.Rename(dir, out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot recall unit %s: %w", unit, err)
+	}
+	return removeAll(out)
+}
+
+// sweep removes what a recall that was cut short has left.
+func (d *deployed) sweep() error {
+	entries, err := os.ReadDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			if err := removeAll(filepath.Join(d.dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeAll is os.RemoveAll for what charms have made: a directory that its owner
+// may not write in is made writable first.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.RemoveAll(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove %s: %w", dir, err)
+	}
+	return nil
+}

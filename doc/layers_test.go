@@ -1,0 +1,227 @@
+// Package doc_test holds the code against what the documents in this folder say
+// of it.
+package doc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "juju"
+
+// layers is doc/layers.txt.
+type layers struct {
+	may  map[string][]string // package or pattern → what it may import
+	deps map[string][]string // binary → what it must not hold
+	only map[string][]string // pattern → imports that belong there alone
+}
+
+func readLayers(text string) (layers, error) {
+	l := layers{map[string][]string{}, map[string][]string{}, map[string][]string{}}
+	for n, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		left, right, ok := strings.Cut(line, ":")
+		if !ok {
+			return l, fmt.Errorf("layers.txt:%d: no colon", n+1)
+		}
+		words, list := strings.Fields(left), strings.Fields(right)
+		switch words[0] {
+		case "!deps":
+			for _, w := range words[1:] {
+				l.deps[w] = list
+			}
+		case "!only":
+			l.only[words[1]] = list
+		default:
+			l.may[words[0]] = list
+		}
+	}
+	return l, nil
+}
+
+func matches(pattern, pkg string) bool {
+	if pattern == "*" {
+		return !strings.HasPrefix(pkg, "cmd/")
+	}
+	if base, all := strings.CutSuffix(pattern, "/..."); all {
+		return pkg == base || strings.HasPrefix(pkg, base+"/")
+	}
+	return pattern == pkg
+}
+
+// row returns the most specific line for a package: its own, or that of the
+// nearest folder above.
+func (l layers) row(pkg string) (string, bool) {
+	if _, ok := l.may[pkg]; ok {
+		return pkg, true
+	}
+	for dir := pkg; dir != "."; dir = path.Dir(dir) {
+		if _, ok := l.may[dir+"/..."]; ok {
+			return dir + "/...", true
+		}
+		if _, ok := l.may[dir]; ok {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// check says what is wrong with one package's imports.
+func (l layers) check(pkg string, imports []string) []string {
+	var wrong []string
+	row, ok := l.row(pkg)
+	if !ok {
+		return []string{fmt.Sprintf("%s stands in no line of doc/layers.txt", pkg)}
+	}
+	folder := strings.TrimSuffix(row, "/...")
+	for _, imp := range imports {
+		ours, is := strings.CutPrefix(imp, module+"/")
+		if !is {
+			for where, list := range l.only {
+				if !matches(where, pkg) && slices.ContainsFunc(list, func(p string) bool { return imp == p || strings.HasPrefix(imp, p+"/") }) {
+					wrong = append(wrong, fmt.Sprintf("%s must not import %s: only %s may", pkg, imp, where))
+				}
+			}
+			continue
+		}
+		allowed := slices.ContainsFunc(l.may[row], func(p string) bool { return matches(p, ours) })
+		if !allowed && strings.HasPrefix(ours, folder+"/") {
+			// Below the same folder, without a line of its own.
+			to, _ := l.row(ours)
+			allowed = to == row
+		}
+		if !allowed && ours != pkg {
+			wrong = append(wrong, fmt.Sprintf("%s must not import %s", pkg, ours))
+		}
+	}
+	return wrong
+}
+
+type listed struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+	Deps                               []string
+}
+
+func goList(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json"}, args...)...)
+	cmd.Dir = ".."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func ourLayers(t *testing.T) layers {
+	t.Helper()
+	text, err := os.ReadFile("layers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := readLayers(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestImportsFollowTheLayers(t *testing.T) {
+	l := ourLayers(t)
+	for _, p := range goList(t, "./...") {
+		pkg := strings.TrimPrefix(p.ImportPath, module+"/")
+		for _, w := range l.check(pkg, p.Imports) {
+			t.Error(w)
+		}
+		// Tests may use any of ours, but the store's libraries stay in state.
+		for _, imp := range append(p.TestImports, p.XTestImports...) {
+			if !strings.HasPrefix(imp, module+"/") {
+				for _, w := range l.check(pkg, []string{imp}) {
+					t.Errorf("tests: %s", w)
+				}
+			}
+		}
+	}
+}
+
+func TestSmallBinariesHoldNoStore(t *testing.T) {
+	l := ourLayers(t)
+	for binary, banned := range l.deps {
+		for _, p := range goList(t, "-deps", "./"+binary) {
+			for _, b := range banned {
+				if p.ImportPath == b || strings.HasPrefix(p.ImportPath, b+"/") {
+					t.Errorf("%s holds %s", binary, p.ImportPath)
+				}
+			}
+		}
+	}
+}
+
+func TestPlantedImportsAreFound(t *testing.T) {
+	l := ourLayers(t)
+	for pkg, imp := range map[string]string{
+		"state/entity":     "juju/state",
+		"state":            "juju/apiserver/params",
+		"worker/machiner":  "juju/state",
+		"provider/local":   "juju/worker",
+		"apiserver/client": "gopkg.in/mgo.v2/bson",
+		"cmd/juju":         "juju/state/mongo",
+		"agent/controller": "juju/cmd/jujud",
+		"nowhere/at/all":   "juju/state",
+	} {
+		if len(l.check(pkg, []string{imp})) == 0 {
+			t.Errorf("%s importing %s was not found", pkg, imp)
+		}
+	}
+	if wrong := l.check("worker/uniter/resolver", []string{"juju/worker/uniter", "juju/hooks"}); len(wrong) > 0 {
+		t.Errorf("what is allowed was refused: %v", wrong)
+	}
+}
+
+func TestEveryPackageHasADoc(t *testing.T) {
+	for _, p := range goList(t, "./...") {
+		dir := ".." + strings.TrimPrefix(p.ImportPath, module)
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documented := strings.HasPrefix(p.ImportPath, module+"/doc")
+		for _, f := range files {
+			if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(path.Join(dir, f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, first := range []string{"// Package ", "// Command "} {
+				documented = documented || strings.HasPrefix(string(text), first) || strings.Contains(string(text), "\n"+first)
+			}
+		}
+		if !documented {
+			t.Errorf("%s has no package documentation", p.ImportPath)
+		}
+	}
+}
