@@ -1,0 +1,258 @@
+package state_test
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// patience bounds a wait for an event that must come.
+const patience = 20 * time.Second
+
+func next[T any](t *testing.T, events <-chan T) T {
+	t.Helper()
+	select {
+	case e, ok := <-events:
+		if !ok {
+			t.Fatal("the watch ended")
+		}
+		return e
+	case <-time.After(patience):
+		t.Fatal("no event came")
+	}
+	panic("unreachable")
+}
+
+// until reads events until the condition holds; reading one may make it so.
+func until[T any](t *testing.T, events <-chan T, holds func(T) bool) {
+	t.Helper()
+	for !holds(next(t, events)) {
+	}
+}
+
+func TestAMachineWatchNamesWhatChanged(t *testing.T) {
+	w := newWorld(t)
+	events, err := w.st.WatchMachines(w.ctx)
+	w.ok(err)
+	if first := next(t, events); len(first) != 0 {
+		t.Errorf("first event names %v, want nothing", first)
+	}
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	if e := next(t, events); !slices.Equal(e, []string{"0"}) {
+		t.Errorf("event names %v, want 0", e)
+	}
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted})) // nobody's life
+	w.ok(m.Destroy(w.ctx))
+	if e := next(t, events); !slices.Equal(e, []string{"0"}) {
+		t.Errorf("event names %v, want 0", e)
+	}
+}
+
+func TestWhatADeployerWatches(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	other, err := w.st.WatchDeployed(w.ctx, entity.MachineTag("1"))
+	w.ok(err)
+	events, err := w.st.WatchDeployed(w.ctx, entity.MachineTag("0"))
+	w.ok(err)
+	if e := next(t, events); !slices.Equal(e, []string{"mysql/0"}) {
+		t.Errorf("first event names %v", e)
+	}
+	next(t, other)
+	_, err = s.AddUnits(w.ctx, 1, []string{"0"})
+	w.ok(err)
+	if e := next(t, events); !slices.Equal(e, []string{"mysql/1"}) {
+		t.Errorf("event names %v", e)
+	}
+	u := w.started("mysql/0")
+	w.ok(u.Destroy(w.ctx))
+	if e := next(t, events); !slices.Equal(e, []string{"mysql/0"}) {
+		t.Errorf("event names %v", e)
+	}
+	w.end("mysql/0")
+	until(t, events, func([]string) bool {
+		units, err := w.st.DeployedUnits(w.ctx, entity.MachineTag("0"))
+		w.ok(err)
+		return len(units) == 1
+	})
+	select {
+	case e := <-other:
+		t.Errorf("the other machine's deployer was told of %v", e)
+	default:
+	}
+}
+
+func TestTheUnitsOfARelationSeeEachOther(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 2)
+	w.deploy("mysql", statetest.MySQL, 1)
+	r := w.relate("wordpress", "mysql")
+	events, err := w.st.WatchRelationUnits(w.ctx, "mysql/0", r.ID())
+	w.ok(err)
+	if first := next(t, events); len(first.Changed)+len(first.Departed) != 0 {
+		t.Errorf("first event is %v", first)
+	}
+	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID())) // its own entry is no event
+	wp0, wp1 := w.started("wordpress/0"), w.started("wordpress/1")
+	w.ok(wp0.EnterScope(w.ctx, r.ID()))
+	first := next(t, events).Changed
+	if _, in := first["wordpress/0"]; !in || len(first) != 1 {
+		t.Errorf("event is %v, want wordpress/0", first)
+	}
+	set := func(u *state.Unit, k, v string) {
+		t.Helper()
+		w.ok(u.CommitHook(w.ctx, entity.HookChanges{Relations: map[int]map[string]string{r.ID(): {k: v}}}))
+	}
+	set(wp0, "a.b$c", "1")
+	second := next(t, events).Changed
+	if second["wordpress/0"] == first["wordpress/0"] {
+		t.Error("a change of settings has the version of before")
+	}
+	got, err := w.unit("mysql/0").RelationSettings(w.ctx, r.ID(), "wordpress/0")
+	w.ok(err)
+	if got["a.b$c"] != "1" {
+		t.Errorf("settings are %v", got)
+	}
+	set(wp0, "a.b$c", "1") // a null change is seen by nobody
+	w.ok(wp1.EnterScope(w.ctx, r.ID()))
+	if e := next(t, events); len(e.Changed) != 1 || len(e.Departed) != 0 {
+		t.Errorf("event is %v, want wordpress/1 alone", e)
+	}
+	w.ok(wp0.LeaveScope(w.ctx, r.ID()))
+	if e := next(t, events); len(e.Changed) != 0 || !slices.Equal(e.Departed, []string{"wordpress/0"}) {
+		t.Errorf("event is %v, want that wordpress/0 left", e)
+	}
+	// What it said stays readable as long as the relation is there.
+	got, err = w.unit("mysql/0").RelationSettings(w.ctx, r.ID(), "wordpress/0")
+	w.ok(err)
+	if got["a.b$c"] != "1" {
+		t.Errorf("settings of a unit that left are %v", got)
+	}
+	// A unit of an unrelated service may not read it.
+	w.deploy("riak", statetest.Riak, 1)
+	_, err = w.unit("riak/0").RelationSettings(w.ctx, r.ID(), "wordpress/0")
+	w.refused(err, entity.NotFound, `service "riak" is not a member`)
+}
+
+// A slow reader, a fast writer and a log that wraps: what a watch has told of,
+// read afresh at each event, ends up being what there is.
+func TestWatchesMissNothing(t *testing.T) {
+	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 8 << 10, History: 1 << 16}})
+	w := &world{t, t.Context(), ctrl, st}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	steps := 150
+	if testing.Short() {
+		steps = 40
+	}
+
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	events, err := st.WatchMachines(ctx)
+	w.ok(err)
+	view := map[string]entity.Life{}
+	finished := make(chan struct{})
+	viewed := make(chan error, 1)
+	go func() {
+		want := func() bool {
+			all, err := st.Machines(ctx)
+			if err != nil {
+				return false
+			}
+			truth := map[string]entity.Life{}
+			for _, m := range all {
+				truth[m.ID()] = m.Life()
+			}
+			return maps.Equal(truth, view)
+		}
+		deadline := time.After(patience + time.Minute)
+		for {
+			select {
+			case ids := <-events:
+				for _, id := range ids {
+					if m, err := st.Machine(ctx, id); err == nil {
+						view[id] = m.Life()
+					} else {
+						delete(view, id)
+					}
+				}
+				for range r.IntN(3) { // slow
+					st.Census(ctx)
+				}
+			case <-deadline:
+				viewed <- context.DeadlineExceeded
+				return
+			}
+			select {
+			case <-finished:
+				if want() {
+					viewed <- nil
+					return
+				}
+			default:
+			}
+		}
+	}()
+	for i := range steps {
+		switch m, err := st.Machine(w.ctx, strconv.Itoa(i/3)); {
+		case i%3 == 0:
+			_, err := st.AddMachine(w.ctx, state.AddMachineParams{})
+			w.ok(err)
+		case i%3 == 1:
+			w.ok(err)
+			w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: "n"}))
+		default:
+			w.ok(err)
+			w.ok(m.Destroy(w.ctx))
+			if i%2 == 0 {
+				w.ok(m.EnsureDead(w.ctx))
+				w.ok(m.Remove(w.ctx))
+			}
+		}
+	}
+	close(finished)
+	_, err = st.AddMachine(w.ctx, state.AddMachineParams{}) // an event to look at it by
+	w.ok(err)
+	if err := <-viewed; err != nil {
+		t.Errorf("the view never became the truth: %v", err)
+	}
+}
+
+func TestAWatchEndsWithItsContextAndWithTheController(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(w.ctx)
+	a, err := w.st.WatchMachines(ctx)
+	w.ok(err)
+	b, err := w.st.WatchCleanups(w.ctx)
+	w.ok(err)
+	next(t, a)
+	next(t, b)
+	cancel()
+	ended(t, a)
+	w.ctrl.Close()
+	ended(t, b)
+}
+
+func ended[T any](t *testing.T, events <-chan T) {
+	t.Helper()
+	for {
+		select {
+		case _, ok := <-events:
+			if !ok {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatal("the watch did not end")
+		}
+	}
+}
