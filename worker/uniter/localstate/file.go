@@ -1,0 +1,62 @@
+package localstate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"juju/worker/uniter/durable"
+)
+
+// A File is where a State is kept.
+type File struct {
+	path string
+	last []byte // what it holds, as far as this process knows
+}
+
+// Open returns the file at path, which need not exist; its directory must.
+func Open(path string) *File { return &File{path: path} }
+
+// Read returns what the file holds: the zero State if there is none. A file that can't
+// be understood is an error, since to take it for a unit without a past would run its
+// install hook again.
+func (f *File) Read() (State, error) {
+	content, err := os.ReadFile(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return State{}, nil
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("cannot read the unit's state: %w", err)
+	}
+	var s State
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	// What a later version has added must not be forgotten silently.
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&s); err != nil {
+		return State{}, fmt.Errorf("cannot understand the unit's state in %s: %w", f.path, err)
+	}
+	f.last = content
+	return s, nil
+}
+
+// Write replaces what the file holds, and returns when that is durable. It leaves a
+// file alone that holds s already.
+func (f *File) Write(s State) error {
+	content, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot write the unit's state: %w", err)
+	}
+	content = append(content, '\n')
+	if bytes.Equal(content, f.last) {
+		return nil
+	}
+	f.last = nil
+	if err := durable.WriteFile(f.path, content); err != nil {
+		return fmt.Errorf("cannot write the unit's state: %w", err)
+	}
+	f.last = content
+	return nil
+}

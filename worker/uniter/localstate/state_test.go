@@ -1,0 +1,124 @@
+package localstate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/hooks"
+	"juju/state/entity"
+)
+
+func TestFileRemembersEverything(t *testing.T) {
+	full := State{
+		Charm: "local:web-1", Endpoints: []string{"db"},
+		Installed: true, Started: true, Stopped: true, UpgradePending: true, ConfigPending: true,
+		Config:    Config{Version: 7, PrivateAddress: "10.0.0.1", PublicAddress: "8.8.8.8"},
+		Relations: map[int]Relation{0: {Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0", Broken: true}},
+		Op: &Op{
+			Kind: RunHook, Step: Done, Charm: "local:web-2", After: &Op{Kind: RunHook, Step: Failed},
+			Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: 4, RemoteUnit: "mysql/0", ChangeVersion: 9},
+			Name: "db-relation-changed", Process: &hooks.Process{PID: 7, Start: 8, Boot: "b"},
+			Config: Config{Version: 8},
+			Changes: entity.HookChanges{
+				Relations:  map[int]map[string]string{4: {"a": "b", "gone": ""}},
+				OpenPorts:  []entity.PortRange{{From: 80, To: 81, Protocol: "tcp"}},
+				ClosePorts: []entity.PortRange{{From: -1, To: -1, Protocol: "icmp"}},
+			},
+			Resolved: true, Reason: "exit status 1",
+		},
+	}
+	path := filepath.Join(t.TempDir(), "state")
+	for _, want := range []State{{}, full, {Charm: "local:web-1"}} {
+		if err := Open(path).Write(want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Open(path).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the file remembers something else (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestUnitWithoutAPast(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "state")).Read()
+	if diff := cmp.Diff(State{}, s); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A file that makes no sense must not be taken for none: install would run again.
+func TestFileThatCannotBeUnderstood(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	for _, content := range []string{"", "{", `{"installed": "yes"}`, `{"reboot-pending": true}`} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path).Read(); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: got %v, want an error that names the file", content, err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path).Read(); err == nil {
+		t.Error("no error for a directory")
+	}
+}
+
+func TestFileIsWrittenOnlyWhenItChanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	f := Open(path)
+	inode := func() os.FileInfo {
+		t.Helper()
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	if err := f.Write(State{Charm: "local:web-1"}); err != nil {
+		t.Fatal(err)
+	}
+	before := inode()
+	if err := f.Write(State{Charm: "local:web-1"}); err != nil {
+		t.Fatal(err)
+	}
+	if !os.SameFile(before, inode()) {
+		t.Error("the same state was written again")
+	}
+	if err := f.Write(State{Charm: "local:web-2"}); err != nil {
+		t.Fatal(err)
+	}
+	if os.SameFile(before, inode()) {
+		t.Error("another state was not written as a new file")
+	}
+}
+
+// States are handed on while older ones are kept: no change may reach back.
+func TestStatesDoNotShare(t *testing.T) {
+	joined := hooks.Info{Kind: hooks.RelationJoined, RelationID: 1, RemoteUnit: "mysql/0", ChangeVersion: 3}
+	before := State{}.Ran(joined, Config{})
+	changed := joined
+	changed.Kind, changed.ChangeVersion = hooks.RelationChanged, 4
+	after := before.Ran(changed, Config{})
+	if want := (Relation{Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0"}); !cmp.Equal(before.Relations[1], want) {
+		t.Errorf("the older state says %+v", before.Relations[1])
+	}
+	if want := (Relation{Members: map[string]int64{"mysql/0": 4}}); !cmp.Equal(after.Relations[1], want) {
+		t.Errorf("the newer state says %+v", after.Relations[1])
+	}
+	after.Without(1)
+	if len(after.Relations) != 1 {
+		t.Error("a relation was forgotten by a state that did not forget it")
+	}
+}

@@ -1,0 +1,61 @@
+package resolver
+
+import (
+	"fmt"
+
+	"juju/hooks"
+)
+
+// A Verb says what to do.
+type Verb string
+
+// What a unit can do next.
+const (
+	Wait                Verb = "wait"                 // nothing, until something changes
+	AwaitResolution     Verb = "await-resolution"     // nothing, until the user deals with the failed hook
+	Terminate           Verb = "terminate"            // end the agent, for good
+	DestroyUnit         Verb = "destroy-unit"         // set the unit itself Dying
+	DestroySubordinates Verb = "destroy-subordinates" // set its subordinates Dying
+	Die                 Verb = "die"                  // set the unit Dead
+	Deploy              Verb = "deploy"               // put Op.Charm into the charm directory
+	Run                 Verb = "run"                  // run Op.Hook
+	Fail                Verb = "fail"                 // end what is left of the interrupted hook; it has failed
+	Skip                Verb = "skip"                 // the failed hook counts as run, as the user wishes
+	Commit              Verb = "commit"               // finish what had succeeded
+	Abandon             Verb = "abandon"              // forget what is in progress
+	Enter               Verb = "enter"                // enter the scope of Op.Relation
+	Leave               Verb = "leave"                // leave it
+	Forget              Verb = "forget"               // forget what the charm was told of Op.Relation
+)
+
+// An Op is what a unit does next. Fields that its verb has no use for are zero.
+type Op struct {
+	Verb     Verb
+	Charm    string
+	Hook     hooks.Info
+	Relation int
+	// Resolved says that a hook is run again because the user has asked for that.
+	Resolved bool
+	// Departing is the unit that goes away, for a relation-departed hook.
+	Departing string
+}
+
+// String describes the operation for logs: "run relation-joined 3 mysql/0".
+func (op Op) String() string {
+	switch op.Verb {
+	case Deploy:
+		return fmt.Sprintf("%s %s", op.Verb, op.Charm)
+	case Run:
+		s := fmt.Sprintf("%s %s", op.Verb, op.Hook)
+		if op.Departing != "" {
+			s += " departing=" + op.Departing
+		}
+		if op.Resolved {
+			s += " again"
+		}
+		return s
+	case Enter, Leave, Forget:
+		return fmt.Sprintf("%s %d", op.Verb, op.Relation)
+	}
+	return string(op.Verb)
+}

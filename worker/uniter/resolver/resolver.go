@@ -1,0 +1,259 @@
+package resolver
+
+import (
+	"maps"
+	"slices"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker/uniter/localstate"
+)
+
+// Remote is what the controller says, as far as it is known, and what this process
+// has done about it.
+type Remote struct {
+	Unit      entity.UnitInfo
+	Relations []Relation // sorted by id
+
+	// Recovering says that the agent has started and no config-changed has run since.
+	Recovering bool
+	// Asked are the subordinates whose destruction this process has asked for.
+	Asked map[string]bool
+	// Barred says that the unit's death was refused, and nothing has happened since
+	// that could change that.
+	Barred bool
+}
+
+// Relation is one relation of the unit's.
+type Relation struct {
+	entity.RelationInfo
+	// Members are the counterparts in the unit's scope with the versions of their
+	// settings, once they are Known.
+	Members map[string]int64
+	Known   bool
+	// Barred says that the unit was refused to enter, and nothing has happened since
+	// that could change that.
+	Barred bool
+}
+
+// NextOp returns what the unit does next.
+func NextOp(local localstate.State, remote Remote) Op {
+	unit := remote.Unit
+	going := unit.Life != entity.Alive
+	switch {
+	case unit.Life >= entity.Dead:
+		return Op{Verb: Terminate}
+	case !going && (unit.ServiceLife != entity.Alive || unit.OrphanedBySubRel):
+		return Op{Verb: DestroyUnit}
+	case going && slices.ContainsFunc(unit.Subordinates, func(name string) bool { return !remote.Asked[name] }):
+		return Op{Verb: DestroySubordinates}
+	case unit.Forced && local.Op != nil:
+		return Op{Verb: Abandon}
+	case unit.Forced:
+		return goSilently(local, remote)
+	case local.Op != nil:
+		return nextInProgress(*local.Op, local, remote)
+	case going && !local.Installed:
+		return goSilently(local, remote)
+	}
+	if op, ok := nextInChain(local, remote); ok {
+		return op
+	}
+	if op, ok := nextInRelations(local, remote); ok {
+		return op
+	}
+	if !going {
+		return Op{Verb: Wait}
+	}
+	if local.Started && !local.Stopped {
+		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.Stop}}
+	}
+	return die(remote)
+}
+
+// die makes the unit Dead as soon as its subordinates are gone.
+func die(remote Remote) Op {
+	if remote.Barred || len(remote.Unit.Subordinates) > 0 {
+		return Op{Verb: Wait}
+	}
+	return Op{Verb: Die}
+}
+
+// goSilently is the way of a unit that goes without running hooks.
+func goSilently(local localstate.State, remote Remote) Op {
+	for _, rel := range remote.Relations {
+		if rel.InScope {
+			return Op{Verb: Leave, Relation: rel.ID}
+		}
+	}
+	return die(remote)
+}
+
+// nextInProgress takes what is in progress to its end.
+func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op {
+	unit := remote.Unit
+	if op.Kind == localstate.DeployCharm {
+		switch {
+		case op.Step == localstate.Done:
+			return Op{Verb: Commit}
+		case unit.Life != entity.Alive && !local.Installed && op.After == nil:
+			return Op{Verb: Abandon}
+		}
+		// The charm directory is a mixture: whatever charm the unit should have now, it
+		// must be deployed, be it the old one.
+		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
+	}
+	again := Op{Verb: Run, Hook: op.Hook, Resolved: true, Departing: departing(op.Hook, unit)}
+	switch {
+	case op.Step == localstate.Done:
+		return Op{Verb: Commit}
+	case op.Step == localstate.Pending && op.Process != nil:
+		return Op{Verb: Fail}
+	case op.Hook.Kind.IsRelation() && !remote.has(op.Hook.RelationID):
+		return Op{Verb: Abandon} // the relation was removed by force: there is nothing to be told any more
+	case op.Step == localstate.Pending && op.Resolved:
+		return again
+	case op.Step == localstate.Pending:
+		return Op{Verb: Abandon}
+	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm:
+		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
+	case unit.Resolved == entity.ResolvedRetry:
+		return again
+	case unit.Resolved == entity.ResolvedNoHooks:
+		return Op{Verb: Skip}
+	}
+	return Op{Verb: AwaitResolution}
+}
+
+// nextInChain deploys the charm and runs the hooks that are about the unit alone,
+// except stop.
+func nextInChain(local localstate.State, remote Remote) (Op, bool) {
+	unit := remote.Unit
+	alive := unit.Life == entity.Alive
+	outdated := local.Charm != unit.ServiceCharmURL
+	run := func(kind hooks.Kind) (Op, bool) { return Op{Verb: Run, Hook: hooks.Info{Kind: kind}}, true }
+	switch {
+	case !local.Installed && outdated:
+		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
+	case !local.Installed:
+		return run(hooks.Install)
+	case local.UpgradePending:
+		return run(hooks.UpgradeCharm)
+	case local.ConfigPending:
+		return run(hooks.ConfigChanged)
+	case !local.Started:
+		return run(hooks.Start)
+	case local.Stopped:
+		return Op{}, false
+	case alive && outdated:
+		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}, true
+	case remote.Recovering || local.Config != localstate.ConfigOf(unit):
+		return run(hooks.ConfigChanged)
+	}
+	return Op{}, false
+}
+
+// departing returns the unit that a relation-departed hook calls the departing one: the
+// unit itself if it is on its way out, otherwise the other. It is "" for other hooks.
+func departing(hook hooks.Info, unit entity.UnitInfo) string {
+	switch {
+	case hook.Kind != hooks.RelationDeparted:
+		return ""
+	case unit.Life != entity.Alive || unit.ServiceLife != entity.Alive:
+		return unit.Name
+	}
+	return hook.RemoteUnit
+}
+
+func (r Remote) has(relation int) bool {
+	return slices.ContainsFunc(r.Relations, func(rel Relation) bool { return rel.ID == relation })
+}
+
+// nextInRelations looks at one relation after the other.
+func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
+	for _, rel := range remote.Relations {
+		told, known := local.Relations[rel.ID]
+		var op Op
+		var ok bool
+		switch {
+		case rel.Life == entity.Alive && remote.Unit.Life == entity.Alive && !told.Broken:
+			op, ok = nextInAlive(local, told, rel)
+		case rel.InScope || known:
+			op, ok = nextInLeaving(told, rel), true
+		}
+		if ok {
+			op.Departing = departing(op.Hook, remote.Unit)
+			return op, true
+		}
+	}
+	// What the unit remembers of relations that it has left, or that were removed by force.
+	for _, id := range slices.Sorted(maps.Keys(local.Relations)) {
+		if !remote.has(id) {
+			return Op{Verb: Forget, Relation: id}, true
+		}
+	}
+	return Op{}, false
+}
+
+// nextInAlive is for a relation in which the unit takes part.
+func nextInAlive(local localstate.State, told localstate.Relation, rel Relation) (Op, bool) {
+	hook := func(kind hooks.Kind, unit string) (Op, bool) {
+		version, ok := rel.Members[unit]
+		if !ok {
+			version = told.Members[unit]
+		}
+		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit, ChangeVersion: version}}, true
+	}
+	switch {
+	case !rel.InScope && (rel.Barred || !rel.Implicit && !local.Has(rel.Endpoint)):
+		return Op{}, false // not now, or not before the charm is upgraded
+	case !rel.InScope:
+		return Op{Verb: Enter, Relation: rel.ID}, true
+	case rel.Implicit:
+		return Op{}, false
+	case told.ChangedPending != "":
+		return hook(hooks.RelationChanged, told.ChangedPending)
+	case !rel.Known:
+		return Op{}, false
+	}
+	for _, unit := range sorted(told.Members) {
+		if _, ok := rel.Members[unit]; !ok {
+			return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationDeparted, RelationID: rel.ID, RemoteUnit: unit}}, true
+		}
+	}
+	for _, unit := range sorted(rel.Members) {
+		if _, ok := told.Members[unit]; !ok {
+			return hook(hooks.RelationJoined, unit)
+		}
+	}
+	for _, unit := range sorted(rel.Members) {
+		if told.Members[unit] != rel.Members[unit] {
+			return hook(hooks.RelationChanged, unit)
+		}
+	}
+	return Op{}, false
+}
+
+// nextInLeaving is for a relation that the unit leaves, and of which the charm is to
+// be told so first.
+func nextInLeaving(told localstate.Relation, rel Relation) Op {
+	run := func(kind hooks.Kind, unit string) Op {
+		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit}}
+	}
+	switch {
+	case told.Broken || rel.Implicit:
+		return Op{Verb: Leave, Relation: rel.ID}
+	case told.ChangedPending != "":
+		op := run(hooks.RelationChanged, told.ChangedPending)
+		op.Hook.ChangeVersion = told.Members[told.ChangedPending]
+		return op
+	}
+	for _, unit := range sorted(told.Members) {
+		return run(hooks.RelationDeparted, unit)
+	}
+	return run(hooks.RelationBroken, "")
+}
+
+func sorted(members map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(members), entity.CompareNatural)
+}

@@ -1,0 +1,392 @@
+package resolver
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker/uniter/localstate"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, instead of comparing")
+
+// TestStories plays the files in testdata. Each is a story of one unit, in blocks: what
+// happens, a line of dashes, and what the unit does about it until it has to wait.
+//
+//	reset                      a new unit of a service whose charm is local:web-1
+//	unit life=dying ...        what the controller says of the unit
+//	relation 3 db life=...     and of a relation; members=mysql/0:1,mysql/1:7
+//	local installed ...        what the unit remembers; settled: config-changed has run since the restart
+//	told 3 members=... ...     and what its charm knows of a relation
+//	op run-hook pending ...    what is in progress
+//	gone 3                     a relation is not in the controller's answer any more
+//	fail start                 this hook fails when it runs next
+//	restart                    the agent is a new process
+//	once                       a single step only
+func TestStories(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld()
+			var out strings.Builder
+			for i, block := range strings.Split(strings.TrimSpace(string(content)), "\n\n") {
+				happens, want, _ := strings.Cut(block+"\n", "----\n")
+				got := w.play(t, happens)
+				if strings.TrimSpace(got) != strings.TrimSpace(want) {
+					if !*rewrite {
+						t.Errorf("block %d:\n%sgot\n%swant\n%s", i+1, happens, got, want)
+					}
+				}
+				if i > 0 {
+					out.WriteString("\n")
+				}
+				out.WriteString(happens)
+				if got != "" {
+					out.WriteString("----\n" + got)
+				}
+			}
+			if *rewrite {
+				if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A world is a unit and its controller, where each operation does at once what it does
+// in earnest.
+type world struct {
+	local  localstate.State
+	remote Remote
+	fails  []string
+}
+
+func newWorld() *world {
+	return &world{remote: Remote{
+		Recovering: true,
+		Asked:      map[string]bool{},
+		Unit:       entity.UnitInfo{Name: "web/0", Service: "web", ServiceCharmURL: "local:web-1", ConfigVersion: 1},
+	}}
+}
+
+// play makes happen what the lines say, and returns what the unit does, a line each.
+func (w *world) play(t *testing.T, lines string) string {
+	once, silent := false, true
+	for _, line := range strings.Split(lines, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		silent = false
+		if words[0] == "once" {
+			once = true
+			continue
+		}
+		if err := w.happen(words[0], words[1:]); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+	if silent { // a comment
+		return ""
+	}
+	var out strings.Builder
+	for range 100 {
+		op := NextOp(w.local, w.remote)
+		fmt.Fprintln(&out, op)
+		if op.Verb == Wait || op.Verb == AwaitResolution || op.Verb == Terminate {
+			return out.String()
+		}
+		w.do(op)
+		if once {
+			return out.String()
+		}
+	}
+	t.Fatalf("the unit finds no rest:\n%s", out.String())
+	return ""
+}
+
+// do has the effect of op.
+func (w *world) do(op Op) {
+	unit := &w.remote.Unit
+	switch op.Verb {
+	case DestroyUnit:
+		unit.Life = entity.Dying
+	case DestroySubordinates:
+		for _, name := range unit.Subordinates {
+			w.remote.Asked[name] = true
+		}
+	case Die:
+		unit.Life = entity.Dead
+	case Deploy:
+		var after *localstate.Op
+		if w.local.Op != nil {
+			if after = w.local.Op; w.local.Op.Kind == localstate.DeployCharm {
+				after = w.local.Op.After
+			}
+		}
+		w.local = w.local.Deployed(op.Charm, after)
+		unit.CharmURL = op.Charm
+		w.local.Endpoints = []string{"db", "cache"}
+		if op.Charm != "local:web-1" {
+			w.local.Endpoints = append(w.local.Endpoints, "log")
+		}
+	case Run:
+		if op.Resolved {
+			unit.Resolved = entity.ResolvedNone
+		}
+		if i := slices.Index(w.fails, op.Hook.String()); i >= 0 {
+			w.fails = slices.Delete(w.fails, i, i+1)
+			w.local.Op = &localstate.Op{Kind: localstate.RunHook, Step: localstate.Failed, Hook: op.Hook}
+			return
+		}
+		w.ran(op.Hook)
+	case Skip:
+		unit.Resolved = entity.ResolvedNone
+		w.ran(w.local.Op.Hook)
+	case Fail:
+		failed := *w.local.Op
+		failed.Step = localstate.Failed
+		w.local.Op = &failed
+	case Commit:
+		if w.local.Op.Kind == localstate.DeployCharm {
+			w.local = w.local.Deployed(w.local.Op.Charm, w.local.Op.After)
+		} else {
+			w.ran(w.local.Op.Hook)
+		}
+	case Abandon:
+		w.local.Op = nil
+	case Enter, Leave:
+		for i := range w.remote.Relations {
+			rel := &w.remote.Relations[i]
+			if rel.ID == op.Relation {
+				rel.InScope, rel.Known = op.Verb == Enter, true
+				if op.Verb == Leave && rel.Life != entity.Alive {
+					w.remote.Relations = slices.Delete(w.remote.Relations, i, i+1)
+					break
+				}
+			}
+		}
+		if op.Verb == Leave {
+			w.local = w.local.Without(op.Relation)
+		}
+	case Forget:
+		w.local = w.local.Without(op.Relation)
+	}
+}
+
+func (w *world) ran(hook hooks.Info) {
+	w.local = w.local.Ran(hook, localstate.ConfigOf(w.remote.Unit))
+	if hook.Kind == hooks.ConfigChanged {
+		w.remote.Recovering = false
+	}
+}
+
+func (w *world) happen(what string, words []string) error {
+	switch what {
+	case "reset":
+		*w = *newWorld()
+	case "restart":
+		w.remote.Recovering = true
+		w.remote.Asked = map[string]bool{}
+	case "fail":
+		w.fails = append(w.fails, strings.Join(words, " "))
+	case "gone":
+		id, err := strconv.Atoi(words[0])
+		w.remote.Relations = slices.DeleteFunc(w.remote.Relations, func(r Relation) bool { return r.ID == id })
+		return err
+	case "unit":
+		return each(words, w.unit)
+	case "local":
+		return each(words, w.remember)
+	case "relation":
+		return w.relation(words)
+	case "told":
+		return w.told(words)
+	case "op":
+		return w.op(words)
+	default:
+		return fmt.Errorf("unknown")
+	}
+	return nil
+}
+
+// each calls f for words like "key=value" and "key".
+func each(words []string, f func(key, value string) error) error {
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		if err := f(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) unit(key, value string) (err error) {
+	u := &w.remote.Unit
+	switch key {
+	case "life":
+		return u.Life.UnmarshalText([]byte(value))
+	case "service":
+		return u.ServiceLife.UnmarshalText([]byte(value))
+	case "resolved":
+		u.Resolved = entity.Resolved(value)
+	case "forced":
+		u.Forced = true
+	case "charm":
+		u.ServiceCharmURL = value
+	case "force-charm":
+		u.ForceCharm = value != "no"
+	case "config":
+		u.ConfigVersion, err = strconv.ParseInt(value, 10, 64)
+	case "address":
+		u.PrivateAddress = value
+	case "subordinates":
+		u.Subordinates = slices.DeleteFunc(strings.Split(value, ","), func(s string) bool { return s == "" })
+	case "orphaned":
+		u.OrphanedBySubRel = true
+	case "barred":
+		w.remote.Barred = value != "no"
+	default:
+		return fmt.Errorf("unknown key %q", key)
+	}
+	return err
+}
+
+func (w *world) remember(key, value string) (err error) {
+	l := &w.local
+	switch key {
+	case "settled": // since this agent's start
+		w.remote.Recovering = false
+	case "installed":
+		l.Installed = true
+	case "started":
+		l.Installed, l.Started = true, true
+	case "stopped":
+		l.Stopped = true
+	case "upgrade-pending":
+		l.UpgradePending = true
+	case "config-pending":
+		l.ConfigPending = true
+	case "charm":
+		l.Charm, l.Endpoints = value, []string{"db", "cache"}
+	case "config":
+		l.Config.Version, err = strconv.ParseInt(value, 10, 64)
+	default:
+		return fmt.Errorf("unknown key %q", key)
+	}
+	return err
+}
+
+func members(value string) map[string]int64 {
+	all := map[string]int64{}
+	for _, one := range strings.Split(value, ",") {
+		if name, version, ok := strings.Cut(one, ":"); ok {
+			all[name], _ = strconv.ParseInt(version, 10, 64)
+		}
+	}
+	return all
+}
+
+func (w *world) relation(words []string) error {
+	id, err := strconv.Atoi(words[0])
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(w.remote.Relations, func(r Relation) bool { return r.ID >= id })
+	if i < 0 {
+		i = len(w.remote.Relations)
+	}
+	if i == len(w.remote.Relations) || w.remote.Relations[i].ID != id {
+		w.remote.Relations = slices.Insert(w.remote.Relations, i, Relation{RelationInfo: entity.RelationInfo{ID: id}})
+	}
+	rel := &w.remote.Relations[i]
+	return each(words[1:], func(key, value string) error {
+		switch key {
+		case "life":
+			return rel.Life.UnmarshalText([]byte(value))
+		case "in":
+			rel.InScope = true
+		case "out":
+			rel.InScope = false
+		case "implicit":
+			rel.Endpoint, rel.Implicit = "juju-info", true
+		case "members":
+			rel.Members, rel.Known = members(value), true
+		case "unknown":
+			rel.Known = false
+		case "barred":
+			rel.Barred = value != "no"
+		default:
+			rel.Endpoint = key
+		}
+		return nil
+	})
+}
+
+func (w *world) told(words []string) error {
+	id, err := strconv.Atoi(words[0])
+	if err != nil {
+		return err
+	}
+	var told localstate.Relation
+	err = each(words[1:], func(key, value string) error {
+		switch key {
+		case "members":
+			told.Members = members(value)
+		case "changed-pending":
+			told.ChangedPending = value
+		case "broken":
+			told.Broken = true
+		default:
+			return fmt.Errorf("unknown key %q", key)
+		}
+		return nil
+	})
+	if w.local.Relations == nil {
+		w.local.Relations = map[int]localstate.Relation{}
+	}
+	w.local.Relations[id] = told
+	return err
+}
+
+// op reads "run-hook pending relation-joined relation=3 unit=mysql/0 begun resolved" and
+// "deploy-charm done charm=local:web-2 after=install".
+func (w *world) op(words []string) error {
+	op := &localstate.Op{Kind: localstate.OpKind(words[0]), Step: localstate.Step(words[1])}
+	w.local.Op = op
+	return each(words[2:], func(key, value string) error {
+		switch key {
+		case "charm":
+			op.Charm = value
+		case "after":
+			op.After = &localstate.Op{Kind: localstate.RunHook, Step: localstate.Failed, Hook: hooks.Info{Kind: hooks.Kind(value)}}
+		case "begun":
+			op.Process = &hooks.Process{PID: 1234}
+		case "resolved":
+			op.Resolved = true
+		case "relation":
+			op.Hook.RelationID, _ = strconv.Atoi(value)
+		case "unit":
+			op.Hook.RemoteUnit = value
+		default:
+			op.Hook.Kind = hooks.Kind(key)
+		}
+		return nil
+	})
+}
