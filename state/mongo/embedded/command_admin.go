@@ -1,0 +1,109 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"time"
+
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// version is the MongoDB release whose behaviour this server follows.
+const version = "3.6.0"
+
+// anything accepts all fields: for commands whose fields are about the
+// client, which may tell what it likes.
+func anything(string, bsoncore.Value) (bool, error) { return true, nil }
+
+func (r *request) isMaster() error {
+	if r.name == "hello" {
+		r.out = bsoncore.AppendBooleanElement(r.out, "isWritablePrimary", true)
+	} else {
+		r.out = bsoncore.AppendBooleanElement(r.out, "ismaster", true)
+	}
+	if v, ok := raw.Get(r.body, "helloOk"); ok && raw.Truthy(v) {
+		r.out = bsoncore.AppendBooleanElement(r.out, "helloOk", true)
+	}
+	r.out = bsoncore.AppendInt32Element(r.out, "maxBsonObjectSize", wire.MaxDocument)
+	r.out = bsoncore.AppendInt32Element(r.out, "maxMessageSizeBytes", wire.MaxMessage)
+	r.out = bsoncore.AppendInt32Element(r.out, "maxWriteBatchSize", maxWrites)
+	r.out = bsoncore.AppendDateTimeElement(r.out, "localTime", time.Now().UnixMilli())
+	r.out = bsoncore.AppendInt32Element(r.out, "minWireVersion", 0)
+	r.out = bsoncore.AppendInt32Element(r.out, "maxWireVersion", 6)
+	r.out = bsoncore.AppendBooleanElement(r.out, "readOnly", false)
+	return nil
+}
+
+func (r *request) getNonce() error {
+	var nonce [8]byte
+	if _, err := rand.Read(nonce[:]); err != nil {
+		return err
+	}
+	r.out = bsoncore.AppendStringElement(r.out, "nonce", hex.EncodeToString(nonce[:]))
+	return nil
+}
+
+func (r *request) buildInfo() error {
+	r.out = bsoncore.AppendStringElement(r.out, "version", version)
+	r.out = bsoncore.AppendStringElement(r.out, "gitVersion", "")
+	r.out = bsoncore.AppendArrayElement(r.out, "versionArray", bsoncore.BuildArray(nil,
+		raw.Int32(3), raw.Int32(6), raw.Int32(0), raw.Int32(0)))
+	r.out = bsoncore.AppendInt32Element(r.out, "bits", 64)
+	r.out = bsoncore.AppendBooleanElement(r.out, "debug", false)
+	r.out = bsoncore.AppendInt32Element(r.out, "maxBsonObjectSize", wire.MaxDocument)
+	return nil
+}
+
+func (r *request) ping() error { return r.fields(anything) }
+
+func (r *request) serverStatus() error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	up := time.Since(r.s.started)
+	docs, keys := r.s.store.Examined()
+	open, total := r.s.cursors.counts()
+	r.s.mu.Lock()
+	current := len(r.s.conns)
+	r.s.mu.Unlock()
+	r.out = bsoncore.AppendStringElement(r.out, "host", host)
+	r.out = bsoncore.AppendStringElement(r.out, "version", version)
+	r.out = bsoncore.AppendStringElement(r.out, "process", "embedded")
+	r.out = bsoncore.AppendInt64Element(r.out, "pid", int64(os.Getpid()))
+	r.out = bsoncore.AppendDoubleElement(r.out, "uptime", up.Seconds())
+	r.out = bsoncore.AppendInt64Element(r.out, "uptimeMillis", up.Milliseconds())
+	r.out = bsoncore.AppendDateTimeElement(r.out, "localTime", time.Now().UnixMilli())
+	r.out = bsoncore.AppendDocumentElement(r.out, "connections", bsoncore.NewDocumentBuilder().
+		AppendInt32("current", int32(current)).
+		AppendInt64("totalCreated", r.s.connected.Load()).Build())
+	r.out = bsoncore.AppendDocumentElement(r.out, "metrics", bsoncore.NewDocumentBuilder().
+		AppendDocument("cursor", bsoncore.NewDocumentBuilder().
+			AppendDocument("open", bsoncore.NewDocumentBuilder().AppendInt64("total", int64(open)).Build()).
+			AppendInt64("totalOpened", total).Build()).
+		AppendDocument("queryExecutor", bsoncore.NewDocumentBuilder().
+			AppendInt64("scanned", keys).
+			AppendInt64("scannedObjects", docs).Build()).Build())
+	r.out = bsoncore.AppendDocumentElement(r.out, "storageEngine", bsoncore.NewDocumentBuilder().
+		AppendString("name", "pebble").
+		AppendInt64("diskBytes", int64(r.s.store.DiskUsage())).
+		AppendBoolean("persistent", true).Build())
+	return nil
+}
+
+func (r *request) listDatabases() error {
+	list := bsoncore.NewArrayBuilder()
+	for _, name := range r.s.store.Databases() {
+		list.AppendDocument(bsoncore.NewDocumentBuilder().
+			AppendString("name", name).
+			AppendDouble("sizeOnDisk", 0).
+			AppendBoolean("empty", false).Build())
+	}
+	r.out = bsoncore.AppendArrayElement(r.out, "databases", list.Build())
+	r.out = bsoncore.AppendDoubleElement(r.out, "totalSize", float64(r.s.store.DiskUsage()))
+	return nil
+}

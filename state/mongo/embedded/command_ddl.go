@@ -1,0 +1,414 @@
+package embedded
+
+import (
+	"slices"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+)
+
+func (r *request) create() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	var opts storage.CollectionOptions
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		var err error
+		switch key {
+		case "capped":
+			opts.Capped = raw.Truthy(v)
+		case "size":
+			opts.Size, err = wantInt(key, v)
+		case "max":
+			opts.Max, err = wantInt(key, v)
+		case "autoIndexId":
+			if !raw.Truthy(v) {
+				err = mongoerr.New(mongoerr.InvalidOptions, "autoIndexId: false is not supported")
+			}
+		case "flags", "temp":
+		default:
+			return false, nil
+		}
+		return true, err
+	}); err != nil {
+		return err
+	}
+	if opts.Capped && opts.Size <= 0 {
+		return mongoerr.New(mongoerr.InvalidOptions, "the 'size' field is required when 'capped' is true")
+	}
+	if !opts.Capped {
+		opts = storage.CollectionOptions{}
+	}
+	_, err = r.s.store.Create(r.db, name, opts)
+	return err
+}
+
+func (r *request) drop() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	if err := r.fields(func(string, bsoncore.Value) (bool, error) { return false, nil }); err != nil {
+		return err
+	}
+	coll := r.s.store.Collection(r.db, name)
+	if coll != nil {
+		dropped, err := r.s.store.Drop(r.db, name)
+		if err != nil {
+			return err
+		}
+		if dropped {
+			r.out = bsoncore.AppendInt32Element(r.out, "nIndexesWas", int32(len(coll.Indexes())))
+			r.out = bsoncore.AppendStringElement(r.out, "ns", coll.Namespace())
+			return nil
+		}
+	}
+	return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+}
+
+func (r *request) dropDatabase() error {
+	if err := r.fields(func(string, bsoncore.Value) (bool, error) { return false, nil }); err != nil {
+		return err
+	}
+	if len(r.s.store.Collections(r.db)) > 0 {
+		r.out = bsoncore.AppendStringElement(r.out, "dropped", r.db)
+	}
+	return r.s.store.DropDatabase(r.db)
+}
+
+func (r *request) createIndexes() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	var specs []*storage.Index
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) { return key == "indexes", nil }); err != nil {
+		return err
+	}
+	docs, err := r.documents("indexes")
+	if err != nil {
+		return err
+	}
+	if len(docs) == 0 {
+		return mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
+	}
+	for _, doc := range docs {
+		ix, err := r.indexSpec(doc)
+		if err != nil {
+			return err
+		}
+		specs = append(specs, ix)
+	}
+	created := r.s.store.Collection(r.db, name) == nil
+	coll, err := r.s.store.Ensure(r.db, name)
+	if err != nil {
+		return err
+	}
+	before, made := len(coll.Indexes()), 0
+	for _, ix := range specs {
+		is, err := coll.CreateIndex(ix)
+		if err != nil {
+			return err
+		}
+		if is {
+			made++
+		}
+	}
+	r.out = bsoncore.AppendBooleanElement(r.out, "createdCollectionAutomatically", created)
+	r.out = bsoncore.AppendInt32Element(r.out, "numIndexesBefore", int32(before))
+	r.out = bsoncore.AppendInt32Element(r.out, "numIndexesAfter", int32(before+made))
+	if made == 0 {
+		r.out = bsoncore.AppendStringElement(r.out, "note", "all indexes already exist")
+	}
+	return nil
+}
+
+// indexSpec reads {key: {…}, name: …, unique: …, sparse: …}.
+func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
+	ix := &storage.Index{}
+	it := raw.Elements(doc)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		var err error
+		switch key := string(e.Key); key {
+		case "key":
+			ix.Fields, err = indexFields(e.Value)
+		case "name":
+			if e.Value.Type != bsontype.String {
+				return nil, mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string")
+			}
+			ix.Name = string(raw.Text(e.Value))
+		case "unique":
+			ix.Unique = raw.Truthy(e.Value)
+		case "sparse":
+			ix.Sparse = raw.Truthy(e.Value)
+		case "background", "dropDups", "v", "ns":
+			// Built in the foreground, always, and this is the one version.
+		default:
+			if raw.Truthy(e.Value) && !(e.Value.Type == bsontype.EmbeddedDocument && raw.IsEmpty(e.Value.Data)) {
+				err = mongoerr.New(mongoerr.CannotCreateIndex, "index option '%s' is not supported", key)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if ix.Fields == nil || ix.Name == "" || ix.Name == "*" {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "an index needs a key and a name")
+	}
+	return ix, nil
+}
+
+func indexFields(v bsoncore.Value) ([]query.Field, error) {
+	if v.Type != bsontype.EmbeddedDocument || raw.IsEmpty(v.Data) {
+		return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty")
+	}
+	var fields []query.Field
+	it := raw.Elements(v.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		path := string(e.Key)
+		n, ok := raw.Number(e.Value)
+		if !ok || n == 0 {
+			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Values in the index key pattern must be 1 or -1: %s", v)
+		}
+		if path == "" || path[0] == '$' || path[0] == '.' || path[len(path)-1] == '.' {
+			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot have an empty or $-prefixed field name: %q", path)
+		}
+		f := query.Field{Path: path, Desc: n < 0}
+		if slices.ContainsFunc(fields, func(o query.Field) bool { return o.Path == path }) {
+			return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys name %q twice", path)
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+func (r *request) dropIndexes() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	var which bsoncore.Value
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		which = v
+		return key == "index", nil
+	}); err != nil {
+		return err
+	}
+	if which, _ = raw.Get(r.body, "index"); which.Type == 0 {
+		return mongoerr.New(mongoerr.FailedToParse, "dropIndexes needs 'index'")
+	}
+	coll := r.s.store.Collection(r.db, name)
+	if coll == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "ns not found")
+	}
+	was := len(coll.Indexes())
+	if err := dropIndex(coll, which); err != nil {
+		return err
+	}
+	r.out = bsoncore.AppendInt32Element(r.out, "nIndexesWas", int32(was))
+	return nil
+}
+
+func dropIndex(coll *storage.Collection, which bsoncore.Value) error {
+	var drop func(*storage.Index) bool
+	all := false
+	switch which.Type {
+	case bsontype.String:
+		name := string(raw.Text(which))
+		if name == "_id_" {
+			return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
+		}
+		all = name == "*"
+		drop = func(ix *storage.Index) bool { return all || ix.Name == name }
+	case bsontype.EmbeddedDocument:
+		fields, err := indexFields(which)
+		if err != nil {
+			return err
+		}
+		drop = func(ix *storage.Index) bool { return slices.Equal(ix.Fields, fields) }
+	default:
+		return mongoerr.New(mongoerr.TypeMismatch, "index must be a string or an object")
+	}
+	n, err := coll.DropIndexes(drop)
+	if err == nil && n == 0 && !all {
+		return mongoerr.New(mongoerr.IndexNotFound, "index not found with name [%s]", which)
+	}
+	return err
+}
+
+func (r *request) listIndexes() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	n, err := r.batchSize(nil)
+	if err != nil {
+		return err
+	}
+	coll := r.s.store.Collection(r.db, name)
+	if coll == nil {
+		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", r.db, name)
+	}
+	var list [][]byte
+	for _, ix := range coll.Indexes() {
+		doc := bsoncore.NewDocumentBuilder().AppendInt32("v", 2)
+		if ix.Unique && ix.Name != "_id_" {
+			doc.AppendBoolean("unique", true)
+		}
+		doc.AppendDocument("key", ix.Keys()).AppendString("name", ix.Name).AppendString("ns", coll.Namespace())
+		if ix.Sparse {
+			doc.AppendBoolean("sparse", true)
+		}
+		list = append(list, doc.Build())
+	}
+	return r.answerList(list, r.db+".$cmd.listIndexes."+name, n)
+}
+
+// batchSize reads the fields of the commands that list things; filter, if
+// not nil, takes a query for them.
+func (r *request) batchSize(filter func(bsoncore.Document) error) (n int64, err error) {
+	n = firstBatch
+	err = r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		switch {
+		case key == "cursor":
+			doc, err := wantDocument(key, v)
+			if err != nil {
+				return true, err
+			}
+			size, ok := raw.Get(doc, "batchSize")
+			if !ok {
+				return true, nil
+			}
+			size64, err := wantInt("batchSize", size)
+			if size64 > 0 {
+				n = size64
+			}
+			return true, err
+		case key == "filter" && filter != nil:
+			doc, err := wantDocument(key, v)
+			if err != nil {
+				return true, err
+			}
+			return true, filter(doc)
+		case key == "nameOnly" || key == "authorizedCollections":
+			return true, nil
+		}
+		return false, nil
+	})
+	return n, err
+}
+
+// answerList answers with a cursor over documents made here.
+func (r *request) answerList(list [][]byte, namespace string, n int64) error {
+	cur := &cursor{namespace: namespace, fixed: list, left: int64(len(list))}
+	var b batch
+	more, err := cur.fill(&b, n)
+	if err != nil {
+		return err
+	}
+	id := int64(0)
+	if more {
+		id = r.s.cursors.add(cur)
+	}
+	r.appendCursor(id, namespace, "firstBatch", &b)
+	return nil
+}
+
+func (r *request) listCollections() error {
+	filter, err := query.Compile(nil)
+	if err != nil {
+		return err
+	}
+	n, err := r.batchSize(func(doc bsoncore.Document) (err error) {
+		filter, err = query.Compile(doc)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var list [][]byte
+	for _, coll := range r.s.store.Collections(r.db) {
+		opts := bsoncore.NewDocumentBuilder()
+		if o := coll.Options(); o.Capped {
+			opts.AppendBoolean("capped", true).AppendInt64("size", o.Size)
+			if o.Max > 0 {
+				opts.AppendInt64("max", o.Max)
+			}
+		}
+		id := coll.Indexes()[0]
+		doc := bsoncore.NewDocumentBuilder().
+			AppendString("name", coll.Name()).
+			AppendString("type", "collection").
+			AppendDocument("options", opts.Build()).
+			AppendDocument("info", bsoncore.NewDocumentBuilder().AppendBoolean("readOnly", false).Build()).
+			AppendDocument("idIndex", bsoncore.NewDocumentBuilder().
+				AppendInt32("v", 2).AppendDocument("key", id.Keys()).AppendString("name", id.Name).
+				AppendString("ns", coll.Namespace()).Build()).
+			Build()
+		if filter.Match(doc) {
+			list = append(list, doc)
+		}
+	}
+	return r.answerList(list, r.db+".$cmd.listCollections", n)
+}
+
+func (r *request) collStats() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	scale := int64(1)
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		if key != "scale" {
+			return key == "verbose", nil
+		}
+		n, err := wantInt(key, v)
+		if err == nil && n < 1 {
+			err = mongoerr.New(mongoerr.BadValue, "scale has to be at least 1")
+		}
+		scale = n
+		return true, err
+	}); err != nil {
+		return err
+	}
+	r.out = bsoncore.AppendStringElement(r.out, "ns", r.db+"."+name)
+	var stats storage.Stats
+	coll := r.s.store.Collection(r.db, name)
+	indexes := int32(0)
+	if coll != nil {
+		if stats, err = coll.Stats(); err != nil {
+			return err
+		}
+		indexes = int32(len(coll.Indexes()))
+	}
+	r.out = bsoncore.AppendInt64Element(r.out, "size", stats.Bytes/scale)
+	r.out = bsoncore.AppendInt64Element(r.out, "count", stats.Documents)
+	if stats.Documents > 0 {
+		r.out = bsoncore.AppendInt64Element(r.out, "avgObjSize", stats.Bytes/stats.Documents)
+	}
+	r.out = bsoncore.AppendInt64Element(r.out, "storageSize", stats.Bytes/scale)
+	capped := coll != nil && coll.Options().Capped
+	r.out = bsoncore.AppendBooleanElement(r.out, "capped", capped)
+	if capped {
+		r.out = bsoncore.AppendInt64Element(r.out, "max", coll.Options().Max)
+		r.out = bsoncore.AppendInt64Element(r.out, "maxSize", coll.Options().Size/scale)
+	}
+	total := int64(0)
+	sizes := bsoncore.NewDocumentBuilder()
+	if coll != nil {
+		for _, ix := range coll.Indexes() {
+			total += stats.IndexBytes[ix.Name]
+			sizes.AppendInt64(ix.Name, stats.IndexBytes[ix.Name]/scale)
+		}
+	}
+	r.out = bsoncore.AppendInt32Element(r.out, "nindexes", indexes)
+	r.out = bsoncore.AppendInt64Element(r.out, "totalIndexSize", total/scale)
+	r.out = bsoncore.AppendDocumentElement(r.out, "indexSizes", sizes.Build())
+	return nil
+}

@@ -1,0 +1,396 @@
+package embedded
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// A find is a query as any of the messages asks for it.
+type find struct {
+	filter, show, order bsoncore.Document
+	hint                bsoncore.Value
+	skip, limit         int64
+	batch               int64 // documents in the first batch; -1 for none given
+	single              bool  // close the cursor after it
+	tailable, await     bool
+	forever             bool
+}
+
+// firstBatch is how many documents come at once when the client does not
+// say.
+const firstBatch = 101
+
+// open plans a find. A collection that is not there is an empty one, and
+// gives no cursor.
+func (f *find) open(s *Server, db, collection string, late func() error) (*cursor, error) {
+	filter, err := query.Compile(f.filter)
+	if err != nil {
+		return nil, err
+	}
+	show, err := query.CompileProjection(f.show)
+	if err != nil {
+		return nil, err
+	}
+	order, err := query.CompileSort(f.order)
+	if err != nil {
+		return nil, err
+	}
+	coll := s.store.Collection(db, collection)
+	if coll == nil {
+		return nil, nil
+	}
+	cur := &cursor{namespace: coll.Namespace(), show: show, skip: f.skip, left: -1, await: f.await, forever: f.forever}
+	if f.limit > 0 {
+		cur.left = f.limit
+	}
+	if f.tailable {
+		cur.tail, err = newTail(coll, filter, order)
+		return cur, err
+	}
+	ch := choice{filter: filter, order: order, hint: f.hint}
+	if f.limit > 0 {
+		ch.limit = f.skip + f.limit
+	}
+	cur.sel, err = newSelection(coll, ch, late)
+	return cur, err
+}
+
+// first fills the first batch, and keeps the cursor if there is more to
+// come. The id is 0 if not.
+func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
+	if cur.tail != nil {
+		if err := cur.tail.read(cur, b, f.batch); err != nil {
+			return 0, err
+		}
+		if f.single || cur.left == 0 {
+			return 0, nil
+		}
+		return s.cursors.add(cur), nil
+	}
+	n := f.batch
+	if n < 0 {
+		n = firstBatch
+	}
+	more := true
+	if n > 0 {
+		if more, err = cur.fill(b, n); err != nil {
+			return 0, err
+		}
+	} else if err := cur.sel.pause(); err != nil {
+		return 0, err
+	}
+	if !more || f.single {
+		return 0, nil
+	}
+	cur.sel.late = nil // the time was for this request
+	return s.cursors.add(cur), nil
+}
+
+func (r *request) find() error {
+	name, err := r.collection()
+	if err != nil {
+		return err
+	}
+	f := find{batch: -1}
+	if err := r.fields(f.field); err != nil {
+		return err
+	}
+	if f.limit < 0 {
+		f.limit, f.single = -f.limit, true
+	}
+	if f.single && f.batch > 0 && f.limit == 0 {
+		f.limit = f.batch
+	}
+	cur, err := f.open(r.s, r.db, name, r.late)
+	if err != nil {
+		return err
+	}
+	var b batch
+	var id int64
+	if cur != nil {
+		if id, err = f.first(r.s, cur, &b); err != nil {
+			return err
+		}
+	}
+	r.appendCursor(id, r.db+"."+name, "firstBatch", &b)
+	return nil
+}
+
+// field reads one field of a find command.
+func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
+	known = true
+	switch key {
+	case "filter":
+		f.filter, err = wantDocument(key, v)
+	case "projection":
+		f.show, err = wantDocument(key, v)
+	case "sort":
+		f.order, err = wantDocument(key, v)
+	case "hint":
+		f.hint = v
+		if v.Type == bsontype.EmbeddedDocument && raw.IsEmpty(v.Data) {
+			f.hint = bsoncore.Value{}
+		}
+	case "skip":
+		if f.skip, err = wantInt(key, v); err == nil && f.skip < 0 {
+			err = mongoerr.New(mongoerr.BadValue, "Skip value must be non-negative, but received: %d", f.skip)
+		}
+	case "limit":
+		f.limit, err = wantInt(key, v)
+	case "batchSize":
+		if f.batch, err = wantInt(key, v); err == nil && f.batch < 0 {
+			err = mongoerr.New(mongoerr.BadValue, "BatchSize value must be non-negative, but received: %d", f.batch)
+		}
+	case "singleBatch":
+		f.single = raw.Truthy(v)
+	case "tailable":
+		f.tailable = raw.Truthy(v)
+	case "awaitData":
+		f.await = raw.Truthy(v)
+	case "noCursorTimeout":
+		f.forever = raw.Truthy(v)
+	case "oplogReplay", "allowPartialResults", "snapshot", "maxScan":
+		// What they ask for is so, or is no more than advice.
+	case "min", "max", "returnKey", "showRecordId", "collation":
+		if raw.Truthy(v) && !(v.Type == bsontype.EmbeddedDocument && raw.IsEmpty(v.Data)) {
+			err = mongoerr.New(mongoerr.BadValue, "find does not support '%s'", key)
+		}
+	default:
+		known = false
+	}
+	return known, err
+}
+
+// appendCursor appends a cursor with a batch to the answer.
+func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
+	var at, list int32
+	at, r.out = bsoncore.AppendDocumentElementStart(r.out, "cursor")
+	list, r.out = bsoncore.AppendArrayElementStart(r.out, key)
+	b.each(func(i int, doc []byte) {
+		r.out = append(r.out, byte(bsontype.EmbeddedDocument))
+		r.out = strconv.AppendInt(r.out, int64(i), 10)
+		r.out = append(r.out, 0)
+		r.out = append(r.out, doc...)
+	})
+	r.out, _ = bsoncore.AppendArrayEnd(r.out, list)
+	r.out = bsoncore.AppendInt64Element(r.out, "id", id)
+	r.out = bsoncore.AppendStringElement(r.out, "ns", namespace)
+	r.out, _ = bsoncore.AppendDocumentEnd(r.out, at)
+}
+
+// awaitTime is how long a fetch waits for a tail's next document.
+const awaitTime = time.Second
+
+func (r *request) getMore() error {
+	var collection string
+	var n, wait int64
+	id, err := wantInt("getMore", firstValue(r.body))
+	if err != nil {
+		return err
+	}
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		var err error
+		switch key {
+		case "collection":
+			if v.Type != bsontype.String {
+				return true, mongoerr.New(mongoerr.TypeMismatch, "collection must be a string")
+			}
+			collection = string(raw.Text(v))
+		case "batchSize":
+			if n, err = wantInt(key, v); err == nil && n < 0 {
+				err = mongoerr.New(mongoerr.BadValue, "Batch size for getMore must be non-negative, but received: %d", n)
+			}
+		case "maxTimeMS":
+			wait, err = wantInt(key, v)
+		default:
+			return false, nil
+		}
+		return true, err
+	}); err != nil {
+		return err
+	}
+	namespace := r.db + "." + collection
+	d := awaitTime
+	if wait > 0 {
+		d = time.Duration(wait) * time.Millisecond
+	}
+	var b batch
+	id, err = r.conn.fetch(id, namespace, &b, n, d)
+	if err != nil {
+		return err
+	}
+	r.appendCursor(id, namespace, "nextBatch", &b)
+	return nil
+}
+
+func firstValue(doc []byte) bsoncore.Value {
+	it := raw.Elements(doc)
+	e, _ := it.Next()
+	return e.Value
+}
+
+// fetch reads a batch of an open cursor. It returns the cursor's id, or 0
+// when that was the last one.
+func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Duration) (int64, error) {
+	cur, err := c.s.cursors.take(id, namespace)
+	if err != nil {
+		return 0, err
+	}
+	more := false
+	defer func() { c.s.cursors.release(cur, more) }()
+	if cur.tail != nil {
+		if !cur.await {
+			wait = 0
+		}
+		err = cur.tail.wait(c, cur, b, n, wait)
+		more = err == nil && cur.left != 0
+	} else {
+		more, err = cur.fill(b, n)
+	}
+	if !more {
+		id = 0
+	}
+	return id, err
+}
+
+func (r *request) killCursors() error {
+	if _, err := r.collection(); err != nil {
+		return err
+	}
+	var ids []int64
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		if key != "cursors" || v.Type != bsontype.Array {
+			return false, nil
+		}
+		it := raw.Elements(v.Data)
+		for e, ok := it.Next(); ok; e, ok = it.Next() {
+			id, err := wantInt(key, e.Value)
+			if err != nil {
+				return true, err
+			}
+			ids = append(ids, id)
+		}
+		return true, nil
+	}); err != nil {
+		return err
+	}
+	killed, missing := bsoncore.NewArrayBuilder(), bsoncore.NewArrayBuilder()
+	for _, id := range ids {
+		if r.s.cursors.kill(id) {
+			killed.AppendInt64(id)
+		} else {
+			missing.AppendInt64(id)
+		}
+	}
+	r.out = bsoncore.AppendArrayElement(r.out, "cursorsKilled", killed.Build())
+	r.out = bsoncore.AppendArrayElement(r.out, "cursorsNotFound", missing.Build())
+	r.out = bsoncore.AppendArrayElement(r.out, "cursorsAlive", bsoncore.BuildArray(nil))
+	r.out = bsoncore.AppendArrayElement(r.out, "cursorsUnknown", bsoncore.BuildArray(nil))
+	return nil
+}
+
+// legacyFind answers a query that is not wrapped into a command; mgo sends
+// its tails so.
+func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
+	db, collection, _ := strings.Cut(q.Collection, ".")
+	if err := checkDatabase(db); err != nil {
+		return wire.Reply{}, err
+	}
+	if err := checkCollection(db, collection); err != nil {
+		return wire.Reply{}, err
+	}
+	if q.Flags&wire.QueryExhaust != 0 {
+		return wire.Reply{}, mongoerr.New(mongoerr.IllegalOperation, "exhaust cursors are not supported")
+	}
+	f := find{
+		filter:   q.Query,
+		show:     q.Fields,
+		skip:     int64(q.Skip),
+		batch:    int64(q.Limit),
+		tailable: q.Flags&wire.QueryTailable != 0,
+		await:    q.Flags&wire.QueryAwaitData != 0,
+		forever:  q.Flags&wire.QueryNoCursorTimeout != 0,
+	}
+	switch {
+	case q.Limit < 0:
+		f.batch, f.single = -f.batch, true
+		f.limit = f.batch
+	case q.Limit == 1:
+		f.limit, f.single = 1, true // as it has always been
+	case q.Limit == 0 && !f.tailable:
+		f.batch = -1
+	}
+	if err := f.wrapped(); err != nil {
+		return wire.Reply{}, err
+	}
+	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
+	cur, err := f.open(c.s, db, collection, nil)
+	if err != nil || cur == nil {
+		return reply, err
+	}
+	var b batch
+	if reply.Cursor, err = f.first(c.s, cur, &b); err != nil {
+		return reply, err
+	}
+	b.each(func(_ int, doc []byte) { reply.Documents = append(reply.Documents, doc) })
+	return reply, nil
+}
+
+// wrapped reads {$query: …, $orderby: …, …}.
+func (f *find) wrapped() error {
+	inner := unwrapQuery(f.filter)
+	if len(inner) == len(f.filter) {
+		return nil
+	}
+	it := raw.Elements(f.filter)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		var err error
+		switch string(e.Key) {
+		case "$query", "$comment", "$maxScan", "$maxTimeMS", "$readPreference", "$snapshot":
+		case "$orderby":
+			f.order, err = wantDocument("$orderby", e.Value)
+		case "$hint":
+			f.hint = e.Value
+		default:
+			err = mongoerr.New(mongoerr.BadValue, "unsupported query option %s", e.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.filter = inner
+	return nil
+}
+
+// legacyGetMore answers a fetch; a cursor that is no more is told by a flag.
+func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
+	n := int64(g.Limit)
+	single := n < 0
+	if single {
+		n = -n
+	}
+	var b batch
+	id, err := c.fetch(g.Cursor, g.Collection, &b, n, awaitTime)
+	if mongoerr.Is(err, mongoerr.CursorNotFound) || mongoerr.Is(err, mongoerr.CappedPositionLost) || mongoerr.Is(err, mongoerr.QueryPlanKilled) {
+		return wire.Reply{Flags: wire.ReplyCursorNotFound | wire.ReplyAwaitCapable}, nil
+	}
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	if single {
+		c.s.cursors.kill(id)
+		id = 0
+	}
+	reply := wire.Reply{Flags: wire.ReplyAwaitCapable, Cursor: id}
+	b.each(func(_ int, doc []byte) { reply.Documents = append(reply.Documents, doc) })
+	return reply, nil
+}

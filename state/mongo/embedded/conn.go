@@ -1,0 +1,235 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// A conn answers the messages of one connection, one after another.
+type conn struct {
+	s  *Server
+	nc net.Conn
+	r  *bufio.Reader
+
+	ahead   *message // being read while the one before it is answered
+	reading sync.WaitGroup
+	nextID  int32
+	// Memory that one request after another uses.
+	out, doc, changed []byte
+}
+
+// A message is one off the connection, or why there is none.
+type message struct {
+	head wire.Header
+	body any
+	err  error
+	// arrived is closed when a message read ahead is there.
+	arrived chan struct{}
+}
+
+func newConn(s *Server, nc net.Conn) *conn {
+	return &conn{s: s, nc: nc, r: bufio.NewReaderSize(nc, 16<<10)}
+}
+
+func (c *conn) serve() {
+	defer c.reading.Wait()
+	defer c.nc.Close()
+	for {
+		m := c.next()
+		if m.err != nil {
+			var malformed *wire.Error
+			if !errors.As(m.err, &malformed) {
+				return // the client has gone
+			}
+			// A client that sends nonsense is told so if it can be, and left.
+			c.s.opts.Logger.Infof("from %v: %v", c.nc.RemoteAddr(), m.err)
+			if malformed.Framed {
+				c.refuse(m.head, mongoerr.New(mongoerr.FailedToParse, "%v", malformed))
+			}
+			return
+		}
+		reply := c.answer(m)
+		if reply == nil {
+			continue
+		}
+		if c.s.opts.Sync {
+			if err := c.s.Barrier(c.s.ctx); err != nil {
+				return
+			}
+		}
+		if _, err := c.nc.Write(reply); err != nil {
+			return
+		}
+		if cap(c.out) > 1<<20 {
+			c.out = nil
+		}
+	}
+}
+
+func (c *conn) next() message {
+	if m := c.ahead; m != nil {
+		<-m.arrived
+		c.ahead = nil
+		return *m
+	}
+	var m message
+	m.head, m.body, m.err = wire.Read(c.r, wire.MaxMessage)
+	return m
+}
+
+// more is closed once the client has sent another message, or gone. Only
+// what waits for something else than the client looks at it.
+func (c *conn) more() <-chan struct{} {
+	if c.ahead == nil {
+		m := &message{arrived: make(chan struct{})}
+		c.ahead = m
+		c.reading.Add(1)
+		go func() {
+			defer c.reading.Done()
+			defer close(m.arrived)
+			m.head, m.body, m.err = wire.Read(c.r, wire.MaxMessage)
+		}()
+	}
+	return c.ahead.arrived
+}
+
+// answer returns the reply to a message, or nil if it wants none. The bytes
+// are good until the next call.
+func (c *conn) answer(m message) []byte {
+	switch body := m.body.(type) {
+	case *wire.Query:
+		if db, ok := strings.CutSuffix(body.Collection, ".$cmd"); ok {
+			doc, _ := c.command(db, unwrapQuery(body.Query), nil)
+			return c.reply(m.head, wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}})
+		}
+		return c.reply(m.head, c.safely(func() (wire.Reply, error) { return c.legacyFind(body) }))
+	case *wire.GetMore:
+		return c.reply(m.head, c.safely(func() (wire.Reply, error) { return c.legacyGetMore(body) }))
+	case *wire.KillCursors:
+		for _, id := range body.Cursors {
+			c.s.cursors.kill(id)
+		}
+		return nil
+	case *wire.Msg:
+		db := ""
+		if v, ok := raw.Get(body.Body, "$db"); ok && v.Type == bsontype.String {
+			db = string(raw.Text(v))
+		}
+		doc, _ := c.command(db, body.Body, body.Sequences)
+		if body.Flags&wire.MsgMoreToCome != 0 {
+			return nil
+		}
+		c.nextID++
+		c.out = wire.AppendMsg(c.out[:0], c.nextID, m.head.RequestID, doc)
+		return c.out
+	}
+	return nil
+}
+
+func (c *conn) reply(to wire.Header, r wire.Reply) []byte {
+	c.nextID++
+	c.out = wire.AppendReply(c.out[:0], c.nextID, to.RequestID, r)
+	return c.out
+}
+
+// refuse answers a message that could not be read as far as its content.
+func (c *conn) refuse(to wire.Header, err error) {
+	var out []byte
+	switch to.OpCode {
+	case wire.OpMsg:
+		out = wire.AppendMsg(nil, 0, to.RequestID, appendError(nil, err))
+	case wire.OpQuery, wire.OpGetMore:
+		out = wire.AppendReply(nil, 0, to.RequestID, failure(err))
+	default:
+		return
+	}
+	_, _ = c.nc.Write(out)
+}
+
+// unwrapQuery takes a command or query out of {$query: …, …}.
+func unwrapQuery(doc []byte) []byte {
+	it := raw.Elements(doc)
+	e, _ := it.Next()
+	if string(e.Key) == "$query" && e.Value.Type == bsontype.EmbeddedDocument {
+		return e.Value.Data
+	}
+	return doc
+}
+
+// failure is how the old messages say that a query went wrong.
+func failure(err error) wire.Reply {
+	e := mongoerr.From(err)
+	doc := bsoncore.NewDocumentBuilder().
+		AppendString("$err", e.Message).
+		AppendInt32("code", int32(e.Code)).
+		AppendString("codeName", e.Code.String()).Build()
+	return wire.Reply{Flags: wire.ReplyQueryFailure | wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
+}
+
+func (c *conn) safely(do func() (wire.Reply, error)) (r wire.Reply) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = failure(c.panicked(p))
+		}
+	}()
+	r, err := do()
+	if err != nil {
+		return failure(err)
+	}
+	return r
+}
+
+// panicked turns a fault of ours into an error for the one who met it: it
+// must not take the others' connections down.
+func (c *conn) panicked(p any) error {
+	c.s.opts.Logger.Errorf("panic: %v\n%s", p, debug.Stack())
+	return mongoerr.New(mongoerr.InternalError, "internal error: %v", p)
+}
+
+// command runs a command and returns its answer. The bytes are good until
+// the next call.
+func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc bsoncore.Document, err error) {
+	r := &request{conn: c, s: c.s, ctx: c.s.ctx, db: db, body: body, sequences: sequences}
+	r.out = append(c.doc[:0], 0, 0, 0, 0)
+	defer func() {
+		if p := recover(); p != nil {
+			err = c.panicked(p)
+		}
+		if err != nil {
+			r.out = appendError(r.out[:0], err)
+		} else {
+			r.out, _ = bsoncore.AppendDocumentEnd(bsoncore.AppendDoubleElement(r.out, "ok", 1), 0)
+		}
+		doc = r.out
+		if c.doc = r.out; cap(c.doc) > 1<<20 {
+			c.doc = nil
+		}
+	}()
+	return nil, r.run()
+}
+
+func appendError(dst []byte, err error) []byte {
+	if errors.Is(err, context.Canceled) || errors.Is(err, ErrClosed) {
+		err = mongoerr.New(mongoerr.ShutdownInProgress, "the server is shutting down")
+	}
+	e := mongoerr.From(err)
+	start, dst := bsoncore.ReserveLength(dst)
+	dst = bsoncore.AppendDoubleElement(dst, "ok", 0)
+	dst = bsoncore.AppendStringElement(dst, "errmsg", e.Message)
+	dst = bsoncore.AppendInt32Element(dst, "code", int32(e.Code))
+	dst = bsoncore.AppendStringElement(dst, "codeName", e.Code.String())
+	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
+	return dst
+}

@@ -1,0 +1,230 @@
+package embedded
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/query"
+)
+
+// A cursor is a query whose answer is fetched piece by piece. It belongs to
+// the server: any connection may fetch from it or kill it.
+type cursor struct {
+	id        int64
+	namespace string
+	sel       *selection
+	show      *query.Projection
+	skip      int64
+	left      int64    // documents still to be given; -1 is all
+	fixed     [][]byte // a list made beforehand, instead of sel
+
+	tail  *tail // of a cursor that waits for more
+	await bool
+
+	// The registry's: under its lock.
+	busy     bool
+	used     time.Time
+	forever  bool // does not time out
+	killed   chan struct{}
+	isKilled bool
+}
+
+// next appends the next document to dst; false is the end, for now if it is
+// a tail.
+func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
+	if cur.left == 0 {
+		return dst, false, nil
+	}
+	if cur.sel == nil {
+		if len(cur.fixed) == 0 {
+			return dst, false, nil
+		}
+		dst = append(dst, cur.fixed[0]...)
+		cur.fixed = cur.fixed[1:]
+		return dst, true, nil
+	}
+	for {
+		_, doc, err := cur.sel.next()
+		if err != nil || doc == nil {
+			return dst, false, err
+		}
+		if cur.skip > 0 {
+			cur.skip--
+			continue
+		}
+		if cur.left > 0 {
+			cur.left--
+		}
+		dst, err = cur.show.Append(dst, doc, cur.sel.position())
+		return dst, true, err
+	}
+}
+
+// maxBatch is how many bytes a batch grows to before it is sent; its last
+// document may go over.
+const maxBatch = 4 << 20
+
+// A batch is documents laid end to end.
+type batch struct {
+	data []byte
+	ends []int
+}
+
+func (b *batch) each(do func(i int, doc []byte)) {
+	start := 0
+	for i, end := range b.ends {
+		do(i, b.data[start:end])
+		start = end
+	}
+}
+
+// fill reads up to n documents, 0 for as many as fit, and lets go of the
+// store. More says that the cursor may have others.
+func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
+	more = true
+	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch {
+		var ok bool
+		if b.data, ok, err = cur.next(b.data); err != nil || !ok {
+			more = false
+			break
+		}
+		b.ends = append(b.ends, len(b.data))
+	}
+	if cur.sel != nil {
+		if err := cur.sel.pause(); err != nil {
+			return false, err
+		}
+	}
+	return more && cur.left != 0, err
+}
+
+// cursors are the open ones.
+type cursors struct {
+	mu      sync.Mutex
+	open    map[int64]*cursor
+	timeout time.Duration
+	reaper  *time.Timer
+	closed  bool
+	total   int64 // ever opened
+}
+
+// maxCursors is how many may be open; a further one takes the place of the
+// one that was used least recently.
+const maxCursors = 10_000
+
+func (cs *cursors) init(timeout time.Duration) {
+	cs.open, cs.timeout = map[int64]*cursor{}, timeout
+}
+
+// add opens a cursor and gives it an id.
+func (cs *cursors) add(cur *cursor) int64 {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if len(cs.open) >= maxCursors {
+		cs.evict()
+	}
+	for cur.id == 0 || cs.open[cur.id] != nil {
+		cur.id = rand.Int64()
+	}
+	cur.used, cur.killed = time.Now(), make(chan struct{})
+	cs.open[cur.id] = cur
+	cs.total++
+	if cs.reaper == nil && !cs.closed {
+		cs.reaper = time.AfterFunc(cs.timeout, cs.reap)
+	}
+	return cur.id
+}
+
+// evict drops the idle cursor that was used least recently.
+func (cs *cursors) evict() {
+	var oldest *cursor
+	for _, cur := range cs.open {
+		if !cur.busy && (oldest == nil || cur.used.Before(oldest.used)) {
+			oldest = cur
+		}
+	}
+	if oldest != nil {
+		cs.remove(oldest)
+	}
+}
+
+func (cs *cursors) remove(cur *cursor) {
+	delete(cs.open, cur.id)
+	if !cur.isKilled {
+		cur.isKilled = true
+		close(cur.killed)
+	}
+}
+
+// reap drops cursors that nobody has used for the timeout.
+func (cs *cursors) reap() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.reaper = nil
+	for _, cur := range cs.open {
+		if !cur.busy && !cur.forever && time.Since(cur.used) >= cs.timeout {
+			cs.remove(cur)
+		}
+	}
+	if len(cs.open) > 0 && !cs.closed {
+		cs.reaper = time.AfterFunc(cs.timeout/2, cs.reap)
+	}
+}
+
+// take finds a cursor for one fetch; release ends that.
+func (cs *cursors) take(id int64, namespace string) (*cursor, error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cur := cs.open[id]
+	switch {
+	case cur == nil:
+		return nil, mongoerr.New(mongoerr.CursorNotFound, "cursor id %d not found", id)
+	case cur.namespace != namespace:
+		return nil, mongoerr.New(mongoerr.Unauthorized, "Requested getMore on namespace '%s', but cursor belongs to a different namespace %s", namespace, cur.namespace)
+	case cur.busy:
+		return nil, mongoerr.New(mongoerr.CursorInUse, "cursor with id %d is in use", id)
+	}
+	cur.busy = true
+	return cur, nil
+}
+
+func (cs *cursors) release(cur *cursor, more bool) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cur.busy, cur.used = false, time.Now()
+	if !more {
+		cs.remove(cur)
+	}
+}
+
+// kill closes a cursor; one that is waiting for documents stops. False says
+// that there was none.
+func (cs *cursors) kill(id int64) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cur := cs.open[id]
+	if cur != nil {
+		cs.remove(cur)
+	}
+	return cur != nil
+}
+
+func (cs *cursors) counts() (open int, total int64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return len(cs.open), cs.total
+}
+
+func (cs *cursors) close() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.closed = true
+	if cs.reaper != nil {
+		cs.reaper.Stop()
+	}
+	for _, cur := range cs.open {
+		cs.remove(cur)
+	}
+}

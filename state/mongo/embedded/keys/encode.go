@@ -1,0 +1,306 @@
+package keys
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
+)
+
+// A Class is a group of types that compare with one another by value; its
+// number is the byte that their encodings begin with.
+type Class byte
+
+// The classes, in order.
+const (
+	end         Class = 0x04 // closes documents and arrays; below all else
+	MinKey      Class = 0x08
+	Undefined   Class = 0x10
+	Null        Class = 0x18
+	Number      Class = 0x20
+	String      Class = 0x28
+	Object      Class = 0x30
+	Array       Class = 0x38
+	Binary      Class = 0x40
+	ObjectID    Class = 0x48
+	Boolean     Class = 0x50
+	Date        Class = 0x58
+	Timestamp   Class = 0x60
+	Regex       Class = 0x68
+	DBPointer   Class = 0x70
+	Code        Class = 0x78
+	CodeInScope Class = 0x80
+	MaxKey      Class = 0xf0
+)
+
+var classes = [256]Class{
+	bsontype.MinKey:           MinKey,
+	bsontype.Undefined:        Undefined,
+	bsontype.Null:             Null,
+	bsontype.Int32:            Number,
+	bsontype.Int64:            Number,
+	bsontype.Double:           Number,
+	bsontype.Decimal128:       Number,
+	bsontype.String:           String,
+	bsontype.Symbol:           String,
+	bsontype.EmbeddedDocument: Object,
+	bsontype.Array:            Array,
+	bsontype.Binary:           Binary,
+	bsontype.ObjectID:         ObjectID,
+	bsontype.Boolean:          Boolean,
+	bsontype.DateTime:         Date,
+	bsontype.Timestamp:        Timestamp,
+	bsontype.Regex:            Regex,
+	bsontype.DBPointer:        DBPointer,
+	bsontype.JavaScript:       Code,
+	bsontype.CodeWithScope:    CodeInScope,
+	bsontype.MaxKey:           MaxKey,
+}
+
+// ClassOf is the class of a BSON type.
+func ClassOf(t bsontype.Type) Class { return classes[t] }
+
+// Append appends the encoding of v to dst.
+func Append(dst []byte, v bsoncore.Value) []byte {
+	return appendPayload(append(dst, byte(classes[v.Type])), v)
+}
+
+// Invert turns an encoding into one that sorts the other way round, in
+// place: what an index with a descending field is made of.
+func Invert(encoded []byte) {
+	for i := range encoded {
+		encoded[i] = ^encoded[i]
+	}
+}
+
+// After returns the first key that follows everything that begins with
+// prefix. It may return prefix's own memory, changed.
+func After(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xff {
+			prefix[i]++
+			return prefix[:i+1]
+		}
+	}
+	return nil
+}
+
+func appendPayload(dst []byte, v bsoncore.Value) []byte {
+	switch v.Type {
+	case bsontype.Int32, bsontype.Int64:
+		n, _ := raw.Int(v)
+		return appendInt(dst, n)
+	case bsontype.Double:
+		return appendFloat(dst, v.Double())
+	case bsontype.Decimal128:
+		return appendDecimal(dst, v)
+	case bsontype.String, bsontype.Symbol, bsontype.JavaScript:
+		return appendText(dst, raw.Text(v))
+	case bsontype.EmbeddedDocument:
+		return appendObject(dst, v.Data)
+	case bsontype.Array:
+		it := raw.Elements(v.Data)
+		for e, ok := it.Next(); ok; e, ok = it.Next() {
+			dst = Append(dst, e.Value)
+		}
+		return append(dst, byte(end))
+	case bsontype.Binary:
+		n := binary.LittleEndian.Uint32(v.Data)
+		dst = binary.BigEndian.AppendUint32(dst, n)
+		return append(dst, v.Data[4:]...)
+	case bsontype.DateTime:
+		n := binary.LittleEndian.Uint64(v.Data)
+		return binary.BigEndian.AppendUint64(dst, n^1<<63)
+	case bsontype.Timestamp:
+		return binary.BigEndian.AppendUint64(dst, binary.LittleEndian.Uint64(v.Data))
+	case bsontype.ObjectID, bsontype.Boolean, bsontype.Regex:
+		return append(dst, v.Data...)
+	case bsontype.DBPointer:
+		n := len(v.Data) - 12
+		dst = appendText(dst, v.Data[4:n-1])
+		return append(dst, v.Data[n:]...)
+	case bsontype.CodeWithScope:
+		code, scope := splitScope(v.Data)
+		return appendObject(appendText(dst, code), scope)
+	}
+	return dst // MinKey, undefined, null, MaxKey
+}
+
+func appendObject(dst, doc []byte) []byte {
+	it := raw.Elements(doc)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		dst = append(dst, byte(classes[e.Value.Type]))
+		dst = append(dst, e.Key...)
+		dst = append(dst, 0)
+		dst = appendPayload(dst, e.Value)
+	}
+	return append(dst, byte(end))
+}
+
+// splitScope takes code with scope apart.
+func splitScope(data []byte) (code, scope []byte) {
+	n := binary.LittleEndian.Uint32(data[4:])
+	return data[8 : 8+n-1], data[8+n:]
+}
+
+// appendText writes text so that its end sorts below any byte: a zero byte
+// in it becomes 00 ff, and 00 01 ends it.
+func appendText(dst, text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, 0)
+		if i < 0 {
+			dst = append(dst, text...)
+			return append(dst, 0, 1)
+		}
+		dst = append(dst, text[:i]...)
+		dst = append(dst, 0, 0xff)
+		text = text[i+1:]
+	}
+}
+
+// A number is a byte for its kind, and for the finite ones but zero two bytes
+// for the exponent of its leading bit, and then the bits below that one, seven
+// to a byte, the last bit of each byte saying whether more follow. Those of a
+// negative number are inverted.
+const (
+	isNaN byte = 1 + iota
+	isMinusInf
+	isNegative
+	isZero
+	isPositive
+	isPlusInf
+)
+
+const exponentBias = 1 << 15
+
+func appendInt(dst []byte, n int64) []byte {
+	switch {
+	case n == 0:
+		return append(dst, isZero)
+	case n > 0:
+		return appendBits(append(dst, isPositive), uint64(n), 0)
+	}
+	dst = append(dst, isNegative)
+	start := len(dst)
+	dst = appendBits(dst, -uint64(n), 0)
+	Invert(dst[start:])
+	return dst
+}
+
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case f != f:
+		return append(dst, isNaN)
+	case f == 0:
+		return append(dst, isZero)
+	case math.IsInf(f, -1):
+		return append(dst, isMinusInf)
+	case math.IsInf(f, 1):
+		return append(dst, isPlusInf)
+	}
+	b := math.Float64bits(f)
+	frac, exp := b&(1<<52-1), int(b>>52&0x7ff)
+	if exp == 0 {
+		exp = 1 // subnormal: no leading one of its own
+	} else {
+		frac |= 1 << 52
+	}
+	if f > 0 {
+		return appendBits(append(dst, isPositive), frac, exp-1075)
+	}
+	dst = append(dst, isNegative)
+	start := len(dst)
+	dst = appendBits(dst, frac, exp-1075)
+	Invert(dst[start:])
+	return dst
+}
+
+// appendBits writes n × 2^exp, n not zero.
+func appendBits(dst []byte, n uint64, exp int) []byte {
+	length := bits.Len64(n)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(exp+length-1+exponentBias))
+	n <<= 65 - length // the leading bit falls off: it is always one
+	for {
+		b := byte(n>>57) << 1
+		n <<= 7
+		if n == 0 {
+			return append(dst, b)
+		}
+		dst = append(dst, b|1)
+	}
+}
+
+// decimalBits is how many bits below the leading one are kept of a decimal:
+// two decimals of 34 digits that differ do so within the first 113.
+const decimalBits = 18 * 7
+
+func appendDecimal(dst []byte, v bsoncore.Value) []byte {
+	d := v.Decimal128()
+	if d.IsNaN() {
+		return append(dst, isNaN)
+	}
+	switch d.IsInf() {
+	case 1:
+		return append(dst, isPlusInf)
+	case -1:
+		return append(dst, isMinusInf)
+	}
+	n, exp, err := d.BigInt()
+	if err != nil || n.Sign() == 0 {
+		return append(dst, isZero)
+	}
+	kind := isPositive
+	if n.Sign() < 0 {
+		kind = isNegative
+	}
+	dst = append(dst, kind)
+	start := len(dst)
+	dst = appendScaled(dst, new(big.Int).Abs(n), exp)
+	if kind == isNegative {
+		Invert(dst[start:])
+	}
+	return dst
+}
+
+// appendScaled writes n × 10^exp, n above zero. What does not end within
+// decimalBits is cut off and marked, so that it lies just above the binary
+// number it was cut to.
+func appendScaled(dst []byte, n *big.Int, exp int) []byte {
+	binaryExp, inexact := 0, false
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exp, -exp))), nil)
+	if exp >= 0 {
+		n.Mul(n, scale)
+	} else {
+		shift := max(0, decimalBits+2+scale.BitLen()-n.BitLen())
+		rest := new(big.Int)
+		n.QuoRem(n.Lsh(n, uint(shift)), scale, rest)
+		binaryExp, inexact = -shift, rest.Sign() != 0
+	}
+	if over := n.BitLen() - 1 - decimalBits; over > 0 {
+		inexact = inexact || int(n.TrailingZeroBits()) < over
+		n.Rsh(n, uint(over))
+		binaryExp += over
+	}
+	length := n.BitLen()
+	dst = binary.BigEndian.AppendUint16(dst, uint16(binaryExp+length-1+exponentBias))
+	n.SetBit(n, length-1, 0)
+	n.Lsh(n, uint(decimalBits-(length-1)))
+	for left := decimalBits; ; {
+		left -= 7
+		group := byte(new(big.Int).Rsh(n, uint(left)).Uint64()) << 1
+		n.And(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(left)), big.NewInt(1)))
+		switch {
+		case n.Sign() == 0 && !inexact:
+			return append(dst, group)
+		case left == 0:
+			return append(dst, group|1, 2)
+		}
+		dst = append(dst, group|1)
+	}
+}

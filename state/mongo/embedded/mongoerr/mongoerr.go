@@ -1,0 +1,129 @@
+package mongoerr
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// A Code is one of MongoDB's error codes.
+type Code int32
+
+// The codes the store answers with.
+const (
+	InternalError              Code = 1
+	BadValue                   Code = 2
+	FailedToParse              Code = 9
+	Unauthorized               Code = 13
+	TypeMismatch               Code = 14
+	Overflow                   Code = 15
+	InvalidLength              Code = 16
+	IllegalOperation           Code = 20
+	NamespaceNotFound          Code = 26
+	IndexNotFound              Code = 27
+	PathNotViable              Code = 28
+	ConflictingUpdateOperators Code = 40
+	CursorNotFound             Code = 43
+	NamespaceExists            Code = 48
+	MaxTimeMSExpired           Code = 50
+	DollarPrefixedFieldName    Code = 52
+	InvalidIDField             Code = 53
+	EmptyFieldName             Code = 56
+	CommandNotFound            Code = 59
+	ImmutableField             Code = 66
+	CannotCreateIndex          Code = 67
+	InvalidOptions             Code = 72
+	InvalidNamespace           Code = 73
+	IndexOptionsConflict       Code = 85
+	IndexKeySpecsConflict      Code = 86
+	OperationFailed            Code = 96
+	WriteConflict              Code = 112
+	ShutdownInProgress         Code = 91
+	CappedPositionLost         Code = 136
+	CannotIndexParallelArrays  Code = 171
+	QueryPlanKilled            Code = 175
+	InvalidIndexSpec           Code = 197
+	CursorInUse                Code = 292
+	CannotGrowCapped           Code = 10003
+	ObjectTooLarge             Code = 10334
+	DuplicateKey               Code = 11000
+	KeyTooLong                 Code = 17280
+	ResultTooLarge             Code = 17419
+	UnknownField               Code = 40415
+)
+
+var names = map[Code]string{
+	InternalError:              "InternalError",
+	BadValue:                   "BadValue",
+	FailedToParse:              "FailedToParse",
+	Unauthorized:               "Unauthorized",
+	TypeMismatch:               "TypeMismatch",
+	Overflow:                   "Overflow",
+	InvalidLength:              "InvalidLength",
+	IllegalOperation:           "IllegalOperation",
+	NamespaceNotFound:          "NamespaceNotFound",
+	IndexNotFound:              "IndexNotFound",
+	PathNotViable:              "PathNotViable",
+	ConflictingUpdateOperators: "ConflictingUpdateOperators",
+	CursorNotFound:             "CursorNotFound",
+	NamespaceExists:            "NamespaceExists",
+	MaxTimeMSExpired:           "ExceededTimeLimit",
+	DollarPrefixedFieldName:    "DollarPrefixedFieldName",
+	InvalidIDField:             "InvalidIdField",
+	EmptyFieldName:             "EmptyFieldName",
+	CommandNotFound:            "CommandNotFound",
+	ImmutableField:             "ImmutableField",
+	CannotCreateIndex:          "CannotCreateIndex",
+	InvalidOptions:             "InvalidOptions",
+	InvalidNamespace:           "InvalidNamespace",
+	IndexOptionsConflict:       "IndexOptionsConflict",
+	IndexKeySpecsConflict:      "IndexKeySpecsConflict",
+	OperationFailed:            "OperationFailed",
+	WriteConflict:              "WriteConflict",
+	ShutdownInProgress:         "ShutdownInProgress",
+	CappedPositionLost:         "CappedPositionLost",
+	CannotIndexParallelArrays:  "CannotIndexParallelArrays",
+	QueryPlanKilled:            "QueryPlanKilled",
+	InvalidIndexSpec:           "InvalidIndexSpecificationOption",
+	CursorInUse:                "CursorInUse",
+	ObjectTooLarge:             "BSONObjectTooLarge",
+	DuplicateKey:               "DuplicateKey",
+}
+
+// String is the name MongoDB sends beside the number as codeName.
+func (c Code) String() string {
+	if name := names[c]; name != "" {
+		return name
+	}
+	return "Location" + strconv.Itoa(int(c))
+}
+
+// An Error is refused to the client with its code.
+type Error struct {
+	Code    Code
+	Message string
+}
+
+// Error is the message as the client reads it.
+func (e *Error) Error() string { return e.Message }
+
+// New makes an error of the given code; the rest is as in fmt.Sprintf.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// From finds the Error inside err; any other error becomes an
+// InternalError with its text.
+func From(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: InternalError, Message: err.Error()}
+}
+
+// Is says whether err carries the given code.
+func Is(err error, code Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+
+	"juju/state/mongo/embedded/query"
+)
+
+// An Index is what the planner knows of one. Its keys are the encodings of
+// its fields' values, inverted where the field descends.
+type Index struct {
+	Name   string
+	Fields []query.Field
+	// Unique keys are the fields' values alone, so that a key can be got;
+	// other keys go on with the document's.
+	Unique bool
+	// Sparse indexes leave out documents that have none of the fields.
+	Sparse bool
+	// Multi says that some document has several keys, for an array's
+	// elements.
+	Multi bool
+}
+
+// A Range is the keys from Start up to and without End, or, if Point, the
+// key Start alone. A nil End is the end of the index.
+type Range struct {
+	Start, End []byte
+	Point      bool
+}
+
+// A Scan is ranges of one index, ascending and apart from one another. No
+// Ranges at all is nothing at all.
+type Scan struct {
+	Index  int
+	Ranges []Range
+}
+
+// A Plan reads scans one after another.
+type Plan struct {
+	Scans []Scan
+	// Reverse reads the scan from its end.
+	Reverse bool
+	// Sorted says that the scan gives the order asked for.
+	Sorted bool
+	// Repeats says that a document may turn up more than once.
+	Repeats bool
+}
+
+// Choose plans for a query. Indexes[0] holds every document once; it is what
+// is read when no other helps. Hint, when not negative, is the index to use.
+func Choose(f *query.Filter, order query.Sort, indexes []Index, hint int) Plan {
+	if order.Natural != 0 {
+		return Plan{Scans: []Scan{{Ranges: []Range{{}}}}, Reverse: order.Natural < 0, Sorted: true}
+	}
+	best := choose(f.Predicates(), order, indexes, hint)
+	if best.rank == 0 && hint < 0 {
+		if p, ok := union(f, indexes); ok {
+			return p
+		}
+	}
+	return best.plan(order, indexes)
+}
+
+// union plans for each branch of an $or by itself.
+func union(f *query.Filter, indexes []Index) (Plan, bool) {
+	var p Plan
+	for _, branch := range f.Branches() {
+		predicates := append(slices.Clip(f.Predicates()), branch...)
+		c := choose(predicates, query.Sort{}, indexes, -1)
+		if c.rank == 0 {
+			return Plan{}, false
+		}
+		p.Scans = append(p.Scans, c.scan)
+	}
+	p.Repeats = true
+	return p, len(p.Scans) > 0
+}
+
+// A candidate is a scan with its rank: how well its ranges fit the query.
+type candidate struct {
+	scan    Scan
+	rank    int
+	sorted  bool
+	reverse bool
+}
+
+func (c candidate) plan(order query.Sort, indexes []Index) Plan {
+	return Plan{
+		Scans:   []Scan{c.scan},
+		Sorted:  c.sorted || len(order.Fields) == 0,
+		Reverse: c.reverse,
+		Repeats: indexes[c.scan.Index].Multi,
+	}
+}
+
+func choose(predicates []query.Predicate, order query.Sort, indexes []Index, hint int) candidate {
+	var best candidate
+	for i := range indexes {
+		if hint >= 0 && i != hint {
+			continue
+		}
+		c := consider(predicates, order, &indexes[i])
+		c.scan.Index = i
+		better := c.rank > best.rank || c.rank == best.rank && c.sorted && !best.sorted
+		if i == 0 || better || hint >= 0 {
+			best = c
+		}
+	}
+	return best
+}
+
+// maxRanges bounds how many keys a product of several $in may give.
+const maxRanges = 100_000
+
+// consider plans with one index. The rank counts two for each field that is
+// one of some values, one for a range after those, and a lot for a key that
+// is whole and unique.
+func consider(predicates []query.Predicate, order query.Sort, index *Index) candidate {
+	prefixes := [][]byte{nil}
+	single := 0 // fields that have one value throughout
+	var c candidate
+	fields := index.Fields
+	if index.Multi && len(fields) > 1 {
+		// Of an array's elements one may pass one test and another the next.
+		fields = fields[:1]
+	}
+	bounded := false
+	for i, field := range fields {
+		b := boundsOf(predicates, field.Path, index)
+		if b.points != nil && len(prefixes)*len(b.points) <= maxRanges {
+			prefixes = extend(prefixes, b.points, field.Desc)
+			c.rank += 2
+			if len(b.points) == 1 && single == i {
+				single++
+			}
+			continue
+		}
+		if len(b.intervals) > 0 && b.points == nil {
+			c.rank++
+			bounded = true
+			for _, prefix := range prefixes {
+				c.scan.Ranges = append(c.scan.Ranges, ranges(prefix, b.intervals, field.Desc)...)
+			}
+		}
+		break
+	}
+	whole := len(index.Fields) > 0 && c.rank == 2*len(index.Fields)
+	if whole && index.Unique {
+		c.rank += 100
+	}
+	if !bounded {
+		for _, prefix := range prefixes {
+			r := Range{Start: prefix, Point: whole && index.Unique}
+			if !r.Point && prefix != nil {
+				r.End = after(prefix)
+			}
+			c.scan.Ranges = append(c.scan.Ranges, r)
+		}
+	}
+	slices.SortFunc(c.scan.Ranges, func(a, b Range) int { return bytes.Compare(a.Start, b.Start) })
+	c.scan.Ranges = slices.CompactFunc(c.scan.Ranges, func(a, b Range) bool { return bytes.Equal(a.Start, b.Start) && bytes.Equal(a.End, b.End) })
+	if !index.Multi && (c.rank > 0 || !index.Sparse) {
+		c.sorted, c.reverse = sorts(index, order, single)
+	}
+	return c
+}
+
+// sorts says whether reading the index gives the order, or its reverse. The
+// index's first fields have a single value each.
+func sorts(index *Index, order query.Sort, single int) (ok, reverse bool) {
+	if len(order.Fields) == 0 {
+		return false, false
+	}
+	constant := func(path string) bool {
+		return slices.ContainsFunc(index.Fields[:single], func(f query.Field) bool { return f.Path == path })
+	}
+	at, started := 0, false
+	for _, want := range order.Fields {
+		if constant(want.Path) {
+			continue
+		}
+		for at < len(index.Fields) && at < single {
+			at++
+		}
+		if at == len(index.Fields) || index.Fields[at].Path != want.Path {
+			return false, false
+		}
+		turned := index.Fields[at].Desc != want.Desc
+		if started && turned != reverse {
+			return false, false
+		}
+		started, reverse = true, turned
+		at++
+	}
+	return true, reverse
+}

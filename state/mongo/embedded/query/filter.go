@@ -1,0 +1,420 @@
+package query
+
+import (
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// A Filter is a compiled query. It is for one goroutine at a time.
+type Filter struct {
+	root       all
+	predicates []Predicate
+	branches   [][]Predicate
+	position   int
+}
+
+// A node is part of a compiled query.
+type node interface {
+	match(doc []byte) bool
+}
+
+type all []node
+
+func (n all) match(doc []byte) bool {
+	for _, part := range n {
+		if !part.match(doc) {
+			return false
+		}
+	}
+	return true
+}
+
+type anyOf []all
+
+func (n anyOf) match(doc []byte) bool {
+	for _, part := range n {
+		if part.match(doc) {
+			return true
+		}
+	}
+	return false
+}
+
+type noneOf struct{ node }
+
+func (n noneOf) match(doc []byte) bool { return !n.node.match(doc) }
+
+// A leaf puts a test to what a path leads to.
+type leaf struct {
+	path []string
+	test test
+	at   *int
+	// whole tests see an array as it is and not its elements.
+	whole bool
+}
+
+// A test looks at one value; exists is false where there is none.
+type test interface {
+	holds(v bsoncore.Value, exists bool) bool
+}
+
+func (n *leaf) match(doc []byte) bool { return walk(doc, n.path, n, n.at) }
+
+func (n *leaf) visit(v bsoncore.Value, exists bool) bool {
+	if v.Type == bsontype.Array && exists && !n.whole {
+		it := raw.Elements(v.Data)
+		for i := 0; ; i++ {
+			e, ok := it.Next()
+			if !ok {
+				break
+			}
+			if n.test.holds(e.Value, true) {
+				*n.at = i
+				return true
+			}
+		}
+	}
+	return n.test.holds(v, exists)
+}
+
+// Compile reads a query document. What it does not know it refuses with
+// BadValue.
+func Compile(query []byte) (*Filter, error) {
+	f := &Filter{position: -1}
+	if err := f.document(&f.root, query, true); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Match says whether doc is one the query asks for.
+func (f *Filter) Match(doc []byte) bool {
+	f.position = -1
+	return f.root.match(doc)
+}
+
+// Position is the place in an array at which the last Match found what it
+// looked for, or -1: what the $ of an update's path stands for.
+func (f *Filter) Position() int { return f.position }
+
+// Predicates are tests of single fields that every match passes.
+func (f *Filter) Predicates() []Predicate { return f.predicates }
+
+// Branches are the alternatives of the query's $or, when it has one at its
+// top: every match passes Predicates and all of one of these.
+func (f *Filter) Branches() [][]Predicate { return f.branches }
+
+// document adds the conditions of a query document to n. At the top is
+// where every condition must hold for the whole query to match.
+func (f *Filter) document(n *all, query []byte, top bool) error {
+	it := raw.Elements(query)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			return nil
+		}
+		var err error
+		if len(e.Key) > 0 && e.Key[0] == '$' {
+			err = f.logical(n, string(e.Key), e.Value, top)
+		} else {
+			err = f.field(n, string(e.Key), e.Value, top)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (f *Filter) logical(n *all, op string, v bsoncore.Value, top bool) error {
+	switch op {
+	case "$comment":
+		return nil
+	case "$and", "$or", "$nor":
+	default:
+		return mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s", op)
+	}
+	if v.Type != bsontype.Array {
+		return mongoerr.New(mongoerr.BadValue, "%s must be an array", op)
+	}
+	if raw.IsEmpty(v.Data) {
+		return mongoerr.New(mongoerr.BadValue, "$and/$or/$nor must be a nonempty array")
+	}
+	flat := op == "$and" || op == "$or" && raw.Len(v.Data) == 1
+	var parts anyOf
+	var branches [][]Predicate
+	it := raw.Elements(v.Data)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			break
+		}
+		if e.Value.Type != bsontype.EmbeddedDocument {
+			return mongoerr.New(mongoerr.BadValue, "$or/$and/$nor entries need to be full objects")
+		}
+		if flat {
+			if err := f.document(n, e.Value.Data, top); err != nil {
+				return err
+			}
+			continue
+		}
+		// A branch of its own: its predicates do not hold for all.
+		sub := Filter{}
+		var part all
+		if err := sub.document(&part, e.Value.Data, op == "$or" && top); err != nil {
+			return err
+		}
+		rebind(part, &f.position)
+		parts, branches = append(parts, part), append(branches, sub.predicates)
+	}
+	switch {
+	case flat:
+	case op == "$or":
+		*n = append(*n, parts)
+		if top && f.branches == nil {
+			f.branches = branches
+		}
+	default:
+		*n = append(*n, noneOf{parts})
+	}
+	return nil
+}
+
+// rebind makes the leaves below n report positions to at.
+func rebind(n node, at *int) {
+	switch n := n.(type) {
+	case all:
+		for _, part := range n {
+			rebind(part, at)
+		}
+	case anyOf:
+		for _, part := range n {
+			rebind(part, at)
+		}
+	case noneOf:
+		rebind(n.node, at)
+	case *leaf:
+		n.at = at
+		if t, ok := n.test.(*elemMatch); ok {
+			t.at = at
+		}
+	}
+}
+
+func (f *Filter) field(n *all, path string, v bsoncore.Value, top bool) error {
+	if v.Type == bsontype.Regex {
+		return f.regex(n, path, v, bsoncore.Value{}, top)
+	}
+	if v.Type == bsontype.EmbeddedDocument && isOperators(v.Data) {
+		return f.operators(n, path, v.Data, top)
+	}
+	f.add(n, path, newEqual(v), false)
+	if top {
+		f.predicates = append(f.predicates, Predicate{Path: path, Op: Eq, Value: v})
+	}
+	return nil
+}
+
+// isOperators tells {$gt: 1} from a document to be compared with; a DBRef
+// is the latter.
+func isOperators(doc []byte) bool {
+	it := raw.Elements(doc)
+	e, ok := it.Next()
+	if !ok || len(e.Key) == 0 || e.Key[0] != '$' {
+		return false
+	}
+	switch string(e.Key) {
+	case "$ref", "$id", "$db":
+		return false
+	}
+	return true
+}
+
+func (f *Filter) add(n *all, path string, t test, whole bool) {
+	*n = append(*n, &leaf{path: splitPath(path), test: t, at: &f.position, whole: whole})
+}
+
+func (f *Filter) operators(n *all, path string, ops []byte, top bool) error {
+	it := raw.Elements(ops)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			return nil
+		}
+		if err := f.operator(n, path, string(e.Key), e.Value, ops, top); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte, top bool) error {
+	switch op {
+	case "$eq":
+		if v.Type == bsontype.Regex {
+			// Here, and only here, a regular expression is a value.
+			f.add(n, path, newEqual(v), false)
+			return nil
+		}
+		f.add(n, path, newEqual(v), false)
+		if top {
+			f.predicates = append(f.predicates, Predicate{Path: path, Op: Eq, Value: v})
+		}
+		return nil
+	case "$gt", "$gte", "$lt", "$lte":
+		return f.comparison(n, path, op, v, top)
+	case "$in":
+		return f.in(n, path, v, top)
+	case "$ne", "$nin":
+		var part all
+		if op == "$nin" {
+			if err := f.in(&part, path, v, false); err != nil {
+				return err
+			}
+		} else {
+			if v.Type == bsontype.Regex {
+				return mongoerr.New(mongoerr.BadValue, "Can't have regex as arg to $ne.")
+			}
+			f.add(&part, path, newEqual(v), false)
+		}
+		*n = append(*n, noneOf{part})
+		return nil
+	case "$not":
+		return f.not(n, path, v)
+	case "$exists":
+		want := raw.Truthy(v)
+		var part all
+		f.add(&part, path, exists{}, true)
+		if want {
+			*n = append(*n, part)
+		} else {
+			*n = append(*n, noneOf{part})
+		}
+		return nil
+	case "$regex":
+		options, _ := raw.Get(ops, "$options")
+		return f.regex(n, path, v, options, top)
+	case "$options":
+		if _, ok := raw.Get(ops, "$regex"); !ok {
+			return mongoerr.New(mongoerr.BadValue, "$options needs a $regex")
+		}
+		return nil
+	case "$elemMatch":
+		return f.elemMatch(n, path, v)
+	case "$all":
+		return f.all(n, path, v, top)
+	}
+	t, whole, err := newTest(op, v)
+	if err != nil {
+		return err
+	}
+	f.add(n, path, t, whole)
+	return nil
+}
+
+func (f *Filter) comparison(n *all, path, op string, v bsoncore.Value, top bool) error {
+	if v.Type == bsontype.Regex {
+		return mongoerr.New(mongoerr.BadValue, "Can't have RegEx as arg to predicate over field '%s'.", path)
+	}
+	o := map[string]Op{"$gt": Gt, "$gte": Gte, "$lt": Lt, "$lte": Lte}[op]
+	f.add(n, path, compared{o, v}, false)
+	if top {
+		f.predicates = append(f.predicates, Predicate{Path: path, Op: o, Value: v})
+	}
+	return nil
+}
+
+func (f *Filter) in(n *all, path string, v bsoncore.Value, top bool) error {
+	t, values, err := newIn(v)
+	if err != nil {
+		return err
+	}
+	f.add(n, path, t, false)
+	if top && len(t.patterns) == 0 {
+		f.predicates = append(f.predicates, Predicate{Path: path, Op: In, Values: values})
+	}
+	return nil
+}
+
+func (f *Filter) not(n *all, path string, v bsoncore.Value) error {
+	var part all
+	switch {
+	case v.Type == bsontype.Regex:
+		if err := f.regex(&part, path, v, bsoncore.Value{}, false); err != nil {
+			return err
+		}
+	case v.Type == bsontype.EmbeddedDocument && isOperators(v.Data):
+		if err := f.operators(&part, path, v.Data, false); err != nil {
+			return err
+		}
+	default:
+		return mongoerr.New(mongoerr.BadValue, "$not needs a regex or a document")
+	}
+	*n = append(*n, noneOf{part})
+	return nil
+}
+
+func (f *Filter) regex(n *all, path string, v, options bsoncore.Value, top bool) error {
+	t, err := newPattern(v, options)
+	if err != nil {
+		return err
+	}
+	f.add(n, path, t, false)
+	if top && t.prefix != "" {
+		f.predicates = append(f.predicates, Predicate{Path: path, Op: Prefix, Value: stringValue(t.prefix)})
+	}
+	return nil
+}
+
+func stringValue(s string) bsoncore.Value {
+	return bsoncore.Value{Type: bsontype.String, Data: bsoncore.AppendString(nil, s)}
+}
+
+// elemMatch asks for an array with an element that passes all of a query:
+// of its operators, or as a document.
+func (f *Filter) elemMatch(n *all, path string, v bsoncore.Value) error {
+	t, err := newElemMatch(v)
+	if err != nil {
+		return err
+	}
+	t.at = &f.position
+	f.add(n, path, t, true)
+	return nil
+}
+
+// all asks that each of the values given be there.
+func (f *Filter) all(n *all, path string, v bsoncore.Value, top bool) error {
+	if v.Type != bsontype.Array {
+		return mongoerr.New(mongoerr.BadValue, "$all needs an array")
+	}
+	if raw.IsEmpty(v.Data) {
+		*n = append(*n, anyOf{}) // matches nothing
+		return nil
+	}
+	it := raw.Elements(v.Data)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			return nil
+		}
+		var err error
+		if sub, ok := elemMatchOf(e.Value); ok {
+			err = f.elemMatch(n, path, sub)
+		} else if e.Value.Type == bsontype.EmbeddedDocument && isOperators(e.Value.Data) {
+			err = mongoerr.New(mongoerr.BadValue, "no $ expressions in $all")
+		} else {
+			err = f.field(n, path, e.Value, top)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func elemMatchOf(v bsoncore.Value) (bsoncore.Value, bool) {
+	if v.Type != bsontype.EmbeddedDocument {
+		return v, false
+	}
+	return raw.Get(v.Data, "$elemMatch")
+}

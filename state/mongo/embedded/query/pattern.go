@@ -1,0 +1,130 @@
+package query
+
+import (
+	"bytes"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/keys"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// pattern is a test for strings by a regular expression. It also holds for
+// a stored regular expression that is the same.
+type pattern struct {
+	re     *regexp.Regexp
+	self   bsoncore.Value
+	prefix string // what every match begins with
+}
+
+func newPattern(v, options bsoncore.Value) (*pattern, error) {
+	var expr, flags string
+	switch v.Type {
+	case bsontype.Regex:
+		expr, flags = v.Regex()
+	case bsontype.String, bsontype.Symbol:
+		expr = string(raw.Text(v))
+	default:
+		return nil, mongoerr.New(mongoerr.BadValue, "$regex has to be a string")
+	}
+	switch options.Type {
+	case 0:
+	case bsontype.String:
+		flags = string(raw.Text(options))
+	default:
+		return nil, mongoerr.New(mongoerr.BadValue, "$options has to be a string")
+	}
+	goFlags := ""
+	source := expr
+	for _, c := range flags {
+		switch c {
+		case 'i', 'm', 's':
+			goFlags += string(c)
+		case 'x':
+			source = stripSpace(source)
+		case 'u':
+		default:
+			return nil, mongoerr.New(mongoerr.BadValue, "unknown flag %q in a regular expression", c)
+		}
+	}
+	if goFlags != "" {
+		source = "(?" + goFlags + ")" + source
+	}
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return nil, mongoerr.New(mongoerr.BadValue, "Regular expression is invalid: %v", err)
+	}
+	return &pattern{
+		re:     re,
+		self:   bsoncore.Value{Type: bsontype.Regex, Data: bsoncore.AppendRegex(nil, expr, flags)},
+		prefix: literalPrefix(source),
+	}, nil
+}
+
+func (t *pattern) holds(v bsoncore.Value, exists bool) bool {
+	switch {
+	case !exists:
+		return false
+	case v.Type == bsontype.String || v.Type == bsontype.Symbol:
+		return t.re.Match(raw.Text(v))
+	case v.Type == bsontype.Regex:
+		return keys.Equal(v, t.self)
+	}
+	return false
+}
+
+// stripSpace does what the flag x asks for: white space and comments out,
+// unless escaped or in a class.
+func stripSpace(expr string) string {
+	var out strings.Builder
+	class := false
+	for i := 0; i < len(expr); i++ {
+		c := expr[i]
+		switch {
+		case c == '\\' && i+1 < len(expr):
+			out.WriteByte(c)
+			i++
+			c = expr[i]
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case class:
+		case bytes.IndexByte([]byte(" \t\r\n\f\v"), c) >= 0:
+			continue
+		case c == '#':
+			for i < len(expr) && expr[i] != '\n' {
+				i++
+			}
+			continue
+		}
+		out.WriteByte(c)
+	}
+	return out.String()
+}
+
+// literalPrefix is what a string must begin with to match expr: something
+// only when expr is anchored at the beginning of the text.
+func literalPrefix(expr string) string {
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	parsed = parsed.Simplify()
+	if parsed.Op != syntax.OpConcat || parsed.Sub[0].Op != syntax.OpBeginText {
+		return ""
+	}
+	prefix := ""
+	for _, sub := range parsed.Sub[1:] {
+		if sub.Op != syntax.OpLiteral || sub.Flags&syntax.FoldCase != 0 {
+			break
+		}
+		prefix += string(sub.Rune)
+	}
+	return prefix
+}

@@ -1,0 +1,310 @@
+package query
+
+import (
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// A Projection says which parts of a document are answered with.
+type Projection struct {
+	root       part
+	including  bool
+	hideID     bool
+	positional bool
+}
+
+// A part is a field named by a projection, or the way to one.
+type part struct {
+	name  string
+	parts []*part
+	// The end of a path: the field is put in or left out, or treated.
+	leaf       bool
+	slice      *slice
+	elem       *elemMatch
+	positional bool
+}
+
+type slice struct {
+	skip, limit int64
+	skips       bool
+}
+
+// CompileProjection reads a projection; an empty one is nil, which shows
+// all.
+func CompileProjection(spec []byte) (*Projection, error) {
+	if raw.IsEmpty(spec) {
+		return nil, nil
+	}
+	p := &Projection{}
+	var included, excluded, onlyID bool
+	it := raw.Elements(spec)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			break
+		}
+		path := string(e.Key)
+		if path == "" {
+			return nil, mongoerr.New(mongoerr.BadValue, "a projection names a field without a name")
+		}
+		if e.Value.Type == bsontype.EmbeddedDocument {
+			inclusive, err := p.operator(path, e.Value.Data)
+			if err != nil {
+				return nil, err
+			}
+			included = included || inclusive
+			continue
+		}
+		show := raw.Truthy(e.Value)
+		if path == "_id" {
+			p.hideID, onlyID = !show, show
+			continue
+		}
+		if n := len(path) - 2; n > 0 && path[n:] == ".$" {
+			if !show || p.positional {
+				return nil, mongoerr.New(mongoerr.BadValue, "Cannot exclude array elements with the positional operator, or use it twice.")
+			}
+			p.positional = true
+			if err := p.put(path[:n], part{leaf: true, positional: true}); err != nil {
+				return nil, err
+			}
+			included = true
+			continue
+		}
+		if err := p.put(path, part{leaf: true}); err != nil {
+			return nil, err
+		}
+		included, excluded = included || show, excluded || !show
+	}
+	if included && excluded {
+		return nil, mongoerr.New(mongoerr.BadValue, "Projection cannot have a mix of inclusion and exclusion.")
+	}
+	p.including = included || onlyID && !excluded && !p.treats()
+	return p, nil
+}
+
+// treats says whether the projection slices an array.
+func (p *Projection) treats() bool { return len(p.root.parts) > 0 }
+
+func (p *Projection) operator(path string, spec []byte) (inclusive bool, err error) {
+	it := raw.Elements(spec)
+	e, _ := it.Next()
+	if _, more := it.Next(); more {
+		return false, mongoerr.New(mongoerr.BadValue, ">1 field in obj: a projection's document has one operator")
+	}
+	switch string(e.Key) {
+	case "$slice":
+		s, err := newSlice(e.Value)
+		if err != nil {
+			return false, err
+		}
+		return false, p.put(path, part{leaf: true, slice: s})
+	case "$elemMatch":
+		t, err := newElemMatch(e.Value)
+		if err != nil {
+			return false, err
+		}
+		return true, p.put(path, part{leaf: true, elem: t})
+	}
+	return false, mongoerr.New(mongoerr.BadValue, "Unsupported projection option: %s: %s", path, e.Key)
+}
+
+func newSlice(v bsoncore.Value) (*slice, error) {
+	wrong := mongoerr.New(mongoerr.BadValue, "$slice only supports numbers and [skip, limit] arrays")
+	if f, ok := raw.Number(v); ok {
+		return &slice{limit: int64(f)}, nil
+	}
+	if v.Type != bsontype.Array || raw.Len(v.Data) != 2 {
+		return nil, wrong
+	}
+	it := raw.Elements(v.Data)
+	first, _ := it.Next()
+	second, _ := it.Next()
+	skip, ok := raw.Number(first.Value)
+	limit, ok2 := raw.Number(second.Value)
+	if !ok || !ok2 {
+		return nil, wrong
+	}
+	if limit <= 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "$slice limit must be positive")
+	}
+	return &slice{int64(skip), int64(limit), true}, nil
+}
+
+func (p *Projection) put(path string, leaf part) error {
+	at := &p.root
+	steps := splitPath(path)
+	for i, step := range steps {
+		if step == "" || step[0] == '$' {
+			return mongoerr.New(mongoerr.BadValue, "bad path %q in a projection", path)
+		}
+		next := at.find([]byte(step))
+		switch {
+		case next == nil:
+			next = &part{name: step}
+			at.parts = append(at.parts, next)
+		case next.leaf || i == len(steps)-1:
+			return mongoerr.New(mongoerr.BadValue, "Path collision at %s", path)
+		}
+		at = next
+	}
+	leaf.name = at.name
+	*at = leaf
+	return nil
+}
+
+func (p *part) find(name []byte) *part {
+	for _, next := range p.parts {
+		if next.name == string(name) {
+			return next
+		}
+	}
+	return nil
+}
+
+// Positional says whether Append needs to know where the query matched.
+func (p *Projection) Positional() bool { return p != nil && p.positional }
+
+// Append appends what p shows of doc to dst. Position is Filter.Position of
+// the match. A nil p shows all.
+func (p *Projection) Append(dst, doc []byte, position int) ([]byte, error) {
+	if p == nil {
+		return append(dst, doc...), nil
+	}
+	if p.positional && position < 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Executor error during find command: the positional operator did not find the match needed from the query")
+	}
+	return p.document(dst, &p.root, doc, position, true), nil
+}
+
+func (p *Projection) document(dst []byte, at *part, doc []byte, position int, top bool) []byte {
+	start, dst := bsoncore.ReserveLength(dst)
+	it := raw.Elements(doc)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			break
+		}
+		if top && string(e.Key) == "_id" && at.find(e.Key) == nil {
+			if !p.hideID {
+				dst = raw.AppendElem(dst, e.Key, e.Value)
+			}
+			continue
+		}
+		next := at.find(e.Key)
+		switch {
+		case next == nil:
+			if !p.including {
+				dst = raw.AppendElem(dst, e.Key, e.Value)
+			}
+		case !next.leaf:
+			dst = p.inner(dst, e.Key, next, e.Value, position)
+		case next.slice == nil && next.elem == nil && !next.positional:
+			if p.including {
+				dst = raw.AppendElem(dst, e.Key, e.Value)
+			}
+		default:
+			dst = next.treated(dst, e, position)
+		}
+	}
+	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
+	return dst
+}
+
+// inner shows parts of a field that the projection goes through.
+func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position int) []byte {
+	switch v.Type {
+	case bsontype.EmbeddedDocument:
+		dst = appendHead(dst, v.Type, key)
+		return p.document(dst, at, v.Data, position, false)
+	case bsontype.Array:
+		dst = appendHead(dst, v.Type, key)
+		start, dst := bsoncore.ReserveLength(dst)
+		n := 0
+		it := raw.Elements(v.Data)
+		for e, ok := it.Next(); ok; e, ok = it.Next() {
+			switch {
+			case e.Value.Type == bsontype.EmbeddedDocument || e.Value.Type == bsontype.Array:
+				dst = p.inner(dst, arrayKey(n), at, e.Value, position)
+			case p.including:
+				continue
+			default:
+				dst = raw.AppendElem(dst, arrayKey(n), e.Value)
+			}
+			n++
+		}
+		dst, _ = bsoncore.AppendArrayEnd(dst, start)
+		return dst
+	}
+	if p.including {
+		return dst
+	}
+	return raw.AppendElem(dst, key, v)
+}
+
+// treated shows a part of an array: a slice of it, or the element matched.
+func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
+	if e.Value.Type != bsontype.Array {
+		if p.elem != nil {
+			return dst
+		}
+		return raw.AppendElem(dst, e.Key, e.Value)
+	}
+	from, to := int64(0), int64(0)
+	switch n := int64(raw.Len(e.Value.Data)); {
+	case p.slice != nil:
+		from, to = p.slice.bounds(n)
+	case p.positional:
+		from, to = int64(position), int64(position)+1
+	default:
+		found := int64(-1)
+		it := raw.Elements(e.Value.Data)
+		for i := int64(0); i < n && found < 0; i++ {
+			if one, _ := it.Next(); p.elem.element(one.Value) {
+				found = i
+			}
+		}
+		if found < 0 {
+			return dst
+		}
+		from, to = found, found+1
+	}
+	dst = appendHead(dst, bsontype.Array, e.Key)
+	start, dst := bsoncore.ReserveLength(dst)
+	it := raw.Elements(e.Value.Data)
+	for i := int64(0); i < to; i++ {
+		one, ok := it.Next()
+		if !ok {
+			break
+		}
+		if i >= from {
+			dst = raw.AppendElem(dst, arrayKey(int(i-from)), one.Value)
+		}
+	}
+	dst, _ = bsoncore.AppendArrayEnd(dst, start)
+	return dst
+}
+
+// bounds are the first element shown of n, and the one after the last.
+func (s *slice) bounds(n int64) (from, to int64) {
+	switch {
+	case s.skips && s.skip < 0:
+		from = max(0, n+s.skip)
+		return from, min(n, from+s.limit)
+	case s.skips:
+		from = min(n, s.skip)
+		return from, min(n, from+s.limit)
+	case s.limit < 0:
+		return max(0, n+s.limit), n
+	}
+	return 0, min(n, s.limit)
+}
+
+func appendHead(dst []byte, t bsontype.Type, key []byte) []byte {
+	dst = append(dst, byte(t))
+	dst = append(dst, key...)
+	return append(dst, 0)
+}

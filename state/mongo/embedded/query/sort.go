@@ -1,0 +1,78 @@
+package query
+
+import (
+	"strconv"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/keys"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// A Field is a path with a direction, of a sort order or of an index.
+type Field struct {
+	Path string
+	Desc bool
+}
+
+// A Sort is the order that documents are asked for in: by fields, or
+// natural, 1 for the order they are stored in and -1 for its reverse.
+type Sort struct {
+	Fields  []Field
+	Natural int
+}
+
+// CompileSort reads a sort order; an empty one is the zero Sort.
+func CompileSort(spec []byte) (Sort, error) {
+	var s Sort
+	it := raw.Elements(spec)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		path := string(e.Key)
+		f, ok := raw.Number(e.Value)
+		if !ok || f == 0 {
+			return Sort{}, mongoerr.New(mongoerr.BadValue, "bad sort specification: the direction of %q is neither 1 nor -1", path)
+		}
+		if path == "$natural" {
+			s.Natural = 1
+			if f < 0 {
+				s.Natural = -1
+			}
+			continue
+		}
+		if path == "" || path[0] == '$' {
+			return Sort{}, mongoerr.New(mongoerr.BadValue, "bad sort specification: field %q", path)
+		}
+		s.Fields = append(s.Fields, Field{path, f < 0})
+	}
+	if s.Natural != 0 && len(s.Fields) > 0 {
+		return Sort{}, mongoerr.New(mongoerr.BadValue, "cannot sort by $natural and by fields")
+	}
+	return s, nil
+}
+
+// AppendKey appends what doc sorts by: comparing these bytes compares the
+// documents. Of an array the least element counts, or the greatest where
+// the order descends; a missing field is null.
+func (s Sort) AppendKey(dst, doc []byte) []byte {
+	var buf [8]bsoncore.Value
+	for _, field := range s.Fields {
+		values, _ := Values(buf[:0], doc, field.Path)
+		best := bsoncore.Value{Type: bsontype.Null}
+		for i, v := range values {
+			if c := keys.Compare(v, best); i == 0 || field.Desc && c > 0 || !field.Desc && c < 0 {
+				best = v
+			}
+		}
+		start := len(dst)
+		dst = keys.Append(dst, best)
+		if field.Desc {
+			keys.Invert(dst[start:])
+		}
+	}
+	return dst
+}
+
+// arrayKey is the name of an array's element.
+func arrayKey(i int) []byte { return strconv.AppendInt(nil, int64(i), 10) }

@@ -1,0 +1,326 @@
+package query
+
+import (
+	"math"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/keys"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// An Op is how a Predicate compares.
+type Op int
+
+// The ways to compare. Prefix is a string's beginning.
+const (
+	Eq Op = iota
+	In
+	Gt
+	Gte
+	Lt
+	Lte
+	Prefix
+)
+
+// A Predicate says something about what one path leads to. Values is for In.
+type Predicate struct {
+	Path   string
+	Op     Op
+	Value  bsoncore.Value
+	Values []bsoncore.Value
+}
+
+// equal is the test for one value; null is also found where there is none.
+type equal struct {
+	v    bsoncore.Value
+	null bool
+}
+
+func newEqual(v bsoncore.Value) equal {
+	return equal{v, v.Type == bsontype.Null || v.Type == bsontype.Undefined}
+}
+
+func (t equal) holds(v bsoncore.Value, exists bool) bool {
+	if t.null {
+		return !exists || v.Type == bsontype.Null || v.Type == bsontype.Undefined
+	}
+	return exists && keys.Compare(v, t.v) == 0
+}
+
+// compared is a test for one side of a value; it holds for values of the
+// same class only.
+type compared struct {
+	op Op
+	v  bsoncore.Value
+}
+
+func (t compared) holds(v bsoncore.Value, exists bool) bool {
+	if t.v.Type == bsontype.Null || t.v.Type == bsontype.Undefined {
+		return (t.op == Gte || t.op == Lte) && newEqual(t.v).holds(v, exists)
+	}
+	if !exists {
+		return false
+	}
+	if a, b := keys.ClassOf(v.Type), keys.ClassOf(t.v.Type); a != b {
+		// The ends of the world compare with everything.
+		return b == keys.MinKey && (t.op == Gt || t.op == Gte) || b == keys.MaxKey && (t.op == Lt || t.op == Lte)
+	}
+	if isNaN(v) != isNaN(t.v) {
+		return false
+	}
+	c := keys.Compare(v, t.v)
+	switch t.op {
+	case Gt:
+		return c > 0
+	case Gte:
+		return c >= 0
+	case Lt:
+		return c < 0
+	}
+	return c <= 0
+}
+
+func isNaN(v bsoncore.Value) bool {
+	switch v.Type {
+	case bsontype.Double:
+		return math.IsNaN(v.Double())
+	case bsontype.Decimal128:
+		return v.Decimal128().IsNaN()
+	}
+	return false
+}
+
+// in is a test for any of several values and patterns.
+type in struct {
+	values   []equal
+	encoded  map[string]bool // instead of values, when there are many
+	null     bool
+	patterns []*pattern
+}
+
+// manyValues is from how many on a set is looked up and not gone through.
+const manyValues = 8
+
+func newIn(v bsoncore.Value) (*in, []bsoncore.Value, error) {
+	if v.Type != bsontype.Array {
+		return nil, nil, mongoerr.New(mongoerr.BadValue, "$in needs an array")
+	}
+	t := &in{}
+	var values []bsoncore.Value
+	it := raw.Elements(v.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if e.Value.Type == bsontype.Regex {
+			p, err := newPattern(e.Value, bsoncore.Value{})
+			if err != nil {
+				return nil, nil, err
+			}
+			t.patterns = append(t.patterns, p)
+			continue
+		}
+		if e.Value.Type == bsontype.EmbeddedDocument && isOperators(e.Value.Data) {
+			return nil, nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under $in")
+		}
+		values = append(values, e.Value)
+		one := newEqual(e.Value)
+		t.null = t.null || one.null
+		t.values = append(t.values, one)
+	}
+	if len(t.values) >= manyValues {
+		t.encoded = make(map[string]bool, len(t.values))
+		for _, one := range t.values {
+			t.encoded[string(keys.Append(nil, one.v))] = true
+		}
+		t.values = nil
+	}
+	return t, values, nil
+}
+
+func (t *in) holds(v bsoncore.Value, exists bool) bool {
+	if t.null && newEqual(bsoncore.Value{Type: bsontype.Null}).holds(v, exists) {
+		return true
+	}
+	if !exists {
+		return false
+	}
+	if t.encoded != nil {
+		var buf [64]byte
+		if t.encoded[string(keys.Append(buf[:0], v))] {
+			return true
+		}
+	}
+	for _, one := range t.values {
+		if one.holds(v, exists) {
+			return true
+		}
+	}
+	for _, p := range t.patterns {
+		if p.holds(v, exists) {
+			return true
+		}
+	}
+	return false
+}
+
+type exists struct{}
+
+func (exists) holds(_ bsoncore.Value, exists bool) bool { return exists }
+
+type size int64
+
+func (t size) holds(v bsoncore.Value, exists bool) bool {
+	return exists && v.Type == bsontype.Array && int64(raw.Len(v.Data)) == int64(t)
+}
+
+type modulo struct{ divisor, rest int64 }
+
+func (t modulo) holds(v bsoncore.Value, exists bool) bool {
+	if !exists {
+		return false
+	}
+	n, ok := raw.Int(v)
+	if f, isFloat := raw.Number(v); !ok && isFloat && math.Abs(f) < 1<<62 {
+		n, ok = int64(f), true
+	}
+	return ok && n%t.divisor == t.rest
+}
+
+// newTest makes the tests that need no more than their operand.
+func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
+	switch op {
+	case "$size":
+		n, ok := raw.Int(v)
+		if !ok || n < 0 {
+			return nil, false, mongoerr.New(mongoerr.BadValue, "$size needs a number that is whole and not negative")
+		}
+		return size(n), true, nil
+	case "$mod":
+		return newModulo(v)
+	case "$type":
+		t, err := newTypes(v)
+		return t, false, err
+	case "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
+		t, err := newBits(op, v)
+		return t, false, err
+	}
+	return nil, false, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", op)
+}
+
+func newModulo(v bsoncore.Value) (test, bool, error) {
+	var n []int64
+	if v.Type == bsontype.Array {
+		it := raw.Elements(v.Data)
+		for e, ok := it.Next(); ok; e, ok = it.Next() {
+			f, ok := raw.Number(e.Value)
+			if !ok {
+				return nil, false, mongoerr.New(mongoerr.BadValue, "malformed mod, operands are not numbers")
+			}
+			n = append(n, int64(f))
+		}
+	}
+	if len(n) != 2 {
+		return nil, false, mongoerr.New(mongoerr.BadValue, "malformed mod, needs to be an array of two numbers")
+	}
+	if n[0] == 0 {
+		return nil, false, mongoerr.New(mongoerr.BadValue, "divisor cannot be 0")
+	}
+	return modulo{n[0], n[1]}, false, nil
+}
+
+// elemMatch is a test for an array with an element that passes all of it.
+type elemMatch struct {
+	doc   *Filter // for elements that are documents
+	value all     // for any element, put to a document {"": element}
+	at    *int
+	buf   []byte
+}
+
+func newElemMatch(v bsoncore.Value) (*elemMatch, error) {
+	if v.Type != bsontype.EmbeddedDocument {
+		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch needs an Object")
+	}
+	t := &elemMatch{}
+	if isOperators(v.Data) && !isLogical(v.Data) {
+		f := &Filter{}
+		err := f.operators(&t.value, "", v.Data, false)
+		return t, err
+	}
+	f, err := Compile(v.Data)
+	t.doc = f
+	return t, err
+}
+
+func isLogical(doc []byte) bool {
+	it := raw.Elements(doc)
+	e, _ := it.Next()
+	switch string(e.Key) {
+	case "$and", "$or", "$nor":
+		return true
+	}
+	return false
+}
+
+func (t *elemMatch) holds(v bsoncore.Value, exists bool) bool {
+	if !exists || v.Type != bsontype.Array {
+		return false
+	}
+	it := raw.Elements(v.Data)
+	for i := 0; ; i++ {
+		e, ok := it.Next()
+		if !ok {
+			return false
+		}
+		if t.element(e.Value) {
+			if t.at != nil {
+				*t.at = i
+			}
+			return true
+		}
+	}
+}
+
+// element says whether one value, out of an array or not, passes.
+func (t *elemMatch) element(v bsoncore.Value) bool {
+	if t.doc != nil {
+		return (v.Type == bsontype.EmbeddedDocument || v.Type == bsontype.Array) && t.doc.Match(v.Data)
+	}
+	start, buf := bsoncore.ReserveLength(t.buf[:0])
+	buf = raw.AppendElem(buf, nil, v)
+	buf, _ = bsoncore.AppendDocumentEnd(buf, start)
+	t.buf = buf
+	return t.value.match(buf)
+}
+
+// An Element is a condition on single values, as $pull gives one.
+type Element struct {
+	t elemMatch
+	// A value to be equal to, or a pattern, when it is not a document.
+	one test
+}
+
+// CompileElement reads the condition of a $pull: operators, a query for
+// elements that are documents, a regular expression, or a value.
+func CompileElement(v bsoncore.Value) (*Element, error) {
+	switch v.Type {
+	case bsontype.EmbeddedDocument:
+		t, err := newElemMatch(v)
+		if err != nil {
+			return nil, err
+		}
+		return &Element{t: *t}, nil
+	case bsontype.Regex:
+		p, err := newPattern(v, bsoncore.Value{})
+		return &Element{one: p}, err
+	}
+	return &Element{one: newEqual(v)}, nil
+}
+
+// Match says whether v passes.
+func (e *Element) Match(v bsoncore.Value) bool {
+	if e.one != nil {
+		return e.one.holds(v, true)
+	}
+	return e.t.element(v)
+}

@@ -1,0 +1,146 @@
+package query
+
+import (
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/keys"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// typeNames are the names that $type takes, and error messages use.
+var typeNames = map[bsontype.Type]string{
+	bsontype.Double: "double", bsontype.String: "string", bsontype.EmbeddedDocument: "object",
+	bsontype.Array: "array", bsontype.Binary: "binData", bsontype.Undefined: "undefined",
+	bsontype.ObjectID: "objectId", bsontype.Boolean: "bool", bsontype.DateTime: "date",
+	bsontype.Null: "null", bsontype.Regex: "regex", bsontype.DBPointer: "dbPointer",
+	bsontype.JavaScript: "javascript", bsontype.Symbol: "symbol",
+	bsontype.CodeWithScope: "javascriptWithScope", bsontype.Int32: "int",
+	bsontype.Timestamp: "timestamp", bsontype.Int64: "long", bsontype.Decimal128: "decimal",
+	bsontype.MinKey: "minKey", bsontype.MaxKey: "maxKey",
+}
+
+// TypeName is what MongoDB calls a type.
+func TypeName(t bsontype.Type) string { return typeNames[t] }
+
+// types is a test for any of several types.
+type types struct {
+	any map[bsontype.Type]bool
+}
+
+func newTypes(v bsoncore.Value) (test, error) {
+	t := types{any: map[bsontype.Type]bool{}}
+	if v.Type != bsontype.Array {
+		return t, t.add(v)
+	}
+	if raw.IsEmpty(v.Data) {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$type must match at least one type")
+	}
+	it := raw.Elements(v.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if err := t.add(e.Value); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (t *types) add(v bsoncore.Value) error {
+	if v.Type == bsontype.String {
+		name := string(raw.Text(v))
+		if name == "number" {
+			for _, n := range []bsontype.Type{bsontype.Int32, bsontype.Int64, bsontype.Double, bsontype.Decimal128} {
+				t.any[n] = true
+			}
+			return nil
+		}
+		for typ, known := range typeNames {
+			if known == name {
+				t.any[typ] = true
+				return nil
+			}
+		}
+		return mongoerr.New(mongoerr.BadValue, "Unknown type name alias: %s", name)
+	}
+	n, ok := raw.Int(v)
+	if n == -1 {
+		n = int64(bsontype.MinKey)
+	}
+	if !ok || n < 0 || n > 255 || typeNames[bsontype.Type(n)] == "" {
+		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: %d", n)
+	}
+	t.any[bsontype.Type(n)] = true
+	return nil
+}
+
+func (t types) holds(v bsoncore.Value, exists bool) bool { return exists && t.any[v.Type] }
+
+// bits is a test for some bits of a whole number or of binary data.
+type bits struct {
+	positions []int
+	set, any  bool
+}
+
+func newBits(op string, v bsoncore.Value) (test, error) {
+	t := bits{set: op == "$bitsAllSet" || op == "$bitsAnySet", any: op == "$bitsAnySet" || op == "$bitsAnyClear"}
+	switch v.Type {
+	case bsontype.Array:
+		it := raw.Elements(v.Data)
+		for e, ok := it.Next(); ok; e, ok = it.Next() {
+			n, ok := raw.Int(e.Value)
+			if !ok || n < 0 || n > 1<<31 {
+				return nil, mongoerr.New(mongoerr.BadValue, "bit positions must be whole numbers and not negative")
+			}
+			t.positions = append(t.positions, int(n))
+		}
+		return t, nil
+	case bsontype.Binary:
+		_, data := v.Binary()
+		for i, b := range data {
+			t.positions = appendPositions(t.positions, uint64(b), 8*i)
+		}
+		return t, nil
+	}
+	n, ok := raw.Int(v)
+	if !ok || n < 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "%s takes an Array, a number, or a BinData", op)
+	}
+	t.positions = appendPositions(nil, uint64(n), 0)
+	return t, nil
+}
+
+func appendPositions(dst []int, n uint64, offset int) []int {
+	for i := 0; n != 0; i, n = i+1, n>>1 {
+		if n&1 != 0 {
+			dst = append(dst, offset+i)
+		}
+	}
+	return dst
+}
+
+func (t bits) holds(v bsoncore.Value, exists bool) bool {
+	if !exists {
+		return false
+	}
+	var bit func(int) bool
+	switch {
+	case v.Type == bsontype.Binary:
+		_, data := v.Binary()
+		bit = func(i int) bool { return i/8 < len(data) && data[i/8]>>(i%8)&1 != 0 }
+	case keys.ClassOf(v.Type) == keys.Number:
+		n, ok := raw.Int(v)
+		if !ok {
+			return false
+		}
+		bit = func(i int) bool { return n>>min(i, 63)&1 != 0 }
+	default:
+		return false
+	}
+	for _, i := range t.positions {
+		if ok := bit(i) == t.set; ok == t.any {
+			return t.any
+		}
+	}
+	return !t.any
+}

@@ -1,0 +1,199 @@
+package raw
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+)
+
+// An Elem is one field of a document; its slices alias the document.
+type Elem struct {
+	Key   []byte
+	Value bsoncore.Value
+}
+
+// An Iter walks the fields of a document or an array in order.
+type Iter struct{ rest []byte }
+
+// Elements starts a walk over doc, which may be an array's bytes as well.
+func Elements(doc []byte) Iter {
+	if len(doc) < 5 {
+		return Iter{}
+	}
+	return Iter{doc[4:]}
+}
+
+// Next returns the next field, or false at the end.
+func (it *Iter) Next() (Elem, bool) {
+	if len(it.rest) < 2 || it.rest[0] == 0 {
+		return Elem{}, false
+	}
+	t := bsontype.Type(it.rest[0])
+	end := bytes.IndexByte(it.rest[1:], 0)
+	if end < 0 {
+		it.rest = nil
+		return Elem{}, false
+	}
+	key, data := it.rest[1:1+end], it.rest[end+2:]
+	n := size(t, data)
+	if n < 0 {
+		it.rest = nil
+		return Elem{}, false
+	}
+	it.rest = data[n:]
+	return Elem{key, bsoncore.Value{Type: t, Data: data[:n:n]}}, true
+}
+
+// size is the length of the value of type t that data begins with, or -1.
+func size(t bsontype.Type, data []byte) int {
+	n := -1
+	switch t {
+	case bsontype.Null, bsontype.Undefined, bsontype.MinKey, bsontype.MaxKey:
+		n = 0
+	case bsontype.Boolean:
+		n = 1
+	case bsontype.Int32:
+		n = 4
+	case bsontype.Double, bsontype.Int64, bsontype.DateTime, bsontype.Timestamp:
+		n = 8
+	case bsontype.ObjectID:
+		n = 12
+	case bsontype.Decimal128:
+		n = 16
+	case bsontype.String, bsontype.Symbol, bsontype.JavaScript:
+		n = prefixed(data, 4)
+	case bsontype.EmbeddedDocument, bsontype.Array, bsontype.CodeWithScope:
+		n = prefixed(data, 0)
+	case bsontype.Binary:
+		n = prefixed(data, 5)
+	case bsontype.DBPointer:
+		n = prefixed(data, 16)
+	case bsontype.Regex:
+		i := bytes.IndexByte(data, 0)
+		if i < 0 {
+			return -1
+		}
+		j := bytes.IndexByte(data[i+1:], 0)
+		if j < 0 {
+			return -1
+		}
+		n = i + j + 2
+	}
+	if n > len(data) {
+		return -1
+	}
+	return n
+}
+
+func prefixed(data []byte, more int) int {
+	if len(data) < 4 {
+		return -1
+	}
+	n := int(int32(binary.LittleEndian.Uint32(data)))
+	if n < 0 || n > len(data) {
+		return -1
+	}
+	return n + more
+}
+
+// Get finds a field of doc by its name; names with dots are not split.
+func Get(doc []byte, key string) (bsoncore.Value, bool) {
+	it := Elements(doc)
+	for {
+		e, ok := it.Next()
+		if !ok {
+			return bsoncore.Value{}, false
+		}
+		if string(e.Key) == key {
+			return e.Value, true
+		}
+	}
+}
+
+// IsEmpty says whether a document or array has no fields.
+func IsEmpty(doc []byte) bool { return len(doc) <= 5 }
+
+// Len counts the fields of a document or the elements of an array.
+func Len(doc []byte) int {
+	n := 0
+	it := Elements(doc)
+	for {
+		if _, ok := it.Next(); !ok {
+			return n
+		}
+		n++
+	}
+}
+
+// Text returns the bytes of a string, symbol or piece of code.
+func Text(v bsoncore.Value) []byte { return v.Data[4 : len(v.Data)-1] }
+
+// Number returns a number as a float64; false for anything else.
+func Number(v bsoncore.Value) (float64, bool) {
+	switch v.Type {
+	case bsontype.Int32:
+		return float64(v.Int32()), true
+	case bsontype.Int64:
+		return float64(v.Int64()), true
+	case bsontype.Double:
+		return v.Double(), true
+	}
+	return 0, false
+}
+
+// Int returns a number that is whole and fits into an int64.
+func Int(v bsoncore.Value) (int64, bool) {
+	switch v.Type {
+	case bsontype.Int32:
+		return int64(v.Int32()), true
+	case bsontype.Int64:
+		return v.Int64(), true
+	case bsontype.Double:
+		f := v.Double()
+		if f == math.Trunc(f) && f >= -(1<<63) && f < 1<<63 {
+			return int64(f), true
+		}
+	case bsontype.Decimal128:
+		n, exp, err := v.Decimal128().BigInt()
+		if err == nil && exp == 0 && n.IsInt64() {
+			return n.Int64(), true
+		}
+	}
+	return 0, false
+}
+
+// Truthy reads a value the way MongoDB reads options: false, null and zero
+// are false, all else is true.
+func Truthy(v bsoncore.Value) bool {
+	switch v.Type {
+	case bsontype.Boolean:
+		return v.Boolean()
+	case bsontype.Null, bsontype.Undefined, 0:
+		return false
+	}
+	if f, ok := Number(v); ok {
+		return f != 0
+	}
+	return true
+}
+
+// AppendElem appends a field to a document under construction.
+func AppendElem(dst, key []byte, v bsoncore.Value) []byte {
+	dst = append(dst, byte(v.Type))
+	dst = append(dst, key...)
+	dst = append(dst, 0)
+	return append(dst, v.Data...)
+}
+
+// Document makes a value of a document's bytes.
+func Document(doc []byte) bsoncore.Value {
+	return bsoncore.Value{Type: bsontype.EmbeddedDocument, Data: doc}
+}
+
+// Int32 makes a value of a number.
+func Int32(n int32) bsoncore.Value {
+	return bsoncore.Value{Type: bsontype.Int32, Data: bsoncore.AppendInt32(nil, n)}
+}

@@ -1,0 +1,236 @@
+package embedded
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// A request is one command on its way to its answer.
+type request struct {
+	conn      *conn
+	s         *Server
+	ctx       context.Context
+	db        string
+	name      string // of the command, as it was sent
+	body      []byte
+	sequences []wire.Sequence
+	// out is the answer under construction: fields are appended to it.
+	out []byte
+
+	deadline time.Time // by maxTimeMS; zero is none
+	barrier  bool      // the write concern asks for the disk
+}
+
+// A command does what one kind of request asks for, and appends its answer
+// to the request's out.
+type command struct {
+	run func(*request) error
+	// admin commands ask for nothing that is in a database.
+	admin bool
+}
+
+// commands are what a request may begin with.
+var commands = map[string]command{
+	"ismaster":        {run: (*request).isMaster, admin: true},
+	"isMaster":        {run: (*request).isMaster, admin: true},
+	"hello":           {run: (*request).isMaster, admin: true},
+	"getnonce":        {run: (*request).getNonce, admin: true},
+	"buildInfo":       {run: (*request).buildInfo, admin: true},
+	"buildinfo":       {run: (*request).buildInfo, admin: true},
+	"ping":            {run: (*request).ping, admin: true},
+	"serverStatus":    {run: (*request).serverStatus, admin: true},
+	"listDatabases":   {run: (*request).listDatabases, admin: true},
+	"find":            {run: (*request).find},
+	"getMore":         {run: (*request).getMore},
+	"killCursors":     {run: (*request).killCursors},
+	"insert":          {run: (*request).insert},
+	"update":          {run: (*request).update},
+	"delete":          {run: (*request).delete},
+	"findAndModify":   {run: (*request).findAndModify},
+	"findandmodify":   {run: (*request).findAndModify},
+	"count":           {run: (*request).count},
+	"distinct":        {run: (*request).distinct},
+	"create":          {run: (*request).create},
+	"drop":            {run: (*request).drop},
+	"dropDatabase":    {run: (*request).dropDatabase},
+	"createIndexes":   {run: (*request).createIndexes},
+	"dropIndexes":     {run: (*request).dropIndexes},
+	"deleteIndexes":   {run: (*request).dropIndexes},
+	"listIndexes":     {run: (*request).listIndexes},
+	"listCollections": {run: (*request).listCollections},
+	"collStats":       {run: (*request).collStats},
+	"collstats":       {run: (*request).collStats},
+}
+
+func (r *request) run() error {
+	it := raw.Elements(r.body)
+	first, _ := it.Next()
+	r.name = string(first.Key)
+	cmd, ok := commands[r.name]
+	if !ok {
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", r.name)
+	}
+	if !cmd.admin {
+		if err := checkDatabase(r.db); err != nil {
+			return err
+		}
+	}
+	if err := cmd.run(r); err != nil {
+		return err
+	}
+	if r.barrier {
+		return r.s.Barrier(r.ctx)
+	}
+	return nil
+}
+
+func checkDatabase(name string) error {
+	if name == "" || len(name) > 63 || strings.ContainsAny(name, "/\\. \"$*<>:|?\x00") {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", name)
+	}
+	return nil
+}
+
+// maxNamespace is the longest database.collection, in bytes.
+const maxNamespace = 255
+
+// collection reads a command's first field as a collection's name.
+func (r *request) collection() (string, error) {
+	it := raw.Elements(r.body)
+	first, _ := it.Next()
+	if first.Value.Type != bsontype.String {
+		return "", mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", first.Value.Type)
+	}
+	name := string(raw.Text(first.Value))
+	return name, checkCollection(r.db, name)
+}
+
+func checkCollection(db, name string) error {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "$\x00") || len(db)+1+len(name) > maxNamespace {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified '%s.%s'", db, name)
+	}
+	return nil
+}
+
+// fields calls with each field of the command but the first and those that
+// any command may have. With returns false for a field it does not know.
+func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) error {
+	it := raw.Elements(r.body)
+	it.Next()
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		key := string(e.Key)
+		known, err := with(key, e.Value)
+		if err == nil && !known {
+			known, err = r.general(key, e.Value)
+		}
+		if err != nil {
+			return err
+		}
+		if !known {
+			return mongoerr.New(mongoerr.FailedToParse, "Failed to parse: unrecognized field '%s' in command %s", key, r.name)
+		}
+	}
+	return nil
+}
+
+// general reads the fields that any command may have.
+func (r *request) general(key string, v bsoncore.Value) (bool, error) {
+	switch key {
+	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "readConcern", "apiVersion":
+		return true, nil
+	case "maxTimeMS":
+		n, ok := raw.Int(v)
+		if !ok || n < 0 {
+			return true, mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a whole number that is not negative")
+		}
+		if n > 0 {
+			r.deadline = time.Now().Add(time.Duration(n) * time.Millisecond)
+		}
+		return true, nil
+	case "writeConcern":
+		return true, r.writeConcern(v)
+	case "txnNumber", "startTransaction", "autocommit":
+		return true, mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
+	}
+	return false, nil
+}
+
+func (r *request) writeConcern(v bsoncore.Value) error {
+	if v.Type != bsontype.EmbeddedDocument {
+		return mongoerr.New(mongoerr.TypeMismatch, "writeConcern must be an object")
+	}
+	it := raw.Elements(v.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		switch string(e.Key) {
+		case "j", "fsync":
+			r.barrier = r.barrier || raw.Truthy(e.Value)
+		case "w":
+			if n, ok := raw.Int(e.Value); ok && n > 1 {
+				return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
+			}
+		}
+	}
+	return nil
+}
+
+// late fails once the time the client allows is over.
+func (r *request) late() error {
+	if !r.deadline.IsZero() && time.Now().After(r.deadline) {
+		return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
+	}
+	return nil
+}
+
+// documents returns the list that a write command carries, in its body or
+// beside it.
+func (r *request) documents(name string) ([]bsoncore.Document, error) {
+	for _, s := range r.sequences {
+		if s.ID == name {
+			return s.Documents, nil
+		}
+	}
+	v, ok := raw.Get(r.body, name)
+	if !ok || v.Type != bsontype.Array {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "%s needs an array '%s'", r.name, name)
+	}
+	var list []bsoncore.Document
+	it := raw.Elements(v.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if e.Value.Type != bsontype.EmbeddedDocument {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "%s.%s must hold objects", r.name, name)
+		}
+		list = append(list, e.Value.Data)
+	}
+	return list, nil
+}
+
+func wantDocument(key string, v bsoncore.Value) (bsoncore.Document, error) {
+	if v.Type == bsontype.Null {
+		return nil, nil
+	}
+	if v.Type != bsontype.EmbeddedDocument {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "%s must be an object, not %s", key, v.Type)
+	}
+	return v.Data, nil
+}
+
+func wantInt(key string, v bsoncore.Value) (int64, error) {
+	if n, ok := raw.Int(v); ok {
+		return n, nil
+	}
+	if v.Type == bsontype.Null {
+		return 0, nil
+	}
+	if f, ok := raw.Number(v); ok {
+		return int64(f), nil
+	}
+	return 0, mongoerr.New(mongoerr.TypeMismatch, "%s must be a number, not %s", key, v.Type)
+}

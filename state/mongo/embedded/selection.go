@@ -1,0 +1,247 @@
+package embedded
+
+import (
+	"bytes"
+	"container/heap"
+	"encoding/binary"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/plan"
+	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+)
+
+// A selection is the documents that a query asks for, in the order it wants
+// them.
+type selection struct {
+	coll   *storage.Collection
+	filter *query.Filter
+	late   func() error // looked at now and then
+
+	scan  *storage.Scan
+	count int
+
+	// byID is the record key when the query names the _id: then there is
+	// no scan.
+	byID []byte
+	done bool
+	buf  []byte
+
+	// Documents that had to be sorted.
+	sorted []picked
+	at     int
+	place  int // position of the one given last
+}
+
+// A picked document has been read, and waits for its turn.
+type picked struct {
+	key, record, doc []byte
+	position         int
+}
+
+// maxSorted is how many bytes of documents may be sorted in memory.
+const maxSorted = 100 << 20
+
+// choice is what a selection is made from.
+type choice struct {
+	filter *query.Filter
+	order  query.Sort
+	hint   bsoncore.Value
+	// limit is how many documents will be read at most; 0 is all.
+	limit int64
+}
+
+// newSelection plans a query. The selection must be closed.
+func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
+	sel := &selection{coll: coll, filter: ch.filter, late: late}
+	if id, ok := idOf(ch.filter); ok && !coll.Options().Capped && ch.hint.Type == 0 {
+		sel.byID = coll.Record(nil, id)
+		return sel, nil
+	}
+	var few [8]plan.Index
+	indexes := coll.PlanIndexes(few[:0])
+	hint, err := findHint(indexes, ch.hint, &ch.order)
+	if err != nil {
+		return nil, err
+	}
+	p := plan.Choose(ch.filter, ch.order, indexes, hint)
+	sel.scan = coll.Scan(p)
+	if p.Sorted {
+		return sel, nil
+	}
+	return sel, sel.sort(ch)
+}
+
+// idOf returns the one _id that can match.
+func idOf(f *query.Filter) (bsoncore.Value, bool) {
+	for _, p := range f.Predicates() {
+		if p.Op == query.Eq && p.Path == "_id" && p.Value.Type != bsontype.Array && p.Value.Type != bsontype.Undefined {
+			return p.Value, true
+		}
+	}
+	return bsoncore.Value{}, false
+}
+
+// findHint reads a hint: an index's name or its keys, or {$natural: 1}.
+func findHint(indexes []plan.Index, hint bsoncore.Value, order *query.Sort) (int, error) {
+	switch hint.Type {
+	case 0, bsontype.Null:
+		return -1, nil
+	case bsontype.String:
+		for i := range indexes {
+			if indexes[i].Name == string(raw.Text(hint)) {
+				return i, nil
+			}
+		}
+	case bsontype.EmbeddedDocument:
+		want, err := query.CompileSort(hint.Data)
+		if err != nil {
+			return 0, err
+		}
+		if want.Natural != 0 && len(order.Fields) == 0 {
+			*order = want
+			return -1, nil
+		}
+		if want.Natural != 0 {
+			return 0, nil
+		}
+		for i := range indexes {
+			if len(want.Fields) > 0 && slices.Equal(indexes[i].Fields, want.Fields) {
+				return i, nil
+			}
+		}
+	}
+	return 0, mongoerr.New(mongoerr.BadValue, "planner returned error: bad hint")
+}
+
+// next gives the next document, with its record key; both are good until
+// the next call. A nil document is the end.
+func (sel *selection) next() (record, doc []byte, err error) {
+	if sel.byID != nil {
+		return sel.single()
+	}
+	if sel.sorted != nil {
+		if sel.at == len(sel.sorted) {
+			return nil, nil, nil
+		}
+		p := sel.sorted[sel.at]
+		sel.sorted[sel.at] = picked{} // it is given once
+		sel.at, sel.place = sel.at+1, p.position
+		return p.record, p.doc, nil
+	}
+	return sel.match()
+}
+
+// match reads on to the next document that matches.
+func (sel *selection) match() (record, doc []byte, err error) {
+	for {
+		record, doc, err = sel.scan.Next()
+		if err != nil || doc == nil {
+			return nil, nil, err
+		}
+		if sel.count++; sel.count%256 == 0 && sel.late != nil {
+			if err := sel.late(); err != nil {
+				return nil, nil, err
+			}
+		}
+		if sel.filter.Match(doc) {
+			return record, doc, nil
+		}
+	}
+}
+
+func (sel *selection) single() (record, doc []byte, err error) {
+	if sel.done {
+		return nil, nil, nil
+	}
+	sel.done = true
+	doc, ok, err := sel.coll.Get(sel.buf[:0], sel.byID)
+	if err != nil || !ok {
+		return nil, nil, err
+	}
+	sel.buf = doc
+	sel.coll.Examined(1)
+	if !sel.filter.Match(doc) {
+		return nil, nil, nil
+	}
+	return sel.byID, doc, nil
+}
+
+// position is where the query matched an array of the document that next
+// gave last.
+func (sel *selection) position() int {
+	if sel.sorted != nil {
+		return sel.place
+	}
+	return sel.filter.Position()
+}
+
+// sort reads all that matches and puts it in order. With a limit no more
+// than that many are kept.
+func (sel *selection) sort(ch choice) error {
+	all := &ranked{}
+	size := 0
+	for {
+		record, doc, err := sel.match()
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			break
+		}
+		// Equal ones stay in the order they were read in.
+		key := binary.BigEndian.AppendUint64(ch.order.AppendKey(nil, doc), uint64(sel.count))
+		p := picked{key: key, position: sel.filter.Position()}
+		full := ch.limit > 0 && int64(len(all.list)) == ch.limit
+		if full && bytes.Compare(p.key, all.list[0].key) >= 0 {
+			continue
+		}
+		p.record, p.doc = bytes.Clone(record), bytes.Clone(doc)
+		size += len(p.key) + len(p.record) + len(p.doc)
+		if full {
+			out := heap.Pop(all).(picked)
+			size -= len(out.key) + len(out.record) + len(out.doc)
+		}
+		if size > maxSorted {
+			return mongoerr.New(mongoerr.OperationFailed, "Sort operation used more than the maximum %d bytes of RAM. Add an index, or specify a smaller limit.", maxSorted)
+		}
+		if ch.limit > 0 {
+			heap.Push(all, p)
+		} else {
+			all.list = append(all.list, p)
+		}
+	}
+	slices.SortFunc(all.list, func(a, b picked) int { return bytes.Compare(a.key, b.key) })
+	sel.sorted = all.list
+	if sel.sorted == nil {
+		sel.sorted = []picked{}
+	}
+	return sel.pause()
+}
+
+// ranked is a heap with the document on top that sorts last.
+type ranked struct{ list []picked }
+
+func (h *ranked) Len() int           { return len(h.list) }
+func (h *ranked) Less(i, j int) bool { return bytes.Compare(h.list[i].key, h.list[j].key) > 0 }
+func (h *ranked) Swap(i, j int)      { h.list[i], h.list[j] = h.list[j], h.list[i] }
+func (h *ranked) Push(x any)         { h.list = append(h.list, x.(picked)) }
+func (h *ranked) Pop() any {
+	last := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
+	return last
+}
+
+// pause lets go of what the selection holds of the store; next goes on.
+func (sel *selection) pause() error {
+	if sel.scan == nil {
+		return nil
+	}
+	_, _, err := sel.scan.Pause()
+	return err
+}

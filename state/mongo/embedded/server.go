@@ -1,0 +1,211 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/state/mongo/embedded/link"
+	"juju/state/mongo/embedded/storage"
+)
+
+// A Logger takes the server's words to its operator.
+type Logger interface {
+	Infof(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// Options say how a Server is kept. The zero Options are good.
+type Options struct {
+	// FS is where the files are; nil is the disk.
+	FS vfs.FS
+	// Logger gets what is worth telling; nil drops it.
+	Logger Logger
+	// Sync passes a barrier before each reply, so that what any client has
+	// been told is on disk.
+	Sync bool
+	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
+	CacheSize int64
+	// MemTableSize is the bytes of writes gathered in memory before they
+	// are put in order on disk; 0 is 16 MiB.
+	MemTableSize uint64
+	// Fatal is called, once, when the log of writes cannot be written or
+	// synced, after which nothing can be promised. It should not return;
+	// nil logs the error and exits with status 1.
+	Fatal func(error)
+	// CursorTimeout is how long an unused cursor lives; 0 is 10 minutes.
+	CursorTimeout time.Duration
+}
+
+// A Server is an open store and its connections.
+type Server struct {
+	opts    Options
+	store   *storage.Store
+	cursors cursors
+	started time.Time
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	conns  map[*conn]bool
+	work   sync.WaitGroup // connections and listeners
+
+	connected atomic.Int64 // connections ever made
+}
+
+// ErrClosed is what a closed Server answers.
+var ErrClosed = errors.New("the embedded store is closed")
+
+// Open opens the store in dir, and makes it if there is none. It takes
+// milliseconds, whatever way the last process that had it open ended. It
+// fails when another process has it open.
+func Open(dir string, opts Options) (*Server, error) {
+	if opts.Logger == nil {
+		opts.Logger = silent{}
+	}
+	if opts.Fatal == nil {
+		opts.Fatal = func(err error) {
+			log.Printf("embedded store: %v", err)
+			os.Exit(1)
+		}
+	}
+	if opts.CursorTimeout == 0 {
+		opts.CursorTimeout = 10 * time.Minute
+	}
+	store, err := storage.Open(dir, storage.Options{
+		FS:           opts.FS,
+		CacheSize:    opts.CacheSize,
+		MemTableSize: opts.MemTableSize,
+		Logf:         opts.Logger.Errorf,
+		Fatal:        opts.Fatal,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: opts, store: store, started: time.Now(), conns: map[*conn]bool{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.cursors.init(opts.CursorTimeout)
+	return s, nil
+}
+
+type silent struct{}
+
+func (silent) Infof(string, ...any)  {}
+func (silent) Errorf(string, ...any) {}
+
+// Dial returns a connection to the server that never leaves the process.
+func (s *Server) Dial() (net.Conn, error) {
+	client, server := link.Pipe()
+	if !s.start(server) {
+		return nil, errors.Join(ErrClosed, client.Close(), server.Close())
+	}
+	return client, nil
+}
+
+// start serves a connection in a goroutine of its own, unless the server is
+// closed.
+func (s *Server) start(nc net.Conn) bool {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.conns[c] = true
+	s.connected.Add(1)
+	s.work.Add(1)
+	go func() {
+		defer s.work.Done()
+		c.serve()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}()
+	return true
+}
+
+// Serve accepts connections from l until ctx or the server ends, then closes
+// l. It returns nil when it was ended that way.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errors.Join(ErrClosed, l.Close())
+	}
+	s.work.Add(1)
+	s.mu.Unlock()
+	defer s.work.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(s.ctx, cancel)
+	defer stop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		l.Close()
+	}()
+	for {
+		nc, err := l.Accept()
+		if err == nil {
+			if !s.start(nc) {
+				nc.Close()
+			}
+			continue
+		}
+		ended := ctx.Err() != nil
+		cancel()
+		<-stopped
+		if ended {
+			return nil
+		}
+		return fmt.Errorf("cannot accept connections: %w", err)
+	}
+}
+
+// Barrier returns when everything that was answered before the call is on
+// disk. Those who wait at one time share one sync, and it costs nothing when
+// there was no write. When ctx ends it returns early, with its error.
+func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx) }
+
+// Compact rewrites the files, so that what was deleted takes no space.
+func (s *Server) Compact(ctx context.Context) error { return s.store.Compact(ctx) }
+
+// DiskUsage is the bytes that the store's files take.
+func (s *Server) DiskUsage() uint64 { return s.store.DiskUsage() }
+
+// Examined is how many documents all operations so far have looked at to
+// find those they were asked for.
+func (s *Server) Examined() int64 {
+	docs, _ := s.store.Examined()
+	return docs
+}
+
+// Close ends all connections and closes the files. What was answered is then
+// on disk.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	for c := range s.conns {
+		c.nc.Close()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.work.Wait()
+	s.cursors.close()
+	return s.store.Close()
+}

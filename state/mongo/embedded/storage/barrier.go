@@ -1,0 +1,81 @@
+package storage
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// A barrier brings what was written to disk, once for all who wait. The log
+// is written in order, so that one synced record covers all before it.
+type barrier struct {
+	store   *Store
+	written atomic.Int64 // batches committed
+	synced  atomic.Int64 // of those, known to be on disk
+
+	mu      sync.Mutex
+	next    *flight // what the next sync will carry
+	running bool
+	done    sync.WaitGroup
+}
+
+// A flight is those who wait for one sync.
+type flight struct {
+	landed chan struct{}
+	err    error
+}
+
+// Barrier returns when every write answered before the call is on disk. It
+// costs nothing when that is so already. When ctx ends it returns early,
+// with its error.
+func (s *Store) Barrier(ctx context.Context) error {
+	b := &s.sync
+	if b.synced.Load() >= b.written.Load() {
+		return s.failed()
+	}
+	b.mu.Lock()
+	f := b.next
+	if f == nil {
+		f = &flight{landed: make(chan struct{})}
+		b.next = f
+		if !b.running {
+			b.running = true
+			b.done.Add(1)
+			go b.run()
+		}
+	}
+	b.mu.Unlock()
+	select {
+	case <-f.landed:
+		return f.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// run syncs for as long as somebody waits.
+func (b *barrier) run() {
+	defer b.done.Done()
+	for {
+		b.mu.Lock()
+		f := b.next
+		b.next = nil
+		b.running = f != nil
+		b.mu.Unlock()
+		if f == nil {
+			return
+		}
+		written := b.written.Load()
+		if err := b.store.db.LogData(nil, pebble.Sync); err != nil {
+			b.store.fail(err)
+		}
+		if f.err = b.store.failed(); f.err == nil {
+			b.synced.Store(written)
+		}
+		close(f.landed)
+	}
+}
+
+func (b *barrier) wait() { b.done.Wait() }

@@ -1,0 +1,269 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// CollectionOptions are what a collection is made with.
+type CollectionOptions struct {
+	// Capped collections keep the newest documents: at most Size bytes of
+	// them, and, unless it is 0, at most Max.
+	Capped    bool
+	Size, Max int64
+}
+
+// load reads the catalog, and takes away what an index that was not
+// finished has left.
+func (s *Store) load() error {
+	if err := s.get([]byte{keyLastSpace}, func(v []byte) error {
+		if v != nil {
+			s.lastSpace = binary.BigEndian.Uint32(v)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := s.each(keyCollection, func(ns, record []byte) error {
+		c, err := s.decodeCollection(record)
+		if err == nil {
+			s.put(c)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	return s.each(keyBuilding, func(space, _ []byte) error {
+		b := s.db.NewBatch()
+		s.clearSpace(b, binary.BigEndian.Uint32(space))
+		return s.commit(b)
+	})
+}
+
+// each goes through all keys that begin with a byte.
+func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := do(it.Key()[1:], it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// newSpace gives out a space. It is never given out again, not even when
+// this batch is the last thing that reaches the disk.
+func (s *Store) newSpace(b *pebble.Batch) uint32 {
+	s.lastSpace++
+	_ = b.Set([]byte{keyLastSpace}, binary.BigEndian.AppendUint32(nil, s.lastSpace), nil)
+	return s.lastSpace
+}
+
+func (s *Store) clearSpace(b *pebble.Batch, space uint32) {
+	_ = b.DeleteRange(spaceKey(nil, space), spaceKey(nil, space+1), nil)
+	_ = b.Delete(binary.BigEndian.AppendUint32([]byte{keyBuilding}, space), nil)
+}
+
+func (s *Store) put(c *Collection) {
+	if s.collections[c.db] == nil {
+		s.collections[c.db] = map[string]*Collection{}
+	}
+	s.collections[c.db][c.name] = c
+}
+
+// Collection finds a collection; nil if there is none.
+func (s *Store) Collection(db, name string) *Collection {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.collections[db][name]
+}
+
+// Databases are the names of databases that have a collection, sorted.
+func (s *Store) Databases() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.collections))
+}
+
+// Collections are a database's, sorted by name.
+func (s *Store) Collections(db string) []*Collection {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []*Collection
+	for _, name := range slices.Sorted(maps.Keys(s.collections[db])) {
+		out = append(out, s.collections[db][name])
+	}
+	return out
+}
+
+// Ensure finds a collection or makes it, without options.
+func (s *Store) Ensure(db, name string) (*Collection, error) {
+	if c := s.Collection(db, name); c != nil {
+		return c, nil
+	}
+	c, err := s.Create(db, name, CollectionOptions{})
+	if mongoerr.Is(err, mongoerr.NamespaceExists) {
+		if c := s.Collection(db, name); c != nil {
+			return c, nil
+		}
+	}
+	return c, err
+}
+
+// Create makes a collection; it fails with NamespaceExists if there is one.
+func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, error) {
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	if s.Collection(db, name) != nil {
+		return nil, mongoerr.New(mongoerr.NamespaceExists, "a collection '%s.%s' already exists", db, name)
+	}
+	b := s.db.NewBatch()
+	c := newCollection(s, db, name, s.newSpace(b), opts)
+	id := &Index{Name: "_id_", Fields: idFields, Unique: true, space: c.space}
+	if opts.Capped {
+		id.space = s.newSpace(b)
+	}
+	c.setIndexes([]*Index{id})
+	_ = b.Set(c.catalogKey(), c.encode(), nil)
+	if err := s.commit(b); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(c)
+	return c, nil
+}
+
+// Drop takes a collection away with all that is in it. It says false if
+// there is none of that name.
+func (s *Store) Drop(db, name string) (bool, error) {
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	c := s.Collection(db, name)
+	if c == nil {
+		return false, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := s.db.NewBatch()
+	s.clearSpace(b, c.space)
+	for _, index := range c.Indexes() {
+		s.clearSpace(b, index.space)
+	}
+	_ = b.Delete(c.catalogKey(), nil)
+	if err := s.commit(b); err != nil {
+		return false, err
+	}
+	c.dropped.Store(true)
+	s.mu.Lock()
+	delete(s.collections[db], name)
+	if len(s.collections[db]) == 0 {
+		delete(s.collections, db)
+	}
+	s.mu.Unlock()
+	c.wake()
+	return true, nil
+}
+
+// DropDatabase drops all collections of a database.
+func (s *Store) DropDatabase(db string) error {
+	for _, c := range s.Collections(db) {
+		if _, err := s.Drop(db, c.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Collection) catalogKey() []byte {
+	return append([]byte{keyCollection}, c.db+"."+c.name...)
+}
+
+// encode writes the catalog's record of a collection.
+func (c *Collection) encode() []byte {
+	indexes := bsoncore.NewArrayBuilder()
+	for _, index := range c.Indexes() {
+		indexes.AppendDocument(bsoncore.NewDocumentBuilder().
+			AppendString("name", index.Name).
+			AppendDocument("key", encodeFields(index.Fields)).
+			AppendBoolean("unique", index.Unique).
+			AppendBoolean("sparse", index.Sparse).
+			AppendBoolean("multi", index.multi.Load()).
+			AppendInt64("space", int64(index.space)).Build())
+	}
+	return bsoncore.NewDocumentBuilder().
+		AppendString("db", c.db).
+		AppendString("name", c.name).
+		AppendInt64("space", int64(c.space)).
+		AppendBoolean("capped", c.opts.Capped).
+		AppendInt64("size", c.opts.Size).
+		AppendInt64("max", c.opts.Max).
+		AppendArray("indexes", indexes.Build()).Build()
+}
+
+func (s *Store) decodeCollection(record []byte) (c *Collection, err error) {
+	r := reader{doc: record}
+	opts := CollectionOptions{Capped: r.bool("capped"), Size: r.int("size"), Max: r.int("max")}
+	c = newCollection(s, r.string("db"), r.string("name"), uint32(r.int("space")), opts)
+	var indexes []*Index
+	it := raw.Elements(r.value("indexes", bsontype.Array).Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		d := reader{doc: e.Value.Data}
+		index := &Index{Name: d.string("name"), Unique: d.bool("unique"), Sparse: d.bool("sparse"), space: uint32(d.int("space"))}
+		index.multi.Store(d.bool("multi"))
+		index.Fields, err = decodeFields(d.value("key", bsontype.EmbeddedDocument).Data)
+		if d.err != nil {
+			err = d.err
+		}
+		if err != nil {
+			return nil, err
+		}
+		indexes = append(indexes, index)
+	}
+	c.setIndexes(indexes)
+	return c, r.err
+}
+
+// A reader takes fields out of a catalog record and keeps the first error.
+type reader struct {
+	doc []byte
+	err error
+}
+
+func (r *reader) value(key string, t bsontype.Type) bsoncore.Value {
+	v, ok := raw.Get(r.doc, key)
+	if (!ok || v.Type != t) && r.err == nil {
+		r.err = fmt.Errorf("a record has no %q", key)
+	}
+	if v.Type != t {
+		return bsoncore.Value{}
+	}
+	return v
+}
+
+func (r *reader) string(key string) string {
+	if v := r.value(key, bsontype.String); v.Data != nil {
+		return string(raw.Text(v))
+	}
+	return ""
+}
+
+func (r *reader) int(key string) int64 {
+	n, _ := raw.Int(r.value(key, bsontype.Int64))
+	return n
+}
+
+func (r *reader) bool(key string) bool { return raw.Truthy(r.value(key, bsontype.Boolean)) }

@@ -1,0 +1,197 @@
+package storage
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/keys"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/plan"
+	"juju/state/mongo/embedded/raw"
+)
+
+// A Collection is an open collection. Once dropped it stays usable as an
+// empty one that refuses writes.
+type Collection struct {
+	store    *Store
+	db, name string
+	space    uint32
+	opts     CollectionOptions
+
+	// mu is held shared by changes of documents, and alone by changes of
+	// the indexes and by Drop.
+	mu      sync.RWMutex
+	dropped atomic.Bool
+	indexes atomic.Pointer[[]*Index]
+	flags   sync.Mutex // held while the indexes' flags are saved
+
+	capped capped
+}
+
+// ErrDropped is what a change of a dropped collection's document fails with.
+var ErrDropped = errors.New("the collection was dropped")
+
+func newCollection(s *Store, db, name string, space uint32, opts CollectionOptions) *Collection {
+	return &Collection{store: s, db: db, name: name, space: space, opts: opts}
+}
+
+// Name is the collection's name within its database.
+func (c *Collection) Name() string { return c.name }
+
+// Namespace is database.collection.
+func (c *Collection) Namespace() string { return c.db + "." + c.name }
+
+// Options are what the collection was made with.
+func (c *Collection) Options() CollectionOptions { return c.opts }
+
+// Dropped says whether the collection is no more.
+func (c *Collection) Dropped() bool { return c.dropped.Load() }
+
+// Indexes are the collection's, _id_ first. They must not be changed.
+func (c *Collection) Indexes() []*Index { return *c.indexes.Load() }
+
+func (c *Collection) setIndexes(list []*Index) { c.indexes.Store(&list) }
+
+// secondary are the indexes with a space of their own.
+func (c *Collection) secondary() []*Index {
+	if c.opts.Capped {
+		return c.Indexes()
+	}
+	return c.Indexes()[1:]
+}
+
+// PlanIndexes describes the indexes to the planner, in the order of Indexes;
+// a capped collection's natural order comes before them, as number 0.
+func (c *Collection) PlanIndexes(dst []plan.Index) []plan.Index {
+	if c.opts.Capped {
+		dst = append(dst, plan.Index{Name: "$natural"})
+	}
+	for _, ix := range c.Indexes() {
+		dst = append(dst, plan.Index{Name: ix.Name, Fields: ix.Fields, Unique: ix.Unique, Sparse: ix.Sparse, Multi: ix.multi.Load()})
+	}
+	return dst
+}
+
+// Record appends the record key of the document with the given _id. It is
+// not for capped collections, whose record keys do not follow from the _id.
+func (c *Collection) Record(dst []byte, id bsoncore.Value) []byte {
+	return keys.Append(dst, id)
+}
+
+// A Change is what is to be made of a document: nothing, for the zero
+// Change, a new document, or an end.
+type Change struct {
+	New    []byte
+	Delete bool
+}
+
+// Modify changes the document under a record key, or makes it. Decide is
+// called with the document, or nil if there is none, and nobody else changes
+// it before Modify returns. A new document's _id must be that of the record.
+// Decide must not keep the document, and must not touch the store.
+func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, error)) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.dropped.Load() {
+		return ErrDropped
+	}
+	if c.opts.Capped {
+		// Nothing is to come back that was let go.
+		c.capped.mu.Lock()
+		defer c.capped.mu.Unlock()
+	}
+	var few [128]byte
+	key := append(spaceKey(few[:0], c.space), record...)
+	lock := &c.store.locks[c.store.stripe(key)]
+	lock.Lock()
+	defer lock.Unlock()
+	return c.store.get(key, func(old []byte) error {
+		ch, err := decide(old)
+		if err != nil || ch.New == nil && !ch.Delete {
+			return err
+		}
+		return c.write(key, record, old, ch.New)
+	})
+}
+
+// write turns old into new, either of which may be nil.
+func (c *Collection) write(key, record, old, new []byte) error {
+	b := c.store.db.NewBatch()
+	if indexes := c.secondary(); len(indexes) > 0 {
+		w := indexings.Get().(*indexing)
+		defer w.release()
+		if err := w.prepare(c, b, indexes, record, old, new); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
+	return c.finish(b, key, old, new)
+}
+
+func (c *Collection) finish(b *pebble.Batch, key, old, new []byte) error {
+	switch {
+	case new != nil:
+		_ = b.Set(key, new, nil)
+	case old != nil:
+		_ = b.Delete(key, nil)
+	}
+	return c.store.commit(b)
+}
+
+// saveFlags writes down, before the change that needs it, that an index has
+// come to have several keys for a document. The last one to save has all
+// flags, since none is ever taken back.
+func (c *Collection) saveFlags() error {
+	c.flags.Lock()
+	defer c.flags.Unlock()
+	b := c.store.db.NewBatch()
+	_ = b.Set(c.catalogKey(), c.encode(), nil)
+	return c.store.commit(b)
+}
+
+// Insert adds a document, which must have an _id.
+func (c *Collection) Insert(doc []byte) error {
+	id, _ := raw.Get(doc, "_id")
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	if c.opts.Capped {
+		return c.push(doc)
+	}
+	var few [128]byte
+	return c.Modify(c.Record(few[:0], id), func(old []byte) (Change, error) {
+		if old != nil {
+			return Change{}, duplicate(c, c.Indexes()[0], doc)
+		}
+		return Change{New: doc}, nil
+	})
+}
+
+// CheckID refuses what cannot be an _id.
+func CheckID(id bsoncore.Value) error {
+	switch id.Type {
+	case bsontype.Array, bsontype.Regex, bsontype.Undefined:
+		return mongoerr.New(mongoerr.InvalidIDField, "The '_id' value cannot be of type %s", id.Type)
+	}
+	if len(id.Data) > MaxKey/2 {
+		return mongoerr.New(mongoerr.KeyTooLong, "an _id of %d bytes is too long", len(id.Data))
+	}
+	return nil
+}
+
+// Get appends the document under a record key to dst.
+func (c *Collection) Get(dst, record []byte) (doc []byte, ok bool, err error) {
+	var few [128]byte
+	return c.store.appendGet(dst, append(spaceKey(few[:0], c.space), record...))
+}
+
+// View calls with the document under a record key, which it must not keep,
+// or with nil.
+func (c *Collection) View(record []byte, with func(doc []byte) error) error {
+	var few [128]byte
+	return c.store.get(append(spaceKey(few[:0], c.space), record...), with)
+}

@@ -1,0 +1,179 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/plan"
+)
+
+// CreateIndex adds an index and fills it; nobody changes the collection
+// meanwhile. It says false if the very index is there already.
+func (c *Collection) CreateIndex(want *Index) (bool, error) {
+	s := c.store
+	s.ddl.Lock()
+	defer s.ddl.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dropped.Load() {
+		return false, ErrDropped
+	}
+	for _, ix := range c.Indexes() {
+		sameKeys := slices.Equal(ix.Fields, want.Fields)
+		switch {
+		case sameKeys && ix.Name == want.Name && ix.Unique == want.Unique && ix.Sparse == want.Sparse,
+			sameKeys && ix.Name == "_id_":
+			return false, nil
+		case sameKeys:
+			return false, mongoerr.New(mongoerr.IndexOptionsConflict, "Index with pattern already exists with different options or name: %s", ix.Name)
+		case ix.Name == want.Name:
+			return false, mongoerr.New(mongoerr.IndexKeySpecsConflict, "Index must have unique name. The existing index %s has other keys", ix.Name)
+		}
+	}
+	ix := &Index{Name: want.Name, Fields: want.Fields, Unique: want.Unique, Sparse: want.Sparse}
+	b := s.db.NewBatch()
+	ix.space = s.newSpace(b)
+	_ = b.Set(binary.BigEndian.AppendUint32([]byte{keyBuilding}, ix.space), nil, nil)
+	if err := s.commit(b); err != nil {
+		return false, err
+	}
+	if err := c.build(ix); err != nil {
+		b := s.db.NewBatch()
+		s.clearSpace(b, ix.space)
+		return false, errors.Join(err, s.commit(b))
+	}
+	old := c.Indexes()
+	c.setIndexes(append(slices.Clip(old), ix))
+	b = s.db.NewBatch()
+	_ = b.Delete(binary.BigEndian.AppendUint32([]byte{keyBuilding}, ix.space), nil)
+	_ = b.Set(c.catalogKey(), c.encode(), nil)
+	return true, s.commit(b)
+}
+
+// build fills an index, a piece at a time.
+func (c *Collection) build(ix *Index) error {
+	scan := c.Scan(plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}})
+	defer scan.Pause()
+	b := c.store.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for {
+		record, doc, err := scan.Next()
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			return c.flush(&b)
+		}
+		var e entries
+		multi, err := e.fill(ix, doc, record)
+		if err != nil {
+			return err
+		}
+		if multi {
+			ix.multi.Store(true)
+		}
+		if err := c.enter(b, ix, &e, record, doc); err != nil {
+			return err
+		}
+		// What a unique index has must be seen by the next document's check.
+		if ix.Unique || b.Len() > 1<<20 {
+			if err := c.flush(&b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *Collection) enter(b *pebble.Batch, ix *Index, e *entries, record, doc []byte) error {
+	for _, key := range e.list {
+		if ix.Unique {
+			if err := c.store.get(key, func(v []byte) error {
+				if v != nil {
+					return duplicate(c, ix, doc)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		_ = b.Set(key, record, nil)
+	}
+	return nil
+}
+
+func (c *Collection) flush(b **pebble.Batch) error {
+	err := c.store.commit(*b)
+	*b = c.store.db.NewBatch()
+	return err
+}
+
+// DropIndexes takes indexes away; _id_ cannot be.
+func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
+	c.store.ddl.Lock()
+	defer c.store.ddl.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dropped.Load() {
+		return 0, ErrDropped
+	}
+	b := c.store.db.NewBatch()
+	var keep []*Index
+	for i, ix := range c.Indexes() {
+		if i == 0 || !drop(ix) {
+			keep = append(keep, ix)
+			continue
+		}
+		c.store.clearSpace(b, ix.space)
+	}
+	n := len(c.Indexes()) - len(keep)
+	if n == 0 {
+		return 0, b.Close()
+	}
+	c.setIndexes(keep)
+	_ = b.Set(c.catalogKey(), c.encode(), nil)
+	return n, c.store.commit(b)
+}
+
+// Stats are a collection's numbers, counted by a walk over it.
+type Stats struct {
+	Documents, Bytes int64
+	// Index keys' bytes, by index.
+	IndexBytes map[string]int64
+}
+
+// Stats counts a collection.
+func (c *Collection) Stats() (Stats, error) {
+	st := Stats{IndexBytes: map[string]int64{}}
+	err := c.store.walk(c.space, func(key, value []byte) {
+		st.Documents++
+		st.Bytes += int64(len(value))
+	})
+	for _, ix := range c.secondary() {
+		st.IndexBytes[ix.Name] = 0
+		err = errors.Join(err, c.store.walk(ix.space, func(key, value []byte) {
+			st.IndexBytes[ix.Name] += int64(len(key) + len(value))
+		}))
+	}
+	return st, err
+}
+
+// Count counts the documents without looking at them.
+func (c *Collection) Count() (n int64, err error) {
+	err = c.store.walk(c.space, func(_, _ []byte) { n++ })
+	return n, err
+}
+
+func (s *Store) walk(space uint32, visit func(key, value []byte)) error {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: spaceKey(nil, space), UpperBound: spaceKey(nil, space+1)})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		visit(it.Key(), it.Value())
+	}
+	return errors.Join(it.Error(), it.Close())
+}

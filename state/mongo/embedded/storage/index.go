@@ -1,0 +1,320 @@
+package storage
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/keys"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/query"
+)
+
+// An Index of a collection. The first one, _id_, is of all collections.
+type Index struct {
+	Name   string
+	Fields []query.Field
+	Unique bool
+	Sparse bool
+
+	space uint32
+	multi atomic.Bool // some document has had several keys
+}
+
+var idFields = []query.Field{{Path: "_id"}}
+
+// Keys is the index's specification, {field: 1 or -1, …}.
+func (ix *Index) Keys() bsoncore.Document { return encodeFields(ix.Fields) }
+
+func encodeFields(fields []query.Field) bsoncore.Document {
+	b := bsoncore.NewDocumentBuilder()
+	for _, f := range fields {
+		direction := int32(1)
+		if f.Desc {
+			direction = -1
+		}
+		b.AppendInt32(f.Path, direction)
+	}
+	return b.Build()
+}
+
+func decodeFields(spec []byte) ([]query.Field, error) {
+	s, err := query.CompileSort(spec)
+	return s.Fields, err
+}
+
+// MaxKey is how long an index key may be, in bytes.
+const MaxKey = 32 << 10
+
+// entries are the keys of one document in one index.
+type entries struct {
+	buf    []byte
+	bounds []int // ends of the keys in buf
+	list   [][]byte
+}
+
+func (e *entries) reset() { e.buf, e.bounds, e.list = e.buf[:0], e.bounds[:0], e.list[:0] }
+
+// fill computes the keys of doc, sorted and each once. It says whether an
+// array made them several.
+func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
+	e.reset()
+	if len(ix.Fields) == 1 {
+		multi, err = e.simple(ix, doc)
+	} else {
+		multi, err = e.compound(ix, doc)
+	}
+	if err != nil {
+		return false, err
+	}
+	start := 0
+	for _, end := range e.bounds {
+		e.list = append(e.list, e.buf[start:end:end])
+		start = end
+	}
+	if len(e.list) > 1 {
+		slices.SortFunc(e.list, bytes.Compare)
+		e.list = slices.CompactFunc(e.list, bytes.Equal)
+	}
+	for i, key := range e.list {
+		if len(key) > MaxKey {
+			return false, mongoerr.New(mongoerr.KeyTooLong, "cannot index a document: a key of %d bytes for index %s is longer than %d", len(key), ix.Name, MaxKey)
+		}
+		if !ix.Unique {
+			e.list[i] = append(key, record...)
+		}
+	}
+	return multi, nil
+}
+
+// simple computes the keys of an index of one field.
+func (e *entries) simple(ix *Index, doc []byte) (multi bool, err error) {
+	var few [8]bsoncore.Value
+	values, multi := query.Values(few[:0], doc, ix.Fields[0].Path)
+	if len(values) == 0 {
+		if ix.Sparse && !multi {
+			return false, nil
+		}
+		values = append(values, bsoncore.Value{Type: bsontype.Null})
+	}
+	for _, v := range values {
+		e.buf = appendValue(spaceKey(e.buf, ix.space), v, ix.Fields[0].Desc)
+		e.bounds = append(e.bounds, len(e.buf))
+	}
+	return multi, nil
+}
+
+func appendValue(dst []byte, v bsoncore.Value, desc bool) []byte {
+	start := len(dst)
+	dst = keys.Append(dst, v)
+	if desc {
+		keys.Invert(dst[start:])
+	}
+	return dst
+}
+
+// compound computes the keys of an index of several fields: with an array,
+// one key for each of its elements.
+func (e *entries) compound(ix *Index, doc []byte) (multi bool, err error) {
+	all := make([][]bsoncore.Value, len(ix.Fields))
+	array := ""
+	missing := 0
+	for i, f := range ix.Fields {
+		values, several := query.Values(nil, doc, f.Path)
+		if several {
+			root, _, _ := strings.Cut(f.Path, ".")
+			if array != "" && array != root {
+				return false, mongoerr.New(mongoerr.CannotIndexParallelArrays, "cannot index parallel arrays [%s] [%s]", root, array)
+			}
+			array, multi = root, true
+		}
+		if len(values) == 0 {
+			missing++
+			values = []bsoncore.Value{{Type: bsontype.Null}}
+		}
+		all[i] = values
+	}
+	if ix.Sparse && missing == len(all) {
+		return false, nil
+	}
+	prefixes := [][]byte{spaceKey(nil, ix.space)}
+	for i, values := range all {
+		var longer [][]byte
+		for _, prefix := range prefixes {
+			for _, v := range values {
+				longer = append(longer, appendValue(slices.Clip(prefix), v, ix.Fields[i].Desc))
+			}
+		}
+		prefixes = longer
+	}
+	for _, key := range prefixes {
+		e.buf = append(e.buf, key...)
+		e.bounds = append(e.bounds, len(e.buf))
+	}
+	return multi, nil
+}
+
+// same says whether two documents have the same keys.
+func (e *entries) same(o *entries) bool { return slices.EqualFunc(e.list, o.list, bytes.Equal) }
+
+// has says whether key is among the entries.
+func (e *entries) has(key []byte) bool {
+	_, ok := slices.BinarySearchFunc(e.list, key, bytes.Compare)
+	return ok
+}
+
+// indexing is the work on the indexes that one change of a document makes.
+type indexing struct {
+	changes []indexChange
+	n       int // of changes, in use
+	stripes []int
+	store   *Store
+}
+
+type indexChange struct {
+	ix       *Index
+	old, new entries
+}
+
+var indexings = sync.Pool{New: func() any { return new(indexing) }}
+
+// prepare adds to b what turns old's keys into new's; either document may be
+// nil. It fails if another document has one of the new keys of a unique
+// index, and until release none can get it.
+func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, record, old, new []byte) error {
+	w.store, w.n, w.stripes = c.store, 0, w.stripes[:0]
+	flagged := false
+	for _, ix := range indexes {
+		if w.n == len(w.changes) {
+			w.changes = append(w.changes, indexChange{})
+		}
+		ch := &w.changes[w.n]
+		ch.ix = ix
+		ch.old.reset()
+		ch.new.reset()
+		if old != nil {
+			if _, err := ch.old.fill(ix, old, record); err != nil {
+				return err
+			}
+		}
+		if new != nil {
+			multi, err := ch.new.fill(ix, new, record)
+			if err != nil {
+				return err
+			}
+			if multi && !ix.multi.Load() {
+				// Planners must know before the keys can be seen.
+				ix.multi.Store(true)
+				flagged = true
+			}
+		}
+		if !ch.old.same(&ch.new) {
+			w.n++
+		}
+	}
+	if flagged {
+		if err := c.saveFlags(); err != nil {
+			return err
+		}
+	}
+	if err := w.claim(c, new); err != nil {
+		return err
+	}
+	for i := range w.changes[:w.n] {
+		w.changes[i].write(b, record)
+	}
+	return nil
+}
+
+// claim locks the new keys of unique indexes and makes sure that no other
+// document has them. All changes take these locks in one order, and after
+// that of their document, so that none wait for each other.
+func (w *indexing) claim(c *Collection, doc []byte) error {
+	for i := range w.changes[:w.n] {
+		ch := &w.changes[i]
+		for _, key := range ch.added() {
+			w.stripes = append(w.stripes, c.store.stripe(key))
+		}
+	}
+	if len(w.stripes) == 0 {
+		return nil
+	}
+	slices.Sort(w.stripes)
+	w.stripes = slices.Compact(w.stripes)
+	for _, i := range w.stripes {
+		c.store.unique[i].Lock()
+	}
+	for i := range w.changes[:w.n] {
+		ch := &w.changes[i]
+		for _, key := range ch.added() {
+			if err := c.store.get(key, func(v []byte) error {
+				if v != nil {
+					return duplicate(c, ch.ix, doc)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *indexing) release() {
+	for _, i := range w.stripes {
+		w.store.unique[i].Unlock()
+	}
+	w.stripes = w.stripes[:0]
+	indexings.Put(w)
+}
+
+// added are the keys that a unique index gains.
+func (ch *indexChange) added() [][]byte {
+	if !ch.ix.Unique {
+		return nil
+	}
+	if len(ch.old.list) == 0 {
+		return ch.new.list
+	}
+	var out [][]byte
+	for _, key := range ch.new.list {
+		if !ch.old.has(key) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func (ch *indexChange) write(b *pebble.Batch, record []byte) {
+	for _, key := range ch.old.list {
+		if !ch.new.has(key) {
+			_ = b.Delete(key, nil)
+		}
+	}
+	for _, key := range ch.new.list {
+		if !ch.old.has(key) {
+			_ = b.Set(key, record, nil)
+		}
+	}
+}
+
+func duplicate(c *Collection, ix *Index, doc []byte) error {
+	var shown []string
+	for _, f := range ix.Fields {
+		values, _ := query.Values(nil, doc, f.Path)
+		v := bsoncore.Value{Type: bsontype.Null}
+		if len(values) > 0 {
+			v = values[0]
+		}
+		shown = append(shown, fmt.Sprintf(": %s", v))
+	}
+	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s.%s index: %s dup key: { %s }",
+		c.db, c.name, ix.Name, strings.Join(shown, ", "))
+}

@@ -1,0 +1,209 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"juju/state/mongo/embedded/plan"
+)
+
+// A Scan reads the documents that a plan leads to. It can be paused between
+// documents for as long as one likes, and then holds nothing of the store;
+// it goes on behind the last document it gave, and sees what has changed
+// meanwhile there. A Scan is for one goroutine at a time.
+type Scan struct {
+	c       *Collection
+	plan    plan.Plan
+	indexes []*Index
+
+	at, within int    // the scan and the range being read
+	last       []byte // the last key read in it; nil before the first
+	seen       map[string]bool
+
+	it   *pebble.Iterator
+	doc  []byte
+	key  []byte
+	docs int64 // examined since the last Pause
+	keys int64
+}
+
+// Scan starts to read. The plan must be for the collection's PlanIndexes of
+// now.
+func (c *Collection) Scan(p plan.Plan) *Scan {
+	s := &Scan{c: c, plan: p, indexes: c.Indexes()}
+	if p.Repeats {
+		s.seen = map[string]bool{}
+	}
+	return s
+}
+
+// SkipTo makes a natural scan of a capped collection begin behind a record.
+func (s *Scan) SkipTo(record []byte) { s.last = append(spaceKey(s.last[:0], s.c.space), record...) }
+
+// index is the index being read; nil is the documents themselves.
+func (s *Scan) index() *Index {
+	n := s.plan.Scans[s.at].Index
+	if s.c.opts.Capped {
+		n--
+	} else if n == 0 {
+		return nil
+	}
+	if n < 0 {
+		return nil
+	}
+	return s.indexes[n]
+}
+
+// Next gives the next document and its record key; both are good until the
+// next call of a method of s. A nil document is the end.
+func (s *Scan) Next() (record, doc []byte, err error) {
+	for s.at < len(s.plan.Scans) {
+		ranges := s.plan.Scans[s.at].Ranges
+		for s.within < len(ranges) {
+			record, doc, err = s.step(s.index(), &ranges[s.turned(len(ranges))])
+			if err != nil {
+				return nil, nil, err
+			}
+			if doc != nil {
+				s.docs++
+				return record, doc, nil
+			}
+			s.within, s.last = s.within+1, nil
+			if err := s.closeIter(); err != nil {
+				return nil, nil, err
+			}
+		}
+		s.at, s.within = s.at+1, 0
+	}
+	return nil, nil, nil
+}
+
+// turned is the number of the range being read.
+func (s *Scan) turned(n int) int {
+	if s.plan.Reverse {
+		return n - 1 - s.within
+	}
+	return s.within
+}
+
+// step reads one document of a range; nil is the range's end.
+func (s *Scan) step(ix *Index, r *plan.Range) (record, doc []byte, err error) {
+	if r.Point {
+		return s.point(ix, r)
+	}
+	for {
+		ok, err := s.move(ix, r)
+		if err != nil || !ok {
+			return nil, nil, err
+		}
+		s.last = append(s.last[:0], s.it.Key()...)
+		if ix == nil {
+			return s.last[5:], s.it.Value(), nil
+		}
+		s.keys++
+		record, doc, err := s.fetch(s.it.Value())
+		if err != nil || doc != nil {
+			return record, doc, err
+		}
+	}
+}
+
+// point reads the one key of a range.
+func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
+	if s.last != nil {
+		return nil, nil, nil
+	}
+	s.last = append(s.last[:0], 0)
+	if ix == nil {
+		return s.fetch(r.Start)
+	}
+	var few [128]byte
+	record, ok, err := s.c.store.appendGet(nil, append(spaceKey(few[:0], ix.space), r.Start...))
+	if err != nil || !ok {
+		return nil, nil, err
+	}
+	s.keys++
+	return s.fetch(record)
+}
+
+// fetch gets the document of a record, unless it has been given already.
+func (s *Scan) fetch(record []byte) (_, doc []byte, err error) {
+	s.key = append(s.key[:0], record...)
+	if s.seen != nil {
+		if s.seen[string(s.key)] {
+			return nil, nil, nil
+		}
+		s.seen[string(s.key)] = true
+	}
+	doc, ok, err := s.c.Get(s.doc[:0], s.key)
+	if !ok || err != nil {
+		return nil, nil, err
+	}
+	s.doc = doc
+	return s.key, doc, nil
+}
+
+// move brings the iterator to the next key of a range.
+func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
+	if s.it != nil {
+		if s.plan.Reverse {
+			return s.it.Prev(), s.it.Error()
+		}
+		return s.it.Next(), s.it.Error()
+	}
+	space := s.c.space
+	if ix != nil {
+		space = ix.space
+	}
+	opts := pebble.IterOptions{
+		LowerBound: append(spaceKey(nil, space), r.Start...),
+		UpperBound: append(spaceKey(nil, space), r.End...),
+	}
+	if r.End == nil {
+		opts.UpperBound = spaceKey(nil, space+1)
+	}
+	if s.last != nil {
+		if s.plan.Reverse {
+			opts.UpperBound = s.last
+		} else if after := append(bytes.Clone(s.last), 0); bytes.Compare(after, opts.LowerBound) > 0 {
+			opts.LowerBound = after
+		}
+	}
+	if bytes.Compare(opts.LowerBound, opts.UpperBound) >= 0 {
+		return false, nil
+	}
+	it, err := s.c.store.db.NewIter(&opts)
+	if err != nil {
+		return false, fmt.Errorf("cannot read store: %w", err)
+	}
+	s.it = it
+	if s.plan.Reverse {
+		return it.Last(), it.Error()
+	}
+	return it.First(), it.Error()
+}
+
+// Pause lets go of what the scan holds of the store. It returns how many
+// documents were examined since the last Pause, and how many index keys.
+func (s *Scan) Pause() (docs, keys int64, err error) {
+	docs, keys = s.docs, s.keys
+	s.docs, s.keys = 0, 0
+	s.c.store.docsExamined.Add(docs)
+	s.c.store.keysExamined.Add(keys)
+	return docs, keys, s.closeIter()
+}
+
+func (s *Scan) closeIter() error {
+	if s.it == nil {
+		return nil
+	}
+	it := s.it
+	s.it = nil
+	return errors.Join(it.Error(), it.Close())
+}
+
+// Examined counts documents that were looked at without a scan.
+func (c *Collection) Examined(docs int64) { c.store.docsExamined.Add(docs) }

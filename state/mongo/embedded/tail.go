@@ -1,0 +1,98 @@
+package embedded
+
+import (
+	"time"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/plan"
+	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/storage"
+)
+
+// A tail reads a capped collection in its natural order, and at its end
+// waits for more.
+type tail struct {
+	coll    *storage.Collection
+	filter  *query.Filter
+	started bool
+	seen    uint64 // number of the last document looked at
+}
+
+// newTail begins with the oldest document.
+func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (*tail, error) {
+	if !coll.Options().Capped {
+		return nil, mongoerr.New(mongoerr.BadValue, "error processing query: tailable cursor requested on non capped collection %s", coll.Namespace())
+	}
+	if len(order.Fields) > 0 || order.Natural < 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "cannot use tailable option with a sort other than {$natural: 1}")
+	}
+	first, _, err := coll.Extent()
+	return &tail{coll: coll, filter: filter, seen: first - 1}, err
+}
+
+// read is fill for a tail: what it has not seen yet, as far as it goes.
+func (t *tail) read(cur *cursor, b *batch, n int64) error {
+	scan := t.coll.Scan(plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}})
+	defer scan.Pause()
+	scan.SkipTo(storage.Record(t.seen))
+	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && cur.left != 0 {
+		record, doc, err := scan.Next()
+		if err != nil {
+			return err
+		}
+		if doc == nil {
+			break
+		}
+		number := storage.Number(record)
+		if t.started && number != t.seen+1 {
+			return mongoerr.New(mongoerr.CappedPositionLost, "CollectionScan died due to position in capped collection being deleted. Last seen record: %d", t.seen)
+		}
+		t.started, t.seen = true, number
+		if !t.filter.Match(doc) {
+			continue
+		}
+		if cur.skip > 0 {
+			cur.skip--
+			continue
+		}
+		if cur.left > 0 {
+			cur.left--
+		}
+		if b.data, err = cur.show.Append(b.data, doc, t.filter.Position()); err != nil {
+			return err
+		}
+		b.ends = append(b.ends, len(b.data))
+	}
+	if t.coll.Dropped() {
+		return mongoerr.New(mongoerr.QueryPlanKilled, "collection %s was dropped", t.coll.Namespace())
+	}
+	return nil
+}
+
+// wait is read, but with nothing to give it waits up to d for something. It
+// gives up early when the cursor is killed, the server ends, or the client
+// goes or asks for something else.
+func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) error {
+	var timer *time.Timer
+	for {
+		changed := t.coll.Changed()
+		if err := t.read(cur, b, n); err != nil || len(b.ends) > 0 || d <= 0 {
+			return err
+		}
+		if timer == nil {
+			timer = time.NewTimer(d)
+			defer timer.Stop()
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return nil
+		case <-cur.killed:
+			return mongoerr.New(mongoerr.CursorNotFound, "cursor id %d was killed", cur.id)
+		case <-c.more():
+			return nil
+		case <-c.s.ctx.Done():
+			return c.s.ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package update
+
+import (
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+)
+
+// A container is a document or array that has been taken apart one level.
+type container struct {
+	elems []elem
+	array bool
+}
+
+// An elem is a field in a container: a value as bytes, or, once something
+// within has been looked for, a container.
+type elem struct {
+	key []byte
+	v   bsoncore.Value
+	sub *container
+}
+
+func (c *container) open(doc []byte, array bool) {
+	c.elems, c.array = c.elems[:0], array
+	it := raw.Elements(doc)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		c.elems = append(c.elems, elem{key: e.Key, v: e.Value})
+	}
+}
+
+func (c *container) find(step string) *elem {
+	if c.array {
+		if i, ok := index(step); ok && i < len(c.elems) {
+			return &c.elems[i]
+		}
+		return nil
+	}
+	for i := range c.elems {
+		if string(c.elems[i].key) == step {
+			return &c.elems[i]
+		}
+	}
+	return nil
+}
+
+// index reads a path's step as a place in an array.
+func index(step string) (int, bool) {
+	if step == "" || len(step) > 9 || len(step) > 1 && step[0] == '0' {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(step) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, true
+}
+
+// maxPadding is how many nulls a $set far behind an array's end may add.
+const maxPadding = 1_500_000
+
+// put finds the field named step, or makes one that is null.
+func (c *container) put(step string) (*elem, error) {
+	if e := c.find(step); e != nil {
+		return e, nil
+	}
+	if c.array {
+		i, ok := index(step)
+		if !ok {
+			return nil, mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in an array", step)
+		}
+		if i-len(c.elems) > maxPadding {
+			return nil, mongoerr.New(mongoerr.BadValue, "can't backfill more than %d elements", maxPadding)
+		}
+		for len(c.elems) < i {
+			c.elems = append(c.elems, elem{v: bsoncore.Value{Type: bsontype.Null}})
+		}
+	}
+	c.elems = append(c.elems, elem{key: []byte(step), v: bsoncore.Value{Type: bsontype.Null}})
+	return &c.elems[len(c.elems)-1], nil
+}
+
+func (c *container) remove(e *elem) {
+	for i := range c.elems {
+		if &c.elems[i] != e {
+			continue
+		}
+		if c.array {
+			// Its neighbours keep their places.
+			c.elems[i] = elem{v: bsoncore.Value{Type: bsontype.Null}}
+		} else {
+			c.elems = append(c.elems[:i], c.elems[i+1:]...)
+		}
+		return
+	}
+}
+
+// within takes a field that holds a document or array apart; nil if it
+// holds neither.
+func (e *elem) within() *container {
+	if e.sub == nil && (e.v.Type == bsontype.EmbeddedDocument || e.v.Type == bsontype.Array) {
+		e.sub = &container{}
+		e.sub.open(e.v.Data, e.v.Type == bsontype.Array)
+	}
+	return e.sub
+}
+
+// value is what the field holds now, as bytes.
+func (e *elem) value() bsoncore.Value {
+	if e.sub == nil {
+		return e.v
+	}
+	t := bsontype.EmbeddedDocument
+	if e.sub.array {
+		t = bsontype.Array
+	}
+	e.v, e.sub = bsoncore.Value{Type: t, Data: e.sub.append(nil)}, nil
+	return e.v
+}
+
+func (e *elem) set(v bsoncore.Value) { e.v, e.sub = v, nil }
+
+// append writes the container as BSON.
+func (c *container) append(dst []byte) []byte {
+	start, dst := bsoncore.ReserveLength(dst)
+	for i := range c.elems {
+		e := &c.elems[i]
+		t := e.v.Type
+		if e.sub != nil {
+			t = bsontype.EmbeddedDocument
+			if e.sub.array {
+				t = bsontype.Array
+			}
+		}
+		dst = append(dst, byte(t))
+		if c.array {
+			dst = strconv.AppendInt(dst, int64(i), 10)
+		} else {
+			dst = append(dst, e.key...)
+		}
+		dst = append(dst, 0)
+		if e.sub != nil {
+			dst = e.sub.append(dst)
+		} else {
+			dst = append(dst, e.v.Data...)
+		}
+	}
+	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
+	return dst
+}
+
+// lookup finds the field that path leads to, and what holds it; nil when
+// it is not there.
+func (c *container) lookup(path []string) (*container, *elem) {
+	for {
+		e := c.find(path[0])
+		if e == nil || len(path) == 1 {
+			return c, e
+		}
+		if c = e.within(); c == nil {
+			return nil, nil
+		}
+		path = path[1:]
+	}
+}
+
+// reach finds the field that path leads to, and makes what is missing on
+// the way. A field made holds null; made says that it was.
+func (c *container) reach(path []string) (e *elem, made bool, err error) {
+	for i, step := range path {
+		made = made || c.find(step) == nil
+		if e, err = c.put(step); err != nil {
+			return nil, false, err
+		}
+		if i == len(path)-1 {
+			break
+		}
+		if made {
+			e.sub = &container{}
+		}
+		next := e.within()
+		if next == nil {
+			return nil, false, mongoerr.New(mongoerr.PathNotViable, "Cannot create field '%s' in element {%s: %s}",
+				path[i+1], strings.Join(path[:i+1], "."), e.v)
+		}
+		c = next
+	}
+	return e, made, nil
+}
