@@ -18,11 +18,11 @@ import (
 const lockPause = 2 * time.Millisecond
 
 // lockMachine waits until this process alone holds the lock at path, or ctx is
-// done. The lock is flock's, which dies with its holder. A blocked flock can't
+// done; waiting is called once if it has to. The lock is flock's, which dies with its holder. A blocked flock can't
 // be called off, and would wake up holding the lock; so what is waited for is
 // the end of a FIFO beside it, which the holder keeps open for writing: it comes
 // when the holder lets go or dies, and a read of it can be cancelled.
-func lockMachine(ctx context.Context, path string) (unlock func(), err error) {
+func lockMachine(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("cannot take the machine's hook lock: %w", err)
@@ -37,12 +37,15 @@ func lockMachine(ctx context.Context, path string) (unlock func(), err error) {
 		lock.Close()
 		return nil, &fs.PathError{Op: "mkfifo", Path: fifo, Err: err}
 	}
-	for {
+	for tries := 0; ; tries++ {
 		err := flock(lock)
 		if err == nil {
 			break
 		}
 		if errors.Is(err, syscall.EWOULDBLOCK) {
+			if tries == 0 {
+				waiting()
+			}
 			err = waitRelease(ctx, fifo)
 		}
 		if err != nil {

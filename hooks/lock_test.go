@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestLockMachine(t *testing.T) {
 		all.Go(func() {
 			for range times {
 				ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
-				unlock, err := lockMachine(ctx, path)
+				unlock, err := lockMachine(ctx, path, func() {})
 				cancel()
 				if err != nil {
 					t.Error(err)
@@ -32,6 +33,9 @@ func TestLockMachine(t *testing.T) {
 					t.Error("two have the lock")
 					unlock()
 					return
+				}
+				for range 50 { // long enough for the others to come in, if they can
+					runtime.Gosched()
 				}
 				inside.Unlock()
 				unlock()
@@ -45,20 +49,20 @@ func TestLockMachine(t *testing.T) {
 func TestLockMachineCancelled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lockMachine(context.Background(), path)
+	unlock, err := lockMachine(context.Background(), path, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := lockMachine(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := lockMachine(ctx, path, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting ended with %v", err)
 	}
 	got := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
 		defer cancel()
-		unlock, err := lockMachine(ctx, path)
+		unlock, err := lockMachine(ctx, path, func() {})
 		if err == nil {
 			unlock()
 		}
@@ -68,7 +72,7 @@ func TestLockMachineCancelled(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Error(err)
 	}
-	if _, err := lockMachine(context.Background(), filepath.Join(path, "under")); !errors.Is(err, os.ErrNotExist) && err == nil {
+	if _, err := lockMachine(context.Background(), filepath.Join(path, "under"), func() {}); !errors.Is(err, os.ErrNotExist) && err == nil {
 		t.Errorf("a lock that can't be: %v", err)
 	}
 }

@@ -118,7 +118,9 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	} else if err != nil {
 		return fmt.Errorf("cannot run hook %q: %w", name, err)
 	}
-	unlock, err := lockMachine(ctx, r.params.LockPath)
+	unlock, err := lockMachine(ctx, r.params.LockPath, func() {
+		r.params.Log(module, loggo.DEBUG, fmt.Sprintf("%q hook waits for another hook of the machine", name))
+	})
 	if err != nil {
 		return err
 	}

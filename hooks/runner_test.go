@@ -546,14 +546,25 @@ func TestOneHookAtATime(t *testing.T) {
 	if got := events.next(); got != "in" {
 		t.Fatalf("got %q", got)
 	}
+	bound, done := context.WithTimeout(context.Background(), eventTimeout)
+	defer done()
+	waits := func() {
+		t.Helper()
+		if err := second.log.await(bound, `juju.hooks DEBUG "start" hook waits for another hook of the machine`); err != nil {
+			t.Fatal(err)
+		}
+		second.log.take()
+	}
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	go run(ctx, second)
+	waits()
 	cancel(enough)
 	if err := <-results; !errors.Is(err, enough) {
 		t.Fatalf("waiting ended with %v", err)
 	}
 	go run(context.Background(), second)
+	waits()
 	proceed.say("on")
 	for _, want := range []string{"out", "other in"} {
 		if got := events.next(); got != want {
