@@ -53,14 +53,14 @@ func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) p
 // nil when the controller has ended for good, ctx's error when ctx is done (the
 // controller goes on), and an error if another keeper runs or the controller
 // can't be started the first time, when somebody still listens. After that it
-// never gives up.
+// never gives up. The process ends when Keep returns: only that makes room for
+// another keeper.
 func Keep(ctx context.Context, config KeeperConfig) error {
 	dir := KeeperDir(config.Dir)
 	held, err := process.HoldStarting(dir)
 	if err != nil {
 		return err
 	}
-	defer held.Close()
 	spec := config.spec(ControllerDir(config.Dir), "controller", config.Jujud, config.bound())
 	if _, err := process.Start(ctx, spec); err != nil {
 		return err

@@ -67,11 +67,9 @@ func play(role string, args []string) error {
 		return errors.New("no controller answers")
 	case "agent":
 		dir := args[len(args)-1]
-		held, err := process.Hold(dir)
-		if err != nil {
+		if _, err := process.Hold(dir); err != nil {
 			return err
 		}
-		defer held.Close()
 		if os.Getenv(daemonVariable) != "" {
 			if err := daemon(dir); err != nil {
 				return err
@@ -90,11 +88,9 @@ func play(role string, args []string) error {
 		notify("daemon")
 		select {}
 	case "jujud":
-		held, err := process.Hold(ControllerDir(args[0]))
-		if err != nil {
+		if _, err := process.Hold(ControllerDir(args[0])); err != nil {
 			return err
 		}
-		defer held.Close()
 		notify("jujud")
 	case "keeper":
 		notify("keeper")

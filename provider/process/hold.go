@@ -35,9 +35,11 @@ var ErrHeld = errors.New("another process runs there")
 var ErrNotHeld = errors.New("no process runs there")
 
 // Held is a directory that this process holds. It is released when the process
-// ends, however that happens.
+// ends, however that happens, and not when the Held is forgotten.
 type Held struct {
-	lock, fifo *os.File
+	// Descriptors and not files, because the garbage collector closes files.
+	// -1 for none.
+	lock, fifo int
 	ready      *os.File // where Start waits for us; nil when nobody does
 }
 
@@ -58,7 +60,7 @@ func Hold(dir string) (*Held, error) {
 // HoldStarting is Hold for a process that is not of use yet: the Start that
 // waits for it goes on waiting until Ready.
 func HoldStarting(dir string) (*Held, error) {
-	h := &Held{ready: takeReady()}
+	h := &Held{lock: -1, fifo: -1, ready: takeReady()}
 	if err := h.hold(dir); err != nil {
 		h.Close()
 		return nil, fmt.Errorf("cannot hold %s: %w", dir, err)
@@ -77,14 +79,18 @@ func (h *Held) Ready() {
 	h.ready = nil
 }
 
-// Close releases the directory. Only a process that outlives its duty calls it.
+// Close releases the directory. Only a process that goes on without its duty
+// calls it; any other just ends, so that nobody takes its place before.
 func (h *Held) Close() {
-	for _, f := range []*os.File{h.ready, h.fifo, h.lock} {
-		if f != nil {
-			f.Close()
+	if h.ready != nil {
+		h.ready.Close()
+	}
+	for _, fd := range []int{h.fifo, h.lock} {
+		if fd >= 0 {
+			unix.Close(fd)
 		}
 	}
-	h.ready, h.fifo, h.lock = nil, nil, nil
+	*h = Held{lock: -1, fifo: -1}
 }
 
 func (h *Held) hold(dir string) error {
@@ -94,10 +100,17 @@ func (h *Held) hold(dir string) error {
 	}
 	path := filepath.Join(dir, lockName)
 	for deadline := time.Now().Add(holdBound); ; time.Sleep(5 * time.Millisecond) {
-		if h.lock, err = tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE); err != nil {
+		f, err := tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE)
+		if err != nil {
 			return err
 		}
-		if h.lock != nil {
+		if f != nil {
+			// A copy of the descriptor has the same lock.
+			h.lock, err = unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+			f.Close()
+			if err != nil {
+				return err
+			}
 			break
 		}
 		if time.Now().After(deadline) {
@@ -120,19 +133,21 @@ func (h *Held) hold(dir string) error {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return &fs.PathError{Op: "mkfifo", Path: fifo, Err: err}
 	}
-	if h.fifo, err = os.OpenFile(fifo, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
-		return err
+	if h.fifo, err = unix.Open(fifo, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
+		return &fs.PathError{Op: "open", Path: fifo, Err: err}
 	}
 
 	text, err := json.Marshal(me)
 	if err != nil {
 		return err
 	}
-	if err := h.lock.Truncate(0); err != nil {
-		return err
+	if err := unix.Ftruncate(h.lock, 0); err != nil {
+		return fmt.Errorf("cannot write its name: %w", err)
 	}
-	_, err = h.lock.WriteAt(append(text, '\n'), 0)
-	return err
+	if _, err := unix.Pwrite(h.lock, append(text, '\n'), 0); err != nil {
+		return fmt.Errorf("cannot write its name: %w", err)
+	}
+	return nil
 }
 
 // tryLock locks the file at path, or returns nil when somebody else has it.

@@ -70,10 +70,13 @@ func (id Identity) Signal(sig syscall.Signal) error {
 type stat struct {
 	pid, pgrp, session int
 	state              byte
+	threads            int
 	start              uint64
 }
 
-func (s stat) ended() bool { return s.state == 'Z' || s.state == 'X' }
+// ended reports whether nothing of the process runs any more. Its first thread
+// can be a zombie while others still have its files open, and its locks.
+func (s stat) ended() bool { return s.state == 'X' || s.state == 'Z' && s.threads <= 1 }
 
 // leads reports whether the process leads a session of its own.
 func (s stat) leads() bool { return s.session == s.pid }
@@ -91,11 +94,12 @@ func readStat(pid int) (stat, error) {
 		return stat{}, fmt.Errorf("cannot read /proc/%d/stat: %q", pid, b)
 	}
 	st := stat{pid: pid, state: fields[0][0]}
-	var err1, err2, err3 error
+	var err1, err2, err3, err4 error
 	st.pgrp, err1 = strconv.Atoi(string(fields[2]))
 	st.session, err2 = strconv.Atoi(string(fields[3]))
-	st.start, err3 = strconv.ParseUint(string(fields[19]), 10, 64)
-	return st, errors.Join(err1, err2, err3)
+	st.threads, err3 = strconv.Atoi(string(fields[17]))
+	st.start, err4 = strconv.ParseUint(string(fields[19]), 10, 64)
+	return st, errors.Join(err1, err2, err3, err4)
 }
 
 // signal sends sig to the process that s was read from, if it is still there.

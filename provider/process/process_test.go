@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,6 +184,31 @@ func TestHoldRefusesASecond(t *testing.T) {
 		t.Errorf("alive: %v, %v", alive, err)
 	}
 	third.Close()
+}
+
+// Whoever holds for life has no use for the Held, and the garbage collector must
+// not draw conclusions from that.
+func TestHoldIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	hold := func() (fds [2]int) {
+		h, err := Hold(s.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [2]int{h.lock, h.fifo}
+	}
+	fds := hold()
+	for range 3 {
+		runtime.GC()
+	}
+	if alive, err := Alive(s.dir); err != nil || !alive {
+		t.Errorf("alive: %v, %v after a collection", alive, err)
+	}
+	(&Held{lock: fds[0], fifo: fds[1]}).Close()
+	if alive, err := Alive(s.dir); err != nil || alive {
+		t.Errorf("alive: %v, %v after it was released", alive, err)
+	}
 }
 
 // Those who only look must not keep a process from starting.

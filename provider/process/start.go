@@ -56,12 +56,13 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	if why, ended := Ended(spec.Dir); ended {
 		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
 	}
-	if alive, err := Alive(spec.Dir); err != nil || alive {
+	// Not Alive, for a process that is just dying is not one that runs.
+	if _, err := Holder(spec.Dir); !errors.Is(err, ErrNotHeld) {
 		return false, err
 	}
 	if err := start(ctx, spec); err != nil {
 		// A holder that came from elsewhere, by hand say, is as good as ours.
-		if alive, _ := Alive(spec.Dir); alive {
+		if _, err := Holder(spec.Dir); err == nil {
 			return false, nil
 		}
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)

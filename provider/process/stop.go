@@ -43,10 +43,33 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 			return nil, nil
 		}
 	}
-	if err := end(ctx, members, grace); err != nil {
+	err = end(ctx, members, grace)
+	if err == nil {
+		err = released(ctx, dir, id)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot stop the process in %s: %w", dir, err)
 	}
 	return nil
+}
+
+// released waits until a process that has ended no longer has the directory. A
+// child that it was about to start can keep that for a moment longer, and a
+// start in that moment would find the place taken.
+func released(ctx context.Context, dir string, id Identity) error {
+	pause := newPause(time.Millisecond, 20*time.Millisecond)
+	for {
+		alive, err := Alive(dir)
+		if err != nil || !alive {
+			return err
+		}
+		if now, err := readIdentity(dir); err == nil && now != id {
+			return nil // a supervisor was quick
+		}
+		if err := pause.wait(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // End ends the process in dir for good: it marks it as MarkEnded does and stops
