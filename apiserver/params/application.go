@@ -1,6 +1,10 @@
 package params
 
-import "juju/state/entity"
+import (
+	"encoding/json"
+
+	"juju/state/entity"
+)
 
 // An ApplicationsDeploy is what Application 19 Deploy takes.
 type ApplicationsDeploy struct {
@@ -20,6 +24,12 @@ type ApplicationDeploy struct {
 	Placement        []*Placement       `json:"placement,omitempty"`
 	EndpointBindings map[string]string  `json:"endpoint-bindings,omitempty"`
 	Force            bool               `json:"Force"`
+
+	// What the controller refuses when it is there.
+	Storage       map[string]any    `json:"storage,omitempty"`
+	AttachStorage []string          `json:"attach-storage,omitempty"`
+	Devices       map[string]any    `json:"devices,omitempty"`
+	Resources     map[string]string `json:"resources,omitempty"`
 }
 
 // A CharmOrigin says where a charm came from.
@@ -156,11 +166,36 @@ type ApplicationGetResults struct {
 
 // A ConfigSetting is one option of a service with its value.
 type ConfigSetting struct {
-	Description string `json:"description"`
-	Type        string `json:"type"`
-	Value       any    `json:"value,omitempty"`
-	Default     any    `json:"default,omitempty"`
-	Source      string `json:"source"` // "user", "default" or "unset"
+	Description string
+	Type        string
+	Value       any    // string, bool, int64 or float64; nil when it has none
+	Default     any    // likewise
+	Source      string // of Value: "user", "default" or "unset"
+}
+
+// MarshalJSON keeps the types of numbers, as Values does.
+func (s ConfigSetting) MarshalJSON() ([]byte, error) {
+	v := Values{"description": s.Description, "type": s.Type, "source": s.Source}
+	if s.Value != nil {
+		v["value"] = s.Value
+	}
+	if s.Default != nil {
+		v["default"] = s.Default
+	}
+	return json.Marshal(v)
+}
+
+// UnmarshalJSON keeps the types of numbers, as Values does.
+func (s *ConfigSetting) UnmarshalJSON(text []byte) error {
+	var v Values
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	s.Value, s.Default = v["value"], v["default"]
+	s.Description, _ = v["description"].(string)
+	s.Type, _ = v["type"].(string)
+	s.Source, _ = v["source"].(string)
+	return nil
 }
 
 // The sources of a ConfigSetting's value.

@@ -67,3 +67,11 @@ type CharmsResponse struct {
 	ErrorCode string         `json:"error-code,omitempty"`
 	ErrorInfo map[string]any `json:"error-info,omitempty"`
 }
+
+// SHA256Header is the header of a downloaded charm that has the SHA-256 of the
+// archive, in hex.
+const SHA256Header = "X-Juju-Sha256"
+
+// NonceHeader is the header in which a machine's agent shows its nonce when it
+// authenticates to something else than the API's own login.
+const NonceHeader = "X-Juju-Nonce"

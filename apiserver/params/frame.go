@@ -24,7 +24,7 @@ type Response struct {
 }
 
 // Err returns the error that the frame carries, or nil.
-func (r *Response) Err() error {
+func (r Response) Err() error {
 	if r.Error == "" && r.ErrorCode == "" {
 		return nil
 	}

@@ -143,3 +143,15 @@ type DestroyControllerArgs struct {
 	MaxWait        *time.Duration `json:"max-wait,omitempty"`
 	ModelTimeout   *time.Duration `json:"model-timeout,omitempty"`
 }
+
+// A ModelCreateArgs is what CreateModel takes.
+type ModelCreateArgs struct {
+	Name     string         `json:"name"`
+	OwnerTag Tag            `json:"owner-tag"`
+	Config   map[string]any `json:"config,omitempty"`
+	CloudTag string         `json:"cloud-tag,omitempty"`
+	Region   string         `json:"region,omitempty"`
+}
+
+// CloudTag returns the tag of the cloud that a provider's kind stands for.
+func CloudTag(cloud string) string { return cloudPrefix + cloud }

@@ -9,8 +9,8 @@ type Placement struct {
 	Directive string `json:"directive"`
 }
 
-// machineScope is the wire's scope for an existing machine.
-const machineScope = "#"
+// MachineScope is the wire's scope for an existing machine.
+const MachineScope = "#"
 
 // PlacementOf reads a placement as users write it with --to: "3", "lxd:3",
 // "lxd", "zone=a".
@@ -22,7 +22,7 @@ func PlacementOf(text string) *Placement {
 		return &Placement{scope, directive}
 	}
 	if '0' <= text[0] && text[0] <= '9' {
-		return &Placement{machineScope, text}
+		return &Placement{MachineScope, text}
 	}
 	return &Placement{Scope: text}
 }
@@ -32,7 +32,7 @@ func (p *Placement) String() string {
 	switch {
 	case p == nil:
 		return ""
-	case p.Scope == machineScope || p.Scope == "":
+	case p.Scope == MachineScope || p.Scope == "":
 		return p.Directive
 	case p.Directive == "":
 		return p.Scope

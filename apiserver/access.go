@@ -1,0 +1,178 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+)
+
+// roles are what a caller is on one connection; a route says which of them it
+// is for. A user's three include each other; an agent's do not.
+type roles uint8
+
+const (
+	stranger        roles = 1 << iota // before the login
+	reader                            // a user who may look: at a model with "read", at the controller with "login"
+	writer                            // a user who may change the model
+	admin                             // of the model; on the controller's path, its superuser
+	machineAgent                      // the agent of a machine of this model
+	unitAgent                         // the agent of a unit of this model
+	controllerAgent                   // the agent of a machine that runs the controller, at any model
+)
+
+const anybody = reader | writer | admin | machineAgent | unitAgent | controllerAgent
+
+// userRoles are what each access to a model, or to the controller, comes to.
+var userRoles = map[string]roles{
+	"read": reader, "write": reader | writer, "admin": reader | writer | admin,
+	"login": reader, state.AccessSuperuser: reader | writer | admin,
+}
+
+// An identity is who has logged in.
+type identity struct {
+	tag              entity.Tag
+	roles            roles
+	controllerAccess string // of a user
+	modelAccess      string // of a user at a model
+}
+
+// wrong is what everybody is told who can't log in, whatever the reason.
+func wrong() error {
+	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
+}
+
+func denied() error { return entity.Errorf(entity.Unauthorized, "permission denied") }
+
+// A credential is what a caller shows at a login or with an HTTP request.
+type credential struct {
+	tag             entity.Tag
+	password, nonce string
+}
+
+// authenticate finds out who shows the credential at a model ("" for the
+// controller's own path), and opens the model. Its errors are Unauthorized,
+// NotFound for a model that a user asked for in vain, NotProvisioned, or
+// Unavailable when too many are logging in just now.
+func (s *Server) authenticate(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
+	switch cred.tag.Kind {
+	case entity.KindUser:
+		return s.authenticateUser(ctx, model, cred)
+	case entity.KindMachine, entity.KindUnit:
+		if model == "" {
+			return identity{}, nil, wrong() // agents live in models
+		}
+		return s.authenticateAgent(ctx, model, cred)
+	}
+	return identity{}, nil, wrong()
+}
+
+func (s *Server) authenticateUser(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
+	release, err := s.userLogins.take(ctx, s.limits.UserWait)
+	if err != nil {
+		return identity{}, nil, err
+	}
+	defer release()
+	user, err := s.controller.CheckUser(ctx, cred.tag.ID, cred.password)
+	if err != nil {
+		return identity{}, nil, err
+	}
+	id := identity{tag: cred.tag, controllerAccess: user.Access}
+	if model == "" {
+		if id.roles = userRoles[user.Access]; id.roles == 0 {
+			return identity{}, nil, denied()
+		}
+		return id, nil, nil
+	}
+	st, err := s.controller.Model(ctx, model)
+	if err != nil {
+		return identity{}, nil, err
+	}
+	if id.modelAccess, err = s.controller.UserAccess(ctx, user.Name, model); err != nil {
+		return identity{}, nil, err
+	}
+	if id.roles = userRoles[id.modelAccess]; id.roles == 0 {
+		return identity{}, nil, denied()
+	}
+	return id, st, nil
+}
+
+func (s *Server) authenticateAgent(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
+	release, err := s.agentLogins.take(ctx, s.limits.AgentWait)
+	if err != nil {
+		return identity{}, nil, err
+	}
+	defer release()
+	st, err := s.controller.Model(ctx, model)
+	if errors.Is(err, entity.NotFound) {
+		return identity{}, nil, wrong()
+	}
+	if err != nil {
+		return identity{}, nil, err
+	}
+	id := identity{tag: cred.tag, roles: unitAgent}
+	if cred.tag.Kind == entity.KindMachine {
+		id.roles = machineAgent
+	}
+	err = st.CheckAgent(ctx, cred.tag, cred.password, cred.nonce)
+	if id.roles != machineAgent {
+		return id, st, err
+	}
+	if model == s.controllerModel.UUID() {
+		if err == nil {
+			if id.roles, err = s.managerRoles(ctx, cred.tag); err == nil {
+				id.roles |= machineAgent
+			}
+		}
+		return id, st, err
+	}
+	if !errors.Is(err, entity.Unauthorized) {
+		return id, st, err
+	}
+	// The controller's machines may log in to any model. Their ids say nothing
+	// there: the model has a machine 0 of its own.
+	if s.controllerModel.CheckAgent(ctx, cred.tag, cred.password, cred.nonce) != nil {
+		return identity{}, nil, err
+	}
+	manager, managerErr := s.managerRoles(ctx, cred.tag)
+	if managerErr != nil || manager == 0 {
+		return identity{}, nil, err
+	}
+	id.roles = manager
+	return id, st, nil
+}
+
+// managerRoles returns what a machine of the controller's model is besides a machine.
+func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (roles, error) {
+	m, err := s.controllerModel.Machine(ctx, machine.ID)
+	if err != nil || !m.IsManager() {
+		return 0, err
+	}
+	return controllerAgent, nil
+}
+
+// slots bound how many do something at once.
+type slots chan struct{}
+
+// take waits its turn for no longer than wait; release gives it back. The error
+// is Unavailable, or the context's.
+func (s slots) take(ctx context.Context, wait time.Duration) (release func(), err error) {
+	release = func() { <-s }
+	select {
+	case s <- struct{}{}: // without a timer, as almost always
+		return release, nil
+	default:
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case s <- struct{}{}:
+		return release, nil
+	case <-timer.C:
+		return nil, entity.Errorf(entity.Unavailable, "try again")
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,396 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// mayCall says, for every method, who of those below gets past the access check
+// when the request is about machine 0 or the unit mysql/0, which is deployed
+// there. It is written by hand, and so is a second opinion to the route table.
+//
+//	admin    a user, at the model, or at the controller for what is there only
+//	m0 m1    the agents of two machines
+//	u0 u1    the agents of mysql/0 and mysql/1
+//	manager  the controller's own agent, at a model that is not the controller's
+var mayCall = map[string]string{
+	"Admin.Login":        "stranger wrong admin m0 m1 u0 u1 manager",
+	"Admin.RedirectInfo": "stranger wrong admin m0 m1 u0 u1 manager",
+	"Pinger.Ping":        "admin m0 m1 u0 u1 manager",
+	"Pinger.Stop":        "admin m0 m1 u0 u1 manager",
+	"Watcher.Next":       "admin m0 m1 u0 u1 manager",
+	"Watcher.Stop":       "admin m0 m1 u0 u1 manager",
+
+	"Application.AddRelation":                 "admin",
+	"Application.AddUnits":                    "admin",
+	"Application.ApplicationsInfo":            "admin",
+	"Application.CharmConfig":                 "admin",
+	"Application.Deploy":                      "admin",
+	"Application.DestroyApplication":          "admin",
+	"Application.DestroyRelation":             "admin",
+	"Application.DestroyUnit":                 "admin",
+	"Application.Expose":                      "admin",
+	"Application.Get":                         "admin",
+	"Application.ResolveUnitErrors":           "admin",
+	"Application.SetConfigs":                  "admin",
+	"Application.Unexpose":                    "admin",
+	"Application.UnsetApplicationsConfig":     "admin",
+	"Charms.AddCharm":                         "admin",
+	"Charms.CharmInfo":                        "admin",
+	"Client.FullStatus":                       "admin",
+	"MachineManager.AddMachines":              "admin",
+	"MachineManager.DestroyMachineWithParams": "admin",
+
+	"Controller.AllModels":            "admin",
+	"Controller.DestroyController":    "admin",
+	"ModelManager.CreateModel":        "admin",
+	"ModelManager.ListModelSummaries": "admin",
+	"ModelManager.ListModels":         "admin",
+	"ModelManager.ModelInfo":          "admin",
+
+	"Machiner.EnsureDead":          "m0",
+	"Machiner.Machine":             "m0",
+	"Machiner.SetMachineAddresses": "m0",
+	"Machiner.SetMachineStatus":    "m0",
+	"Machiner.WatchMachine":        "m0",
+
+	"Deployer.DeployedUnits": "m0",
+	"Deployer.WatchDeployed": "m0",
+	"Deployer.NewPassword":   "m0",
+	"Deployer.RemoveUnit":    "m0",
+
+	"Provisioner.EnsureDead":       "manager",
+	"Provisioner.Machines":         "manager",
+	"Provisioner.NewPassword":      "manager",
+	"Provisioner.RemoveMachine":    "manager",
+	"Provisioner.SetMachineStatus": "manager",
+	"Provisioner.SetProvisioned":   "manager",
+	"Provisioner.WatchMachines":    "manager",
+
+	"Uniter.ClearResolved":       "u0",
+	"Uniter.CommitHook":          "u0",
+	"Uniter.Config":              "u0",
+	"Uniter.DestroySubordinates": "u0",
+	"Uniter.DestroyUnit":         "u0",
+	"Uniter.EnsureDead":          "u0",
+	"Uniter.EnterScope":          "u0",
+	"Uniter.LeaveScope":          "u0",
+	"Uniter.OpenedPorts":         "u0",
+	"Uniter.RelationSettings":    "u0",
+	"Uniter.Relations":           "u0",
+	"Uniter.SetAgentStatus":      "u0",
+	"Uniter.SetCharm":            "u0",
+	"Uniter.SetUnitStatus":       "u0",
+	"Uniter.Unit":                "u0",
+	"Uniter.UnitStatus":          "u0",
+	"Uniter.WatchRelationUnits":  "u0",
+	"Uniter.WatchRelations":      "u0",
+	"Uniter.WatchUnit":           "u0",
+}
+
+// aboutMachine are the agents' methods whose request is about a machine.
+func aboutMachine(r route) bool {
+	return r.facade == "Machiner" || r.facade == "Provisioner" ||
+		r.facade == "Deployer" && (r.method == "DeployedUnits" || r.method == "WatchDeployed")
+}
+
+// refused reports whether an answer says that the caller has no business here.
+func refused(err error) bool {
+	return errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotSupported) && strings.HasPrefix(err.Error(), "facade ")
+}
+
+// Every method of the route table is called by everybody; whoever may not is
+// refused, and leaves no trace.
+func TestEveryMethodByEverybody(t *testing.T) {
+	destroyed := 0
+	w := newWorld(t, func(c *Config) {
+		c.Limits = DefaultLimits()
+		c.Limits.Logins = 100 // the stranger tries Login among all the others
+	}).populate()
+	w.server.config.DestroyController = func(context.Context) error { destroyed++; return nil }
+	u, err := w.st.Unit(t.Context(), "mysql/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Machine() != "0" {
+		t.Fatalf("mysql/0 is on machine %q; the table above expects it on 0", u.Machine())
+	}
+
+	machine := func(id string) *rawConn {
+		tag := entity.MachineTag(id)
+		return w.raw(w.modelPath()).login(tag, w.passwords[tag], nonce)
+	}
+	unit := func(name string) *rawConn {
+		tag := entity.UnitTag(name)
+		return w.raw(w.modelPath()).login(tag, w.passwords[tag], "")
+	}
+	wrongConn := w.raw(w.modelPath())
+	reply := wrongConn.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(entity.UnitTag("mysql/0")), Credentials: "guess"})
+	if !errors.Is(reply.Err(), entity.Unauthorized) || reply.Err().Error() != "invalid entity name or password" {
+		t.Fatalf("a wrong password: %v", reply.Err())
+	}
+	// Those who may least come first, so that they find everything in place.
+	callers := []struct {
+		name string
+		conn *rawConn
+	}{
+		{"stranger", w.raw(w.modelPath())},
+		{"wrong", wrongConn},
+		{"u1", unit("mysql/1")},
+		{"m1", machine("1")},
+		{"manager", w.rawMemory(w.modelPath()).login(entity.MachineTag("0"), w.manager, "controller")},
+		{"m0", machine("0")},
+		{"u0", unit("mysql/0")},
+		{"admin", w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")},
+	}
+	atTheController := map[string]*rawConn{
+		"admin":    w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, ""),
+		"stranger": w.raw("/api"),
+	}
+
+	seen := map[string]bool{}
+	for _, r := range routes() {
+		name := r.facade + "." + r.method
+		seen[name] = true
+		if _, ok := mayCall[name]; !ok {
+			t.Errorf("nobody has said who may call %s: add it to mayCall", name)
+		}
+		if r.who&(machineAgent|unitAgent|controllerAgent) != 0 && r.own == nil && r.who&anybody != anybody {
+			t.Errorf("%s is for agents and has no check that keeps them to their own", name)
+		}
+	}
+	for name := range mayCall {
+		if !seen[name] {
+			t.Errorf("mayCall has %s, which is no method", name)
+		}
+	}
+
+	before, err := w.st.Status(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, caller := range callers {
+		for _, r := range routes() {
+			name := r.facade + "." + r.method
+			allowed := slices.Contains(strings.Fields(mayCall[name]), caller.name)
+			conn := caller.conn
+			if r.at == atController {
+				if other := atTheController[caller.name]; other != nil {
+					conn = other
+				}
+			}
+			about := params.Agent{Tag: params.TagOf(entity.UnitTag("mysql/0"))}
+			if aboutMachine(r) {
+				about.Tag = params.TagOf(entity.MachineTag("0"))
+			}
+			var args any = about
+			if r.who&(machineAgent|unitAgent|controllerAgent) == 0 || r.who&anybody == anybody {
+				args = struct{}{} // users' methods and everybody's
+			}
+			if name == "Admin.Login" && caller.name != "stranger" && caller.name != "wrong" {
+				continue // they have
+			}
+			err := conn.call(r.facade, r.version, r.method, args).Err()
+			if name == "Admin.Login" {
+				if !errors.Is(err, entity.Unauthorized) {
+					t.Errorf("%s: a login with nothing: %v", caller.name, err)
+				}
+				continue
+			}
+			if got := !refused(err); got != allowed {
+				t.Errorf("%s calls %s: allowed %v, want %v (%v)", caller.name, name, got, allowed, err)
+			}
+			if !allowed && (caller.name == "stranger" || caller.name == "wrong") && (err == nil || err.Error() != "not logged in") {
+				t.Errorf("%s calls %s and is told %v", caller.name, name, err)
+			}
+			// An agent that names nobody is not taken for itself.
+			if allowed && r.own != nil && name != "Provisioner.Machines" && name != "Provisioner.WatchMachines" {
+				if err := conn.call(r.facade, r.version, r.method, struct{}{}).Err(); !refused(err) {
+					t.Errorf("%s calls %s about nothing: %v", caller.name, name, err)
+				}
+			}
+		}
+		if caller.name == "m1" {
+			after, err := w.st.Status(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after.At = before.At
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("those who may do nothing have changed the model: %s", diff)
+			}
+		}
+	}
+	if destroyed != 1 {
+		t.Errorf("the controller was destroyed %d times", destroyed)
+	}
+}
+
+// What is found by plain HTTP has its own list; the same walk.
+func TestEveryEndpointByEverybody(t *testing.T) {
+	mayUse := map[string]string{
+		"POST /charms": "admin",
+		"GET /charms":  "admin u0",
+		"GET /log":     "admin",
+		"GET /logsink": "m0 u0 manager",
+	}
+	w := newWorld(t).populate()
+	type caller struct {
+		tag      entity.Tag
+		password string
+		nonce    string
+	}
+	callers := map[string]*caller{
+		"stranger": nil,
+		"wrong":    {entity.UserTag(statetest.Admin), "guess", ""},
+		"nobody":   {entity.UnitTag("mysql/99"), "guess", ""},
+		"admin":    {entity.UserTag(statetest.Admin), statetest.Password, ""},
+		"m0":       {entity.MachineTag("0"), w.passwords[entity.MachineTag("0")], nonce},
+		"m0wrong":  {entity.MachineTag("0"), w.passwords[entity.MachineTag("0")], "another nonce"},
+		"u0":       {entity.UnitTag("mysql/0"), w.passwords[entity.UnitTag("mysql/0")], ""},
+		"manager":  {entity.MachineTag("0"), w.manager, "controller"},
+	}
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true}}
+	for _, e := range endpoints() {
+		name := e.method + " " + e.path
+		if _, ok := mayUse[name]; !ok {
+			t.Errorf("nobody has said who may use %s", name)
+		}
+		for who, c := range callers {
+			target := "https://" + w.address + "/model/" + w.st.UUID() + e.path + "?url=" + url.QueryEscape(w.charms["mysql"])
+			req, err := http.NewRequest(e.method, target, bytes.NewReader([]byte("no zip")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c != nil {
+				req.SetBasicAuth(params.TagOf(c.tag).String(), c.password)
+				req.Header.Set(params.NonceHeader, c.nonce)
+			}
+			response, err := hc.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer params.CharmsResponse
+			_ = json.NewDecoder(response.Body).Decode(&answer) // a charm is no JSON
+			response.Body.Close()
+			got := response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden
+			if want := slices.Contains(strings.Fields(mayUse[name]), who); got != want {
+				t.Errorf("%s uses %s: allowed %v, want %v (%s %s)", who, name, got, want, response.Status, answer.Error)
+			}
+			if who == "stranger" && response.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s uses %s: %s", who, name, response.Status)
+			}
+		}
+	}
+}
+
+// What a login lists is what the caller can call.
+func TestLoginListsFacades(t *testing.T) {
+	w := newWorld(t).populate()
+	list := func(r *rawConn, tag entity.Tag, password, nonce string) string {
+		t.Helper()
+		var result params.LoginResult
+		reply := r.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(tag), Credentials: password, Nonce: nonce})
+		if err := reply.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(reply.Response, &result); err != nil {
+			t.Fatal(err)
+		}
+		if result.ServerVersion != "1.2.3" || result.ControllerTag.ID != w.controller.UUID() ||
+			len(result.Servers) != 1 || result.Servers[0][0].Value != "127.0.0.1" {
+			t.Errorf("%s is told %+v", tag, result)
+		}
+		var names []string
+		for _, f := range result.Facades {
+			names = append(names, f.Name)
+		}
+		sort.Strings(names)
+		return strings.Join(names, " ")
+	}
+	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
+	for _, test := range []struct{ who, got, want string }{
+		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Deployer Pinger Uniter Watcher"},
+		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Deployer Machiner Pinger Watcher"},
+		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin Pinger Provisioner Watcher"},
+		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
+			"Admin Application Charms Client MachineManager Pinger Watcher"},
+		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
+			"Admin Controller ModelManager Pinger Watcher"},
+		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
+			"Admin Deployer Machiner Pinger Provisioner Watcher"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)
+		}
+	}
+}
+
+// A user with less than all rights gets what the level allows. The store knows
+// superusers only so far, so the table is asked directly.
+func TestUsersLevels(t *testing.T) {
+	tab := newTable(routes())
+	for access, want := range map[string][2]bool{"read": {true, false}, "write": {true, true}, "admin": {true, true}, "login": {true, false}} {
+		for i, method := range []string{"Get", "Deploy"} {
+			_, err := tab.find(&params.Request{Type: "Application", Version: 19, Request: method}, atModel, userRoles[access])
+			if got := err == nil; got != want[i] {
+				t.Errorf("%s calls %s: %v", access, method, err)
+			}
+		}
+	}
+	_, err := tab.find(&params.Request{Type: "Controller", Version: 12, Request: "AllModels"}, atController, userRoles["login"])
+	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+		t.Errorf("an ordinary user lists all models: %v", err)
+	}
+}
+
+// Nobody gets into a model with what is good for another.
+func TestLoginsAcrossModels(t *testing.T) {
+	w := newWorld(t).populate()
+	home := w.server.controllerModel.UUID()
+	for name, info := range map[string]client.Info{
+		"a unit at another model":             {Model: home, Tag: entity.UnitTag("mysql/0"), Password: w.passwords[entity.UnitTag("mysql/0")]},
+		"a machine at the controller's model": {Model: home, Tag: entity.MachineTag("0"), Password: w.passwords[entity.MachineTag("0")], Nonce: nonce},
+		"an agent at the controller":          {Tag: entity.UnitTag("mysql/0"), Password: w.passwords[entity.UnitTag("mysql/0")]},
+		"an agent at no model":                {Model: "deadbeef-0000-4000-8000-00000000dead", Tag: entity.UnitTag("mysql/0"), Password: "x"},
+		"a user nobody knows":                 {Tag: entity.UserTag("eve"), Password: statetest.Password},
+		"a service":                           {Model: w.st.UUID(), Tag: entity.ServiceTag("mysql"), Password: "x"},
+		"an empty password":                   {Model: w.st.UUID(), Tag: entity.MachineTag("0"), Nonce: nonce},
+	} {
+		info.Addresses, info.CACert = []string{w.address}, pki().ca.Cert
+		c, err := client.Dial(t.Context(), info)
+		if err == nil {
+			c.Close()
+		}
+		if !errors.Is(err, entity.Unauthorized) || err.Error() != "invalid entity name or password" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The manager is at home everywhere, and a user is told what is not there.
+	w.dial(w.managerInfo(w.st.UUID()))
+	w.dial(w.managerInfo(home))
+	if _, err := client.Dial(t.Context(), w.adminInfo("deadbeef-0000-4000-8000-00000000dead")); !errors.Is(err, entity.NotFound) {
+		t.Errorf("a model that is not there: %v", err)
+	}
+	// A machine of an instance that was given up knows the password and no more.
+	info := w.info(entity.MachineTag("0"))
+	info.Nonce = "old"
+	if _, err := client.Dial(t.Context(), info); !errors.Is(err, entity.NotProvisioned) {
+		t.Errorf("an old instance: %v", err)
+	}
+}

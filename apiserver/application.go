@@ -1,0 +1,304 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// each does something for each of several things and collects the outcomes; a
+// failure of one is nothing to the others.
+func each[P, R any](c *caller, doing string, list []P, one func(P) R, failed func(*params.Error) R, do func(P) error) []R {
+	results := make([]R, 0, len(list))
+	for _, p := range list {
+		if err := do(p); err != nil {
+			results = append(results, failed(c.server.wireError(c.conn.String()+": "+doing, err)))
+			continue
+		}
+		results = append(results, one(p))
+	}
+	return results
+}
+
+// outcomes is each for things of which only the error counts.
+func outcomes[P any](c *caller, doing string, list []P, do func(P) error) params.ErrorResults {
+	return params.ErrorResults{Results: each(c, doing, list,
+		func(P) params.ErrorResult { return params.ErrorResult{} },
+		func(e *params.Error) params.ErrorResult { return params.ErrorResult{Error: e} }, do)}
+}
+
+// noForce refuses what would go around the orderly end of things.
+func noForce(force bool) error {
+	if force {
+		return entity.Errorf(entity.NotSupported, "cannot use force: not supported yet")
+	}
+	return nil
+}
+
+// noHub refuses charms that are not this controller's own.
+func noHub(url string) error {
+	u, err := charm.ParseURL(url)
+	if err != nil {
+		return entity.Errorf(entity.Invalid, "%w", err)
+	}
+	if u.Schema != "local" {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot add charm %q: only local charms are supported", url),
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+	}
+	return nil
+}
+
+func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDeploy) (params.ErrorResults, error) {
+	return outcomes(c, "Deploy", p.Applications, func(a params.ApplicationDeploy) error {
+		switch {
+		case len(a.Storage) > 0 || len(a.AttachStorage) > 0:
+			return entity.Errorf(entity.NotSupported, "cannot deploy %q: storage is not supported yet", a.ApplicationName)
+		case len(a.Resources) > 0 || len(a.Devices) > 0:
+			return entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet", a.ApplicationName)
+		case a.NumUnits < 0:
+			return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
+		}
+		if err := noHub(a.CharmURL); err != nil {
+			return err
+		}
+		ch, err := c.model.Charm(ctx, a.CharmURL)
+		if err != nil {
+			return err
+		}
+		config, _, err := settings(ch.Config, a.ApplicationName, a.Config, a.ConfigYAML)
+		if err != nil {
+			return err
+		}
+		args := state.AddServiceParams{
+			Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
+			Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement),
+		}
+		if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
+			args.Series = a.CharmOrigin.Base.Series()
+		}
+		_, err = c.model.AddService(ctx, args)
+		return err
+	}), nil
+}
+
+func placements(list []*params.Placement) (out []string) {
+	for _, p := range list {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+// settings joins what users give word by word with what they give in a file,
+// which holds settings of several services and goes first. A null in the file
+// resets its option.
+func settings(options *charm.Config, service string, words map[string]string, file string) (values map[string]string, reset []string, err error) {
+	values = map[string]string{}
+	if file != "" {
+		typed, err := options.ParseSettingsYAML([]byte(file), service)
+		if err != nil {
+			return nil, nil, err
+		}
+		for key, v := range typed {
+			switch v := v.(type) {
+			case nil:
+				reset = append(reset, key)
+			case float64:
+				values[key] = strconv.FormatFloat(v, 'g', -1, 64)
+			default:
+				values[key] = fmt.Sprint(v)
+			}
+		}
+	}
+	for key, v := range words {
+		values[key] = v
+	}
+	return values, reset, nil
+}
+
+func applicationAddUnits(ctx context.Context, c *caller, p params.AddApplicationUnits) (params.AddApplicationUnitsResults, error) {
+	if len(p.AttachStorage) > 0 {
+		return params.AddApplicationUnitsResults{}, entity.Errorf(entity.NotSupported, "storage is not supported yet")
+	}
+	svc, err := c.model.Service(ctx, p.ApplicationName)
+	if err != nil {
+		return params.AddApplicationUnitsResults{}, err
+	}
+	units, err := svc.AddUnits(ctx, p.NumUnits, placements(p.Placement))
+	return params.AddApplicationUnitsResults{Units: units}, err
+}
+
+func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnitsParams) (params.DestroyUnitResults, error) {
+	return params.DestroyUnitResults{Results: each(c, "DestroyUnit", p.Units,
+		func(params.DestroyUnitParams) params.DestroyUnitResult {
+			return params.DestroyUnitResult{Info: &params.DestroyUnitInfo{}}
+		},
+		func(e *params.Error) params.DestroyUnitResult { return params.DestroyUnitResult{Error: e} },
+		func(one params.DestroyUnitParams) error {
+			if err := noForce(one.Force); err != nil {
+				return err
+			}
+			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
+				return err
+			}
+			u, err := c.model.Unit(ctx, one.UnitTag.ID)
+			if err != nil || one.DryRun {
+				return err
+			}
+			return u.Destroy(ctx)
+		})}, nil
+}
+
+func applicationDestroyApplication(ctx context.Context, c *caller, p params.DestroyApplicationsParams) (params.DestroyApplicationResults, error) {
+	return params.DestroyApplicationResults{Results: each(c, "DestroyApplication", p.Applications,
+		func(params.DestroyApplicationParams) params.DestroyApplicationResult {
+			return params.DestroyApplicationResult{Info: &params.DestroyApplicationInfo{}}
+		},
+		func(e *params.Error) params.DestroyApplicationResult {
+			return params.DestroyApplicationResult{Error: e}
+		},
+		func(one params.DestroyApplicationParams) error {
+			if err := noForce(one.Force); err != nil {
+				return err
+			}
+			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
+				return err
+			}
+			svc, err := c.model.Service(ctx, one.ApplicationTag.ID)
+			if err != nil || one.DryRun {
+				return err
+			}
+			return svc.Destroy(ctx)
+		})}, nil
+}
+
+// isKind refuses the tag of another kind of thing.
+func isKind(tag params.Tag, kind entity.TagKind) error {
+	if tag.Kind != kind {
+		return entity.Errorf(entity.Invalid, "%q is not a valid %s tag", tag.String(), kind)
+	}
+	return nil
+}
+
+func applicationAddRelation(ctx context.Context, c *caller, p params.AddRelation) (params.AddRelationResults, error) {
+	if len(p.ViaCIDRs) > 0 {
+		return params.AddRelationResults{}, entity.Errorf(entity.NotSupported, "relations across models are not supported yet")
+	}
+	if len(p.Endpoints) != 2 {
+		return params.AddRelationResults{}, entity.Errorf(entity.Invalid, "a relation must involve two services")
+	}
+	r, err := c.model.AddRelation(ctx, p.Endpoints...)
+	if err != nil {
+		return params.AddRelationResults{}, err
+	}
+	result := params.AddRelationResults{Endpoints: map[string]params.CharmRelation{}}
+	for _, e := range r.Endpoints() {
+		result.Endpoints[e.Service] = params.CharmRelation{Name: e.Name, Role: e.Role, Interface: e.Interface, Scope: e.Scope}
+	}
+	return result, nil
+}
+
+func applicationDestroyRelation(ctx context.Context, c *caller, p params.DestroyRelation) error {
+	if err := noForce(p.Force != nil && *p.Force); err != nil {
+		return err
+	}
+	var r *state.Relation
+	var err error
+	if len(p.Endpoints) > 0 {
+		r, err = c.model.Relation(ctx, p.Endpoints...)
+	} else {
+		r, err = c.model.RelationByID(ctx, p.RelationID)
+	}
+	if err != nil {
+		return err
+	}
+	return r.Destroy(ctx)
+}
+
+func applicationExpose(ctx context.Context, c *caller, p params.ApplicationExpose) error {
+	if len(p.ExposedEndpoints) > 0 {
+		return entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
+	}
+	return setExposed(ctx, c, p.ApplicationName, true)
+}
+
+func applicationUnexpose(ctx context.Context, c *caller, p params.ApplicationUnexpose) error {
+	if len(p.ExposedEndpoints) > 0 {
+		return entity.Errorf(entity.NotSupported, "a service is exposed as a whole: single endpoints are not supported yet")
+	}
+	return setExposed(ctx, c, p.ApplicationName, false)
+}
+
+func setExposed(ctx context.Context, c *caller, name string, exposed bool) error {
+	svc, err := c.model.Service(ctx, name)
+	if err != nil {
+		return err
+	}
+	return svc.SetExposed(ctx, exposed)
+}
+
+func applicationResolveUnitErrors(ctx context.Context, c *caller, p params.UnitsResolved) (params.ErrorResults, error) {
+	units := p.Tags.Entities
+	if p.All {
+		if len(units) > 0 {
+			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot resolve all units and some by name")
+		}
+		status, err := c.model.Status(ctx, nil)
+		if err != nil {
+			return params.ErrorResults{}, err
+		}
+		eachUnit(status, func(u entity.UnitStatus) {
+			if u.Workload.Status == entity.StatusError {
+				units = append(units, params.Entity{Tag: params.TagOf(entity.UnitTag(u.Name))})
+			}
+		})
+	}
+	return outcomes(c, "ResolveUnitErrors", units, func(e params.Entity) error {
+		if err := isKind(e.Tag, entity.KindUnit); err != nil {
+			return err
+		}
+		u, err := c.model.Unit(ctx, e.Tag.ID)
+		if err != nil {
+			return err
+		}
+		return u.Resolve(ctx, p.Retry)
+	}), nil
+}
+
+// eachUnit visits every unit of a status, subordinates after their principals.
+func eachUnit(status *entity.ModelStatus, visit func(entity.UnitStatus)) {
+	var walk func([]entity.UnitStatus)
+	walk = func(units []entity.UnitStatus) {
+		for _, u := range units {
+			visit(u)
+			walk(u.Subordinates)
+		}
+	}
+	for _, s := range status.Services {
+		walk(s.Units)
+	}
+}
+
+func applicationApplicationsInfo(ctx context.Context, c *caller, p params.Entities) (params.ApplicationInfoResults, error) {
+	results := make([]params.ApplicationInfoResult, 0, len(p.Entities))
+	for _, e := range p.Entities {
+		svc, err := c.model.Service(ctx, e.Tag.ID)
+		if kindErr := isKind(e.Tag, entity.KindService); kindErr != nil {
+			err = kindErr
+		}
+		if err != nil {
+			results = append(results, params.ApplicationInfoResult{Error: c.server.wireError(c.conn.String()+": ApplicationsInfo", err)})
+			continue
+		}
+		base := params.BaseOf(svc.Series())
+		results = append(results, params.ApplicationInfoResult{Result: &params.ApplicationResult{
+			Tag: e.Tag, Charm: svc.CharmURL(), Base: &base, Principal: !svc.IsSubordinate(),
+			Exposed: svc.IsExposed(), Life: svc.Life().String(),
+		}})
+	}
+	return params.ApplicationInfoResults{Results: results}, nil
+}

@@ -1,0 +1,132 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state/entity"
+)
+
+// charmsAddCharm is how clients have the controller fetch a charm from a hub.
+// There is none here: charms are uploaded.
+func charmsAddCharm(_ context.Context, _ *caller, p params.AddCharmWithOrigin) (params.CharmOriginResult, error) {
+	if err := noHub(p.URL); err != nil {
+		return params.CharmOriginResult{}, err
+	}
+	return params.CharmOriginResult{}, entity.Errorf(entity.Invalid, "a local charm is added by uploading it")
+}
+
+func charmsCharmInfo(ctx context.Context, c *caller, p params.CharmURL) (params.Charm, error) {
+	u, err := charm.ParseURL(p.URL)
+	if err != nil {
+		return params.Charm{}, err
+	}
+	ch, err := c.model.Charm(ctx, p.URL)
+	if err != nil {
+		return params.Charm{}, err
+	}
+	info := params.Charm{
+		URL: p.URL, Revision: u.Revision, Config: map[string]params.CharmOption{},
+		Meta: &params.CharmMeta{
+			Name: ch.Meta.Name, Summary: ch.Meta.Summary, Description: ch.Meta.Description, Subordinate: ch.Meta.Subordinate,
+			Provides: charmRelations(ch.Meta.Provides), Requires: charmRelations(ch.Meta.Requires), Peers: charmRelations(ch.Meta.Peers),
+			Categories: ch.Meta.Categories, Tags: ch.Meta.Tags, Series: ch.Meta.Series,
+		},
+	}
+	for name, option := range ch.Config.Options {
+		info.Config[name] = params.CharmOption{Type: string(option.Type), Description: option.Description, Default: option.Default}
+	}
+	if ch.Actions != nil && len(ch.Actions.Specs) > 0 {
+		info.Actions = &params.CharmActions{Specs: map[string]params.CharmActionSpec{}}
+		for name, spec := range ch.Actions.Specs {
+			info.Actions.Specs[name] = params.CharmActionSpec{Description: spec.Description, Params: spec.Schema}
+		}
+	}
+	return info, nil
+}
+
+func charmRelations(relations map[string]charm.Relation) map[string]params.CharmRelation {
+	out := make(map[string]params.CharmRelation, len(relations))
+	for name, r := range relations {
+		out[name] = params.CharmRelation{
+			Name: r.Name, Role: string(r.Role), Interface: r.Interface, Optional: r.Optional, Limit: r.Limit, Scope: string(r.Scope),
+		}
+	}
+	return out
+}
+
+// serveCharmUpload takes the archive of a charm and answers with the URL it has
+// been given. The archive is judged on the disk, because it may be large.
+func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	if schema := query.Get("schema"); schema != "" && schema != "local" {
+		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported", schema)
+	}
+	series := query.Get("series")
+	if series != "" && !charm.IsValidSeries(series) {
+		return entity.Errorf(entity.Invalid, "invalid series %q", series)
+	}
+	// The server's other bounds are those of websockets.
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	file, err := os.CreateTemp(s.config.TempDir, "charm-*.zip")
+	if err != nil {
+		return fmt.Errorf("cannot take the upload: %w", err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	_, err = io.Copy(file, http.MaxBytesReader(w, r.Body, s.limits.Charm))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return entity.Errorf(entity.Invalid, "charm archive is larger than %d bytes", tooLarge.Limit)
+	}
+	if err != nil {
+		return entity.Errorf(entity.Invalid, "cannot read the upload: %w", err)
+	}
+	url, err := v.model.AddCharm(r.Context(), file.Name(), series)
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, r, http.StatusOK, params.CharmsResponse{CharmURL: url})
+	return nil
+}
+
+// serveCharm sends the archive of a charm, and its SHA-256 in a header.
+func serveCharm(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
+	url := r.URL.Query().Get("url")
+	if url == "" {
+		return entity.Errorf(entity.Invalid, "expected url=CharmURL query argument")
+	}
+	archive, sum, err := v.model.CharmArchive(r.Context(), url)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	if err := s.barrier(r.Context()); err != nil {
+		return fmt.Errorf("cannot pass the barrier: %w", err)
+	}
+	control := http.NewResponseController(w)
+	if err := control.SetWriteDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/zip")
+	w.Header().Set(params.SHA256Header, sum)
+	if sized, ok := archive.(interface{ Size() int64 }); ok {
+		w.Header().Set("Content-Length", strconv.FormatInt(sized.Size(), 10))
+	}
+	if _, err := io.Copy(w, archive); err != nil {
+		logger.Warningf("%s@%s: cannot send charm %s: %v", v.tag, r.RemoteAddr, url, err)
+		panic(http.ErrAbortHandler) // half an archive must not look like a whole one
+	}
+	return nil
+}

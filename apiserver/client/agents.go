@@ -1,0 +1,107 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// agent names the entity that an agent's request is about.
+func agent(tag entity.Tag) params.Agent { return params.Agent{Tag: params.TagOf(tag)} }
+
+// machineFacade returns the facade for a request about a machine that both a
+// machiner and a provisioner may make: a machine's agent acts for itself, the
+// controller's for any other. On a model that is not its own, the controller's
+// machine 0 is not that model's, and the server does not offer it Machiner.
+func (c *Conn) machineFacade(machine entity.Tag) string {
+	if machine == c.Tag() && c.has("Machiner") {
+		return "Machiner"
+	}
+	return "Provisioner"
+}
+
+// Machine returns what the machine's agent decides on.
+func (c *Conn) Machine(ctx context.Context, machine entity.Tag) (info entity.MachineInfo, err error) {
+	err = c.call(ctx, "Machiner", 1, "Machine", agent(machine), &info)
+	return info, err
+}
+
+// WatchMachine fires when anything in Machine may have changed.
+func (c *Conn) WatchMachine(ctx context.Context, machine entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, c, "Machiner", "WatchMachine", agent(machine))
+}
+
+// SetMachineAddresses records the machine's addresses, the one to use first.
+func (c *Conn) SetMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error {
+	return c.call(ctx, "Machiner", 1, "SetMachineAddresses", params.AgentAddresses{Agent: agent(machine), Addresses: addresses}, nil)
+}
+
+// SetMachineStatus replaces the machine's status.
+func (c *Conn) SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
+	return c.call(ctx, c.machineFacade(machine), 1, "SetMachineStatus", params.AgentStatus{Agent: agent(machine), Status: status}, nil)
+}
+
+// EnsureDead takes a Dying machine or unit to Dead: one's own or, for the
+// controller, a machine without an instance.
+func (c *Conn) EnsureDead(ctx context.Context, tag entity.Tag) error {
+	facade := "Uniter"
+	if tag.Kind == entity.KindMachine {
+		facade = c.machineFacade(tag)
+	}
+	return c.call(ctx, facade, 1, "EnsureDead", agent(tag), nil)
+}
+
+// WatchDeployed names units of the parent's that were assigned to it, recalled,
+// or changed their life; the first event names all.
+func (c *Conn) WatchDeployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
+	return names(ctx, c, "Deployer", "WatchDeployed", agent(parent))
+}
+
+// DeployedUnits returns the parent's units with their lives.
+func (c *Conn) DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
+	var result params.DeployedUnits
+	err := c.call(ctx, "Deployer", 1, "DeployedUnits", agent(parent), &result)
+	return result.Units, err
+}
+
+// NewPassword makes a fresh password for the agent of a unit in the caller's
+// charge or, for the controller, of a machine; the one before is void.
+func (c *Conn) NewPassword(ctx context.Context, tag entity.Tag) (string, error) {
+	facade := "Deployer"
+	if tag.Kind == entity.KindMachine {
+		facade = "Provisioner"
+	}
+	var result params.Password
+	err := c.call(ctx, facade, 1, "NewPassword", agent(tag), &result)
+	return result.Password, err
+}
+
+// RemoveUnit removes a Dead unit in the caller's charge, or one that was never
+// deployed and is not Alive; nil when it is gone already.
+func (c *Conn) RemoveUnit(ctx context.Context, unit entity.Tag) error {
+	return c.call(ctx, "Deployer", 1, "RemoveUnit", agent(unit), nil)
+}
+
+// WatchMachines names machines of the model that appeared, changed their life or
+// were removed; the first event names all.
+func (c *Conn) WatchMachines(ctx context.Context) (<-chan []string, error) {
+	return names(ctx, c, "Provisioner", "WatchMachines", nil)
+}
+
+// Machines returns the named machines that exist; all of them for no names.
+func (c *Conn) Machines(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
+	var result params.Machines
+	err := c.call(ctx, "Provisioner", 1, "Machines", params.MachineIDs{IDs: ids}, &result)
+	return result.Machines, err
+}
+
+// SetProvisioned records the instance of an Alive machine that has none.
+func (c *Conn) SetProvisioned(ctx context.Context, machine entity.Tag, instance entity.Instance) error {
+	return c.call(ctx, "Provisioner", 1, "SetProvisioned", params.AgentInstance{Agent: agent(machine), Instance: instance}, nil)
+}
+
+// RemoveMachine removes a Dead machine; nil when it is gone already.
+func (c *Conn) RemoveMachine(ctx context.Context, machine entity.Tag) error {
+	return c.call(ctx, "Provisioner", 1, "RemoveMachine", agent(machine), nil)
+}

@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// transferTime bounds the way of one archive.
+const transferTime = 10 * time.Minute
+
+// UploadCharm sends the zip archive of a charm and returns the URL that it has
+// been given, "local:series/name-revision". The series may be "" for the charm's
+// own. What is wrong with the charm is Invalid.
+func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {
+	query := url.Values{"schema": {"local"}}
+	if series != "" {
+		query.Set("series", series)
+	}
+	body, err := c.transfer(ctx, http.MethodPost, "/charms", query, archive, nil)
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	var result params.CharmsResponse
+	if err := json.NewDecoder(io.LimitReader(body, 1<<20)).Decode(&result); err != nil {
+		return "", entity.Errorf(entity.Unavailable, "cannot read the answer to an upload: %w", err)
+	}
+	return result.CharmURL, nil
+}
+
+// CharmArchive opens the zip of a charm and tells its SHA-256, in hex. The
+// reader ends with ctx, with the connection, and when it is closed.
+func (c *Conn) CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error) {
+	header := http.Header{}
+	archive, err = c.transfer(ctx, http.MethodGet, "/charms", url.Values{"url": {charmURL}}, nil, header)
+	return archive, header.Get(params.SHA256Header), err
+}
+
+// transfer makes an HTTP request at the connection's model. It returns the body
+// of a successful answer, and copies the answer's headers to header.
+func (c *Conn) transfer(ctx context.Context, method, path string, query url.Values, send io.Reader, header http.Header) (io.ReadCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, transferTime)
+	stop := context.AfterFunc(c.ctx, cancel)
+	done := func() {
+		stop()
+		cancel()
+	}
+	target := "http" + c.dialer.scheme + "://" + c.dialer.address + c.dialer.modelPath(path) + "?" + query.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, target, send)
+	if err != nil {
+		done()
+		return nil, fmt.Errorf("cannot make a request: %w", err)
+	}
+	c.dialer.authorise(req.Header)
+	if send != nil {
+		req.Header.Set("Content-Type", "application/zip")
+	}
+	response, err := c.http.Do(req)
+	if err != nil {
+		done()
+		if c.ctx.Err() != nil {
+			return nil, lost(c.Err())
+		}
+		return nil, entity.Errorf(entity.Unavailable, "cannot reach the controller: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		defer done()
+		defer response.Body.Close()
+		if err := readError(response); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("the controller answers %s", response.Status)
+	}
+	for key, values := range response.Header {
+		if header != nil {
+			header[key] = values
+		}
+	}
+	return &body{response.Body, done}, nil
+}
+
+// A body frees what its request held when it is closed.
+type body struct {
+	io.ReadCloser
+	done func()
+}
+
+func (b *body) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
+}
+
+// readError reads the error that the server answers with, nil when the answer
+// is none of the server's.
+func readError(response *http.Response) error {
+	var e params.CharmsResponse
+	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&e) != nil || e.Error == "" {
+		return nil
+	}
+	return params.FromError(&params.Error{Message: e.Error, Code: e.ErrorCode, Info: e.ErrorInfo})
+}
+
+func joinHostPort(hp params.HostPort) string {
+	return net.JoinHostPort(hp.Value, strconv.Itoa(hp.Port))
+}

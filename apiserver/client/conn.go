@@ -1,0 +1,249 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+const (
+	// callTime bounds a request whose context has no bound: longer than the
+	// server's own, which then says what it is about.
+	callTime = 6 * time.Minute
+	// silence is how long the server, which pings twice a minute, may say nothing.
+	silence   = 2 * time.Minute
+	writeTime = 30 * time.Second
+	// maxFrame bounds a reply; the status of the largest models is some tens of MiB.
+	maxFrame = 256 << 20
+)
+
+// A Conn is a connection that has logged in. Its methods may be called
+// concurrently.
+type Conn struct {
+	dialer *dialer
+	ws     *websocket.Conn
+	http   *http.Client
+	hello  params.LoginResult
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	tasks  sync.WaitGroup // the reader, and a goroutine per watch
+
+	writing sync.Mutex
+	mu      sync.Mutex
+	last    uint64
+	pending map[uint64]chan<- params.Response
+}
+
+// errClosed is why a connection has ended that was closed on this side.
+var errClosed = entity.Errorf(entity.Unavailable, "the connection to the controller is closed")
+
+func newConn(ws *websocket.Conn, d *dialer) *Conn {
+	c := &Conn{
+		dialer: d, ws: ws, pending: map[uint64]chan<- params.Response{},
+		http: &http.Client{Transport: &http.Transport{
+			DialContext: d.netDial, TLSClientConfig: d.tls, DisableKeepAlives: true, TLSHandshakeTimeout: writeTime,
+			ResponseHeaderTimeout: callTime,
+		}},
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.tasks.Go(c.read)
+	return c
+}
+
+// Context ends when the connection does; its cause is Err.
+func (c *Conn) Context() context.Context { return c.ctx }
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
+
+// Err says why the connection has ended; nil while it lives.
+func (c *Conn) Err() error { return context.Cause(c.ctx) }
+
+// Close ends the connection and waits for all that runs on it.
+func (c *Conn) Close() error {
+	c.end(errClosed)
+	c.tasks.Wait()
+	return nil
+}
+
+// end ends the connection for a reason.
+func (c *Conn) end(why error) {
+	c.cancel(why)
+	if why == errClosed {
+		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+		_ = c.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))
+	}
+	c.ws.Close()
+}
+
+// Tag returns who is logged in.
+func (c *Conn) Tag() entity.Tag { return c.dialer.info.Tag }
+
+// Model returns the UUID of the model that the connection is to, "" for the
+// controller itself.
+func (c *Conn) Model() string { return c.dialer.info.Model }
+
+// ControllerUUID returns the identity of the controller.
+func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
+
+// ServerVersion returns the version of the controller's program.
+func (c *Conn) ServerVersion() string { return c.hello.ServerVersion }
+
+// Addresses returns where the controller says that its API is found, as
+// "host:port"; it may be none.
+func (c *Conn) Addresses() (all []string) {
+	for _, server := range c.hello.Servers {
+		for _, hp := range server {
+			all = append(all, joinHostPort(hp))
+		}
+	}
+	return all
+}
+
+// has reports whether the caller can use a facade here.
+func (c *Conn) has(facade string) bool {
+	return slices.ContainsFunc(c.hello.Facades, func(f params.FacadeVersions) bool { return f.Name == facade })
+}
+
+func (c *Conn) login(ctx context.Context) error {
+	return c.call(ctx, "Admin", 3, "Login", params.LoginRequest{
+		AuthTag: params.TagOf(c.dialer.info.Tag), Credentials: c.dialer.info.Password, Nonce: c.dialer.info.Nonce,
+	}, &c.hello)
+}
+
+// call makes a request and reads its result, a pointer or nil, from the reply.
+func (c *Conn) call(ctx context.Context, facade string, version int, method string, args, result any) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTime)
+		defer cancel()
+	}
+	return c.request(ctx, params.Request{Type: facade, Version: version, Request: method}, args, result)
+}
+
+// request is call without a bound of its own.
+func (c *Conn) request(ctx context.Context, req params.Request, args, result any) error {
+	if args != nil {
+		var err error
+		if req.Params, err = json.Marshal(args); err != nil {
+			return fmt.Errorf("cannot write the request %s.%s: %w", req.Type, req.Request, err)
+		}
+	}
+	replies := make(chan params.Response, 1) // the reader never waits for anybody
+	c.mu.Lock()
+	c.last++
+	req.RequestID = c.last
+	c.pending[req.RequestID] = replies
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.pending, req.RequestID)
+		c.mu.Unlock()
+	}()
+	if err := c.send(ctx, req); err != nil {
+		return err
+	}
+	var reply params.Response
+	select {
+	case reply = <-replies:
+	case <-ctx.Done():
+		return ctxErr(ctx, req)
+	case <-c.ctx.Done():
+		return lost(c.Err())
+	}
+	if err := reply.Err(); err != nil {
+		return err
+	}
+	if result == nil {
+		return nil
+	}
+	if err := json.Unmarshal(reply.Response, result); err != nil {
+		return fmt.Errorf("cannot read the result of %s.%s: %w", req.Type, req.Request, err)
+	}
+	return nil
+}
+
+// ctxErr says that a request was given up by its caller, or took too long.
+func ctxErr(ctx context.Context, req params.Request) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return entity.Errorf(entity.Unavailable, "the controller did not answer %s.%s in time: %w", req.Type, req.Request, context.Cause(ctx))
+	}
+	return context.Cause(ctx)
+}
+
+// lost gives the error of a connection that has ended a kind.
+func lost(why error) error {
+	if entity.KindOf(why) != "" {
+		return why
+	}
+	return entity.Errorf(entity.Unavailable, "the connection to the controller is lost: %w", why)
+}
+
+func (c *Conn) send(ctx context.Context, req params.Request) error {
+	frame, err := json.Marshal(req)
+	if err != nil {
+		return fmt.Errorf("cannot write the request %s.%s: %w", req.Type, req.Request, err)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if ctx.Err() != nil {
+		return ctxErr(ctx, req)
+	}
+	if c.ctx.Err() != nil {
+		return lost(c.Err())
+	}
+	if err = c.ws.SetWriteDeadline(time.Now().Add(writeTime)); err == nil {
+		err = c.ws.WriteMessage(websocket.TextMessage, frame)
+	}
+	if err != nil {
+		c.end(fmt.Errorf("cannot write: %w", err)) // half a frame may be on its way
+		return lost(c.Err())
+	}
+	return nil
+}
+
+// read hands replies to whoever waits for them, until the connection ends.
+func (c *Conn) read() {
+	c.ws.SetReadLimit(maxFrame)
+	alive := func() error { return c.ws.SetReadDeadline(time.Now().Add(silence)) }
+	c.ws.SetPingHandler(func(text string) error {
+		if err := alive(); err != nil {
+			return err
+		}
+		// A pong that can't be written now is no reason to end: the silence is.
+		_ = c.ws.WriteControl(websocket.PongMessage, []byte(text), time.Now().Add(writeTime))
+		return nil
+	})
+	for {
+		err := alive()
+		var reply params.Response
+		if err == nil {
+			var frame []byte
+			if _, frame, err = c.ws.ReadMessage(); err == nil {
+				err = json.Unmarshal(frame, &reply)
+			}
+		}
+		if err != nil {
+			c.end(err)
+			return
+		}
+		c.mu.Lock()
+		waiting := c.pending[reply.RequestID]
+		delete(c.pending, reply.RequestID)
+		c.mu.Unlock()
+		if waiting != nil { // else it was given up
+			waiting <- reply
+		}
+	}
+}

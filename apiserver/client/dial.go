@@ -1,0 +1,180 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+const (
+	// dialTime bounds a dial whose context has no bound of its own.
+	dialTime = time.Minute
+	// serverName is what every controller's certificate is good for; see
+	// apiserver.ServerName.
+	serverName = "juju-apiserver"
+)
+
+// An Info says how to reach a controller, and as whom.
+type Info struct {
+	Addresses []string // "host:port"; all are tried, the first to answer is used
+	CACert    string   // PEM; the only authority that is trusted
+	Model     string   // a UUID, or "" for the controller itself
+	Tag       entity.Tag
+	Password  string
+	Nonce     string // of a machine's agent
+	// Dial, when set, is the way to the controller instead of Addresses and
+	// CACert: the memory of one process.
+	Dial func(context.Context) (net.Conn, error)
+}
+
+// Dial connects and logs in. Errors: entity.Unavailable when the controller
+// can't be reached or is too busy just now, entity.Unauthorized when it does not
+// know the tag or the password, entity.NotProvisioned when a machine is not yet
+// recorded as having an instance, entity.NotFound for a model that is not there.
+func Dial(ctx context.Context, info Info) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	d, err := newDialer(info)
+	if err != nil {
+		return nil, err
+	}
+	ws, address, err := d.any(ctx, "/api")
+	if err != nil {
+		return nil, err
+	}
+	d.address = address
+	c := newConn(ws, d)
+	if err := c.login(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// A dialer opens websockets and HTTP requests to one controller.
+type dialer struct {
+	info    Info
+	tls     *tls.Config
+	scheme  string // "" or "s"
+	address string // once one has answered
+}
+
+func newDialer(info Info) (*dialer, error) {
+	if info.Dial != nil {
+		info.Addresses = []string{"memory"}
+		return &dialer{info: info}, nil
+	}
+	if len(info.Addresses) == 0 {
+		return nil, entity.Errorf(entity.Invalid, "cannot connect to the controller: no addresses")
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM([]byte(info.CACert)) {
+		return nil, entity.Errorf(entity.Invalid, "cannot connect to the controller: its CA certificate is not PEM")
+	}
+	return &dialer{info: info, scheme: "s", tls: &tls.Config{RootCAs: pool, ServerName: serverName, MinVersion: tls.VersionTLS12}}, nil
+}
+
+// netDial is the way to the controller for websockets and HTTP alike.
+func (d *dialer) netDial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.info.Dial != nil {
+		return d.info.Dial(ctx)
+	}
+	nd := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return nd.DialContext(ctx, network, address)
+}
+
+// modelPath returns the path of something at the connection's model.
+func (d *dialer) modelPath(path string) string {
+	if d.info.Model == "" {
+		return path
+	}
+	return "/model/" + d.info.Model + path
+}
+
+// any opens a websocket to the first address that answers.
+func (d *dialer) any(ctx context.Context, path string) (*websocket.Conn, string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type outcome struct {
+		ws      *websocket.Conn
+		address string
+		err     error
+	}
+	outcomes := make(chan outcome)
+	for _, address := range d.info.Addresses {
+		go func() {
+			ws, err := d.websocket(ctx, address, path, nil)
+			outcomes <- outcome{ws, address, err}
+		}()
+	}
+	var first outcome
+	var errs []error
+	for range d.info.Addresses {
+		switch o := <-outcomes; {
+		case o.err != nil:
+			errs = append(errs, o.err)
+		case first.ws == nil:
+			first = o
+			cancel() // the others end soon
+		default:
+			o.ws.Close()
+		}
+	}
+	if first.ws == nil {
+		return nil, "", errors.Join(errs...)
+	}
+	return first.ws, first.address, nil
+}
+
+// websocket opens one at a path of the connection's model.
+func (d *dialer) websocket(ctx context.Context, address, path string, header http.Header) (*websocket.Conn, error) {
+	wd := websocket.Dialer{
+		NetDialContext: d.netDial, TLSClientConfig: d.tls, HandshakeTimeout: 30 * time.Second,
+		// Small: thousands of agents may share a process in tests.
+		ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
+	}
+	ws, response, err := wd.DialContext(ctx, "ws"+d.scheme+"://"+address+d.modelPath(path), header)
+	if err == nil {
+		return ws, nil
+	}
+	if response != nil && errors.Is(err, websocket.ErrBadHandshake) {
+		defer response.Body.Close()
+		if e := readError(response); e != nil {
+			return nil, e
+		}
+		if response.StatusCode == http.StatusServiceUnavailable {
+			return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: it is too busy; try again", address)
+		}
+		return nil, fmt.Errorf("cannot connect to the controller at %s: it answers %s", address, response.Status)
+	}
+	var unknown x509.UnknownAuthorityError
+	var badName x509.HostnameError
+	if errors.As(err, &unknown) || errors.As(err, &badName) {
+		// Trying again won't help: somebody else answers there.
+		return nil, fmt.Errorf("cannot connect to the controller at %s: %w", address, err)
+	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		err = cause
+	}
+	return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: %w", address, err)
+}
+
+// authorise puts the connection's credential on something that is not the API's
+// own login.
+func (d *dialer) authorise(header http.Header) {
+	r := http.Request{Header: header}
+	r.SetBasicAuth(params.TagOf(d.info.Tag).String(), d.info.Password)
+	if d.info.Nonce != "" {
+		header.Set(params.NonceHeader, d.info.Nonce)
+	}
+}

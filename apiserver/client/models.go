@@ -1,0 +1,99 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Status returns all that status shows of the model, or what of it matches one
+// of the patterns.
+func (c *Conn) Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error) {
+	var result params.FullStatus
+	if err := c.call(ctx, "Client", 7, "FullStatus", params.StatusParams{Patterns: patterns}, &result); err != nil {
+		return nil, err
+	}
+	return result.ModelStatus()
+}
+
+// A MachineArgs describes a machine to be made.
+type MachineArgs struct {
+	Series      string // "" for the model's
+	Constraints entity.Constraints
+	Placement   string // as users write it
+}
+
+// AddMachine adds a machine and returns its id.
+func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (string, error) {
+	machine := params.AddMachineParams{
+		Constraints: args.Constraints, Placement: params.PlacementOf(args.Placement), Jobs: []string{params.JobHostUnits},
+	}
+	if args.Series != "" {
+		base := params.BaseOf(args.Series)
+		machine.Base = &base
+	}
+	var result params.AddMachinesResults
+	err := c.call(ctx, "MachineManager", 10, "AddMachines", params.AddMachines{MachineParams: []params.AddMachineParams{machine}}, &result)
+	if err != nil {
+		return "", err
+	}
+	if len(result.Machines) != 1 {
+		return "", entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Machines))
+	}
+	return result.Machines[0].Machine, params.FromError(result.Machines[0].Error)
+}
+
+// DestroyMachines destroys machines by id. It returns an outcome for each, in
+// order.
+func (c *Conn) DestroyMachines(ctx context.Context, ids ...string) ([]error, error) {
+	var args params.DestroyMachinesParams
+	for _, id := range ids {
+		args.MachineTags = append(args.MachineTags, params.TagOf(entity.MachineTag(id)))
+	}
+	var result params.DestroyMachineResults
+	err := c.call(ctx, "MachineManager", 10, "DestroyMachineWithParams", args, &result)
+	errs := make([]error, len(result.Results))
+	for i, r := range result.Results {
+		errs[i] = params.FromError(r.Error)
+	}
+	return errs, err
+}
+
+// A Model is one that the user can reach.
+type Model struct {
+	Name, UUID, Owner string
+}
+
+// Models returns the models that the user can reach. The connection must be to
+// the controller itself.
+func (c *Conn) Models(ctx context.Context) ([]Model, error) {
+	var result params.UserModelList
+	if err := c.call(ctx, "ModelManager", 10, "ListModels", params.Entity{Tag: params.TagOf(c.Tag())}, &result); err != nil {
+		return nil, err
+	}
+	models := make([]Model, 0, len(result.UserModels))
+	for _, m := range result.UserModels {
+		models = append(models, Model{Name: m.Name, UUID: m.UUID, Owner: m.OwnerTag.ID})
+	}
+	return models, nil
+}
+
+// CreateModel makes a model of the user's own. The connection must be to the
+// controller itself; the series may be "" for the controller's.
+func (c *Conn) CreateModel(ctx context.Context, name, series string) (Model, error) {
+	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag())}
+	if series != "" {
+		args.Config = map[string]any{"default-series": series}
+	}
+	var result params.ModelInfo
+	err := c.call(ctx, "ModelManager", 10, "CreateModel", args, &result)
+	return Model{Name: result.Name, UUID: result.UUID, Owner: result.OwnerTag.ID}, err
+}
+
+// DestroyController begins the end of the controller. With other models than its
+// own it is refused (entity.InUse), unless they are to go too. The connection
+// must be to the controller itself.
+func (c *Conn) DestroyController(ctx context.Context, destroyModels bool) error {
+	return c.call(ctx, "Controller", 12, "DestroyController", params.DestroyControllerArgs{DestroyModels: destroyModels}, nil)
+}

@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// application makes a request of the Application facade.
+func (c *Conn) application(ctx context.Context, method string, args, result any) error {
+	return c.call(ctx, "Application", 19, method, args, result)
+}
+
+// errorsOf returns the outcomes of several changes in the order of what was
+// asked, nil for each that succeeded.
+func errorsOf(results []params.ErrorResult) []error {
+	errs := make([]error, len(results))
+	for i, r := range results {
+		errs[i] = params.FromError(r.Error)
+	}
+	return errs
+}
+
+// only returns the outcome of the one change that was asked for.
+func only(results []params.ErrorResult) error {
+	if len(results) != 1 {
+		return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(results))
+	}
+	return params.FromError(results[0].Error)
+}
+
+// A DeployArgs describes a service to be made.
+type DeployArgs struct {
+	Service     string
+	CharmURL    string // of a charm in the model; see UploadCharm
+	Series      string // "" for the charm's own
+	Units       int
+	Placement   []string          // as users write it with --to; the first is for the first unit
+	Config      map[string]string // as users write it
+	ConfigYAML  string            // settings by service; Config goes over it
+	Constraints entity.Constraints
+	Force       bool // whatever series the charm is for
+}
+
+// Deploy adds a service with its units.
+func (c *Conn) Deploy(ctx context.Context, args DeployArgs) error {
+	deploy := params.ApplicationDeploy{
+		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
+		Config: args.Config, ConfigYAML: args.ConfigYAML, Constraints: args.Constraints, Force: args.Force,
+		CharmOrigin: &params.CharmOrigin{Source: "local", Type: "charm"},
+	}
+	if args.Series != "" {
+		base := params.BaseOf(args.Series)
+		deploy.CharmOrigin.Base = &base
+	}
+	var result params.ErrorResults
+	if err := c.application(ctx, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{deploy}}, &result); err != nil {
+		return err
+	}
+	return only(result.Results)
+}
+
+func placements(texts []string) (list []*params.Placement) {
+	for _, text := range texts {
+		list = append(list, params.PlacementOf(text))
+	}
+	return list
+}
+
+// AddUnits adds units to a service and returns their names.
+func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []string) ([]string, error) {
+	var result params.AddApplicationUnitsResults
+	err := c.application(ctx, "AddUnits", params.AddApplicationUnits{
+		ApplicationName: service, NumUnits: n, Placement: placements(placement),
+	}, &result)
+	return result.Units, err
+}
+
+// DestroyUnits destroys units by name. It returns an outcome for each, in order.
+func (c *Conn) DestroyUnits(ctx context.Context, units ...string) ([]error, error) {
+	var args params.DestroyUnitsParams
+	for _, name := range units {
+		args.Units = append(args.Units, params.DestroyUnitParams{UnitTag: params.TagOf(entity.UnitTag(name))})
+	}
+	var result params.DestroyUnitResults
+	err := c.application(ctx, "DestroyUnit", args, &result)
+	errs := make([]error, len(result.Results))
+	for i, r := range result.Results {
+		errs[i] = params.FromError(r.Error)
+	}
+	return errs, err
+}
+
+// DestroyServices destroys services by name. It returns an outcome for each, in
+// order.
+func (c *Conn) DestroyServices(ctx context.Context, services ...string) ([]error, error) {
+	var args params.DestroyApplicationsParams
+	for _, name := range services {
+		args.Applications = append(args.Applications,
+			params.DestroyApplicationParams{ApplicationTag: params.TagOf(entity.ServiceTag(name))})
+	}
+	var result params.DestroyApplicationResults
+	err := c.application(ctx, "DestroyApplication", args, &result)
+	errs := make([]error, len(result.Results))
+	for i, r := range result.Results {
+		errs[i] = params.FromError(r.Error)
+	}
+	return errs, err
+}
+
+// AddRelation relates two services, named with or without their endpoints. It
+// returns the endpoints that were chosen, by service.
+func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (map[string]params.CharmRelation, error) {
+	var result params.AddRelationResults
+	err := c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints}, &result)
+	return result.Endpoints, err
+}
+
+// DestroyRelation destroys the relation between two services, named with or
+// without their endpoints.
+func (c *Conn) DestroyRelation(ctx context.Context, endpoints ...string) error {
+	if len(endpoints) == 0 {
+		return entity.Errorf(entity.Invalid, "a relation must involve two services")
+	}
+	return c.application(ctx, "DestroyRelation", params.DestroyRelation{Endpoints: endpoints}, nil)
+}
+
+// DestroyRelationByID destroys the relation that status shows under this number.
+func (c *Conn) DestroyRelationByID(ctx context.Context, id int) error {
+	return c.application(ctx, "DestroyRelation", params.DestroyRelation{RelationID: id}, nil)
+}
+
+// ServiceConfig returns the settings of a service with what its charm says of
+// them.
+func (c *Conn) ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error) {
+	var result params.ApplicationGetResults
+	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
+	return result, err
+}
+
+// SetServiceConfig changes settings, all or none: values as users write them go
+// over those of a YAML file ({service: {option: value}}), which may be "".
+func (c *Conn) SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error {
+	var result params.ErrorResults
+	err := c.application(ctx, "SetConfigs", params.ConfigSetArgs{Args: []params.ConfigSet{{
+		ApplicationName: service, Config: values, ConfigYAML: yaml,
+	}}}, &result)
+	if err != nil {
+		return err
+	}
+	return only(result.Results)
+}
+
+// ResetServiceConfig gives options the values of the charm again.
+func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options ...string) error {
+	var result params.ErrorResults
+	err := c.application(ctx, "UnsetApplicationsConfig", params.ApplicationConfigUnsetArgs{Args: []params.ApplicationUnset{{
+		ApplicationName: service, Options: options,
+	}}}, &result)
+	if err != nil {
+		return err
+	}
+	return only(result.Results)
+}
+
+// Expose lets everybody reach the ports that the service's units open.
+func (c *Conn) Expose(ctx context.Context, service string) error {
+	return c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service}, nil)
+}
+
+// Unexpose undoes Expose.
+func (c *Conn) Unexpose(ctx context.Context, service string) error {
+	return c.application(ctx, "Unexpose", params.ApplicationUnexpose{ApplicationName: service}, nil)
+}
+
+// Resolve says of units whose hook has failed to run it again (retry) or to go
+// on as if it had succeeded. It returns an outcome for each, in order.
+func (c *Conn) Resolve(ctx context.Context, retry bool, units ...string) ([]error, error) {
+	args := params.UnitsResolved{Retry: retry}
+	for _, name := range units {
+		args.Tags.Entities = append(args.Tags.Entities, params.Entity{Tag: params.TagOf(entity.UnitTag(name))})
+	}
+	var result params.ErrorResults
+	err := c.application(ctx, "ResolveUnitErrors", args, &result)
+	return errorsOf(result.Results), err
+}
+
+// ResolveAll is Resolve for every unit whose hook has failed. It returns an
+// outcome for each of them.
+func (c *Conn) ResolveAll(ctx context.Context, retry bool) ([]error, error) {
+	var result params.ErrorResults
+	err := c.application(ctx, "ResolveUnitErrors", params.UnitsResolved{Retry: retry, All: true}, &result)
+	return errorsOf(result.Results), err
+}

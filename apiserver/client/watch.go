@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// stopTime bounds the wish to end a watch; the server ends it with the
+// connection in any case.
+const stopTime = 10 * time.Second
+
+// watch begins a watch and delivers its events until it ends; then the channel
+// closes. The server merges what happens while nobody reads, so at most one
+// event waits here.
+func watch[T any](ctx context.Context, c *Conn, facade, method string, args any, value func(params.Event) T) (<-chan T, error) {
+	var w params.WatcherID
+	if err := c.call(ctx, facade, 1, method, args, &w); err != nil {
+		return nil, err
+	}
+	events := make(chan T)
+	c.tasks.Go(func() {
+		defer close(events)
+		for {
+			var event params.Event
+			next := params.Request{Type: "Watcher", Version: 1, ID: w.ID, Request: "Next"}
+			if err := c.request(ctx, next, nil, &event); err != nil {
+				if ctx.Err() != nil {
+					c.stop(w.ID)
+				}
+				return
+			}
+			select {
+			case events <- value(event):
+			case <-ctx.Done():
+				c.stop(w.ID)
+				return
+			case <-c.ctx.Done():
+				return
+			}
+		}
+	})
+	return events, nil
+}
+
+// stop tells the server that nobody waits for a watch any more.
+func (c *Conn) stop(id string) {
+	ctx, cancel := context.WithTimeout(c.ctx, stopTime)
+	defer cancel()
+	_ = c.request(ctx, params.Request{Type: "Watcher", Version: 1, ID: id, Request: "Stop"}, nil, nil)
+}
+
+func notify(ctx context.Context, c *Conn, facade, method string, args any) (<-chan struct{}, error) {
+	return watch(ctx, c, facade, method, args, func(params.Event) struct{} { return struct{}{} })
+}
+
+func names(ctx context.Context, c *Conn, facade, method string, args any) (<-chan []string, error) {
+	return watch(ctx, c, facade, method, args, func(e params.Event) []string { return e.Names })
+}
+
+func relationUnits(ctx context.Context, c *Conn, facade, method string, args any) (<-chan entity.RelationUnitsChange, error) {
+	return watch(ctx, c, facade, method, args, func(e params.Event) entity.RelationUnitsChange {
+		if e.RelationUnits == nil {
+			return entity.RelationUnitsChange{}
+		}
+		return *e.RelationUnits
+	})
+}

@@ -1,0 +1,267 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// A conn is one client's websocket. It has one goroutine, which reads, one per
+// request that is being worked on, and one per Next that waits.
+type conn struct {
+	server *Server
+	ws     *websocket.Conn
+	uuid   string // of the model in the path, "" on the controller's
+	remote string
+
+	ctx    context.Context // ends with the connection
+	cancel context.CancelCauseFunc
+
+	session  atomic.Pointer[session] // nil until somebody has logged in
+	logins   int                     // attempts that failed; the reading goroutine's
+	watches  watches
+	turns    slots          // requests being worked on
+	requests sync.WaitGroup // and those waiting for an event
+	writing  sync.Mutex
+}
+
+// A session is the outcome of a login.
+type session struct {
+	identity
+	model *state.State
+}
+
+// errSilent and others are why a connection has ended.
+var (
+	errSilent  = errors.New("the client has fallen silent")
+	errNoLogin = errors.New("the client did not log in")
+	errGone    = errors.New("the client has left")
+	errBye     = errors.New("the controller is stopping")
+)
+
+// serve works for the client until one of the two leaves. All that was begun
+// for the connection has ended when it returns.
+func (c *conn) serve(ctx context.Context) {
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	defer c.requests.Wait()
+	defer c.cancel(errGone)
+	closed := context.AfterFunc(c.ctx, c.closeSocket)
+	defer func() {
+		if closed() {
+			c.closeSocket()
+		}
+	}()
+	limits := c.server.limits
+	noLogin := time.AfterFunc(limits.LoginTime, func() {
+		if c.session.Load() == nil {
+			c.cancel(errNoLogin)
+		}
+	})
+	defer noLogin.Stop()
+	ping := c.server.pinging(c.ctx, c.ws)
+	defer ping.Stop()
+
+	alive := func(string) error { return c.ws.SetReadDeadline(time.Now().Add(limits.Silence)) }
+	c.ws.SetPongHandler(alive)
+	c.ws.SetReadLimit(limits.LoginFrame)
+	for {
+		if c.session.Load() != nil {
+			c.ws.SetReadLimit(limits.Frame)
+		}
+		// Set anew for each frame: while all turns were taken nobody read, and
+		// that must not be held against the client.
+		if err := alive(""); err != nil {
+			return
+		}
+		kind, frame, err := c.ws.ReadMessage()
+		if err != nil {
+			logger.Tracef("%s: %v", c, err)
+			return
+		}
+		var req params.Request
+		if kind != websocket.TextMessage {
+			c.refuse(websocket.CloseUnsupportedData, "requests are text")
+			return
+		}
+		if err := json.Unmarshal(frame, &req); err != nil || req.RequestID == 0 {
+			c.refuse(websocket.CloseInvalidFramePayloadData, "not a request")
+			return
+		}
+		if !c.accept(&req) {
+			return
+		}
+	}
+}
+
+// accept begins to work on a request, when it has its turn; false when the
+// connection has ended meanwhile.
+func (c *conn) accept(req *params.Request) bool {
+	at, as := atController, stranger
+	if c.uuid != "" {
+		at = atModel
+	}
+	s := c.session.Load()
+	if s != nil {
+		as = s.roles
+	}
+	r, err := c.server.table.find(req, at, as)
+	if err == nil && r.handler.waits {
+		c.requests.Go(func() { c.work(c.ctx, s, r, req) })
+		return true
+	}
+	work := func() {
+		ctx, cancel := context.WithTimeout(c.ctx, c.server.limits.RequestTime)
+		defer cancel()
+		if err != nil {
+			c.reply(ctx, req, nil, err)
+			return
+		}
+		c.work(ctx, s, r, req)
+	}
+	if s == nil {
+		work() // a stranger's requests go one by one: what may be read next depends on the login
+		return c.ctx.Err() == nil && c.logins < c.server.limits.Logins
+	}
+	select {
+	case c.turns <- struct{}{}:
+	case <-c.ctx.Done():
+		return false
+	}
+	c.requests.Go(func() {
+		defer func() { <-c.turns }()
+		work()
+	})
+	return true
+}
+
+// work runs a request and sends its outcome.
+func (c *conn) work(ctx context.Context, s *session, r *route, req *params.Request) {
+	who := &caller{server: c.server, conn: c, id: req.ID}
+	if s != nil {
+		who.identity, who.model = s.identity, s.model
+	}
+	result, err := func() (result any, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				logger.Criticalf("%s: %s.%s: panic: %v\n%s", c, req.Type, req.Request, p, debug.Stack())
+				err = errors.New("panic")
+			}
+		}()
+		return r.call(ctx, who, req.Params)
+	}()
+	c.reply(ctx, req, result, err)
+}
+
+// reply sends the outcome of a request, once all it rests on is on disk. An
+// error rests on what was read as much as a result does.
+func (c *conn) reply(ctx context.Context, req *params.Request, result any, err error) {
+	if c.ctx.Err() != nil {
+		return // nobody is there to read it
+	}
+	if barrier := c.server.barrier(ctx); barrier != nil {
+		err = fmt.Errorf("cannot pass the barrier: %w", barrier)
+	}
+	var frame []byte
+	if err == nil {
+		if frame, err = params.EncodeSuccess(req.RequestID, result); err != nil {
+			err = fmt.Errorf("cannot write the result: %w", err)
+		}
+	}
+	if err != nil {
+		frame, err = params.EncodeFailure(req.RequestID, c.server.wireError(c.String()+": "+req.Type+"."+req.Request, err))
+		if err != nil {
+			c.cancel(err)
+			return
+		}
+	}
+	if err := c.send(frame); err != nil {
+		c.cancel(err)
+	}
+}
+
+// send writes a frame. A client that does not read is given up.
+func (c *conn) send(frame []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := c.ws.SetWriteDeadline(time.Now().Add(c.server.limits.WriteTime)); err != nil {
+		return err
+	}
+	return c.ws.WriteMessage(websocket.TextMessage, frame)
+}
+
+// pinging pings the client of a websocket now and then until ctx ends, so that
+// either side notices when the other has gone without a word. A timer and no
+// goroutine: there are thousands of idle connections.
+func (s *Server) pinging(ctx context.Context, ws *websocket.Conn) *time.Timer {
+	every := func() time.Duration {
+		// Not all at the same moment, though all may have connected at the same.
+		return s.limits.PingEvery/2 + rand.N(s.limits.PingEvery/2+1)
+	}
+	var timer *time.Timer
+	ready := make(chan struct{})
+	timer = time.AfterFunc(every(), func() {
+		<-ready
+		// A failure shows soon enough, in the silence that follows.
+		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.WriteTime))
+		if ctx.Err() == nil {
+			timer.Reset(every())
+		}
+	})
+	close(ready)
+	return timer
+}
+
+// refuse tells the client why the connection ends.
+func (c *conn) refuse(code int, why string) {
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
+}
+
+// closeSocket ends the reading goroutine too.
+func (c *conn) closeSocket() {
+	switch cause := context.Cause(c.ctx); {
+	case errors.Is(cause, errNoLogin):
+		c.refuse(websocket.ClosePolicyViolation, cause.Error())
+	case errors.Is(cause, errBye):
+		c.refuse(websocket.CloseGoingAway, cause.Error())
+	}
+	c.ws.Close()
+}
+
+// String says in logs who it is.
+func (c *conn) String() string {
+	who := "stranger"
+	if s := c.session.Load(); s != nil {
+		who = s.tag.String()
+	}
+	return who + "@" + c.remote
+}
+
+// wireError turns err into what the client may know of it; what it may not is
+// logged, with what was being done.
+func (s *Server) wireError(doing string, err error) *params.Error {
+	switch {
+	case entity.KindOf(err) != "":
+	case errors.Is(err, charm.ErrInvalid):
+		err = entity.Errorf(entity.Invalid, "%w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		err = entity.Errorf(entity.Unavailable, "the controller took too long; try again")
+	case errors.Is(err, context.Canceled):
+		err = entity.Errorf(entity.Unavailable, "the request was given up")
+	default:
+		logger.Errorf("%s: %v", doing, err)
+	}
+	return params.ToError(err)
+}

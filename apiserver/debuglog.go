@@ -1,0 +1,165 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/logs"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+const (
+	// maxLogFrame bounds what an agent sends at once.
+	maxLogFrame = 256 << 10
+	// maxBacklog bounds how much debug-log holds in memory before it sends.
+	maxBacklog = 10_000
+)
+
+// serveDebugLog streams a model's log over a websocket: first an error, or {}
+// when there is none, then a params.LogMessage a frame. The query's words are
+// Juju's.
+func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
+	q, err := logQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return nil // the upgrader has answered
+	}
+	ctx, done := s.streaming(r, ws)
+	defer done()
+	send := func(v any) error {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		if err := ws.SetWriteDeadline(time.Now().Add(s.limits.WriteTime)); err != nil {
+			return err
+		}
+		return ws.WriteMessage(websocket.TextMessage, text)
+	}
+	if err := send(params.ErrorResult{}); err != nil {
+		return nil
+	}
+	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m params.LogMessage) error { return send(m) })
+	code, why := websocket.CloseNormalClosure, ""
+	if err != nil && ctx.Err() == nil {
+		logger.Debugf("%s@%s: debug-log: %v", v.tag, r.RemoteAddr, err)
+		code, why = websocket.CloseInternalServerErr, params.Internal
+	}
+	_ = ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
+	return nil
+}
+
+// logQuery reads what the client wants to see.
+func logQuery(values url.Values) (q logs.Query, err error) {
+	number := func(key string) int {
+		text := values.Get(key)
+		if text == "" {
+			return 0
+		}
+		n, convErr := strconv.ParseUint(text, 10, 31)
+		if convErr != nil {
+			err = entity.Errorf(entity.Invalid, "%s value %q is not a valid unsigned number", key, text)
+		}
+		return int(n)
+	}
+	flag := func(key string) bool {
+		text := values.Get(key)
+		if text == "" {
+			return false
+		}
+		b, convErr := strconv.ParseBool(text)
+		if convErr != nil {
+			err = entity.Errorf(entity.Invalid, "%s value %q is not a valid boolean", key, text)
+		}
+		return b
+	}
+	q = logs.Query{
+		Filter: logs.Filter{
+			Level:         values.Get("level"),
+			IncludeEntity: values["includeEntity"], ExcludeEntity: values["excludeEntity"],
+			IncludeModule: values["includeModule"], ExcludeModule: values["excludeModule"],
+		},
+		Replay: flag("replay"), NoTail: flag("noTail"),
+		Backlog: min(number("backlog"), maxBacklog), Limit: number("maxLines"),
+	}
+	if err == nil {
+		err = q.Filter.Check()
+	}
+	return q, err
+}
+
+// serveLogSink takes an agent's log over a websocket, one params.LogRecord a
+// frame. Whose it is comes from the login and not from the record.
+func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
+	ws, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
+	defer cancel(errGone)
+	defer context.AfterFunc(ctx, func() { ws.Close() })()
+	defer ws.Close()
+	ping := s.pinging(ctx, ws)
+	defer ping.Stop()
+	ws.SetReadLimit(maxLogFrame)
+	alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }
+	ws.SetPongHandler(alive)
+	if err := ws.WriteMessage(websocket.TextMessage, []byte("{}")); err != nil {
+		return nil
+	}
+	for {
+		if err := alive(""); err != nil {
+			return nil
+		}
+		var record params.LogRecord
+		if err := ws.ReadJSON(&record); err != nil {
+			return nil
+		}
+		err := s.config.Logs.Append(v.model.UUID(), params.LogMessage{
+			Entity: v.tag.String(), Timestamp: record.Time, Severity: record.Level,
+			Module: record.Module, Location: record.Location, Message: record.Message,
+		})
+		if err != nil {
+			logger.Warningf("%s@%s: %v", v.tag, r.RemoteAddr, err)
+			return nil
+		}
+	}
+}
+
+// streaming returns a context that ends when the client of a websocket that
+// only listens leaves, or the server stops; done ends it and closes the socket.
+func (s *Server) streaming(r *http.Request, ws *websocket.Conn) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
+	stop := context.AfterFunc(ctx, func() { ws.Close() })
+	ping := s.pinging(ctx, ws)
+	reading := make(chan struct{})
+	go func() { // notices that the client leaves, and reads its pongs
+		defer close(reading)
+		defer cancel(errGone)
+		alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }
+		ws.SetPongHandler(alive)
+		ws.SetReadLimit(1 << 10)
+		for alive("") == nil {
+			if _, _, err := ws.ReadMessage(); err != nil {
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		ping.Stop()
+		cancel(errGone)
+		stop()
+		ws.Close()
+		<-reading
+	}
+}

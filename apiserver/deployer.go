@@ -1,0 +1,55 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+func deployerUnits(ctx context.Context, c *caller, p params.Agent) (params.DeployedUnits, error) {
+	units, err := c.model.DeployedUnits(ctx, p.Tag.Tag)
+	return params.DeployedUnits{Units: units}, err
+}
+
+func deployerWatch(ctx context.Context, c *caller, p params.Agent) (stream, error) {
+	return names(c.model.WatchDeployed(ctx, p.Tag.Tag))
+}
+
+func deployerRemoveUnit(ctx context.Context, c *caller, p params.Agent) error {
+	return ignoreGone(unitDo(ctx, c, p.Tag.Tag, func(u *state.Unit) error { return u.Remove(ctx) }))
+}
+
+// newPassword makes a fresh password for the agent of a machine or unit. It is
+// told to whoever makes that agent, and to nobody else.
+func newPassword(ctx context.Context, c *caller, p params.Agent) (params.Password, error) {
+	password := state.NewAgentPassword()
+	return params.Password{Password: password}, c.model.SetAgentPassword(ctx, p.Tag.Tag, password)
+}
+
+func provisionerWatch(ctx context.Context, c *caller, _ none) (stream, error) {
+	return names(c.model.WatchMachines(ctx))
+}
+
+func provisionerMachines(ctx context.Context, c *caller, p params.MachineIDs) (params.Machines, error) {
+	machines, err := c.model.Machines(ctx, p.IDs...)
+	if err != nil {
+		return params.Machines{}, err
+	}
+	infos := make([]entity.MachineInfo, len(machines))
+	for i, m := range machines {
+		if infos[i], err = m.Info(ctx); err != nil {
+			return params.Machines{}, err
+		}
+	}
+	return params.Machines{Machines: infos}, nil
+}
+
+func provisionerSetProvisioned(ctx context.Context, c *caller, p params.AgentInstance) error {
+	return machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.SetProvisioned(ctx, p.Instance) })
+}
+
+func provisionerRemoveMachine(ctx context.Context, c *caller, p params.Agent) error {
+	return ignoreGone(machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.Remove(ctx) }))
+}

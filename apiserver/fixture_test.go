@@ -1,0 +1,225 @@
+package apiserver
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/apiserver/client"
+	"juju/apiserver/logs"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// TestMain keeps the package's warnings, which many tests provoke, out of the way.
+func TestMain(m *testing.M) {
+	loggo.GetLogger("juju").SetLogLevel(loggo.CRITICAL)
+	os.Exit(m.Run())
+}
+
+// pki is made once: keys take their time.
+var pki = sync.OnceValue(func() (p struct {
+	ca     KeyPair
+	config *tls.Config
+}) {
+	var err error
+	if p.ca, err = NewCA("deadbeef-0000-4000-8000-000000000001", time.Now()); err != nil {
+		panic(err)
+	}
+	server, err := NewServerCert(p.ca, nil, time.Now())
+	if err != nil {
+		panic(err)
+	}
+	if p.config, err = TLSConfig(server); err != nil {
+		panic(err)
+	}
+	return p
+})
+
+// A world is a server on a real state, with a model in which there is something
+// to own: two related services with two units each, on two machines, and the
+// agents of all of them.
+type world struct {
+	*testing.T
+	controller *state.Controller
+	st         *state.State // the model "default"
+	server     *Server
+	address    string
+	logs       *logs.Store
+	passwords  map[entity.Tag]string // of agents in the model
+	manager    string                // of machine 0 of the controller's model
+	charms     map[string]string     // name → URL
+	stop       context.CancelCauseFunc
+	stopped    chan error
+}
+
+const nonce = "nonce"
+
+// newWorld serves an empty model.
+func newWorld(t *testing.T, adjust ...func(*Config)) *world {
+	t.Helper()
+	w := &world{T: t, passwords: map[entity.Tag]string{}, charms: map[string]string{}, stopped: make(chan error, 1)}
+	w.controller, w.st = statetest.Controller(t)
+	var err error
+	if w.logs, err = logs.Open(t.TempDir(), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.logs.Close() })
+	config := Config{
+		Controller: w.controller, TLS: pki().config, Logs: w.logs, Version: "1.2.3", TempDir: t.TempDir(), Series: "jammy",
+		Addresses: func() []string { return []string{w.address} },
+	}
+	for _, f := range adjust {
+		f(&config)
+	}
+	if w.server, err = New(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	w.manager = w.newPassword(w.server.controllerModel, entity.MachineTag("0"))
+	w.serve()
+	t.Cleanup(w.end)
+	return w
+}
+
+// serve begins to serve on a port of its own, or on the one it had.
+func (w *world) serve() {
+	w.Helper()
+	address := w.address
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.address = l.Addr().String()
+	ctx, stop := context.WithCancelCause(context.Background())
+	w.stop = stop
+	stopped := w.stopped
+	server := w.server
+	go func() { stopped <- server.Serve(ctx, l) }()
+}
+
+// end stops serving and waits for it; once more does nothing.
+func (w *world) end() {
+	w.Helper()
+	if w.stop == nil {
+		return
+	}
+	w.stop(fmt.Errorf("the test has ended"))
+	w.stop = nil
+	if err := <-w.stopped; err != nil {
+		w.Error(err)
+	}
+}
+
+// newPassword makes the first password of an agent.
+func (w *world) newPassword(st *state.State, tag entity.Tag) string {
+	w.Helper()
+	password := state.NewAgentPassword()
+	if err := st.SetAgentPassword(w.Context(), tag, password); err != nil {
+		w.Fatal(err)
+	}
+	return password
+}
+
+// populate makes the services and machines of which the world's comment speaks.
+func (w *world) populate() *world {
+	w.Helper()
+	ctx := w.Context()
+	w.charms["mysql"] = statetest.Charm(w, w.st, statetest.MySQL, "config.yaml", "{options: {size: {type: int, default: 5}}}")
+	w.charms["wordpress"] = statetest.Charm(w, w.st, statetest.Wordpress)
+	for _, name := range []string{"mysql", "wordpress"} {
+		if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: name, CharmURL: w.charms[name], Units: 2}); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if _, err := w.st.AddRelation(ctx, "wordpress", "mysql"); err != nil {
+		w.Fatal(err)
+	}
+	machines, err := w.st.Machines(ctx)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for i, m := range machines {
+		if err := m.SetProvisioned(ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: nonce, Addresses: []string{fmt.Sprintf("127.0.1.%d", i)}}); err != nil {
+			w.Fatal(err)
+		}
+		w.passwords[entity.MachineTag(m.ID())] = w.newPassword(w.st, entity.MachineTag(m.ID()))
+	}
+	for _, name := range []string{"mysql/0", "mysql/1", "wordpress/0", "wordpress/1"} {
+		w.passwords[entity.UnitTag(name)] = w.newPassword(w.st, entity.UnitTag(name))
+	}
+	return w
+}
+
+// info says how to reach the model as somebody.
+func (w *world) info(tag entity.Tag) client.Info {
+	return client.Info{
+		Addresses: []string{w.address}, CACert: pki().ca.Cert, Model: w.st.UUID(),
+		Tag: tag, Password: w.passwords[tag], Nonce: nonce,
+	}
+}
+
+func (w *world) adminInfo(model string) client.Info {
+	info := w.info(entity.UserTag(statetest.Admin))
+	info.Password, info.Model = statetest.Password, model
+	return info
+}
+
+// managerInfo is of the controller's own agent, over memory.
+func (w *world) managerInfo(model string) client.Info {
+	return client.Info{
+		Dial: w.server.Dial, Model: model, Tag: entity.MachineTag("0"), Password: w.manager, Nonce: "controller",
+	}
+}
+
+// dial connects, and closes with the test.
+func (w *world) dial(info client.Info) *client.Conn {
+	w.Helper()
+	c, err := client.Dial(w.Context(), info)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { c.Close() })
+	return c
+}
+
+// receive waits for an event, within what a slow machine may take.
+func receive[T any](t testing.TB, ch <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v, ok := <-ch:
+		if !ok {
+			t.Fatal("the channel has closed")
+		}
+		return v
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing came")
+	}
+	return v
+}
+
+// closes waits for a channel to close, passing over what it still holds.
+func closes[T any](t testing.TB, ch <-chan T) {
+	t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		select {
+		case _, ok := <-ch:
+			if !ok {
+				return
+			}
+		case <-timeout:
+			t.Fatal("the channel stays open")
+		}
+	}
+}

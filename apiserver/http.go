@@ -1,0 +1,135 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// An endpoint is one thing of a model that is found by plain HTTP, or by a
+// websocket that carries something else than requests.
+type endpoint struct {
+	method string
+	path   string // below /model/UUID
+	who    roles
+	serve  func(s *Server, c *visitor, w http.ResponseWriter, r *http.Request) error
+}
+
+// A visitor is who makes an HTTP request, by its basic authentication.
+type visitor struct {
+	identity
+	model *state.State
+}
+
+// mux puts all paths together.
+func (s *Server) mux() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api", s.serveAPI)
+	mux.HandleFunc("GET /model/{uuid}/api", s.serveAPI)
+	for _, e := range endpoints() {
+		mux.HandleFunc(e.method+" /model/{uuid}"+e.path, func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
+	}
+	if s.config.Dashboard != nil {
+		mux.Handle("/", s.config.Dashboard)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.enter() {
+			http.Error(w, "the controller is stopping", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.active.Done()
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// serveEndpoint authenticates and authorises, and answers for the endpoint when
+// it fails before it has written anything.
+func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
+	err := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				logger.Criticalf("%s %s: panic: %v\n%s", r.Method, r.URL.Path, p, debug.Stack())
+				err = fmt.Errorf("panic")
+			}
+		}()
+		v, err := s.visitor(r)
+		if err != nil {
+			return err
+		}
+		if v.roles&e.who == 0 {
+			return denied()
+		}
+		return e.serve(s, v, w, r)
+	}()
+	if err != nil {
+		s.writeError(w, r, err)
+	}
+}
+
+// visitor authenticates an HTTP request.
+func (s *Server) visitor(r *http.Request) (*visitor, error) {
+	user, password, ok := r.BasicAuth()
+	if !ok {
+		return nil, entity.Errorf(entity.Unauthorized, "not logged in")
+	}
+	tag, err := params.ParseTag(user)
+	if err != nil {
+		return nil, wrong()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.LoginTime)
+	defer cancel()
+	id, model, err := s.authenticate(ctx, r.PathValue("uuid"), credential{tag, password, r.Header.Get(params.NonceHeader)})
+	if err != nil {
+		logger.Infof("%s@%s: no entry to %s: %v", tag, r.RemoteAddr, r.URL.Path, err)
+		return nil, err
+	}
+	return &visitor{id, model}, nil
+}
+
+// httpStatus is what each kind of error comes to; others are 500.
+var httpStatus = map[entity.Kind]int{
+	entity.NotFound: http.StatusNotFound, entity.Unauthorized: http.StatusForbidden, entity.Invalid: http.StatusBadRequest,
+	entity.AlreadyExists: http.StatusConflict, entity.NotAlive: http.StatusConflict, entity.InUse: http.StatusConflict,
+	entity.Unavailable: http.StatusServiceUnavailable, entity.Contention: http.StatusServiceUnavailable,
+	entity.NotSupported: http.StatusBadRequest, entity.NotImplemented: http.StatusNotImplemented,
+	entity.NotProvisioned: http.StatusForbidden,
+}
+
+// writeError answers with an error, in the shape that clients of Juju's charms
+// endpoint know.
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	status, ok := httpStatus[entity.KindOf(err)]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	if _, _, basic := r.BasicAuth(); !basic && status == http.StatusForbidden {
+		w.Header().Set("WWW-Authenticate", `Basic realm="juju"`)
+		status = http.StatusUnauthorized
+	}
+	e := s.wireError(r.Method+" "+r.URL.Path, err)
+	s.writeJSON(w, r, status, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info})
+}
+
+// writeJSON answers with v once all it rests on is on disk.
+func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = s.barrier(r.Context())
+	}
+	if err != nil {
+		logger.Errorf("%s %s: cannot answer: %v", r.Method, r.URL.Path, err)
+		panic(http.ErrAbortHandler) // the client sees a broken connection, and no answer
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the client may have left
+}

@@ -1,0 +1,61 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+func machineManagerAddMachines(ctx context.Context, c *caller, p params.AddMachines) (params.AddMachinesResults, error) {
+	results := make([]params.AddMachinesResult, 0, len(p.MachineParams))
+	for _, one := range p.MachineParams {
+		id, err := addMachine(ctx, c, one)
+		if err != nil {
+			results = append(results, params.AddMachinesResult{Error: c.server.wireError(c.conn.String()+": AddMachines", err)})
+			continue
+		}
+		results = append(results, params.AddMachinesResult{Machine: id})
+	}
+	return params.AddMachinesResults{Machines: results}, nil
+}
+
+func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (string, error) {
+	if p.ContainerType != "" || p.ParentID != "" {
+		return "", entity.Errorf(entity.NotSupported, "cannot add a container: not supported yet")
+	}
+	if p.Placement != nil && p.Placement.Scope == params.MachineScope {
+		return "", entity.Errorf(entity.Invalid, "machine-id cannot be specified when adding machines")
+	}
+	args := state.AddMachineParams{Constraints: p.Constraints.String(), Placement: p.Placement.String()}
+	if p.Base != nil {
+		args.Series = p.Base.Series()
+	}
+	m, err := c.model.AddMachine(ctx, args)
+	if err != nil {
+		return "", err
+	}
+	return m.ID(), nil
+}
+
+func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.DestroyMachinesParams) (params.DestroyMachineResults, error) {
+	return params.DestroyMachineResults{Results: each(c, "DestroyMachineWithParams", p.MachineTags,
+		func(tag params.Tag) params.DestroyMachineResult {
+			return params.DestroyMachineResult{Info: &params.DestroyMachineInfo{MachineID: tag.ID}}
+		},
+		func(e *params.Error) params.DestroyMachineResult { return params.DestroyMachineResult{Error: e} },
+		func(tag params.Tag) error {
+			if err := noForce(p.Force || p.Keep); err != nil {
+				return err
+			}
+			if err := isKind(tag, entity.KindMachine); err != nil {
+				return err
+			}
+			m, err := c.model.Machine(ctx, tag.ID)
+			if err != nil || p.DryRun {
+				return err
+			}
+			return m.Destroy(ctx)
+		})}, nil
+}

@@ -1,0 +1,191 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// modelsOf returns the models that the caller may see with what it may do there.
+func modelsOf(ctx context.Context, c *caller) (rows []state.ModelRow, access []string, err error) {
+	all, err := c.server.controller.Models(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, row := range all {
+		a, err := c.server.controller.UserAccess(ctx, c.tag.ID, row.UUID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if a != "" {
+			rows, access = append(rows, row), append(access, a)
+		}
+	}
+	return rows, access, nil
+}
+
+func userModel(row state.ModelRow) params.UserModel {
+	return params.UserModel{Model: params.Model{
+		Name: row.Name, UUID: row.UUID, Type: params.ModelType, OwnerTag: params.TagOf(entity.UserTag(row.Owner)),
+	}}
+}
+
+// controllerAllModels lists all models, for who may do everything.
+func controllerAllModels(ctx context.Context, c *caller, _ none) (params.UserModelList, error) {
+	rows, err := c.server.controller.Models(ctx)
+	return userModels(rows), err
+}
+
+func userModels(rows []state.ModelRow) params.UserModelList {
+	list := params.UserModelList{UserModels: make([]params.UserModel, 0, len(rows))}
+	for _, row := range rows {
+		list.UserModels = append(list.UserModels, userModel(row))
+	}
+	return list
+}
+
+// forSelf lets users ask about themselves; who may do everything asks about anybody.
+func forSelf(c *caller, tag params.Tag) error {
+	if tag.IsZero() || tag.Tag == c.tag {
+		return nil
+	}
+	if c.roles&admin == 0 {
+		return denied()
+	}
+	return entity.Errorf(entity.NotSupported, "the models of another user are not listed yet")
+}
+
+func modelManagerListModels(ctx context.Context, c *caller, p params.Entity) (params.UserModelList, error) {
+	if err := forSelf(c, p.Tag); err != nil {
+		return params.UserModelList{}, err
+	}
+	rows, _, err := modelsOf(ctx, c)
+	return userModels(rows), err
+}
+
+func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSummariesRequest) (params.ModelSummaryResults, error) {
+	if err := forSelf(c, p.UserTag); err != nil {
+		return params.ModelSummaryResults{}, err
+	}
+	rows, access, err := modelsOf(ctx, c)
+	if err != nil {
+		return params.ModelSummaryResults{}, err
+	}
+	results := make([]params.ModelSummaryResult, 0, len(rows))
+	for i, row := range rows {
+		info, counts, err := modelInfo(ctx, c, row)
+		if err != nil {
+			results = append(results, params.ModelSummaryResult{Error: c.server.wireError(c.conn.String()+": ListModelSummaries", err)})
+			continue
+		}
+		results = append(results, params.ModelSummaryResult{Result: &params.ModelSummary{
+			Name: info.Name, UUID: info.UUID, Type: info.Type, ControllerUUID: info.ControllerUUID, IsController: info.IsController,
+			ProviderType: info.ProviderType, CloudTag: info.CloudTag, OwnerTag: info.OwnerTag, Life: info.Life, Status: info.Status,
+			UserAccess: access[i], Counts: counts, AgentVersion: info.AgentVersion, SLA: info.SLA,
+		}})
+	}
+	return params.ModelSummaryResults{Results: results}, nil
+}
+
+// modelInfo describes a model and counts what is in it.
+func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.ModelInfo, []params.ModelEntityCount, error) {
+	st, err := c.server.controller.Model(ctx, row.UUID)
+	if err != nil {
+		return params.ModelInfo{}, nil, err
+	}
+	status, err := st.Status(ctx, nil)
+	if err != nil {
+		return params.ModelInfo{}, nil, err
+	}
+	info := params.ModelInfo{
+		Name: row.Name, UUID: row.UUID, Type: params.ModelType, ControllerUUID: c.server.controller.UUID(),
+		IsController: row.UUID == c.server.controllerModel.UUID(),
+		ProviderType: status.Model.Cloud, CloudTag: params.CloudTag(status.Model.Cloud), OwnerTag: params.TagOf(entity.UserTag(row.Owner)),
+		Life: status.Model.Life.String(), Status: params.StatusOf(status.Model.Status),
+		Users: []params.ModelUserInfo{}, Machines: []params.ModelMachineInfo{}, SecretBackends: []struct{}{},
+		SLA: params.ModelSLAInfo{Level: "unsupported"}, AgentVersion: c.server.config.Version,
+	}
+	var walk func([]entity.MachineStatus)
+	walk = func(machines []entity.MachineStatus) {
+		for _, m := range machines {
+			info.Machines = append(info.Machines, params.ModelMachineInfo{
+				ID: m.ID, InstanceID: m.InstanceID, Status: string(m.Status.Status), Message: m.Status.Message,
+				HasVote: m.Manager, WantsVote: m.Manager,
+			})
+			walk(m.Containers)
+		}
+	}
+	walk(status.Machines)
+	units := 0
+	eachUnit(status, func(entity.UnitStatus) { units++ })
+	return info, []params.ModelEntityCount{
+		{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(units)},
+	}, nil
+}
+
+func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (params.ModelInfoResults, error) {
+	rows, access, err := modelsOf(ctx, c)
+	if err != nil {
+		return params.ModelInfoResults{}, err
+	}
+	results := make([]params.ModelInfoResult, 0, len(p.Entities))
+	for _, e := range p.Entities {
+		result := params.ModelInfoResult{Error: params.ToError(denied())} // whether it is there is not told either
+		for i, row := range rows {
+			if e.Tag.Tag != entity.ModelTag(row.UUID) {
+				continue
+			}
+			info, _, err := modelInfo(ctx, c, row)
+			if err != nil {
+				result = params.ModelInfoResult{Error: c.server.wireError(c.conn.String()+": ModelInfo", err)}
+				break
+			}
+			info.Users = append(info.Users, params.ModelUserInfo{
+				ModelTag: e.Tag, UserName: c.tag.ID, DisplayName: c.tag.ID, Access: access[i],
+			})
+			result = params.ModelInfoResult{Result: &info}
+		}
+		results = append(results, result)
+	}
+	return params.ModelInfoResults{Results: results}, nil
+}
+
+func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreateArgs) (params.ModelInfo, error) {
+	if err := forSelf(c, p.OwnerTag); err != nil {
+		return params.ModelInfo{}, err
+	}
+	series, _ := p.Config["default-series"].(string)
+	if series == "" {
+		series = c.server.config.Series
+	}
+	st, err := c.server.controller.AddModel(ctx, state.AddModelParams{Name: p.Name, Owner: c.tag.ID, Series: series})
+	if err != nil {
+		return params.ModelInfo{}, err
+	}
+	info, _, err := modelInfo(ctx, c, state.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: c.tag.ID})
+	return info, err
+}
+
+// controllerDestroy ends the controller with all its models. It is refused while
+// there are others than its own, unless the user says that they go too.
+func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControllerArgs) error {
+	rows, err := c.server.controller.Models(ctx)
+	if err != nil {
+		return err
+	}
+	if others := len(rows) - 1; others > 0 && !p.DestroyModels {
+		plural := "s"
+		if others == 1 {
+			plural = ""
+		}
+		return entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller: hosting %d other model%s", others, plural),
+			"Destroy the controller with all its models: juju destroy-environment --destroy-all-models")
+	}
+	if c.server.config.DestroyController == nil {
+		return entity.Errorf(entity.NotSupported, "this controller cannot be destroyed by a request")
+	}
+	logger.Infof("%s destroys the controller", c.conn)
+	return c.server.config.DestroyController(ctx)
+}

@@ -1,0 +1,52 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+
+	"juju/state/entity"
+)
+
+// self passes an agent's requests about itself.
+func self(_ context.Context, c *caller, subject entity.Tag) error {
+	if subject.IsZero() || subject != c.tag {
+		return denied()
+	}
+	return nil
+}
+
+// deployed passes requests about units that the agent deploys.
+func deployed(ctx context.Context, c *caller, subject entity.Tag) error {
+	if subject.Kind != entity.KindUnit {
+		return denied()
+	}
+	u, err := c.model.Unit(ctx, subject.ID)
+	if err != nil {
+		return err
+	}
+	if u.Deployer() != c.tag {
+		return denied()
+	}
+	return nil
+}
+
+// deployedOrGone is deployed, but lets a unit pass that is not there: whose it
+// was nobody knows any more, and that it is gone is what the caller wants.
+func deployedOrGone(ctx context.Context, c *caller, subject entity.Tag) error {
+	err := deployed(ctx, c, subject)
+	if errors.Is(err, entity.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// machines passes the controller's requests about any machine of the model.
+func machines(_ context.Context, _ *caller, subject entity.Tag) error {
+	if subject.Kind != entity.KindMachine {
+		return denied()
+	}
+	return nil
+}
+
+// everything passes the controller's requests that are about no single thing.
+func everything(context.Context, *caller, entity.Tag) error { return nil }

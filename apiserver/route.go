@@ -1,0 +1,175 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// A place is a path of the API.
+type place uint8
+
+const (
+	atController place = 1 << iota // /api
+	atModel                        // /model/UUID/api
+)
+
+// A route is one method of a facade.
+type route struct {
+	facade  string
+	version int
+	method  string
+	at      place
+	who     roles
+	own     ownCheck // what keeps an agent to its own; nil where only users come
+	handler handler
+}
+
+// An ownCheck returns Unauthorized unless the entity that a request is about is
+// the caller's own, or in its charge.
+type ownCheck func(ctx context.Context, c *caller, subject entity.Tag) error
+
+// A caller is one request's way to all it may need.
+type caller struct {
+	identity
+	server *Server
+	conn   *conn
+	model  *state.State // nil on the controller's path
+	id     string       // the request's watcher, for Next and Stop
+}
+
+// A handler is a method's function behind one signature.
+type handler struct {
+	decode func(json.RawMessage) (any, error)
+	run    func(ctx context.Context, c *caller, p any) (any, error)
+	waits  bool // for an event: it takes no turn and has no time limit
+}
+
+// do makes a handler of a method with a result.
+func do[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
+	return handler{
+		decode: func(raw json.RawMessage) (any, error) {
+			var p P
+			if len(raw) == 0 {
+				return p, nil
+			}
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return nil, entity.Errorf(entity.Invalid, "cannot read the request: %w", err)
+			}
+			return p, nil
+		},
+		run: func(ctx context.Context, c *caller, p any) (any, error) { return f(ctx, c, p.(P)) },
+	}
+}
+
+// act makes a handler of a method without a result.
+func act[P any](f func(context.Context, *caller, P) error) handler {
+	return do(func(ctx context.Context, c *caller, p P) (struct{}, error) { return struct{}{}, f(ctx, c, p) })
+}
+
+// none is the parameter of methods that take nothing. Anything is accepted.
+type none struct{}
+
+// UnmarshalJSON reads nothing.
+func (*none) UnmarshalJSON([]byte) error { return nil }
+
+// call runs the route for a caller, who has been found to have one of its roles.
+func (r *route) call(ctx context.Context, c *caller, raw json.RawMessage) (any, error) {
+	p, err := r.handler.decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	if r.own != nil {
+		var subject entity.Tag
+		if s, ok := p.(interface{ Subject() entity.Tag }); ok {
+			subject = s.Subject()
+		}
+		if err := r.own(ctx, c, subject); err != nil {
+			return nil, err
+		}
+	}
+	return r.handler.run(ctx, c, p)
+}
+
+// A routeKey is how a request names a route.
+type routeKey struct {
+	facade  string
+	version int
+	method  string
+}
+
+// A table finds routes.
+type table struct {
+	routes []route
+	byKey  map[routeKey]*route
+}
+
+func newTable(routes []route) *table {
+	t := &table{routes: routes, byKey: make(map[routeKey]*route, len(routes))}
+	for i := range routes {
+		r := &routes[i]
+		t.byKey[routeKey{r.facade, r.version, r.method}] = r
+	}
+	return t
+}
+
+// find returns the route that a request names, if it is at this place and open
+// to a caller in these roles. To a stranger nothing is told of what there is.
+func (t *table) find(req *params.Request, at place, as roles) (*route, error) {
+	r := t.byKey[routeKey{req.Type, req.Version, req.Request}]
+	switch {
+	case as == stranger && (r == nil || r.who&stranger == 0):
+		return nil, entity.Errorf(entity.Unauthorized, "not logged in")
+	case r == nil:
+		return nil, t.unknown(req)
+	case r.at&at == 0 && at == atModel:
+		return nil, entity.Errorf(entity.NotSupported, "facade %q not supported for model API connection", req.Type)
+	case r.at&at == 0:
+		return nil, entity.Errorf(entity.NotSupported, "facade %q not supported for controller API connection", req.Type)
+	case r.who&as == 0:
+		return nil, denied()
+	}
+	return r, nil
+}
+
+// unknown says what of a request is not there.
+func (t *table) unknown(req *params.Request) error {
+	has := func(match func(*route) bool) bool {
+		return slices.ContainsFunc(t.routes, func(r route) bool { return match(&r) })
+	}
+	switch {
+	case !has(func(r *route) bool { return r.facade == req.Type }):
+		return entity.Errorf(entity.NotImplemented, "unknown facade type %q", req.Type)
+	case !has(func(r *route) bool { return r.facade == req.Type && r.version == req.Version }):
+		return entity.Errorf(entity.NotImplemented, "unknown version %d for facade type %q", req.Version, req.Type)
+	}
+	return entity.Errorf(entity.NotImplemented, "no such request - method %s.%s is not implemented", req.Type, req.Request)
+}
+
+// facades lists what somebody in these roles can call at a place, sorted.
+func (t *table) facades(at place, as roles) []params.FacadeVersions {
+	versions := map[string][]int{}
+	for _, r := range t.routes {
+		if r.at&at != 0 && r.who&as != 0 && !slices.Contains(versions[r.facade], r.version) {
+			versions[r.facade] = append(versions[r.facade], r.version)
+		}
+	}
+	all := make([]params.FacadeVersions, 0, len(versions))
+	for name, vs := range versions {
+		slices.Sort(vs)
+		all = append(all, params.FacadeVersions{Name: name, Versions: vs})
+	}
+	slices.SortFunc(all, func(a, b params.FacadeVersions) int { return entity.CompareNatural(a.Name, b.Name) })
+	return all
+}
+
+// waiting makes a handler of a method that waits for an event.
+func waiting[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
+	h := do(f)
+	h.waits = true
+	return h
+}
