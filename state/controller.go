@@ -12,6 +12,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/watcher"
 )
 
 // controllerDB is the name of the controller's own database.
@@ -28,6 +29,9 @@ type Controller struct {
 	sizes Sizes
 	now   func() time.Time
 	doc   controllerDoc
+
+	hub   *watcher.Hub
+	tails *tails
 
 	mu     sync.Mutex
 	states map[string]*State
@@ -63,7 +67,7 @@ type InitParams struct {
 // run again after it was cut short.
 func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
 	c := newController(store, o)
-	defer c.db.Close()
+	defer c.Close()
 	if err := store.Make(controllerDB, controllerSchema(c.sizes)); err != nil {
 		return err
 	}
@@ -95,7 +99,6 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	return st.addManager(ctx, p.Series)
 }
 
@@ -103,12 +106,12 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
-		c.db.Close()
+		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
 	// What a crash left half done is finished before anybody sees it.
 	if err := c.db.ResumeTransactions(ctx, c.now()); err != nil {
-		c.db.Close()
+		c.Close()
 		return nil, err
 	}
 	return c, nil
@@ -121,7 +124,31 @@ func newController(store *mongo.Store, o Options) *Controller {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Controller{store: store, db: store.Open(controllerDB), sizes: o.Sizes, now: o.Now, states: map[string]*State{}}
+	c := &Controller{store: store, db: store.Open(controllerDB), sizes: o.Sizes, now: o.Now, states: map[string]*State{}}
+	c.hub, c.tails = follow(c.db, store.Barrier)
+	return c
+}
+
+// WatchModels names models that became ready, or are not so any more.
+func (c *Controller) WatchModels(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, c.hub, watcher.Listing[string]{
+		Topics: []watcher.Topic{watcher.Collection(modelsC)},
+		List: func(ids []string) (map[string]string, error) {
+			query := bson.D{{"step", stepReady}}
+			if ids != nil {
+				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", ids}}})
+			}
+			var rows []ModelRow
+			if err := c.db.All(modelsC, query, &rows); err != nil {
+				return nil, err
+			}
+			steps := map[string]string{}
+			for _, r := range rows {
+				steps[r.UUID] = r.Step
+			}
+			return steps, nil
+		},
+	})
 }
 
 // Close ends every watch and all connections; the store stays open.
@@ -135,6 +162,7 @@ func (c *Controller) Close() {
 	for _, st := range c.states {
 		st.close()
 	}
+	c.tails.end()
 	c.db.Close()
 }
 

@@ -27,44 +27,51 @@ type State struct {
 
 	charms sync.Map // URL → *charm.Charm
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	tails  sync.WaitGroup
+	tails *tails
+	done  chan struct{}
 }
 
 // openState opens the database of a model that is there.
 func (c *Controller) openState(uuid, name string) *State {
-	st := &State{controller: c, db: c.store.Open(uuid), uuid: uuid, name: name}
-	st.ctx, st.cancel = context.WithCancel(context.Background())
-	st.hub = watcher.NewHub(st.tailer())
+	st := &State{controller: c, db: c.store.Open(uuid), uuid: uuid, name: name, done: make(chan struct{})}
+	st.hub, st.tails = follow(st.db, c.store.Barrier)
 	return st
-}
-
-// tailer returns what the hub calls to begin and to end following the log: it
-// is followed only while somebody watches.
-func (st *State) tailer() func(bool) {
-	var stop context.CancelFunc
-	return func(wanted bool) {
-		if !wanted {
-			stop()
-			return
-		}
-		var ctx context.Context
-		ctx, stop = context.WithCancel(st.ctx)
-		st.tails.Add(1)
-		go func() {
-			defer st.tails.Done()
-			watcher.Tail(ctx, st.db.Tail, st.controller.store.Barrier, st.hub)
-		}()
-	}
 }
 
 // close ends every watch of the model and its connections.
 func (st *State) close() {
-	st.hub.Close()
-	st.cancel()
-	st.tails.Wait()
+	close(st.done)
+	st.tails.end()
 	st.db.Close()
+}
+
+// tails follows the log of one database while somebody watches it.
+type tails struct {
+	hub    *watcher.Hub
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+}
+
+// follow makes the hub of a database. Its log is followed from the first
+// subscription on, until the last one ends.
+func follow(db *mongo.Database, barrier func(context.Context) error) (*watcher.Hub, *tails) {
+	t := &tails{}
+	t.hub = watcher.NewHub(func(wanted bool) {
+		if !wanted {
+			t.cancel()
+			return
+		}
+		var ctx context.Context
+		ctx, t.cancel = context.WithCancel(context.Background())
+		t.group.Go(func() { watcher.Tail(ctx, db.Tail, barrier, t.hub) })
+	})
+	return t.hub, t
+}
+
+// end ends all watches, and returns when the log is not followed any more.
+func (t *tails) end() {
+	t.hub.Close()
+	t.group.Wait()
 }
 
 // UUID returns the model's identity, which is also the name of its database.
@@ -78,7 +85,7 @@ func (st *State) Census(ctx context.Context) (map[string]int, error) { return st
 
 // Done is closed when the model can't be used any more: it was removed, or the
 // controller closes.
-func (st *State) Done() <-chan struct{} { return st.ctx.Done() }
+func (st *State) Done() <-chan struct{} { return st.done }
 
 // Barrier returns when everything that was written before is on disk.
 func (st *State) Barrier(ctx context.Context) error { return st.controller.store.Barrier(ctx) }

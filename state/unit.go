@@ -278,6 +278,11 @@ func (u *Unit) SetStatus(ctx context.Context, s entity.Status) error {
 	return u.st.setStatus(ctx, workloadKey(u.doc.Name), s)
 }
 
+// Status returns the status of the unit's workload.
+func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
+	return u.st.status(workloadKey(u.doc.Name))
+}
+
 // SetAgentStatus replaces the status of the unit's agent; the first marks the
 // unit as one whose agent has come up.
 func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
