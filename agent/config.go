@@ -11,6 +11,9 @@ import (
 	"juju/state/entity"
 )
 
+// Version is that of this program.
+const Version = "0.1.0"
+
 // ConfigName is the name of the file, in an agent's directory, that holds its
 // Config. Only its owner can read it: it holds the agent's password.
 const ConfigName = "agent.conf"

@@ -14,6 +14,6 @@
 // and a unit's also
 //
 //	charm/              the deployed charm
-//	uniter              what the uniter must not forget
+//	state/              what the uniter must not forget, and charms on their way
 //	tools/, run/        the hook tools, and what running hooks need
 package agent

@@ -91,11 +91,49 @@ func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 		return entity.MachineInfo{}, err
 	}
 	constraints, err := m.st.constraints(machineKey(m.doc.ID))
+	return m.info(status.Status, constraints), err
+}
+
+// MachineInfos returns what a provisioner decides on, of the named machines that
+// exist or of all, in a number of queries that does not grow with them.
+func (st *State) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
+	machines, err := st.Machines(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(machines))
+	for i, m := range machines {
+		keys[i] = machineKey(m.doc.ID)
+	}
+	query := bson.D{{"_id", bson.D{{"$in", keys}}}}
+	var statuses []statusDoc
+	if err := st.db.All(statusesC, query, &statuses); err != nil {
+		return nil, err
+	}
+	var constraints []constraintsDoc
+	if err := st.db.All(constraintsC, query, &constraints); err != nil {
+		return nil, err
+	}
+	word, value := map[string]entity.StatusWord{}, map[string]string{}
+	for _, s := range statuses {
+		word[s.ID] = s.Status
+	}
+	for _, c := range constraints {
+		value[c.Key] = c.Value
+	}
+	infos := make([]entity.MachineInfo, len(machines))
+	for i, m := range machines {
+		infos[i] = m.info(word[keys[i]], value[keys[i]])
+	}
+	return infos, nil
+}
+
+func (m *Machine) info(status entity.StatusWord, constraints string) entity.MachineInfo {
 	return entity.MachineInfo{
 		ID: m.doc.ID, Life: m.doc.Life, Series: m.doc.Series, Constraints: constraints,
 		Placement: m.doc.Placement, Container: m.doc.Container, Manager: m.IsManager(),
-		InstanceID: m.doc.InstanceID, Nonce: m.doc.Nonce, Status: status.Status,
-	}, err
+		InstanceID: m.doc.InstanceID, Nonce: m.doc.Nonce, Status: status,
+	}
 }
 
 // AddMachineParams describes a new machine.
@@ -150,9 +188,9 @@ func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 	o.insert(portsC, doc.ID, portsDoc{ID: doc.ID, Ports: []openPort{}})
 }
 
-// managerInstance is the instance of machine 0 of the controller's model, which
+// ManagerNonce is the nonce, and the instance, of machine 0 of the controller's model, which
 // bootstrap started and no provisioner ever touches; its agent is jujud itself.
-const managerInstance = "controller"
+const ManagerNonce = "controller"
 
 // addManager adds machine 0 to the controller's model; nothing when it is there.
 func (st *State) addManager(ctx context.Context, series string) error {
@@ -169,7 +207,7 @@ func (st *State) addManager(ctx context.Context, series string) error {
 		o := newOps()
 		o.assertModelAlive()
 		st.addMachineOps(o, machineDoc{ID: "0", Series: series, Jobs: []string{JobManageModel},
-			InstanceID: managerInstance, Nonce: managerInstance}, "")
+			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
 		return o.build()
 	})
 }

@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"juju/apiserver"
+	"juju/provider/local"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+)
+
+// BootstrapParams is what a new controller begins with.
+type BootstrapParams struct {
+	Name     string `json:"name"`
+	Cloud    string `json:"cloud"`
+	Series   string `json:"series"` // for charms that name none
+	User     string `json:"user"`
+	Password string `json:"password"`
+}
+
+// Bootstrapped is what a client must know of a new controller.
+type Bootstrapped struct {
+	Controller string            `json:"controller-uuid"`
+	CACert     string            `json:"ca-cert"`
+	Addresses  []string          `json:"api-addresses"`
+	Models     map[string]string `json:"models"` // name → UUID
+}
+
+// DefaultModel is the model that bootstrap makes for the user.
+const DefaultModel = "default"
+
+// dbName is the directory of the embedded store, below the controller's.
+const dbName = "db"
+
+// Bootstrap makes a controller in the cloud's directory dir; it does not start
+// it. What it returns is on disk. It refuses a directory that has a controller.
+func Bootstrap(ctx context.Context, dir string, p BootstrapParams) (*Bootstrapped, error) {
+	if p.Name == "" || p.User == "" || p.Password == "" || p.Cloud == "" {
+		return nil, entity.Errorf(entity.Invalid, "cannot bootstrap: name, cloud, user and password are needed")
+	}
+	own := local.ControllerDir(dir)
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot bootstrap: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(own, configName)); err == nil {
+		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "cannot bootstrap: %s holds a controller", dir),
+			"End it first: juju destroy-environment %s", p.Name)
+	}
+	conf, err := newConfig(p)
+	if err != nil {
+		return nil, fmt.Errorf("cannot bootstrap: %w", err)
+	}
+	store, err := mongo.OpenEmbedded(filepath.Join(own, dbName), embedded.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot bootstrap: %w", err)
+	}
+	defer store.Close()
+	result := &Bootstrapped{Controller: conf.Controller, CACert: conf.CA.Cert, Addresses: []string{conf.Address}}
+	if result.Models, err = initialize(ctx, store, conf, p); err != nil {
+		return nil, fmt.Errorf("cannot bootstrap: %w", err)
+	}
+	conf.Model = result.Models[state.ControllerModel]
+	// The configuration comes last: a directory without one has no controller.
+	if err := store.Barrier(ctx); err != nil {
+		return nil, fmt.Errorf("cannot bootstrap: %w", err)
+	}
+	return result, conf.write(own)
+}
+
+func newConfig(p BootstrapParams) (config, error) {
+	c := config{Controller: uuid.NewString(), Cloud: p.Cloud, Series: p.Series, Password: state.NewAgentPassword()}
+	var err error
+	if c.Address, err = freeAddress(); err != nil {
+		return c, err
+	}
+	if c.CA, err = apiserver.NewCA(c.Controller, time.Now()); err != nil {
+		return c, err
+	}
+	host, _, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		return c, err
+	}
+	c.Server, err = apiserver.NewServerCert(c.CA, []string{host}, time.Now())
+	return c, err
+}
+
+// freeAddress chooses the port that the controller listens on for all its life:
+// agents find it there again after it was away.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("cannot find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// initialize fills the store: the controller, its models, and the password of the
+// agent that jujud itself is.
+func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams) (map[string]string, error) {
+	err := state.Initialize(ctx, store, state.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
+		Series: p.Series, User: p.User, Password: p.Password}, state.Options{})
+	if err != nil {
+		return nil, err
+	}
+	ctrl, err := state.OpenController(ctx, store, state.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer ctrl.Close()
+	if _, err := ctrl.AddModel(ctx, state.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series}); err != nil {
+		return nil, err
+	}
+	rows, err := ctrl.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	models := map[string]string{}
+	for _, row := range rows {
+		models[row.Name] = row.UUID
+	}
+	own, err := ctrl.Model(ctx, models[state.ControllerModel])
+	if err != nil {
+		return nil, err
+	}
+	return models, own.SetAgentPassword(ctx, entity.MachineTag("0"), conf.Password)
+}

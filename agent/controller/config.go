@@ -1,0 +1,50 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"juju/apiserver"
+	"juju/provider/process"
+)
+
+// configName is the file that holds a controller's configuration; only its owner
+// can read it.
+const configName = "controller.conf"
+
+// A config is what a controller must know before it can open its store.
+type config struct {
+	Controller string            `json:"controller"` // UUID
+	Cloud      string            `json:"cloud"`
+	Series     string            `json:"series"`
+	Address    string            `json:"address"` // where the API listens, host:port
+	CA         apiserver.KeyPair `json:"ca"`
+	Server     apiserver.KeyPair `json:"server"`
+	Model      string            `json:"model"`    // UUID of the controller's own model
+	Password   string            `json:"password"` // of machine 0 of that model
+}
+
+func readConfig(dir string) (config, error) {
+	var c config
+	text, err := os.ReadFile(filepath.Join(dir, configName))
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("cannot read the controller's configuration: %w", err)
+	}
+	return c, nil
+}
+
+func (c config) write(dir string) error {
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := process.WriteFile(filepath.Join(dir, configName), text); err != nil {
+		return fmt.Errorf("cannot write the controller's configuration: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package controller
+
+import (
+	"context"
+	"sync"
+
+	"juju/agent"
+	"juju/apiserver/client"
+	"juju/provider"
+	"juju/state"
+	"juju/state/entity"
+	"juju/worker"
+	"juju/worker/cleaner"
+	"juju/worker/provisioner"
+	"juju/worker/pruner"
+	"juju/worker/resumer"
+)
+
+// models is the worker that runs a set of workers for each model that is ready.
+func (c *controller) models(open provider.Open) worker.Func {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+		ends := map[string]context.CancelFunc{}
+		return worker.Strings(ctx, c.ctrl.WatchModels, func(ctx context.Context, ids []string) error {
+			for _, id := range ids {
+				st, err := c.ctrl.Model(ctx, id)
+				if entity.KindOf(err) == entity.NotFound {
+					if end := ends[id]; end != nil {
+						end()
+						delete(ends, id)
+					}
+					continue
+				} else if err != nil {
+					return err
+				}
+				if ends[id] != nil {
+					continue
+				}
+				one, end := context.WithCancel(ctx)
+				ends[id] = end
+				running.Go(func() {
+					if err := worker.Run(one, retryDelay, c.modelWorkers(st, open)); one.Err() == nil {
+						logger.Errorf("the workers of model %q ended: %v", st.Name(), err)
+					}
+				})
+			}
+			return nil
+		})
+	}
+}
+
+// modelWorkers are the workers that a controller runs for one model.
+func (c *controller) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
+	return map[string]worker.Func{
+		"provisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
+			if err != nil {
+				return err
+			}
+			return provisioner.New(provisioner.Config{API: conn, Environ: environ, AgentConfig: c.agentConfig(st)})(ctx)
+		}),
+		"cleaner": cleaner.New(cleaner.Config{API: st}),
+		"resumer": resumer.New(resumer.Config{API: st}),
+		"pruner":  pruner.New(pruner.Config{API: st, Age: c.options.PruneAge}),
+	}
+}
+
+// connected is a worker that needs the API of a model. It goes the way of every
+// agent, but through memory.
+func (c *controller) connected(st *state.State, work func(context.Context, *client.Conn) error) worker.Func {
+	return func(ctx context.Context) error {
+		conn, err := client.Dial(ctx, client.Info{Dial: c.server.Dial, Model: st.UUID(),
+			Tag: entity.MachineTag("0"), Password: c.conf.Password, Nonce: state.ManagerNonce})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stop := context.AfterFunc(conn.Context(), func() { cancel(conn.Err()) })
+		defer stop()
+		return work(ctx, conn)
+	}
+}
+
+// agentConfig makes the configuration that a machine's agent starts with.
+func (c *controller) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
+	return func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
+		return agent.Config{
+			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
+			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
+			Addresses: []string{c.conf.Address}, CACert: c.conf.CA.Cert,
+		}.Marshal()
+	}
+}

@@ -1,0 +1,159 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/agent"
+	"juju/apiserver"
+	"juju/apiserver/logs"
+	"juju/provider"
+	"juju/provider/local"
+	"juju/provider/process"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+	"juju/worker"
+	"juju/worker/pruner"
+	"juju/worker/resumer"
+)
+
+var logger = loggo.GetLogger("juju.controller")
+
+const (
+	retryDelay = 3 * time.Second // before a failed worker is started again
+	logShare   = 20 << 20        // bytes of one model's log
+)
+
+// Options change what a controller does, for tests; the zero value is right in
+// service.
+type Options struct {
+	Sizes    state.Sizes   // of logs in the store
+	PruneAge time.Duration // of finished transactions; an hour when zero
+	// Open opens a model's cloud; that of the configuration when nil.
+	Open provider.Open
+}
+
+// Run runs the controller in the cloud's directory dir until ctx ends. It
+// refuses to run beside another.
+func Run(ctx context.Context, dir string, o Options) error {
+	own := local.ControllerDir(dir)
+	conf, err := readConfig(own)
+	if err != nil {
+		return err
+	}
+	held, err := process.HoldStarting(own)
+	if err != nil {
+		return fmt.Errorf("cannot run the controller: %w", err)
+	}
+	defer held.Close()
+	c := &controller{dir: dir, own: own, conf: conf, options: o, ready: held.Ready}
+	return c.run(ctx)
+}
+
+type controller struct {
+	dir     string // the cloud's
+	own     string // below it
+	conf    config
+	options Options
+	ready   func()
+
+	ctrl   *state.Controller
+	logs   *logs.Store
+	server *apiserver.Server
+}
+
+func (c *controller) run(ctx context.Context) (err error) {
+	store, err := mongo.OpenEmbedded(filepath.Join(c.own, dbName), embedded.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if c.ctrl, err = state.OpenController(ctx, store, state.Options{Sizes: c.options.Sizes}); err != nil {
+		return err
+	}
+	defer c.ctrl.Close()
+	if c.logs, err = logs.Open(filepath.Join(c.own, "logs"), logShare); err != nil {
+		return err
+	}
+	defer c.logs.Close()
+	if err := loggo.RegisterWriter("store", logWriter{c.logs, c.conf.Model}); err == nil {
+		defer loggo.RemoveWriter("store")
+	}
+	l, err := net.Listen("tcp", c.conf.Address)
+	if err != nil {
+		return entity.WithHint(fmt.Errorf("cannot serve the API: %w", err),
+			"Its port was chosen at bootstrap, and agents look for it there; end whatever has taken it.")
+	}
+	if err := c.newServer(ctx); err != nil {
+		l.Close()
+		return err
+	}
+	open, cloudWorker, err := c.cloud()
+	if err != nil {
+		l.Close()
+		return err
+	}
+	workers := map[string]worker.Func{
+		"api server": func(ctx context.Context) error {
+			// Without it nothing can be done: its end is the controller's.
+			return fmt.Errorf("%w: the API server ended: %w", worker.Fatal, c.server.Serve(ctx, l))
+		},
+		"models":  c.models(open),
+		"resumer": resumer.New(resumer.Config{API: c.ctrl}),
+		"pruner":  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
+	}
+	if cloudWorker != nil {
+		workers["cloud"] = cloudWorker
+	}
+	logger.Infof("the controller serves at %s", c.conf.Address)
+	c.ready()
+	if err := worker.Run(ctx, retryDelay, workers); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (c *controller) newServer(ctx context.Context) error {
+	tls, err := apiserver.TLSConfig(c.conf.Server)
+	if err != nil {
+		return err
+	}
+	c.server, err = apiserver.New(ctx, apiserver.Config{
+		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
+		Addresses: func() []string { return []string{c.conf.Address} },
+		TempDir:   c.own, Series: c.conf.Series,
+	})
+	return err
+}
+
+// cloud returns how a model's cloud is opened, and what the cloud itself needs to
+// have running, if anything.
+func (c *controller) cloud() (provider.Open, worker.Func, error) {
+	if c.options.Open != nil {
+		return c.options.Open, nil, nil
+	}
+	if c.conf.Cloud != "local" {
+		return nil, nil, entity.Errorf(entity.NotSupported, "cannot run on cloud %q: it is not known", c.conf.Cloud)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return nil, nil, err
+	}
+	cloud, err := local.New(local.Config{Dir: c.dir, Controller: c.conf.Controller,
+		MachineAgent: filepath.Join(filepath.Dir(self), "machine-agent")})
+	if err != nil {
+		return nil, nil, err
+	}
+	return cloud.Open, cloud.Supervise, nil
+}

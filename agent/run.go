@@ -1,0 +1,122 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"juju/apiserver/client"
+	"juju/provider/process"
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// Main is the whole of an agent's program: it runs the agent in the directory
+// that is its one argument until it is told to stop, by SIGTERM or SIGINT, or
+// has nothing to work for any more. It returns the exit status.
+func Main(kind entity.TagKind, args []string) int {
+	if len(args) != 1 {
+		fmt.Fprintf(os.Stderr, "ERROR an agent needs one argument: its directory, which holds %s\n", ConfigName)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if err := Run(ctx, kind, args[0]); err != nil {
+		fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// Run runs the agent in dir until ctx ends, or until its entity is Dead or gone.
+// Of the latter it leaves a mark, so that nobody starts it again. It refuses to
+// run beside another agent in the same directory.
+func Run(ctx context.Context, kind entity.TagKind, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	config, err := ReadConfig(dir)
+	if err != nil {
+		return err
+	}
+	if config.Tag.Kind != kind {
+		return entity.Errorf(entity.Invalid, "cannot run a %s agent for %s", kind, config.Tag)
+	}
+	held, err := process.Hold(dir)
+	if err != nil {
+		return fmt.Errorf("cannot run the agent of %s: %w", config.Tag, err)
+	}
+	defer held.Close()
+	a := &agent{dir: dir, config: config, logs: startLog(os.Stdout)}
+	logger.Infof("agent of %s begins", config.Tag)
+	workers := a.machineWorkers
+	if kind == entity.KindUnit {
+		workers = a.unitWorkers
+	}
+	err = worker.Run(ctx, retryDelay, map[string]worker.Func{"api": a.connected(workers)})
+	logger.Infof("agent of %s ends: %v", config.Tag, err)
+	switch {
+	case errors.Is(err, worker.ErrTerminateAgent):
+		return process.MarkEnded(dir, err.Error())
+	case ctx.Err() != nil:
+		return nil
+	}
+	return err
+}
+
+// An agent is what all its workers need.
+type agent struct {
+	dir    string
+	config Config
+	logs   *logQueue
+}
+
+// workerSet makes the workers that live as long as a connection does.
+type workerSet func(ctx context.Context, conn *client.Conn) (map[string]worker.Func, error)
+
+// connected is the worker that connects and runs others on the connection; when
+// that is lost, all of them begin anew on another.
+func (a *agent) connected(workers workerSet) worker.Func {
+	return func(ctx context.Context) error {
+		conn, err := client.Dial(ctx, client.Info{
+			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
+			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce,
+		})
+		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
+			// The entity, or its whole model, is gone, or its password is another's by
+			// now; whoever deployed this agent starts it afresh if it is still wanted.
+			return fmt.Errorf("%w: %w", worker.ErrTerminateAgent, err)
+		} else if err != nil {
+			return err
+		}
+		defer conn.Close()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stop := context.AfterFunc(conn.Context(), func() { cancel(conn.Err()) })
+		defer stop()
+		set, err := workers(ctx, conn)
+		if err != nil {
+			return err
+		}
+		set["log sender"] = a.logs.send(conn)
+		return worker.Run(ctx, retryDelay, set)
+	}
+}
+
+// sibling returns the path of another of our programs, which is installed beside
+// this one.
+func sibling(name string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("cannot find the program %s: %w", name, err)
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return "", fmt.Errorf("cannot find the program %s: %w", name, err)
+	}
+	return filepath.Join(filepath.Dir(self), name), nil
+}
