@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -74,6 +76,7 @@ type AddServiceParams struct {
 	Constraints string
 	Units       int
 	Placement   []string // machine ids for the first units
+	Force       bool     // a series that the charm does not name is all right
 }
 
 // AddService adds a service with its peer relations, and its units. When it fails
@@ -113,6 +116,10 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 	}
 	if _, err := entity.ParseConstraints(p.Constraints); err != nil {
 		return err
+	}
+	if p.Series != "" && len(ch.Meta.Series) > 0 && !slices.Contains(ch.Meta.Series, p.Series) && !p.Force {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "series %q not supported by charm, supported series are: %s",
+			p.Series, strings.Join(ch.Meta.Series, ",")), "To deploy it all the same: --series %s --force", p.Series)
 	}
 	if ch.Meta.Subordinate {
 		if p.Units > 0 || len(p.Placement) > 0 {
