@@ -2,6 +2,9 @@ package lifecycle
 
 import (
 	"errors"
+	"flag"
+	"os"
+	"strings"
 	"testing"
 
 	"juju/state/entity"
@@ -100,5 +103,30 @@ func TestNobodyElseMay(t *testing.T) {
 	_, err := Plan(Subordinate, ToDestroy, User, Facts{})
 	if !errors.Is(err, entity.Invalid) {
 		t.Errorf("a user destroyed a subordinate: %v", err)
+	}
+}
+
+var update = flag.Bool("update", false, "write doc/lifecycles.md anew")
+
+// doc/lifecycles.md holds the tables as they are.
+func TestTheDocumentIsFresh(t *testing.T) {
+	const file, mark = "../../doc/lifecycles.md", "<!-- made from state/lifecycle by its test: go test ./state/lifecycle -update -->\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, found := strings.Cut(string(text), mark)
+	if !found {
+		t.Fatalf("%s does not have the line that says where the tables begin", file)
+	}
+	want := head + mark + "\n" + Render()
+	if want == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s is stale: run go test ./state/lifecycle -update", file)
+	}
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
