@@ -1,0 +1,92 @@
+# How a hook runs the program that its charm deploys; sourced, for any POSIX sh.
+# The caller sets $program, the program's name.
+#
+# The software lives beside the charm directory, not in it: what juju does to the
+# one doesn't touch the other. In $service are
+#
+#	bin/$program  the program
+#	started       there between the hooks start and stop
+#	lock          locked by the running program, for as long as it lives
+#	pid           its process id; true while the lock is held, and only then
+#	arguments     what it was started with
+#	log           what it says
+
+service=$(dirname "$CHARM_DIR")/service
+
+# fail MESSAGE...: ends the hook with an error.
+fail() {
+	juju-log -l ERROR "$*"
+	exit 1
+}
+
+# read_address: sets $host to the unit's own address and $port to what is configured,
+# or sets the status and returns an error.
+read_address() {
+	host=$(unit-get private-address)
+	[ -n "$host" ] || fail "the unit has no private-address"
+	port=$(config-get port)
+	if [ "$port" -lt 1 ] || [ "$port" -gt 65535 ]; then
+		status-set blocked "port has to be between 1 and 65535, not $port"
+		return 1
+	fi
+}
+
+# install_program: copies the program out of the charm. One that runs goes on with
+# the old program until run_program is called next.
+install_program() {
+	[ -x "$CHARM_DIR/bin/$program" ] ||
+		fail "the charm has no bin/$program; its README says how to build it"
+	mkdir -p "$service/bin"
+	cmp -s "$CHARM_DIR/bin/$program" "$service/bin/$program" && return
+	# A program that runs can't be written, but it can be replaced.
+	cp "$CHARM_DIR/bin/$program" "$service/bin/$program.new"
+	mv "$service/bin/$program.new" "$service/bin/$program"
+	rm -f "$service/arguments"
+}
+
+# running: whether the program runs. A process id alone would not tell: it may be
+# another's by now.
+running() {
+	[ -e "$service/lock" ] || return 1
+	if flock -n -s "$service/lock" true; then return 1; fi
+}
+
+# run_program ARGUMENTS...: sees to it that the program runs, with these arguments.
+run_program() {
+	printf '%s\n' "$@" >"$service/arguments.new"
+	if running && cmp -s "$service/arguments.new" "$service/arguments"; then
+		rm "$service/arguments.new"
+		return
+	fi
+	stop_program
+	start_program "$@" || fail "cannot start $program: $(tail -n 1 "$service/log")"
+	mv "$service/arguments.new" "$service/arguments"
+}
+
+# start_program ARGUMENTS...: starts it, and waits until it is ready. It has a
+# session of its own, so that it outlives the hook, and neither the hook's output
+# nor its environment. When it is ready, or has failed, it closes its own output,
+# and $(...) returns.
+start_program() {
+	if [ -n "$(find "$service/log" -size +1024k 2>/dev/null)" ]; then
+		mv "$service/log" "$service/log.old"
+	fi
+	said=$(
+		cd "$service" || exit
+		setsid sh -c 'flock -n 9 || exit 1; echo $$ >pid; exec env -i "$@"' \
+			sh "$service/bin/$program" "$@" 9>>lock </dev/null 2>>log &
+	)
+	[ -n "$said" ] || return 1
+	juju-log "$program: $said"
+}
+
+# stop_program: ends it and waits until it is gone, by force if it must.
+stop_program() {
+	running || return 0
+	for signal in TERM KILL; do
+		kill -s "$signal" "$(cat "$service/pid")" 2>/dev/null || true
+		# The lock is free when the process is gone.
+		if timeout 10 flock -s "$service/lock" true; then return; fi
+	done
+	fail "cannot end $program, process $(cat "$service/pid")"
+}

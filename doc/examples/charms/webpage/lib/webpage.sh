@@ -1,0 +1,56 @@
+# What the hooks of this charm share; sourced.
+program=webpage
+. "$CHARM_DIR/lib/service.sh"
+
+# What is on its way out, and not to be used any more: hooks that know say so.
+leaving_unit=
+leaving_relation=
+
+# find_store: sets $store to the HOST:PORT of a store, or to nothing when none has
+# said yet where it is, and $related to whether there is a relation at all.
+find_store() {
+	store= related=
+	for relation in $(relation-ids store); do
+		[ "$relation" != "$leaving_relation" ] || continue
+		related=yes
+		for unit in $(relation-list -r "$relation"); do
+			[ "$unit" != "$leaving_unit" ] || continue
+			# Any setting may be missing at any time.
+			hostname=$(relation-get -r "$relation" hostname "$unit") || continue
+			port=$(relation-get -r "$relation" port "$unit") || continue
+			if [ -n "$hostname" ] && [ -n "$port" ]; then
+				store=$hostname:$port
+				return
+			fi
+		done
+	done
+}
+
+# apply: makes the page run as configuration and relations say.
+apply() {
+	[ -e "$service/started" ] || return 0
+	find_store
+	read_address || return 0
+	# The count belongs to the service: "visits:web" for the unit web/0.
+	run_program serve --listen "$host:$port" --title "$(config-get title)" \
+		--unit "$JUJU_UNIT_NAME" --store "$store" --key "visits:${JUJU_UNIT_NAME%/*}"
+	if [ -n "$store" ]; then
+		status-set active "at http://$host:$port/, counting visits in $store"
+	elif [ -n "$related" ]; then
+		status-set waiting "at http://$host:$port/; the store has not said where it is"
+	else
+		status-set blocked "at http://$host:$port/ without a store; relate it to one"
+	fi
+	open_page_port "$port"
+}
+
+# open_page_port PORT: opens that port and closes the one opened before. It is
+# the last thing that a hook does: juju forgets what a failing hook has opened.
+open_page_port() {
+	old=$(cat "$service/port" 2>/dev/null) || old=
+	if [ -n "$old" ] && [ "$old" != "$1" ]; then
+		close-port "$old/tcp"
+	fi
+	open-port "$1/tcp"
+	echo "$1" >"$service/port"
+}
