@@ -56,8 +56,7 @@ func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) p
 // never gives up. The process ends when Keep returns: only that makes room for
 // another keeper.
 func Keep(ctx context.Context, config KeeperConfig) error {
-	dir := KeeperDir(config.Dir)
-	held, err := process.HoldStarting(dir)
+	held, err := process.HoldStarting(KeeperDir(config.Dir))
 	if err != nil {
 		return err
 	}
@@ -66,10 +65,7 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 		return err
 	}
 	held.Ready()
-	if err := process.Supervise(ctx, spec); err != nil {
-		return err
-	}
-	return process.MarkEnded(dir, "the controller has ended for good")
+	return process.Supervise(ctx, spec)
 }
 
 // EnsureKeeper starts the keeper if none runs, and returns when the keeper has

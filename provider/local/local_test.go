@@ -219,6 +219,8 @@ func TestInterruptedStart(t *testing.T) {
 	if inst.ID != id {
 		t.Errorf("got instance %s, want %s anew", inst.ID, id)
 	}
+	h.kill(h.machine(inst)) // it is looked after as the first was
+	h.hear("machine 0")
 
 	// One whose file is damaged is nobody's machine, and can be stopped.
 	if err := os.WriteFile(filepath.Join(h.machine(inst), instanceFile), []byte("{"), 0o600); err != nil {

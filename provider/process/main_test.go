@@ -129,9 +129,19 @@ func journal(dir string) {
 	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
 		var before Identity
-		if json.Unmarshal([]byte(line), &before) == nil && before.Alive() {
-			os.WriteFile(filepath.Join(dir, "double"), []byte(line), 0o600)
+		if json.Unmarshal([]byte(line), &before) != nil {
+			continue
 		}
+		// One that is being killed has closed its files and runs no more code, but
+		// the kernel may need a moment to be done with it.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		for pause := newPause(time.Millisecond, 10*time.Millisecond); before.Alive(); {
+			if pause.wait(ctx) != nil {
+				os.WriteFile(filepath.Join(dir, "double"), []byte(line), 0o600)
+				break
+			}
+		}
+		cancel()
 	}
 	me, _ := self()
 	line, _ := json.Marshal(me)

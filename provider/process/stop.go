@@ -57,6 +57,8 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 // child that it was about to start can keep that for a moment longer, and a
 // start in that moment would find the place taken.
 func released(ctx context.Context, dir string, id Identity) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, killBound, fmt.Errorf("it is still locked %v after process %d ended", killBound, id.PID))
+	defer cancel()
 	pause := newPause(time.Millisecond, 20*time.Millisecond)
 	for {
 		alive, err := Alive(dir)
@@ -66,8 +68,8 @@ func released(ctx context.Context, dir string, id Identity) error {
 		if now, err := readIdentity(dir); err == nil && now != id {
 			return nil // a supervisor was quick
 		}
-		if err := pause.wait(ctx); err != nil {
-			return err
+		if pause.wait(ctx) != nil {
+			return context.Cause(ctx)
 		}
 	}
 }
