@@ -16,7 +16,7 @@ import (
 // Archive is a charm in a zip archive.
 type Archive struct {
 	Charm
-	open func() (io.ReaderAt, int64, io.Closer, error)
+	open opening
 	tree *tree
 }
 
@@ -53,17 +53,13 @@ func ReadArchiveFrom(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-func readArchive(l limits, open func() (io.ReaderAt, int64, io.Closer, error)) (*Archive, error) {
-	a := &Archive{open: open, tree: newTree(l)}
-	z, closer, err := a.zip()
+func readArchive(l limits, open opening) (*Archive, error) {
+	t, files, closer, err := openTree(open, l)
 	if err != nil {
 		return nil, err
 	}
 	defer closer.Close()
-	files, err := a.survey(z)
-	if err != nil {
-		return nil, err
-	}
+	a := &Archive{open: open, tree: t}
 	for _, name := range a.tree.names {
 		if a.tree.modes[name].IsRegular() {
 			if err := copyFile(io.Discard, files[name]); err != nil {
@@ -71,19 +67,7 @@ func readArchive(l limits, open func() (io.ReaderAt, int64, io.Closer, error)) (
 			}
 		}
 	}
-	err = a.load(func(name string) (io.ReadCloser, error) {
-		at, err := a.tree.resolve(name)
-		if err != nil {
-			return nil, err
-		}
-		if mode, ok := a.tree.modes[at]; !ok {
-			return nil, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
-		} else if !mode.IsRegular() {
-			return nil, &FileError{File: name, Err: errors.New("not a regular file")}
-		}
-		return files[at].Open()
-	})
-	if err != nil {
+	if err := a.load(opener(t, files)); err != nil {
 		return nil, withWhereItIs(err, a.tree)
 	}
 	for _, hook := range a.Meta.Hooks() {
@@ -95,21 +79,66 @@ func readArchive(l limits, open func() (io.ReaderAt, int64, io.Closer, error)) (
 	return a, nil
 }
 
-// zip opens the archive. What the package zip can't read is a broken rule, what
-// the disk can't is not.
-func (a *Archive) zip() (*zip.Reader, io.Closer, error) {
-	r, size, closer, err := a.open()
-	if err != nil {
-		return nil, nil, err
+// opener returns a function that opens files of the archive by name, where
+// symlinks lead.
+func opener(t *tree, files map[string]*zip.File) func(name string) (io.ReadCloser, error) {
+	return func(name string) (io.ReadCloser, error) {
+		at, err := t.resolve(name)
+		if err != nil {
+			return nil, err
+		}
+		if mode, ok := t.modes[at]; !ok {
+			return nil, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+		} else if !mode.IsRegular() {
+			return nil, &FileError{File: name, Err: errors.New("not a regular file")}
+		}
+		return files[at].Open()
 	}
+}
+
+// ReadFile returns what a file of the charm holds, up to 1 MiB, following symlinks;
+// fs.ErrNotExist if it has no such file.
+func (a *Archive) ReadFile(name string) ([]byte, error) {
+	data, err := a.readFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s of charm %q: %w", name, a.Meta.Name, err)
+	}
+	return data, nil
+}
+
+func (a *Archive) readFile(name string) ([]byte, error) {
+	t, files, closer, err := openTree(a.open, a.tree.limits)
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	return readSmall(opener(t, files), path.Clean(name))
+}
+
+// opening gives the bytes of an archive and how many there are.
+type opening func() (io.ReaderAt, int64, io.Closer, error)
+
+// openTree opens an archive and judges what its directory says, each time anew:
+// the file may have changed. It returns the files by their names in the tree. What
+// package zip can't read is a broken rule, what the disk can't is not.
+func openTree(open opening, l limits) (*tree, map[string]*zip.File, io.Closer, error) {
+	r, size, closer, err := open()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	t := newTree(l)
 	// A section answers with EOF where a damaged directory points out of the file,
 	// a file with an error like any of its disk's.
 	z, err := zip.NewReader(io.NewSectionReader(r, 0, size), size)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // survey judges paths
-		closer.Close()
-		return nil, nil, zipError(err)
+	var files map[string]*zip.File
+	if err == nil || errors.Is(err, zip.ErrInsecurePath) { // survey judges paths
+		files, err = t.survey(z)
 	}
-	return z, closer, nil
+	if err != nil {
+		closer.Close()
+		return nil, nil, nil, zipError(err)
+	}
+	return t, files, closer, nil
 }
 
 func zipError(err error) error {
@@ -127,7 +156,7 @@ func zipError(err error) error {
 
 // survey fills the tree from the archive's directory and returns its files by
 // clean name.
-func (a *Archive) survey(z *zip.Reader) (map[string]*zip.File, error) {
+func (t *tree) survey(z *zip.Reader) (map[string]*zip.File, error) {
 	files := map[string]*zip.File{}
 	for _, f := range z.File {
 		name := f.Name
@@ -141,8 +170,8 @@ func (a *Archive) survey(z *zip.Reader) (map[string]*zip.File, error) {
 		if strings.HasSuffix(f.Name, "/") {
 			mode = fs.ModeDir | 0o755
 		}
-		if f.UncompressedSize64 > uint64(a.tree.limits.total) {
-			return nil, invalidf("charm is larger than %d bytes", a.tree.limits.total)
+		if f.UncompressedSize64 > uint64(t.limits.total) {
+			return nil, invalidf("charm is larger than %d bytes", t.limits.total)
 		}
 		var target string
 		if mode.Type() == fs.ModeSymlink {
@@ -151,12 +180,12 @@ func (a *Archive) survey(z *zip.Reader) (map[string]*zip.File, error) {
 				return nil, err
 			}
 		}
-		if err := a.tree.add(name, mode, int64(f.UncompressedSize64), target); err != nil {
+		if err := t.add(name, mode, int64(f.UncompressedSize64), target); err != nil {
 			return nil, err
 		}
 		files[name] = f
 	}
-	return files, a.tree.check()
+	return files, t.check()
 }
 
 func linkTarget(f *zip.File) (string, error) {
@@ -212,17 +241,11 @@ func (a *Archive) ExpandTo(dir string) error {
 }
 
 func (a *Archive) expandTo(dir string) error {
-	z, closer, err := a.zip()
+	t, files, closer, err := openTree(a.open, a.tree.limits)
 	if err != nil {
 		return err
 	}
 	defer closer.Close()
-	// The file may have changed since, so it is judged again.
-	again := &Archive{tree: newTree(a.tree.limits)}
-	files, err := again.survey(z)
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -231,7 +254,6 @@ func (a *Archive) expandTo(dir string) error {
 		return err
 	}
 	defer root.Close()
-	t := again.tree
 	hooks := t.hookFiles(a.Meta)
 	for _, name := range t.names {
 		if err := makeDirs(root, path.Dir(name)); err != nil {

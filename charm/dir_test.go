@@ -218,6 +218,19 @@ func TestArchiveAndBack(t *testing.T) {
 	if a.Meta.Name != "blog" || a.Revision != 7 || a.Version != "v1-12-g1234" || len(a.Hooks) != 2 {
 		t.Errorf("got %+v", a.Charm)
 	}
+	if data, err := a.ReadFile("hooks/db-relation-changed"); err != nil || string(data) != blog["lib/hook.py"] {
+		t.Errorf("through a symlink: %q, %v", data, err)
+	}
+	for _, name := range []string{"gone", "dangling", "lib/x.o"} {
+		if _, err := a.ReadFile(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"lib", "../blog", ""} {
+		if data, err := a.ReadFile(name); err == nil {
+			t.Errorf("%s: %q", name, data)
+		}
+	}
 	a.Revision = 8 // the controller's choice goes before the author's
 	to := filepath.Join(t.TempDir(), "agent", "charm")
 	if err := a.ExpandTo(to); err != nil {

@@ -308,13 +308,15 @@ func TestStopHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// What the hook was trusted with is not the program's.
+// What the hook was trusted with is not the program's. By the rest of its environment
+// juju knows whose process it is.
 func TestProgramHasNothingOfTheHook(t *testing.T) {
 	bin, world := mustPrograms(t), t.TempDir()
 	store := newStore(t, world, bin, "store/0", 9)
 	store.begin()
 	proc := fmt.Sprintf("/proc/%d/", store.pid())
-	if env, err := os.ReadFile(proc + "environ"); err != nil || len(env) > 0 {
+	env, err := os.ReadFile(proc + "environ")
+	if err != nil || strings.Contains(string(env), "of-the-hook") || !strings.Contains(string(env), "JUJU_UNIT_NAME=store/0\x00") {
 		t.Errorf("environment %q, %v", env, err)
 	}
 	if cwd, err := os.Readlink(proc + "cwd"); err != nil || cwd != filepath.Join(store.dir, "service") {

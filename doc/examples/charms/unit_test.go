@@ -168,6 +168,7 @@ func (u *unit) try(hook string, env ...string) error {
 		"CHARM_DIR=" + u.charm(),
 		"JUJU_UNIT_NAME=" + u.name,
 		"JUJU_CONTEXT_ID=secret-of-the-hook",
+		"JUJU_AGENT_SOCKET=socket-of-the-hook",
 		"STATE=" + filepath.Join(u.dir, "state"),
 		"WORLD=" + u.world,
 	}, env...)

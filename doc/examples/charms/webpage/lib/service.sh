@@ -7,7 +7,7 @@
 #	bin/$program  the program
 #	started       there between the hooks start and stop
 #	lock          locked by the running program, for as long as it lives
-#	pid           its process id; true while the lock is held, and only then
+#	pid           its process id, which is another's when the lock is free
 #	arguments     what it was started with
 #	log           what it says
 
@@ -48,7 +48,13 @@ install_program() {
 # another's by now.
 running() {
 	[ -e "$service/lock" ] || return 1
-	if flock -n -s "$service/lock" true; then return 1; fi
+	locked=0
+	flock -n -s "$service/lock" true || locked=$?
+	case $locked in
+	0) return 1 ;;
+	1) return 0 ;;
+	*) fail "cannot ask whether $program runs: flock returned $locked" ;;
+	esac
 }
 
 # run_program ARGUMENTS...: sees to it that the program runs, with these arguments.
@@ -64,16 +70,19 @@ run_program() {
 }
 
 # start_program ARGUMENTS...: starts it, and waits until it is ready. It has a
-# session of its own, so that it outlives the hook, and neither the hook's output
-# nor its environment. When it is ready, or has failed, it closes its own output,
-# and $(...) returns.
+# session of its own, so that it outlives the hook, and not the hook's output. The
+# environment it keeps, for juju may look there for whose process it is, but for
+# what lets hook tools act as the hook. When it is ready it closes its own output,
+# as its death would, and $(...) returns.
 start_program() {
 	if [ -n "$(find "$service/log" -size +1024k 2>/dev/null)" ]; then
 		mv "$service/log" "$service/log.old"
 	fi
+	rm -f "$service/pid"
 	said=$(
 		cd "$service" || exit
-		setsid sh -c 'flock -n 9 || exit 1; echo $$ >pid; exec env -i "$@"' \
+		unset JUJU_CONTEXT_ID JUJU_AGENT_SOCKET
+		setsid sh -c 'flock -n 9 || exit 1; echo $$ >pid; exec "$@"' \
 			sh "$service/bin/$program" "$@" 9>>lock </dev/null 2>>log &
 	)
 	[ -n "$said" ] || return 1
