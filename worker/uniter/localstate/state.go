@@ -106,6 +106,11 @@ func (s State) FailedHook() *Op {
 	return nil
 }
 
+// FailedWith returns the operation of the hook when it has failed for this reason.
+func (op Op) FailedWith(reason string) *Op {
+	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Reason: reason}
+}
+
 // Has reports whether the charm has a relation of this name.
 func (s State) Has(endpoint string) bool { return slices.Contains(s.Endpoints, endpoint) }
 

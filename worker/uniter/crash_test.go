@@ -1,0 +1,5 @@
+package uniter
+
+const agentDirVar = "UNITER_TEST_AGENT_DIR"
+
+func agentMain(dir string) {}

@@ -1,0 +1,206 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker/uniter/localstate"
+	"juju/worker/uniter/resolver"
+)
+
+// What the workload's status says by itself, until the charm says more.
+const (
+	installing = "installing charm software"
+	stopping   = "stopping charm software"
+)
+
+// runHook runs a hook, or finishes one.
+type runHook struct {
+	Factory
+	op     resolver.Op
+	remote resolver.Remote
+	skip   bool // the failed hook is to count as run
+	done   bool // it was found done
+	name   string
+}
+
+func (o *runHook) String() string {
+	if o.name != "" {
+		return fmt.Sprintf("run hook %q", o.name)
+	}
+	return o.op.String()
+}
+
+func (o *runHook) History() string {
+	if o.skip || o.done {
+		return ""
+	}
+	return "hook " + o.name
+}
+
+func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
+	switch {
+	case o.done:
+		o.name = s.Op.Name
+		return s, errSkipExecute
+	case o.skip:
+		op := *s.Op
+		o.name = op.Name
+		op.Step, op.Resolved, op.Reason = localstate.Done, true, ""
+		return s.With(&op), errSkipExecute
+	}
+	hctx, err := o.context(s)
+	if err != nil {
+		return s, err
+	}
+	o.name = hctx.HookName()
+	if err := o.announce(ctx); err != nil {
+		return s, err
+	}
+	return s.With(&localstate.Op{
+		Kind: localstate.RunHook, Step: localstate.Pending,
+		Hook: o.op.Hook, Name: o.name, Config: localstate.ConfigOf(o.remote.Unit), Resolved: o.op.Resolved,
+	}), nil
+}
+
+// announce tells the controller what is about to run.
+func (o *runHook) announce(ctx context.Context) error {
+	message := fmt.Sprintf("running %s hook", o.name)
+	if unit := o.op.Hook.RemoteUnit; unit != "" {
+		message += " for " + unit
+	}
+	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message, nil); err != nil {
+		return err
+	}
+	switch {
+	case o.op.Hook.Kind == hooks.Install && !o.op.Resolved:
+		return o.setWorkload(ctx, entity.StatusMaintenance, installing)
+	case o.op.Hook.Kind == hooks.Stop:
+		return o.setWorkload(ctx, entity.StatusMaintenance, stopping)
+	}
+	return nil
+}
+
+func (o *runHook) setWorkload(ctx context.Context, word entity.StatusWord, message string) error {
+	return o.API.SetUnitStatus(ctx, o.Unit, entity.Status{Status: word, Message: message, Since: time.Now().UTC()})
+}
+
+// context makes the sandbox that the hook runs in.
+func (o *runHook) context(s localstate.State) (*hooks.Context, error) {
+	params := o.Hook
+	params.Unit, params.Info, params.DepartingUnit = o.Unit.ID, o.op.Hook, o.op.Departing
+	params.Machine = cmp.Or(o.remote.Unit.Machine, params.Machine) // a subordinate has none of its own
+	params.Principal = o.remote.Unit.Principal
+	params.Relations = map[int]hooks.Relation{}
+	for _, rel := range o.remote.Relations {
+		told, known := s.Relations[rel.ID]
+		if rel.InScope || known {
+			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote, Members: o.members(rel.ID, told)}
+		}
+	}
+	return hooks.NewContext(o.API, params)
+}
+
+// members returns the units that the hook finds in a relation: those that the charm was
+// told of, with the one of which this hook tells, and without the one that departs.
+func (o *runHook) members(relation int, told localstate.Relation) []string {
+	units := maps.Clone(told.Members)
+	if units == nil {
+		units = map[string]int64{}
+	}
+	if hook := o.op.Hook; hook.Kind.IsRelation() && hook.RelationID == relation {
+		switch hook.Kind {
+		case hooks.RelationJoined, hooks.RelationChanged:
+			units[hook.RemoteUnit] = hook.ChangeVersion
+		case hooks.RelationDeparted:
+			delete(units, hook.RemoteUnit)
+		}
+	}
+	return slices.Collect(maps.Keys(units))
+}
+
+func (o *runHook) Execute(ctx context.Context, s localstate.State, persist func(localstate.State) error) (localstate.State, error) {
+	op := *s.Op
+	if op.Resolved {
+		// That the hook is to run is on disk, so the request is not lost. From here on
+		// another one can be made, for the next failure.
+		if err := o.API.ClearResolved(ctx, o.Unit); err != nil {
+			return s, err
+		}
+		op.Resolved = false
+	}
+	hctx, err := o.context(s)
+	if err != nil {
+		return s, err
+	}
+	err = o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
+		begun := op
+		begun.Process = &p
+		return persist(s.With(&begun))
+	})
+	var failed *hooks.FailedError
+	switch {
+	case errors.As(err, &failed):
+		return s.With(op.FailedWith(failed.Reason)), nil
+	case err != nil:
+		return s, err
+	}
+	op.Step, op.Changes = localstate.Done, hctx.Changes()
+	return s.With(&op), nil
+}
+
+// Commit makes the hook's effects visible, first those in the controller's state. It
+// may be repeated.
+func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.State, error) {
+	op := *s.Op
+	if op.Resolved {
+		if err := o.API.ClearResolved(ctx, o.Unit); err != nil {
+			return s, err
+		}
+	}
+	if !op.Changes.IsEmpty() {
+		err := o.API.CommitHook(ctx, o.Unit, op.Changes)
+		if isRefusal(err) {
+			return s.With(op.FailedWith(fmt.Sprintf("cannot commit its changes: %v", err))), nil
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	if op.Hook.Kind == hooks.Start {
+		if err := o.endInstalling(ctx); err != nil {
+			return s, err
+		}
+	}
+	return s.Ran(op.Hook, op.Config), nil
+}
+
+// endInstalling sets the status unknown if the charm has set none by now.
+func (o *runHook) endInstalling(ctx context.Context) error {
+	status, err := o.API.UnitStatus(ctx, o.Unit)
+	if err != nil {
+		return err
+	}
+	if status.Status == entity.StatusMaintenance && status.Message == installing {
+		return o.setWorkload(ctx, entity.StatusUnknown, "")
+	}
+	return nil
+}
+
+// isRefusal tells an answer that will be the same next time from a failure that may
+// pass. What is refused is like a hook that fails: a port that another unit has opened
+// meanwhile, a relation that was removed by force.
+func isRefusal(err error) bool {
+	switch entity.KindOf(err) {
+	case entity.NotFound, entity.AlreadyExists, entity.Invalid, entity.NotAlive, entity.InUse, entity.NotSupported:
+		return true
+	}
+	return false
+}

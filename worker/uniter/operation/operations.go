@@ -1,0 +1,204 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"juju/charm"
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker/uniter/localstate"
+	"juju/worker/uniter/resolver"
+)
+
+// ErrBarred is returned for an operation that the controller has refused for now; it
+// is tried again when something has changed.
+var ErrBarred = errors.New("barred")
+
+// API is what operations need of the controller, besides what hooks do.
+type API interface {
+	hooks.Backend
+	EnterScope(ctx context.Context, unit entity.Tag, relation int) error
+	LeaveScope(ctx context.Context, unit entity.Tag, relation int) error
+	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
+	ClearResolved(ctx context.Context, unit entity.Tag) error
+	SetCharm(ctx context.Context, unit entity.Tag, url string) error
+	DestroyUnit(ctx context.Context, unit entity.Tag) error
+	DestroySubordinates(ctx context.Context, unit entity.Tag) error
+	EnsureDead(ctx context.Context, tag entity.Tag) error
+}
+
+// A Runner runs hooks; *hooks.Runner is one, and says what its errors mean.
+type Runner interface {
+	Run(ctx context.Context, hctx *hooks.Context, persist func(hooks.Process) error) error
+}
+
+// A Factory makes operations of one unit.
+type Factory struct {
+	API    API
+	Unit   entity.Tag
+	Runner Runner
+	// EndInterrupted is hooks.EndInterrupted.
+	EndInterrupted func(hooks.Process) error
+	// Deploy puts the charm at url into the charm directory.
+	Deploy func(ctx context.Context, url string) (*charm.Meta, error)
+	// SetAgentStatus tells the controller what the agent does.
+	SetAgentStatus func(ctx context.Context, word entity.StatusWord, message string, data map[string]any) error
+	// Hook is what all hooks' contexts have in common.
+	Hook hooks.ContextParams
+}
+
+// New returns the operation that the resolver has chosen for a unit in state s.
+func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote) (Operation, error) {
+	switch op.Verb {
+	case resolver.Run:
+		return &runHook{Factory: f, op: op, remote: remote}, nil
+	case resolver.Skip:
+		return &runHook{Factory: f, op: op, skip: true}, nil
+	case resolver.Deploy:
+		return &deploy{Factory: f, url: op.Charm}, nil
+	case resolver.Commit:
+		if s.Op.Kind == localstate.DeployCharm {
+			return &deploy{Factory: f, url: s.Op.Charm, done: true}, nil
+		}
+		return &runHook{Factory: f, op: op, done: true}, nil
+	}
+	simple, ok := map[resolver.Verb]simple{
+		resolver.Fail:    {execute: f.fail},
+		resolver.Abandon: {execute: f.abandon},
+		resolver.Enter: {call: func(ctx context.Context) error {
+			return barred(f.API.EnterScope(ctx, f.Unit, op.Relation), entity.CannotEnter, entity.CannotEnterYet, entity.NotFound)
+		}},
+		resolver.Leave: {
+			call: func(ctx context.Context) error {
+				return ignore(f.API.LeaveScope(ctx, f.Unit, op.Relation), entity.NotFound)
+			},
+			commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) },
+		},
+		resolver.Forget:              {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
+		resolver.DestroyUnit:         {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},
+		resolver.DestroySubordinates: {call: func(ctx context.Context) error { return f.API.DestroySubordinates(ctx, f.Unit) }},
+		resolver.Die: {call: func(ctx context.Context) error {
+			return barred(f.API.EnsureDead(ctx, f.Unit), entity.InUse, entity.HasSubordinates)
+		}},
+	}[op.Verb]
+	if !ok {
+		return nil, fmt.Errorf("cannot carry out %q", op)
+	}
+	simple.name = op.String()
+	return &simple, nil
+}
+
+// barred marks an error of one of the kinds as one that may pass.
+func barred(err error, kinds ...entity.Kind) error {
+	if slices.ContainsFunc(kinds, func(k entity.Kind) bool { return errors.Is(err, k) }) {
+		return fmt.Errorf("%w: %w", ErrBarred, err)
+	}
+	return err
+}
+
+func ignore(err error, kind entity.Kind) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}
+
+// A simple operation has nothing to prepare. Each of its fields may be nil.
+type simple struct {
+	name    string
+	call    func(context.Context) error
+	execute func(localstate.State) (localstate.State, error)
+	commit  func(localstate.State) localstate.State
+}
+
+func (o *simple) String() string  { return o.name }
+func (o *simple) History() string { return "" }
+
+func (o *simple) Prepare(_ context.Context, s localstate.State) (localstate.State, error) {
+	return s, nil
+}
+
+func (o *simple) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+	if o.execute != nil {
+		return o.execute(s)
+	}
+	if o.call != nil {
+		return s, o.call(ctx)
+	}
+	return s, nil
+}
+
+func (o *simple) Commit(_ context.Context, s localstate.State) (localstate.State, error) {
+	if o.commit != nil {
+		return o.commit(s), nil
+	}
+	return s, nil
+}
+
+// fail ends what is left of the interrupted hook.
+func (f Factory) fail(s localstate.State) (localstate.State, error) {
+	op := s.Op
+	if err := f.EndInterrupted(*op.Process); err != nil {
+		return s, fmt.Errorf("cannot end what is left of hook %q: %w", op.Name, err)
+	}
+	return s.With(op.FailedWith("the agent was stopped before it was over")), nil
+}
+
+// abandon forgets what is in progress, and ends it if it is a hook that runs.
+func (f Factory) abandon(s localstate.State) (localstate.State, error) {
+	if s.Op.Process != nil {
+		return s.With(nil), f.EndInterrupted(*s.Op.Process)
+	}
+	return s.With(nil), nil
+}
+
+// deploy puts a charm into the charm directory.
+type deploy struct {
+	Factory
+	url  string
+	done bool // it was found done
+}
+
+func (o *deploy) String() string  { return "deploy charm " + o.url }
+func (o *deploy) History() string { return "charm " + o.url }
+
+func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
+	if o.done {
+		return s, errSkipExecute
+	}
+	// State knows the unit's charm before the unit has it: what the charm needs of
+	// state, its settings above all, is there when its first hook runs.
+	if err := o.API.SetCharm(ctx, o.Unit, o.url); err != nil {
+		return s, err
+	}
+	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, "deploying charm "+o.url, nil); err != nil {
+		return s, err
+	}
+	op := &localstate.Op{Kind: localstate.DeployCharm, Step: localstate.Pending, Charm: o.url, After: s.FailedHook()}
+	if s.Op != nil && s.Op.Kind == localstate.DeployCharm {
+		op.After = s.Op.After
+	}
+	return s.With(op), nil
+}
+
+func (o *deploy) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+	meta, err := o.Deploy(ctx, o.url)
+	if err != nil {
+		if ctx.Err() == nil {
+			err = errors.Join(err, o.SetAgentStatus(ctx, entity.StatusFailed, err.Error(), nil))
+		}
+		return s, err
+	}
+	op := *s.Op
+	op.Step = localstate.Done
+	s.Endpoints = slices.Sorted(maps.Keys(meta.Relations()))
+	return s.With(&op), nil
+}
+
+func (o *deploy) Commit(_ context.Context, s localstate.State) (localstate.State, error) {
+	return s.Deployed(s.Op.Charm, s.Op.After), nil
+}

@@ -1,0 +1,334 @@
+package uniter
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker"
+	"juju/worker/uniter/localstate"
+	"juju/worker/uniter/resolver"
+)
+
+// errTimeout is returned by wait when its timer was first.
+var errTimeout = errors.New("nothing has happened")
+
+// A goneError says that the unit itself is not there any more.
+type goneError struct{ error }
+
+func (e *goneError) Unwrap() error { return e.error }
+
+// A remote knows what the controller says: its watches say when that is to be read
+// again. Its methods are for the uniter's loop alone.
+type remote struct {
+	api  API
+	unit entity.Tag
+
+	snapshot resolver.Remote
+
+	units          <-chan struct{} // the watch of the unit
+	relations      <-chan struct{} // and that of its relations
+	unitStale      bool            // to be read again
+	relationsStale bool
+	woken          bool // by any watch, since an operation began
+
+	counterparts chan counterpart // what the watches of relations say
+	watched      map[int]context.CancelFunc
+	cancel       context.CancelFunc
+	ctx          context.Context // of the watches: ends with close
+	watches      sync.WaitGroup
+}
+
+// A counterpart is an event of the watch of a relation; change is nil when it has ended.
+type counterpart struct {
+	relation int
+	change   *entity.RelationUnitsChange
+}
+
+func newRemote(ctx context.Context, api API, unit entity.Tag) (*remote, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &remote{
+		api: api, unit: unit,
+		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]bool{}},
+		unitStale:      true,
+		relationsStale: true,
+		counterparts:   make(chan counterpart),
+		watched:        map[int]context.CancelFunc{},
+		ctx:            ctx, cancel: cancel,
+	}
+	var err error
+	if r.units, err = api.WatchUnit(ctx, unit); err == nil {
+		r.relations, err = api.WatchRelations(ctx, unit)
+	}
+	if err != nil {
+		cancel()
+		return nil, ofUnit(err)
+	}
+	return r, nil
+}
+
+// close ends all watches and waits until they have.
+func (r *remote) close() {
+	r.cancel()
+	r.watches.Wait()
+}
+
+// ofUnit marks the errors of calls that concern the unit itself and say that it is gone.
+func ofUnit(err error) error {
+	if errors.Is(err, entity.NotFound) || errors.Is(err, entity.Unauthorized) {
+		return &goneError{err}
+	}
+	return err
+}
+
+// refresh brings the snapshot up to date.
+func (r *remote) refresh(ctx context.Context) error {
+	if err := r.drain(ctx); err != nil {
+		return err
+	}
+	if r.unitStale {
+		unit, err := r.api.Unit(ctx, r.unit)
+		if err != nil {
+			return ofUnit(err)
+		}
+		r.snapshot.Unit, r.unitStale = unit, false
+	}
+	if r.relationsStale {
+		if err := r.readRelations(ctx); err != nil {
+			return err
+		}
+		r.relationsStale = false
+	}
+	return nil
+}
+
+// copy returns the snapshot for an operation to keep, while events change ours.
+func (r *remote) copy() resolver.Remote {
+	s := r.snapshot
+	s.Relations = slices.Clone(s.Relations)
+	return s
+}
+
+// readRelations reads the relations, and watches the counterparts in those in whose
+// scope the unit is.
+func (r *remote) readRelations(ctx context.Context) error {
+	infos, err := r.api.Relations(ctx, r.unit)
+	if err != nil {
+		return ofUnit(err)
+	}
+	before := map[int]resolver.Relation{}
+	for _, rel := range r.snapshot.Relations {
+		before[rel.ID] = rel
+	}
+	r.snapshot.Relations = nil
+	here := map[int]bool{}
+	for _, info := range infos {
+		rel := before[info.ID]
+		rel.RelationInfo = info
+		if here[info.ID] = info.InScope; info.InScope && r.watched[info.ID] == nil {
+			if err := r.watch(info.ID); err != nil {
+				return err
+			}
+			rel.Members, rel.Known = nil, false
+		}
+		r.snapshot.Relations = append(r.snapshot.Relations, rel)
+	}
+	for id, cancel := range r.watched {
+		if !here[id] {
+			cancel()
+			delete(r.watched, id)
+		}
+	}
+	return nil
+}
+
+// watch starts to watch the counterparts in a relation.
+func (r *remote) watch(relation int) error {
+	ctx, cancel := context.WithCancel(r.ctx)
+	events, err := r.api.WatchRelationUnits(ctx, r.unit, relation)
+	if err != nil {
+		cancel()
+		if errors.Is(err, entity.NotFound) {
+			r.relationsStale = true // it has gone since it was listed: that is an event too
+			return nil
+		}
+		return err
+	}
+	r.watched[relation] = cancel
+	r.watches.Go(func() {
+		defer cancel()
+		for {
+			event := counterpart{relation: relation}
+			select {
+			case <-ctx.Done():
+				return
+			case change, ok := <-events:
+				if ok {
+					event.change = &change
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case r.counterparts <- event:
+			}
+			if event.change == nil {
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// drain takes what the watches have to say, and doesn't wait for more.
+func (r *remote) drain(ctx context.Context) error {
+	for {
+		var err error
+		select {
+		case _, ok := <-r.units:
+			err = r.event(ctx, ok, &r.unitStale)
+		case _, ok := <-r.relations:
+			err = r.event(ctx, ok, &r.relationsStale)
+		case c := <-r.counterparts:
+			r.counterpart(c)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns nil when something has changed, or errTimeout when timeout was first.
+func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timeout:
+		return errTimeout
+	case _, ok := <-r.units:
+		return r.event(ctx, ok, &r.unitStale)
+	case _, ok := <-r.relations:
+		return r.event(ctx, ok, &r.relationsStale)
+	case c := <-r.counterparts:
+		r.counterpart(c)
+		return nil
+	}
+}
+
+// event takes a wake-up, after which what it is about is stale.
+func (r *remote) event(ctx context.Context, ok bool, stale *bool) error {
+	if !ok {
+		return worker.Ended(ctx)
+	}
+	*stale = true
+	r.unbar()
+	return nil
+}
+
+// counterpart takes an event of a relation's watch.
+func (r *remote) counterpart(c counterpart) {
+	r.unbar()
+	if c.change == nil {
+		delete(r.watched, c.relation)
+		r.relationsStale = true
+		return
+	}
+	for i := range r.snapshot.Relations {
+		rel := &r.snapshot.Relations[i]
+		if rel.ID != c.relation {
+			continue
+		}
+		members := maps.Clone(rel.Members) // an operation may hold the old ones
+		if members == nil {
+			members = map[string]int64{}
+		}
+		maps.Copy(members, c.change.Changed)
+		for _, unit := range c.change.Departed {
+			delete(members, unit)
+		}
+		rel.Members, rel.Known = members, true
+	}
+}
+
+// watchOver calls f, and aborts it when the unit has been destroyed with force, or
+// removed.
+func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.woken = false
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	units := r.units
+	for {
+		select {
+		case err := <-done:
+			return err
+		case _, ok := <-units:
+			if !ok {
+				units = nil // the loop will find that out again
+				continue
+			}
+			r.unitStale = true
+			r.unbar()
+			unit, err := r.api.Unit(ctx, r.unit)
+			var gone *goneError
+			if err == nil && unit.Forced || errors.As(ofUnit(err), &gone) {
+				cancel(hooks.ErrAbort)
+			}
+		}
+	}
+}
+
+// barred notes that the controller has refused an operation, so that it isn't tried
+// again before something has changed, which may have been while it was tried.
+func (r *remote) barred(op resolver.Op) {
+	r.unitStale, r.relationsStale = true, true
+	if r.woken {
+		return
+	}
+	r.snapshot.Barred = op.Verb == resolver.Die
+	for i := range r.snapshot.Relations {
+		rel := &r.snapshot.Relations[i]
+		rel.Barred = rel.Barred || op.Verb == resolver.Enter && rel.ID == op.Relation
+	}
+}
+
+func (r *remote) unbar() {
+	r.woken = true
+	r.snapshot.Barred = false
+	for i := range r.snapshot.Relations {
+		r.snapshot.Relations[i].Barred = false
+	}
+}
+
+// done notes what an operation has changed, where no watch needs to tell. before is the
+// unit's state of before the operation.
+func (r *remote) done(op resolver.Op, before, after localstate.State) {
+	ran := op.Hook.Kind
+	switch op.Verb {
+	case resolver.Enter, resolver.Leave:
+		r.relationsStale = true
+	case resolver.DestroyUnit, resolver.Die, resolver.Deploy:
+		r.unitStale = true
+	case resolver.DestroySubordinates:
+		for _, name := range r.snapshot.Unit.Subordinates {
+			r.snapshot.Asked[name] = true
+		}
+	case resolver.Skip:
+		ran = before.Op.Hook.Kind
+		r.unitStale = true
+	case resolver.Run:
+		// The user's request is taken back before the hook runs, whatever becomes of it.
+		r.unitStale = r.unitStale || op.Resolved
+	}
+	if ran == hooks.ConfigChanged && after.FailedHook() == nil {
+		r.snapshot.Recovering = false
+	}
+}

@@ -1,0 +1,217 @@
+package uniter
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/hooks"
+	"juju/state/entity"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+func (a archive) open() io.ReadCloser { return io.NopCloser(bytes.NewReader(a.content)) }
+
+// metadata of all charms: the second version has one endpoint more.
+const metadata = `name: web
+summary: a site
+description: that shows pages
+requires:
+  db: mysql
+peers:
+  ring: web-ring
+`
+
+var hookNames = []string{"install", "config-changed", "start", "upgrade-charm", "stop",
+	"db-relation-joined", "db-relation-changed", "db-relation-departed", "db-relation-broken",
+	"ring-relation-joined", "ring-relation-changed", "ring-relation-departed", "ring-relation-broken"}
+
+// A rig is a uniter on a host of its own, with real hooks, and its controller.
+type rig struct {
+	t      *testing.T
+	dir    string
+	c      *controller
+	config Config
+	cancel context.CancelCauseFunc
+	done   chan error
+}
+
+// newRig makes a unit whose charm has every hook. Each writes its name and remote unit
+// into a log, and then does what scripts say for it.
+func newRig(t *testing.T, scripts map[string]string) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), c: newController()}
+	r.config = rigConfig(r.dir, r.c)
+	r.charm("local:web-1", scripts)
+	t.Cleanup(func() {
+		if r.cancel != nil {
+			r.stop()
+		}
+	})
+	return r
+}
+
+func rigConfig(dir string, c *controller) Config {
+	return Config{
+		API: c, Unit: entity.UnitTag("web/0"),
+		StateDir: filepath.Join(dir, "state"),
+		Hooks: hooks.RunnerParams{
+			CharmDir: filepath.Join(dir, "charm"), ToolsDir: filepath.Join(dir, "tools"), RunDir: filepath.Join(dir, "run"),
+			LauncherPath: hookTool, LockPath: filepath.Join(dir, "lock"),
+			Log: func(string, loggo.Level, string) {},
+		},
+		Context:   hooks.ContextParams{ModelName: "default", APIAddresses: []string{"127.0.0.1:17070"}, Version: "0.1"},
+		IdleDelay: 5 * time.Millisecond,
+	}
+}
+
+// charm makes a charm that the service can have.
+func (r *rig) charm(url string, scripts map[string]string) {
+	r.t.Helper()
+	r.c.change(func() { r.c.charms[url] = packCharm(r.t, filepath.Join(r.dir, "log"), scripts) })
+}
+
+func packCharm(t *testing.T, log string, scripts map[string]string) archive {
+	t.Helper()
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	add := func(name, content string, mode os.FileMode) {
+		header := &zip.FileHeader{Name: name}
+		header.SetMode(mode)
+		w, err := z.CreateHeader(header)
+		if err == nil {
+			_, err = io.WriteString(w, content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("metadata.yaml", metadata, 0o644)
+	for _, name := range hookNames {
+		add("hooks/"+name, "#!/bin/sh\nset -e\nline=\"${0##*/}\"\n[ -z \"$JUJU_REMOTE_UNIT\" ] || line=\"$line $JUJU_REMOTE_UNIT\"\necho \"$line\" >>"+log+"\n"+scripts[name]+"\n", 0o755)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(buf.Bytes())
+	return archive{buf.Bytes(), hex.EncodeToString(sum[:])}
+}
+
+// start starts the unit's agent.
+func (r *rig) start() {
+	r.t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r.cancel, r.done = cancel, make(chan error, 1)
+	work := New(r.config)
+	go func() { r.done <- work(ctx) }()
+}
+
+// stop tells the agent to stop, and returns what it ended with.
+func (r *rig) stop() error {
+	r.t.Helper()
+	r.cancel(errors.New("told to stop"))
+	return r.end()
+}
+
+// end waits for the agent's end.
+func (r *rig) end() error {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		r.cancel(nil)
+		r.cancel = nil
+		return err
+	case <-time.After(patience):
+		r.t.Fatalf("the agent doesn't end; statuses:\n%s", strings.Join(r.c.statuses, "\n"))
+		return nil
+	}
+}
+
+// await waits until what holds, which is asked with the controller's lock held.
+func (c *controller) await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	wake := make(chan struct{}, 1)
+	c.mu.Lock()
+	c.watchers = append(c.watchers, wake)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.watchers = slices.DeleteFunc(c.watchers, func(w chan struct{}) bool { return w == wake })
+	}()
+	timeout := time.After(patience)
+	for {
+		c.mu.Lock()
+		ok, seen := holds(), strings.Join(c.statuses, "\n")
+		c.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-wake:
+		case <-timeout:
+			t.Fatalf("waited in vain for %s; statuses:\n%s", what, seen)
+		}
+	}
+}
+
+// settle lets f change something, and waits until the unit has dealt with it: until its
+// agent is idle, or in error, again.
+func (r *rig) settle(f func()) {
+	r.t.Helper()
+	r.c.mu.Lock()
+	before := len(r.c.statuses)
+	r.c.mu.Unlock()
+	if f != nil {
+		r.c.change(f)
+	}
+	r.c.await(r.t, "the unit to settle", func() bool {
+		return len(r.c.statuses) > before && (r.c.agent.Status == entity.StatusIdle || r.c.agent.Status == entity.StatusError)
+	})
+}
+
+// hooks returns the hooks that have run since the last call.
+func (r *rig) hooks() []string {
+	r.t.Helper()
+	path := filepath.Join(r.dir, "log")
+	content, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		r.t.Fatal(err)
+	}
+	os.Remove(path)
+	return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+}
+
+func (r *rig) expect(want ...string) {
+	r.t.Helper()
+	if len(want) == 0 {
+		want = []string{""}
+	}
+	if got := r.hooks(); !slices.Equal(got, want) {
+		r.t.Errorf("these hooks have run:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func (r *rig) expectStatuses(want ...string) {
+	r.t.Helper()
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if !slices.Equal(r.c.statuses, want) {
+		r.t.Errorf("the statuses were:\n  %s\nwant:\n  %s", strings.Join(r.c.statuses, "\n  "), strings.Join(want, "\n  "))
+	}
+	r.c.statuses = nil
+}

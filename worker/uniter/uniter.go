@@ -1,0 +1,199 @@
+package uniter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker"
+	"juju/worker/uniter/operation"
+	"juju/worker/uniter/resolver"
+)
+
+var logger = loggo.GetLogger("juju.worker.uniter")
+
+// Config is what a uniter needs.
+type Config struct {
+	API  API
+	Unit entity.Tag
+	// StateDir is where the unit's memory is kept, and new charms are unpacked. It
+	// must be on one file system with the charm directory, which is Hooks.CharmDir.
+	StateDir string
+	// Hooks says where hooks run. The tools directory is filled by the uniter.
+	Hooks hooks.RunnerParams
+	// Context is what the hooks' environment says of model and controller; the rest
+	// of it is filled in for each hook.
+	Context hooks.ContextParams
+	// IdleDelay is how long it must have been quiet before the agent calls itself
+	// idle; 2 seconds when zero.
+	IdleDelay time.Duration
+
+	newHost func(Config) (*host, error) // tests may have another
+}
+
+// New returns the uniter of one unit. It ends with worker.ErrTerminateAgent when the
+// unit is Dead or gone. When it is told to end it lets a hook that runs finish, for as
+// long as Hooks.StopTimeout says.
+func New(config Config) worker.Func {
+	if config.IdleDelay == 0 {
+		config.IdleDelay = 2 * time.Second
+	}
+	if config.newHost == nil {
+		config.newHost = newHost
+	}
+	return func(ctx context.Context) error {
+		err := run(ctx, config)
+		var gone *goneError
+		if errors.As(err, &gone) {
+			return fmt.Errorf("unit %s is gone: %w", config.Unit.ID, worker.ErrTerminateAgent)
+		}
+		return err
+	}
+}
+
+// run sets up a uniter and lets it work.
+func run(ctx context.Context, config Config) error {
+	remote, err := newRemote(ctx, config.API, config.Unit)
+	if err != nil {
+		return err
+	}
+	defer remote.close()
+	host, err := config.newHost(config)
+	if err != nil {
+		return err
+	}
+	defer host.close()
+	state, err := host.store.Read()
+	if err != nil {
+		return err
+	}
+	u := &uniter{Config: config, host: host, remote: remote, executor: operation.NewExecutor(host.store, state), busy: time.Now()}
+	u.factory = operation.Factory{
+		API: config.API, Unit: config.Unit,
+		Runner: host.runner, EndInterrupted: host.runner.EndInterrupted, Deploy: host.deploy,
+		SetAgentStatus: u.setAgentStatus,
+		Hook:           config.Context,
+	}
+	return u.loop(ctx)
+}
+
+// A uniter's fields belong to its loop.
+type uniter struct {
+	Config
+	host     *host
+	remote   *remote
+	executor *operation.Executor
+	factory  operation.Factory
+	busy     time.Time // when the last operation ended
+	status   struct {  // what the agent's status was last set to
+		word    entity.StatusWord
+		message string
+	}
+}
+
+func (u *uniter) loop(ctx context.Context) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := u.remote.refresh(ctx); err != nil {
+			return err
+		}
+		op := resolver.NextOp(u.executor.State(), u.remote.snapshot)
+		logger.Debugf("unit %s: %s", u.Unit.ID, op)
+		var err error
+		switch op.Verb {
+		case resolver.Terminate:
+			return fmt.Errorf("unit %s is dead: %w", u.Unit.ID, worker.ErrTerminateAgent)
+		case resolver.AwaitResolution:
+			if err = u.reportFailure(ctx); err == nil {
+				err = u.remote.wait(ctx, nil)
+			}
+		case resolver.Wait:
+			err = u.idle(ctx)
+		default:
+			err = u.carryOut(ctx, op)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// idle waits until something changes; when that takes a while, the agent is idle.
+func (u *uniter) idle(ctx context.Context) error {
+	if u.status.word == entity.StatusIdle {
+		return u.remote.wait(ctx, nil)
+	}
+	timer := time.NewTimer(time.Until(u.busy.Add(u.IdleDelay)))
+	defer timer.Stop()
+	err := u.remote.wait(ctx, timer.C)
+	if errors.Is(err, errTimeout) {
+		return u.setAgentStatus(ctx, entity.StatusIdle, "", nil)
+	}
+	return err
+}
+
+// reportFailure tells the controller which hook has failed. The error stands in the
+// agent's status, not in the workload's, which so shows again what the charm had set as
+// soon as the failure is resolved.
+func (u *uniter) reportFailure(ctx context.Context) error {
+	op := u.executor.State().FailedHook()
+	data := map[string]any{"hook": op.Name}
+	if op.Reason != "" {
+		data["reason"] = op.Reason
+	}
+	if op.Hook.Kind.IsRelation() {
+		data["relation-id"] = op.Hook.RelationID
+		if op.Hook.RemoteUnit != "" {
+			data["remote-unit"] = op.Hook.RemoteUnit
+		}
+	}
+	return u.setAgentStatus(ctx, entity.StatusError, fmt.Sprintf("hook failed: %q", op.Name), data)
+}
+
+// setAgentStatus sets the agent's status, unless it is that already.
+func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string, data map[string]any) error {
+	if u.status.word == word && u.status.message == message {
+		return nil
+	}
+	err := u.API.SetAgentStatus(ctx, u.Unit, entity.Status{Status: word, Message: message, Data: data, Since: time.Now().UTC()})
+	if err == nil {
+		u.status.word, u.status.message = word, message
+	}
+	return err
+}
+
+// carryOut runs one operation and notes what it changes.
+func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
+	before := u.executor.State()
+	op, err := u.factory.New(next, before, u.remote.copy())
+	if err != nil {
+		return err
+	}
+	err = u.remote.watchOver(ctx, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
+	u.busy = time.Now()
+	if message := op.History(); message != "" {
+		if u.executor.State().FailedHook() != nil {
+			message += " (failed)"
+		}
+		if err := u.host.record(message); err != nil {
+			logger.Warningf("%v", err)
+		}
+	}
+	if errors.Is(err, operation.ErrBarred) {
+		logger.Debugf("unit %s: %v", u.Unit.ID, err)
+		u.remote.barred(next)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	u.remote.done(next, before, u.executor.State())
+	return nil
+}
