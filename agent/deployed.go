@@ -10,19 +10,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"juju/provider/process"
 	"juju/state/entity"
 )
 
-// deployed is what a deployer works on: the agents of units in one directory,
-// each a process of its own that outlives the one that started it.
+// deployed is what a deployer works on: the agents of units in one directory.
 type deployed struct {
-	dir     string // agents/ of the machine or principal
-	config  Config // of the agent that deploys
-	program string // unit-agent
-	ended   chan struct{}
+	dir    string // agents/ of the machine or principal
+	config Config // of the agent that deploys
+	host   host
+	ended  chan struct{}
 
 	ctx     context.Context // of the deployer's worker: ends the waiting
 	waits   sync.WaitGroup
@@ -30,12 +28,8 @@ type deployed struct {
 	waiting map[string]bool
 }
 
-// recallGrace is how long a recalled agent has to end, with the hook it may run,
-// before it is killed. A Dead unit runs none.
-const recallGrace = 10 * time.Second
-
-func newDeployed(ctx context.Context, dir, program string, config Config) *deployed {
-	return &deployed{dir: filepath.Join(dir, "agents"), config: config, program: program,
+func newDeployed(ctx context.Context, dir string, h host, config Config) *deployed {
+	return &deployed{dir: filepath.Join(dir, "agents"), config: config, host: h,
 		ended: make(chan struct{}, 1), ctx: ctx, waiting: map[string]bool{}}
 }
 
@@ -87,8 +81,7 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 
 // Ensure starts the agent if it does not run, unless it has ended for good.
 func (d *deployed) Ensure(ctx context.Context, unit string) error {
-	dir := d.unitDir(unit)
-	_, err := process.Start(ctx, process.Spec{Dir: dir, Path: d.program, Args: []string{dir}})
+	err := d.host.start(ctx, d.unitDir(unit))
 	if errors.Is(err, process.ErrEnded) {
 		return nil
 	}
@@ -110,7 +103,7 @@ func (d *deployed) wait(unit string) {
 	d.waits.Add(1)
 	go func() {
 		defer d.waits.Done()
-		err := process.WaitEnd(d.ctx, d.unitDir(unit))
+		err := d.host.waitEnd(d.ctx, d.unitDir(unit))
 		d.mu.Lock()
 		delete(d.waiting, unit)
 		d.mu.Unlock()
@@ -130,7 +123,7 @@ func (d *deployed) Ended() <-chan struct{} { return d.ended }
 // Recall ends the agent and removes its directory, in one step as others see it.
 func (d *deployed) Recall(ctx context.Context, unit string) error {
 	dir := d.unitDir(unit)
-	if err := process.End(ctx, dir, "recalled", recallGrace); err != nil {
+	if err := d.host.end(ctx, dir, "recalled"); err != nil {
 		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 	}
 	out := filepath.Join(d.dir, "."+filepath.Base(dir))

@@ -11,28 +11,20 @@ import (
 )
 
 // machineWorkers are the workers of a machine's agent.
-func (a *agent) machineWorkers(ctx context.Context, conn *client.Conn) (map[string]worker.Func, error) {
+func (a *agent) machineWorkers(conn *client.Conn) (map[string]worker.Func, error) {
 	a.config.HookLock = filepath.Join(a.dir, "hooks.lock")
-	units, err := a.deployer(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
 	return map[string]worker.Func{
 		"machiner": machiner.New(machiner.Config{API: conn, Machine: a.config.Tag}),
-		"deployer": units,
+		"deployer": a.deployer(conn),
 	}, nil
 }
 
 // deployer is the worker that deploys units: those on a machine, or the
 // subordinates of a unit.
-func (a *agent) deployer(ctx context.Context, conn *client.Conn) (worker.Func, error) {
-	program, err := sibling("unit-agent")
-	if err != nil {
-		return nil, err
-	}
+func (a *agent) deployer(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		agents := newDeployed(ctx, a.dir, program, a.config)
+		agents := newDeployed(ctx, a.dir, a.host, a.config)
 		defer func() {
 			cancel()
 			agents.waits.Wait()
@@ -41,5 +33,5 @@ func (a *agent) deployer(ctx context.Context, conn *client.Conn) (worker.Func, e
 			return err
 		}
 		return deployer.New(deployer.Config{API: conn, Agents: agents, Parent: a.config.Tag})(ctx)
-	}, nil
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"juju/apiserver/client"
 	"juju/provider/process"
@@ -25,17 +26,32 @@ func Main(kind entity.TagKind, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := Run(ctx, kind, args[0]); err != nil {
+	unitAgent, err := sibling("unit-agent")
+	if err == nil {
+		err = run(ctx, kind, args[0], runParams{host: processes{unitAgent}, logs: startLog(os.Stdout)})
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// Run runs the agent in dir until ctx ends, or until its entity is Dead or gone.
+// runParams is what differs between an agent that is a process and one that is
+// part of a test's.
+type runParams struct {
+	host  host
+	logs  *logQueue     // nil for no log of its own
+	delay time.Duration // before a failed worker is started again; retryDelay when zero
+}
+
+// run runs the agent in dir until ctx ends, or until its entity is Dead or gone.
 // Of the latter it leaves a mark, so that nobody starts it again. It refuses to
 // run beside another agent in the same directory.
-func Run(ctx context.Context, kind entity.TagKind, dir string) error {
+func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) error {
+	if p.delay == 0 {
+		p.delay = retryDelay
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -52,13 +68,13 @@ func Run(ctx context.Context, kind entity.TagKind, dir string) error {
 		return fmt.Errorf("cannot run the agent of %s: %w", config.Tag, err)
 	}
 	defer held.Close()
-	a := &agent{dir: dir, config: config, logs: startLog(os.Stdout)}
+	a := &agent{runParams: p, dir: dir, config: config}
 	logger.Infof("agent of %s begins", config.Tag)
 	workers := a.machineWorkers
 	if kind == entity.KindUnit {
 		workers = a.unitWorkers
 	}
-	err = worker.Run(ctx, retryDelay, map[string]worker.Func{"api": a.connected(workers)})
+	err = worker.Run(ctx, p.delay, map[string]worker.Func{"api": a.connected(workers)})
 	logger.Infof("agent of %s ends: %v", config.Tag, err)
 	switch {
 	case errors.Is(err, worker.ErrTerminateAgent):
@@ -71,13 +87,13 @@ func Run(ctx context.Context, kind entity.TagKind, dir string) error {
 
 // An agent is what all its workers need.
 type agent struct {
+	runParams
 	dir    string
 	config Config
-	logs   *logQueue
 }
 
 // workerSet makes the workers that live as long as a connection does.
-type workerSet func(ctx context.Context, conn *client.Conn) (map[string]worker.Func, error)
+type workerSet func(conn *client.Conn) (map[string]worker.Func, error)
 
 // connected is the worker that connects and runs others on the connection; when
 // that is lost, all of them begin anew on another.
@@ -99,12 +115,14 @@ func (a *agent) connected(workers workerSet) worker.Func {
 		defer cancel(nil)
 		stop := context.AfterFunc(conn.Context(), func() { cancel(conn.Err()) })
 		defer stop()
-		set, err := workers(ctx, conn)
+		set, err := workers(conn)
 		if err != nil {
 			return err
 		}
-		set["log sender"] = a.logs.send(conn)
-		return worker.Run(ctx, retryDelay, set)
+		if a.logs != nil {
+			set["log sender"] = a.logs.send(conn)
+		}
+		return worker.Run(ctx, a.delay, set)
 	}
 }
 

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"path/filepath"
 
 	"juju/apiserver/client"
@@ -11,12 +10,8 @@ import (
 )
 
 // unitWorkers are the workers of a unit's agent.
-func (a *agent) unitWorkers(ctx context.Context, conn *client.Conn) (map[string]worker.Func, error) {
-	subordinates, err := a.deployer(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	launcher, err := sibling("hook-tool")
+func (a *agent) unitWorkers(conn *client.Conn) (map[string]worker.Func, error) {
+	launcher, err := a.host.hookTool()
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +33,6 @@ func (a *agent) unitWorkers(ctx context.Context, conn *client.Conn) (map[string]
 				APIAddresses: a.config.Addresses, Version: Version,
 			},
 		}),
-		"deployer": subordinates,
+		"deployer": a.deployer(conn),
 	}, nil
 }

@@ -83,6 +83,10 @@ func (st *State) Name() string { return st.name }
 // Census returns how many documents each collection of the model holds.
 func (st *State) Census(ctx context.Context) (map[string]int, error) { return st.db.Census() }
 
+// LongestQueue returns the length of the longest queue of transactions that a
+// document of the model has.
+func (st *State) LongestQueue(ctx context.Context) (int, error) { return st.db.LongestQueue() }
+
 // Done is closed when the model can't be used any more: it was removed, or the
 // controller closes.
 func (st *State) Done() <-chan struct{} { return st.done }

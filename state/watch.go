@@ -259,3 +259,12 @@ func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	}
 	return svc.EffectiveConfig(ctx)
 }
+
+// WatchStatus fires when anything that Status reads may have changed.
+func (st *State) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
+	var topics []watcher.Topic
+	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, cleanupsC} {
+		topics = append(topics, watcher.Collection(c))
+	}
+	return watcher.Notify(ctx, st.hub, topics...), nil
+}

@@ -65,18 +65,18 @@ type controller struct {
 	options Options
 	ready   func()
 
+	store  *mongo.Store
 	ctrl   *state.Controller
 	logs   *logs.Store
 	server *apiserver.Server
 }
 
 func (c *controller) run(ctx context.Context) (err error) {
-	store, err := mongo.OpenEmbedded(filepath.Join(c.own, dbName), embedded.Options{})
-	if err != nil {
+	if c.store, err = mongo.OpenEmbedded(filepath.Join(c.own, dbName), embedded.Options{}); err != nil {
 		return err
 	}
-	defer store.Close()
-	if c.ctrl, err = state.OpenController(ctx, store, state.Options{Sizes: c.options.Sizes}); err != nil {
+	defer c.store.Close()
+	if c.ctrl, err = state.OpenController(ctx, c.store, state.Options{Sizes: c.options.Sizes}); err != nil {
 		return err
 	}
 	defer c.ctrl.Close()

@@ -163,6 +163,31 @@ func (d *Database) Census() (map[string]int, error) {
 	return counts, nil
 }
 
+// LongestQueue returns how many transactions the queue of a document names at
+// the most: every other transaction on that document looks at all of them.
+func (d *Database) LongestQueue() (longest int, err error) {
+	session := d.session.Copy()
+	defer session.Close()
+	names, err := session.DB(d.name).CollectionNames()
+	if err != nil {
+		return 0, fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
+	}
+	for _, name := range names {
+		var doc struct {
+			Queue []string `bson:"txn-queue"`
+		}
+		iter := session.DB(d.name).C(name).Find(nil).Select(bson.D{{"txn-queue", 1}}).Iter()
+		for iter.Next(&doc) {
+			longest = max(longest, len(doc.Queue))
+			doc.Queue = nil
+		}
+		if err := iter.Close(); err != nil {
+			return 0, fmt.Errorf("cannot read %s: %w", name, err)
+		}
+	}
+	return longest, nil
+}
+
 // Next returns the next number of a sequence, beginning with 0. It is written
 // directly: a number that a failed transaction took is never given again.
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {

@@ -1,0 +1,140 @@
+package controller
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// A footprint is what a model costs while nothing is in it.
+type footprint struct {
+	txns, stash, queue, descriptors int
+	disk                            int64
+}
+
+func (f footprint) String() string {
+	return fmt.Sprintf("%d txns, %d in the stash, longest queue %d, %d descriptors, %d KiB on disk",
+		f.txns, f.stash, f.queue, f.descriptors, f.disk>>10)
+}
+
+// closeTo allows what the promise allows: 10 %, or 20 documents, 4 descriptors,
+// 2 MiB.
+func (f footprint) closeTo(o footprint) bool {
+	within := func(a, b, slack int64) bool {
+		d := max(a-b, b-a)
+		return d <= slack || d*10 <= max(a, b)
+	}
+	return within(int64(f.txns), int64(o.txns), 20) && within(int64(f.stash), int64(o.stash), 20) &&
+		within(int64(f.queue), int64(o.queue), 20) && within(int64(f.descriptors), int64(o.descriptors), 4) &&
+		within(f.disk, o.disk, 2<<20)
+}
+
+// Deploy, relate, grow, break, destroy, again and again: nothing is left of it,
+// and what the store keeps for itself does not grow.
+func TestNothingIsLeftAfterManyCycles(t *testing.T) {
+	cycles := 12
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		cycles = 200
+	case testing.Short():
+		cycles = 4
+	}
+	const age = 2 * time.Second
+	s := newSystem(t, Options{PruneAge: age, Sizes: state.Sizes{Log: 32 << 10, History: 32 << 10}})
+	var first *footprint
+	for i := range cycles {
+		s.cycle()
+		if n := i + 1; n == cycles/4 || n == cycles/2 || n == cycles {
+			f := s.footprint(age)
+			t.Logf("after %d cycles: %v", n, f)
+			if first == nil {
+				first = &f
+			} else if !f.closeTo(*first) {
+				t.Errorf("after %d cycles: %v; before it was %v", n, f, *first)
+			}
+		}
+	}
+}
+
+func (s *system) cycle() {
+	s.Helper()
+	s.deploy("mysql", statetest.MySQL, 1)
+	s.deploy("wordpress", statetest.Wordpress, 1)
+	s.deploy("riak", statetest.Riak, 2)
+	_, err := s.st.AddRelation(s.ctx, "wordpress", "mysql")
+	s.ok(err)
+	wp, err := s.st.Service(s.ctx, "wordpress")
+	s.ok(err)
+	_, err = wp.AddUnits(s.ctx, 1, nil)
+	s.ok(err)
+	s.until("idle units", func(m *entity.ModelStatus) bool { idle, all := units(m); return idle == 5 && all == 5 })
+	r, err := s.st.Relation(s.ctx, "wordpress", "mysql")
+	s.ok(err)
+	s.ok(r.Destroy(s.ctx))
+	for _, name := range []string{"mysql", "wordpress", "riak"} {
+		svc, err := s.st.Service(s.ctx, name)
+		s.ok(err)
+		s.ok(svc.Destroy(s.ctx))
+	}
+	m := s.until("no services", func(m *entity.ModelStatus) bool { return len(m.Services)+len(m.Relations) == 0 })
+	for _, machine := range m.Machines {
+		one, err := s.st.Machine(s.ctx, machine.ID)
+		s.ok(err)
+		s.ok(one.Destroy(s.ctx))
+	}
+	s.until("nothing at all", s.empty)
+	counts, err := s.st.Census(s.ctx)
+	s.ok(err)
+	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "txns", "txns.log", "txns.stash"} {
+		delete(counts, keep)
+	}
+	for collection, n := range counts {
+		if n > 0 {
+			s.Errorf("%d documents are left in %s", n, collection)
+		}
+	}
+}
+
+// footprint measures after all that can go has gone: transactions that are old
+// enough are pruned, and the store has written and compacted everything.
+func (s *system) footprint(age time.Duration) footprint {
+	s.Helper()
+	var f footprint
+	// A finished transaction is as old as its id says, in whole seconds; there is
+	// nothing to wait for but the clock.
+	time.Sleep(age + time.Second)
+	_, err := s.st.PruneTransactions(s.ctx, age)
+	s.ok(err)
+	counts, err := s.st.Census(s.ctx)
+	s.ok(err)
+	f.txns, f.stash = counts["txns"], counts["txns.stash"]
+	f.queue, err = s.st.LongestQueue(s.ctx)
+	s.ok(err)
+	s.ok(s.c.store.Embedded().Compact(s.ctx))
+	f.disk = dirSize(s.T, s.c.own+"/"+dbName)
+	fds, err := os.ReadDir("/proc/self/fd")
+	s.ok(err)
+	f.descriptors = len(fds)
+	return f
+}
+
+func dirSize(t *testing.T, dir string) (total int64) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			total += dirSize(t, dir+"/"+e.Name())
+		} else if info, err := e.Info(); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}

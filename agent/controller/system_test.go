@@ -1,0 +1,154 @@
+package controller
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"juju/agent"
+	"juju/provider"
+	"juju/provider/dummy"
+	"juju/provider/local"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// patience bounds a wait for what must come.
+const patience = time.Minute
+
+// binaries is where the programs are that tests run as processes.
+var binaries string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "juju-bin")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-o", dir+"/", "juju/cmd/hook-tool")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		panic(err)
+	}
+	binaries = dir
+	return m.Run()
+}
+
+// A system is a controller on the dummy cloud with all its agents, in this
+// process.
+type system struct {
+	*testing.T
+	ctx   context.Context
+	c     *controller
+	cloud *dummy.Cloud
+	host  *agent.InProcess
+	st    *state.State // of the user's model
+	stop  func()
+}
+
+// newSystem bootstraps a controller and runs it until the test ends.
+func newSystem(t *testing.T, o Options) *system {
+	t.Helper()
+	dir := t.TempDir()
+	s := &system{T: t, ctx: t.Context(), host: &agent.InProcess{
+		HookTool: filepath.Join(binaries, "hook-tool"), Delay: 100 * time.Millisecond}}
+	machines := t.TempDir()
+	s.cloud = dummy.New(func(_ context.Context, p provider.StartParams) (func(), error) {
+		dir, err := os.MkdirTemp(machines, p.MachineID+"-")
+		if err != nil {
+			return nil, err
+		}
+		stop, err := s.host.StartMachine(dir, p.AgentConfig)
+		if err != nil {
+			return nil, err
+		}
+		return func() { stop(); os.RemoveAll(dir) }, nil
+	})
+	o.Open = s.cloud.Open
+	made, err := Bootstrap(s.ctx, dir, BootstrapParams{Name: "test", Cloud: "dummy", Series: "jammy",
+		User: statetest.Admin, Password: statetest.Password})
+	s.ok(err)
+	conf, err := readConfig(local.ControllerDir(dir))
+	s.ok(err)
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	s.c = &controller{dir: dir, own: local.ControllerDir(dir), conf: conf, options: o, ready: func() { close(ready) }}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- s.c.run(ctx) }()
+	t.Cleanup(func() {
+		s.host.Stop()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the controller ended with %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- nil
+		t.Fatalf("the controller did not come up: %v", err)
+	}
+	s.st, err = s.c.ctrl.Model(s.ctx, made.Models[DefaultModel])
+	s.ok(err)
+	return s
+}
+
+func (s *system) ok(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// until waits until the status is as wanted; it looks when something has changed.
+func (s *system) until(what string, holds func(*entity.ModelStatus) bool) *entity.ModelStatus {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	events, err := s.st.WatchStatus(ctx)
+	s.ok(err)
+	var last *entity.ModelStatus
+	for range events {
+		last, err = s.st.Status(ctx, nil)
+		if err == nil && holds(last) {
+			return last
+		}
+	}
+	s.Fatalf("waited in vain for %s; the last status was %+v", what, last)
+	return nil
+}
+
+func (s *system) deploy(name, metadata string, units int, files ...string) {
+	s.Helper()
+	url := statetest.Charm(s.T, s.st, metadata, files...)
+	_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: units})
+	s.ok(err)
+}
+
+// units counts the units whose agent is idle, and those there are.
+func units(m *entity.ModelStatus) (idle, all int) {
+	for _, svc := range m.Services {
+		for _, u := range svc.Units {
+			all++
+			if u.Agent.Status == entity.StatusIdle {
+				idle++
+			}
+		}
+	}
+	return idle, all
+}
+
+// empty reports that nothing is left, to be read or to be done.
+func (s *system) empty(m *entity.ModelStatus) bool {
+	if len(m.Machines)+len(m.Services)+len(m.Relations) > 0 {
+		return false
+	}
+	counts, err := s.st.Census(s.ctx)
+	s.ok(err)
+	return counts["cleanups"] == 0
+}
