@@ -50,6 +50,7 @@ func (processes) hookTool() (string, error) { return sibling("hook-tool") }
 type InProcess struct {
 	HookTool string        // the path of the hook-tool program
 	Delay    time.Duration // before a failed worker is started again; that of service when zero
+	Idle     time.Duration // of quiet before a unit's agent calls itself idle; that of service when zero
 
 	mu      sync.Mutex
 	running map[string]*inProcess
@@ -119,7 +120,7 @@ func (h *InProcess) launch(kind entity.TagKind, dir string) error {
 	go func() {
 		defer close(p.done)
 		defer cancel()
-		if err := run(ctx, kind, dir, runParams{host: h, delay: h.Delay}); err != nil {
+		if err := run(ctx, kind, dir, runParams{host: h, delay: h.Delay, idle: h.Idle}); err != nil {
 			logger.Errorf("the agent in %s ended: %v", dir, err)
 		}
 		h.mu.Lock()

@@ -43,6 +43,7 @@ type runParams struct {
 	host  host
 	logs  *logQueue     // nil for no log of its own
 	delay time.Duration // before a failed worker is started again; retryDelay when zero
+	idle  time.Duration // see uniter.Config.IdleDelay
 }
 
 // run runs the agent in dir until ctx ends, or until its entity is Dead or gone.

@@ -17,9 +17,10 @@ func (a *agent) unitWorkers(conn *client.Conn) (map[string]worker.Func, error) {
 	}
 	return map[string]worker.Func{
 		"uniter": uniter.New(uniter.Config{
-			API:      conn,
-			Unit:     a.config.Tag,
-			StateDir: filepath.Join(a.dir, "state"),
+			API:       conn,
+			Unit:      a.config.Tag,
+			IdleDelay: a.idle,
+			StateDir:  filepath.Join(a.dir, "state"),
 			Hooks: hooks.RunnerParams{
 				CharmDir:     filepath.Join(a.dir, "charm"),
 				ToolsDir:     filepath.Join(a.dir, "tools"),

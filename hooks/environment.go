@@ -15,6 +15,9 @@ var inherited = map[string]bool{
 	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TZ": true, "TMPDIR": true,
 	"http_proxy": true, "https_proxy": true, "ftp_proxy": true, "no_proxy": true,
 	"HTTP_PROXY": true, "HTTPS_PROXY": true, "FTP_PROXY": true, "NO_PROXY": true,
+	// By these the local cloud finds what a charm has left running (provider/local
+	// documents them); they must reach every daemon that a hook starts.
+	"JUJU_LOCAL_INSTANCE": true, "JUJU_LOCAL_ADDRESS": true,
 }
 
 // defaultPath is for an agent that has no PATH.

@@ -1,14 +1,14 @@
 package state
 
 import (
-	"archive/zip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -54,7 +54,7 @@ func (st *State) AddCharm(ctx context.Context, file, series string) (url string,
 		series = model.Series
 	}
 	doc := charmDoc{Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
-	if doc.Files, err = readCharmFiles(file); err != nil {
+	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}
 	if doc.SHA256, doc.Size, err = st.controller.storeBlob(file); err != nil {
@@ -84,29 +84,16 @@ func (st *State) AddCharm(ctx context.Context, file, series string) (url string,
 	return doc.URL, nil
 }
 
-func readCharmFiles(file string) (map[string]string, error) {
-	z, err := zip.OpenReader(file)
-	if err != nil {
-		return nil, entity.Errorf(entity.Invalid, "cannot read charm archive: %w", err)
-	}
-	defer z.Close()
+func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 	files := map[string]string{}
-	for _, f := range z.File {
-		for _, name := range charmFiles {
-			if path.Clean(f.Name) != name {
-				continue
-			}
-			r, err := f.Open()
-			if err != nil {
-				return nil, entity.Errorf(entity.Invalid, "cannot read %s of the charm: %w", name, err)
-			}
-			data, err := io.ReadAll(io.LimitReader(r, 1<<20)) // charm.ReadArchive has refused more
-			r.Close()
-			if err != nil {
-				return nil, entity.Errorf(entity.Invalid, "cannot read %s of the charm: %w", name, err)
-			}
-			files[escapeKey.Replace(name)] = string(data)
+	for _, name := range charmFiles {
+		data, err := archive.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, entity.Errorf(entity.Invalid, "cannot read %s of the charm: %w", name, err)
 		}
+		files[escapeKey.Replace(name)] = string(data)
 	}
 	return files, nil
 }
@@ -122,7 +109,8 @@ func (st *State) Charm(ctx context.Context, url string) (*charm.Charm, error) {
 		return nil, err
 	}
 	files := unescapeKeys(doc.Files)
-	ch := &charm.Charm{Revision: doc.Revision, Config: &charm.Config{Options: map[string]charm.Option{}}}
+	ch := &charm.Charm{Revision: doc.Revision, Config: &charm.Config{Options: map[string]charm.Option{}},
+		Actions: &charm.Actions{Specs: map[string]charm.ActionSpec{}}}
 	var err error
 	if ch.Meta, err = charm.ParseMeta([]byte(files["metadata.yaml"])); err != nil {
 		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)

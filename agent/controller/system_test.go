@@ -57,7 +57,7 @@ func newSystem(t *testing.T, o Options) *system {
 	t.Helper()
 	dir := t.TempDir()
 	s := &system{T: t, ctx: t.Context(), host: &agent.InProcess{
-		HookTool: filepath.Join(binaries, "hook-tool"), Delay: 100 * time.Millisecond}}
+		HookTool: filepath.Join(binaries, "hook-tool"), Delay: 100 * time.Millisecond, Idle: 50 * time.Millisecond}}
 	machines := t.TempDir()
 	s.cloud = dummy.New(func(_ context.Context, p provider.StartParams) (func(), error) {
 		dir, err := os.MkdirTemp(machines, p.MachineID+"-")
