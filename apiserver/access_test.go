@@ -117,6 +117,7 @@ func refused(err error) bool {
 // Every method of the route table is called by everybody; whoever may not is
 // refused, and leaves no trace.
 func TestEveryMethodByEverybody(t *testing.T) {
+	t.Parallel()
 	destroyed := 0
 	w := newWorld(t, func(c *Config) {
 		c.Limits = DefaultLimits()
@@ -129,6 +130,10 @@ func TestEveryMethodByEverybody(t *testing.T) {
 	}
 	if u.Machine() != "0" {
 		t.Fatalf("mysql/0 is on machine %q; the table above expects it on 0", u.Machine())
+	}
+	relations, err := u.Relations(t.Context())
+	if err != nil || len(relations) != 1 {
+		t.Fatalf("mysql/0 has relations %v, %v", relations, err)
 	}
 
 	machine := func(id string) *rawConn {
@@ -198,8 +203,12 @@ func TestEveryMethodByEverybody(t *testing.T) {
 			if aboutMachine(r) {
 				about.Tag = params.TagOf(entity.MachineTag("0"))
 			}
-			var args any = about
-			if r.who&(machineAgent|unitAgent|controllerAgent) == 0 || r.who&anybody == anybody {
+			// A relation of the unit's, for the methods that want one.
+			var args any = params.RelationSettingsArgs{Agent: about, Relation: relations[0].ID, Remote: "wordpress/0"}
+			switch {
+			case name == "Controller.DestroyController":
+				args = params.DestroyControllerArgs{DestroyModels: true}
+			case r.who&(machineAgent|unitAgent|controllerAgent) == 0 || r.who&anybody == anybody:
 				args = struct{}{} // users' methods and everybody's
 			}
 			if name == "Admin.Login" && caller.name != "stranger" && caller.name != "wrong" {
@@ -243,6 +252,7 @@ func TestEveryMethodByEverybody(t *testing.T) {
 
 // What is found by plain HTTP has its own list; the same walk.
 func TestEveryEndpointByEverybody(t *testing.T) {
+	t.Parallel()
 	mayUse := map[string]string{
 		"POST /charms": "admin",
 		"GET /charms":  "admin u0",
@@ -301,6 +311,7 @@ func TestEveryEndpointByEverybody(t *testing.T) {
 
 // What a login lists is what the caller can call.
 func TestLoginListsFacades(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).populate()
 	list := func(r *rawConn, tag entity.Tag, password, nonce string) string {
 		t.Helper()
@@ -344,6 +355,7 @@ func TestLoginListsFacades(t *testing.T) {
 // A user with less than all rights gets what the level allows. The store knows
 // superusers only so far, so the table is asked directly.
 func TestUsersLevels(t *testing.T) {
+	t.Parallel()
 	tab := newTable(routes())
 	for access, want := range map[string][2]bool{"read": {true, false}, "write": {true, true}, "admin": {true, true}, "login": {true, false}} {
 		for i, method := range []string{"Get", "Deploy"} {
@@ -361,6 +373,7 @@ func TestUsersLevels(t *testing.T) {
 
 // Nobody gets into a model with what is good for another.
 func TestLoginsAcrossModels(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t).populate()
 	home := w.server.controllerModel.UUID()
 	for name, info := range map[string]client.Info{

@@ -19,9 +19,11 @@ import (
 	"juju/state/statetest"
 )
 
-// TestMain keeps the package's warnings, which many tests provoke, out of the way.
+// TestMain keeps what the server logs, and many tests provoke, out of the way.
 func TestMain(m *testing.M) {
-	loggo.GetLogger("juju").SetLogLevel(loggo.CRITICAL)
+	if _, err := loggo.RemoveWriter(loggo.DefaultWriterName); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -48,7 +50,7 @@ var pki = sync.OnceValue(func() (p struct {
 // to own: two related services with two units each, on two machines, and the
 // agents of all of them.
 type world struct {
-	*testing.T
+	testing.TB
 	controller *state.Controller
 	st         *state.State // the model "default"
 	server     *Server
@@ -64,9 +66,9 @@ type world struct {
 const nonce = "nonce"
 
 // newWorld serves an empty model.
-func newWorld(t *testing.T, adjust ...func(*Config)) *world {
+func newWorld(t testing.TB, adjust ...func(*Config)) *world {
 	t.Helper()
-	w := &world{T: t, passwords: map[entity.Tag]string{}, charms: map[string]string{}, stopped: make(chan error, 1)}
+	w := &world{TB: t, passwords: map[entity.Tag]string{}, charms: map[string]string{}, stopped: make(chan error, 1)}
 	w.controller, w.st = statetest.Controller(t)
 	var err error
 	if w.logs, err = logs.Open(t.TempDir(), 1<<20); err != nil {

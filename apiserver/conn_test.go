@@ -1,0 +1,673 @@
+package apiserver
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// with adds routes for a test alone; they are open to users at the model.
+func (w *world) with(methods map[string]handler) {
+	all := routes()
+	for name, h := range methods {
+		all = append(all, route{"Test", 1, name, atModel, reader, nil, h})
+	}
+	w.server.table = newTable(all)
+}
+
+func (w *world) admin() *rawConn {
+	w.Helper()
+	return w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")
+}
+
+func limited(change func(*Limits)) func(*Config) {
+	return func(c *Config) {
+		c.Limits = DefaultLimits()
+		change(&c.Limits)
+	}
+}
+
+// Whoever does not speak TLS is turned away, and so is a client that trusts
+// another CA: it turns away the server.
+func TestOnlyTLS(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	nc, err := net.Dial("tcp", w.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	fmt.Fprintf(nc, "GET /api HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(nc), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusBadRequest {
+		t.Errorf("plain HTTP is answered with %s", response.Status)
+	}
+	if _, err := io.ReadAll(nc); err != nil {
+		t.Errorf("the plain connection does not end: %v", err)
+	}
+	if _, _, err := websocket.DefaultDialer.Dial("ws://"+w.address+"/api", nil); err == nil {
+		t.Error("a plain websocket is accepted")
+	}
+	other, err := NewCA(w.controller.UUID(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := w.adminInfo("")
+	info.CACert = other.Cert
+	if _, err := client.Dial(t.Context(), info); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a client of another controller: %v", err)
+	}
+	old := &tls.Config{RootCAs: clientTLS().RootCAs, MaxVersion: tls.VersionTLS11}
+	if c, err := tls.Dial("tcp", w.address, old); err == nil {
+		c.Close()
+		t.Error("TLS 1.1 is accepted")
+	}
+}
+
+// A reply says what went wrong, but for what is nobody's business outside; a
+// method that panics takes nothing else with it.
+func TestErrorsOnTheWire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.with(map[string]handler{
+		"Panic":    act(func(context.Context, *caller, none) error { panic("hunter2") }),
+		"Internal": act(func(context.Context, *caller, none) error { return errors.New("mongo: hunter2") }),
+		"Hint": act(func(context.Context, *caller, none) error {
+			return entity.WithHint(entity.Errorf(entity.InUse, "machine 0 is busy"), "run 'juju status'")
+		}),
+		"Slow": act(func(ctx context.Context, _ *caller, _ none) error { return context.DeadlineExceeded }),
+	})
+	r := w.admin()
+	for method, want := range map[string]params.Error{
+		"Panic":    {Message: params.Internal},
+		"Internal": {Message: params.Internal},
+		"Hint":     {Message: "machine 0 is busy", Code: "in use", Info: map[string]any{"hint": "run 'juju status'"}},
+		"Slow":     {Message: "the controller took too long; try again", Code: "try again"},
+		"Nothing":  {Message: "no such request - method Test.Nothing is not implemented", Code: "not implemented"},
+	} {
+		reply := r.call("Test", 1, method, nil)
+		got := params.Error{Message: reply.Error, Code: reply.ErrorCode, Info: reply.ErrorInfo}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %+v, want %+v", method, got, want)
+		}
+	}
+	if err := r.call("Test", 2, "Hint", nil).Err(); !errors.Is(err, entity.NotImplemented) || err.Error() != `unknown version 2 for facade type "Test"` {
+		t.Error(err)
+	}
+	if err := r.call("Tset", 1, "Hint", nil).Err(); !errors.Is(err, entity.NotImplemented) || err.Error() != `unknown facade type "Tset"` {
+		t.Error(err)
+	}
+	if err := r.call("ModelManager", 10, "ListModels", nil).Err(); !errors.Is(err, entity.NotSupported) {
+		t.Error(err)
+	}
+	if err := r.call("Application", 19, "Get", "a string").Err(); !errors.Is(err, entity.Invalid) {
+		t.Error(err)
+	}
+	if err := r.call("Admin", 3, "Login", nil).Err(); !errors.Is(err, entity.Invalid) {
+		t.Errorf("a second login: %v", err)
+	}
+}
+
+// Nothing leaves before the barrier: no reply, no event, no answer to an upload.
+func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	u0 := entity.UnitTag("mysql/0")
+	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
+	arrived, pass := make(chan struct{}), make(chan error)
+	w.server.barrier = func(ctx context.Context) error {
+		select {
+		case arrived <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return <-pass
+	}
+	about := params.Agent{Tag: params.TagOf(u0)}
+	replies := make(chan params.Response)
+	read := func() { replies <- r.read() }
+	held := func(what string) {
+		t.Helper()
+		<-arrived
+		select {
+		case reply := <-replies:
+			t.Fatalf("%s left before the barrier: %+v", what, reply)
+		default:
+		}
+		pass <- nil
+	}
+
+	go read()
+	r.send("Uniter", 1, "Unit", "", about)
+	held("a reply")
+	if reply := <-replies; reply.Err() != nil {
+		t.Error(reply.Err())
+	}
+	go read()
+	r.send("Uniter", 1, "Unit", "", params.Agent{Tag: params.TagOf(entity.UnitTag("mysql/1"))})
+	held("an error")
+	<-replies
+	go read()
+	r.send("Uniter", 1, "WatchUnit", "", about)
+	held("a watcher's id")
+	var id params.WatcherID
+	if err := json.Unmarshal((<-replies).Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	go read()
+	r.send("Watcher", 1, "Next", id.ID, nil)
+	held("an event")
+	<-replies
+
+	// A barrier that fails lets nothing through but that it failed.
+	go read()
+	r.send("Uniter", 1, "Unit", "", about)
+	<-arrived
+	pass <- errors.New("the disk is gone")
+	if reply := <-replies; reply.Error != params.Internal || reply.Response != nil {
+		t.Errorf("after a failed barrier: %+v", reply)
+	}
+
+	answers := make(chan error)
+	go func() {
+		req, err := http.NewRequest("POST", "https://"+w.address+"/model/"+w.st.UUID()+"/charms", strings.NewReader("no zip"))
+		if err != nil {
+			answers <- err
+			return
+		}
+		req.SetBasicAuth("user-admin", statetest.Password)
+		hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true}}
+		response, err := hc.Do(req)
+		if err == nil {
+			response.Body.Close()
+		}
+		answers <- err
+	}()
+	<-arrived
+	select {
+	case err := <-answers:
+		t.Fatalf("an upload was answered before the barrier: %v", err)
+	default:
+	}
+	pass <- nil
+	if err := <-answers; err != nil {
+		t.Error(err)
+	}
+	w.server.barrier = w.controller.Barrier
+}
+
+// Requests of one connection run side by side, but no more than so many; the
+// others wait in the socket.
+func TestRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	const most, requests = 4, 40
+	w := newWorld(t, limited(func(l *Limits) { l.Requests = most }))
+	var now, peak atomic.Int32
+	full, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.with(map[string]handler{"Block": act(func(ctx context.Context, _ *caller, _ none) error {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for old := peak.Load(); n > old && !peak.CompareAndSwap(old, n); old = peak.Load() {
+		}
+		if n == most {
+			once.Do(func() { close(full) })
+		}
+		<-release
+		return nil
+	})})
+	r := w.admin()
+	for range requests {
+		r.send("Test", 1, "Block", "", nil)
+	}
+	<-full
+	close(release)
+	seen := map[uint64]bool{}
+	for range requests {
+		reply := r.read()
+		if reply.Err() != nil || seen[reply.RequestID] {
+			t.Errorf("reply %+v", reply)
+		}
+		seen[reply.RequestID] = true
+	}
+	if got := peak.Load(); got != most {
+		t.Errorf("%d requests ran at once, want %d", got, most)
+	}
+}
+
+// A frame beyond the limit ends the connection; before the login the limit is
+// lower. What is no request ends it too.
+func TestFramesThatEndTheConnection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.Frame, l.LoginFrame = 100_000, 2_000 }))
+	long := func(n int) []byte {
+		text, _ := json.Marshal(params.Request{RequestID: 5, Type: "Pinger", Version: 1, Request: "Ping",
+			Params: json.RawMessage(`"` + strings.Repeat("x", n) + `"`)})
+		return text
+	}
+	for name, test := range map[string]struct {
+		loggedIn bool
+		kind     int
+		frame    []byte
+		code     int
+	}{
+		"a long frame before the login":  {false, websocket.TextMessage, long(5_000), websocket.CloseMessageTooBig},
+		"a longer frame after the login": {true, websocket.TextMessage, long(200_000), websocket.CloseMessageTooBig},
+		"no JSON":                        {true, websocket.TextMessage, []byte("GET /"), websocket.CloseInvalidFramePayloadData},
+		"no object":                      {true, websocket.TextMessage, []byte("[1]"), websocket.CloseInvalidFramePayloadData},
+		"no id":                          {true, websocket.TextMessage, []byte(`{"type":"Pinger","version":1,"request":"Ping"}`), websocket.CloseInvalidFramePayloadData},
+		"a negative id":                  {true, websocket.TextMessage, []byte(`{"request-id":-1}`), websocket.CloseInvalidFramePayloadData},
+		"a binary frame":                 {true, websocket.BinaryMessage, long(1), websocket.CloseUnsupportedData},
+	} {
+		r := w.raw(w.modelPath())
+		if test.loggedIn {
+			r.login(entity.UserTag(statetest.Admin), statetest.Password, "")
+			// What is long for a stranger is not for a friend.
+			if err := r.ws.WriteMessage(websocket.TextMessage, long(5_000)); err != nil {
+				t.Fatal(err)
+			}
+			if reply := r.read(); reply.RequestID != 5 || reply.Err() != nil {
+				t.Errorf("%s: first %+v", name, reply)
+			}
+		}
+		// The server may hang up in the middle of a long frame; then its reason can
+		// be lost with the rest.
+		err := r.ws.WriteMessage(test.kind, test.frame)
+		if err != nil && len(test.frame) < 1000 {
+			t.Fatal(err)
+		}
+		if code := r.ended(); code != test.code && (code != 0 || len(test.frame) < 1000) {
+			t.Errorf("%s: closed with %d, want %d", name, code, test.code)
+		}
+	}
+}
+
+// Who has logged in is asked now and then whether he is there, and put out when
+// he never answers.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.PingEvery, l.Silence = 20*time.Millisecond, 500*time.Millisecond }))
+	friend, talker := w.admin(), w.admin()
+	var pings atomic.Int32
+	friend.ws.SetPingHandler(func(string) error { pings.Add(1); return nil }) // no pong
+	answered := make(chan error)
+	go func() { // answers its pings, as all clients do by reading
+		var reply params.Response
+		answered <- talker.ws.ReadJSON(&reply)
+	}()
+	friend.ended()
+	if pings.Load() == 0 {
+		t.Error("the silent one was never asked")
+	}
+	talker.send("Pinger", 1, "Ping", "", nil)
+	if err := receive(t, answered); err != nil {
+		t.Errorf("the other was put out too: %v", err)
+	}
+}
+
+// Who does not log in in time, or guesses too often, is put out; and no more
+// strangers than so many are let in.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) {
+		l.LoginTime, l.Logins, l.Strangers = 300*time.Millisecond, 3, 2
+	}))
+	guesser := w.raw(w.modelPath())
+	for range 3 {
+		reply := guesser.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(entity.UnitTag("mysql/0")), Credentials: "guess"})
+		if !errors.Is(reply.Err(), entity.Unauthorized) {
+			t.Fatal(reply.Err())
+		}
+	}
+	guesser.ended()
+	room := func() bool { return w.server.strangers.Load() == 0 }
+	eventually(t, "the guesser still takes up room", room)
+	one, two := w.raw(w.modelPath()), w.raw(w.modelPath())
+	if _, err := client.Dial(t.Context(), w.adminInfo("")); !errors.Is(err, entity.Unavailable) {
+		t.Errorf("the third stranger: %v", err)
+	}
+	for _, r := range []*rawConn{one, two} {
+		if code := r.ended(); code != websocket.ClosePolicyViolation {
+			t.Errorf("a stranger is put out with %d", code)
+		}
+	}
+	eventually(t, "strangers still take up room", room)
+	w.dial(w.adminInfo(""))
+}
+
+// When too many agents log in at once the others are told to try again; users
+// wait, and are not held up by agents.
+func TestLoginsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.AgentLogins, l.AgentWait = 1, 10*time.Millisecond })).populate()
+	release, err := w.server.agentLogins.take(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Dial(t.Context(), w.info(entity.UnitTag("mysql/0"))); !errors.Is(err, entity.Unavailable) || err.Error() != "try again" {
+		t.Errorf("an agent in the rush: %v", err)
+	}
+	w.dial(w.adminInfo(w.st.UUID()))
+	release()
+	w.dial(w.info(entity.UnitTag("mysql/0")))
+}
+
+// A client that asks and does not read is given up, and holds up nobody.
+func TestClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.WriteTime = 200 * time.Millisecond }))
+	gone := make(chan struct{})
+	big := strings.Repeat("x", 1<<20)
+	w.with(map[string]handler{"Big": do(func(ctx context.Context, c *caller, _ none) (string, error) {
+		context.AfterFunc(c.conn.ctx, sync.OnceFunc(func() {
+			select {
+			case gone <- struct{}{}:
+			default:
+			}
+		}))
+		return big, nil
+	})})
+	r := w.rawMemory(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	for range 4 {
+		r.send("Test", 1, "Big", "", nil)
+	}
+	other := w.admin()
+	if err := other.call("Pinger", 1, "Ping", nil).Err(); err != nil {
+		t.Error(err)
+	}
+	receive(t, gone)
+	if err := other.call("Pinger", 1, "Ping", nil).Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A watch costs nothing while nobody asks: many changes come to a few events,
+// and the last change is among them.
+func TestWatchWithASlowReader(t *testing.T) {
+	t.Parallel()
+	const changes = 50
+	w := newWorld(t).populate()
+	u0 := entity.UnitTag("mysql/0")
+	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
+	var id params.WatcherID
+	reply := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)})
+	if err := json.Unmarshal(reply.Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	r.send("Watcher", 1, "Next", id.ID, nil)
+	if err := r.read().Err(); err != nil {
+		t.Fatal(err)
+	}
+	svc, err := w.st.Service(t.Context(), "mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range changes {
+		if err := svc.SetConfig(t.Context(), map[string]string{"size": fmt.Sprint(i)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, next := 0, uint64(0)
+	for {
+		next = r.send("Watcher", 1, "Next", id.ID, nil)
+		r.send("Pinger", 1, "Ping", "", nil)
+		if r.read().RequestID != next {
+			break // it waits
+		}
+		events++
+		r.read()
+	}
+	if events > changes/5 {
+		t.Errorf("%d changes came as %d events", changes, events)
+	}
+	if err := svc.SetConfig(t.Context(), map[string]string{"size": "-1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if reply := r.read(); reply.RequestID != next || reply.Err() != nil {
+		t.Errorf("the last change: %+v", reply)
+	}
+}
+
+// A watcher's id is its connection's; one Next at a time waits for it; Stop ends
+// both.
+func TestNextAndStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	events := make(chan struct{})
+	ended := make(chan struct{})
+	w.with(map[string]handler{
+		"Watch": watch(func(ctx context.Context, _ *caller, _ none) (stream, error) {
+			context.AfterFunc(ctx, func() { close(ended) })
+			return notify(events, nil)
+		}),
+		"WatchNothing": watch(func(context.Context, *caller, none) (stream, error) {
+			return nil, entity.Errorf(entity.NotFound, "nothing to watch")
+		}),
+		"WatchThatEnds": watch(func(context.Context, *caller, none) (stream, error) {
+			ch := make(chan []string)
+			close(ch)
+			return names(ch, nil)
+		}),
+	})
+	r, other := w.admin(), w.admin()
+	var id params.WatcherID
+	if err := json.Unmarshal(r.call("Test", 1, "Watch", nil).Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	other.send("Watcher", 1, "Next", id.ID, nil)
+	if err := other.read().Err(); !errors.Is(err, entity.NotFound) || err.Error() != "unknown watcher id" {
+		t.Errorf("on another connection: %v", err)
+	}
+	next := r.send("Watcher", 1, "Next", id.ID, nil)
+	events <- struct{}{}
+	if reply := r.read(); reply.RequestID != next || reply.Err() != nil {
+		t.Errorf("an event: %+v", reply)
+	}
+	// Of two that wait one is refused, whichever came second.
+	two := map[uint64]bool{r.send("Watcher", 1, "Next", id.ID, nil): true, r.send("Watcher", 1, "Next", id.ID, nil): true}
+	reply := r.read()
+	if !two[reply.RequestID] || !errors.Is(reply.Err(), entity.Invalid) {
+		t.Errorf("the second of two: %+v", reply)
+	}
+	delete(two, reply.RequestID)
+	stop := r.send("Watcher", 1, "Stop", id.ID, nil)
+	for range 2 {
+		reply := r.read()
+		if two[reply.RequestID] && !errors.Is(reply.Err(), entity.Stopped) || reply.RequestID == stop && reply.Err() != nil {
+			t.Errorf("after Stop: %+v", reply)
+		}
+	}
+	closes(t, ended)
+	for _, method := range []string{"Next", "Stop"} {
+		r.send("Watcher", 1, method, id.ID, nil)
+		if err := r.read().Err(); !errors.Is(err, entity.NotFound) {
+			t.Errorf("%s after Stop: %v", method, err)
+		}
+	}
+	if err := r.call("Test", 1, "WatchNothing", nil).Err(); !errors.Is(err, entity.NotFound) {
+		t.Error(err)
+	}
+	if err := json.Unmarshal(r.call("Test", 1, "WatchThatEnds", nil).Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	r.send("Watcher", 1, "Next", id.ID, nil)
+	if err := r.read().Err(); !errors.Is(err, entity.Stopped) {
+		t.Errorf("a watch that ended by itself: %v", err)
+	}
+}
+
+// A connection has so many watches and no more.
+func TestWatchesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.Watches = 3 })).populate()
+	u0 := entity.UnitTag("mysql/0")
+	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
+	for i := range 4 {
+		err := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)}).Err()
+		if i < 3 && err != nil || i == 3 && !errors.Is(err, entity.Invalid) {
+			t.Errorf("watch %d: %v", i, err)
+		}
+	}
+	r.send("Watcher", 1, "Stop", "2", nil)
+	if err := r.read().Err(); err != nil {
+		t.Error(err)
+	}
+	if err := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)}).Err(); err != nil {
+		t.Errorf("in place of one that was stopped: %v", err)
+	}
+}
+
+// eventually waits until what has ended has also gone.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s\n%s", what, strings.Join(running(), "\n\n"))
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// running counts the goroutines of the API and of state's watches. Those of the
+// store come and go with its own connections.
+func running() (stacks []string) {
+	buf := make([]byte, 16<<20)
+	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(g, "juju/apiserver") || strings.Contains(g, "juju/state/watcher") || strings.Contains(g, "juju/state.") {
+			stacks = append(stacks, g)
+		}
+	}
+	return stacks
+}
+
+// What was begun for a connection ends with it, however it ends.
+func TestConnectionsLeaveNothing(t *testing.T) {
+	w := newWorld(t).populate()
+	u0, m0 := entity.UnitTag("mysql/0"), entity.MachineTag("0")
+	relations := func(c *client.Conn) int {
+		t.Helper()
+		infos, err := c.Relations(t.Context(), u0)
+		if err != nil || len(infos) != 1 {
+			t.Fatal(infos, err)
+		}
+		return infos[0].ID
+	}
+	open := func(info client.Info) *client.Conn {
+		t.Helper()
+		c, err := client.Dial(t.Context(), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch info.Tag {
+		case u0:
+			if _, err := c.WatchUnit(t.Context(), u0); err != nil {
+				t.Fatal(err)
+			}
+			ch, err := c.WatchRelationUnits(t.Context(), u0, relations(c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			receive(t, ch) // and nobody reads the next
+		case m0:
+			ch, err := c.WatchDeployed(t.Context(), m0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			receive(t, ch)
+		}
+		return c
+	}
+	memory := w.info(u0)
+	memory.Dial = w.server.Dial
+	machines, err := w.st.WatchMachines(t.Context()) // so that the model's log is followed all the time
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive(t, machines)
+	before := running()
+	var conns []*client.Conn
+	for range 10 {
+		conns = append(conns, open(w.info(u0)), open(w.info(m0)), open(memory))
+	}
+	for i, c := range conns {
+		if i%2 == 0 {
+			c.Close()
+			continue
+		}
+		c.Close() // twice is once
+		c.Close()
+	}
+	w.raw(w.modelPath()).ws.Close()
+	eventually(t, "goroutines are left", func() bool { return len(running()) <= len(before) })
+	if got := w.server.strangers.Load(); got != 0 {
+		t.Errorf("%d strangers are left", got)
+	}
+}
+
+// FuzzFrames: whatever is sent, the server answers or ends the connection, and
+// goes on with others.
+func FuzzFrames(f *testing.F) {
+	for _, seed := range []string{
+		`{"request-id":1,"type":"Uniter","version":1,"request":"Unit","params":{"tag":"unit-mysql-0"}}`,
+		`{"request-id":1,"type":"Uniter","version":1,"request":"Unit","params":[]}`,
+		`{"request-id":1,"type":"Uniter","version":1,"request":"CommitHook","params":{"tag":"unit-mysql-0","changes":{"relations":{"x":1}}}}`,
+		`{"request-id":1,"type":"Watcher","version":1,"id":"9","request":"Next"}`,
+		`{"request-id":1,"type":"Admin","version":3,"request":"Login","params":{"auth-tag":"unit-"}}`,
+		`{"request-id":18446744073709551615,"type":"","version":-1}`,
+		`{"request-id":1e3}`, `null`, `{}`, ``, "\x00\xff", strings.Repeat("[", 5000), `{"request-id":1,"request-id":2,"params":null}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	w := newWorld(f).populate()
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.server.Dial(ctx) }}
+		ws, _, err := d.Dial("ws://memory"+w.modelPath(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ws.Close()
+		r := &rawConn{TB: t, ws: ws}
+		u0 := entity.UnitTag("mysql/0")
+		r.login(u0, w.passwords[u0], "")
+		go func() { _ = ws.WriteMessage(websocket.TextMessage, frame) }()
+		_ = ws.SetReadDeadline(time.Now().Add(10 * time.Second))
+		var keys map[string]json.RawMessage
+		err = ws.ReadJSON(&keys)
+		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			t.Fatalf("%q is neither answered nor the end", frame)
+		}
+		if err != nil {
+			return // ended
+		}
+		_, isError := keys["error"]
+		_, isResponse := keys["response"]
+		if isError == isResponse || len(keys["request-id"]) == 0 {
+			t.Errorf("%q is answered with %s", frame, keys)
+		}
+	})
+}
