@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/juju/loggo"
+	"github.com/spf13/cobra"
+
+	"juju/agent/controller"
+)
+
+// bootstrapCommand makes a controller, for `juju bootstrap`. What it must know
+// comes by standard input, because a password is in it.
+func bootstrapCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "bootstrap --dir DIR",
+		Short: "Make a controller in a directory (used by juju bootstrap)",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var p controller.BootstrapParams
+			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&p); err != nil {
+				return fmt.Errorf("cannot read the parameters: %w", err)
+			}
+			made, err := controller.Bootstrap(cmd.Context(), dir, p)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(made)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	must(cmd.MarkFlagRequired("dir"))
+	return cmd
+}
+
+// controllerCommand runs a controller.
+func controllerCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "controller --dir DIR",
+		Short: "Run the controller in a directory (started by its keeper)",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loggo.GetLogger("").SetLogLevel(loggo.INFO)
+			return controller.Run(cmd.Context(), dir, controller.Options{})
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	must(cmd.MarkFlagRequired("dir"))
+	return cmd
+}
+
+// must is for mistakes of ours that a first run shows.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks for an orderly end; give the second its usual force.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, root()))
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "jujud",
+		Short:         "The server's side of juju",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.AddCommand(bootstrapCommand(), controllerCommand(), mongodCommand())
+	return cmd
+}
+
+// run runs the command, says what went wrong and returns the exit code.
+func run(ctx context.Context, cmd *cobra.Command) int {
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "ERROR %v\n", err)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
+}
+
+// usageError is a command line that can't be understood.
+type usageError struct{ error }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/juju/loggo"
+	"github.com/spf13/cobra"
+
+	"juju/state/mongo/embedded"
+)
+
+func mongodCommand() *cobra.Command {
+	var opts mongodOptions
+	cmd := &cobra.Command{
+		Use:   "mongod --dbpath DIR",
+		Short: "Serve the embedded store to MongoDB's clients",
+		Long: `Serve the store that a controller without a MongoDB keeps its state in, by
+MongoDB's own wire protocol, on a loopback port. With it the tools and test
+suites of MongoDB can look at the store. No controller may run on DIR meanwhile.
+
+Every answer waits until what it rests on is on disk; with --nojournal none does.
+There are no users and no passwords, so only loopback addresses are served.
+
+--nssize, --noprealloc and --smallfiles, which test harnesses pass to a real
+mongod, are accepted and mean nothing here.`,
+		Example: `  jujud mongod --dbpath /tmp/db
+  jujud mongod --dbpath /tmp/db --port 27018 --bind_ip ::1 --nojournal`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("unrecognized args: %q", args)}
+			}
+			return opts.check()
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return mongod(cmd.Context(), cmd.OutOrStdout(), opts)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&opts.dbpath, "dbpath", "", "directory of the store, made if it isn't there")
+	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
+	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
+	f.BoolVar(&opts.nojournal, "nojournal", false, "answer before it is on disk")
+	f.StringVar(&opts.replSet, "replSet", "", "refused: the store is no replica set")
+	f.Int("nssize", 0, "ignored")
+	f.Bool("noprealloc", false, "ignored")
+	f.Bool("smallfiles", false, "ignored")
+	for _, name := range []string{"replSet", "nssize", "noprealloc", "smallfiles"} {
+		f.Lookup(name).Hidden = true
+	}
+	return cmd
+}
+
+type mongodOptions struct {
+	dbpath, bindIP, replSet string
+	port                    uint16
+	nojournal               bool
+}
+
+func (o mongodOptions) check() error {
+	if o.dbpath == "" {
+		return usageError{errors.New("no --dbpath given")}
+	}
+	if o.replSet != "" {
+		return usageError{fmt.Errorf("cannot be a member of replica set %q: the embedded store is a single server", o.replSet)}
+	}
+	_, err := o.address()
+	return err
+}
+
+// address is the host and port to listen on.
+func (o mongodOptions) address() (string, error) {
+	host := o.bindIP
+	if host == "localhost" {
+		// Not looked up: what a resolver says of it is no promise.
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.IsLoopback() {
+		return "", usageError{fmt.Errorf("cannot bind to %q: the store asks nobody for a password, so it serves loopback addresses only", o.bindIP)}
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(o.port))), nil
+}
+
+// mongod serves the store until ctx is done, which is its orderly end.
+func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
+	addr, err := o.address()
+	if err != nil {
+		return err
+	}
+	server, err := embedded.Open(o.dbpath, embedded.Options{
+		Sync:   !o.nojournal,
+		Logger: loggo.GetLogger("juju.mongod"),
+	})
+	if err != nil {
+		return fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err)
+	}
+	defer func() {
+		if cerr := server.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("cannot close the store: %w", cerr)
+		}
+	}()
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	defer listener.Close()
+	fmt.Fprintf(out, "waiting for connections on %s\n", listener.Addr())
+	if err := server.Serve(ctx, listener); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("cannot serve on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
