@@ -623,7 +623,9 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		c.Close()
 	}
 	w.raw(w.modelPath()).ws.Close()
-	eventually(t, "goroutines are left", func() bool { return len(running()) <= len(before) })
+	// A few may have begun besides, such as the follower of the log; whatever a
+	// connection left would be there thirty times.
+	eventually(t, "goroutines are left", func() bool { return len(running()) < len(before)+8 })
 	if got := w.server.strangers.Load(); got != 0 {
 		t.Errorf("%d strangers are left", got)
 	}
