@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
+	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"
 )
@@ -96,14 +97,47 @@ func (r *request) serverStatus() error {
 }
 
 func (r *request) listDatabases() error {
+	filter, err := query.Compile(nil)
+	if err != nil {
+		return err
+	}
+	namesOnly := false
+	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
+		switch key {
+		case "filter":
+			doc, err := wantDocument(key, v)
+			if err != nil {
+				return true, err
+			}
+			filter, err = query.Compile(doc)
+			return true, err
+		case "nameOnly":
+			namesOnly = raw.Truthy(v)
+			return true, nil
+		}
+		return key == "authorizedDatabases", nil
+	}); err != nil {
+		return err
+	}
 	list := bsoncore.NewArrayBuilder()
+	total := int64(0)
 	for _, name := range r.s.store.Databases() {
-		list.AppendDocument(bsoncore.NewDocumentBuilder().
-			AppendString("name", name).
-			AppendDouble("sizeOnDisk", 0).
-			AppendBoolean("empty", false).Build())
+		doc := bsoncore.NewDocumentBuilder().AppendString("name", name)
+		if !namesOnly {
+			size, err := r.s.store.DatabaseSize(name)
+			if err != nil {
+				return err
+			}
+			total += size
+			doc.AppendDouble("sizeOnDisk", float64(size)).AppendBoolean("empty", false)
+		}
+		if one := doc.Build(); filter.Match(one) {
+			list.AppendDocument(one)
+		}
 	}
 	r.out = bsoncore.AppendArrayElement(r.out, "databases", list.Build())
-	r.out = bsoncore.AppendDoubleElement(r.out, "totalSize", float64(r.s.store.DiskUsage()))
+	if !namesOnly {
+		r.out = bsoncore.AppendDoubleElement(r.out, "totalSize", float64(total))
+	}
 	return nil
 }

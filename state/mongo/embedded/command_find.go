@@ -67,18 +67,18 @@ func (f *find) open(s *Server, db, collection string, late func() error) (*curso
 // first fills the first batch, and keeps the cursor if there is more to
 // come. The id is 0 if not.
 func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
+	n := f.batch
+	if n < 0 {
+		n = firstBatch
+	}
 	if cur.tail != nil {
-		if err := cur.tail.read(cur, b, f.batch); err != nil {
+		if err := cur.tail.read(cur, b, n); err != nil {
 			return 0, err
 		}
 		if f.single || cur.left == 0 {
 			return 0, nil
 		}
 		return s.cursors.add(cur), nil
-	}
-	n := f.batch
-	if n < 0 {
-		n = firstBatch
 	}
 	more := true
 	if n > 0 {

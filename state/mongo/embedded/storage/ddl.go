@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -176,4 +177,24 @@ func (s *Store) walk(space uint32, visit func(key, value []byte)) error {
 		visit(it.Key(), it.Value())
 	}
 	return errors.Join(it.Error(), it.Close())
+}
+
+// DatabaseSize is about how many bytes a database takes on disk; what was
+// written lately may not count yet.
+func (s *Store) DatabaseSize(db string) (int64, error) {
+	total := int64(0)
+	for _, c := range s.Collections(db) {
+		spaces := []uint32{c.space}
+		for _, ix := range c.secondary() {
+			spaces = append(spaces, ix.space)
+		}
+		for _, space := range spaces {
+			n, err := s.db.EstimateDiskUsage(spaceKey(nil, space), spaceKey(nil, space+1))
+			if err != nil {
+				return 0, fmt.Errorf("cannot measure database %q: %w", db, err)
+			}
+			total += int64(n)
+		}
+	}
+	return total, nil
 }

@@ -290,8 +290,11 @@ func checkPop(o *op) error {
 
 func pop(root *container, path []string, o *op, _ *Context) error {
 	e, err := existingArray(root, path)
+	if err != nil {
+		return mongoerr.New(mongoerr.TypeMismatch, "%v", err) // alone in using this code
+	}
 	if e == nil {
-		return err
+		return nil
 	}
 	list := values(e.value().Data)
 	if len(list) == 0 {
