@@ -1,0 +1,244 @@
+package statusfmt
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A mapping is a map whose keys stay in their order, in YAML and in JSON: maps
+// of Go would put unit 10 before unit 2.
+type mapping []entry
+
+type entry struct {
+	key   string
+	value any
+}
+
+// with adds an entry, unless the value says nothing.
+func (m mapping) with(key string, value any) mapping {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return m
+		}
+	case []string:
+		if len(v) == 0 {
+			return m
+		}
+	case mapping:
+		if len(v) == 0 {
+			return m
+		}
+	}
+	return m.always(key, value)
+}
+
+// always adds an entry.
+func (m mapping) always(key string, value any) mapping { return append(m, entry{key, value}) }
+
+// MarshalJSON writes an object.
+func (m mapping) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, e := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(e.key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(e.value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// MarshalYAML gives a mapping node.
+func (m mapping) MarshalYAML() (any, error) {
+	node := &yaml.Node{Kind: yaml.MappingNode}
+	if len(m) == 0 {
+		node.Style = yaml.FlowStyle // {}
+	}
+	for _, e := range m {
+		var key, value yaml.Node
+		if err := key.Encode(e.key); err != nil {
+			return nil, err
+		}
+		if err := value.Encode(e.value); err != nil {
+			return nil, err
+		}
+		node.Content = append(node.Content, &key, &value)
+	}
+	return node, nil
+}
+
+// document is what the formats for programs show.
+func document(m *entity.ModelStatus, o Options) mapping {
+	d := writer{o.Location}
+	model := mapping{}.
+		always("name", m.Model.Name).
+		always("type", "iaas").
+		always("controller", o.Controller).
+		always("cloud", m.Model.Cloud).
+		with("version", m.Model.Version).
+		with("uuid", m.Model.UUID).
+		always("model-status", d.status(m.Model.Status))
+	model = d.life(model, m.Model.Life)
+	applications := mapping{}
+	for _, s := range m.Services {
+		applications = applications.always(s.Name, d.service(s))
+	}
+	relations := mapping{}
+	for _, r := range m.Relations {
+		relations = relations.always(strconv.Itoa(r.ID), d.relation(r))
+	}
+	return mapping{}.
+		always("model", model).
+		always("machines", d.machines(m.Machines)).
+		always("applications", applications).
+		with("relations", relations).
+		always("controller", mapping{{"timestamp", m.At.In(o.Location).Format(clockFormat)}})
+}
+
+// The forms in which times are shown.
+const (
+	clockFormat = "15:04:05Z07:00"
+	sinceFormat = "02 Jan 2006 15:04:05Z07:00"
+)
+
+type writer struct{ location *time.Location }
+
+func (d writer) status(s entity.Status) mapping {
+	m := mapping{}.always("current", string(s.Status)).with("message", s.Message)
+	if !s.Since.IsZero() {
+		m = m.always("since", s.Since.In(d.location).Format(sinceFormat))
+	}
+	return m
+}
+
+// life adds the life of what is not Alive: for all else there is nothing to say.
+func (d writer) life(m mapping, life entity.Life) mapping {
+	if life == entity.Alive {
+		return m
+	}
+	return m.always("life", life.String())
+}
+
+func (d writer) machines(machines []entity.MachineStatus) mapping {
+	all := mapping{}
+	for _, m := range machines {
+		one := mapping{}.always("juju-status", d.status(m.Status))
+		if len(m.Addresses) > 0 {
+			one = one.always("dns-name", m.Addresses[0])
+		}
+		one = d.life(one, m.Life).
+			with("ip-addresses", m.Addresses).
+			with("instance-id", m.InstanceID).
+			always("machine-status", d.status(m.InstanceStatus)).
+			with("base", base(m.Series)).
+			with("containers", d.machines(m.Containers)).
+			with("constraints", m.Constraints).
+			with("hardware", m.Hardware)
+		if m.Manager {
+			one = one.always("controller-member-status", "has-vote")
+		}
+		all = all.always(m.ID, one)
+	}
+	return all
+}
+
+// base is a series in the words of today's clients.
+func base(series string) mapping {
+	b := params.BaseOf(series)
+	return mapping{}.with("name", b.Name).with("channel", release(b))
+}
+
+// release is the base's channel without its risk: "22.04".
+func release(b params.Base) string {
+	release, _, _ := strings.Cut(b.Channel, "/")
+	return release
+}
+
+func (d writer) service(s entity.ServiceStatus) mapping {
+	name, revision := charmName(s.CharmURL)
+	one := mapping{}.always("charm", s.CharmURL).always("charm-name", name)
+	if n, err := strconv.Atoi(revision); err == nil {
+		one = one.always("charm-rev", n)
+	}
+	one = one.with("can-upgrade-to", s.CanUpgradeTo).with("base", base(s.Series)).always("exposed", s.Exposed)
+	one = d.life(one, s.Life).always("application-status", d.status(s.Status))
+	relations := mapping{}
+	for _, endpoint := range naturally(s.Relations) {
+		relations = relations.with(endpoint, s.Relations[endpoint])
+	}
+	return one.
+		with("relations", relations).
+		with("subordinate-to", s.SubordinateTo).
+		with("units", d.units(s.Units)).
+		with("version", s.WorkloadVersion)
+}
+
+func (d writer) units(units []entity.UnitStatus) mapping {
+	all := mapping{}
+	for _, u := range units {
+		one := mapping{}.always("workload-status", d.status(u.Workload)).always("juju-status", d.status(u.Agent))
+		if u.Leader {
+			one = one.always("leader", true)
+		}
+		all = all.always(u.Name, d.life(one, u.Life).
+			with("upgrading-from", u.CharmURL).
+			with("machine", u.Machine).
+			with("open-ports", portTexts(u)).
+			with("public-address", u.PublicAddress).
+			with("version", u.WorkloadVersion).
+			with("subordinates", d.units(u.Subordinates)))
+	}
+	return all
+}
+
+func (d writer) relation(r entity.RelationStatus) mapping {
+	one := mapping{}.always("key", r.Key).always("interface", r.Interface).always("type", relationType(r))
+	one = d.life(one, r.Life).always("status", d.status(r.Status))
+	ends := mapping{}
+	for _, e := range r.Endpoints {
+		ends = ends.always(e.Service, mapping{{"endpoint", e.Name}, {"role", e.Role}})
+	}
+	return one.always("applications", ends)
+}
+
+// relationType is what kind of relation it is, in the words of the tables.
+func relationType(r entity.RelationStatus) string {
+	switch {
+	case len(r.Endpoints) == 1:
+		return "peer"
+	case r.Scope == "container":
+		return "subordinate"
+	}
+	return "regular"
+}
+
+// words counts how often each word comes, in order.
+func words(all []string) (order []string, count map[string]int) {
+	count = map[string]int{}
+	for _, w := range all {
+		count[w]++
+	}
+	return slices.Sorted(maps.Keys(count)), count
+}

@@ -1,0 +1,119 @@
+package statusfmt
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/state/entity"
+)
+
+// Options are what the user chose beside the format.
+type Options struct {
+	Controller string         // the name by which the user knows it
+	Location   *time.Location // in which times are shown
+	Relations  bool           // tabular: with the table of relations
+	Color      bool           // tabular and oneline: for a terminal
+}
+
+// A Formatter writes a model's status.
+type Formatter func(w io.Writer, m *entity.ModelStatus, o Options) error
+
+// Formats are the names of the formats, the default first.
+var Formats = []string{"tabular", "yaml", "json", "oneline", "short", "line", "summary"}
+
+// Find returns the formatter of a name; Invalid when there is none.
+func Find(name string) (Formatter, error) {
+	switch name {
+	case "tabular":
+		return Tabular, nil
+	case "yaml":
+		return YAML, nil
+	case "json":
+		return JSON, nil
+	case "oneline", "short", "line":
+		return Oneline, nil
+	case "summary":
+		return Summary, nil
+	}
+	return nil, entity.WithHint(entity.Errorf(entity.Invalid, "unknown format %q", name),
+		"The formats there are: %s", strings.Join(Formats, ", "))
+}
+
+// YAML writes all of it.
+func YAML(w io.Writer, m *entity.ModelStatus, o Options) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(document(m, o)); err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+// JSON writes all of it on one line, in the structure of YAML.
+func JSON(w io.Writer, m *entity.ModelStatus, o Options) error {
+	return json.NewEncoder(w).Encode(document(m, o))
+}
+
+// visit calls f with every unit, a subordinate after its principal; depth is 0
+// for principals.
+func visit(units []entity.UnitStatus, depth int, f func(u entity.UnitStatus, depth int)) {
+	for _, u := range units {
+		f(u, depth)
+		visit(u.Subordinates, depth+1, f)
+	}
+}
+
+// allUnits returns every unit once. Those of subordinate services stand under
+// their principals.
+func allUnits(m *entity.ModelStatus) (all []entity.UnitStatus) {
+	for _, s := range m.Services {
+		visit(s.Units, 0, func(u entity.UnitStatus, _ int) { all = append(all, u) })
+	}
+	return all
+}
+
+// allMachines returns every machine, a container after its host.
+func allMachines(machines []entity.MachineStatus) (all []entity.MachineStatus) {
+	for _, m := range machines {
+		all = append(all, m)
+		all = append(all, allMachines(m.Containers)...)
+	}
+	return all
+}
+
+// portTexts returns the ports of a unit as users know them.
+func portTexts(u entity.UnitStatus) []string {
+	texts := make([]string, len(u.OpenedPorts))
+	for i, p := range u.OpenedPorts {
+		texts[i] = p.String()
+	}
+	return texts
+}
+
+// charmName takes a charm's URL apart: "local:jammy/web-3" is web, 3.
+func charmName(url string) (name, revision string) {
+	name = url[strings.LastIndexAny(url, ":/")+1:]
+	if i := strings.LastIndexByte(name, '-'); i >= 0 && isNumber(name[i+1:]) {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
+}
+
+func isNumber(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || '9' < r })
+}
+
+// naturally returns the keys of a map in the order people expect.
+func naturally[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, entity.CompareNatural)
+	return keys
+}

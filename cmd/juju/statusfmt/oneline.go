@@ -1,0 +1,31 @@
+package statusfmt
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"juju/state/entity"
+)
+
+// Oneline writes a line for each unit: "- web/0: 127.0.0.2 (agent:idle,
+// workload:active) 80/tcp". Subordinates stand under their principals.
+func Oneline(w io.Writer, m *entity.ModelStatus, o Options) (err error) {
+	paint := func(s entity.Status) string {
+		if color := colors[s.Status]; o.Color && color != "" {
+			return "\x1b[" + color + "m" + string(s.Status) + "\x1b[0m"
+		}
+		return string(s.Status)
+	}
+	for _, s := range m.Services {
+		visit(s.Units, 0, func(u entity.UnitStatus, depth int) {
+			if err != nil {
+				return
+			}
+			line := fmt.Sprintf("%s- %s: %s (agent:%s, workload:%s) %s", strings.Repeat("  ", depth), u.Name, u.PublicAddress,
+				paint(u.Agent), paint(u.Workload), strings.Join(portTexts(u), ", "))
+			_, err = fmt.Fprintln(w, strings.TrimRight(line, " "))
+		})
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package statusfmt
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"juju/state/entity"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+
+func status(word entity.StatusWord, message string) entity.Status {
+	return entity.Status{Status: word, Message: message, Since: at.Add(-time.Hour)}
+}
+
+// rich is a model with one of everything that status knows.
+func rich() *entity.ModelStatus {
+	return &entity.ModelStatus{
+		At: at,
+		Model: entity.ModelHeader{Name: "default", UUID: "6a2d3f0e-0000-4000-8000-000000000001", Cloud: "local", Version: "0.1.0",
+			Status: status("available", "")},
+		Machines: []entity.MachineStatus{
+			{ID: "0", Series: "jammy", Status: status(entity.StatusStarted, ""), InstanceID: "i-0", InstanceStatus: status("running", "Running"),
+				Addresses: []string{"127.1.0.2", "fd00::2"}, Hardware: "arch=amd64 availability-zone=a cores=2", Constraints: "mem=2048M",
+				Containers: []entity.MachineStatus{
+					{ID: "0/lxd/2", Series: "jammy", Status: status(entity.StatusPending, ""), InstanceStatus: status(entity.StatusPending, "waiting for its host")},
+					{ID: "0/lxd/10", Series: "jammy", Status: status(entity.StatusPending, ""), InstanceStatus: status(entity.StatusPending, "")},
+				}},
+			{ID: "2", Life: entity.Dying, Series: "trusty", Status: status(entity.StatusDown, "agent is not communicating with the server"),
+				InstanceID: "i-2", InstanceStatus: status("running", "Running"), Addresses: []string{"10.0.3.4"}, Manager: true},
+			{ID: "10", Series: "linux", Status: status(entity.StatusError, "no more addresses"), InstanceStatus: status(entity.StatusPending, "")},
+		},
+		Services: []entity.ServiceStatus{
+			{Name: "logging", CharmURL: "local:jammy/logging-agent-12", Series: "jammy", Subordinate: true, SubordinateTo: []string{"web"},
+				Status: status(entity.StatusWaiting, ""), Relations: map[string][]string{"logs": {"web"}}},
+			{Name: "riak", Life: entity.Dying, CharmURL: "local:trusty/riak-0", CanUpgradeTo: "local:trusty/riak-4", Series: "trusty",
+				Status: status(entity.StatusError, `hook failed: "start"`), Relations: map[string][]string{"ring": {"riak"}},
+				Units: []entity.UnitStatus{
+					{Name: "riak/0", Life: entity.Dying, Machine: "2", Workload: status(entity.StatusError, `hook failed: "start"`), Agent: status(entity.StatusIdle, ""),
+						PublicAddress: "10.0.3.4"},
+				}},
+			{Name: "web", CharmURL: "local:jammy/web-3", Series: "jammy", Exposed: true, Status: status(entity.StatusActive, "serves\x1b[2J\nall"),
+				WorkloadVersion: "1.27", Relations: map[string][]string{"logs": {"logging"}, "db": {"riak"}},
+				Units: []entity.UnitStatus{
+					{Name: "web/2", Machine: "0", Workload: status(entity.StatusActive, "serves all"), Agent: status(entity.StatusExecuting, "running config-changed hook"),
+						Leader: true, PublicAddress: "127.1.0.2", CharmURL: "local:jammy/web-2", WorkloadVersion: "1.27",
+						OpenedPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: 8000, To: 8010, Protocol: "tcp"}},
+						Subordinates: []entity.UnitStatus{{Name: "logging/0", Machine: "0", Workload: status(entity.StatusWaiting, "für später"),
+							Agent: status(entity.StatusIdle, ""), PublicAddress: "127.1.0.2"}}},
+					{Name: "web/10", Workload: status(entity.StatusWaiting, "waiting for machine"), Agent: status(entity.StatusAllocating, "")},
+					{Name: "web/11", Machine: "10", Workload: status(entity.StatusMaintenance, ""), Agent: status(entity.StatusExecuting, "running install hook")},
+				}},
+		},
+		Relations: []entity.RelationStatus{
+			{ID: 0, Key: "riak:ring", Interface: "riak", Scope: "global", Status: status("joined", ""),
+				Endpoints: []entity.EndpointStatus{{Service: "riak", Name: "ring", Role: "peer"}}},
+			{ID: 2, Key: "web:db riak:data", Life: entity.Dying, Interface: "kv", Scope: "global", Status: status("broken", ""),
+				Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db", Role: "requirer"}, {Service: "riak", Name: "data", Role: "provider"}}},
+			{ID: 3, Key: "logging:logs web:juju-info", Interface: "juju-info", Scope: "container", Status: status("suspended", ""),
+				Endpoints: []entity.EndpointStatus{{Service: "logging", Name: "logs", Role: "requirer", Subordinate: true}, {Service: "web", Name: "juju-info", Role: "provider"}}},
+		},
+	}
+}
+
+func empty() *entity.ModelStatus {
+	return &entity.ModelStatus{At: at, Model: entity.ModelHeader{Name: "default", Cloud: "local", Version: "0.1.0",
+		Life: entity.Dying, Status: status("destroying", "")}}
+}
+
+// zone is not UTC, so that a format that forgets the user's zone is seen.
+var elsewhere = time.FixedZone("", 2*60*60)
+
+func TestFormats(t *testing.T) {
+	options := Options{Controller: "local", Location: elsewhere, Relations: true}
+	colored := options
+	colored.Color, colored.Location = true, time.UTC
+	short := options
+	short.Relations = false
+	for _, test := range []struct {
+		golden, format string
+		model          *entity.ModelStatus
+		options        Options
+	}{
+		{"tabular", "tabular", rich(), options},
+		{"tabular-colored", "tabular", rich(), colored},
+		{"tabular-without-relations", "tabular", rich(), short},
+		{"tabular-empty", "tabular", empty(), options},
+		{"yaml", "yaml", rich(), options},
+		{"yaml-empty", "yaml", empty(), options},
+		{"json", "json", rich(), options},
+		{"oneline", "oneline", rich(), options},
+		{"oneline", "short", rich(), options},
+		{"oneline", "line", rich(), options},
+		{"oneline-colored", "line", rich(), colored},
+		{"summary", "summary", rich(), options},
+		{"summary-empty", "summary", empty(), options},
+	} {
+		t.Run(test.golden+" by "+test.format, func(t *testing.T) {
+			format, err := Find(test.format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := format(&got, test.model, test.options); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", test.golden+".golden")
+			if *update {
+				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("other (+) than %s (-); -update writes it anew:\n%s", path, diff)
+			}
+		})
+	}
+}
+
+// What the two formats for programs say is the same.
+func TestJSONIsYAML(t *testing.T) {
+	var j, y bytes.Buffer
+	options := Options{Controller: "local", Location: time.UTC}
+	if err := errors.Join(JSON(&j, rich(), options), YAML(&y, rich(), options)); err != nil {
+		t.Fatal(err)
+	}
+	var fromJSON, fromYAML any
+	if err := errors.Join(json.Unmarshal(j.Bytes(), &fromJSON), yaml.Unmarshal(y.Bytes(), &fromYAML)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(fromYAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromYAML = nil
+	if err := json.Unmarshal(again, &fromYAML); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(fromJSON, fromYAML) {
+		t.Error(cmp.Diff(fromJSON, fromYAML))
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	_, err := Find("smart")
+	if !errors.Is(err, entity.Invalid) || err.Error() != `unknown format "smart"` || !strings.Contains(entity.Hint(err), "tabular, yaml, json") {
+		t.Errorf("%v (%s)", err, entity.Hint(err))
+	}
+	for _, name := range Formats {
+		if _, err := Find(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestCharmName(t *testing.T) {
+	for url, want := range map[string][2]string{
+		"local:jammy/web-3": {"web", "3"}, "local:web-page-12": {"web-page", "12"}, "web": {"web", ""}, "cs:~bob/x/y-z": {"y-z", ""}, "": {},
+	} {
+		if name, revision := charmName(url); name != want[0] || revision != want[1] {
+			t.Errorf("%s: %q %q", url, name, revision)
+		}
+	}
+}
+
+// A full disk is noticed.
+func TestWriteErrors(t *testing.T) {
+	for _, name := range Formats {
+		format, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := format(fullDisk{}, rich(), Options{Location: time.UTC}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -1,0 +1,70 @@
+package statusfmt
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"juju/state/entity"
+)
+
+// Summary writes counts: machines, units and services by what state they are in,
+// and how many services are exposed.
+func Summary(w io.Writer, m *entity.ModelStatus, _ Options) error {
+	var subnets, ports, machines, units, services []string
+	for _, one := range allMachines(m.Machines) {
+		machines = append(machines, string(one.Status.Status))
+		for _, a := range one.Addresses {
+			subnets = append(subnets, subnetOf(a))
+		}
+	}
+	for _, u := range allUnits(m) {
+		units = append(units, string(u.Workload.Status))
+		ports = append(ports, portTexts(u)...)
+	}
+	exposed := 0
+	for _, s := range m.Services {
+		services = append(services, string(s.Status.Status))
+		if s.Exposed {
+			exposed++
+		}
+	}
+	t := &table{right: map[int]bool{0: true}}
+	t.add(plain("Running on subnets:", list(subnets))...)
+	t.add(plain("Utilizing ports:", list(ports))...)
+	for _, kind := range []struct {
+		title string
+		all   []string
+	}{{"# Machines:", machines}, {"# Units:", units}, {"# Applications:", services}} {
+		t.add(plain(kind.title, fmt.Sprintf("(%d)", len(kind.all)))...)
+		order, count := words(kind.all)
+		for _, word := range order {
+			t.add(cell{word + ":", ""}, cell{fmt.Sprint(count[word]), ""})
+		}
+	}
+	t.add(plain("exposed", fmt.Sprintf("%d/%d", exposed, len(m.Services)))...)
+	return t.write(w, false)
+}
+
+// list returns the different texts in order, separated by commas.
+func list(all []string) string {
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	slices.SortFunc(all, entity.CompareNatural)
+	return strings.Join(slices.Compact(all), ", ")
+}
+
+// subnetOf returns the subnet that an address is on by the old classes, or its
+// /64: nothing better is known of it here.
+func subnetOf(address string) string {
+	ip := net.ParseIP(address)
+	if ip == nil {
+		return ""
+	}
+	mask := ip.DefaultMask()
+	if mask == nil {
+		mask = net.CIDRMask(64, 128)
+	}
+	return (&net.IPNet{IP: ip.Mask(mask), Mask: mask}).String()
+}

@@ -1,0 +1,95 @@
+package statusfmt
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"juju/state/entity"
+)
+
+// A cell is a text that may have a colour.
+type cell struct {
+	text  string
+	color string // as a terminal's escape takes it, "" for none
+}
+
+func plain(texts ...string) []cell {
+	row := make([]cell, len(texts))
+	for i, t := range texts {
+		row[i] = cell{text: t}
+	}
+	return row
+}
+
+// A table is rows of columns that are as wide as what is in them.
+type table struct {
+	rows  [][]cell
+	right map[int]bool // columns whose texts stand at the right
+}
+
+func (t *table) add(row ...cell) { t.rows = append(t.rows, row) }
+
+// write writes the table, with colours or without.
+func (t *table) write(w io.Writer, color bool) error {
+	var widths []int
+	for _, row := range t.rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, c := range row {
+			text := oneLine(c.text)
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			if color && c.color != "" && text != "" {
+				text = "\x1b[" + c.color + "m" + text + "\x1b[0m"
+			}
+			if t.right[i] {
+				text = pad + text
+			} else {
+				text += pad
+			}
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			line.WriteString(text)
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneLine keeps a message that a charm has set, whatever is in it, from breaking
+// out of its cell. It changes no text's length.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// The colours of statuses: what works, what is under way, what needs somebody.
+const (
+	good = "32"
+	busy = "33"
+	bad  = "31"
+)
+
+var colors = map[entity.StatusWord]string{
+	entity.StatusActive: good, entity.StatusIdle: good, entity.StatusStarted: good, "running": good, "available": good, "joined": good,
+	entity.StatusMaintenance: busy, entity.StatusWaiting: busy, entity.StatusAllocating: busy, entity.StatusExecuting: busy,
+	entity.StatusPending: busy, entity.StatusUnknown: busy, "destroying": busy,
+	entity.StatusBlocked: bad, entity.StatusError: bad, entity.StatusFailed: bad, entity.StatusLost: bad, entity.StatusDown: bad,
+}
+
+func statusCell(s entity.Status) cell { return cell{string(s.Status), colors[s.Status]} }

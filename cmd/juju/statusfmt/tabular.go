@@ -1,0 +1,163 @@
+package statusfmt
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Tabular writes a table for each kind of entity that the model has.
+func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
+	tables := []*table{modelTable(m, o), serviceTable(m), unitTable(m), machineTable(m)}
+	if o.Relations {
+		tables = append(tables, relationTable(m))
+	}
+	first := true
+	for _, t := range tables {
+		if len(t.rows) < 2 { // the head alone
+			continue
+		}
+		if !first {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		first = false
+		if err := t.write(w, o.Color); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsEmpty reports whether there is nothing in the model to show.
+func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services) == 0 && len(m.Machines) == 0 }
+
+func modelTable(m *entity.ModelStatus, o Options) *table {
+	t := &table{}
+	head := plain("Model", "Controller", "Cloud/Region", "Version", "Timestamp")
+	row := plain(m.Model.Name, o.Controller, m.Model.Cloud, m.Model.Version, m.At.In(o.Location).Format(clockFormat))
+	if note := message(m.Model.Life, m.Model.Status); note != "" {
+		head, row = append(head, cell{text: "Notes"}), append(row, cell{text: note})
+	}
+	t.add(head...)
+	t.add(row...)
+	return t
+}
+
+// message is what stands in the last column: what life the entity is in, if it is
+// on its way out, and what was said with its status.
+func message(life entity.Life, s entity.Status) string {
+	if life == entity.Alive {
+		return s.Message
+	}
+	return strings.TrimSpace("(" + life.String() + ") " + s.Message)
+}
+
+func serviceTable(m *entity.ModelStatus) *table {
+	scale := map[string]int{}
+	for _, u := range allUnits(m) {
+		scale[entity.UnitService(u.Name)]++
+	}
+	t := &table{right: map[int]bool{3: true, 6: true}}
+	t.add(plain("App", "Version", "Status", "Scale", "Charm", "Channel", "Rev", "Exposed", "Message")...)
+	for _, s := range m.Services {
+		name, revision := charmName(s.CharmURL)
+		exposed := "no"
+		if s.Exposed {
+			exposed = "yes"
+		}
+		row := plain(s.Name, s.WorkloadVersion, "", strconv.Itoa(scale[s.Name]), name, "", revision, exposed, message(s.Life, s.Status))
+		row[2] = statusCell(s.Status)
+		t.add(row...)
+	}
+	return t
+}
+
+func unitTable(m *entity.ModelStatus) *table {
+	t := &table{}
+	t.add(plain("Unit", "Workload", "Agent", "Machine", "Public address", "Ports", "Message")...)
+	for _, s := range m.Services {
+		visit(s.Units, 0, func(u entity.UnitStatus, depth int) {
+			name := strings.Repeat("  ", depth) + u.Name
+			if u.Leader {
+				name += "*"
+			}
+			machine := u.Machine
+			if depth > 0 {
+				machine = "" // its principal's
+			}
+			said := u.Workload
+			if said.Message == "" && u.Agent.Status != entity.StatusIdle {
+				said.Message = u.Agent.Message
+			}
+			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
+				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})
+		})
+	}
+	return t
+}
+
+func machineTable(m *entity.ModelStatus) *table {
+	t := &table{}
+	t.add(plain("Machine", "State", "Address", "Inst id", "Base", "AZ", "Message")...)
+	for _, one := range allMachines(m.Machines) {
+		address := ""
+		if len(one.Addresses) > 0 {
+			address = one.Addresses[0]
+		}
+		said := one.Status
+		if said.Message == "" {
+			said.Message = one.InstanceStatus.Message
+		}
+		row := plain(one.ID, "", address, one.InstanceID, baseText(one.Series), zone(one.Hardware), message(one.Life, said))
+		row[1] = statusCell(one.Status)
+		t.add(row...)
+	}
+	return t
+}
+
+func baseText(series string) string {
+	b := params.BaseOf(series)
+	if r := release(b); r != "" {
+		return b.Name + "@" + r
+	}
+	return b.Name
+}
+
+// zone finds the availability zone among what is known of a machine's hardware.
+func zone(hardware string) string {
+	for _, pair := range strings.Fields(hardware) {
+		if zone, ok := strings.CutPrefix(pair, "availability-zone="); ok {
+			return zone
+		}
+	}
+	return ""
+}
+
+func relationTable(m *entity.ModelStatus) *table {
+	t := &table{}
+	t.add(plain("Provider", "Requirer", "Interface", "Type", "Message")...)
+	for _, r := range m.Relations {
+		var provider, requirer string
+		for _, e := range r.Endpoints {
+			end := e.Service + ":" + e.Name
+			if e.Role != "requirer" {
+				provider = end
+			}
+			if e.Role != "provider" {
+				requirer = end
+			}
+		}
+		said := r.Status
+		if said.Message == "" && said.Status != "joined" && r.Life == entity.Alive {
+			said.Message = string(said.Status)
+		}
+		t.add(plain(provider, requirer, r.Interface, relationType(r), message(r.Life, said))...)
+	}
+	return t
+}
