@@ -74,11 +74,7 @@ func (c *controller) wake() {
 // addRelation adds an Alive relation, with its counterparts "mysql/0:1".
 func (c *controller) addRelation(id int, endpoint, remote string, members map[string]int64) {
 	c.change(func() {
-		c.relations[id] = &relation{
-			info: entity.RelationInfo{ID: id, Key: fmt.Sprintf("web:%s %s:server", endpoint, remote),
-				Endpoint: endpoint, Role: "requirer", Interface: "any", Scope: "global", Remote: remote},
-			members: members, settings: map[string]map[string]string{},
-		}
+		c.relations[id] = newRelation(id, endpoint, remote, members)
 	})
 }
 

@@ -147,6 +147,11 @@ func (r *remote) readRelations(ctx context.Context) error {
 	return nil
 }
 
+// complete reports whether every watch has said what there is to begin with.
+func (r *remote) complete() bool {
+	return !slices.ContainsFunc(r.snapshot.Relations, func(rel resolver.Relation) bool { return rel.InScope && !rel.Known })
+}
+
 // watch starts to watch the counterparts in a relation.
 func (r *remote) watch(relation int) error {
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -315,7 +320,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	switch op.Verb {
 	case resolver.Enter, resolver.Leave:
 		r.relationsStale = true
-	case resolver.DestroyUnit, resolver.Die, resolver.Deploy:
+	case resolver.DestroyUnit, resolver.Die, resolver.Deploy, resolver.ClearResolved:
 		r.unitStale = true
 	case resolver.DestroySubordinates:
 		for _, name := range r.snapshot.Unit.Subordinates {

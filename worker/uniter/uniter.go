@@ -127,7 +127,7 @@ func (u *uniter) loop(ctx context.Context) error {
 
 // idle waits until something changes; when that takes a while, the agent is idle.
 func (u *uniter) idle(ctx context.Context) error {
-	if u.status.word == entity.StatusIdle {
+	if u.status.word == entity.StatusIdle || !u.remote.complete() {
 		return u.remote.wait(ctx, nil)
 	}
 	timer := time.NewTimer(time.Until(u.busy.Add(u.IdleDelay)))

@@ -53,6 +53,11 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	case o.skip:
 		op := *s.Op
 		o.name = op.Name
+		// Before the request is taken back: a unit that is in error no more can't be
+		// resolved once more.
+		if err := o.SetAgentStatus(ctx, entity.StatusIdle, "", nil); err != nil {
+			return s, err
+		}
 		op.Step, op.Resolved, op.Reason = localstate.Done, true, ""
 		return s.With(&op), errSkipExecute
 	}

@@ -79,6 +79,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 			commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) },
 		},
 		resolver.Forget:              {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
+		resolver.ClearResolved:       {call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }},
 		resolver.DestroyUnit:         {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},
 		resolver.DestroySubordinates: {call: func(ctx context.Context) error { return f.API.DestroySubordinates(ctx, f.Unit) }},
 		resolver.Die: {call: func(ctx context.Context) error {
@@ -170,11 +171,6 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 	if o.done {
 		return s, errSkipExecute
 	}
-	// State knows the unit's charm before the unit has it: what the charm needs of
-	// state, its settings above all, is there when its first hook runs.
-	if err := o.API.SetCharm(ctx, o.Unit, o.url); err != nil {
-		return s, err
-	}
 	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, "deploying charm "+o.url, nil); err != nil {
 		return s, err
 	}
@@ -186,6 +182,13 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 }
 
 func (o *deploy) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+	// State knows the unit's charm before the unit has it: what the charm needs of
+	// state, its settings above all, is there when its first hook runs. It is told only
+	// now that the deployment is on disk, or an agent that dies here, and then finds that
+	// its service has gone back to the charm of before, would leave state in error.
+	if err := o.API.SetCharm(ctx, o.Unit, o.url); err != nil {
+		return s, err
+	}
 	meta, err := o.Deploy(ctx, o.url)
 	if err != nil {
 		if ctx.Err() == nil {

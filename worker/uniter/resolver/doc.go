@@ -12,7 +12,8 @@
 //  4. What is in progress comes to its end. A hook that was interrupted has failed; one
 //     that had not begun is forgotten, and so is one about a relation that is gone; one
 //     that had succeeded is committed. A failed hook waits until the user has it run
-//     again or passed over, or forces another charm on it.
+//     again or passed over, or forces another charm on it. Such a request for a unit in
+//     which nothing has failed is taken back.
 //  5. A unit that is not Alive and has never run a hook runs none: it leaves its scopes
 //     and becomes Dead.
 //  6. The charm is deployed; then install, config-changed and start follow each other.

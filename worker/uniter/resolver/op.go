@@ -23,6 +23,7 @@ const (
 	Skip                Verb = "skip"                 // the failed hook counts as run, as the user wishes
 	Commit              Verb = "commit"               // finish what had succeeded
 	Abandon             Verb = "abandon"              // forget what is in progress
+	ClearResolved       Verb = "clear-resolved"       // take back the user's request: nothing has failed
 	Enter               Verb = "enter"                // enter the scope of Op.Relation
 	Leave               Verb = "leave"                // leave it
 	Forget              Verb = "forget"               // forget what the charm was told of Op.Relation

@@ -53,6 +53,8 @@ func NextOp(local localstate.State, remote Remote) Op {
 		return goSilently(local, remote)
 	case local.Op != nil:
 		return nextInProgress(*local.Op, local, remote)
+	case unit.Resolved != entity.ResolvedNone:
+		return Op{Verb: ClearResolved} // or it would resolve the next failure, of which the user knows nothing
 	case going && !local.Installed:
 		return goSilently(local, remote)
 	}

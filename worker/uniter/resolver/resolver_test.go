@@ -171,6 +171,8 @@ func (w *world) do(op Op) {
 		}
 	case Abandon:
 		w.local.Op = nil
+	case ClearResolved:
+		unit.Resolved = entity.ResolvedNone
 	case Enter, Leave:
 		for i := range w.remote.Relations {
 			rel := &w.remote.Relations[i]

@@ -1,0 +1,218 @@
+package uniter
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/hooks"
+)
+
+// An oracle watches the hooks of a unit and knows what charms are promised. It is
+// written from the promises alone: it has no idea how the unit's agent keeps them.
+type oracle struct {
+	wrong []string // promises that were broken
+	log   []string // what the oracle has seen, for people
+
+	last      *ran // the hook that ran last, whose outcome may still be open
+	begun     bool // a hook runs
+	crashed   bool // the agent was killed or told to stop since last began: its success may be lost
+	passed    bool // the user had last passed over
+	installed bool
+	configs   int // config-changed hooks that have succeeded
+	started   bool
+	stopped   bool
+	upgraded  bool // upgrade-charm was last
+	relations map[int]*seen
+	forced    time.Time // when the unit was destroyed with force; no hook begins later
+}
+
+// ran is a run of a hook.
+type ran struct {
+	info   hooks.Info
+	failed bool
+}
+
+// seen is what the charm was told of a relation.
+type seen struct {
+	told    map[string]int64
+	joined  string // its next hook is changed for this unit
+	broken  bool
+	removed bool // by force: nothing is promised any more
+}
+
+func newOracle() *oracle { return &oracle{relations: map[int]*seen{}} }
+
+func (o *oracle) complain(format string, args ...any) {
+	o.wrong = append(o.wrong, fmt.Sprintf(format, args...))
+}
+
+func (o *oracle) note(format string, args ...any) {
+	o.log = append(o.log, fmt.Sprintf(format, args...))
+}
+
+func (o *oracle) relation(id int) *seen {
+	if o.relations[id] == nil {
+		o.relations[id] = &seen{told: map[string]int64{}}
+	}
+	return o.relations[id]
+}
+
+// begin is called when a hook begins, end when it is over.
+func (o *oracle) begin(info hooks.Info) {
+	o.note("%s", info)
+	if o.begun {
+		o.complain("%s begins while %s runs", info, o.last.info)
+	}
+	if !o.forced.IsZero() && time.Now().After(o.forced) {
+		o.complain("%s begins after the unit was destroyed with force", info)
+	}
+	o.conclude(&info)
+	o.check(info)
+	o.last, o.begun, o.crashed, o.passed = &ran{info: info}, true, false, false
+}
+
+func (o *oracle) end(failed bool) {
+	o.begun, o.last.failed = false, failed
+	if failed {
+		o.note("  failed")
+	}
+}
+
+// conclude settles what the last hook came to, once it is seen what runs next; nil when
+// nothing ever will.
+func (o *oracle) conclude(next *hooks.Info) {
+	last := o.last
+	o.last = nil
+	if last == nil {
+		return
+	}
+	again := next != nil && next.Kind == last.info.Kind && next.RelationID == last.info.RelationID && next.RemoteUnit == last.info.RemoteUnit
+	removed := last.info.Kind.IsRelation() && o.relation(last.info.RelationID).removed
+	switch {
+	case removed:
+	case o.crashed && again:
+		// Killed before anybody knew, and run once more: it did not count.
+	case last.failed && !o.passed && !o.crashed && !again && o.forced.IsZero():
+		if next == nil {
+			o.complain("%s has failed, and that is the end", last.info)
+		} else {
+			o.complain("%s has failed, but %s runs next", last.info, *next)
+		}
+	case last.failed && !o.passed:
+	default:
+		o.succeed(last.info)
+	}
+}
+
+func (o *oracle) succeed(info hooks.Info) {
+	o.upgraded = false
+	switch info.Kind {
+	case hooks.Install:
+		o.installed = true
+	case hooks.ConfigChanged:
+		o.configs++
+	case hooks.Start:
+		o.started = true
+	case hooks.UpgradeCharm:
+		o.upgraded = true
+	case hooks.Stop:
+		o.stopped = true
+	case hooks.RelationJoined:
+		r := o.relation(info.RelationID)
+		r.told[info.RemoteUnit], r.joined = info.ChangeVersion, info.RemoteUnit
+	case hooks.RelationChanged:
+		r := o.relation(info.RelationID)
+		r.told[info.RemoteUnit], r.joined = info.ChangeVersion, ""
+	case hooks.RelationDeparted:
+		delete(o.relation(info.RelationID).told, info.RemoteUnit)
+	case hooks.RelationBroken:
+		o.relation(info.RelationID).broken = true
+	}
+}
+
+// check says which promises a hook breaks by running now.
+func (o *oracle) check(info hooks.Info) {
+	switch {
+	case o.stopped:
+		o.complain("%s after stop", info)
+	case !o.installed && info.Kind != hooks.Install:
+		o.complain("%s before install", info)
+	case o.installed && o.configs == 0 && info.Kind != hooks.ConfigChanged:
+		o.complain("%s right after install", info)
+	case o.configs > 0 && !o.started && info.Kind != hooks.Start && !(info.Kind == hooks.ConfigChanged && o.configs == 1):
+		o.complain("%s right after the first config-changed", info)
+	case o.upgraded && info.Kind != hooks.ConfigChanged:
+		o.complain("%s right after upgrade-charm", info)
+	}
+	switch info.Kind {
+	case hooks.Install:
+		if o.installed {
+			o.complain("install runs again")
+		}
+	case hooks.Start:
+		if o.started {
+			o.complain("start runs again")
+		}
+	case hooks.Stop:
+		for id, r := range o.relations {
+			if !r.broken && !r.removed {
+				o.complain("stop before relation %d is broken", id)
+			}
+		}
+	}
+	if info.Kind.IsRelation() {
+		o.checkRelation(info, o.relation(info.RelationID))
+	}
+}
+
+func (o *oracle) checkRelation(info hooks.Info, r *seen) {
+	_, member := r.told[info.RemoteUnit]
+	switch {
+	case r.removed: // the news may not have reached the unit
+	case !o.started:
+		o.complain("%s before start", info)
+	case r.broken:
+		o.complain("%s after broken", info)
+	case r.joined != "" && (info.Kind != hooks.RelationChanged || info.RemoteUnit != r.joined):
+		o.complain("%s right after %s has joined", info, r.joined)
+	case info.Kind == hooks.RelationJoined && member:
+		o.complain("%s, which has joined already", info)
+	case (info.Kind == hooks.RelationChanged || info.Kind == hooks.RelationDeparted) && !member:
+		o.complain("%s, which has not joined", info)
+	case info.Kind == hooks.RelationBroken && len(r.told) > 0:
+		o.complain("%s with members %v", info, slices.Sorted(maps.Keys(r.told)))
+	}
+}
+
+// lost is called when the machine is lost, and the unit starts on another, while it is
+// in the scopes of these relations.
+func (o *oracle) lost(scopes []int) {
+	o.note("-- the machine is lost")
+	*o = oracle{wrong: o.wrong, log: o.log, relations: map[int]*seen{}, forced: o.forced}
+	for _, id := range scopes {
+		o.relation(id)
+	}
+}
+
+// buried is called when the unit is Dead.
+func (o *oracle) buried() {
+	o.conclude(nil)
+	switch {
+	case !o.forced.IsZero() || !o.installed:
+		return
+	case !o.stopped:
+		o.complain("the unit is dead, and stop has not run")
+	}
+	for id, r := range o.relations {
+		if !r.broken && !r.removed {
+			o.complain("the unit is dead, and relation %d is not broken", id)
+		}
+	}
+}
+
+func (o *oracle) String() string {
+	return strings.Join(o.wrong, "\n") + "\nafter\n  " + strings.Join(o.log, "\n  ")
+}
