@@ -1,0 +1,277 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	jujutxn "github.com/juju/txn"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+)
+
+func open(t *testing.T) (*mongo.Store, *mongo.Database) {
+	t.Helper()
+	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
+		t.Fatalf("made again: %v", err)
+	}
+	db := store.Open("db")
+	t.Cleanup(func() {
+		db.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, db
+}
+
+type doc struct {
+	ID string `bson:"_id"`
+	N  int    `bson:"n"`
+}
+
+func insert(t *testing.T, db *mongo.Database, d doc) {
+	t.Helper()
+	err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
+		return []txn.Op{{C: "c", Id: d.ID, Assert: txn.DocMissing, Insert: d}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, db *mongo.Database, id string) doc {
+	t.Helper()
+	var d doc
+	if err := db.Get("c", id, &d, "doc "+id); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestABuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 1})
+	attempts := []int{}
+	db.TestHooks() <- instead(<-db.TestHooks(), jujutxn.TestHook{Before: func() {
+		err := db.With("c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$set", bson.D{{"n", 5}}}}) })
+		if err != nil {
+			t.Error(err)
+		}
+	}})
+	err := db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
+		attempts = append(attempts, attempt)
+		d := get(t, db, "a")
+		return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$set", bson.D{{"n", d.N * 10}}}}}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := get(t, db, "a").N; n != 50 || !slices.Equal(attempts, []int{0, 1}) {
+		t.Errorf("n is %d after attempts %v, want 50 after [0 1]", n, attempts)
+	}
+}
+
+// instead returns the hooks that take the place of those that were there.
+func instead(_ []jujutxn.TestHook, hooks ...jujutxn.TestHook) []jujutxn.TestHook { return hooks }
+
+func TestContentionIsTold(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 1})
+	attempts := 0
+	err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
+		attempts++
+		return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 99}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+	})
+	if !errors.Is(err, entity.Contention) || err.Error() != "state changing too quickly; try again soon" {
+		t.Errorf("got %v", err)
+	}
+	if attempts != 10 {
+		t.Errorf("%d attempts, want 10", attempts)
+	}
+}
+
+func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
+	_, db := open(t)
+	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return nil, mongo.ErrNothing }); err != nil {
+		t.Errorf("nothing to do: %v", err)
+	}
+	mine := errors.New("mine")
+	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return nil, mine }); !errors.Is(err, mine) {
+		t.Errorf("got %v, want the builder's", err)
+	}
+	if n, err := db.Count(mongo.TxnsC, nil); err != nil || n != 0 {
+		t.Errorf("%d transactions were run (%v)", n, err)
+	}
+}
+
+// Many more writers than slots, all at one document: each gets its turn.
+func TestWritersWaitInOrder(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 0})
+	const writers, each = 40, 5
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				err := db.Run(context.Background(), func(int) ([]txn.Op, error) {
+					return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := get(t, db, "a").N; n != writers*each {
+		t.Errorf("n is %d, want %d", n, writers*each)
+	}
+}
+
+func TestACancelledRunGivesItsSlotBack(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 0})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		_ = db.Run(ctx, func(int) ([]txn.Op, error) {
+			return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 99}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+		})
+	}
+	insert(t, db, doc{"b", 1})
+}
+
+// What a crash leaves half done is taken to its end: a transaction that was only
+// written down, one that is prepared, and one that is being applied.
+func TestUnfinishedTransactionsAreResumed(t *testing.T) {
+	for _, state := range []int{1, 2, 4} {
+		_, db := open(t)
+		insert(t, db, doc{"a", 1})
+		id := bson.NewObjectIdWithTime(time.Now().Add(-time.Minute))
+		err := db.With(mongo.TxnsC, func(c *mgo.Collection) error {
+			if state == 1 {
+				return c.Insert(bson.M{"_id": id, "s": 1, "o": []bson.M{{"c": "c", "d": "a", "u": bson.M{"$set": bson.M{"n": 7}}}}})
+			}
+			runner := txn.NewRunner(c)
+			txn.SetChaos(txn.Chaos{KillChance: 1, Breakpoint: map[int]string{2: "set-applying", 4: "set-applied"}[state]})
+			defer txn.SetChaos(txn.Chaos{})
+			err := runner.Run([]txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.M{"$set": bson.M{"n": 7}}}}, id, nil)
+			if err != txn.ErrChaos {
+				return fmt.Errorf("the transaction was not cut short: %v", err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.ResumeTransactions(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if n := get(t, db, "a").N; n != 7 {
+			t.Errorf("cut short at state %d: n is %d, want 7", state, n)
+		}
+		if n, err := db.Count(mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
+			t.Errorf("cut short at state %d: %d are unfinished still (%v)", state, n, err)
+		}
+	}
+}
+
+func TestYoungTransactionsAreLeftToTheirRunners(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 1})
+	err := db.With(mongo.TxnsC, func(c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": bson.NewObjectId(), "s": 1, "o": []bson.M{{"c": "c", "d": "a", "u": bson.M{"$set": bson.M{"n": 7}}}}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.ResumeTransactions(t.Context(), time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if n := get(t, db, "a").N; n != 1 {
+		t.Errorf("n is %d", n)
+	}
+}
+
+func TestOneThatCannotBeResumedHoldsUpNoOther(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 1})
+	old := time.Now().Add(-time.Hour)
+	err := db.With(mongo.TxnsC, func(c *mgo.Collection) error {
+		bad := bson.M{"_id": bson.NewObjectIdWithTime(old), "s": 4, "o": []bson.M{{"c": "c", "d": "a", "u": bson.M{"$nosuch": 1}}},
+			"n": "deadbeef", "r": []int{2}}
+		good := bson.M{"_id": bson.NewObjectIdWithTime(old.Add(time.Minute)), "s": 1, "o": []bson.M{{"c": "c", "d": "b", "i": bson.M{"n": 3}}}}
+		return c.Insert(bad, good)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.ResumeTransactions(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n := get(t, db, "b").N; n != 3 {
+		t.Errorf("the good one was not resumed: n is %d", n)
+	}
+}
+
+func TestDeletingLeavesWhatATransactionIsAt(t *testing.T) {
+	_, db := open(t)
+	for _, id := range []string{"a", "b", "c"} {
+		insert(t, db, doc{id, 1})
+	}
+	unfinished := bson.NewObjectId()
+	err := db.With("c", func(c *mgo.Collection) error {
+		return c.UpdateId("b", bson.M{"$push": bson.M{"txn-queue": unfinished.Hex() + "_12345678"}})
+	})
+	if err == nil {
+		err = db.With(mongo.TxnsC, func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": unfinished, "s": 2}) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := db.DeleteUntouched(t.Context(), "c", bson.D{{"n", 1}})
+	if err != nil || left != 1 {
+		t.Fatalf("%d are left (%v), want 1", left, err)
+	}
+	if get(t, db, "b").N != 1 {
+		t.Error("the wrong one was left")
+	}
+}
+
+func TestPruningTakesWhatIsOldAndFinished(t *testing.T) {
+	_, db := open(t)
+	for i := range 20 {
+		insert(t, db, doc{fmt.Sprint(i), i})
+	}
+	if n, err := db.PruneTransactions(t.Context(), time.Now().Add(-time.Hour)); err != nil || n != 0 {
+		t.Errorf("pruned %d young ones (%v)", n, err)
+	}
+	if _, err := db.PruneTransactions(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if n, err := db.Count(mongo.TxnsC, nil); err != nil || n != 0 {
+		t.Errorf("%d transactions are left (%v)", n, err)
+	}
+	if longest, err := db.LongestQueue(); err != nil || longest != 0 {
+		t.Errorf("a queue still names %d (%v)", longest, err)
+	}
+	insert(t, db, doc{"after", 1})
+}
