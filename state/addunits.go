@@ -43,6 +43,7 @@ func (s *Service) AddUnits(ctx context.Context, n int, placement []string) ([]st
 type place struct {
 	machine string
 	isNew   bool
+	isClean bool // chosen because it never had a unit
 }
 
 func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]string, error) {
@@ -121,7 +122,7 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 			return nil, err
 		}
 		for _, id := range clean[:min(len(clean), n-len(all))] {
-			all = append(all, place{machine: id})
+			all = append(all, place{machine: id, isClean: true})
 		}
 	}
 	var spare []string
@@ -201,5 +202,9 @@ func (st *State) placeOps(o *ops, p place, series, constraints string) {
 		st.addMachineOps(o, machineDoc{ID: p.machine, Series: series, Jobs: []string{JobHostUnits}}, constraints)
 		return
 	}
-	o.update(machinesC, p.machine, isAlive, bson.D{{"$set", bson.D{{"clean", false}}}})
+	assert := isAlive
+	if p.isClean {
+		assert = bson.D{{"life", entity.Alive}, {"clean", true}} // or another was given it
+	}
+	o.update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 }

@@ -1,0 +1,364 @@
+package state_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"juju/charm"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+const options = `options:
+  title: {type: string, default: hello}
+  port: {type: int}
+  debug: {type: boolean, default: false}
+`
+
+func TestSettingsAreAllOrNothing(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
+	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Config: map[string]string{"nosuch": "1"}})
+	w.refused(err, entity.Invalid, `unknown option "nosuch"`)
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Config: map[string]string{"port": "80"}})
+	w.ok(err)
+	config := func() map[string]any {
+		t.Helper()
+		c, err := s.EffectiveConfig(w.ctx)
+		w.ok(err)
+		return c
+	}
+	want := map[string]any{"title": "hello", "port": int64(80), "debug": false}
+	if got := config(); !reflect.DeepEqual(got, want) {
+		t.Errorf("config is %#v, want %#v", got, want)
+	}
+	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": "many"}, nil), entity.Invalid, `option "port" expected int, got "many"`)
+	w.refused(s.SetConfig(w.ctx, nil, []string{"nosuch"}), entity.Invalid, `unknown option "nosuch"`)
+	if got := config(); !reflect.DeepEqual(got, want) {
+		t.Errorf("a refused change changed it to %#v", got)
+	}
+	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "x"}, []string{"port"}))
+	want = map[string]any{"title": "x", "port": nil, "debug": false}
+	if got := config(); !reflect.DeepEqual(got, want) {
+		t.Errorf("config is %#v, want %#v", got, want)
+	}
+}
+
+func TestAChangeOfNothingWakesNobody(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
+	w.ok(err)
+	version := func() int64 {
+		info, err := w.unit("mysql/0").Info(w.ctx)
+		w.ok(err)
+		return info.ConfigVersion
+	}
+	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "x"}, nil))
+	before := version()
+	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "x"}, []string{"port"}))
+	if version() != before {
+		t.Error("setting what is set made a new version")
+	}
+	w.ok(s.SetConfig(w.ctx, map[string]string{"title": "y"}, nil))
+	if version() == before {
+		t.Error("a change made no new version")
+	}
+}
+
+func TestPortsOfOneMachine(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+	w.ok(err)
+	a, b := w.started("mysql/0"), w.started("mysql/1")
+	tcp := func(from, to int) entity.PortRange { return entity.PortRange{From: from, To: to, Protocol: "tcp"} }
+	open := func(u *state.Unit, r ...entity.PortRange) error {
+		return u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: r})
+	}
+	w.ok(open(a, tcp(80, 80), tcp(8000, 8010)))
+	w.ok(open(a, tcp(80, 80)))
+	w.refused(open(b, tcp(443, 443), tcp(8010, 8020)), entity.InUse, "8000-8010/tcp")
+	w.refused(open(a, tcp(8005, 8005)), entity.InUse, "conflicts")
+	w.ok(open(b, entity.PortRange{From: 80, To: 80, Protocol: "udp"}))
+	w.ok(a.CommitHook(w.ctx, entity.HookChanges{ClosePorts: []entity.PortRange{tcp(80, 80)}}))
+	w.ok(open(b, tcp(80, 80)))
+	ports, err := a.OpenedPorts(w.ctx)
+	w.ok(err)
+	want := map[string][]entity.PortRange{
+		"mysql/0": {tcp(8000, 8010)},
+		"mysql/1": {tcp(80, 80), {From: 80, To: 80, Protocol: "udp"}},
+	}
+	if !reflect.DeepEqual(ports, want) {
+		t.Errorf("open are %v, want %v", ports, want)
+	}
+	w.ok(b.Destroy(w.ctx))
+	w.end("mysql/1")
+	if ports, err = a.OpenedPorts(w.ctx); err != nil || len(ports) != 1 {
+		t.Errorf("the ports of a unit that is gone: %v (%v)", ports, err)
+	}
+}
+
+func TestAHookCommitsAllOrNothing(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("mysql", statetest.MySQL, 1)
+	r := w.relate("wordpress", "mysql")
+	u := w.started("mysql/0")
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	err := u.CommitHook(w.ctx, entity.HookChanges{
+		Relations: map[int]map[string]string{r.ID(): {"user": "me"}},
+		OpenPorts: []entity.PortRange{{From: 0, To: 0, Protocol: "tcp"}},
+	})
+	w.refused(err, entity.Invalid, "port range bounds must be between 1 and 65535, got 0-0")
+	settings, err := u.RelationSettings(w.ctx, r.ID(), "mysql/0")
+	w.ok(err)
+	if _, there := settings["user"]; there {
+		t.Error("half of the changes were written")
+	}
+}
+
+func TestResolvingAFailedHook(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u := w.started("mysql/0")
+	w.refused(u.Resolve(w.ctx, true), entity.Invalid, `unit "mysql/0" is not in an error state`)
+	w.refused(u.SetStatus(w.ctx, entity.Status{Status: entity.StatusError}), entity.Invalid, "without info")
+	w.ok(u.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "install"`}))
+	w.ok(u.Resolve(w.ctx, true))
+	w.refused(u.Resolve(w.ctx, false), entity.Invalid, `cannot set resolved mode for unit "mysql/0": already resolved`)
+	info, err := u.Info(w.ctx)
+	w.ok(err)
+	if info.Resolved != entity.ResolvedRetry {
+		t.Errorf("resolved is %q", info.Resolved)
+	}
+	w.ok(u.ClearResolved(w.ctx))
+	w.ok(u.Resolve(w.ctx, false))
+}
+
+func TestCharmsAreKeptByRevision(t *testing.T) {
+	w := newWorld(t)
+	archive := statetest.CharmArchive(t, statetest.MySQL)
+	first, err := w.st.AddCharm(w.ctx, archive, "")
+	w.ok(err)
+	second, err := w.st.AddCharm(w.ctx, archive, "")
+	w.ok(err)
+	if first != "local:jammy/mysql-0" || second != "local:jammy/mysql-1" {
+		t.Errorf("URLs are %s and %s", first, second)
+	}
+	r, sum, err := w.st.CharmArchive(w.ctx, second)
+	w.ok(err)
+	data, err := io.ReadAll(r)
+	w.ok(err)
+	w.ok(r.Close())
+	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
+		t.Error("the archive is not what was stored")
+	}
+	if _, err := charm.ReadArchiveFrom(bytes.NewReader(data), int64(len(data))); err != nil {
+		t.Error(err)
+	}
+	_, err = w.st.Charm(w.ctx, "local:jammy/nosuch-0")
+	w.gone("charm", "nosuch", err)
+}
+
+func TestWhoLogsIn(t *testing.T) {
+	w := newWorld(t)
+	u, err := w.ctrl.CheckUser(w.ctx, statetest.Admin, statetest.Password)
+	w.ok(err)
+	if u.Access != state.AccessSuperuser {
+		t.Errorf("access is %q", u.Access)
+	}
+	for _, c := range [][2]string{{statetest.Admin, "wrong"}, {"nobody", statetest.Password}, {statetest.Admin, ""}} {
+		_, err := w.ctrl.CheckUser(w.ctx, c[0], c[1])
+		w.refused(err, entity.Unauthorized, "invalid entity name or password")
+	}
+	w.deploy("mysql", statetest.MySQL, 1)
+	unit, machine := entity.UnitTag("mysql/0"), entity.MachineTag("0")
+	// Before it is given a password an agent has none, the empty one included.
+	w.refused(w.st.CheckAgent(w.ctx, unit, "", ""), entity.Unauthorized, "invalid entity name or password")
+	password := state.NewAgentPassword()
+	w.ok(w.st.SetAgentPassword(w.ctx, unit, password))
+	w.ok(w.st.CheckAgent(w.ctx, unit, password, ""))
+	w.refused(w.st.CheckAgent(w.ctx, entity.UnitTag("mysql/1"), password, ""), entity.Unauthorized, "")
+	w.refused(w.st.SetAgentPassword(w.ctx, unit, "short"), entity.Invalid, "password is only 5 bytes long, and is not a valid Agent password")
+	w.ok(w.st.SetAgentPassword(w.ctx, machine, password))
+	w.refused(w.st.CheckAgent(w.ctx, machine, password, "n"), entity.NotProvisioned, "machine 0 not provisioned")
+	m, err := w.st.Machine(w.ctx, "0")
+	w.ok(err)
+	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i", Nonce: "n"}))
+	w.refused(m.SetProvisioned(w.ctx, entity.Instance{ID: "j", Nonce: "m"}), entity.Invalid, "already set")
+	w.ok(w.st.CheckAgent(w.ctx, machine, password, "n"))
+	w.refused(w.st.CheckAgent(w.ctx, machine, password, "other"), entity.NotProvisioned, "")
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.refused(w.st.CheckAgent(w.ctx, unit, password, ""), entity.Unauthorized, "")
+}
+
+func TestModelsAreMadeOnce(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin})
+	w.refused(err, entity.AlreadyExists, `model "default" for admin already exists`)
+	_, err = w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "Bad Name", Owner: statetest.Admin})
+	w.refused(err, entity.Invalid, "is not a valid name")
+	events, err := w.ctrl.WatchModels(w.ctx)
+	w.ok(err)
+	if first := next(t, events); len(first) != 2 {
+		t.Errorf("first event names %v, want the controller's and the default one", first)
+	}
+	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "noble"})
+	w.ok(err)
+	if e := next(t, events); !slices.Equal(e, []string{st.UUID()}) {
+		t.Errorf("event names %v, want the new model", e)
+	}
+	// One model's names are not another's.
+	other := &world{t, w.ctx, w.ctrl, st}
+	other.deploy("mysql", statetest.MySQL, 1)
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	if s := mustService(other, "mysql"); s.Series() != "noble" {
+		t.Errorf("series is %q, want the model's", s.Series())
+	}
+}
+
+func TestMachinesThatNeverHadAUnitAreUsedFirst(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "noble"})
+	w.ok(err)
+	s := w.deploy("mysql", statetest.MySQL, 2)
+	if m := w.unit("mysql/0").Machine(); m != "0" {
+		t.Errorf("the first unit is on %s", m)
+	}
+	if m := w.unit("mysql/1").Machine(); m != "2" {
+		t.Errorf("the second unit is on %s", m)
+	}
+	_, err = s.AddUnits(w.ctx, 1, []string{"1"})
+	w.refused(err, entity.Invalid, "series does not match")
+	_, err = s.AddUnits(w.ctx, 1, []string{"77"})
+	w.refused(err, entity.NotFound, "machine 77 not found")
+	_, err = s.AddUnits(w.ctx, 1, []string{"x"})
+	w.refused(err, entity.Invalid, `invalid --to parameter "x"`)
+	if _, err := w.st.Unit(w.ctx, "mysql/2"); err == nil {
+		t.Error("a refused placement added a unit")
+	}
+}
+
+// Two at once can't have the same clean machine, nor the same name.
+func TestDeployingAtOnce(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL)
+	for range 3 {
+		_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+		w.ok(err)
+	}
+	var wg sync.WaitGroup
+	made := make([]error, 6)
+	for i := range made {
+		wg.Go(func() {
+			name := string(rune('a' + i%3))
+			_, made[i] = w.st.AddService(w.ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: 1})
+		})
+	}
+	wg.Wait()
+	on := map[string]string{}
+	for _, name := range []string{"a", "b", "c"} {
+		units := 0
+		status, err := w.st.Status(w.ctx, []string{name})
+		w.ok(err)
+		for _, u := range status.Services[0].Units {
+			units++
+			if other, taken := on[u.Machine]; taken {
+				t.Errorf("%s and %s are both on machine %s", u.Name, other, u.Machine)
+			}
+			on[u.Machine] = u.Name
+		}
+		if units != 1 {
+			t.Errorf("%s has %d units", name, units)
+		}
+	}
+	for _, err := range made {
+		if err != nil && !strings.Contains(err.Error(), "service already exists") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestConstraintsAreCapturedWhenAUnitIsAdded(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL)
+	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1, Constraints: "mem=2G"})
+	w.ok(err)
+	m, err := w.st.Machine(w.ctx, "0")
+	w.ok(err)
+	info, err := m.Info(w.ctx)
+	w.ok(err)
+	if info.Constraints != "mem=2048M" {
+		t.Errorf("the machine's constraints are %q", info.Constraints)
+	}
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "bad", CharmURL: url, Constraints: "nosuch=1"})
+	w.refused(err, entity.Invalid, `unknown constraint "nosuch"`)
+	sub := statetest.Charm(t, w.st, statetest.Logging)
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "logging", CharmURL: sub, Constraints: "mem=2G"})
+	w.refused(err, entity.Invalid, "subordinate service must be deployed without constraints")
+}
+
+func TestStatusShowsWhatIsChosen(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.deploy("logging", statetest.Logging, 0)
+	w.relate("wordpress", "mysql")
+	r := w.relate("mysql", "logging")
+	w.ok(w.started("mysql/0").EnterScope(w.ctx, r.ID()))
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusBlocked, Message: "no disk"}))
+	w.ok(mustService(w, "wordpress").SetExposed(w.ctx, true))
+	for _, c := range []struct {
+		patterns []string
+		units    string
+	}{
+		{nil, "mysql/0 logging/0 mysql/1 wordpress/0"},
+		{[]string{"mysql"}, "mysql/0 logging/0 mysql/1"},
+		{[]string{"mysql/1"}, "mysql/1"},
+		{[]string{"logging"}, "mysql/0 logging/0"},
+		{[]string{"word*"}, "wordpress/0"},
+		{[]string{"exposed"}, "wordpress/0"},
+		{[]string{"blocked"}, "mysql/1"},
+		{[]string{"0"}, "wordpress/0"},
+		{[]string{"nosuch"}, ""},
+	} {
+		s, err := w.st.Status(w.ctx, c.patterns)
+		w.ok(err)
+		var got []string
+		for _, svc := range s.Services {
+			for _, u := range svc.Units {
+				got = append(got, u.Name)
+				for _, sub := range u.Subordinates {
+					got = append(got, sub.Name)
+				}
+			}
+		}
+		if strings.Join(got, " ") != c.units {
+			t.Errorf("%v shows %v, want %s", c.patterns, got, c.units)
+		}
+	}
+	s, err := w.st.Status(w.ctx, []string{"mysql"})
+	w.ok(err)
+	if got := s.Services[len(s.Services)-1].Status; got.Status != entity.StatusBlocked || got.Message != "no disk" {
+		t.Errorf("the service shows %v, want its worst unit's", got)
+	}
+	_, err = w.st.Status(w.ctx, []string{"a/b/c"})
+	w.refused(err, entity.Invalid, `pattern "a/b/c" contains too many '/' characters`)
+	_, err = w.st.Status(w.ctx, []string{"b_d"})
+	w.refused(err, entity.Invalid, `pattern "b_d" contains invalid characters`)
+}
