@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,7 +24,8 @@ import (
 )
 
 // The tests run this same binary as machine agent, controller and keeper; these
-// variables tell it what to be.
+// variables tell it what to be. The run is a directory that the tests hold, so
+// that no process outlives them, not if they are killed either.
 const (
 	roleVariable   = "LOCAL_TEST_ROLE"
 	runVariable    = "LOCAL_TEST_RUN"
@@ -41,7 +41,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	run := strconv.Itoa(os.Getpid())
+	run, err := os.MkdirTemp("", "local")
+	if err == nil {
+		_, err = process.Hold(run)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Setenv(runVariable, run)
 	code := m.Run()
 	left := 0
@@ -55,6 +62,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "processes are left")
 		code = 1
 	}
+	os.RemoveAll(run)
 	os.Exit(code)
 }
 
@@ -62,6 +70,10 @@ func TestMain(m *testing.M) {
 func play(role string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	go func() {
+		process.WaitEnd(context.Background(), os.Getenv(runVariable))
+		os.Exit(9)
+	}()
 	switch role {
 	case "fail":
 		return errors.New("no controller answers")
@@ -138,13 +150,13 @@ func notify(what string) {
 // host is a directory for one controller, and the ear for what its processes
 // report.
 type host struct {
-	t          *testing.T
+	t          testing.TB
 	controller string
 	dir        string
 	conn       *net.UnixConn
 }
 
-func newHost(t *testing.T, controller string) *host {
+func newHost(t testing.TB, controller string) *host {
 	t.Helper()
 	// Not t.TempDir, whose names are too long for a socket's.
 	top, err := os.MkdirTemp("", "local")

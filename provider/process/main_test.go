@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,8 +17,9 @@ import (
 )
 
 // The tests run this same binary again, in one of the roles below, as the
-// processes that are kept. Those carry runVariable, so that one that a test
-// forgot is found at the end.
+// processes that are kept. Those carry runVariable, a directory that the tests
+// hold: so one that a test forgot is found at the end, and ends by itself when
+// the tests are killed.
 const (
 	roleVariable   = "PROCESS_TEST_ROLE"
 	runVariable    = "PROCESS_TEST_RUN"
@@ -30,7 +30,14 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role, os.Args[1:]))
 	}
-	run := strconv.Itoa(os.Getpid())
+	run, err := os.MkdirTemp("", "process")
+	if err == nil {
+		_, err = Hold(run)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Setenv(runVariable, run)
 	code := m.Run()
 	mine := func(value string) bool { return value == run }
@@ -39,6 +46,7 @@ func TestMain(m *testing.M) {
 		EndMarked(context.Background(), runVariable, mine, 0)
 		code = 1
 	}
+	os.RemoveAll(run)
 	os.Exit(code)
 }
 
@@ -51,6 +59,10 @@ type event struct {
 // play is what a helper process does; args[0] is its directory.
 func play(role string, args []string) int {
 	dir := args[0]
+	go func() {
+		WaitEnd(context.Background(), os.Getenv(runVariable))
+		os.Exit(9)
+	}()
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
 	switch role {
@@ -91,7 +103,9 @@ func play(role string, args []string) int {
 	case "mother":
 		child(dir, "sleeper", nil, nil)
 		child(dir, "sleeper", &syscall.SysProcAttr{Setsid: true}, nil)
-		child(dir, "sleeper", &syscall.SysProcAttr{Setpgid: true}, []string{roleVariable + "=sleeper", notifyVariable + "=" + os.Getenv(notifyVariable)})
+		child(dir, "sleeper", &syscall.SysProcAttr{Setpgid: true}, []string{
+			roleVariable + "=sleeper", notifyVariable + "=" + os.Getenv(notifyVariable), runVariable + "=" + os.Getenv(runVariable),
+		})
 	}
 	held.Ready()
 	notify("ready")

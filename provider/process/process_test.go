@@ -129,6 +129,22 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// A process that is ready and ends at once was started all the same.
+func TestStartOfWhatEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for range 20 {
+		if started, err := Start(t.Context(), s.spec("quick")); err != nil || !started {
+			t.Fatalf("started: %v, error: %v", started, err)
+		}
+		s.hear("ready")
+		if err := WaitEnd(t.Context(), s.dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.onlyOne()
+}
+
 // A process that holds and is not ready keeps its starter waiting.
 func TestReadyComesAfterHold(t *testing.T) {
 	t.Parallel()

@@ -121,6 +121,12 @@ func start(ctx context.Context, spec Spec) error {
 	// the pipe because it doesn't know it.
 	select {
 	case err = <-ended:
+		// What it said before its end counts: an agent may be ready and find at
+		// once that its entity is Dead.
+		ready.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		if n, _ := ready.Read(make([]byte, 1)); n == 1 {
+			return nil
+		}
 		if err == nil {
 			err = errors.New("exit status 0")
 		}
