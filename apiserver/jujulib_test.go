@@ -1,0 +1,72 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/state/statetest"
+)
+
+// The official JavaScript client works as it is: it finds its facades by their
+// versions, and its requests and results are understood. The client is no part
+// of this repository; to run this, install it (npm install @canonical/jujulib@9.1)
+// and name the directory in JUJULIB.
+func TestOfficialJavaScriptClient(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("JUJULIB")
+	node, err := exec.LookPath("node")
+	if dir == "" || err != nil {
+		t.Skip("JUJULIB does not name a directory with @canonical/jujulib, or there is no node")
+	}
+	w := newWorld(t)
+	mysql := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", "{options: {size: {type: int, default: 5, description: d}}}")
+	wordpress := statetest.Charm(t, w.st, statetest.Wordpress)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, []byte(pki().ca.Cert), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, "testdata/jujulib.mjs", dir, w.address, w.st.UUID(), statetest.Password, mysql, wordpress)
+	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+ca)
+	cmd.Stderr = os.Stderr
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	var got, want map[string]any
+	if err := json.Unmarshal(output, &got); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	expected := `{
+		"facadesAtController": ["controller", "modelManager", "pinger"],
+		"facadesAtModel": ["application", "charms", "client", "machineManager", "pinger"],
+		"server": "1.2.3", "user": "user-admin",
+		"models": ["controller", "default"], "allModels": 2, "summaries": ["admin", "admin"],
+		"info": ["default", "alive", "unauthorized access"],
+		"deploy": [{}],
+		"again": {"message": "cannot add service \"mysql\": service already exists", "code": "already exists",
+			"info": {"hint": "Deploy it under another name: juju deploy CHARM NAME"}},
+		"relation": "server", "units": ["mysql/1"],
+		"size": {"default": 5, "description": "d", "source": "user", "type": "int", "value": 3},
+		"set": "option \"size\" expected int, got \"x\"", "config": 5,
+		"charm": "mysql", "hub": "cannot add charm \"ch:mysql-1\": only local charms are supported",
+		"machines": [{"machine": "2"}],
+		"status": {"model": "default", "applications": ["mysql", "wordpress"], "exposed": true,
+			"base": {"name": "ubuntu", "channel": "22.04/stable"}, "units": ["mysql/0", "mysql/1"],
+			"machines": ["0", "1", "2"], "relations": ["wordpress:db mysql:server"]},
+		"info2": "` + mysql + `",
+		"resolve": "unit \"mysql/0\" is not in an error state",
+		"destroy": [null, "not found"], "destroyMachine": "2",
+		"wrong": "Have you been granted permission to a model on this controller?"
+	}`
+	if err := json.Unmarshal([]byte(expected), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got) %s", diff)
+	}
+}

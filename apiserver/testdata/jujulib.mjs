@@ -1,0 +1,87 @@
+// Drives a controller with @canonical/jujulib, the official JavaScript client,
+// as jujulib_test.go describes. Arguments: the directory that has node_modules,
+// the controller's host:port, the model's UUID, the password of admin, and the
+// URLs of two charms. Prints one JSON object.
+
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [dir, host, uuid, password, mysql, wordpress] = process.argv.slice(2);
+const require = createRequire(pathToFileURL(dir + "/"));
+const load = async (path) => import(pathToFileURL(require.resolve("@canonical/jujulib/dist/api/" + path)));
+
+const { connectAndLogin, generateModelURL } = await load("client.js");
+const websocket = require("websocket").w3cwebsocket;
+const facade = async (path) => (await load("facades/" + path + "/index.js")).default;
+
+const login = async (url, names) =>
+  connectAndLogin(
+    url,
+    { facades: await Promise.all(names.map(facade)), wsclass: websocket },
+    { username: "admin", password },
+  );
+
+const out = {};
+const failure = async (promise) => promise.then(() => "no error", (e) => e.message);
+
+const root = await login(`wss://${host}/api`, ["controller", "model-manager", "pinger"]);
+out.facadesAtController = Object.keys(root.conn.facades).sort();
+out.server = root.conn.info.serverVersion;
+out.user = root.conn.info.user.identity;
+const { modelManager, controller } = root.conn.facades;
+out.models = (await modelManager.listModels({ tag: "user-admin" }))["user-models"].map((m) => m.model.name);
+out.allModels = (await controller.allModels({}))["user-models"].length;
+out.summaries = (await modelManager.listModelSummaries({ "user-tag": "user-admin" })).results.map((r) => r.result["user-access"]);
+const info = await modelManager.modelInfo({ entities: [{ tag: "model-" + uuid }, { tag: "model-deadbeef-0000-4000-8000-000000000000" }] });
+out.info = [info.results[0].result.name, info.results[0].result.life, info.results[1].error.code];
+root.logout();
+
+const model = await login(generateModelURL(host, uuid), ["application", "client", "charms", "machine-manager", "pinger"]);
+const { application, client, charms, machineManager, pinger } = model.conn.facades;
+out.facadesAtModel = Object.keys(model.conn.facades).sort();
+await pinger.ping({});
+const deploy = async (name, url, more) =>
+  application.deploy({
+    applications: [{
+      application: name, "charm-url": url, channel: "", "num-units": 1, "config-yaml": "", constraints: {}, Force: false,
+      "charm-origin": { id: "", source: "local", type: "charm", base: { name: "ubuntu", channel: "22.04/stable" } }, ...more,
+    }],
+  });
+out.deploy = (await deploy("mysql", mysql, { config: { size: "3" }, constraints: { mem: 1024, tags: ["fast"] } })).results;
+out.again = (await deploy("mysql", mysql)).results[0].error;
+await deploy("wordpress", wordpress);
+out.relation = (await application.addRelation({ endpoints: ["wordpress", "mysql"] })).endpoints.mysql.name;
+out.units = (await application.addUnits({ application: "mysql", "num-units": 1, placement: [{ scope: "#", directive: "0" }] })).units;
+out.size = (await application.get({ application: "mysql", branch: "" })).config.size;
+out.set = (await application.setConfigs({ Args: [{ application: "mysql", generation: "", "config-yaml": "", config: { size: "x" } }] })).results[0].error.message;
+await application.setConfigs({ Args: [{ application: "mysql", generation: "", "config-yaml": "", config: { size: "4" } }] });
+await application.unsetApplicationsConfig({ Args: [{ application: "mysql", branch: "", options: ["size"] }] });
+out.config = (await application.charmConfig({ args: [{ application: "mysql", branch: "" }] })).Results[0].config.size.value;
+await application.expose({ application: "mysql" });
+out.charm = (await charms.charmInfo({ url: mysql })).meta.name;
+out.hub = await failure(charms.addCharm({ url: "ch:mysql-1", force: false, "charm-origin": { id: "", source: "charm-hub", type: "charm" } }));
+out.machines = (await machineManager.addMachines({ params: [{ constraints: {}, jobs: ["JobHostUnits"], "container-type": "", "parent-id": "" }] })).machines;
+
+const status = await client.fullStatus({ patterns: [] });
+out.status = {
+  model: status.model.name,
+  applications: Object.keys(status.applications),
+  exposed: status.applications.mysql.exposed,
+  base: status.applications.mysql.base,
+  units: Object.keys(status.applications.mysql.units),
+  machines: Object.keys(status.machines),
+  relations: status.relations.map((r) => r.key),
+};
+out.info2 = (await application.applicationsInfo({ entities: [{ tag: "application-mysql" }] })).results[0].result.charm;
+out.resolve = (await application.resolveUnitErrors({ tags: { entities: [{ tag: "unit-mysql-0" }] }, retry: true })).results[0].error.message;
+await application.unexpose({ application: "mysql", "exposed-endpoints": [] });
+await application.destroyRelation({ endpoints: ["wordpress", "mysql"], "relation-id": 0 });
+out.destroyUnit = (await application.destroyUnit({ units: [{ "unit-tag": "unit-mysql-1" }] })).results[0].error;
+out.destroy = (await application.destroyApplication({ applications: [
+  { "application-tag": "application-mysql", force: false }, { "application-tag": "application-none", force: false }] })).results.map((r) => r.error?.code);
+out.destroyMachine = (await machineManager.destroyMachineWithParams({ "machine-tags": ["machine-2"] })).results[0].info["machine-id"];
+model.logout();
+
+out.wrong = await failure(connectAndLogin(`wss://${host}/api`, { facades: [], wsclass: websocket }, { username: "admin", password: "guess" }));
+console.log(JSON.stringify(out));
+process.exit(0);
