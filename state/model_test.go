@@ -362,3 +362,35 @@ func TestStatusShowsWhatIsChosen(t *testing.T) {
 	_, err = w.st.Status(w.ctx, []string{"b_d"})
 	w.refused(err, entity.Invalid, `pattern "b_d" contains invalid characters`)
 }
+
+func TestADumpShowsEverythingButSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	password := state.NewAgentPassword()
+	w.ok(w.st.SetAgentPassword(w.ctx, entity.UnitTag("mysql/0"), password))
+	dump, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	again, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	if !reflect.DeepEqual(dump, again) {
+		t.Error("two dumps of one thing differ")
+	}
+	counts, err := w.st.Census(w.ctx)
+	w.ok(err)
+	for collection, docs := range dump {
+		if len(docs) != counts[collection] {
+			t.Errorf("%d of %d documents of %s", len(docs), counts[collection], collection)
+		}
+		for _, doc := range docs {
+			if collection == "credentials" && strings.Contains(string(doc), "mysql") && !strings.Contains(string(doc), "(not shown)") {
+				t.Errorf("a secret is shown: %s", doc)
+			}
+			if strings.Contains(string(doc), "txn-") {
+				t.Errorf("bookkeeping is shown: %s", doc)
+			}
+		}
+	}
+	if len(dump["units"]) != 1 || dump["txns"] != nil {
+		t.Errorf("units %s, txns %s", dump["units"], dump["txns"])
+	}
+}
