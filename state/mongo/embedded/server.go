@@ -181,6 +181,9 @@ func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx
 // Compact rewrites the files, so that what was deleted takes no space.
 func (s *Server) Compact(ctx context.Context) error { return s.store.Compact(ctx) }
 
+// Check compares every index with its documents and says what differs.
+func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
+
 // DiskUsage is the bytes that the store's files take.
 func (s *Server) DiskUsage() uint64 { return s.store.DiskUsage() }
 

@@ -56,6 +56,7 @@ func Choose(f *query.Filter, order query.Sort, indexes []Index, hint int) Plan {
 	best := choose(f.Predicates(), order, indexes, hint)
 	if best.rank == 0 && hint < 0 {
 		if p, ok := union(f, indexes); ok {
+			p.Sorted = len(order.Fields) == 0
 			return p
 		}
 	}

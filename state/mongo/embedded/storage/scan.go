@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/plan"
 )
 
@@ -71,6 +73,9 @@ func (s *Scan) Next() (record, doc []byte, err error) {
 				s.docs++
 				return record, doc, nil
 			}
+			if err := s.stillThere(); err != nil {
+				return nil, nil, err
+			}
 			s.within, s.last = s.within+1, nil
 			if err := s.closeIter(); err != nil {
 				return nil, nil, err
@@ -79,6 +84,16 @@ func (s *Scan) Next() (record, doc []byte, err error) {
 		s.at, s.within = s.at+1, 0
 	}
 	return nil, nil, nil
+}
+
+// stillThere fails when the index that has just ended was dropped, and so
+// may have ended early. A dropped collection just ends.
+func (s *Scan) stillThere() error {
+	ix := s.index()
+	if ix == nil || s.c.dropped.Load() || slices.Contains(s.c.Indexes(), ix) {
+		return nil
+	}
+	return mongoerr.New(mongoerr.QueryPlanKilled, "index %s was dropped", ix.Name)
 }
 
 // turned is the number of the range being read.
@@ -101,7 +116,10 @@ func (s *Scan) step(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 		}
 		s.last = append(s.last[:0], s.it.Key()...)
 		if ix == nil {
-			return s.last[5:], s.it.Value(), nil
+			if record := s.last[5:]; s.first(record) {
+				return record, s.it.Value(), nil
+			}
+			continue
 		}
 		s.keys++
 		record, doc, err := s.fetch(s.it.Value())
@@ -132,11 +150,8 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 // fetch gets the document of a record, unless it has been given already.
 func (s *Scan) fetch(record []byte) (_, doc []byte, err error) {
 	s.key = append(s.key[:0], record...)
-	if s.seen != nil {
-		if s.seen[string(s.key)] {
-			return nil, nil, nil
-		}
-		s.seen[string(s.key)] = true
+	if !s.first(s.key) {
+		return nil, nil, nil
 	}
 	doc, ok, err := s.c.Get(s.doc[:0], s.key)
 	if !ok || err != nil {
@@ -144,6 +159,19 @@ func (s *Scan) fetch(record []byte) (_, doc []byte, err error) {
 	}
 	s.doc = doc
 	return s.key, doc, nil
+}
+
+// first says whether a record has not been given yet, where it may come up
+// again.
+func (s *Scan) first(record []byte) bool {
+	if s.seen == nil {
+		return true
+	}
+	if s.seen[string(record)] {
+		return false
+	}
+	s.seen[string(record)] = true
+	return true
 }
 
 // move brings the iterator to the next key of a range.

@@ -1,0 +1,89 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Check compares every index with the documents, as they are at one moment,
+// and says what differs. Nothing ever should.
+func (s *Store) Check(ctx context.Context) error {
+	snap := s.db.NewSnapshot()
+	defer snap.Close()
+	var errs []error
+	for _, db := range s.Databases() {
+		for _, c := range s.Collections(db) {
+			if err := c.check(ctx, snap); err != nil {
+				errs = append(errs, fmt.Errorf("collection %s: %w", c.Namespace(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// check looks every key up that a document should have. If all are there and
+// there are as many as there should be, there are no others.
+func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
+	want := map[*Index]int{}
+	err := walkSnapshot(snap, c.space, func(key, doc []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		record := key[5:]
+		for _, ix := range c.secondary() {
+			var e entries
+			multi, err := e.fill(ix, doc, record)
+			if err != nil {
+				return fmt.Errorf("index %s of record %x: %w", ix.Name, record, err)
+			}
+			if multi && !ix.multi.Load() {
+				return fmt.Errorf("index %s does not know that record %x has several keys", ix.Name, record)
+			}
+			want[ix] += len(e.list)
+			for _, key := range e.list {
+				v, closer, err := snap.Get(key)
+				if err != nil {
+					return fmt.Errorf("index %s lacks key %x of record %x: %w", ix.Name, key[5:], record, err)
+				}
+				same := bytes.Equal(v, record)
+				if err := closer.Close(); err != nil {
+					return err
+				}
+				if !same {
+					return fmt.Errorf("index %s has key %x for record %x, not %x", ix.Name, key[5:], v, record)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, ix := range c.secondary() {
+		n := 0
+		if err := walkSnapshot(snap, ix.space, func(_, _ []byte) error { n++; return nil }); err != nil {
+			return err
+		}
+		if n != want[ix] {
+			return fmt.Errorf("index %s has %d keys, the documents make %d", ix.Name, n, want[ix])
+		}
+	}
+	return nil
+}
+
+func walkSnapshot(snap *pebble.Snapshot, space uint32, visit func(key, value []byte) error) error {
+	it, err := snap.NewIter(&pebble.IterOptions{LowerBound: spaceKey(nil, space), UpperBound: spaceKey(nil, space+1)})
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := visit(it.Key(), it.Value()); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return errors.Join(it.Error(), it.Close())
+}

@@ -1,0 +1,504 @@
+package storage_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/plan"
+	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+)
+
+func open(t testing.TB, fs vfs.FS) *storage.Store {
+	t.Helper()
+	s, err := storage.Open("store", storage.Options{FS: fs, Logf: t.Errorf, Fatal: func(err error) { t.Errorf("fatal: %v", err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fresh opens an empty store for the length of a test.
+func fresh(t testing.TB) *storage.Store {
+	t.Helper()
+	s := open(t, vfs.NewMem())
+	t.Cleanup(func() { shut(t, s) })
+	return s
+}
+
+func shut(t testing.TB, s *storage.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func check(t testing.TB, s *storage.Store) {
+	t.Helper()
+	if err := s.Check(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func create(t testing.TB, s *storage.Store, name string, opts storage.CollectionOptions) *storage.Collection {
+	t.Helper()
+	c, err := s.Create("db", name, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func index(t testing.TB, c *storage.Collection, ix *storage.Index) {
+	t.Helper()
+	if _, err := c.CreateIndex(ix); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func id(v any) bson.E { return bson.E{Key: "_id", Value: v} }
+
+func insert(t testing.TB, c *storage.Collection, doc bson.D) {
+	t.Helper()
+	if err := c.Insert(bsongen.RawDocument(doc)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// found are the _ids of what a query finds in a plan's order, as text.
+func found(t testing.TB, c *storage.Collection, f *query.Filter, p plan.Plan, pause bool) []string {
+	t.Helper()
+	var out []string
+	scan := c.Scan(p)
+	for {
+		_, doc, err := scan.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc == nil {
+			break
+		}
+		if f.Match(doc) {
+			v, _ := raw.Get(doc, "_id")
+			out = append(out, v.String())
+		}
+		if pause {
+			if _, _, err := scan.Pause(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, _, err := scan.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var everything = plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}}
+
+func compile(t testing.TB, q bson.D) *query.Filter {
+	t.Helper()
+	f, err := query.Compile(bsongen.RawDocument(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+var kinds = []*storage.Index{
+	{Name: "a", Fields: []query.Field{{Path: "a"}}},
+	{Name: "a-desc-b", Fields: []query.Field{{Path: "a", Desc: true}, {Path: "b"}}},
+	{Name: "b", Fields: []query.Field{{Path: "b"}}, Sparse: true},
+	{Name: "a.b", Fields: []query.Field{{Path: "a.b"}}},
+	{Name: "b-a.0-desc", Fields: []query.Field{{Path: "b"}, {Path: "ab", Desc: true}}},
+}
+
+// TestIndexesFindTheSame puts the same queries to a collection with an index
+// and reads it whole: both must find the same, and in the order promised.
+func TestIndexesFindTheSame(t *testing.T) {
+	rounds := 30
+	if testing.Short() {
+		rounds /= 2
+	}
+	for seed := range rounds {
+		r := rand.New(rand.NewPCG(11, uint64(seed)))
+		s := fresh(t)
+		c := create(t, s, "c", storage.CollectionOptions{})
+		for _, ix := range kinds {
+			index(t, c, ix)
+		}
+		for i := range 60 {
+			doc := append(bson.D{id(i)}, bsongen.Document(r, 2)...)
+			err := c.Insert(bsongen.RawDocument(doc))
+			if err != nil && !mongoerr.Is(err, mongoerr.CannotIndexParallelArrays) {
+				t.Fatal(err)
+			}
+		}
+		check(t, s)
+		for range 100 {
+			compare(t, r, c)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// value picks what some document has, or something near it.
+func value(r *rand.Rand, c *storage.Collection) any {
+	if r.IntN(3) == 0 {
+		return bsongen.Value(r, 1)
+	}
+	var doc bson.D
+	if data, ok, err := c.Get(nil, c.Record(nil, bsongen.Raw(int32(r.IntN(60))))); err == nil && ok {
+		if err := bson.Unmarshal(data, &doc); err != nil {
+			panic(err)
+		}
+	}
+	for _, e := range doc {
+		if e.Key != "_id" && r.IntN(2) == 0 {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+func compare(t *testing.T, r *rand.Rand, c *storage.Collection) {
+	t.Helper()
+	q := bson.D{}
+	for range 1 + r.IntN(2) {
+		path := []string{"a", "b", "a.b", "ab", "_id"}[r.IntN(5)]
+		v := value(r, c)
+		if path == "_id" {
+			v = r.IntN(60)
+		}
+		switch op := []string{"", "$in", "$gt", "$gte", "$lt", "$lte", "$eq"}[r.IntN(7)]; op {
+		case "":
+			q = append(q, bson.E{Key: path, Value: v})
+		case "$in":
+			q = append(q, bson.E{Key: path, Value: bson.D{{Key: op, Value: bson.A{v, value(r, c)}}}})
+		default:
+			q = append(q, bson.E{Key: path, Value: bson.D{{Key: op, Value: v}}})
+		}
+	}
+	if r.IntN(4) == 0 {
+		q = bson.D{{Key: "$or", Value: bson.A{q, bson.D{{Key: "a", Value: value(r, c)}}}}}
+	}
+	f, err := query.Compile(bsongen.RawDocument(q))
+	if err != nil {
+		return // a regular expression as an operand, say
+	}
+	var order query.Sort
+	if r.IntN(3) == 0 {
+		order.Fields = []query.Field{{Path: []string{"a", "b", "_id"}[r.IntN(3)], Desc: r.IntN(2) == 0}}
+	}
+	p := plan.Choose(f, order, c.PlanIndexes(nil), -1)
+	want := found(t, c, f, everything, false)
+	got := found(t, c, f, p, r.IntN(2) == 0)
+	if p.Sorted && len(order.Fields) > 0 {
+		inOrder(t, c, f, p, order)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("query %v by %+v: got %v, want %v", q, p, got, want)
+	}
+}
+
+func inOrder(t *testing.T, c *storage.Collection, f *query.Filter, p plan.Plan, order query.Sort) {
+	t.Helper()
+	scan := c.Scan(p)
+	defer scan.Pause()
+	var last []byte
+	for {
+		_, doc, err := scan.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc == nil {
+			return
+		}
+		if !f.Match(doc) {
+			continue
+		}
+		key := order.AppendKey(nil, doc)
+		if bytes.Compare(last, key) > 0 {
+			t.Errorf("plan %+v does not sort by %+v", p, order)
+			return
+		}
+		last = key
+	}
+}
+
+// TestIndexesFollow changes documents from many sides at once. In the end
+// every index says what its documents say.
+func TestIndexesFollow(t *testing.T) {
+	s := fresh(t)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	for _, ix := range kinds {
+		index(t, c, ix)
+	}
+	index(t, c, &storage.Index{Name: "unique", Fields: []query.Field{{Path: "u"}}, Unique: true, Sparse: true})
+	n := 2000
+	if testing.Short() {
+		n /= 2
+	}
+	var duplicates sync.Map
+	var wg sync.WaitGroup
+	for w := range 8 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(5, uint64(w)))
+			for i := range n {
+				if err := churn(r, c); mongoerr.Is(err, mongoerr.DuplicateKey) {
+					duplicates.Store(i, true)
+				} else if err != nil && !mongoerr.Is(err, mongoerr.CannotIndexParallelArrays) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	check(t, s)
+	some := false
+	duplicates.Range(func(any, any) bool { some = true; return false })
+	if !some {
+		t.Error("no two ever wanted the same unique key: the test is too easy")
+	}
+	// No two documents have the same u.
+	seen := map[string]string{}
+	scan := c.Scan(everything)
+	defer scan.Pause()
+	for {
+		_, doc, err := scan.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc == nil {
+			break
+		}
+		if u, ok := raw.Get(doc, "u"); ok {
+			if other := seen[u.String()]; other != "" {
+				t.Errorf("%s and %s have the same u", other, bsoncore.Document(doc))
+			}
+			seen[u.String()] = bsoncore.Document(doc).String()
+		}
+	}
+}
+
+func churn(r *rand.Rand, c *storage.Collection) error {
+	i := r.IntN(40)
+	return c.Modify(c.Record(nil, bsongen.Raw(i)), func(old []byte) (storage.Change, error) {
+		if old != nil && r.IntN(4) == 0 {
+			return storage.Change{Delete: true}, nil
+		}
+		doc := append(bson.D{id(i)}, bsongen.Document(r, 2)...)
+		if r.IntN(3) == 0 {
+			doc = append(doc, bson.E{Key: "u", Value: r.IntN(45)})
+		}
+		return storage.Change{New: bsongen.RawDocument(doc)}, nil
+	})
+}
+
+// TestUniqueUnderRace lets many insert documents with one unique key; one
+// wins.
+func TestUniqueUnderRace(t *testing.T) {
+	s := fresh(t)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	index(t, c, &storage.Index{Name: "u", Fields: []query.Field{{Path: "u"}, {Path: "v"}}, Unique: true})
+	for round := range 50 {
+		won := make(chan int, 8)
+		var wg sync.WaitGroup
+		for w := range 8 {
+			wg.Go(func() {
+				err := c.Insert(bsongen.RawDocument(bson.D{id(fmt.Sprint(round, w)), {Key: "u", Value: round}}))
+				if err == nil {
+					won <- w
+				} else if !mongoerr.Is(err, mongoerr.DuplicateKey) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(won) != 1 {
+			t.Errorf("%d won", len(won))
+		}
+	}
+	check(t, s)
+}
+
+func TestBuildIndex(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	for i := range 100 {
+		insert(t, c, bson.D{id(i), {Key: "k", Value: i / 2}, {Key: "l", Value: bson.A{i, i + 1}}})
+	}
+	_, err := c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}, Unique: true})
+	if !mongoerr.Is(err, mongoerr.DuplicateKey) {
+		t.Errorf("a unique index over doubles: %v", err)
+	}
+	index(t, c, &storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}})
+	index(t, c, &storage.Index{Name: "l", Fields: []query.Field{{Path: "l"}}})
+	if made, err := c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}}); made || err != nil {
+		t.Errorf("the same again: %v, %v", made, err)
+	}
+	_, err = c.CreateIndex(&storage.Index{Name: "k2", Fields: []query.Field{{Path: "k"}}})
+	if !mongoerr.Is(err, mongoerr.IndexOptionsConflict) {
+		t.Errorf("the same keys by another name: %v", err)
+	}
+	_, err = c.CreateIndex(&storage.Index{Name: "k", Fields: []query.Field{{Path: "k2"}}})
+	if !mongoerr.Is(err, mongoerr.IndexKeySpecsConflict) {
+		t.Errorf("other keys by the same name: %v", err)
+	}
+	check(t, s)
+	shut(t, s)
+
+	s = open(t, fs)
+	defer func() { shut(t, s) }()
+	c = s.Collection("db", "c")
+	if n := len(c.Indexes()); n != 3 {
+		t.Errorf("%d indexes after opening again", n)
+	}
+	if multi := c.PlanIndexes(nil)[2].Multi; !multi {
+		t.Error("the index has forgotten that it has several keys for a document")
+	}
+	check(t, s)
+	if n, err := c.DropIndexes(func(*storage.Index) bool { return true }); n != 2 || err != nil {
+		t.Errorf("dropped %d, %v", n, err)
+	}
+	check(t, s)
+}
+
+func TestCapped(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs)
+	c := create(t, s, "log", storage.CollectionOptions{Capped: true, Size: 1 << 20, Max: 10})
+	index(t, c, &storage.Index{Name: "k", Fields: []query.Field{{Path: "k"}}})
+	for i := range 25 {
+		insert(t, c, bson.D{id(100 - i), {Key: "k", Value: i}})
+	}
+	if err := c.Insert(bsongen.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
+		t.Errorf("the same _id again: %v", err)
+	}
+	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // it has been let go
+	want := []string{}
+	for i := 16; i < 25; i++ {
+		want = append(want, bsongen.Raw(int32(100-i)).String())
+	}
+	want = append(want, bsongen.Raw(int32(100)).String())
+	all := compile(t, bson.D{})
+	if got := found(t, c, all, everything, false); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	check(t, s)
+	shut(t, s)
+
+	s = open(t, fs)
+	defer func() { shut(t, s) }()
+	c = s.Collection("db", "log")
+	insert(t, c, bson.D{id("next")})
+	if got := found(t, c, all, everything, true); len(got) != 10 || got[9] != bsongen.Raw("next").String() {
+		t.Errorf("after opening again: %v", got)
+	}
+	byID := compile(t, bson.D{id(80)})
+	p := plan.Choose(byID, query.Sort{}, c.PlanIndexes(nil), -1)
+	if got := found(t, c, byID, p, false); len(got) != 1 || !p.Scans[0].Ranges[0].Point {
+		t.Errorf("by _id: %v with %+v", got, p)
+	}
+	check(t, s)
+
+	bySize := create(t, s, "small", storage.CollectionOptions{Capped: true, Size: 1000})
+	for i := range 50 {
+		insert(t, bySize, bson.D{id(i), {Key: "x", Value: string(make([]byte, 80))}})
+	}
+	st, err := bySize.Stats()
+	if err != nil || st.Bytes > 1000 || st.Bytes < 800 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+func TestDrop(t *testing.T) {
+	s := fresh(t)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	index(t, c, kinds[0])
+	insert(t, c, bson.D{id(1)})
+	if _, err := s.Create("db", "c", storage.CollectionOptions{}); !mongoerr.Is(err, mongoerr.NamespaceExists) {
+		t.Errorf("made twice: %v", err)
+	}
+	if ok, err := s.Drop("db", "c"); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if ok, err := s.Drop("db", "c"); ok || err != nil {
+		t.Errorf("dropped twice: %v, %v", ok, err)
+	}
+	if err := c.Insert(bsongen.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
+		t.Errorf("an insert into a dropped collection: %v", err)
+	}
+	if _, err := c.CreateIndex(kinds[1]); !errors.Is(err, storage.ErrDropped) {
+		t.Errorf("an index on a dropped collection: %v", err)
+	}
+	again := create(t, s, "c", storage.CollectionOptions{})
+	if n, err := again.Count(); n != 0 || err != nil {
+		t.Errorf("a collection made again has %d documents, %v", n, err)
+	}
+	if got := s.Databases(); !slices.Equal(got, []string{"db"}) {
+		t.Errorf("databases %v", got)
+	}
+	if err := s.DropDatabase("db"); err != nil || len(s.Databases()) != 0 {
+		t.Errorf("databases %v, %v", s.Databases(), err)
+	}
+}
+
+// TestReadersSeeWholeDocuments has a document always say the same twice, and
+// in its index; no reader ever sees it in between.
+func TestReadersSeeWholeDocuments(t *testing.T) {
+	s := fresh(t)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	index(t, c, &storage.Index{Name: "n", Fields: []query.Field{{Path: "n"}}})
+	record := c.Record(nil, bsongen.Raw("x"))
+	insert(t, c, bson.D{id("x"), {Key: "n", Value: 0}, {Key: "m", Value: 0}})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 1; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			doc := bsongen.RawDocument(bson.D{id("x"), {Key: "n", Value: i % 100}, {Key: "pad", Value: string(make([]byte, i%1000))}, {Key: "m", Value: i % 100}})
+			if err := c.Modify(record, func([]byte) (storage.Change, error) { return storage.Change{New: doc}, nil }); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 3000 {
+		doc, ok, err := c.Get(nil, record)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		n, _ := raw.Get(doc, "n")
+		m, _ := raw.Get(doc, "m")
+		if !n.Equal(m) {
+			t.Fatalf("saw %s", bsoncore.Document(doc))
+		}
+	}
+	close(stop)
+	wg.Wait()
+	check(t, s)
+}
