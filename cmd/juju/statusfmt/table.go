@@ -45,7 +45,7 @@ func (t *table) write(w io.Writer, color bool) error {
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, c := range row {
-			text := oneLine(c.text)
+			text := OneLine(c.text)
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
 			if color && c.color != "" && text != "" {
 				text = "\x1b[" + c.color + "m" + text + "\x1b[0m"
@@ -67,9 +67,9 @@ func (t *table) write(w io.Writer, color bool) error {
 	return nil
 }
 
-// oneLine keeps a message that a charm has set, whatever is in it, from breaking
+// OneLine keeps a message that a charm has set, whatever is in it, from breaking
 // out of its cell. It changes no text's length.
-func oneLine(s string) string {
+func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

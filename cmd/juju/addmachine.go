@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/charm"
+	"juju/state/entity"
+)
+
+func addMachineCommand(s *session) *cobra.Command {
+	a := &addMachine{session: s}
+	cmd := &cobra.Command{
+		Use:   "add-machine [PLACEMENT]",
+		Short: "Add machines that have no units yet",
+		Long: `Add a machine, or as many as -n says. Units can be put there with --to. Constraints
+go over those of the model. PLACEMENT is what the cloud understands: "zone=a";
+the local cloud understands none.`,
+		Example: `  juju add-machine
+  juju add-machine -n 2
+  juju add-machine --constraints mem=2G --series jammy`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+	}
+	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "how many machines")
+	cmd.Flags().StringVar(&a.constraints, "constraints", "", "what the machines must have")
+	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
+	a.wait.flag(cmd, "until the machines are started")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type addMachineAPI interface {
+	AddMachine(ctx context.Context, args client.MachineArgs) (string, error)
+}
+
+type addMachine struct {
+	*session
+	n                   int
+	constraints, series string
+	wait                waitFlag
+}
+
+func (a *addMachine) run(ctx context.Context, args []string) error {
+	request, err := a.request(args)
+	if err != nil {
+		return err
+	}
+	return a.withModel(ctx, func(api modelAPI) error {
+		added, err := a.add(ctx, api, request)
+		if err != nil {
+			return err
+		}
+		return a.wait.run(ctx, a.session, api, until{names: added})
+	})
+}
+
+func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
+	if len(args) > 1 {
+		return r, usagef("unrecognized args: %q", args[1:])
+	}
+	if r.Constraints, err = entity.ParseConstraints(a.constraints); err != nil {
+		return r, usageError{err}
+	}
+	if _, ok := r.Constraints.Get(entity.ConstraintContainer); ok {
+		return r, usagef("container constraint %q not allowed when adding a machine", entity.ConstraintContainer)
+	}
+	if a.series != "" && !charm.IsValidSeries(a.series) {
+		return r, usagef("invalid series %q", a.series)
+	}
+	r.Series = a.series
+	if a.n < 1 {
+		return r, usagef("the number of machines must be a positive integer")
+	}
+	if len(args) == 1 {
+		r.Placement = args[0]
+	}
+	switch {
+	case r.Placement == "":
+	case a.n > 1:
+		return r, usagef("cannot use -n when specifying a placement directive")
+	case entity.IsValidMachine(r.Placement):
+		return r, usagef("machine-id cannot be specified when adding machines")
+	case strings.HasPrefix(r.Placement, "ssh:"):
+		return r, entity.Errorf(entity.NotSupported, "cannot add %q: machines that exist already are not supported yet", r.Placement)
+	case !placement.MatchString(r.Placement):
+		return r, usagef("invalid placement %q", r.Placement)
+	}
+	return r, nil
+}
+
+func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.MachineArgs) (added []string, err error) {
+	for range a.n {
+		id, err := api.AddMachine(ctx, r)
+		if err != nil {
+			return added, err
+		}
+		a.note("created machine %s", id)
+		added = append(added, id)
+	}
+	return added, nil
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func addRelationCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]",
+		Aliases: []string{"integrate", "relate"},
+		Short:   "Relate two services",
+		Long: `Relate two services, by endpoints that fit: one of them provides what the other
+requires. Endpoints must be named only where more than one pair fits.`,
+		Example: `  juju add-relation web store
+  juju add-relation web:store store:db`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := endpoints(args); err != nil {
+				return err
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error { return addRelation(cmd.Context(), s, api, args) })
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// endpoints checks that the arguments can be the two ends of a relation.
+func endpoints(args []string) error {
+	if len(args) != 2 {
+		return usagef("a relation must involve two services")
+	}
+	for _, arg := range args {
+		service, endpoint, named := strings.Cut(arg, ":")
+		if named && (endpoint == "" || strings.Contains(endpoint, ":")) {
+			return usagef("invalid endpoint %q", arg)
+		}
+		if err := services([]string{service}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addRelation(ctx context.Context, s *session, api addRelationAPI, ends []string) error {
+	chosen, err := api.AddRelation(ctx, ends...)
+	if err != nil {
+		return err
+	}
+	var texts []string
+	for _, service := range slices.Sorted(maps.Keys(chosen)) {
+		texts = append(texts, service+":"+chosen[service].Name)
+	}
+	s.detail("Related %s.", strings.Join(texts, " and "))
+	return nil
+}

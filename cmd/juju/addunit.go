@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func addUnitCommand(s *session) *cobra.Command {
+	a := &addUnit{session: s}
+	cmd := &cobra.Command{
+		Use:   "add-unit SERVICE",
+		Short: "Add units to a service",
+		Long: `Add a unit to a service, or as many as -n says. Each gets a machine of its own,
+unless --to names one that is there.`,
+		Example: `  juju add-unit web
+  juju add-unit web -n 3
+  juju add-unit web -n 2 --to 3,4 --wait`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+	}
+	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "how many units")
+	cmd.Flags().StringArrayVar(&a.to, "to", nil, "where the units go, separated by commas")
+	a.wait.flag(cmd, "until the new units are active")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type addUnitAPI interface {
+	AddUnits(ctx context.Context, service string, n int, placement []string) ([]string, error)
+}
+
+type addUnit struct {
+	*session
+	units int
+	to    []string
+	wait  waitFlag
+}
+
+func (a *addUnit) run(ctx context.Context, args []string) error {
+	if err := oneService(args); err != nil {
+		return err
+	}
+	if a.units < 1 {
+		return usagef("--num-units must be a positive integer")
+	}
+	to, err := placements(a.to)
+	if err != nil {
+		return err
+	}
+	return a.withModel(ctx, func(api modelAPI) error {
+		added, err := a.add(ctx, api, args[0], to)
+		if err != nil {
+			return err
+		}
+		return a.wait.run(ctx, a.session, api, until{names: added})
+	})
+}
+
+func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []string) ([]string, error) {
+	added, err := api.AddUnits(ctx, service, a.units, to)
+	if len(added) > 0 {
+		a.note("Added %s.", strings.Join(added, ", "))
+	}
+	return added, err
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A modelAPI is what the commands together ask of a model; each names what it
+// needs itself. A *client.Conn is one.
+type modelAPI interface {
+	io.Closer
+	statusAPI
+	deployAPI
+	addUnitAPI
+	destroyUnitAPI
+	destroyServiceAPI
+	addRelationAPI
+	destroyRelationAPI
+	addMachineAPI
+	destroyMachineAPI
+	getAPI
+	setAPI
+	resolvedAPI
+	exposeAPI
+	debugLogAPI
+}
+
+var _ modelAPI = (*client.Conn)(nil)
+
+// What single commands need, where more than one needs it or it would hide what
+// the command's file is about.
+type (
+	statusAPI interface {
+		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
+	}
+	destroyUnitAPI interface {
+		DestroyUnits(ctx context.Context, units ...string) ([]error, error)
+	}
+	destroyServiceAPI interface {
+		DestroyServices(ctx context.Context, services ...string) ([]error, error)
+	}
+	destroyMachineAPI interface {
+		DestroyMachines(ctx context.Context, ids ...string) ([]error, error)
+	}
+	addRelationAPI interface {
+		AddRelation(ctx context.Context, endpoints ...string) (map[string]params.CharmRelation, error)
+	}
+	getAPI interface {
+		ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error)
+	}
+	exposeAPI interface {
+		Expose(ctx context.Context, service string) error
+		Unexpose(ctx context.Context, service string) error
+	}
+)

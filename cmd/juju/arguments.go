@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"juju/state/entity"
+)
+
+// services checks that arguments are names of services.
+func services(args []string) error {
+	if len(args) == 0 {
+		return usagef("no service specified")
+	}
+	for _, arg := range args {
+		if !entity.IsValidService(arg) {
+			return usagef("invalid service name %q", arg)
+		}
+	}
+	return nil
+}
+
+// oneService checks that there is one argument, the name of a service.
+func oneService(args []string) error {
+	if len(args) > 1 {
+		return usagef("unrecognized args: %q", args[1:])
+	}
+	return services(args)
+}
+
+// units checks that arguments are names of units.
+func units(args []string) error {
+	if len(args) == 0 {
+		return usagef("no units specified")
+	}
+	for _, arg := range args {
+		if !entity.IsValidUnit(arg) {
+			return usageError{entity.WithHint(fmt.Errorf("invalid unit name %q", arg), "A unit is its service with a number: web/0")}
+		}
+	}
+	return nil
+}
+
+// machines checks that arguments are ids of machines.
+func machines(args []string) error {
+	if len(args) == 0 {
+		return usagef("no machines specified")
+	}
+	for _, arg := range args {
+		if !entity.IsValidMachine(arg) {
+			return usagef("invalid machine id %q", arg)
+		}
+	}
+	return nil
+}
+
+// placement is a machine's id, a type of container with or without its host, or
+// what one cloud understands.
+var placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
+
+// placements reads the values of --to: each may hold several, separated by commas.
+func placements(values []string) ([]string, error) {
+	var all []string
+	for _, value := range values {
+		for _, one := range strings.Split(value, ",") {
+			if !placement.MatchString(one) {
+				return nil, usagef("invalid --to parameter %q", one)
+			}
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// maxOptionFile bounds a file of settings, or with the value of one.
+const maxOptionFile = 5 << 20
+
+// readOptionFile reads a file of settings, or one that holds a value.
+func readOptionFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("cannot read option file: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxOptionFile+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("cannot read option file: %w", err)
+	case len(text) > maxOptionFile:
+		return "", fmt.Errorf("size of option file is larger than 5M: %s", path)
+	case !utf8.Valid(text):
+		return "", fmt.Errorf("option file %s is not UTF-8", path)
+	}
+	return string(text), nil
+}
+
+// settings reads KEY=VALUE pairs; the last of a key wins. A value that begins
+// with @ names the file that has it.
+func settings(pairs []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usageError{entity.WithHint(fmt.Errorf("expected \"key=value\", got %q", pair), "To unset an option: juju unset SERVICE KEY")}
+		}
+		if path, ok := strings.CutPrefix(value, "@"); ok {
+			var err error
+			if value, err = readOptionFile(path); err != nil {
+				return nil, err
+			}
+		} else if !utf8.ValidString(value) {
+			return nil, usagef("value for option %q contains non-UTF-8 sequences", key)
+		}
+		values[key] = value
+	}
+	return values, nil
+}
+
+// bulk makes one error of what became of several things, in juju's words: "no
+// units were destroyed: …" or "some units were not destroyed: …". Errs has a
+// place for each thing. The error has the kind that all have in common.
+func bulk(things, done string, errs []error) error {
+	var failed []error
+	for _, err := range errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	texts := make([]string, len(failed))
+	var hints []string
+	kind := entity.KindOf(failed[0])
+	for i, err := range failed {
+		texts[i] = err.Error()
+		if entity.KindOf(err) != kind {
+			kind = ""
+		}
+		if hint := entity.Hint(err); hint != "" && (len(hints) == 0 || hints[len(hints)-1] != hint) {
+			hints = append(hints, hint)
+		}
+	}
+	text := fmt.Sprintf("some %s were not %s: ", things, done)
+	if len(failed) == len(errs) {
+		text = fmt.Sprintf("no %s were %s: ", things, done)
+	}
+	err := errors.New(text + strings.Join(texts, "; "))
+	if kind != "" {
+		err = entity.Errorf(kind, "%w", err)
+	}
+	if len(hints) > 0 {
+		return entity.WithHint(err, "%s", strings.Join(hints, "\n"))
+	}
+	return err
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/charm"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+func bootstrapCommand(s *session) *cobra.Command {
+	b := &bootstrap{session: s}
+	cmd := &cobra.Command{
+		Use:   "bootstrap [CLOUD] [NAME]",
+		Short: "Make a controller",
+		Long: `Make a controller on a cloud, and in it the model "default", which is selected:
+all that follows works there.
+
+The one cloud so far, and the default, is "local": this host. It needs neither
+root nor anything installed. A machine is a directory, a process and a loopback
+address of its own; all files of the controller are below $JUJU_DATA, by default
+~/.local/share/juju. Processes go on when you log out. After a reboot the next
+juju command starts the controller again.
+
+The controller is called NAME, or else like its cloud. A bootstrap that fails
+leaves nothing, unless --keep-broken is given.`,
+		Example: `  juju bootstrap
+  juju bootstrap local test
+  juju bootstrap --config default-series=jammy`,
+		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
+	}
+	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the models, as KEY=VALUE; so far there is default-series")
+	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false, "leave what a bootstrap that fails has made, to be looked at")
+	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
+	return cmd
+}
+
+type bootstrap struct {
+	*session
+	config               []string
+	keepBroken, noSwitch bool
+}
+
+// bootstrapParams and bootstrapped are what jujud is asked and what it answers.
+type (
+	bootstrapParams struct {
+		Name     string `json:"name"`
+		Cloud    string `json:"cloud"`
+		Series   string `json:"series"`
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	bootstrapped struct {
+		Controller string            `json:"controller-uuid"`
+		CACert     string            `json:"ca-cert"`
+		Addresses  []string          `json:"api-addresses"`
+		Models     map[string]string `json:"models"` // UUID by name
+	}
+)
+
+const (
+	adminUser    = "admin"
+	defaultModel = "default"
+)
+
+// makeBound is how long jujud may take to make a controller.
+const makeBound = 2 * time.Minute
+
+var controllerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
+
+func (b *bootstrap) run(ctx context.Context, args []string) error {
+	params, err := b.params(args)
+	if err != nil {
+		return err
+	}
+	st, err := b.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	if _, ok := contents.Controllers[params.Name]; ok {
+		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name),
+			"Give another name: juju bootstrap %s NAME; or end that one: juju destroy-environment %s", params.Cloud, params.Name)
+	}
+	if err := checkPrograms(); err != nil {
+		return err
+	}
+	unlock, err := claim(ctx, localDir(st, params.Name), params.Name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p := b.progress("Making controller %q on cloud %q", params.Name, params.Cloud)
+	err = b.make(ctx, st, params, p)
+	p.done()
+	if err == nil {
+		b.note("Controller %q is up; you work in its model %q.", params.Name, defaultModel)
+		return nil
+	}
+	if b.keepBroken {
+		return entity.WithHint(err, "What there is of it is left in %s; to remove that: juju destroy-environment %s",
+			localDir(st, params.Name), params.Name)
+	}
+	// An interrupted bootstrap is taken back too.
+	p = b.progress("Taking back what was made of controller %q", params.Name)
+	defer p.done()
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
+	defer cancel()
+	if err2 := destroyLocal(bounded, st, params.Name); err2 != nil {
+		err = entity.WithHint(fmt.Errorf("%w; and what was made could not be removed: %w", err, err2),
+			"Try to remove it again: juju destroy-environment %s", params.Name)
+	}
+	return err
+}
+
+// params reads the arguments.
+func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
+	p = bootstrapParams{Cloud: localCloud, User: adminUser}
+	if len(args) > 2 {
+		return p, usagef("unrecognized args: %q", args[2:])
+	}
+	if len(args) > 0 {
+		p.Cloud = args[0]
+	}
+	p.Name = p.Cloud
+	if len(args) > 1 {
+		p.Name = args[1]
+	}
+	if p.Cloud != localCloud {
+		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
+			"The clouds there are: %s; to give the controller a name: juju bootstrap %[1]s NAME", localCloud)
+	}
+	if !controllerName.MatchString(p.Name) {
+		return p, usagef("%q is not a valid name of a controller: it may have letters, digits, hyphens and dots", p.Name)
+	}
+	for _, pair := range b.config {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key != "default-series" {
+			return p, usageError{entity.WithHint(fmt.Errorf("unknown setting %q", key), "The settings there are: default-series")}
+		}
+		if !charm.IsValidSeries(value) {
+			return p, usagef("invalid series %q", value)
+		}
+		p.Series = value
+	}
+	if p.Series == "" {
+		p.Series = hostSeries("/etc/os-release")
+	}
+	secret := make([]byte, 24)
+	rand.Read(secret)
+	p.Password = base64.RawURLEncoding.EncodeToString(secret)
+	return p, nil
+}
+
+// hostSeries returns what series this host is, as far as it says so itself.
+func hostSeries(path string) string {
+	words := map[string]string{}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		for line := range strings.Lines(string(text)) {
+			if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+				words[key] = strings.Trim(value, `"'`)
+			}
+		}
+	}
+	for _, series := range []string{words["VERSION_CODENAME"], words["ID"] + strings.ReplaceAll(words["VERSION_ID"], ".", "")} {
+		if charm.IsValidSeries(series) {
+			return series
+		}
+	}
+	return "linux"
+}
+
+// claim makes the controller's directory, which must not be there yet, and locks
+// it, so that two bootstraps of one name, or a bootstrap and a destruction, don't
+// meet.
+func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the controller's directory: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
+		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s is in the way: a controller %q was begun there and not finished", dir, name),
+			"Remove what is left of it: juju destroy-environment %s", name)
+	} else if err != nil {
+		return nil, fmt.Errorf("cannot make the controller's directory: %w", err)
+	}
+	return store.LockDir(ctx, dir)
+}
+
+// make makes the controller, notes it, and returns when it can be worked with.
+func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapParams, p *progress) error {
+	dir := localDir(st, params.Name)
+	made, err := runJujud(ctx, dir, params)
+	if err != nil {
+		return err
+	}
+	ctrl := &store.Controller{UUID: made.Controller, Addresses: made.Addresses, CACert: made.CACert, Cloud: params.Cloud,
+		User: params.User, Password: params.Password, Models: map[string]string{}}
+	for name, uuid := range made.Models {
+		ctrl.Models[ctrl.Qualify(name)] = uuid
+	}
+	ctrl.Model = ctrl.Qualify(defaultModel)
+	// Noted before it runs: should this command be killed now, the next one finds
+	// the controller and starts it.
+	err = st.Update(ctx, func(c *store.Contents) error {
+		if _, ok := c.Controllers[params.Name]; ok {
+			return entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name)
+		}
+		c.Controllers[params.Name] = ctrl
+		if !b.noSwitch || c.Current == "" {
+			c.Current = params.Name
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	p.say("Starting controller %q", params.Name)
+	if _, err := startKeeper(ctx, dir, made.Controller); err != nil {
+		return err
+	}
+	p.say("Logging in to controller %q", params.Name)
+	conn, err := b.dial(ctx, st, target{params.Name, ctrl, ctrl.Model}, ctrl.Models[ctrl.Model])
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// runJujud has jujud make a controller in dir.
+func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstrapped, error) {
+	path, err := program("jujud")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, makeBound)
+	defer cancel()
+	input, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, "bootstrap", "--dir", dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, jujudError(errs.String(), err)
+	}
+	var made bootstrapped
+	if err := json.Unmarshal(out.Bytes(), &made); err != nil {
+		return nil, fmt.Errorf("cannot read what jujud says of the new controller: %w", err)
+	}
+	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[defaultModel] == "" {
+		return nil, fmt.Errorf("cannot use what jujud says of the new controller: %s", bytes.TrimSpace(out.Bytes()))
+	}
+	return &made, nil
+}
+
+// jujudError makes an error of what jujud printed when it failed: its own error
+// and hint, if it got so far.
+func jujudError(printed string, err error) error {
+	lines := bufio.NewScanner(strings.NewReader(printed))
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), "ERROR "); ok {
+			failure := errors.New(text)
+			if lines.Scan() {
+				return entity.WithHint(failure, "%s", lines.Text())
+			}
+			return failure
+		}
+	}
+	return fmt.Errorf("cannot make the controller: jujud: %w\n%s", err, strings.TrimSpace(printed))
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func configCommand(s *session) *cobra.Command {
+	c := &config{session: s}
+	cmd := &cobra.Command{
+		Use:   "config SERVICE [KEY | KEY=VALUE...]",
+		Short: "Show or change the settings of a service",
+		Long: `Show the settings of a service, or one of them, like get; or change some, like set;
+or give some their defaults again, like unset.`,
+		Example: `  juju config web
+  juju config web title
+  juju config web title="Good morning" --reset port
+  juju config web --file web.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	cmd.Flags().StringVar(&c.file, "file", "", "a YAML file of settings")
+	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "options to give their defaults again, separated by commas")
+	c.output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type config struct {
+	*session
+	file   string
+	reset  []string
+	output output
+}
+
+func (c *config) run(ctx context.Context, args []string) error {
+	if err := services(args[:min(1, len(args))]); err != nil {
+		return err
+	}
+	service, rest := args[0], args[1:]
+	changes := c.file != "" || len(c.reset) > 0
+	if !changes && (len(rest) == 0 || len(rest) == 1 && !strings.Contains(rest[0], "=")) {
+		return (&get{session: c.session, output: c.output}).run(ctx, args)
+	}
+	if len(c.reset) > 0 {
+		if err := optionNames(c.reset); err != nil {
+			return err
+		}
+	}
+	values, err := settings(rest)
+	if err != nil {
+		return err
+	}
+	for _, key := range c.reset {
+		if _, ok := values[key]; ok {
+			return usagef("cannot set and reset key %q simultaneously", key)
+		}
+	}
+	file := ""
+	if c.file != "" {
+		if len(rest) > 0 {
+			return usagef("cannot specify --file and key=value arguments simultaneously")
+		}
+		if file, err = readOptionFile(c.file); err != nil {
+			return err
+		}
+	}
+	return c.withModel(ctx, func(api modelAPI) error {
+		if len(values) > 0 || file != "" {
+			if err := setOptions(ctx, api, service, values, file); err != nil {
+				return err
+			}
+		}
+		if len(c.reset) > 0 {
+			return unsetOptions(ctx, api, service, c.reset)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// A target is where a command works.
+type target struct {
+	name  string // of the controller
+	ctrl  *store.Controller
+	model string // qualified name, "" for the controller itself
+}
+
+// target finds out which controller and model the user means: by -m, else by
+// JUJU_MODEL, else the model that is selected on the controller of
+// JUJU_CONTROLLER or on the selected one.
+func (s *session) target(c *store.Contents) (target, error) {
+	spec := s.model
+	if spec == "" {
+		spec = s.getenv("JUJU_MODEL")
+	}
+	name, model, named := strings.Cut(spec, ":")
+	if !named {
+		name, model = s.getenv("JUJU_CONTROLLER"), spec
+	}
+	name, ctrl, err := c.Controller(name)
+	if err != nil {
+		return target{}, err
+	}
+	t := target{name, ctrl, ctrl.Qualify(model)}
+	if t.model == "" {
+		t.model = ctrl.Model
+	}
+	if t.model == "" {
+		return t, entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", name),
+			"Name one by -m MODEL or JUJU_MODEL")
+	}
+	return t, nil
+}
+
+// dialModel connects to the model that the user means.
+func (s *session) dialModel(ctx context.Context) (*client.Conn, error) {
+	st, err := s.store()
+	if err != nil {
+		return nil, err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.target(contents)
+	if err != nil {
+		return nil, err
+	}
+	uuid, ok := t.ctrl.Models[t.model]
+	if !ok {
+		if err := s.refreshModels(ctx, st, t); err != nil {
+			return nil, err
+		}
+		if uuid, ok = t.ctrl.Models[t.model]; !ok {
+			return nil, noModel(t)
+		}
+	}
+	conn, err := s.dial(ctx, st, t, uuid)
+	if errors.Is(err, entity.NotFound) {
+		// It was destroyed, and perhaps made again, since we last heard of it.
+		if err := s.refreshModels(ctx, st, t); err != nil {
+			return nil, err
+		}
+		now, ok := t.ctrl.Models[t.model]
+		if !ok {
+			return nil, noModel(t)
+		}
+		if now != uuid {
+			return s.dial(ctx, st, t, now)
+		}
+	}
+	return conn, err
+}
+
+func noModel(t target) error {
+	var known []string
+	for _, model := range slices.Sorted(maps.Keys(t.ctrl.Models)) {
+		known = append(known, t.ctrl.Unqualify(model))
+	}
+	return entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model)),
+		"The models there are: %s", strings.Join(known, ", "))
+}
+
+// refreshModels asks the controller which models there are, and notes it.
+func (s *session) refreshModels(ctx context.Context, st *store.Store, t target) error {
+	conn, err := s.dial(ctx, st, t, "")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	models, err := conn.Models(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]string{}
+	for _, m := range models {
+		known[m.Owner+"/"+m.Name] = m.UUID
+	}
+	t.ctrl.Models = known
+	return st.Update(ctx, func(c *store.Contents) error {
+		if ctrl, ok := c.Controllers[t.name]; ok {
+			ctrl.Models = known
+			if _, ok := known[ctrl.Model]; !ok {
+				ctrl.Model = ""
+			}
+		}
+		return nil
+	})
+}
+
+// The pauses between two attempts to reach a controller.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// dial connects to a model, or to the controller itself for "". It brings back a
+// local controller that does not run, and waits, within a bound, for one that is
+// only just starting.
+func (s *session) dial(ctx context.Context, st *store.Store, t target, model string) (*client.Conn, error) {
+	if err := s.ensureLocal(ctx, st, t); err != nil {
+		return nil, err
+	}
+	info := client.Info{Addresses: t.ctrl.Addresses, CACert: t.ctrl.CACert, Model: model,
+		Tag: entity.UserTag(t.ctrl.User), Password: t.ctrl.Password}
+	bounded, cancel := context.WithTimeout(ctx, s.reachBound)
+	defer cancel()
+	var p *progress
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		logger.Debugf("connecting to controller %q at %s, model %q", t.name, strings.Join(info.Addresses, ", "), model)
+		conn, err := client.Dial(bounded, info)
+		if err == nil || !errors.Is(err, entity.Unavailable) {
+			p.done()
+			return conn, err
+		}
+		logger.Debugf("%v", err)
+		if p == nil {
+			p = s.progress("Waiting for controller %q", t.name)
+		}
+		select {
+		case <-bounded.Done():
+			p.done()
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, s.unreachable(st, t, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// unreachable says of a controller that did not answer what to do about it.
+func (s *session) unreachable(st *store.Store, t target, why error) error {
+	why = entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why)
+	return entity.WithHint(why, "Its log may say why: %s; to end it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+)
+
+func debugLogCommand(s *session) *cobra.Command {
+	d := &debugLog{session: s}
+	cmd := &cobra.Command{
+		Use:   "debug-log",
+		Short: "Show what the agents of a model log",
+		Long: `Show the last lines of a model's log, and on a terminal go on with those that come,
+until interrupted.
+
+Lines can be chosen by who wrote them, by their module, and by their level. Who
+wrote them is a unit or machine, as its name or in the form in which the log shows
+it; * at the end stands for anything. A module stands for those below it too.
+Several choices of one kind add up; choices of different kinds must all agree.`,
+		Example: `  juju debug-log
+  juju debug-log --replay --no-tail -l WARNING
+  juju debug-log -n 100 -i web/0 -i 'store*'
+  juju debug-log -x machine-0 --include-module unit`,
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show what these wrote")
+	f.StringArrayVarP(&d.query.ExcludeEntity, "exclude", "x", nil, "do not show what these wrote")
+	f.StringArrayVar(&d.query.IncludeModule, "include-module", nil, "show what comes from these modules")
+	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "do not show what comes from these modules")
+	f.StringVarP(&d.query.Level, "level", "l", "", "the least level to show: "+oneOf(logLevels))
+	f.IntVarP(&d.query.Backlog, "lines", "n", 10, "how many of the lines that are there to begin with")
+	f.IntVar(&d.query.Limit, "limit", 0, "end after so many lines")
+	f.BoolVar(&d.query.Replay, "replay", false, "begin with the oldest line")
+	f.BoolVarP(&d.noTail, "no-tail", "T", false, "end instead of waiting for more lines")
+	f.BoolVar(&d.tail, "tail", false, "wait for more lines, although it is not printed on a terminal")
+	f.BoolVar(&d.retry, "retry", false, "when the connection is lost, connect again")
+	f.BoolVar(&d.utc, "utc", false, "show times in UTC")
+	f.BoolVar(&d.date, "date", false, "show dates too")
+	f.BoolVar(&d.ms, "ms", false, "show milliseconds too")
+	f.BoolVar(&d.location, "location", false, "show files and lines of the source")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
+
+type debugLogAPI interface {
+	DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error
+}
+
+type debugLog struct {
+	*session
+	query                   client.LogQuery
+	noTail, tail, retry     bool
+	utc, date, ms, location bool
+}
+
+// retryPause is how long to wait before connecting again.
+const retryPause = time.Second
+
+func (d *debugLog) run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("unrecognized args: %q", args)
+	}
+	if d.tail && d.noTail {
+		return usagef("setting --tail and --no-tail not valid")
+	}
+	if d.query.Backlog < 0 || d.query.Limit < 0 {
+		return usagef("--lines and --limit must not be negative")
+	}
+	if level := d.query.Level; level != "" && !isLevel(level) {
+		return usagef("level value %q is not one of %q", level, logLevels)
+	}
+	d.query.NoTail = d.noTail || !d.tail && (!d.outTerminal || d.query.Limit > 0)
+	for {
+		err := d.withModel(ctx, func(api modelAPI) error { return d.show(ctx, api) })
+		if ctx.Err() != nil && !d.query.NoTail {
+			return nil // this is how it ends
+		}
+		if err == nil || !d.retry || isUsage(err) {
+			return err
+		}
+		d.note("%v; connecting again", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(retryPause):
+		}
+		// What was shown is not shown again.
+		d.query.Replay, d.query.Backlog = false, 0
+	}
+}
+
+func isLevel(word string) bool {
+	for _, level := range logLevels {
+		if strings.EqualFold(level, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
+	return api.DebugLog(ctx, d.query, func(m params.LogMessage) error {
+		_, err := fmt.Fprintln(d.stdout, d.line(m))
+		return err
+	})
+}
+
+// line is how a line of the log is shown.
+func (d *debugLog) line(m params.LogMessage) string {
+	layout := "15:04:05"
+	if d.ms {
+		layout += ".000"
+	}
+	if d.date {
+		layout = "2006-01-02 " + layout
+	}
+	t := m.Timestamp.Local()
+	if d.utc {
+		t = m.Timestamp.UTC()
+	}
+	location := ""
+	if d.location {
+		location = m.Location + " "
+	}
+	return fmt.Sprintf("%s: %s %s %s %s%s", m.Entity, t.Format(layout), m.Severity, m.Module, location, m.Message)
+}

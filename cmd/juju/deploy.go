@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/charm"
+	"juju/state/entity"
+)
+
+func deployCommand(s *session) *cobra.Command {
+	d := &deploy{session: s}
+	cmd := &cobra.Command{
+		Use:   "deploy CHARM [SERVICE]",
+		Short: "Deploy a service",
+		Long: `Deploy a charm as a service with a unit, or as many as -n says. CHARM is the path
+of a directory or of a zip archive. The service is called SERVICE, or else like
+its charm.
+
+Each unit gets a machine of its own, unless --to names one that is there, by its
+number. With several units, --to takes a list.
+
+Settings are given one by one with --config KEY=VALUE, with the content of a file
+as --config KEY=@FILE, or all together with --config FILE, a YAML file that holds
+them below the service's name. Single ones go over those of the file.`,
+		Example: `  juju deploy ./charms/web
+  juju deploy ./charms/web front -n 2 --config title="Good morning"
+  juju deploy ./web.zip --to 3 --wait
+  juju deploy ./charms/store --constraints "mem=2G cores=2"`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d.unitsGiven = cmd.Flags().Changed("num-units")
+			return d.run(cmd.Context(), args)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&d.units, "num-units", "n", 1, "how many units")
+	f.StringArrayVar(&d.to, "to", nil, "where the units go, separated by commas")
+	f.StringArrayVar(&d.config, "config", nil, "a setting as KEY=VALUE or KEY=@FILE, or a YAML file of settings")
+	f.StringVar(&d.constraints, "constraints", "", "what the machines must have")
+	f.StringVar(&d.series, "series", "", "the series of the machines")
+	f.BoolVar(&d.force, "force", false, "with --series: deploy to a series that the charm does not name")
+	d.wait.flag(cmd, "until the service is active")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type deployAPI interface {
+	statusAPI
+	UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error)
+	Deploy(ctx context.Context, args client.DeployArgs) error
+}
+
+type deploy struct {
+	*session
+	units       int
+	unitsGiven  bool
+	to          []string
+	config      []string
+	constraints string
+	series      string
+	force       bool
+	wait        waitFlag
+}
+
+func (d *deploy) run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return usagef("no charm specified")
+	}
+	if len(args) > 2 {
+		return usagef("unrecognized args: %q", args[2:])
+	}
+	source, err := readCharm(args[0])
+	if err != nil {
+		return err
+	}
+	defer source.archive.Close()
+	request, err := d.request(source.charm)
+	if err != nil {
+		return err
+	}
+	request.Service = source.charm.Meta.Name
+	if len(args) == 2 {
+		request.Service = args[1]
+	}
+	if !entity.IsValidService(request.Service) {
+		return usagef("invalid service name %q", request.Service)
+	}
+	if err := d.settings(&request, source.charm.Config); err != nil {
+		return err
+	}
+	return d.withModel(ctx, func(api modelAPI) error {
+		if err := d.deploy(ctx, api, source, request); err != nil {
+			return err
+		}
+		return d.wait.run(ctx, d.session, api, until{names: []string{request.Service}})
+	})
+}
+
+// request is what the flags ask for.
+func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
+	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force}
+	if r.Placement, err = placements(d.to); err != nil {
+		return r, err
+	}
+	if r.Constraints, err = entity.ParseConstraints(d.constraints); err != nil {
+		return r, usageError{err}
+	}
+	switch {
+	case ch.Meta.Subordinate && (len(d.to) > 0 || d.unitsGiven):
+		return r, entity.WithHint(usagef("cannot use --num-units or --to with subordinate service"),
+			"Its units come with those of the service that it is related to")
+	case ch.Meta.Subordinate && d.constraints != "":
+		return r, entity.WithHint(usagef("cannot use --constraints with subordinate service"),
+			"It runs on the machines of the service that it is related to")
+	case ch.Meta.Subordinate:
+		r.Units = 0
+	case d.units < 1:
+		return r, usagef("--num-units must be a positive integer")
+	case d.force && d.series == "":
+		return r, usagef("--force is only used with --series")
+	case d.series != "" && !charm.IsValidSeries(d.series):
+		return r, usagef("invalid series %q", d.series)
+	}
+	return r, nil
+}
+
+// settings reads the values of --config into the request. It judges them by the
+// charm, too: the controller will, but only once it has taken in the charm.
+func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error) {
+	var pairs, files []string
+	for _, value := range d.config {
+		if strings.Contains(value, "=") {
+			pairs = append(pairs, value)
+		} else {
+			files = append(files, value)
+		}
+	}
+	if len(files) > 1 {
+		return usagef("only a single config YAML file can be specified, got %d", len(files))
+	}
+	if r.Config, err = settings(pairs); err != nil {
+		return err
+	}
+	hint := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return entity.WithHint(fmt.Errorf("cannot deploy %q: %w", r.Service, err), "The charm's config.yaml says which options there are")
+	}
+	if len(files) == 1 {
+		if r.ConfigYAML, err = readOptionFile(files[0]); err != nil {
+			return err
+		}
+		if _, err := config.ParseSettingsYAML([]byte(r.ConfigYAML), r.Service); err != nil {
+			return hint(err)
+		}
+	}
+	_, err = config.ParseSettingsStrings(r.Config)
+	return hint(err)
+}
+
+// deploy uploads the charm and makes the service.
+func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource, r client.DeployArgs) error {
+	// The controller asks this too, but only once it has taken in the charm.
+	status, err := api.Status(ctx, r.Service)
+	if err != nil {
+		return err
+	}
+	for _, s := range status.Services {
+		if s.Name != r.Service {
+			continue
+		}
+		err := entity.Errorf(entity.AlreadyExists, "cannot add service %q: service already exists", r.Service)
+		if s.Life != entity.Alive {
+			return entity.WithHint(err, "It is still going away: juju wait-for %s --gone", r.Service)
+		}
+		return entity.WithHint(err, "Give it another name: juju deploy %s NAME; or add units to that one: juju add-unit %s", source.path, r.Service)
+	}
+	p := d.progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
+	defer p.done()
+	if r.CharmURL, err = api.UploadCharm(ctx, source.archive, d.series); err != nil {
+		return err
+	}
+	if err := api.Deploy(ctx, r); err != nil {
+		return err
+	}
+	p.done()
+	plural := "s"
+	if r.Units == 1 {
+		plural = ""
+	}
+	d.note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, r.Units, plural)
+	return nil
+}
+
+// A charmSource is a charm that has been judged, and its archive.
+type charmSource struct {
+	path    string // as the user wrote it
+	charm   *charm.Charm
+	archive io.ReadCloser
+}
+
+// readCharm reads and judges the charm that a user names.
+func readCharm(arg string) (*charmSource, error) {
+	info, err := os.Stat(arg)
+	if errors.Is(err, fs.ErrNotExist) && !isPath(arg) {
+		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm: %w", err)
+	}
+	if isBundle(arg, info) {
+		return nil, entity.WithHint(fmt.Errorf("cannot deploy bundle %q: bundles are not supported yet", arg),
+			"Deploy its charms one by one: juju deploy ./DIRECTORY")
+	}
+	if !info.IsDir() {
+		a, err := charm.ReadArchive(arg)
+		if err != nil {
+			return nil, bad(fmt.Errorf("cannot read charm %q: %w", arg, err))
+		}
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read charm: %w", err)
+		}
+		return &charmSource{arg, &a.Charm, f}, nil
+	}
+	dir, err := charm.ReadDir(arg)
+	if err != nil {
+		return nil, bad(err)
+	}
+	archive, err := archiveOf(dir)
+	if err != nil {
+		return nil, bad(err)
+	}
+	return &charmSource{arg, &dir.Charm, archive}, nil
+}
+
+// bad says what to do about a charm that is not one.
+func bad(err error) error {
+	if errors.Is(err, charm.ErrInvalid) {
+		return entity.WithHint(err, "Correct the charm, and deploy it again")
+	}
+	return err
+}
+
+// isPath reports whether what the user wrote can only be a path.
+func isPath(arg string) bool {
+	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
+}
+
+func isBundle(path string, info fs.FileInfo) bool {
+	if info.IsDir() {
+		_, noMeta := os.Stat(filepath.Join(path, "metadata.yaml"))
+		_, noBundle := os.Stat(filepath.Join(path, "bundle.yaml"))
+		return noMeta != nil && noBundle == nil
+	}
+	ext := filepath.Ext(path)
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// archiveOf writes the archive of a charm to a file that has no name any more.
+// It is whole before any of it is sent, so that what is wrong with a file of the
+// charm is an error of the charm and not of the connection.
+func archiveOf(dir *charm.Dir) (io.ReadCloser, error) {
+	f, err := os.CreateTemp("", "juju-charm-*.zip")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot archive charm: %w", err)
+	}
+	if err = dir.ArchiveTo(f); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/store"
+	"juju/provider"
+	"juju/provider/local"
+	"juju/state/entity"
+)
+
+func destroyEnvironmentCommand(s *session) *cobra.Command {
+	d := &destroyEnvironment{session: s}
+	cmd := &cobra.Command{
+		Use:     "destroy-environment NAME",
+		Aliases: []string{"destroy-controller", "kill-controller"},
+		Short:   "End a controller with all that it has",
+		Long: `End a controller, every model, service and machine that it has, and remove all
+files. Nothing of it can be brought back.
+
+The processes are ended and not asked: services run no hook. It works whether or
+not the controller runs, and also removes what a bootstrap left that was cut
+short.`,
+		Example: `  juju destroy-environment local
+  juju destroy-environment test -y`,
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	for _, name := range []string{"no-prompt", "force", "destroy-all-models"} {
+		cmd.Flags().Bool(name, false, "")
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
+		if no, err := cmd.Flags().GetBool("no-prompt"); err == nil && no {
+			d.yes = true
+		}
+	}
+	return cmd
+}
+
+type destroyEnvironment struct {
+	*session
+	yes bool
+}
+
+// destroyBound is how long it may take to end all processes of a controller.
+const destroyBound = 5 * time.Minute
+
+func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
+	st, err := d.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		err := usagef("unrecognized args: %q", args)
+		if len(args) == 0 {
+			err = usagef("no controller specified")
+		}
+		if names := contents.Names(); len(names) > 0 {
+			err = entity.WithHint(err, "The controllers there are: %s", strings.Join(names, ", "))
+		}
+		return err
+	}
+	name := args[0]
+	dir := localDir(st, name)
+	if !controllerName.MatchString(name) || !isDir(dir) {
+		if _, _, err := contents.Controller(name); err != nil {
+			return err
+		}
+	}
+	if err := d.confirm(ctx, name); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, destroyBound)
+	defer cancel()
+	p := d.progress("Destroying controller %q with all that it has", name)
+	defer p.done()
+	unlock, err := store.LockDir(ctx, dir)
+	if err == nil {
+		defer unlock()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := destroyLocal(ctx, st, name); err != nil {
+		return entity.WithHint(err, "Try again: juju destroy-environment %s", name)
+	}
+	p.done()
+	d.note("Controller %q is gone.", name)
+	return nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// confirm asks the user, unless they have said yes already.
+func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
+	if d.yes {
+		return nil
+	}
+	fmt.Fprintf(d.stderr, "This ends controller %q with every model, service and machine that it has,\n"+
+		"and removes all their data. Continue? [y/N] ", name)
+	answers := make(chan string, 1)
+	go func() { // ends with the answer, or with this program: a read of a terminal can't be given up
+		line, _ := bufio.NewReader(d.stdin).ReadString('\n')
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(d.stderr)
+		return context.Cause(ctx)
+	case answer := <-answers:
+		if answer == "y" || answer == "yes" {
+			return nil
+		}
+		if answer == "" && !d.errTerminal {
+			fmt.Fprintln(d.stderr)
+		}
+	}
+	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without being asked: juju destroy-environment %s -y", name)
+}
+
+// destroyLocal ends all that a local controller has and forgets it. The caller
+// has locked its directory, if there is one.
+func destroyLocal(ctx context.Context, st *store.Store, name string) error {
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	dir := localDir(st, name)
+	id := ""
+	if ctrl, ok := contents.Controllers[name]; ok {
+		id = ctrl.UUID
+	}
+	if isDir(dir) {
+		if err := destroyInstances(ctx, dir, id); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(filepath.Dir(dir)) // when it was the last
+	return st.Update(ctx, func(c *store.Contents) error {
+		delete(c.Controllers, name)
+		return nil
+	})
+}
+
+// destroyInstances ends keeper, controller and every instance in dir, and removes
+// it.
+func destroyInstances(ctx context.Context, dir, id string) error {
+	if owner := ownerOf(dir); owner != "" {
+		id = owner
+	}
+	if id == "" {
+		id = uuid.NewString() // nothing was ever started there
+	}
+	cloud, err := local.New(local.Config{Dir: dir, Controller: id})
+	if err != nil {
+		return err
+	}
+	// What is destroyed is the controller with every model; which one it is opened
+	// by makes no difference.
+	environ, err := cloud.Open(ctx, provider.Config{Controller: id, Model: id})
+	if err != nil {
+		return err
+	}
+	return environ.DestroyController(ctx)
+}
+
+// ownerOf returns the UUID of the controller that a directory says it is of, ""
+// when it doesn't say.
+func ownerOf(dir string) string {
+	if config, err := readKeeperConfig(dir); err == nil {
+		return config.Controller
+	}
+	return ""
+}

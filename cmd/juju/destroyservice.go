@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func destroyServiceCommand(s *session) *cobra.Command {
+	var wait waitFlag
+	cmd := &cobra.Command{
+		Use:     "destroy-service SERVICE...",
+		Aliases: []string{"remove-service", "remove-application", "destroy-application"},
+		Short:   "Destroy services",
+		Long: `Destroy services with all their units and relations. A service is gone when its
+last unit is; until then its name is taken. Its machines stay.`,
+		Example: `  juju destroy-service web
+  juju destroy-service web store --wait`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := services(args); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				if err := destroyServices(ctx, api, args); err != nil {
+					return err
+				}
+				return wait.run(ctx, s, api, until{names: args, gone: true})
+			})
+		},
+	}
+	wait.flag(cmd, "until they are gone")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func destroyServices(ctx context.Context, api destroyServiceAPI, names []string) error {
+	errs, err := api.DestroyServices(ctx, names...)
+	if err != nil {
+		return err
+	}
+	if len(errs) == 1 {
+		return errs[0] // as it was said when the command took one only
+	}
+	return bulk("services", "destroyed", errs)
+}

@@ -1,0 +1,27 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func exposeCommand(s *session) *cobra.Command {
+	return onService(s, &cobra.Command{
+		Use:   "expose SERVICE",
+		Short: "Let everybody reach the ports that a service opens",
+		Long: `Let everybody reach the ports that the units of a service open. Clouds without a
+firewall, like local, make no difference: there it is noted only.`,
+		Example: `  juju expose web`,
+	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
+		return api.Expose(cmd.Context(), service)
+	})
+}
+
+// onService completes a command that takes a service and nothing else.
+func onService(s *session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI, string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := oneService(args); err != nil {
+			return err
+		}
+		return s.withModel(cmd.Context(), func(api modelAPI) error { return do(cmd, api, args[0]) })
+	}
+	s.modelFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+func getCommand(s *session) *cobra.Command {
+	g := &get{session: s}
+	cmd := &cobra.Command{
+		Use:     "get SERVICE [KEY]",
+		Aliases: []string{"get-config"},
+		Short:   "Show the settings of a service",
+		Long: `Show every option of a service with its value and where that comes from: the user,
+the charm's default, or nowhere. With KEY, show the value of that option alone.`,
+		Example: `  juju get web
+  juju get web title
+  juju get web --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
+	}
+	g.output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type get struct {
+	*session
+	output output
+}
+
+func (g *get) run(ctx context.Context, args []string) error {
+	if len(args) > 2 {
+		return usagef("unrecognized args: %q", args[2:])
+	}
+	if err := services(args[:min(1, len(args))]); err != nil {
+		return err
+	}
+	if err := checkFormat(g.output.format); err != nil {
+		return err
+	}
+	return g.withModel(ctx, func(api modelAPI) error { return g.show(ctx, api, args[0], args[1:]) })
+}
+
+func checkFormat(format string) error {
+	if format != "yaml" && format != "json" {
+		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "The formats there are: yaml, json")}
+	}
+	return nil
+}
+
+// show prints all options, or the values of those named.
+func (g *get) show(ctx context.Context, api getAPI, service string, keys []string) error {
+	config, err := api.ServiceConfig(ctx, service)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		text, err := encode(g.output.format, shownConfig(config))
+		if err != nil {
+			return err
+		}
+		return g.write(g.output, text)
+	}
+	for _, key := range keys {
+		option, ok := config.Config[key]
+		if !ok {
+			return entity.WithHint(fmt.Errorf("key %q not found in %q settings.", key, service),
+				"The options there are: juju get %s", service)
+		}
+		text := ""
+		if option.Value != nil {
+			text = fmt.Sprint(option.Value)
+		}
+		if err := g.write(g.output, []byte(text+"\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func encode(format string, v any) ([]byte, error) {
+	if format == "json" {
+		text, err := json.Marshal(v)
+		return append(text, '\n'), err
+	}
+	return yaml.Marshal(v)
+}
+
+// The form in which settings are shown.
+type (
+	serviceConfig struct {
+		Application string                  `yaml:"application" json:"application"`
+		Charm       string                  `yaml:"charm" json:"charm"`
+		Settings    map[string]serviceValue `yaml:"settings" json:"settings"`
+	}
+	serviceValue struct {
+		Default     any    `yaml:"default,omitempty" json:"default,omitempty"`
+		Description string `yaml:"description,omitempty" json:"description,omitempty"`
+		Source      string `yaml:"source" json:"source"`
+		Type        string `yaml:"type" json:"type"`
+		Value       any    `yaml:"value,omitempty" json:"value,omitempty"`
+	}
+)
+
+func shownConfig(config params.ApplicationGetResults) serviceConfig {
+	shown := serviceConfig{config.Application, config.Charm, map[string]serviceValue{}}
+	for _, key := range slices.Sorted(maps.Keys(config.Config)) {
+		o := config.Config[key]
+		shown.Settings[key] = serviceValue{o.Default, o.Description, o.Source, o.Type, o.Value}
+	}
+	return shown
+}

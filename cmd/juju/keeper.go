@@ -1,0 +1,40 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"juju/provider/local"
+)
+
+// keeperCommand is the process that keeps a local controller running. Bootstrap
+// starts it, and whichever command finds it gone.
+func keeperCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:    "keeper --dir DIR",
+		Short:  "Keep a local controller running (juju starts it by itself)",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 || dir == "" {
+				return usagef("keeper takes --dir and nothing else")
+			}
+			dir, err := filepath.Abs(dir)
+			if err != nil {
+				return err
+			}
+			config, err := readKeeperConfig(dir)
+			if err != nil {
+				return err
+			}
+			err = local.Keep(cmd.Context(), config)
+			if cmd.Context().Err() != nil {
+				return nil // told to stop
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	return cmd
+}

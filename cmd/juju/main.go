@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/juju/loggo"
+
+	"juju/state/entity"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks for an orderly end; give the second its usual force.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, newSession(), os.Args[1:]))
+}
+
+// run runs one command line, says what went wrong, and returns the exit code.
+func run(ctx context.Context, s *session, args []string) int {
+	loggo.ResetLogging()
+	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.stderr, formatEntry))
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetIn(s.stdin)
+	root.SetOut(s.stdout)
+	root.SetErr(s.stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+		err = errors.New("interrupted")
+	}
+	return report(s.stderr, err)
+}
+
+// report prints an error and what can be done about it.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(w, "ERROR %v\n", err)
+	if hint := entity.Hint(err); hint != "" {
+		fmt.Fprintln(w, hint)
+	}
+	if isUsage(err) {
+		return 2
+	}
+	return 1
+}
+
+// usageError is a command line that can't be understood.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// formatEntry writes what this program logs, for --debug.
+func formatEntry(e loggo.Entry) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, e.Module, e.Message))
+}
+
+func isUsage(err error) bool {
+	var usage usageError
+	return errors.As(err, &usage)
+}
+
+// withHint gives an error a hint that has none.
+func withHint(err error, hint string) error {
+	if err == nil || entity.Hint(err) != "" {
+		return err
+	}
+	return entity.WithHint(err, "%s", hint)
+}

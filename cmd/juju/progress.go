@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"juju/cmd/juju/statusfmt"
+)
+
+// A progress says during a long wait what it is that takes so long. On a
+// terminal it is one line with the time that has passed, which goes in the end;
+// otherwise a line now and then, when there is something else to say.
+type progress struct {
+	s     *session
+	begun time.Time
+
+	mu    sync.Mutex
+	text  string // what there is to say
+	shown string // what was said last
+	at    time.Time
+
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+const (
+	progressTick = 500 * time.Millisecond // between two looks at what there is to say
+	progressGap  = 2 * time.Second        // between two lines where there is no terminal
+)
+
+// progress begins to say something, until done is called.
+func (s *session) progress(format string, args ...any) *progress {
+	p := &progress{s: s, begun: s.now(), stop: make(chan struct{})}
+	p.say(format, args...)
+	p.ended.Go(p.run)
+	return p
+}
+
+// say says something else.
+func (p *progress) say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = statusfmt.OneLine(fmt.Sprintf(format, args...))
+	p.show()
+}
+
+// done ends it. Calling it twice is no mistake, nor is calling it for nil.
+func (p *progress) done() {
+	if p == nil {
+		return
+	}
+	select {
+	case <-p.stop:
+		return
+	default:
+	}
+	close(p.stop)
+	p.ended.Wait()
+	if p.s.errTerminal && !p.s.quiet {
+		fmt.Fprint(p.s.stderr, "\r\x1b[K")
+	}
+}
+
+func (p *progress) run() {
+	tick := time.NewTicker(progressTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C:
+			p.mu.Lock()
+			p.show()
+			p.mu.Unlock()
+		}
+	}
+}
+
+func (p *progress) show() {
+	now := p.s.now()
+	switch {
+	case p.s.quiet:
+	case p.s.errTerminal:
+		p.draw(now)
+	case p.text != p.shown && (p.shown == "" || now.Sub(p.at) >= progressGap):
+		p.shown, p.at = p.text, now
+		fmt.Fprintln(p.s.stderr, p.text)
+	}
+}
+
+// draw writes the line anew. It never fills the last column, where a terminal
+// would begin another line.
+func (p *progress) draw(now time.Time) {
+	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.begun).Seconds()))
+	text := p.text
+	if room := p.s.width() - len(passed) - 1; utf8.RuneCountInString(text) > room {
+		text = string([]rune(text)[:max(0, room-1)]) + "…"
+	}
+	fmt.Fprintf(p.s.stderr, "\r%s%s\x1b[K", text, passed)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func resolvedCommand(s *session) *cobra.Command {
+	r := &resolved{session: s}
+	cmd := &cobra.Command{
+		Use:     "resolved UNIT...",
+		Aliases: []string{"resolve"},
+		Short:   "Go on after a hook has failed",
+		Long: `Let units go on whose hook has failed. The hook runs again, once what made it fail
+has been put right; with --no-retry the unit goes on as if it had succeeded.`,
+		Example: `  juju resolved web/0
+  juju resolved web/0 web/1 --no-retry
+  juju resolved --all`,
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&r.noRetry, "no-retry", false, "do not run the hook again")
+	cmd.Flags().BoolVarP(&r.retry, "retry", "r", false, "run the hook again, as without any flag")
+	cmd.Flags().BoolVar(&r.all, "all", false, "every unit whose hook has failed")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type resolvedAPI interface {
+	Resolve(ctx context.Context, retry bool, units ...string) ([]error, error)
+	ResolveAll(ctx context.Context, retry bool) ([]error, error)
+}
+
+type resolved struct {
+	*session
+	noRetry, retry, all bool
+}
+
+func (r *resolved) run(ctx context.Context, args []string) error {
+	if r.noRetry && r.retry {
+		return usagef("--retry and --no-retry are mutually exclusive")
+	}
+	if r.all && len(args) > 0 {
+		return usagef("--all takes no units")
+	}
+	if !r.all {
+		if err := units(args); err != nil {
+			return err
+		}
+	}
+	return r.withModel(ctx, func(api modelAPI) error { return r.resolve(ctx, api, args) })
+}
+
+func (r *resolved) resolve(ctx context.Context, api resolvedAPI, names []string) error {
+	var errs []error
+	var err error
+	if r.all {
+		if errs, err = api.ResolveAll(ctx, !r.noRetry); err == nil && len(errs) == 0 {
+			r.note("No unit is in error.")
+		}
+	} else {
+		errs, err = api.Resolve(ctx, !r.noRetry, names...)
+	}
+	if err != nil {
+		return err
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return bulk("units", "resolved", errs)
+}

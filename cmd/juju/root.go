@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/agent"
+)
+
+// The groups in which help lists the commands.
+var groups = []*cobra.Group{
+	{ID: "controllers", Title: "Controllers:"},
+	{ID: "services", Title: "Services and units:"},
+	{ID: "relations", Title: "Relations:"},
+	{ID: "machines", Title: "Machines:"},
+	{ID: "looking", Title: "What there is, and what happens:"},
+}
+
+// newRoot returns the tree of all commands.
+func newRoot(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "juju",
+		Short: "Say which services should run, and how they relate; juju makes it so",
+		Long: `Juju runs services. You say which should exist, how they relate to each other and
+how many units each has; charms, which know how each service is run, make it so.
+
+A controller watches over what you have said. It has models, each with services
+of its own.`,
+		Example: `  juju bootstrap
+  juju deploy ./charms/store
+  juju deploy ./charms/web
+  juju add-relation web store
+  juju status`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return s.begin() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return withHelp(cmd, usageError{err})
+	})
+	f := root.PersistentFlags()
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "say nothing but results and errors")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "say more")
+	f.BoolP("help", "h", false, "explain the command")
+	root.Flags().Bool("version", false, "print the version of this program")
+	root.Version = agent.Version
+	root.SetVersionTemplate("{{.Version}}\n")
+	f.BoolVar(&s.debug, "debug", false, "log to standard error what is done")
+	root.AddGroup(groups...)
+	for _, group := range []struct {
+		id       string
+		commands []*cobra.Command
+	}{
+		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s)}},
+		{"services", []*cobra.Command{deployCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
+			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},
+		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
+		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s)}},
+		{"looking", []*cobra.Command{statusCommand(s), waitForCommand(s), debugLogCommand(s), versionCommand(s)}},
+	} {
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(keeperCommand())
+	help := helpCommand(root)
+	help.GroupID = "looking"
+	root.SetHelpCommand(help)
+	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpTemplate(helpTemplate)
+	for _, cmd := range root.Commands() {
+		tellUsage(cmd)
+	}
+	return root
+}
+
+// tellUsage has a command name its help when it can't understand its arguments.
+func tellUsage(cmd *cobra.Command) {
+	run := cmd.RunE
+	if run == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return withHelp(cmd, run(cmd, args)) }
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	err := usagef("unrecognized command: juju %s", name)
+	hint := "The commands there are: juju help"
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		hint = "Did you mean juju " + strings.Join(near, " or juju ") + "?"
+	}
+	return withHint(err, hint)
+}
+
+// helpCommand prints the help of the command that its arguments name, by whatever
+// name that is known.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command, or list all",
+		Long:  "Explain a command with its flags and examples, or list all that there are.",
+		Example: `  juju help
+  juju help deploy`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(root, strings.Join(args, " "))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
+
+const usageTemplate = `Usage: {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [ARGUMENTS]{{else}}{{.UseLine}}{{end}}{{if .Aliases}}
+Also known as: {{range $i, $a := .Aliases}}{{if $i}}, {{end}}{{$a}}{{end}}{{end}}{{if .HasAvailableSubCommands}}{{$commands := .Commands}}{{range $group := .Groups}}
+
+{{.Title}}{{range $commands}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Flags of all commands:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+More about a command: {{.CommandPath}} help COMMAND{{end}}
+`
+
+// withHelp points from a usage error to the command's help, unless the error
+// knows better.
+func withHelp(cmd *cobra.Command, err error) error {
+	if err == nil || !isUsage(err) {
+		return err
+	}
+	return withHint(err, fmt.Sprintf("What it takes: %s help %s", cmd.Root().Name(), cmd.Name()))
+}

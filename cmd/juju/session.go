@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/juju/loggo"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+var logger = loggo.GetLogger("juju.cmd")
+
+// A session is what a command works with. Tests make their own.
+type session struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	outTerminal    bool // standard output is a terminal
+	errTerminal    bool
+	width          func() int // of that terminal
+	getenv         func(string) string
+	now            func() time.Time
+
+	// connect reaches the model that the user means.
+	connect func(context.Context) (modelAPI, error)
+	// reachBound is how long a controller may take to answer.
+	reachBound time.Duration
+
+	// The flags of all commands.
+	quiet, verbose, debug bool
+	model                 string // -m, of commands that have it
+}
+
+func newSession() *session {
+	s := &session{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		outTerminal: term.IsTerminal(int(os.Stdout.Fd())), errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		width: func() int {
+			width, _, err := term.GetSize(int(os.Stderr.Fd()))
+			if err != nil {
+				return 80
+			}
+			return width
+		},
+		getenv: os.Getenv, now: time.Now, reachBound: 30 * time.Second,
+	}
+	s.connect = func(ctx context.Context) (modelAPI, error) {
+		conn, err := s.dialModel(ctx)
+		if err != nil {
+			return nil, err // and not a nil *client.Conn
+		}
+		return conn, nil
+	}
+	return s
+}
+
+// begin heeds the flags that all commands have; it runs before each of them.
+func (s *session) begin() error {
+	if s.quiet && s.verbose {
+		return usagef("--quiet and --verbose are mutually exclusive")
+	}
+	level := loggo.WARNING
+	switch {
+	case s.debug:
+		level = loggo.DEBUG
+	case s.quiet:
+		level = loggo.ERROR
+	}
+	loggo.GetLogger("").SetLogLevel(level)
+	return nil
+}
+
+// note says something that nobody asked for.
+func (s *session) note(format string, args ...any) {
+	if !s.quiet {
+		fmt.Fprintf(s.stderr, format+"\n", args...)
+	}
+}
+
+// detail says what only they want to know who ask for more.
+func (s *session) detail(format string, args ...any) {
+	if s.verbose {
+		s.note(format, args...)
+	}
+}
+
+// store returns the user's store.
+func (s *session) store() (*store.Store, error) {
+	dir, err := store.DefaultDir(s.getenv)
+	if err != nil {
+		return nil, err
+	}
+	return store.New(dir)
+}
+
+// modelFlag gives a command the flag that says in which model it works.
+func (s *session) modelFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.model, "model", "m", "", "the model to work in, as MODEL or CONTROLLER:MODEL")
+	cmd.Flags().StringVarP(&s.model, "environment", "e", "", "older name of --model")
+	cmd.Flags().Lookup("environment").Hidden = true
+}
+
+// withModel connects to the model that the user means, for as long as do takes.
+func (s *session) withModel(ctx context.Context, do func(modelAPI) error) error {
+	api, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(api)
+	if errors.Is(err, entity.NotFound) {
+		err = withHint(err, "See what there is: juju status")
+	}
+	if closeErr := api.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// An output is where and in which format a command prints its result.
+type output struct {
+	format string
+	path   string // "" for standard output
+}
+
+func (o *output) flags(cmd *cobra.Command, format string, formats ...string) {
+	if len(formats) > 0 {
+		cmd.Flags().StringVar(&o.format, "format", format, "how to print it: "+oneOf(formats))
+	}
+	cmd.Flags().StringVarP(&o.path, "output", "o", "", "a file to write it to instead of standard output")
+}
+
+// write prints a result.
+func (s *session) write(o output, text []byte) error {
+	if o.path == "" {
+		_, err := s.stdout.Write(text)
+		return err
+	}
+	if err := os.WriteFile(o.path, text, 0o644); err != nil {
+		return fmt.Errorf("cannot write the result: %w", err)
+	}
+	return nil
+}
+
+// oneOf writes "a, b or c".
+func oneOf(words []string) string {
+	text := ""
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += w
+	}
+	return text
+}

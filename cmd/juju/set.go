@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func setCommand(s *session) *cobra.Command {
+	c := &set{session: s}
+	cmd := &cobra.Command{
+		Use:     "set SERVICE KEY=VALUE...",
+		Aliases: []string{"set-config"},
+		Short:   "Change the settings of a service",
+		Long: `Change settings of a service: all that are given, or none if one of them is wrong.
+A value that begins with @ names the file that holds it. --config names a YAML
+file with settings below the service's name.`,
+		Example: `  juju set web title="Good morning" port=8081
+  juju set web motd=@motd.txt
+  juju set web --config web.yaml
+  juju set web --to-default title port`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	cmd.Flags().StringVar(&c.file, "config", "", "a YAML file of settings")
+	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "give the options named the charm's defaults")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type setAPI interface {
+	SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error
+	ResetServiceConfig(ctx context.Context, service string, options ...string) error
+}
+
+type set struct {
+	*session
+	file      string
+	toDefault bool
+}
+
+func (c *set) run(ctx context.Context, args []string) error {
+	if err := services(args[:min(1, len(args))]); err != nil {
+		return err
+	}
+	service, rest := args[0], args[1:]
+	switch {
+	case c.toDefault && c.file != "":
+		return usagef("cannot specify --config with --to-default")
+	case c.toDefault:
+		if err := optionNames(rest); err != nil {
+			return err
+		}
+		return c.withModel(ctx, func(api modelAPI) error { return unsetOptions(ctx, api, service, rest) })
+	case c.file != "" && len(rest) > 0:
+		return usagef("cannot specify --config when using key=value arguments")
+	case c.file == "" && len(rest) == 0:
+		return usagef("no settings specified")
+	}
+	values, err := settings(rest)
+	if err != nil {
+		return err
+	}
+	file := ""
+	if c.file != "" {
+		if file, err = readOptionFile(c.file); err != nil {
+			return err
+		}
+		if strings.TrimSpace(file) == "" {
+			return errors.New("the option file is empty")
+		}
+	}
+	return c.withModel(ctx, func(api modelAPI) error { return setOptions(ctx, api, service, values, file) })
+}
+
+func setOptions(ctx context.Context, api setAPI, service string, values map[string]string, file string) error {
+	return optionHint(api.SetServiceConfig(ctx, service, values, file), service)
+}
+
+func unsetOptions(ctx context.Context, api setAPI, service string, keys []string) error {
+	return optionHint(api.ResetServiceConfig(ctx, service, keys...), service)
+}
+
+// optionHint points to where the options are shown that could have been meant.
+func optionHint(err error, service string) error {
+	if err != nil && strings.Contains(err.Error(), "option") {
+		return withHint(err, "The options there are: juju get "+service)
+	}
+	return err
+}
+
+// optionNames checks that arguments are names of options.
+func optionNames(args []string) error {
+	if len(args) == 0 {
+		return usagef("no options specified")
+	}
+	for _, arg := range args {
+		if strings.Contains(arg, "=") || arg == "" {
+			return usagef("invalid option name %q", arg)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/statusfmt"
+	"juju/state/entity"
+)
+
+func statusCommand(s *session) *cobra.Command {
+	c := &status{session: s}
+	cmd := &cobra.Command{
+		Use:     "status [PATTERN...]",
+		Aliases: []string{"stat", "show-status"},
+		Short:   "Show what there is and how it does",
+		Long: `Show the services of a model with their units and machines, and what state each is
+in: all of them, or what matches one of the patterns. A pattern is the name of a
+service or unit, in which * stands for anything; the number of a machine; a word
+of status, like error; "exposed" or "not exposed"; a port, like 80/tcp; or an
+address.
+
+Of a unit, Workload is what its charm says of the service, and Agent what juju is
+doing there. What is being destroyed is marked (dying).
+
+Besides tabular, the format can be yaml or json, for programs; oneline (also short
+or line), a line for each unit; or summary, which counts.`,
+		Example: `  juju status
+  juju status web 'store*'
+  juju status error
+  juju status --format yaml
+  juju status --watch 2s --relations`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	c.output.flags(cmd, "tabular", statusfmt.Formats...)
+	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
+	f.BoolVar(&c.relations, "relations", false, "tabular: with the relations")
+	f.BoolVar(&c.relations, "integrations", false, "")
+	f.Lookup("integrations").Hidden = true
+	f.BoolVar(&c.color, "color", false, "with colors, although it is not printed on a terminal")
+	f.BoolVar(&c.noColor, "no-color", false, "without colors")
+	f.DurationVar(&c.watch, "watch", 0, "show it again and again, at this interval, until interrupted")
+	f.IntVar(&c.retries, "retry-count", 3, "how often to try again when the controller does not answer")
+	f.DurationVar(&c.retryDelay, "retry-delay", 100*time.Millisecond, "how long to wait before that")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type status struct {
+	*session
+	output         output
+	utc, relations bool
+	color, noColor bool
+	watch          time.Duration
+	retries        int
+	retryDelay     time.Duration
+}
+
+func (c *status) run(ctx context.Context, patterns []string) error {
+	format, err := statusfmt.Find(c.output.format)
+	if err != nil {
+		return usageError{err}
+	}
+	switch {
+	case c.color && c.noColor:
+		return usagef("--color and --no-color are mutually exclusive")
+	case c.watch < 0 || c.watch > 0 && c.watch < 100*time.Millisecond:
+		return usagef("cannot watch at an interval of %v: the shortest is 100ms", c.watch)
+	case c.watch > 0 && c.output.path != "":
+		return usagef("cannot specify --output with --watch")
+	case c.retries < 0:
+		return usagef("--retry-count must be a positive integer")
+	case c.retryDelay < 0:
+		return usagef("--retry-delay must not be negative")
+	}
+	tabular := c.output.format == "tabular"
+	if c.relations && !tabular {
+		c.note("provided --relations option is ignored: it belongs to the tabular format")
+	}
+	options := statusfmt.Options{Location: time.Local, Relations: c.relations,
+		Color: c.color || c.outTerminal && c.output.path == "" && !c.noColor && c.getenv("NO_COLOR") == ""}
+	if c.utc {
+		options.Location = time.UTC
+	}
+	if options.Controller, err = c.controllerName(); err != nil {
+		return err
+	}
+	for {
+		m, err := c.read(ctx, patterns)
+		if err == nil {
+			err = c.show(format, m, options, len(patterns) > 0)
+		}
+		if c.watch > 0 && ctx.Err() != nil {
+			return nil // it was told to end
+		}
+		if err != nil || c.watch == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(c.watch):
+		}
+	}
+}
+
+// controllerName is how the user calls the controller of the model.
+func (c *status) controllerName() (string, error) {
+	st, err := c.store()
+	if err != nil {
+		return "", err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return "", err
+	}
+	t, err := c.target(contents)
+	return t.name, err
+}
+
+// read asks for the status, and asks again when there was no answer.
+func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
+	for try := 0; ; try++ {
+		err = c.withModel(ctx, func(api modelAPI) error {
+			m, err = api.Status(ctx, patterns...)
+			return err
+		})
+		if err == nil || !errors.Is(err, entity.Unavailable) || try >= c.retries {
+			return m, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(c.retryDelay):
+		}
+	}
+}
+
+func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statusfmt.Options, chosen bool) error {
+	var text bytes.Buffer
+	if c.watch > 0 && c.outTerminal {
+		text.WriteString("\x1b[H\x1b[2J") // to the top of an empty screen
+	}
+	if err := format(&text, m, o); err != nil {
+		return err
+	}
+	if err := c.write(c.output, text.Bytes()); err != nil {
+		return err
+	}
+	if c.watch > 0 && !c.outTerminal {
+		fmt.Fprintln(c.stdout)
+	}
+	if statusfmt.IsEmpty(m) && c.output.format == "tabular" {
+		if chosen {
+			c.note("\nNothing in model %q matches.", o.Controller+":"+m.Model.Name)
+		} else {
+			c.note("\nModel %q is empty.", o.Controller+":"+m.Model.Name)
+		}
+	}
+	return nil
+}

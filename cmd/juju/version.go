@@ -1,0 +1,63 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"juju/agent"
+)
+
+func versionCommand(s *session) *cobra.Command {
+	v := &version{session: s}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Long:  `Print the version of this program. That of a controller is shown by status.`,
+		Example: `  juju version
+  juju version --all`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return v.run()
+		},
+	}
+	cmd.Flags().BoolVar(&v.all, "all", false, "print what it was built from, too")
+	v.output.flags(cmd, "yaml", "yaml", "json")
+	return cmd
+}
+
+type version struct {
+	*session
+	all    bool
+	output output
+}
+
+func (v *version) run() error {
+	if err := checkFormat(v.output.format); err != nil {
+		return err
+	}
+	if !v.all {
+		return v.write(v.output, []byte(agent.Version+"\n"))
+	}
+	info := struct {
+		Version  string `yaml:"version" json:"version"`
+		Platform string `yaml:"platform" json:"platform"`
+		Compiler string `yaml:"compiler" json:"compiler"`
+		Commit   string `yaml:"git-commit,omitempty" json:"git-commit,omitempty"`
+	}{agent.Version, runtime.GOOS + "/" + runtime.GOARCH, runtime.Version(), ""}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range build.Settings {
+			if setting.Key == "vcs.revision" {
+				info.Commit = setting.Value
+			}
+		}
+	}
+	text, err := encode(v.output.format, info)
+	if err != nil {
+		return err
+	}
+	return v.write(v.output, text)
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+// An until is what a model is waited to become.
+type until struct {
+	names  []string          // of services, units and machines; none: the whole model
+	status entity.StatusWord // of services and units; "" for active
+	gone   bool              // wait for the end of what is named
+}
+
+// The pauses between two looks at the model: it is asked, not watched, because
+// users have no watch of a whole model.
+const (
+	firstLook = 100 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// defaultWait is how long is waited when the user doesn't say.
+const defaultWait = 10 * time.Minute
+
+// A waitFlag is --wait of commands whose effect takes a while.
+type waitFlag struct{ bound time.Duration }
+
+func (w *waitFlag) flag(cmd *cobra.Command, what string) {
+	cmd.Flags().DurationVar(&w.bound, "wait", 0, "wait "+what+", up to 10m or the time given as --wait=TIME")
+	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
+}
+
+// run waits if the user wants that.
+func (w *waitFlag) run(ctx context.Context, s *session, api statusAPI, u until) error {
+	if w.bound == 0 {
+		return nil
+	}
+	return s.wait(ctx, api, u, w.bound)
+}
+
+// wait waits until the model is as it is waited for. It gives up after the bound,
+// and at once where waiting can't help: when a hook has failed, for somebody has
+// to look at that.
+func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	var p *progress
+	defer func() { p.done() }()
+	waiting := "the controller's answer"
+	for look := firstLook; ; look = min(2*look, lastLook) {
+		m, err := api.Status(bounded)
+		if err == nil {
+			if waiting, err = u.waitsFor(m); err != nil {
+				return err
+			}
+			if waiting == "" {
+				return nil
+			}
+			if p == nil {
+				p = s.progress("Waiting for %s", waiting)
+			} else {
+				p.say("Waiting for %s", waiting)
+			}
+		} else if bounded.Err() == nil {
+			return err
+		}
+		select {
+		case <-bounded.Done():
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting),
+				"See how far it is: juju status; what happens: juju debug-log")
+		case <-time.After(look):
+		}
+	}
+}
+
+// waitsFor returns what is not yet as it should be, "" when nothing is.
+func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
+	all := things(m)
+	if u.gone {
+		var left []string
+		for _, t := range all {
+			if !u.has(t.name) {
+				continue
+			}
+			if t.life == entity.Alive {
+				return "", entity.WithHint(fmt.Errorf("%s %s is not being destroyed", t.kind, t.name),
+					"Destroy it: juju destroy-%s %s", t.kind, t.name)
+			}
+			left = append(left, t.name+t.now())
+			if err := t.failed(); err != nil {
+				return "", err
+			}
+		}
+		return some(left), nil
+	}
+	found := map[string]bool{}
+	var waiting []string
+	for _, t := range all {
+		if !u.has(t.name) && !u.has(t.of) {
+			continue
+		}
+		for _, name := range u.names {
+			if matches(name, t.name) {
+				found[name] = true
+			}
+		}
+		if err := t.failed(); err != nil && u.status != entity.StatusError {
+			return "", err
+		}
+		if t.life != entity.Alive && len(u.names) > 0 && u.has(t.name) {
+			return "", entity.WithHint(fmt.Errorf("%s %s is being destroyed", t.kind, t.name),
+				"Wait until it is gone: juju wait-for %s --gone", t.name)
+		}
+		if !t.is(u.status) {
+			waiting = append(waiting, t.name+t.now())
+		}
+	}
+	for _, name := range u.names {
+		if !found[name] {
+			return "", entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name), "See what there is: juju status")
+		}
+	}
+	return some(waiting), nil
+}
+
+// some lists the first few of what is waited for.
+func some(all []string) string {
+	const few = 4
+	if len(all) <= few {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:few-1], ", "), len(all)-few+1)
+}
+
+// has reports whether the thing of that name is waited for.
+func (u until) has(name string) bool {
+	if len(u.names) == 0 {
+		return true
+	}
+	for _, pattern := range u.names {
+		if matches(pattern, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
+}
+
+// A thing is one entity of a status, as far as waiting goes.
+type thing struct {
+	kind, name string
+	of         string // of a unit: its service
+	life       entity.Life
+	status     entity.Status
+	agent      entity.Status // of a unit
+}
+
+// things lists what there is, units before their services so that what is said
+// of a wait begins with what is behind it.
+func things(m *entity.ModelStatus) (all []thing) {
+	var add func(units []entity.UnitStatus)
+	add = func(units []entity.UnitStatus) {
+		for _, u := range units {
+			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Life, u.Workload, u.Agent})
+			add(u.Subordinates)
+		}
+	}
+	for _, s := range m.Services {
+		add(s.Units)
+	}
+	for _, s := range m.Services {
+		all = append(all, thing{kind: "service", name: s.Name, life: s.Life, status: s.Status})
+	}
+	var machines func([]entity.MachineStatus)
+	machines = func(list []entity.MachineStatus) {
+		for _, one := range list {
+			all = append(all, thing{kind: "machine", name: one.ID, life: one.Life, status: one.Status})
+			machines(one.Containers)
+		}
+	}
+	machines(m.Machines)
+	return all
+}
+
+// is reports whether the thing is as it is waited for.
+func (t thing) is(want entity.StatusWord) bool {
+	switch {
+	case t.kind == "machine":
+		return t.status.Status == entity.StatusStarted
+	case t.kind == "unit" && t.agent.Status != entity.StatusIdle:
+		return false // a hook that runs may change everything
+	case want == "":
+		// A charm that never says how its service does leaves it unknown.
+		return t.status.Status == entity.StatusActive || t.status.Status == entity.StatusUnknown
+	}
+	return t.status.Status == want
+}
+
+// failed is the error of a thing that somebody has to look at first.
+func (t thing) failed() error {
+	if t.status.Status != entity.StatusError || t.kind == "service" {
+		return nil
+	}
+	err := fmt.Errorf("%s %s is in error: %s", t.kind, t.name, t.status.Message)
+	if t.kind == "unit" {
+		return entity.WithHint(err, "See why: juju debug-log --replay -i unit-%s; then let it go on: juju resolved %s",
+			strings.ReplaceAll(t.name, "/", "-"), t.name)
+	}
+	return err
+}
+
+// now says in what state the thing is.
+func (t thing) now() string {
+	text := string(t.status.Status)
+	if t.kind == "unit" && t.agent.Status != entity.StatusIdle {
+		text = string(t.agent.Status)
+		if t.agent.Message != "" {
+			text = t.agent.Message
+		}
+	}
+	if t.life != entity.Alive {
+		text = t.life.String() + ", " + text
+	}
+	return " (" + text + ")"
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func waitForCommand(s *session) *cobra.Command {
+	w := &waitFor{session: s}
+	cmd := &cobra.Command{
+		Use:   "wait-for [NAME...]",
+		Short: "Wait until services, units or machines are as they should be",
+		Long: `Wait until the services, units and machines named, or the whole model, are as they
+should be: services and units active, or unknown where the charm never says, and no
+hook running that may change that; machines started. In names * stands for anything. Each name may have the word
+service, unit or machine before it.
+
+With --status, wait for another word of the services and units. With --gone, wait
+until what is being destroyed is gone.
+
+It fails when the time is up, and at once when a hook has failed, since that does
+not pass by itself.`,
+		Example: `  juju wait-for
+  juju wait-for web store --timeout 2m
+  juju wait-for web --status blocked
+  juju wait-for web/1 --gone`,
+		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
+	}
+	cmd.Flags().StringVar(&w.status, "status", "", "the word to wait for, active if none is given")
+	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")
+	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultWait, "how long to wait")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type waitFor struct {
+	*session
+	status  string
+	gone    bool
+	timeout time.Duration
+}
+
+// waitKinds are the words that today's juju wants before a name.
+var waitKinds = []string{"service", "application", "unit", "machine", "model"}
+
+func (w *waitFor) run(ctx context.Context, args []string) error {
+	u := until{status: entity.StatusWord(w.status), gone: w.gone}
+	for i, arg := range args {
+		// The last word is a name, whatever it is.
+		if i < len(args)-1 && slices.Contains(waitKinds, arg) {
+			continue
+		}
+		u.names = append(u.names, arg)
+	}
+	if len(args) == 2 && args[0] == "model" {
+		w.model, u.names = args[1], nil
+	}
+	switch {
+	case w.gone && w.status != "":
+		return usagef("--gone and --status are mutually exclusive")
+	case w.gone && len(u.names) == 0:
+		return usagef("--gone needs the names of what is to be gone")
+	case w.timeout <= 0:
+		return usagef("--timeout must be positive")
+	}
+	return w.withModel(ctx, func(api modelAPI) error { return w.wait(ctx, api, u, w.timeout) })
+}
