@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Setenv(runVariable, run)
 	code := m.Run()
 	mine := func(value string) bool { return value == run }
-	if left, err := marked(runVariable, mine); err != nil || len(left) > 0 {
+	if left, _, err := marked(runVariable, mine); err != nil || len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "processes %v are left (%v)\n", left, err)
 		EndMarked(context.Background(), runVariable, mine, 0)
 		code = 1

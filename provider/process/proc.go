@@ -72,6 +72,8 @@ type stat struct {
 	state              byte
 	threads            int
 	start              uint64
+	kernel             bool // a thread of the kernel's
+	hasEnv             bool // it has an environment, an empty one maybe, that we may read
 }
 
 // ended reports whether nothing of the process runs any more. Its first thread
@@ -90,16 +92,20 @@ func readStat(pid int) (stat, error) {
 	// blanks and parentheses.
 	i := bytes.LastIndexByte(b, ')')
 	fields := bytes.Fields(b[i+1:])
-	if i < 0 || len(fields) < 20 {
+	if i < 0 || len(fields) < 49 {
 		return stat{}, fmt.Errorf("cannot read /proc/%d/stat: %q", pid, b)
 	}
 	st := stat{pid: pid, state: fields[0][0]}
+	const kernelThread = 0x200000 // PF_KTHREAD
+	flags, err := strconv.ParseUint(string(fields[6]), 10, 64)
+	st.kernel = flags&kernelThread != 0
+	st.hasEnv = string(fields[48]) != "0"
 	var err1, err2, err3, err4 error
 	st.pgrp, err1 = strconv.Atoi(string(fields[2]))
 	st.session, err2 = strconv.Atoi(string(fields[3]))
 	st.threads, err3 = strconv.Atoi(string(fields[17]))
 	st.start, err4 = strconv.ParseUint(string(fields[19]), 10, 64)
-	return st, errors.Join(err1, err2, err3, err4)
+	return st, errors.Join(err, err1, err2, err3, err4)
 }
 
 // signal sends sig to the process that s was read from, if it is still there.
@@ -145,23 +151,22 @@ func processes() ([]stat, error) {
 	return all, nil
 }
 
-// group returns the living members of the process group that the identified
+// group lists the living members of the process group that the identified
 // process leads or led.
-func group(leader Identity) ([]stat, error) {
+func group(leader Identity) (members []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var members []stat
 	for _, st := range all {
 		switch {
 		case st.pid == leader.PID && st.start != leader.Start:
 			// The kernel gives a pid away again only when no group has its number any
 			// more: the group is empty, and whoever has that number now is a stranger.
-			return nil, nil
+			return nil, true, nil
 		case st.pgrp == leader.PID:
 			members = append(members, st)
 		}
 	}
-	return members, nil
+	return members, true, nil
 }

@@ -108,7 +108,7 @@ func TestStartFails(t *testing.T) {
 	if _, err := Start(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "not ready within 500ms") {
 		t.Errorf("a process that never holds: got error %v", err)
 	}
-	left, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
+	left, _, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
 	if err != nil || len(left) != 0 {
 		t.Errorf("%v is left of it (%v)", left, err)
 	}
@@ -340,7 +340,7 @@ func TestStopNeverKillsOnAPidAlone(t *testing.T) {
 		if err := forged.Signal(syscall.SIGKILL); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if members, err := group(forged); name == "began earlier" && (err != nil || len(members) != 0) {
+		if members, _, err := group(forged); name == "began earlier" && (err != nil || len(members) != 0) {
 			t.Errorf("%s: the group of another: %v, %v", name, members, err)
 		}
 	}
@@ -405,7 +405,7 @@ func TestEndMarkedEndsSessions(t *testing.T) {
 	s := newStage(t)
 	s.start("mother")
 	match := func(v string) bool { return v == s.ear() }
-	found, err := marked(roleVariable, func(v string) bool { return v == "mother" })
+	found, _, err := marked(roleVariable, func(v string) bool { return v == "mother" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -514,7 +514,7 @@ func TestChildrenDontInheritTheHold(t *testing.T) {
 	if err := WaitEnd(ctx, s.dir); err != nil {
 		t.Errorf("its end is not seen while its children live: %v", err)
 	}
-	left, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
+	left, _, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
 	if err != nil || len(left) == 0 {
 		t.Errorf("none of its children lived to tell: %v, %v", left, err)
 	}

@@ -135,7 +135,7 @@ func start(ctx context.Context, spec Spec) error {
 		if statErr == nil {
 			boot, _ := bootID()
 			leader := Identity{st.pid, st.start, boot}
-			err = errors.Join(err, kill(context.WithoutCancel(ctx), func() ([]stat, error) { return group(leader) }))
+			err = errors.Join(err, kill(context.WithoutCancel(ctx), func() ([]stat, bool, error) { return group(leader) }))
 		}
 	}
 	if tail := logTail(log.Name(), begin); tail != "" {
@@ -158,13 +158,14 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 func waitLock(ctx context.Context, path string) (*os.File, error) {
 	pause := newPause(2*time.Millisecond, 50*time.Millisecond)
 	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		f, err := tryLock(path, unix.LOCK_EX, os.O_RDWR|os.O_CREATE)
 		if err != nil || f != nil {
 			return f, err
 		}
-		if err := pause.wait(ctx); err != nil {
-			return nil, context.Cause(ctx)
-		}
+		pause.wait(ctx) // its error is found at the top
 	}
 }
 

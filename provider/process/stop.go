@@ -33,14 +33,14 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("cannot stop the process in %s: %w", dir, err)
 	}
-	members := func() ([]stat, error) { return group(id) }
+	members := func() ([]stat, bool, error) { return group(id) }
 	if st, ok := id.stat(); ok && st.pgrp != st.pid {
 		// Started by hand, in a group with its shell: not ours to end.
-		members = func() ([]stat, error) {
+		members = func() ([]stat, bool, error) {
 			if st, ok := id.stat(); ok {
-				return []stat{st}, nil
+				return []stat{st}, true, nil
 			}
-			return nil, nil
+			return nil, true, nil
 		}
 	}
 	err = end(ctx, members, grace)
@@ -96,7 +96,7 @@ func End(ctx context.Context, dir, why string, grace time.Duration) error {
 // such a process leads. Children inherit the mark, so this finds daemons
 // wherever they have gone. The process that calls it is spared.
 func EndMarked(ctx context.Context, key string, match func(value string) bool, grace time.Duration) error {
-	err := end(ctx, func() ([]stat, error) { return marked(key, match) }, grace)
+	err := end(ctx, func() ([]stat, bool, error) { return marked(key, match) }, grace)
 	if err != nil {
 		return fmt.Errorf("cannot end the processes with %s: %w", key, err)
 	}
@@ -108,7 +108,7 @@ func EndMarked(ctx context.Context, key string, match func(value string) bool, g
 func Marks(key string) ([]string, error) {
 	seen := map[string]bool{}
 	var values []string
-	_, err := marked(key, func(value string) bool {
+	_, _, err := marked(key, func(value string) bool {
 		if !seen[value] {
 			seen[value] = true
 			values = append(values, value)
@@ -118,34 +118,40 @@ func Marks(key string) ([]string, error) {
 	return values, err
 }
 
-// marked returns the processes that EndMarked is about.
-func marked(key string, match func(string) bool) ([]stat, error) {
+// marked lists the processes that EndMarked is about. It is settled unless there
+// are processes of which nothing can be said, because they are just becoming
+// another program, or just ending.
+func marked(key string, match func(string) bool) (found []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	settled = true
 	sessions := map[int]bool{}
-	found := make([]bool, len(all))
+	matches := make([]bool, len(all))
 	mine := make([]bool, len(all))
 	for i, st := range all {
-		if st.pid == os.Getpid() || !ownedByMe(st.pid) {
+		if st.kernel || st.pid == os.Getpid() || !ownedByMe(st.pid) {
 			continue
 		}
 		mine[i] = true
-		if value, ok := environ(st.pid, key); ok && match(value) {
-			found[i] = true
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(st.pid) + "/environ")
+		if !st.hasEnv && len(env) == 0 && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			settled = false
+		}
+		if value, ok := lookup(env, key); ok && match(value) {
+			matches[i] = true
 			if st.leads() {
 				sessions[st.session] = true
 			}
 		}
 	}
-	var result []stat
 	for i, st := range all {
-		if mine[i] && (found[i] || sessions[st.session]) {
-			result = append(result, st)
+		if mine[i] && (matches[i] || sessions[st.session]) {
+			found = append(found, st)
 		}
 	}
-	return result, nil
+	return found, settled, nil
 }
 
 func ownedByMe(pid int) bool {
@@ -157,13 +163,13 @@ func ownedByMe(pid int) bool {
 	return ok && int(sys.Uid) == os.Geteuid()
 }
 
-// environ returns what the variable was when the process became its program.
-func environ(pid int, key string) (string, bool) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || !bytes.Contains(text, []byte(key)) {
+// lookup returns the value of a variable in what /proc/PID/environ holds: what it
+// was when the process became its program.
+func lookup(env []byte, key string) (string, bool) {
+	if !bytes.Contains(env, []byte(key)) {
 		return "", false
 	}
-	for _, pair := range strings.Split(string(text), "\x00") {
+	for _, pair := range strings.Split(string(env), "\x00") {
 		if name, value, ok := strings.Cut(pair, "="); ok && name == key {
 			return value, true
 		}
@@ -171,55 +177,72 @@ func environ(pid int, key string) (string, bool) {
 	return "", false
 }
 
+// lister finds the processes that are to be ended. When it finds none and has not
+// settled, it is to be asked again.
+type lister func() (found []stat, settled bool, err error)
+
+// settleBound is how long a list must go on being empty and unsettled to count
+// as empty: on a busy host there is always somebody who starts or ends.
+const settleBound = 500 * time.Millisecond
+
 // end terminates the processes that list finds, and those that appear among
 // them meanwhile, and kills what is left after grace.
-func end(ctx context.Context, list func() ([]stat, error), grace time.Duration) error {
+func end(ctx context.Context, list lister, grace time.Duration) error {
 	told := map[stat]bool{}
-	pause := newPause(time.Millisecond, 50*time.Millisecond)
-	for deadline := time.Now().Add(grace); time.Now().Before(deadline); {
-		left, err := list()
-		if err != nil || len(left) == 0 {
-			return err
+	left, err := each(ctx, list, grace, func(st stat) error {
+		key := stat{pid: st.pid, start: st.start}
+		if told[key] {
+			return nil
 		}
-		for _, st := range left {
-			key := stat{pid: st.pid, start: st.start}
-			if told[key] {
-				continue
-			}
-			told[key] = true
-			if err := st.signal(syscall.SIGTERM); err != nil {
-				return err
-			}
-			// A stopped process would sleep through it.
-			if err := st.signal(syscall.SIGCONT); err != nil {
-				return err
-			}
-		}
-		if err := pause.wait(ctx); err != nil {
-			return err
-		}
+		told[key] = true
+		// A process that was stopped would sleep through it but for the second.
+		return errors.Join(st.signal(syscall.SIGTERM), st.signal(syscall.SIGCONT))
+	})
+	if err != nil || len(left) == 0 {
+		return err
 	}
 	return kill(ctx, list)
 }
 
 // kill kills the processes that list finds until it finds none.
-func kill(ctx context.Context, list func() ([]stat, error)) error {
+func kill(ctx context.Context, list lister) error {
+	left, err := each(ctx, list, killBound, func(st stat) error { return st.signal(syscall.SIGKILL) })
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("process %d is still there %v after it was killed", left[0].pid, killBound)
+	}
+	return err
+}
+
+// each does something to every process that list finds, again and again until
+// there are none or time is up; it returns those that are left.
+func each(ctx context.Context, list lister, bound time.Duration, do func(stat) error) ([]stat, error) {
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
-	for deadline := time.Now().Add(killBound); ; {
-		left, err := list()
-		if err != nil || len(left) == 0 {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("process %d is still there %v after it was killed", left[0].pid, killBound)
+	deadline := time.Now().Add(bound)
+	var empty time.Time // since when there were none
+	for {
+		left, settled, err := list()
+		switch {
+		case err != nil:
+			return nil, err
+		case len(left) > 0:
+			empty = time.Time{}
+			if !time.Now().Before(deadline) {
+				return left, nil
+			}
+		case settled:
+			return nil, nil
+		case empty.IsZero():
+			empty = time.Now()
+		case time.Since(empty) > settleBound:
+			return nil, nil
 		}
 		for _, st := range left {
-			if err := st.signal(syscall.SIGKILL); err != nil {
-				return err
+			if err := do(st); err != nil {
+				return nil, err
 			}
 		}
 		if err := pause.wait(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
