@@ -15,7 +15,6 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
-	"juju/state/mongo/embedded"
 )
 
 // BootstrapParams is what a new controller begins with.
@@ -43,7 +42,7 @@ const dbName = "db"
 
 // Bootstrap makes a controller in the cloud's directory dir; it does not start
 // it. What it returns is on disk. It refuses a directory that has a controller.
-func Bootstrap(ctx context.Context, dir string, p BootstrapParams) (*Bootstrapped, error) {
+func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
 	if p.Name == "" || p.User == "" || p.Password == "" || p.Cloud == "" {
 		return nil, entity.Errorf(entity.Invalid, "cannot bootstrap: name, cloud, user and password are needed")
 	}
@@ -59,13 +58,13 @@ func Bootstrap(ctx context.Context, dir string, p BootstrapParams) (*Bootstrappe
 	if err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
-	store, err := mongo.OpenEmbedded(filepath.Join(own, dbName), embedded.Options{})
+	store, err := mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
 	if err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	defer store.Close()
 	result := &Bootstrapped{Controller: conf.Controller, CACert: conf.CA.Cert, Addresses: []string{conf.Address}}
-	if result.Models, err = initialize(ctx, store, conf, p); err != nil {
+	if result.Models, err = initialize(ctx, store, conf, p, o); err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	conf.Model = result.Models[state.ControllerModel]
@@ -106,13 +105,13 @@ func freeAddress() (string, error) {
 
 // initialize fills the store: the controller, its models, and the password of the
 // agent that jujud itself is.
-func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams) (map[string]string, error) {
+func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams, o Options) (map[string]string, error) {
 	err := state.Initialize(ctx, store, state.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
-		Series: p.Series, User: p.User, Password: p.Password}, state.Options{})
+		Series: p.Series, User: p.User, Password: p.Password}, state.Options{Sizes: o.Sizes})
 	if err != nil {
 		return nil, err
 	}
-	ctrl, err := state.OpenController(ctx, store, state.Options{})
+	ctrl, err := state.OpenController(ctx, store, state.Options{Sizes: o.Sizes})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,8 @@ const (
 // Options change what a controller does, for tests; the zero value is right in
 // service.
 type Options struct {
-	Sizes    state.Sizes   // of logs in the store
+	Sizes    state.Sizes // of logs in the store
+	Store    embedded.Options
 	PruneAge time.Duration // of finished transactions; an hour when zero
 	// Open opens a model's cloud; that of the configuration when nil.
 	Open provider.Open
@@ -72,7 +73,7 @@ type controller struct {
 }
 
 func (c *controller) run(ctx context.Context) (err error) {
-	if c.store, err = mongo.OpenEmbedded(filepath.Join(c.own, dbName), embedded.Options{}); err != nil {
+	if c.store, err = mongo.OpenEmbedded(filepath.Join(c.own, dbName), c.options.Store); err != nil {
 		return err
 	}
 	defer c.store.Close()

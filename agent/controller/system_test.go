@@ -72,7 +72,7 @@ func newSystem(t *testing.T, o Options) *system {
 	})
 	o.Open = s.cloud.Open
 	made, err := Bootstrap(s.ctx, dir, BootstrapParams{Name: "test", Cloud: "dummy", Series: "jammy",
-		User: statetest.Admin, Password: statetest.Password})
+		User: statetest.Admin, Password: statetest.Password}, o)
 	s.ok(err)
 	conf, err := readConfig(local.ControllerDir(dir))
 	s.ok(err)

@@ -23,7 +23,7 @@ func bootstrapCommand() *cobra.Command {
 			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&p); err != nil {
 				return fmt.Errorf("cannot read the parameters: %w", err)
 			}
-			made, err := controller.Bootstrap(cmd.Context(), dir, p)
+			made, err := controller.Bootstrap(cmd.Context(), dir, p, controller.Options{})
 			if err != nil {
 				return err
 			}

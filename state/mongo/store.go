@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/juju/loggo"
 	mgo "gopkg.in/mgo.v2"
 
 	"juju/state/entity"
@@ -30,6 +31,9 @@ const (
 // OpenEmbedded opens the embedded store in a directory, which is made when it is
 // not there. It fails when another process has it open.
 func OpenEmbedded(dir string, options embedded.Options) (*Store, error) {
+	if options.Logger == nil {
+		options.Logger = loggo.GetLogger("juju.store")
+	}
 	server, err := embedded.Open(dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store in %s: %w", dir, err)
