@@ -61,8 +61,8 @@ func TestKilledInTheMiddleOfAHook(t *testing.T) {
 	}
 	r.start()
 	r.settle(nil)
-	if want := (map[string]any{"hook": "config-changed", "reason": "the agent was stopped before it was over"}); r.c.agent.Status != entity.StatusError || fmt.Sprint(r.c.agent.Data) != fmt.Sprint(want) {
-		t.Errorf("agent's status is %+v", r.c.agent)
+	if want := (map[string]any{"hook": "config-changed", "reason": "the agent was stopped before it was over"}); r.c.failure() == "" || fmt.Sprint(r.c.workload.Data) != fmt.Sprint(want) {
+		t.Errorf("workload's status is %+v", r.c.workload)
 	}
 	r.expect("install", "config-changed", "ended")
 	r.settle(func() { r.c.unit.Resolved = entity.ResolvedRetry })
@@ -160,8 +160,8 @@ type drama struct {
 func (d *drama) play(t *testing.T) error {
 	t.Helper()
 	d.c.onCall = func(method string, do func() error) error {
-		if strings.HasSuffix(method, "Status") {
-			return do() // these bind nobody to anything
+		if method == "SetAgentStatus" {
+			return do() // it binds nobody to anything
 		}
 		return d.k.around(method, do)
 	}
@@ -178,10 +178,8 @@ func (d *drama) play(t *testing.T) error {
 			case <-wake:
 			}
 		}()
-		var settled entity.StatusWord
 		d.c.await(t, fmt.Sprintf("the end of stage %d; crash %s", stage, d.k.where), func() bool {
-			settled = d.c.agent.Status
-			return over || settled == entity.StatusIdle || settled == entity.StatusError
+			return over || d.c.agent.Status == entity.StatusIdle
 		})
 		close(wake)
 		select {
@@ -198,9 +196,9 @@ func (d *drama) play(t *testing.T) error {
 			continue
 		default:
 		}
-		if settled == entity.StatusError {
+		if failure := d.c.failure(); failure != "" {
 			if resolved++; resolved > 3 {
-				return fmt.Errorf("in stage %d: %s", stage, d.c.agent.Message)
+				return fmt.Errorf("in stage %d: %s", stage, failure)
 			}
 			d.c.change(func() { d.c.agent, d.c.unit.Resolved = entity.Status{}, entity.ResolvedRetry })
 			continue

@@ -162,7 +162,7 @@ func (l *life) stop() {
 
 // resolve does what the user does about a failed hook.
 func (l *life) resolve() {
-	if l.c.agent.Status != entity.StatusError || l.c.unit.Resolved != entity.ResolvedNone || l.done == nil {
+	if l.c.failure() == "" || l.c.unit.Resolved != entity.ResolvedNone || l.done == nil {
 		return
 	}
 	word := entity.ResolvedRetry
@@ -237,8 +237,8 @@ func (l *life) settle() {
 func (l *life) checkCaughtUp() {
 	l.o.conclude(&hooks.Info{}) // whatever ran last is over
 	memory, unit := l.h.memory, l.c.unit
-	if l.c.agent.Status != entity.StatusIdle || memory.Op != nil {
-		l.o.complain("the unit does not come to rest: %+v, %+v", l.c.agent, memory.Op)
+	if l.c.agent.Status != entity.StatusIdle || l.c.failure() != "" || memory.Op != nil {
+		l.o.complain("the unit does not come to rest: %+v, %+v, %+v", l.c.agent, l.c.workload, memory.Op)
 	}
 	if memory.Charm != unit.ServiceCharmURL || unit.CharmURL != unit.ServiceCharmURL {
 		l.o.complain("the charm is %s, state says %s, it should be %s", memory.Charm, unit.CharmURL, unit.ServiceCharmURL)

@@ -42,7 +42,7 @@ var hookNames = []string{"install", "config-changed", "start", "upgrade-charm", 
 
 // A rig is a uniter on a host of its own, with real hooks, and its controller.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	c      *controller
 	config Config
@@ -52,7 +52,7 @@ type rig struct {
 
 // newRig makes a unit whose charm has every hook. Each writes its name and remote unit
 // into a log, and then does what scripts say for it.
-func newRig(t *testing.T, scripts map[string]string) *rig {
+func newRig(t testing.TB, scripts map[string]string) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), c: newController()}
 	r.config = rigConfig(r.dir, r.c)
@@ -85,7 +85,7 @@ func (r *rig) charm(url string, scripts map[string]string) {
 	r.c.change(func() { r.c.charms[url] = packCharm(r.t, filepath.Join(r.dir, "log"), scripts) })
 }
 
-func packCharm(t *testing.T, log string, scripts map[string]string) archive {
+func packCharm(t testing.TB, log string, scripts map[string]string) archive {
 	t.Helper()
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -142,7 +142,7 @@ func (r *rig) end() error {
 }
 
 // await waits until what holds, which is asked with the controller's lock held.
-func (c *controller) await(t *testing.T, what string, holds func() bool) {
+func (c *controller) await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	wake := make(chan struct{}, 1)
 	c.mu.Lock()
@@ -169,19 +169,25 @@ func (c *controller) await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// settle lets f change something, and waits until the unit has dealt with it: until its
-// agent is idle, or in error, again.
+// settle lets f change something that makes hooks run, and waits until the agent calls
+// itself idle again, which it does in error too.
 func (r *rig) settle(f func()) {
 	r.t.Helper()
-	r.c.mu.Lock()
-	before := len(r.c.statuses)
-	r.c.mu.Unlock()
-	if f != nil {
-		r.c.change(f)
-	}
-	r.c.await(r.t, "the unit to settle", func() bool {
-		return len(r.c.statuses) > before && (r.c.agent.Status == entity.StatusIdle || r.c.agent.Status == entity.StatusError)
+	r.c.change(func() {
+		r.c.agent = entity.Status{}
+		if f != nil {
+			f()
+		}
 	})
+	r.c.await(r.t, "the unit to settle", func() bool { return r.c.agent.Status == entity.StatusIdle })
+}
+
+// failure returns the hook that the workload's status says has failed, or "".
+func (c *controller) failure() string {
+	if c.workload.Status != entity.StatusError {
+		return ""
+	}
+	return c.workload.Message
 }
 
 // hooks returns the hooks that have run since the last call.

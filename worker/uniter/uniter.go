@@ -90,6 +90,7 @@ type uniter struct {
 	executor *operation.Executor
 	factory  operation.Factory
 	busy     time.Time // when the last operation ended
+	reported bool      // the user sees which hook has failed
 	status   struct {  // what the agent's status was last set to
 		word    entity.StatusWord
 		message string
@@ -111,9 +112,7 @@ func (u *uniter) loop(ctx context.Context) error {
 		case resolver.Terminate:
 			return fmt.Errorf("unit %s is dead: %w", u.Unit.ID, worker.ErrTerminateAgent)
 		case resolver.AwaitResolution:
-			if err = u.reportFailure(ctx); err == nil {
-				err = u.remote.wait(ctx, nil)
-			}
+			err = u.awaitResolution(ctx)
 		case resolver.Wait:
 			err = u.idle(ctx)
 		default:
@@ -134,35 +133,32 @@ func (u *uniter) idle(ctx context.Context) error {
 	defer timer.Stop()
 	err := u.remote.wait(ctx, timer.C)
 	if errors.Is(err, errTimeout) {
-		return u.setAgentStatus(ctx, entity.StatusIdle, "", nil)
+		return u.setAgentStatus(ctx, entity.StatusIdle, "")
 	}
 	return err
 }
 
-// reportFailure tells the controller which hook has failed. The error stands in the
-// agent's status, not in the workload's, which so shows again what the charm had set as
-// soon as the failure is resolved.
-func (u *uniter) reportFailure(ctx context.Context) error {
-	op := u.executor.State().FailedHook()
-	data := map[string]any{"hook": op.Name}
-	if op.Reason != "" {
-		data["reason"] = op.Reason
-	}
-	if op.Hook.Kind.IsRelation() {
-		data["relation-id"] = op.Hook.RelationID
-		if op.Hook.RemoteUnit != "" {
-			data["remote-unit"] = op.Hook.RemoteUnit
+// awaitResolution waits until something changes, after it has made sure that the user
+// sees the failed hook.
+func (u *uniter) awaitResolution(ctx context.Context) error {
+	if !u.reported {
+		if err := u.executor.Run(ctx, u.factory.Report()); err != nil {
+			return err
 		}
+		u.reported = true
 	}
-	return u.setAgentStatus(ctx, entity.StatusError, fmt.Sprintf("hook failed: %q", op.Name), data)
+	if err := u.setAgentStatus(ctx, entity.StatusIdle, ""); err != nil {
+		return err
+	}
+	return u.remote.wait(ctx, nil)
 }
 
 // setAgentStatus sets the agent's status, unless it is that already.
-func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string, data map[string]any) error {
+func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	if u.status.word == word && u.status.message == message {
 		return nil
 	}
-	err := u.API.SetAgentStatus(ctx, u.Unit, entity.Status{Status: word, Message: message, Data: data, Since: time.Now().UTC()})
+	err := u.API.SetAgentStatus(ctx, u.Unit, entity.Status{Status: word, Message: message, Since: time.Now().UTC()})
 	if err == nil {
 		u.status.word, u.status.message = word, message
 	}
@@ -177,7 +173,7 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 		return err
 	}
 	err = u.remote.watchOver(ctx, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
-	u.busy = time.Now()
+	u.busy, u.reported = time.Now(), false
 	if message := op.History(); message != "" {
 		if u.executor.State().FailedHook() != nil {
 			message += " (failed)"

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -130,11 +131,8 @@ func TestFailedHook(t *testing.T) {
 	failed := func() {
 		t.Helper()
 		want := map[string]any{"hook": "db-relation-changed", "relation-id": 3, "remote-unit": "mysql/0", "reason": "exit status 1"}
-		if r.c.agent.Status != entity.StatusError || r.c.agent.Message != `hook failed: "db-relation-changed"` || !cmp.Equal(r.c.agent.Data, want) {
-			t.Errorf("agent's status is %+v, want data %v", r.c.agent, want)
-		}
-		if r.c.workload.Status != entity.StatusWaiting {
-			t.Errorf("the workload's status is %+v: what the hook had set must show again later", r.c.workload)
+		if r.c.failure() != `hook failed: "db-relation-changed"` || !cmp.Equal(r.c.workload.Data, want) {
+			t.Errorf("workload's status is %+v, want data %v", r.c.workload, want)
 		}
 		if _, ok := r.c.settings[3]["half"]; ok {
 			t.Error("a failed hook has written settings")
@@ -165,8 +163,8 @@ func TestFailedHook(t *testing.T) {
 	if got := r.c.settings[3]["half"]; got != "done" {
 		t.Errorf("the settings are %v", r.c.settings[3])
 	}
-	if r.c.agent.Status != entity.StatusIdle {
-		t.Errorf("agent's status is %+v", r.c.agent)
+	if r.c.workload.Status != entity.StatusWaiting || r.c.workload.Message != "for a file" {
+		t.Errorf("workload's status is %+v, not what the hook has set", r.c.workload)
 	}
 }
 
@@ -180,6 +178,35 @@ func TestFailedHookIsPassedOver(t *testing.T) {
 	if r.c.unit.Resolved != entity.ResolvedNone {
 		t.Error("the user's request was not taken back")
 	}
+	r.c.mu.Lock()
+	r.c.statuses = slices.DeleteFunc(r.c.statuses, func(s string) bool { return strings.HasPrefix(s, "agent ") })
+	r.c.mu.Unlock()
+	// The failure hides what was shown before it, until it is resolved.
+	r.expectStatuses("workload maintenance: installing charm software", `workload error: hook failed: "install"`,
+		"workload maintenance: installing charm software", "workload unknown")
+}
+
+// The memory of the failure is lost with its machine, but not that of its status.
+func TestFailedHookOfALostMachine(t *testing.T) {
+	r := newRig(t, map[string]string{"install": "[ -e ../second ]"})
+	r.start()
+	r.settle(nil)
+	r.stop()
+	for _, name := range []string{"state", "charm"} {
+		if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start()
+	r.settle(nil)
+	r.expect("install", "install")
+	if err := os.WriteFile(filepath.Join(r.dir, "second"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.settle(func() { r.c.unit.Resolved = entity.ResolvedRetry })
+	if r.c.workload.Status != entity.StatusUnknown {
+		t.Errorf("workload's status is %+v", r.c.workload)
+	}
 }
 
 // What a hook has buffered is refused when it is committed: the hook has failed.
@@ -189,8 +216,8 @@ func TestRefusedCommit(t *testing.T) {
 	r.start()
 	r.settle(nil)
 	r.expect("install", "config-changed", "start")
-	if want := "cannot commit its changes: port ranges 80/tcp and 80/tcp conflict"; r.c.agent.Data["reason"] != want {
-		t.Errorf("agent's status is %+v, want reason %q", r.c.agent, want)
+	if want := "cannot commit its changes: port ranges 80/tcp and 80/tcp conflict"; r.c.workload.Data["reason"] != want {
+		t.Errorf("workload's status is %+v, want reason %q", r.c.workload, want)
 	}
 	r.settle(func() { r.c.unit.Resolved = entity.ResolvedRetry })
 	r.expect("start")
@@ -229,8 +256,8 @@ func TestAgentToldToStopEndsAHookThatTakesTooLong(t *testing.T) {
 	r.start()
 	r.settle(nil)
 	r.expect()
-	if r.c.agent.Message != `hook failed: "start"` {
-		t.Errorf("agent's status is %+v", r.c.agent)
+	if r.c.failure() != `hook failed: "start"` {
+		t.Errorf("workload's status is %+v", r.c.workload)
 	}
 }
 

@@ -96,6 +96,9 @@ type Op struct {
 	Resolved bool `json:"resolved,omitempty"`
 	// Reason tells why a hook has failed, "exit status 1".
 	Reason string `json:"reason,omitempty"`
+	// Workload is the workload's status from before it showed the failure, to show
+	// again when that is resolved.
+	Workload *entity.Status `json:"workload,omitempty"`
 }
 
 // FailedHook returns the hook that has failed and awaits resolution, or nil.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,6 +30,7 @@ func TestFileRemembersEverything(t *testing.T) {
 				ClosePorts: []entity.PortRange{{From: -1, To: -1, Protocol: "icmp"}},
 			},
 			Resolved: true, Reason: "exit status 1",
+			Workload: &entity.Status{Status: entity.StatusActive, Message: "serving", Since: time.Date(2013, 6, 7, 8, 9, 10, 0, time.UTC)},
 		},
 	}
 	path := filepath.Join(t.TempDir(), "state")

@@ -53,12 +53,10 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	case o.skip:
 		op := *s.Op
 		o.name = op.Name
-		// Before the request is taken back: a unit that is in error no more can't be
-		// resolved once more.
-		if err := o.SetAgentStatus(ctx, entity.StatusIdle, "", nil); err != nil {
+		if err := o.showWorkload(ctx, s); err != nil {
 			return s, err
 		}
-		op.Step, op.Resolved, op.Reason = localstate.Done, true, ""
+		op.Step, op.Resolved, op.Reason, op.Workload = localstate.Done, true, "", nil
 		return s.With(&op), errSkipExecute
 	}
 	hctx, err := o.context(s)
@@ -66,6 +64,9 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 		return s, err
 	}
 	o.name = hctx.HookName()
+	if err := o.showWorkload(ctx, s); err != nil {
+		return s, err
+	}
 	if err := o.announce(ctx); err != nil {
 		return s, err
 	}
@@ -81,7 +82,7 @@ func (o *runHook) announce(ctx context.Context) error {
 	if unit := o.op.Hook.RemoteUnit; unit != "" {
 		message += " for " + unit
 	}
-	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message, nil); err != nil {
+	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
 		return err
 	}
 	switch {

@@ -46,7 +46,7 @@ type Factory struct {
 	// Deploy puts the charm at url into the charm directory.
 	Deploy func(ctx context.Context, url string) (*charm.Meta, error)
 	// SetAgentStatus tells the controller what the agent does.
-	SetAgentStatus func(ctx context.Context, word entity.StatusWord, message string, data map[string]any) error
+	SetAgentStatus func(ctx context.Context, word entity.StatusWord, message string) error
 	// Hook is what all hooks' contexts have in common.
 	Hook hooks.ContextParams
 }
@@ -68,7 +68,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	}
 	simple, ok := map[resolver.Verb]simple{
 		resolver.Fail:    {execute: f.fail},
-		resolver.Abandon: {execute: f.abandon},
+		resolver.Abandon: {prepare: f.showWorkload, execute: f.abandon},
 		resolver.Enter: {call: func(ctx context.Context) error {
 			return barred(f.API.EnterScope(ctx, f.Unit, op.Relation), entity.CannotEnter, entity.CannotEnterYet, entity.NotFound)
 		}},
@@ -111,6 +111,7 @@ func ignore(err error, kind entity.Kind) error {
 // A simple operation has nothing to prepare. Each of its fields may be nil.
 type simple struct {
 	name    string
+	prepare func(context.Context, localstate.State) error
 	call    func(context.Context) error
 	execute func(localstate.State) (localstate.State, error)
 	commit  func(localstate.State) localstate.State
@@ -119,7 +120,10 @@ type simple struct {
 func (o *simple) String() string  { return o.name }
 func (o *simple) History() string { return "" }
 
-func (o *simple) Prepare(_ context.Context, s localstate.State) (localstate.State, error) {
+func (o *simple) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
+	if o.prepare != nil {
+		return s, o.prepare(ctx, s)
+	}
 	return s, nil
 }
 
@@ -171,7 +175,7 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 	if o.done {
 		return s, errSkipExecute
 	}
-	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, "deploying charm "+o.url, nil); err != nil {
+	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, "deploying charm "+o.url); err != nil {
 		return s, err
 	}
 	op := &localstate.Op{Kind: localstate.DeployCharm, Step: localstate.Pending, Charm: o.url, After: s.FailedHook()}
@@ -192,7 +196,7 @@ func (o *deploy) Execute(ctx context.Context, s localstate.State, _ func(localst
 	meta, err := o.Deploy(ctx, o.url)
 	if err != nil {
 		if ctx.Err() == nil {
-			err = errors.Join(err, o.SetAgentStatus(ctx, entity.StatusFailed, err.Error(), nil))
+			err = errors.Join(err, o.SetAgentStatus(ctx, entity.StatusFailed, err.Error()))
 		}
 		return s, err
 	}

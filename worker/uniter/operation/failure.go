@@ -1,0 +1,72 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"juju/state/entity"
+	"juju/worker/uniter/localstate"
+)
+
+// report shows the user which hook has failed, as the workload's status. What that was
+// is remembered first, to be shown again when the failure is resolved: it is the charm's
+// word, and the charm won't repeat it.
+type report struct{ Factory }
+
+// Report returns the operation that shows that a hook has failed. It may be repeated.
+func (f Factory) Report() Operation { return report{f} }
+
+func (report) String() string  { return "report a failed hook" }
+func (report) History() string { return "" }
+
+func (o report) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
+	shown, err := o.API.UnitStatus(ctx, o.Unit)
+	switch {
+	case err != nil:
+		return s, err
+	case s.Op.Workload != nil && shown.Status == entity.StatusError && shown.Message == message(s.Op):
+		return s, errSkipExecute
+	case s.Op.Workload != nil:
+		return s, nil
+	case shown.Status == entity.StatusError:
+		// The failure of an agent before, whose memory is lost with its machine.
+		shown = entity.Status{Status: entity.StatusUnknown}
+	}
+	op := *s.Op
+	op.Workload = &shown
+	return s.With(&op), nil
+}
+
+func (o report) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+	op := s.Op
+	data := map[string]any{"hook": op.Name}
+	if op.Reason != "" {
+		data["reason"] = op.Reason
+	}
+	if op.Hook.Kind.IsRelation() {
+		data["relation-id"] = op.Hook.RelationID
+		if op.Hook.RemoteUnit != "" {
+			data["remote-unit"] = op.Hook.RemoteUnit
+		}
+	}
+	return s, o.API.SetUnitStatus(ctx, o.Unit, entity.Status{
+		Status: entity.StatusError, Message: message(op), Data: data, Since: time.Now().UTC(),
+	})
+}
+
+func (report) Commit(_ context.Context, s localstate.State) (localstate.State, error) {
+	return s, nil
+}
+
+func message(op *localstate.Op) string { return fmt.Sprintf("hook failed: %q", op.Name) }
+
+// showWorkload shows the workload's status again that a failure has hidden. It comes
+// before the user's request is taken back, so that a unit that can be resolved is one
+// that is in error.
+func (f Factory) showWorkload(ctx context.Context, s localstate.State) error {
+	if op := s.FailedHook(); op != nil && op.Workload != nil {
+		return f.API.SetUnitStatus(ctx, f.Unit, *op.Workload)
+	}
+	return nil
+}
