@@ -14,5 +14,6 @@ func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*p
 	if status.Model.Version == "" {
 		status.Model.Version = c.server.config.Version
 	}
+	c.server.presence.mark(status)
 	return params.FullStatusOf(status), nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // A conn is one client's websocket. It has one goroutine, which reads, one per
-// request that is being worked on, and one per Next that waits.
+// request that is being worked on, and one that waits for events.
 type conn struct {
 	server *Server
 	ws     *websocket.Conn
@@ -31,10 +31,10 @@ type conn struct {
 	cancel context.CancelCauseFunc
 
 	session  atomic.Pointer[session] // nil until somebody has logged in
-	logins   int                     // attempts that failed; the reading goroutine's
+	logins   int                     // attempts that failed, one by one
 	watches  watches
 	turns    slots          // requests being worked on
-	requests sync.WaitGroup // and those waiting for an event
+	requests sync.WaitGroup // their goroutines, and the one that waits for events
 	writing  sync.Mutex
 }
 
@@ -42,11 +42,11 @@ type conn struct {
 type session struct {
 	identity
 	model *state.State
+	leave func() // notes that an agent has left; nil for a user
 }
 
-// errSilent and others are why a connection has ended.
+// errNoLogin and others are why a connection has ended.
 var (
-	errSilent  = errors.New("the client has fallen silent")
 	errNoLogin = errors.New("the client did not log in")
 	errGone    = errors.New("the client has left")
 	errBye     = errors.New("the controller is stopping")
@@ -65,6 +65,11 @@ func (c *conn) serve(ctx context.Context) {
 		}
 	}()
 	limits := c.server.limits
+	defer func() {
+		if s := c.session.Load(); s != nil && s.leave != nil {
+			s.leave()
+		}
+	}()
 	noLogin := time.AfterFunc(limits.LoginTime, func() {
 		if c.session.Load() == nil {
 			c.cancel(errNoLogin)
@@ -118,38 +123,35 @@ func (c *conn) accept(req *params.Request) bool {
 		as = s.roles
 	}
 	r, err := c.server.table.find(req, at, as)
-	if err == nil && r.handler.waits {
-		c.requests.Go(func() { c.work(c.ctx, s, r, req) })
-		return true
-	}
-	work := func() {
-		ctx, cancel := context.WithTimeout(c.ctx, c.server.limits.RequestTime)
-		defer cancel()
-		if err != nil {
-			c.reply(ctx, req, nil, err)
-			return
-		}
-		c.work(ctx, s, r, req)
-	}
-	if s == nil {
-		work() // a stranger's requests go one by one: what may be read next depends on the login
-		return c.ctx.Err() == nil && c.logins < c.server.limits.Logins
-	}
 	select {
 	case c.turns <- struct{}{}:
 	case <-c.ctx.Done():
 		return false
 	}
+	done := make(chan struct{})
 	c.requests.Go(func() {
+		defer close(done)
 		defer func() { <-c.turns }()
-		work()
+		ctx, cancel := context.WithTimeout(c.ctx, c.server.limits.RequestTime)
+		defer cancel()
+		if err == nil {
+			c.work(ctx, s, r, req)
+			return
+		}
+		c.reply(ctx, req.RequestID, req.Type+"."+req.Request, nil, err)
 	})
+	if s == nil {
+		// A stranger's requests go one by one: what may be read next depends on the
+		// login. Not by this goroutine, whose stack stays as small as it is.
+		<-done
+		return c.ctx.Err() == nil && c.logins < c.server.limits.Logins
+	}
 	return true
 }
 
 // work runs a request and sends its outcome.
 func (c *conn) work(ctx context.Context, s *session, r *route, req *params.Request) {
-	who := &caller{server: c.server, conn: c, id: req.ID}
+	who := &caller{server: c.server, conn: c, request: req.RequestID, id: req.ID}
 	if s != nil {
 		who.identity, who.model = s.identity, s.model
 	}
@@ -162,12 +164,14 @@ func (c *conn) work(ctx context.Context, s *session, r *route, req *params.Reque
 		}()
 		return r.call(ctx, who, req.Params)
 	}()
-	c.reply(ctx, req, result, err)
+	if err != errLater {
+		c.reply(ctx, req.RequestID, req.Type+"."+req.Request, result, err)
+	}
 }
 
 // reply sends the outcome of a request, once all it rests on is on disk. An
 // error rests on what was read as much as a result does.
-func (c *conn) reply(ctx context.Context, req *params.Request, result any, err error) {
+func (c *conn) reply(ctx context.Context, request uint64, doing string, result any, err error) {
 	if c.ctx.Err() != nil {
 		return // nobody is there to read it
 	}
@@ -176,13 +180,12 @@ func (c *conn) reply(ctx context.Context, req *params.Request, result any, err e
 	}
 	var frame []byte
 	if err == nil {
-		if frame, err = params.EncodeSuccess(req.RequestID, result); err != nil {
+		if frame, err = params.EncodeSuccess(request, result); err != nil {
 			err = fmt.Errorf("cannot write the result: %w", err)
 		}
 	}
 	if err != nil {
-		frame, err = params.EncodeFailure(req.RequestID, c.server.wireError(c.String()+": "+req.Type+"."+req.Request, err))
-		if err != nil {
+		if frame, err = params.EncodeFailure(request, c.server.wireError(c.String()+": "+doing, err)); err != nil {
 			c.cancel(err)
 			return
 		}

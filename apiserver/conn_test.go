@@ -461,7 +461,7 @@ func TestNextAndStop(t *testing.T) {
 			return notify(events, nil)
 		}),
 		"WatchNothing": watch(func(context.Context, *caller, none) (stream, error) {
-			return nil, entity.Errorf(entity.NotFound, "nothing to watch")
+			return stream{}, entity.Errorf(entity.NotFound, "nothing to watch")
 		}),
 		"WatchThatEnds": watch(func(context.Context, *caller, none) (stream, error) {
 			ch := make(chan []string)

@@ -19,7 +19,7 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 	id, model, err := s.authenticate(ctx, conn.uuid, credential{p.AuthTag.Tag, p.Credentials, p.Nonce})
 	if err != nil {
 		logger.Infof("%s: %s cannot log in: %v", conn, p.AuthTag, err)
-		conn.logins++ // a stranger's requests are worked on by the reading goroutine
+		conn.logins++ // a stranger's requests are worked on one by one
 		return params.LoginResult{}, err
 	}
 	at := atController
@@ -46,7 +46,11 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 			Identity: params.TagOf(id.tag).String(), ControllerAccess: id.controllerAccess, ModelAccess: id.modelAccess,
 		}
 	}
-	conn.session.Store(&session{id, model})
+	session := &session{identity: id, model: model}
+	if id.roles&(machineAgent|unitAgent) != 0 {
+		session.leave = s.presence.arrive(conn.uuid, id.tag)
+	}
+	conn.session.Store(session)
 	s.strangers.Add(-1)
 	logger.Debugf("%s: logged in", conn)
 	return result, nil

@@ -36,17 +36,17 @@ type ownCheck func(ctx context.Context, c *caller, subject entity.Tag) error
 // A caller is one request's way to all it may need.
 type caller struct {
 	identity
-	server *Server
-	conn   *conn
-	model  *state.State // nil on the controller's path
-	id     string       // the request's watcher, for Next and Stop
+	server  *Server
+	conn    *conn
+	model   *state.State // nil on the controller's path
+	request uint64       // the request's id
+	id      string       // the request's watcher, for Next and Stop
 }
 
 // A handler is a method's function behind one signature.
 type handler struct {
 	decode func(json.RawMessage) (any, error)
 	run    func(ctx context.Context, c *caller, p any) (any, error)
-	waits  bool // for an event: it takes no turn and has no time limit
 }
 
 // do makes a handler of a method with a result.
@@ -165,11 +165,4 @@ func (t *table) facades(at place, as roles) []params.FacadeVersions {
 	}
 	slices.SortFunc(all, func(a, b params.FacadeVersions) int { return entity.CompareNatural(a.Name, b.Name) })
 	return all
-}
-
-// waiting makes a handler of a method that waits for an event.
-func waiting[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
-	h := do(f)
-	h.waits = true
-	return h
 }

@@ -11,7 +11,7 @@ func routes() []route {
 		{"Pinger", 1, "Ping", atController | atModel, anybody, nil, act(pingerPing)},
 		{"Pinger", 1, "Stop", atController | atModel, anybody, nil, act(pingerStop)},
 		// A watcher is the connection's own: its id means nothing on another.
-		{"Watcher", 1, "Next", atController | atModel, anybody, nil, waiting(watcherNext)},
+		{"Watcher", 1, "Next", atController | atModel, anybody, nil, do(watcherNext)},
 		{"Watcher", 1, "Stop", atController | atModel, anybody, nil, act(watcherStop)},
 
 		// For users, at a model.

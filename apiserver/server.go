@@ -52,6 +52,7 @@ type Server struct {
 	agentLogins     slots
 	userLogins      slots
 	strangers       atomic.Int64
+	presence        *presence
 
 	stopping sync.RWMutex // held for writing once, to end entering
 	stopped  bool
@@ -68,6 +69,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), userLogins: make(slots, config.Limits.UserLogins),
 	}
+	s.presence = newPresence(time.Now)
 	models, err := s.controller.Models(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the API: %w", err)
@@ -94,7 +96,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	hs := &http.Server{
 		Handler:           s.handler,
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(ctx, serveKey{}, ctx) },
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: 30 * time.Second, // the handshake's too, and thousands come at once
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          stdlog.New(debugWriter{}, "", 0),
@@ -225,8 +227,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &conn{
 		server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr,
-		watches: watches{limit: s.limits.Watches}, turns: make(slots, s.limits.Requests),
+		turns: make(slots, s.limits.Requests),
 	}
+	c.watches = watches{conn: c, limit: s.limits.Watches}
 	ctx := r.Context().Value(serveKey{}).(context.Context)
 	s.active.Go(func() {
 		c.serve(ctx)

@@ -2,6 +2,8 @@ package apiserver
 
 import (
 	"context"
+	"errors"
+	"reflect"
 	"strconv"
 	"sync"
 
@@ -9,105 +11,165 @@ import (
 	"juju/state/entity"
 )
 
-// A stream waits for the next event of a watch. Until it is called, events
-// merge in the watch itself: a client that does not ask costs nothing.
-type stream func(ctx context.Context) (params.Event, error)
+// A stream is a channel of state's, and how its values are written. Until
+// somebody asks, events merge in the watch behind it: a client that does not ask
+// costs nothing.
+type stream struct {
+	ch    reflect.Value // a channel to receive from
+	event func(reflect.Value) params.Event
+}
 
-// watches are those of one connection.
+// watches are those of one connection. A client may wait for many at once, and
+// thousands of clients do: one goroutine waits for all of a connection's, and
+// the requests that asked are only noted.
 type watches struct {
+	conn  *conn
 	limit int
 
 	mu   sync.Mutex
 	last int
 	open map[string]*openWatch
+	wake chan struct{} // made with the goroutine that waits, at the first Next
 }
 
 type openWatch struct {
-	next stream
-	stop context.CancelCauseFunc
-	ctx  context.Context
-	busy sync.Mutex // held while a Next waits
+	id      string
+	stream  stream
+	stop    context.CancelCauseFunc
+	request uint64 // the Next that waits for an event, or 0
 }
 
 // errStopped ends a Next whose watch was stopped or has failed; the client
 // begins anew if it still wants to know.
 func errStopped() error { return entity.Errorf(entity.Stopped, "watcher has been stopped") }
 
+// errLater is no error: the request will be answered when there is an event.
+var errLater = errors.New("later")
+
 // begin opens a watch whose life is the connection's, until it is stopped.
-func (w *watches) begin(ctx context.Context, open func(context.Context) (stream, error)) (params.WatcherID, error) {
+func (w *watches) begin(open func(context.Context) (stream, error)) (params.WatcherID, error) {
 	w.mu.Lock()
 	if len(w.open) >= w.limit {
 		w.mu.Unlock()
 		return params.WatcherID{}, entity.Errorf(entity.Invalid, "too many watchers on one connection")
 	}
 	w.last++
-	id := strconv.Itoa(w.last)
-	ow := &openWatch{}
-	ow.ctx, ow.stop = context.WithCancelCause(ctx)
+	ow := &openWatch{id: strconv.Itoa(w.last)}
+	ctx, stop := context.WithCancelCause(w.conn.ctx)
+	ow.stop = stop
 	if w.open == nil {
 		w.open = map[string]*openWatch{}
 	}
-	w.open[id] = ow
+	w.open[ow.id] = ow // takes its place before it is there
 	w.mu.Unlock()
 
-	next, err := open(ow.ctx)
+	s, err := open(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err != nil {
-		w.end(id)
+		delete(w.open, ow.id)
+		stop(err)
 		return params.WatcherID{}, err
 	}
-	w.mu.Lock()
-	ow.next = next
-	w.mu.Unlock()
-	return params.WatcherID{ID: id}, nil
+	ow.stream = s
+	return params.WatcherID{ID: ow.id}, nil
 }
 
-// end stops a watch, if there is such a one, and reports whether there was.
+// end stops a watch and answers the Next that waits for it. It reports whether
+// there was such a watch.
 func (w *watches) end(id string) bool {
 	w.mu.Lock()
 	ow := w.open[id]
 	delete(w.open, id)
+	var waiting uint64
+	if ow != nil {
+		waiting, ow.request = ow.request, 0
+	}
 	w.mu.Unlock()
 	if ow == nil {
 		return false
 	}
 	ow.stop(errStopped())
+	if waiting != 0 {
+		w.conn.reply(w.conn.ctx, waiting, "Watcher.Next", nil, errStopped())
+	}
 	return true
 }
 
-func (w *watches) find(id string) (*openWatch, error) {
+// next notes that a request waits for the watch's next event. One at a time: two
+// would share the events between them.
+func (w *watches) next(id string, request uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ow := w.open[id]
-	if ow == nil || ow.next == nil {
-		return nil, entity.Errorf(entity.NotFound, "unknown watcher id")
+	switch {
+	case ow == nil || !ow.stream.ch.IsValid():
+		return entity.Errorf(entity.NotFound, "unknown watcher id")
+	case ow.request != 0:
+		return entity.Errorf(entity.Invalid, "watcher %s is already waited for", id)
 	}
-	return ow, nil
+	ow.request = request
+	if w.wake == nil {
+		w.wake = make(chan struct{}, 1)
+		w.conn.requests.Go(w.wait)
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default: // it has not yet looked since the last one
+	}
+	return errLater
+}
+
+// wait answers the requests that wait, each when its watch has an event, until
+// the connection ends.
+func (w *watches) wait() {
+	for {
+		cases := []reflect.SelectCase{
+			{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(w.conn.ctx.Done())},
+			{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(w.wake)},
+		}
+		var waited []*openWatch
+		w.mu.Lock()
+		for _, ow := range w.open {
+			if ow.request != 0 {
+				waited = append(waited, ow)
+				cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: ow.stream.ch})
+			}
+		}
+		w.mu.Unlock()
+		chosen, value, open := reflect.Select(cases)
+		switch chosen {
+		case 0:
+			return
+		case 1:
+			continue
+		}
+		ow := waited[chosen-2]
+		if !open {
+			w.end(ow.id)
+			continue
+		}
+		w.mu.Lock()
+		request := ow.request
+		ow.request = 0
+		w.mu.Unlock()
+		if request != 0 { // else it was stopped in this moment
+			w.conn.reply(w.conn.ctx, request, "Watcher.Next", ow.stream.event(value), nil)
+		}
+	}
 }
 
 // watch makes a handler of a method that begins a watch.
 func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) handler {
 	return do(func(_ context.Context, c *caller, p P) (params.WatcherID, error) {
 		// The watch outlives the request.
-		return c.conn.watches.begin(c.conn.ctx, func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
+		return c.conn.watches.begin(func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
 	})
 }
 
 // events makes a stream of a channel of state's.
 func events[T any](ch <-chan T, err error, event func(T) params.Event) (stream, error) {
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (params.Event, error) {
-		select {
-		case v, ok := <-ch:
-			if !ok {
-				return params.Event{}, errStopped()
-			}
-			return event(v), nil
-		case <-ctx.Done():
-			return params.Event{}, context.Cause(ctx)
-		}
-	}, nil
+	return stream{reflect.ValueOf(ch), func(v reflect.Value) params.Event { return event(v.Interface().(T)) }}, err
 }
 
 func notify(ch <-chan struct{}, err error) (stream, error) {
@@ -122,22 +184,9 @@ func relationUnits(ch <-chan entity.RelationUnitsChange, err error) (stream, err
 	return events(ch, err, func(c entity.RelationUnitsChange) params.Event { return params.Event{RelationUnits: &c} })
 }
 
-// watcherNext waits for an event of the watch that the request names. One at a
-// time: two would share the events between them.
+// watcherNext is answered at the next event of the watch that the request names.
 func watcherNext(_ context.Context, c *caller, _ none) (params.Event, error) {
-	ow, err := c.conn.watches.find(c.id)
-	if err != nil {
-		return params.Event{}, err
-	}
-	if !ow.busy.TryLock() {
-		return params.Event{}, entity.Errorf(entity.Invalid, "watcher %s is already waited for", c.id)
-	}
-	defer ow.busy.Unlock()
-	event, err := ow.next(ow.ctx)
-	if err != nil {
-		c.conn.watches.end(c.id)
-	}
-	return event, err
+	return params.Event{}, c.conn.watches.next(c.id, c.request)
 }
 
 // watcherStop ends the watch that the request names; a Next that waits for it

@@ -41,6 +41,7 @@ type Conn struct {
 
 	writing sync.Mutex
 	mu      sync.Mutex
+	closing bool // no task begins any more
 	last    uint64
 	pending map[uint64]chan<- params.Response
 }
@@ -73,8 +74,21 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 // Close ends the connection and waits for all that runs on it.
 func (c *Conn) Close() error {
 	c.end(errClosed)
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
 	c.tasks.Wait()
 	return nil
+}
+
+// task runs something that Close waits for; false when that has begun already.
+func (c *Conn) task(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing {
+		c.tasks.Go(f)
+	}
+	return !c.closing
 }
 
 // end ends the connection for a reason.

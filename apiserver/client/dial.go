@@ -34,7 +34,7 @@ type Info struct {
 	Nonce     string // of a machine's agent
 	// Dial, when set, is the way to the controller instead of Addresses and
 	// CACert: the memory of one process.
-	Dial func(context.Context) (net.Conn, error)
+	Dial func(context.Context) (net.Conn, error) `json:"-"`
 }
 
 // Dial connects and logs in. Errors: entity.Unavailable when the controller

@@ -72,7 +72,8 @@ func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(params.LogMes
 
 // A LogSink sends an agent's log to the controller.
 type LogSink struct {
-	s *socket
+	s       *socket
+	writing sync.Mutex
 }
 
 // LogSink opens the way for an agent's log. It ends with ctx or with the
@@ -91,7 +92,7 @@ func (c *Conn) LogSink(ctx context.Context) (*LogSink, error) {
 			}
 		}
 	})
-	return &LogSink{s}, nil
+	return &LogSink{s: s}, nil
 }
 
 // Send sends one line. It waits while the controller is slow, within a bound.
@@ -100,6 +101,8 @@ func (l *LogSink) Send(record params.LogRecord) error {
 	if err != nil {
 		return err
 	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	if err = l.s.ws.SetWriteDeadline(time.Now().Add(writeTime)); err == nil {
 		err = l.s.ws.WriteMessage(websocket.TextMessage, text)
 	}

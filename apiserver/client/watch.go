@@ -21,7 +21,7 @@ func watch[T any](ctx context.Context, c *Conn, facade, method string, args any,
 		return nil, err
 	}
 	events := make(chan T)
-	c.tasks.Go(func() {
+	begun := c.task(func() {
 		defer close(events)
 		for {
 			var event params.Event
@@ -42,6 +42,9 @@ func watch[T any](ctx context.Context, c *Conn, facade, method string, args any,
 			}
 		}
 	})
+	if !begun {
+		return nil, lost(c.Err())
+	}
 	return events, nil
 }
 

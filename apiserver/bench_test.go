@@ -1,0 +1,244 @@
+package apiserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// agentsEnv makes the test binary a process full of agents; see TestAgentsProcess.
+const agentsEnv = "JUJU_TEST_AGENTS"
+
+// agentsJob is what such a process is told.
+type agentsJob struct {
+	Info client.Info
+	N    int
+	At   int // how many connect at once
+}
+
+// TestAgentsProcess is no test: the benchmarks run it as a process of its own, so
+// that the memory and the time of the clients are not counted with the server's.
+// It connects agents that watch as a unit's does, says "ready", waits for a line,
+// and leaves.
+func TestAgentsProcess(t *testing.T) {
+	text := os.Getenv(agentsEnv)
+	if text == "" {
+		t.Skip("only benchmarks run this")
+	}
+	var job agentsJob
+	if err := json.Unmarshal([]byte(text), &job); err != nil {
+		t.Fatal(err)
+	}
+	var busy atomic.Int64
+	turns := make(chan struct{}, job.At)
+	var wg sync.WaitGroup
+	for range job.N {
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			for {
+				c, err := client.Dial(t.Context(), job.Info)
+				if err != nil {
+					busy.Add(1)
+					continue
+				}
+				if err := watchAsUnit(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("ready", busy.Load())
+	bufio.NewReader(os.Stdin).ReadString('\n')
+}
+
+// watchAsUnit opens the watches of a unit's agent, takes the first event of each,
+// and leaves a Next waiting on the server.
+func watchAsUnit(ctx context.Context, c *client.Conn) error {
+	relations, err := c.Relations(ctx, c.Tag())
+	if err != nil {
+		return err
+	}
+	unit, err1 := c.WatchUnit(ctx, c.Tag())
+	rels, err2 := c.WatchRelations(ctx, c.Tag())
+	members, err3 := c.WatchRelationUnits(ctx, c.Tag(), relations[0].ID)
+	deployed, err4 := c.WatchDeployed(ctx, c.Tag())
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return err
+	}
+	drain(unit)
+	drain(rels)
+	drain(members)
+	drain(deployed)
+	return nil
+}
+
+func drain[T any](ch <-chan T) {
+	<-ch
+	go func() {
+		for range ch {
+		}
+	}()
+}
+
+// agents runs a process with n agents of mysql/0 and returns once all are
+// connected and idle; stop ends it.
+func (w *world) agents(n, at int) (took time.Duration, refused int, stop func()) {
+	w.Helper()
+	job, err := json.Marshal(agentsJob{w.info(entity.UnitTag("mysql/0")), n, at})
+	if err != nil {
+		w.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAgentsProcess$", "-test.timeout=10m")
+	cmd.Env = append(os.Environ(), agentsEnv+"="+string(job))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		w.Fatal(err)
+	}
+	if _, err := fmt.Fscanf(stdout, "ready %d", &refused); err != nil {
+		rest, _ := io.ReadAll(stdout)
+		w.Fatalf("the agents: %v %s", err, rest)
+	}
+	took = time.Since(start)
+	return took, refused, func() {
+		stdin.Close()
+		io.Copy(io.Discard, stdout)
+		cmd.Wait()
+	}
+}
+
+// agentCount is how many agents a benchmark has: a good number, or as many as the
+// targets speak of.
+func agentCount(soak int) int {
+	if os.Getenv("JUJU_SOAK") != "" {
+		return soak
+	}
+	return 1000
+}
+
+// inUse is the memory that the process has in hand, for objects and stacks.
+func inUse() float64 {
+	for range 5 { // each halves the stacks that are no longer needed
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapInuse + m.StackInuse)
+}
+
+// BenchmarkIdleAgents reports what the server holds for an agent that is
+// connected and waits: the connection, TLS, and four watches. Target: 50 kB.
+func BenchmarkIdleAgents(b *testing.B) {
+	w := newWorld(b).populate()
+	n := agentCount(10_000)
+	for range b.N {
+		before := inUse()
+		_, _, stop := w.agents(n, 64)
+		b.ReportMetric((inUse()-before)/float64(n)/1000, "kB/agent")
+		stop()
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkReconnect reports how long it takes until all agents are back after
+// a restart, when all come at once: the login and four watches each, their own
+// work on the same machine included. Target: 5,000 in 30 s, none refused for good.
+func BenchmarkReconnect(b *testing.B) {
+	w := newWorld(b).populate()
+	n := agentCount(5_000)
+	for range b.N {
+		took, refused, stop := w.agents(n, n)
+		b.ReportMetric(took.Seconds(), "s")
+		b.ReportMetric(float64(n)/took.Seconds(), "agents/s")
+		b.ReportMetric(float64(refused), "refused-once")
+		stop()
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkRequest is one small request and its reply, from one client after the
+// other and from many at once.
+func BenchmarkRequest(b *testing.B) {
+	w := newWorld(b).populate()
+	u0 := entity.UnitTag("mysql/0")
+	memory := w.info(u0)
+	memory.Dial = w.server.Dial
+	for name, info := range map[string]client.Info{"tls": w.info(u0), "memory": memory} {
+		c := w.dial(info)
+		b.Run(name+"/unit", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := c.Unit(b.Context(), u0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/parallel", func(b *testing.B) {
+			b.SetParallelism(16)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := c.Unit(b.Context(), u0); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkStatus is the way of a large model's status, from what state has read
+// to what the client has in hand.
+func BenchmarkStatus(b *testing.B) {
+	for _, n := range []int{100, 10_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			w := newWorld(b)
+			status := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "s", CharmURL: "local:jammy/s-0"}}}
+			for i := range n {
+				status.Services[0].Units = append(status.Services[0].Units, entity.UnitStatus{
+					Name: "s/" + strconv.Itoa(i), Machine: strconv.Itoa(i), PublicAddress: "127.1.2.3",
+					Workload: entity.Status{Status: entity.StatusActive, Message: "ready", Since: time.Now()},
+					Agent:    entity.Status{Status: entity.StatusIdle, Since: time.Now()},
+				})
+				status.Machines = append(status.Machines, entity.MachineStatus{
+					ID: strconv.Itoa(i), Series: "jammy", InstanceID: "i-" + strconv.Itoa(i), Addresses: []string{"127.1.2.3"},
+					Status: entity.Status{Status: entity.StatusStarted, Since: time.Now()},
+				})
+			}
+			w.server.table.byKey[routeKey{"Client", 7, "FullStatus"}].handler = do(
+				func(context.Context, *caller, none) (*params.FullStatus, error) {
+					return params.FullStatusOf(status), nil
+				})
+			c := w.dial(w.adminInfo(w.st.UUID()))
+			for b.Loop() {
+				if got, err := c.Status(b.Context()); err != nil || len(got.Services[0].Units) != n {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

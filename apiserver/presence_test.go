@@ -1,0 +1,71 @@
+package apiserver
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"juju/state/entity"
+)
+
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	p := newPresence(func() time.Time { return now })
+	started := entity.Status{Status: entity.StatusStarted}
+	idle, active := entity.Status{Status: entity.StatusIdle}, entity.Status{Status: entity.StatusActive}
+	words := func() (out string) {
+		status := &entity.ModelStatus{
+			Model: entity.ModelHeader{UUID: "m"},
+			Machines: []entity.MachineStatus{{ID: "0", Status: started}, {ID: "1", Status: entity.Status{Status: entity.StatusPending}},
+				{ID: "2", Life: entity.Dead, Status: started}},
+			Services: []entity.ServiceStatus{{Units: []entity.UnitStatus{
+				{Name: "a/0", Agent: idle, Workload: active, Subordinates: []entity.UnitStatus{
+					{Name: "s/0", Agent: idle, Workload: entity.Status{Status: entity.StatusError}}}},
+				{Name: "a/1", Agent: entity.Status{Status: entity.StatusAllocating}, Workload: active},
+			}}},
+		}
+		p.mark(status)
+		for _, m := range status.Machines {
+			out += string(m.Status.Status) + " "
+		}
+		eachUnit(status, func(u entity.UnitStatus) { out += string(u.Agent.Status) + "/" + string(u.Workload.Status) + " " })
+		return out
+	}
+	const well = "started pending started idle/active idle/error allocating/active "
+	check := func(when, want string) {
+		t.Helper()
+		if got := words(); got != want {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	check("just started, nobody is back yet", well)
+	leaveM := p.arrive("m", entity.MachineTag("0"))
+	leaveA := p.arrive("m", entity.UnitTag("a/0"))
+	again := p.arrive("m", entity.UnitTag("a/0")) // the new connection comes before the old one's end
+	p.arrive("other", entity.UnitTag("s/0"))
+	now = now.Add(lostAfter + 1)
+	check("the subordinate never came back", "started pending started idle/active lost/error allocating/active ")
+	p.arrive("m", entity.UnitTag("s/0"))
+	leaveA()
+	leaveM()
+	check("left just now, but for a/0's second connection", well)
+	now = now.Add(lostAfter + 1)
+	check("the machine's agent stays away", "down pending started idle/active idle/error allocating/active ")
+	again()
+	now = now.Add(lostAfter + 1)
+	check("and the unit's", "down pending started lost/unknown idle/error allocating/active ")
+	if since, lost := p.lost("m", entity.UnitTag("a/0")); !lost || !since.Equal(now.Add(-lostAfter-1)) {
+		t.Errorf("a/0 is lost %v since %v", lost, since)
+	}
+	p.arrive("m", entity.UnitTag("a/0"))
+	check("it is back", "down pending started idle/active idle/error allocating/active ")
+
+	for i := range 5 * goneKept {
+		p.arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)))()
+		now = now.Add(time.Second)
+	}
+	if n := len(p.agents); n > goneKept+10 || p.gone > goneKept {
+		t.Errorf("it remembers %d agents, %d of them gone", n, p.gone)
+	}
+}
