@@ -1,0 +1,271 @@
+package embedded_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/bson"
+
+	"juju/state/mongo/embedded"
+	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/wire"
+)
+
+// inBubble runs a test with a clock that stands still while anything goes
+// on, and a server that lives and ends within it.
+func inBubble(t *testing.T, opts embedded.Options, test func(t *testing.T, s *embedded.Server)) {
+	synctest.Test(t, func(t *testing.T) {
+		opts.FS = vfs.NewMem()
+		opts.Logger = testLog{t}
+		s, err := embedded.Open("store", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func many(n int) bson.A {
+	docs := bson.A{}
+	for i := range n {
+		docs = append(docs, d{{Key: "_id", Value: i}})
+	}
+	return docs
+}
+
+func open5(c *client) int64 {
+	c.t.Helper()
+	id := number(c.must(d{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 5}}), "cursor", "id")
+	if id == 0 {
+		c.t.Fatal("no cursor was left open")
+	}
+	return id
+}
+
+func more(id int64) d {
+	return d{{Key: "getMore", Value: id}, {Key: "collection", Value: "c"}, {Key: "batchSize", Value: 5}}
+}
+
+func openCursors(c *client) int64 {
+	return number(c.must(d{{Key: "serverStatus", Value: 1}}), "metrics", "cursor", "open", "total")
+}
+
+func TestCursorsTimeOut(t *testing.T) {
+	inBubble(t, embedded.Options{CursorTimeout: time.Minute}, func(t *testing.T, s *embedded.Server) {
+		c := connect(t, s)
+		c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: many(100)}})
+		used, idle := open5(c), open5(c)
+		for range 5 {
+			time.Sleep(40 * time.Second)
+			c.must(more(used))
+		}
+		if code := c.code(more(idle)); code != 43 {
+			t.Errorf("a cursor that nobody used for minutes: code %d", code)
+		}
+		c.must(more(used))
+		time.Sleep(2 * time.Minute)
+		if n := openCursors(c); n != 0 {
+			t.Errorf("%d cursors are left open", n)
+		}
+		keep := number(c.must(d{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 5}, {Key: "noCursorTimeout", Value: true}}), "cursor", "id")
+		time.Sleep(time.Hour)
+		c.must(more(keep))
+		c.conn.Close()
+	})
+}
+
+func TestCursorsAreBounded(t *testing.T) {
+	c := connect(t, open(t, embedded.Options{}))
+	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: many(100)}})
+	first := open5(c)
+	for range 10_000 {
+		open5(c)
+	}
+	if n := openCursors(c); n != 10_000 {
+		t.Errorf("%d cursors are open", n)
+	}
+	if code := c.code(more(first)); code != 43 {
+		t.Errorf("the oldest cursor: code %d", code)
+	}
+}
+
+// TestCursorOfAnother fetches on one connection what was asked for on
+// another, which is gone by then; but not in another collection's name.
+func TestCursorOfAnother(t *testing.T) {
+	s := open(t, embedded.Options{})
+	a, b := connect(t, s), connect(t, s)
+	a.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: many(12)}})
+	id := open5(a)
+	a.conn.Close()
+	if code := b.code(d{{Key: "getMore", Value: id}, {Key: "collection", Value: "other"}}); code != 13 {
+		t.Errorf("in another's name: code %d", code)
+	}
+	b.must(more(id))
+	if n := number(b.must(more(id)), "cursor", "id"); n != 0 {
+		t.Error("a cursor at its end is still open")
+	}
+	if code := b.code(more(id)); code != 43 {
+		t.Errorf("after its end: code %d", code)
+	}
+}
+
+// getMoreTail sends an awaiting getMore without reading the answer.
+func getMoreTail(c *client, id int64, wait time.Duration) {
+	c.t.Helper()
+	c.id++
+	c.send(wire.AppendMsg(nil, c.id, 0, bsongen.RawDocument(d{
+		{Key: "getMore", Value: id}, {Key: "collection", Value: "log"}, {Key: "maxTimeMS", Value: wait.Milliseconds()}, {Key: "$db", Value: "db"},
+	})))
+}
+
+// answer reads the answer to what was sent last: how many documents, the
+// cursor that is left, and the error code.
+func answer(c *client) (n int, id, code int64) {
+	c.t.Helper()
+	_, msg, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
+	if err != nil {
+		c.t.Error(err)
+		return 0, 0, 0
+	}
+	doc := msg.(*wire.Msg).Body
+	if list, err := doc.LookupErr("cursor", "nextBatch"); err == nil {
+		docs, err := list.Array().Values()
+		if err != nil {
+			c.t.Error(err)
+		}
+		n = len(docs)
+		id = number(doc, "cursor", "id")
+	}
+	if v, err := doc.LookupErr("code"); err == nil {
+		code = int64(v.Int32())
+	}
+	return n, id, code
+}
+
+// openTail makes a capped collection of at most max documents and begins to
+// follow it.
+func openTail(c *client, max int) int64 {
+	c.t.Helper()
+	c.must(d{{Key: "create", Value: "log"}, {Key: "capped", Value: true}, {Key: "size", Value: 1 << 20}, {Key: "max", Value: max}})
+	return number(c.must(d{{Key: "find", Value: "log"}, {Key: "tailable", Value: true}, {Key: "awaitData", Value: true}}), "cursor", "id")
+}
+
+func add(c *client, from, to int) {
+	c.t.Helper()
+	docs := bson.A{}
+	for i := from; i < to; i++ {
+		docs = append(docs, d{{Key: "_id", Value: i}})
+	}
+	c.must(d{{Key: "insert", Value: "log"}, {Key: "documents", Value: docs}})
+}
+
+// TestTail follows a log on a clock of its own: it is woken by what happens,
+// at the very moment, and not by the clock.
+func TestTail(t *testing.T) {
+	for _, test := range []struct {
+		about string
+		// happen is done after 20 s of waiting.
+		happen   func(s *embedded.Server, tail, other *client, id int64)
+		n        int
+		open     bool
+		code     int64
+		after    time.Duration
+		withData bool
+	}{
+		{about: "an insert into an empty log", happen: func(_ *embedded.Server, _, other *client, _ int64) { add(other, 0, 1) }, n: 1, open: true, after: 20 * time.Second},
+		{about: "nothing", happen: func(*embedded.Server, *client, *client, int64) {}, open: true, after: time.Minute},
+		{about: "an insert", withData: true, happen: func(_ *embedded.Server, _, other *client, _ int64) { add(other, 10, 11) }, n: 1, open: true, after: 20 * time.Second},
+		{about: "a drop", withData: true, happen: func(_ *embedded.Server, _, other *client, _ int64) { other.must(d{{Key: "drop", Value: "log"}}) }, code: 175, after: 20 * time.Second},
+		{about: "a drop of the database", happen: func(_ *embedded.Server, _, other *client, _ int64) { other.must(d{{Key: "dropDatabase", Value: 1}}) }, code: 175, after: 20 * time.Second},
+		{about: "its death", happen: func(_ *embedded.Server, _, other *client, id int64) {
+			other.must(d{{Key: "killCursors", Value: "log"}, {Key: "cursors", Value: bson.A{id}}})
+		}, code: 43, after: 20 * time.Second},
+		{about: "another request on its connection", happen: func(_ *embedded.Server, tail, _ *client, _ int64) {
+			tail.send(wire.AppendMsg(nil, 999, 0, bsongen.RawDocument(d{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}})))
+		}, open: true, after: 20 * time.Second},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {
+				tail, other := connect(t, s), connect(t, s)
+				id := openTail(tail, 10)
+				if test.withData {
+					// More than it holds: it has wrapped.
+					add(other, 0, 10)
+					getMoreTail(tail, id, time.Minute)
+					if n, _, _ := answer(tail); n != 10 {
+						t.Fatalf("%d documents at first", n)
+					}
+				}
+				start := time.Now()
+				getMoreTail(tail, id, time.Minute)
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					time.Sleep(20 * time.Second)
+					test.happen(s, tail, other, id)
+				})
+				n, left, code := answer(tail)
+				if took := time.Since(start); took != test.after {
+					t.Errorf("answered after %v, want %v", took, test.after)
+				}
+				if n != test.n || (left != 0) != test.open || code != test.code {
+					t.Errorf("got %d documents, cursor %d, code %d; want %d, %v, %d", n, left, code, test.n, test.open, test.code)
+				}
+				wg.Wait()
+				tail.conn.Close()
+				other.conn.Close()
+			})
+		})
+	}
+}
+
+// TestTailLosesItsPlace has the log wrap past what a tail has read. It must
+// be told; a reader that kept up must not.
+func TestTailLosesItsPlace(t *testing.T) {
+	s := open(t, embedded.Options{})
+	c, other := connect(t, s), connect(t, s)
+	id := openTail(c, 10)
+	for i := 0; i < 100; i += 10 {
+		add(other, i, i+10)
+		getMoreTail(c, id, time.Minute)
+		if n, _, code := answer(c); n != 10 || code != 0 {
+			t.Fatalf("at %d: %d documents, code %d", i, n, code)
+		}
+	}
+	add(other, 100, 111)
+	getMoreTail(c, id, time.Minute)
+	if n, _, code := answer(c); n != 0 || code != 136 {
+		t.Errorf("past its place: %d documents, code %d", n, code)
+	}
+	if n := openCursors(other); n != 0 {
+		t.Errorf("%d cursors are left open", n)
+	}
+}
+
+// TestTailOfOneWhoLeft has the client go away while its fetch waits; the
+// cursor is free again at once.
+func TestTailOfOneWhoLeft(t *testing.T) {
+	inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {
+		c, other := connect(t, s), connect(t, s)
+		id := openTail(c, 10)
+		getMoreTail(c, id, time.Hour)
+		synctest.Wait()
+		getMoreTail(other, id, time.Hour)
+		if _, _, code := answer(other); code != 292 {
+			t.Errorf("a cursor that another waits on: code %d", code)
+		}
+		c.conn.Close()
+		synctest.Wait()
+		start := time.Now()
+		getMoreTail(other, id, time.Second)
+		if _, left, _ := answer(other); left != id || time.Since(start) != time.Second {
+			t.Errorf("cursor %d after %v", left, time.Since(start))
+		}
+		other.conn.Close()
+	})
+}

@@ -1,0 +1,311 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.mongodb.org/mongo-driver/bson"
+
+	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/query"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+)
+
+// tiny has the log change files every few hundred writes.
+func tiny(t testing.TB, fs vfs.FS) *storage.Store {
+	t.Helper()
+	s, err := storage.Open("store", storage.Options{FS: fs, MemTableSize: 64 << 10, Logf: t.Errorf, Fatal: func(err error) { t.Errorf("fatal: %v", err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A diary is what one writer of TestPowerLoss has done.
+type diary struct {
+	written atomic.Int64 // documents answered
+	safe    atomic.Int64 // of those, covered by a barrier that has passed
+}
+
+// TestPowerLoss takes the power away at odd moments, and with it part of
+// what was not synced. What is left must be the first of each writer's
+// writes, among them all that a barrier had covered; a document and its
+// index entries must be there together or not at all; and what was written
+// first by all writers together must be there if anything later is.
+func TestPowerLoss(t *testing.T) {
+	rounds := 12
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		rounds = 200
+	case testing.Short():
+		rounds = 5
+	}
+	lost, flushed := int64(0), false
+	for seed := range rounds {
+		l, f := powerLoss(t, uint64(seed))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+		lost, flushed = lost+l, flushed || f
+	}
+	if lost < int64(rounds) || !flushed {
+		t.Errorf("%d documents were lost, log files changed: %v; the test is too easy", lost, flushed)
+	}
+}
+
+// powerLoss says how many documents were lost in all, and whether the log
+// went on in another file at least once.
+func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
+	fs := vfs.NewCrashableMem()
+	s := tiny(t, fs)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	index(t, c, &storage.Index{Name: "n", Fields: []query.Field{{Path: "n"}, {Path: "pad", Desc: true}}})
+	log := create(t, s, "log", storage.CollectionOptions{Capped: true, Size: 1 << 20})
+	if err := s.Barrier(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const writers = 4
+	var diaries [writers]diary
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() { keepDiary(t, s, c, log, w, &diaries[w], stop, rand.New(rand.NewPCG(seed, uint64(w)))) })
+	}
+	r := rand.New(rand.NewPCG(seed, 99))
+	for range 4 {
+		for before := diaries[0].written.Load(); diaries[0].written.Load() < before+int64(r.IntN(300)) && !t.Failed(); {
+			runtime.Gosched() // the writers get on; nothing else is waited for
+		}
+		var safe [writers]int64
+		for w := range diaries {
+			safe[w] = diaries[w].safe.Load()
+		}
+		crashed := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 20, 50, 90}[r.IntN(4)], RNG: r})
+		var most [writers]int64
+		for w := range diaries {
+			most[w] = diaries[w].written.Load() + 1
+		}
+		lost += inspect(t, crashed, safe[:], most[:])
+		files, err := crashed.List("store")
+		if err != nil {
+			t.Error(err)
+		}
+		flushed = flushed || slices.ContainsFunc(files, func(name string) bool { return strings.HasSuffix(name, ".sst") })
+	}
+	close(stop)
+	wg.Wait()
+	shut(t, s)
+	return lost, flushed
+}
+
+// keepDiary inserts documents that count up, and passes a barrier now and
+// then.
+func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int, d *diary, stop chan struct{}, r *rand.Rand) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		doc := bson.D{id(fmt.Sprintf("%d-%d", w, i)), {Key: "w", Value: w}, {Key: "n", Value: i}, {Key: "pad", Value: strings.Repeat("x", r.IntN(200))}}
+		if err := c.Insert(bsongen.RawDocument(doc)); err != nil {
+			t.Error(err)
+			return
+		}
+		if err := log.Insert(bsongen.RawDocument(doc)); err != nil {
+			t.Error(err)
+			return
+		}
+		d.written.Store(int64(i + 1))
+		if r.IntN(30) == 0 {
+			if err := s.Barrier(context.Background()); err != nil {
+				t.Error(err)
+				return
+			}
+			d.safe.Store(int64(i + 1))
+		}
+	}
+}
+
+// inspect opens what a crash has left, and says how much it has not.
+func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
+	t.Helper()
+	s := tiny(t, fs)
+	defer shut(t, s)
+	check(t, s)
+	for _, name := range []string{"c", "log"} {
+		c := s.Collection("db", name)
+		if c == nil {
+			t.Errorf("collection %s is gone", name)
+			return 0
+		}
+		count := make([]int64, len(safe))
+		next := make([]int64, len(safe))
+		scan := c.Scan(everything)
+		for {
+			_, doc, err := scan.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if doc == nil {
+				break
+			}
+			w, _ := raw.Get(doc, "w")
+			n, _ := raw.Get(doc, "n")
+			count[w.Int32()]++
+			next[w.Int32()] = max(next[w.Int32()], int64(n.Int32())+1)
+		}
+		if _, _, err := scan.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		for w := range safe {
+			if count[w] != next[w] {
+				t.Errorf("%s: writer %d has %d documents left, but the last of them is its %d.", name, w, count[w], next[w])
+			}
+			lost += most[w] - count[w]
+			if count[w] < safe[w] || count[w] > most[w] {
+				t.Errorf("%s: writer %d has %d documents left; %d were safe and %d written", name, w, count[w], safe[w], most[w])
+			}
+		}
+	}
+	// The log is the order of all writes: its numbers have no gap.
+	log := s.Collection("db", "log")
+	first, next, err := log.Extent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := log.Count(); err != nil || n != int64(next-first) {
+		t.Errorf("the log goes from %d to %d and has %d documents, %v", first, next, n, err)
+	}
+	return lost
+}
+
+// TestBarrierIsFree counts syncs: none where nothing was written, and one for
+// all who wait together.
+func TestBarrierIsFree(t *testing.T) {
+	var syncs atomic.Int64
+	hold := make(chan struct{})
+	entered := make(chan struct{}, 100)
+	var held atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo) {
+			syncs.Add(1)
+			if held.Load() {
+				entered <- struct{}{}
+				<-hold
+			}
+		}
+		return nil
+	}))
+	s := open(t, fs)
+	defer shut(t, s)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	pass := func() {
+		if err := s.Barrier(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	pass()
+	before := syncs.Load()
+	for range 10 {
+		pass()
+	}
+	if n := syncs.Load() - before; n != 0 {
+		t.Errorf("%d syncs with nothing written", n)
+	}
+
+	// While one sync is under way, all who come wait for one more.
+	held.Store(true)
+	before = syncs.Load()
+	insert(t, c, bson.D{id(0)})
+	var wg sync.WaitGroup
+	wg.Go(pass)
+	<-entered
+	insert(t, c, bson.D{id(1)})
+	for range 20 {
+		wg.Go(pass)
+	}
+	held.Store(false)
+	close(hold)
+	wg.Wait()
+	if n := syncs.Load() - before; n < 2 || n > 3 {
+		t.Errorf("%d syncs for two rounds of waiters", n)
+	}
+
+	// One who cannot wait does not.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	insert(t, c, bson.D{id(2)})
+	if err := s.Barrier(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+}
+
+// TestDiskFails has the log's file fail. The store must say so, once and
+// loudly, and promise nothing from then on.
+func TestDiskFails(t *testing.T) {
+	for name, kinds := range map[string][]errorfs.OpKind{
+		"write": {errorfs.OpFileWrite},
+		"sync":  {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var broken atomic.Bool
+			fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if !broken.Load() || !strings.HasSuffix(op.Path, ".log") {
+					return nil
+				}
+				for _, kind := range kinds {
+					if op.Kind == kind {
+						return errors.New("the disk is broken")
+					}
+				}
+				return nil
+			}))
+			var deaths atomic.Int64
+			s, err := storage.Open("store", storage.Options{FS: fs, Logf: t.Logf, Fatal: func(error) { deaths.Add(1) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := create(t, s, "c", storage.CollectionOptions{})
+			if err := s.Barrier(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			broken.Store(true)
+			insert(t, c, bson.D{id(1)})
+			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
+				t.Errorf("a barrier on a broken disk: %v", err)
+			}
+			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
+				t.Errorf("another one: %v", err)
+			}
+			if err := c.Insert(bsongen.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
+				t.Errorf("a write: %v", err)
+			}
+			if n := deaths.Load(); n != 1 {
+				t.Errorf("told %d times that all is lost", n)
+			}
+		})
+	}
+}
+
+func TestOneProcessOnly(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs)
+	if second, err := storage.Open("store", storage.Options{FS: fs, Logf: t.Logf}); err == nil {
+		shut(t, second)
+		t.Error("opened twice")
+	}
+	shut(t, s)
+}
