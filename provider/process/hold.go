@@ -85,10 +85,11 @@ func (h *Held) Close() {
 	if h.ready != nil {
 		h.ready.Close()
 	}
-	for _, fd := range []int{h.fifo, h.lock} {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
+	if h.fifo >= 0 {
+		unix.Close(h.fifo)
+	}
+	if h.lock >= 0 {
+		unlock(os.NewFile(uintptr(h.lock), lockName))
 	}
 	*h = Held{lock: -1, fifo: -1}
 }
@@ -152,30 +153,45 @@ func (h *Held) hold(dir string) error {
 
 // tryLock locks the file at path, or returns nil when somebody else has it.
 func tryLock(path string, how, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags, 0o600)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		if err != unix.EINTR {
-			break
+		f, err := os.OpenFile(path, flags, 0o600)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if err == nil {
-		// A directory that was removed and made again has another file there.
-		mine, err1 := f.Stat()
-		there, err2 := os.Stat(path)
-		if err1 == nil && err2 == nil && os.SameFile(mine, there) {
-			return f, nil
+		err = flock(f, how|unix.LOCK_NB)
+		if err == nil {
+			var mine, there fs.FileInfo
+			if mine, err = f.Stat(); err == nil {
+				there, err = os.Stat(path)
+			}
+			if err == nil && os.SameFile(mine, there) {
+				return f, nil
+			}
 		}
-		err = errors.Join(err1, err2)
+		f.Close()
+		switch {
+		case err == unix.EWOULDBLOCK:
+			return nil, nil
+		case err != nil:
+			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+		}
+		// The directory was removed and made again meanwhile: another file, another try.
 	}
+}
+
+// unlock gives the lock back. Closing would do, were it not for children that
+// are just being started, and have the file open until they are programs.
+func unlock(f *os.File) {
+	flock(f, unix.LOCK_UN)
 	f.Close()
-	if err == nil || err == unix.EWOULDBLOCK {
-		return nil, nil
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); err != unix.EINTR {
+			return err
+		}
 	}
-	return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 }
 
 // Alive reports whether a process runs in dir. A directory that doesn't exist
@@ -190,7 +206,7 @@ func Alive(dir string) (bool, error) {
 	case f == nil:
 		return true, nil
 	}
-	f.Close()
+	unlock(f)
 	return false, nil
 }
 

@@ -304,12 +304,12 @@ func (s *stage) kill(id Identity) {
 	}
 }
 
-// spawn starts a helper that holds nothing.
-func (s *stage) spawn(role string) Identity {
+// spawn starts a helper without Start, as a shell would.
+func (s *stage) spawn(role string, attr *syscall.SysProcAttr) Identity {
 	s.t.Helper()
 	cmd := exec.Command(os.Args[0], s.dir)
 	cmd.Env = append(os.Environ(), s.spec(role).Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = attr
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

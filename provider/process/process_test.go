@@ -297,6 +297,24 @@ func TestStopKillsTheGroup(t *testing.T) {
 	}
 }
 
+// A process that somebody started by hand shares the group of a shell, or here of
+// the test, which must live to see its end.
+func TestStopOfWhatWasStartedByHand(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.spawn("hold", nil)
+	s.hear("ready")
+	if started, err := Start(t.Context(), s.spec("hold")); err != nil || started {
+		t.Errorf("beside it: started %v, error %v", started, err)
+	}
+	if err := Stop(t.Context(), s.dir, 10*time.Second); err != nil {
+		t.Error(err)
+	}
+	if id.Alive() {
+		t.Error("it lives on")
+	}
+}
+
 // hear2 hears two events that come in either order.
 func (s *stage) hear2(one, two string) (first, second Identity) {
 	s.t.Helper()

@@ -36,9 +36,9 @@ func LogPath(dir string) string { return filepath.Join(dir, logName) }
 // terminal, so that it survives this one. It returns once the process holds its
 // directory; started is false, without an error, when one held it already. A
 // process that ends before, or isn't ready within the bound, is an error that
-// quotes the end of its log; nothing of it is left then. Errors wrap ErrEnded
-// for a process that has ended for good and fs.ErrNotExist for a directory that
-// is not there.
+// quotes the end of its log; it and its process group are gone then. Errors wrap
+// ErrEnded for a process that has ended for good and fs.ErrNotExist for a
+// directory that is not there.
 func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	bound := spec.Bound
 	if bound == 0 {
@@ -52,7 +52,7 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
 	}
-	defer turn.Close()
+	defer unlock(turn)
 	if why, ended := Ended(spec.Dir); ended {
 		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
 	}
@@ -144,14 +144,14 @@ func start(ctx context.Context, spec Spec) error {
 	return entity.WithHint(err, "the whole log is %s", log.Name())
 }
 
-// Lock locks a file, which it makes if need be, until unlock is called or this
+// Lock locks a file, which it makes if need be, until release is called or this
 // process ends; whoever locks it by Lock meanwhile waits, as long as ctx allows.
-func Lock(ctx context.Context, path string) (unlock func(), err error) {
+func Lock(ctx context.Context, path string) (release func(), err error) {
 	f, err := waitLock(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock %s: %w", path, err)
 	}
-	return func() { f.Close() }, nil
+	return func() { unlock(f) }, nil
 }
 
 // waitLock locks a file, within the time ctx gives.

@@ -84,7 +84,7 @@ func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	} else if err != nil {
 		return fmt.Errorf("cannot end the process in %s: %w", dir, err)
 	}
-	defer turn.Close()
+	defer unlock(turn)
 	if err := MarkEnded(dir, why); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -35,7 +36,7 @@ func TestSuperviseRestartsWhatWasKilled(t *testing.T) {
 func TestSupervisorComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	supervisor := s.spawn("supervisor")
+	supervisor := s.spawn("supervisor", &syscall.SysProcAttr{Setsid: true})
 	first := s.hear("ready")
 	s.kill(supervisor)
 	s.gone(supervisor)
