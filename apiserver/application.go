@@ -76,7 +76,7 @@ func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDepl
 		}
 		args := state.AddServiceParams{
 			Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
-			Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement),
+			Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement), Force: a.Force,
 		}
 		if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
 			args.Series = a.CharmOrigin.Base.Series()

@@ -42,7 +42,7 @@ type conn struct {
 type session struct {
 	identity
 	model *state.State
-	leave func() // notes that an agent has left; nil for a user
+	leave func() // notes that it has ended
 }
 
 // errNoLogin and others are why a connection has ended.
@@ -50,6 +50,7 @@ var (
 	errNoLogin = errors.New("the client did not log in")
 	errGone    = errors.New("the client has left")
 	errBye     = errors.New("the controller is stopping")
+	errNoModel = errors.New("the model is gone")
 )
 
 // serve works for the client until one of the two leaves. All that was begun
@@ -66,7 +67,7 @@ func (c *conn) serve(ctx context.Context) {
 	}()
 	limits := c.server.limits
 	defer func() {
-		if s := c.session.Load(); s != nil && s.leave != nil {
+		if s := c.session.Load(); s != nil {
 			s.leave()
 		}
 	}()
@@ -237,7 +238,7 @@ func (c *conn) closeSocket() {
 	switch cause := context.Cause(c.ctx); {
 	case errors.Is(cause, errNoLogin):
 		c.refuse(websocket.ClosePolicyViolation, cause.Error())
-	case errors.Is(cause, errBye):
+	case errors.Is(cause, errBye), errors.Is(cause, errNoModel):
 		c.refuse(websocket.CloseGoingAway, cause.Error())
 	}
 	c.ws.Close()

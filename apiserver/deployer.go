@@ -5,7 +5,6 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
-	"juju/state/entity"
 )
 
 func deployerUnits(ctx context.Context, c *caller, p params.Agent) (params.DeployedUnits, error) {
@@ -33,17 +32,8 @@ func provisionerWatch(ctx context.Context, c *caller, _ none) (stream, error) {
 }
 
 func provisionerMachines(ctx context.Context, c *caller, p params.MachineIDs) (params.Machines, error) {
-	machines, err := c.model.Machines(ctx, p.IDs...)
-	if err != nil {
-		return params.Machines{}, err
-	}
-	infos := make([]entity.MachineInfo, len(machines))
-	for i, m := range machines {
-		if infos[i], err = m.Info(ctx); err != nil {
-			return params.Machines{}, err
-		}
-	}
-	return params.Machines{Machines: infos}, nil
+	machines, err := c.model.MachineInfos(ctx, p.IDs...)
+	return params.Machines{Machines: machines}, err
 }
 
 func provisionerSetProvisioned(ctx context.Context, c *caller, p params.AgentInstance) error {

@@ -46,11 +46,18 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 			Identity: params.TagOf(id.tag).String(), ControllerAccess: id.controllerAccess, ModelAccess: id.modelAccess,
 		}
 	}
-	session := &session{identity: id, model: model}
+	leave := []func(){}
 	if id.roles&(machineAgent|unitAgent) != 0 {
-		session.leave = s.presence.arrive(conn.uuid, id.tag)
+		leave = append(leave, s.presence.arrive(conn.uuid, id.tag))
 	}
-	conn.session.Store(session)
+	if model != nil {
+		leave = append(leave, s.ending.join(model, conn))
+	}
+	conn.session.Store(&session{id, model, func() {
+		for _, f := range leave {
+			f()
+		}
+	}})
 	s.strangers.Add(-1)
 	logger.Debugf("%s: logged in", conn)
 	return result, nil

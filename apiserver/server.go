@@ -53,6 +53,7 @@ type Server struct {
 	userLogins      slots
 	strangers       atomic.Int64
 	presence        *presence
+	ending          endings
 
 	stopping sync.RWMutex // held for writing once, to end entering
 	stopped  bool

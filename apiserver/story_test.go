@@ -610,3 +610,21 @@ func containsFunc(stacks []string, name string) bool {
 	}
 	return false
 }
+
+// When a model is no more, so are the connections to it; others stay.
+func TestTheModelGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	root, c := w.dial(w.adminInfo("")), w.dial(w.info(entity.UnitTag("mysql/0")))
+	watch, err := c.WatchUnit(t.Context(), c.Tag())
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive(t, watch)
+	w.controller.Close() // closes the models; in service one of them goes
+	closes(t, watch)
+	closes(t, c.Done())
+	if err := root.Err(); err != nil {
+		t.Errorf("the connection to the controller: %v", err)
+	}
+}
