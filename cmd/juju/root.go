@@ -42,7 +42,7 @@ of its own.`,
 			}
 			return unknownCommand(cmd, args[0])
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return s.begin() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return withHelp(cmd, s.begin()) },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"juju/cmd/juju/store"
+)
+
+// newcomer is a user who has no controller.
+func newcomer(t *testing.T) *user {
+	t.Helper()
+	u := newUser(t)
+	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
+	return u
+}
+
+// left checks that nothing is left of a bootstrap.
+func (u *user) left(nothing bool) {
+	u.t.Helper()
+	_, err := os.Stat(u.env["JUJU_DATA"])
+	if nothing != errors.Is(err, fs.ErrNotExist) {
+		u.t.Errorf("the user's directory: %v", err)
+	}
+}
+
+func TestBootstrapWithoutPrograms(t *testing.T) {
+	u := newcomer(t)
+	t.Setenv("PATH", t.TempDir())
+	u.types("bootstrap")
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot find jujud: it is neither in ") ||
+		!strings.HasSuffix(u.err.String(), " nor on PATH\nInstall all programs of juju in one directory, or build them there: make build\n") {
+		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	}
+	dir := programsOnPath(t, "jujud", "unit-agent", "hook-tool")
+	u.types("bootstrap")
+	u.sees(1, "", "ERROR cannot find machine-agent: it is not in "+dir+", where jujud is\n"+
+		"Install all programs of juju in one directory, or build them there: make build\n")
+	u.left(true)
+}
+
+func TestBootstrapRefusals(t *testing.T) {
+	u := newUser(t)
+	programsOnPath(t)
+	u.types("bootstrap", "mycloud")
+	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nThe clouds there are: local; to give the controller a name: juju bootstrap local NAME\n")
+	u.types("bootstrap", "local", "prod")
+	u.sees(1, "", "ERROR controller \"prod\" already exists\nGive another name: juju bootstrap local NAME; or end that one: juju destroy-environment prod\n")
+	dir := localDir(u.store(), "half")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u.types("bootstrap", "local", "half")
+	u.sees(1, "", "ERROR "+dir+" is in the way: a controller \"half\" was begun there and not finished\n"+
+		"Remove what is left of it: juju destroy-environment half\n")
+	u.types("destroy-environment", "half", "-y")
+	u.sees(0, "", "Destroying controller \"half\" with all that it has\nController \"half\" is gone.\n")
+	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something is left: %v", err)
+	}
+}
+
+// A bootstrap that fails leaves nothing, unless that is wanted.
+func TestFailedBootstrap(t *testing.T) {
+	u := newcomer(t)
+	bin := programsOnPath(t)
+	u.types("bootstrap", "-q")
+	u.sees(1, "", "ERROR not today\nCome back tomorrow\n")
+	u.left(true)
+
+	u.types("bootstrap", "-q", "--keep-broken")
+	dir := localDir(u.store(), "local")
+	u.sees(1, "", "ERROR not today\nWhat there is of it is left in "+dir+"; to remove that: juju destroy-environment local\n")
+	if !isDir(dir) {
+		t.Errorf("nothing is left")
+	}
+	u.types("destroy-environment", "local", "-y", "-q")
+	u.sees(0, "", "")
+	u.left(true)
+
+	jujud := func(script string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for script, want := range map[string]string{
+		"echo nonsense":                  "ERROR cannot read what jujud says of the new controller: ",
+		`echo '{"controller-uuid":"x"}'`: "ERROR cannot use what jujud says of the new controller: ",
+		"echo panic: oh >&2; exit 2":     "ERROR cannot make the controller: jujud: exit status 2\npanic: oh\n",
+		"kill -9 $$":                     "ERROR cannot make the controller: jujud: signal: killed\n",
+	} {
+		jujud(script)
+		u.types("bootstrap", "-q")
+		if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
+			t.Errorf("%s: exit code %d, said\n%s", script, u.code, u.err.String())
+		}
+		u.left(true)
+	}
+
+	// An interrupted one leaves nothing either. That the script runs is known from
+	// its opening the FIFO; it would never end by itself.
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jujud("exec 3>" + fifo + "; exec sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		if f, err := os.Open(fifo); err == nil {
+			f.Close()
+		}
+	}()
+	u.typesUntil(ctx, "bootstrap", "-q")
+	u.sees(1, "", "ERROR interrupted\n")
+	u.left(true)
+}
+
+// The password never stands on a command line, and is another each time.
+func TestBootstrapParams(t *testing.T) {
+	u := newcomer(t)
+	bin := programsOnPath(t)
+	seen := filepath.Join(bin, "seen")
+	if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte("#!/bin/sh\necho \"$@\" >>"+seen+"\ncat >>"+seen+"\necho >>"+seen+"\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		u.types("bootstrap", "local", "mine", "--config", "default-series=trusty")
+	}
+	text, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	dir := localDir(u.store(), "mine")
+	if len(lines) != 4 || lines[0] != "bootstrap --dir "+dir || lines[1] == lines[3] ||
+		!strings.HasPrefix(lines[1], `{"name":"mine","cloud":"local","series":"trusty","user":"admin","password":"`) || len(lines[1]) < 100 {
+		t.Errorf("jujud saw\n%s", text)
+	}
+}
+
+func TestHostSeries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "os-release")
+	for text, want := range map[string]string{
+		"":                                    "linux",
+		"ID=arch\n":                           "arch",
+		"VERSION_CODENAME=bookworm\nID=x\n":   "bookworm",
+		"ID=\"centos\"\nVERSION_ID='7'\n":     "centos7",
+		"ID=alpine\nVERSION_ID=3.19.1\n":      "alpine3191",
+		"VERSION_CODENAME=\"Not One\"\nID=\n": "linux",
+	} {
+		if text != "" {
+			write(t, path, text)
+		}
+		if got := hostSeries(path); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Who does not say yes keeps the controller.
+func TestDestroyEnvironmentAsks(t *testing.T) {
+	u := newUser(t)
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
+	const question = "This ends controller \"prod\" with every model, service and machine that it has,\nand removes all their data. Continue? [y/N] "
+	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
+		u.session.stdin = strings.NewReader(answer)
+		u.session.errTerminal = true
+		u.types("destroy-environment", "prod")
+		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without being asked: juju destroy-environment prod -y\n")
+	}
+	u.session.errTerminal = false
+	u.session.stdin = strings.NewReader("")
+	u.types("destroy-controller", "prod")
+	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without being asked: juju destroy-environment prod -y\n")
+	u.types("destroy-environment", "nope", "-y")
+	u.sees(1, "", "ERROR controller \"nope\" not found\nThe controllers there are: prod\n")
+	u.types("destroy-environment")
+	u.sees(2, "", "ERROR no controller specified\nThe controllers there are: prod\n")
+	if c, err := u.store().Read(); err != nil || len(c.Controllers) != 1 {
+		t.Errorf("it is forgotten: %v", err)
+	}
+	u.session.stdin = strings.NewReader("yes\n")
+	u.types("kill-controller", "prod", "-q")
+	u.sees(0, "", question)
+	u.left(true)
+	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{} })
+	u.types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
+	u.sees(0, "", "")
+	u.left(true)
+}

@@ -1,0 +1,544 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// What a command line asks of the model. Every command is here by the names of
+// both eras.
+func TestWhatCommandsAsk(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "web.yaml")
+	write(t, file, "web: {title: x}\n")
+	motd := filepath.Join(dir, "motd")
+	write(t, motd, "good\nmorning")
+	for _, test := range []struct {
+		line   string
+		asked  []string
+		stderr string
+	}{
+		{line: "add-unit web", asked: []string{"AddUnits web 1 []"}, stderr: "Added web/0.\n"},
+		{line: "add-unit web -n 3 --to 1,lxd:2 --to zone=a", asked: []string{"AddUnits web 3 [1 lxd:2 zone=a]"}, stderr: "Added web/0, web/1, web/2.\n"},
+		{line: "destroy-unit web/0 web/1", asked: []string{"DestroyUnits [web/0 web/1]"}},
+		{line: "remove-unit web/0", asked: []string{"DestroyUnits [web/0]"}},
+		{line: "destroy-service web store", asked: []string{"DestroyServices [web store]"}},
+		{line: "remove-service web", asked: []string{"DestroyServices [web]"}},
+		{line: "remove-application web", asked: []string{"DestroyServices [web]"}},
+		{line: "destroy-machine 0 0/lxd/1", asked: []string{"DestroyMachines [0 0/lxd/1]"}},
+		{line: "remove-machine 0", asked: []string{"DestroyMachines [0]"}},
+		{line: "terminate-machine 0", asked: []string{"DestroyMachines [0]"}},
+		{line: "add-relation web store:db", asked: []string{"AddRelation [web store:db]"}},
+		{line: "add-relation web store -v", asked: []string{"AddRelation [web store]"}, stderr: "Related store:db and web:store.\n"},
+		{line: "integrate web store", asked: []string{"AddRelation [web store]"}},
+		{line: "relate web store", asked: []string{"AddRelation [web store]"}},
+		{line: "destroy-relation web:store store", asked: []string{"DestroyRelation [web:store store]"}},
+		{line: "remove-relation web store", asked: []string{"DestroyRelation [web store]"}},
+		{line: "destroy-relation 0", asked: []string{"DestroyRelationByID 0"}},
+		{line: "add-machine", asked: []string{`AddMachine "" "" ""`}, stderr: "created machine 0\n"},
+		{line: "add-machine -n 2 --series jammy --constraints mem=1G", stderr: "created machine 0\ncreated machine 1\n",
+			asked: []string{`AddMachine "jammy" "mem=1024M" ""`, `AddMachine "jammy" "mem=1024M" ""`}},
+		{line: "add-machine zone=a -q", asked: []string{`AddMachine "" "" "zone=a"`}},
+		{line: "add-machine lxd:0 -q", asked: []string{`AddMachine "" "" "lxd:0"`}},
+		{line: "expose web", asked: []string{"Expose web"}},
+		{line: "unexpose web", asked: []string{"Unexpose web"}},
+		{line: "resolved web/0", asked: []string{"Resolve true [web/0]"}},
+		{line: "resolved web/0 --retry", asked: []string{"Resolve true [web/0]"}},
+		{line: "resolved -r web/0", asked: []string{"Resolve true [web/0]"}},
+		{line: "resolve web/0 web/1 --no-retry", asked: []string{"Resolve false [web/0 web/1]"}},
+		{line: "resolved --all", asked: []string{"ResolveAll true"}, stderr: "No unit is in error.\n"},
+		{line: "set web a=1 b=x=y c= a=2", asked: []string{`SetServiceConfig web map[a:2 b:x=y c:] ""`}},
+		{line: "set-config web motd=@" + motd, asked: []string{"SetServiceConfig web map[motd:good\nmorning] \"\""}},
+		{line: "set web --config " + file, asked: []string{`SetServiceConfig web map[] "web: {title: x}\n"`}},
+		{line: "set web --to-default a b", asked: []string{"ResetServiceConfig web [a b]"}},
+		{line: "unset web a b", asked: []string{"ResetServiceConfig web [a b]"}},
+		{line: "config web a=1", asked: []string{`SetServiceConfig web map[a:1] ""`}},
+		{line: "config web --file " + file, asked: []string{`SetServiceConfig web map[] "web: {title: x}\n"`}},
+		{line: "config web a=1 --reset b,c", asked: []string{`SetServiceConfig web map[a:1] ""`, "ResetServiceConfig web [b c]"}},
+		{line: "config web --reset b", asked: []string{"ResetServiceConfig web [b]"}},
+		{line: "status web store", asked: []string{"Status web,store"}, stderr: "\nNothing in model \"prod:default\" matches.\n"},
+		{line: "wait-for", asked: []string{"Status"}},
+		{line: "wait-for service web --gone", asked: []string{"Status"}},
+		{line: "debug-log", asked: []string{"DebugLog " + query(`"Backlog":10,"NoTail":true`)}},
+		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 --limit 5 -T",
+			asked: []string{`DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
+				`"Level":"warning","Replay":true,"Backlog":0,"Limit":5,"NoTail":true}`}},
+	} {
+		t.Run(test.line, func(t *testing.T) {
+			u := newUser(t)
+			u.types(strings.Fields(test.line)...)
+			u.asked(test.asked...)
+			if u.code != 0 || u.err.String() != test.stderr {
+				t.Errorf("exit code %d, said %q, want %q", u.code, u.err.String(), test.stderr)
+			}
+		})
+	}
+}
+
+// query is a log query with the given fields and the others empty.
+func query(fields string) string {
+	text := `{"IncludeEntity":null,"ExcludeEntity":null,"IncludeModule":null,"ExcludeModule":null,"Level":"","Replay":false,` +
+		`"Backlog":0,"Limit":0,"NoTail":false}`
+	for _, field := range strings.Split(fields, ",") {
+		key, _, _ := strings.Cut(field, ":")
+		i := strings.Index(text, key)
+		j := i + strings.IndexAny(text[i:], ",}")
+		text = text[:i] + field + text[j:]
+	}
+	return text
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A command line that can't be understood is refused before anybody is asked,
+// with exit code 2, and points to what the command takes.
+func TestUsageErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"frob":                                    `unrecognized command: juju frob`,
+		"help frob":                               `unrecognized command: juju frob`,
+		"status --frob":                           `unknown flag: --frob`,
+		"status -q -v":                            `--quiet and --verbose are mutually exclusive`,
+		"add-unit":                                `no service specified`,
+		"add-unit Web":                            `invalid service name "Web"`,
+		"add-unit web x":                          `unrecognized args: ["x"]`,
+		"add-unit web -n 0":                       `--num-units must be a positive integer`,
+		"add-unit web -n x":                       `invalid argument "x" for "-n, --num-units" flag: strconv.ParseInt: parsing "x": invalid syntax`,
+		"add-unit web --to 1,,2":                  `invalid --to parameter ""`,
+		"add-unit web --to 1:2":                   `invalid --to parameter "1:2"`,
+		"destroy-unit":                            `no units specified`,
+		"destroy-unit web":                        `invalid unit name "web"`,
+		"destroy-service":                         `no service specified`,
+		"destroy-service web/0":                   `invalid service name "web/0"`,
+		"destroy-machine":                         `no machines specified`,
+		"destroy-machine x":                       `invalid machine id "x"`,
+		"add-relation web":                        `a relation must involve two services`,
+		"add-relation a b c":                      `a relation must involve two services`,
+		"add-relation web: store":                 `invalid endpoint "web:"`,
+		"destroy-relation web":                    `a relation must involve two services`,
+		"destroy-relation -1":                     `unknown shorthand flag: '1' in -1`,
+		"add-machine 3":                           `machine-id cannot be specified when adding machines`,
+		"add-machine zone=a -n 2":                 `cannot use -n when specifying a placement directive`,
+		"add-machine --constraints mem":           `malformed constraint "mem"`,
+		"add-machine -n 0":                        `the number of machines must be a positive integer`,
+		"add-machine --series UPPER":              `invalid series "UPPER"`,
+		"add-machine a b":                         `unrecognized args: ["b"]`,
+		"add-machine --constraints container=lxd": `container constraint "container" not allowed when adding a machine`,
+		"expose":                                  `no service specified`,
+		"unexpose a b":                            `unrecognized args: ["b"]`,
+		"resolved":                                `no units specified`,
+		"resolved web/0 --retry --no-retry":       `--retry and --no-retry are mutually exclusive`,
+		"resolved web/0 --all":                    `--all takes no units`,
+		"set":                                     `no service specified`,
+		"set web":                                 `no settings specified`,
+		"set web a":                               `expected "key=value", got "a"`,
+		"set web a=1 --config f":                  `cannot specify --config when using key=value arguments`,
+		"set web --to-default":                    `no options specified`,
+		"set web --to-default a=1":                `invalid option name "a=1"`,
+		"set web --to-default a --config f":       `cannot specify --config with --to-default`,
+		"set web a=\xff":                          `value for option "a" contains non-UTF-8 sequences`,
+		"unset web":                               `no options specified`,
+		"get":                                     `no service specified`,
+		"get a b c":                               `unrecognized args: ["c"]`,
+		"get web --format tabular":                `unknown format "tabular"`,
+		"config web a=1 --reset a":                `cannot set and reset key "a" simultaneously`,
+		"config web a=1 --file f":                 `cannot specify --file and key=value arguments simultaneously`,
+		"config web a b":                          `expected "key=value", got "a"`,
+		"deploy":                                  `no charm specified`,
+		"deploy a b c":                            `unrecognized args: ["c"]`,
+		"status --format smart":                   `unknown format "smart"`,
+		"status --color --no-color":               `--color and --no-color are mutually exclusive`,
+		"status --watch 1ms":                      `cannot watch at an interval of 1ms: the shortest is 100ms`,
+		"status --watch 1s -o f":                  `cannot specify --output with --watch`,
+		"status --retry-count -1":                 `--retry-count must be a positive integer`,
+		"wait-for --gone":                         `--gone needs the names of what is to be gone`,
+		"wait-for web --gone --status error":      `--gone and --status are mutually exclusive`,
+		"wait-for --timeout 0s":                   `--timeout must be positive`,
+		"debug-log web":                           `unrecognized args: ["web"]`,
+		"debug-log --tail --no-tail":              `setting --tail and --no-tail not valid`,
+		"debug-log -n -1":                         `--lines and --limit must not be negative`,
+		"debug-log -l LOUD":                       `level value "LOUD" is not one of ["TRACE" "DEBUG" "INFO" "WARNING" "ERROR" "CRITICAL"]`,
+		"version now":                             `unrecognized args: ["now"]`,
+		"version --format x":                      `unknown format "x"`,
+		"bootstrap a b c":                         `unrecognized args: ["c"]`,
+		"bootstrap local a/b":                     `"a/b" is not a valid name of a controller: it may have letters, digits, hyphens and dots`,
+		"bootstrap --config x=y":                  `unknown setting "x"`,
+		"bootstrap --config default-series=":      `invalid series ""`,
+		"destroy-environment":                     `no controller specified`,
+		"destroy-environment a b":                 `unrecognized args: ["a" "b"]`,
+		"keeper":                                  `keeper takes --dir and nothing else`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			u := newUser(t)
+			u.types(strings.Fields(line)...)
+			u.asked()
+			first, hint, _ := strings.Cut(u.err.String(), "\n")
+			if u.code != 2 || first != "ERROR "+want {
+				t.Errorf("exit code %d, %q, want %q", u.code, first, want)
+			}
+			if strings.Count(hint, "\n") != 1 {
+				t.Errorf("it hints at %q", hint)
+			}
+			if u.out.Len() > 0 {
+				t.Errorf("it printed %q", u.out.String())
+			}
+		})
+	}
+}
+
+func TestUnknownCommandsAreGuessed(t *testing.T) {
+	u := newUser(t)
+	u.types("statu")
+	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean juju status?\n")
+	u.types("xyzzy")
+	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nThe commands there are: juju help\n")
+}
+
+// Of several things some can fail; the words are juju's.
+func TestBulk(t *testing.T) {
+	gone := func(name string) error { return entity.Errorf(entity.NotFound, "unit %q not found", name) }
+	busy := entity.WithHint(entity.Errorf(entity.InUse, `machine 0 has unit "web/0" assigned`), "Destroy the unit first: juju destroy-unit web/0")
+	for _, test := range []struct {
+		line string
+		errs []error
+		want string
+	}{
+		{"destroy-unit web/8 web/9", []error{gone("web/8"), gone("web/9")},
+			"ERROR no units were destroyed: unit \"web/8\" not found; unit \"web/9\" not found\nSee what there is: juju status\n"},
+		{"destroy-unit web/0 web/9", []error{nil, gone("web/9")},
+			"ERROR some units were not destroyed: unit \"web/9\" not found\nSee what there is: juju status\n"},
+		{"destroy-unit web/9", []error{gone("web/9")}, "ERROR no units were destroyed: unit \"web/9\" not found\nSee what there is: juju status\n"},
+		{"destroy-machine 0", []error{busy},
+			"ERROR no machines were destroyed: machine 0 has unit \"web/0\" assigned\nDestroy the unit first: juju destroy-unit web/0\n"},
+		{"destroy-machine 0 1 2", []error{busy, nil, busy},
+			"ERROR some machines were not destroyed: machine 0 has unit \"web/0\" assigned; machine 0 has unit \"web/0\" assigned\n" +
+				"Destroy the unit first: juju destroy-unit web/0\n"},
+		{"destroy-service a", []error{errors.New("no a")}, "ERROR no a\n"},
+		{"destroy-service a b", []error{errors.New("no a"), errors.New("no b")}, "ERROR no services were destroyed: no a; no b\n"},
+		{"resolved web/0", []error{errors.New("already resolved")}, "ERROR already resolved\n"},
+		{"resolved web/0 web/1", []error{nil, errors.New("already resolved")}, "ERROR some units were not resolved: already resolved\n"},
+		{"resolved --all", []error{nil, errors.New("already resolved")}, "ERROR some units were not resolved: already resolved\n"},
+	} {
+		t.Run(test.line, func(t *testing.T) {
+			u := newUser(t)
+			u.fake.errs = test.errs
+			u.types(strings.Fields(test.line)...)
+			u.sees(1, "", test.want)
+		})
+	}
+}
+
+// Whatever the model answers is shown as it is, with what to do next.
+func TestErrorsAreShownAsTheyAre(t *testing.T) {
+	u := newUser(t)
+	u.fake.err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"), "Name the endpoints")
+	u.types("add-relation", "a", "b")
+	u.sees(1, "", "ERROR ambiguous relation: \"a b\" could refer to …\nName the endpoints\n")
+	u.fake.err = entity.Errorf(entity.NotFound, `service "web" not found`)
+	u.types("expose", "web")
+	u.sees(1, "", "ERROR service \"web\" not found\nSee what there is: juju status\n")
+	u.fake.err = entity.Errorf(entity.Invalid, `option "port" expected int, got "x"`)
+	u.types("set", "web", "port=x")
+	u.sees(1, "", "ERROR option \"port\" expected int, got \"x\"\nThe options there are: juju get web\n")
+	u.fake.err = entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
+	u.types("unset", "web", "port")
+	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
+	// Units that were added are told of, even if the others were not.
+	u.types("add-machine", "-n", "2")
+	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
+}
+
+func TestOptionFiles(t *testing.T) {
+	u := newUser(t)
+	dir := t.TempDir()
+	big := filepath.Join(dir, "big")
+	write(t, big, strings.Repeat("x", maxOptionFile+1))
+	binary := filepath.Join(dir, "binary")
+	write(t, binary, "\xff")
+	empty := filepath.Join(dir, "empty")
+	write(t, empty, "\n")
+	for _, test := range [][]string{
+		{"size of option file is larger than 5M: " + big, "set", "web", "motd=@" + big},
+		{"size of option file is larger than 5M: " + big, "set", "web", "--config", big},
+		{"size of option file is larger than 5M: " + big, "config", "web", "--file", big},
+		{"option file " + binary + " is not UTF-8", "set", "web", "motd=@" + binary},
+		{"cannot read option file: open " + dir + "/none: no such file or directory", "set", "web", "--config", dir + "/none"},
+		{"the option file is empty", "set", "web", "--config", empty},
+	} {
+		u.types(test[1:]...)
+		u.asked()
+		u.sees(1, "", "ERROR "+test[0]+"\n")
+	}
+}
+
+func TestGet(t *testing.T) {
+	u := newUser(t)
+	u.fake.config = params.ApplicationGetResults{Application: "web", Charm: "webpage", Config: map[string]params.ConfigSetting{
+		"port":  {Description: "a port", Type: "int", Value: int64(80), Default: int64(8080), Source: "user"},
+		"title": {Type: "string", Source: "unset"},
+	}}
+	want := `application: web
+charm: webpage
+settings:
+    port:
+        default: 8080
+        description: a port
+        source: user
+        type: int
+        value: 80
+    title:
+        source: unset
+        type: string
+`
+	u.types("get", "web")
+	u.sees(0, want, "")
+	u.types("config", "web")
+	u.sees(0, want, "")
+	u.types("get", "web", "--format", "json")
+	u.sees(0, `{"application":"web","charm":"webpage","settings":{"port":{"default":8080,"description":"a port","source":"user","type":"int","value":80},`+
+		`"title":{"source":"unset","type":"string"}}}`+"\n", "")
+	u.types("get-config", "web", "port")
+	u.sees(0, "80\n", "")
+	u.types("config", "web", "title")
+	u.sees(0, "\n", "")
+	u.types("get", "web", "x")
+	u.sees(1, "", "ERROR key \"x\" not found in \"web\" settings.\nThe options there are: juju get web\n")
+	path := filepath.Join(t.TempDir(), "out")
+	u.types("get", "web", "port", "-o", path)
+	u.sees(0, "", "")
+	if text, err := os.ReadFile(path); err != nil || string(text) != "80\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	u.types("get", "web", "-o", "/no/such/file")
+	u.sees(1, "", "ERROR cannot write the result: open /no/such/file: no such file or directory\n")
+}
+
+const metadata = `name: webpage
+summary: a page
+description: a page
+`
+
+// charmDir makes a charm.
+func charmDir(t *testing.T, meta string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "webpage")
+	write(t, filepath.Join(dir, "metadata.yaml"), meta)
+	write(t, filepath.Join(dir, "config.yaml"), "options:\n  title: {type: string, default: x}\n  port: {type: int}\n")
+	write(t, filepath.Join(dir, "hooks", "install"), "#!/bin/sh\n")
+	return dir
+}
+
+func TestDeploy(t *testing.T) {
+	u := newUser(t)
+	dir := charmDir(t, metadata)
+	u.types("deploy", dir)
+	u.asked("Status webpage", "UploadCharm", `Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
+		`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false}`)
+	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\nService \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
+	archive := bytes.Clone(u.fake.uploaded)
+	if z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive))); err != nil || len(z.File) < 3 {
+		t.Errorf("uploaded %v, %v", z, err)
+	}
+
+	// The archive of it is as good, and so is a file of settings.
+	zipped := filepath.Join(t.TempDir(), "web.zip")
+	write(t, zipped, string(archive))
+	file := filepath.Join(t.TempDir(), "settings")
+	write(t, file, "front: {title: y}\nother: {z: 1}\n")
+	u.types("deploy", zipped, "front", "-q", "-n", "2", "--to", "1,2", "--config", file, "--config", "port=80", "--config", "port=81",
+		"--constraints", "mem=1G", "--series", "jammy", "--force")
+	u.asked("Status front", "UploadCharm jammy", `Deploy {"Service":"front","CharmURL":"local:jammy/web-0","Series":"jammy","Units":2,"Placement":["1","2"],`+
+		`"Config":{"port":"81"},"ConfigYAML":"front: {title: y}\nother: {z: 1}\n","Constraints":{"mem":1024},"Force":true}`)
+	u.sees(0, "", "")
+	if !bytes.Equal(u.fake.uploaded, archive) {
+		t.Error("the archive was changed on its way")
+	}
+
+	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
+	u.types("deploy", subordinate, "-q")
+	if u.code != 0 || !strings.Contains(u.fake.calls[2], `"Units":0`) {
+		t.Errorf("exit code %d, asked %v", u.code, u.fake.calls)
+	}
+}
+
+func TestDeployRefusals(t *testing.T) {
+	dir := charmDir(t, metadata)
+	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
+	broken := charmDir(t, "name: webpage\nsummary: x\ndescription: y\nprovides:\n  db: 7\n")
+	bundle := filepath.Join(t.TempDir(), "b")
+	write(t, filepath.Join(bundle, "bundle.yaml"), "services: {}\n")
+	file := filepath.Join(t.TempDir(), "settings")
+	write(t, file, "other: {z: 1}\n")
+	notZip := filepath.Join(t.TempDir(), "web.zip")
+	write(t, notZip, "PK")
+	taken := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "webpage"}, {Name: "going", Life: entity.Dying}}}
+	for _, test := range []struct {
+		code  int
+		want  string // the error's line and the hint's
+		asked int
+		args  []string
+	}{
+		{1, "ERROR cannot deploy charm \"mysql\": only local charms are supported\nDeploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			[]string{"mysql"}},
+		{1, "ERROR cannot deploy charm \"cs:trusty/mysql-1\": only local charms are supported\nDeploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			[]string{"cs:trusty/mysql-1"}},
+		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
+		{1, "ERROR cannot deploy bundle \"" + bundle + "\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0, []string{bundle}},
+		{1, "ERROR cannot deploy bundle \"" + bundle + "/bundle.yaml\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0,
+			[]string{bundle + "/bundle.yaml"}},
+		{2, "ERROR cannot use --num-units or --to with subordinate service\nIts units come with those of the service that it is related to", 0,
+			[]string{subordinate, "-n", "1"}},
+		{2, "ERROR cannot use --num-units or --to with subordinate service\nIts units come with those of the service that it is related to", 0,
+			[]string{subordinate, "--to", "0"}},
+		{2, "ERROR cannot use --constraints with subordinate service\nIt runs on the machines of the service that it is related to", 0,
+			[]string{subordinate, "--constraints", "mem=1G"}},
+		{2, "ERROR --num-units must be a positive integer\nWhat it takes: juju help deploy", 0, []string{dir, "-n", "0"}},
+		{2, "ERROR --force is only used with --series\nWhat it takes: juju help deploy", 0, []string{dir, "--force"}},
+		{2, "ERROR invalid series \"J J\"\nWhat it takes: juju help deploy", 0, []string{dir, "--series", "J J"}},
+		{2, "ERROR invalid service name \"web/0\"\nWhat it takes: juju help deploy", 0, []string{dir, "web/0"}},
+		{2, "ERROR invalid --to parameter \"@\"\nWhat it takes: juju help deploy", 0, []string{dir, "--to", "@"}},
+		{2, "ERROR unknown constraint \"fast\"\nWhat it takes: juju help deploy", 0, []string{dir, "--constraints", "fast=1"}},
+		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\nThe charm's config.yaml says which options there are", 0,
+			[]string{dir, "--config", "port=x"}},
+		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml says which options there are", 0,
+			[]string{dir, "--config", "colour=x"}},
+		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml says which options there are", 0,
+			[]string{dir, "--config", file}},
+		{2, "ERROR only a single config YAML file can be specified, got 2\nWhat it takes: juju help deploy", 0, []string{dir, "--config", file, "--config", file}},
+		{1, "ERROR cannot add service \"webpage\": service already exists\nGive it another name: juju deploy " + dir +
+			" NAME; or add units to that one: juju add-unit webpage", 1, []string{dir}},
+		{1, "ERROR cannot add service \"going\": service already exists\nIt is still going away: juju wait-for going --gone", 1, []string{dir, "going"}},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			u := newUser(t)
+			u.fake.statuses = []*entity.ModelStatus{taken}
+			u.types(append([]string{"deploy"}, test.args...)...)
+			u.sees(test.code, "", test.want+"\n")
+			if len(u.fake.calls) != test.asked {
+				t.Errorf("asked %v", u.fake.calls)
+			}
+		})
+	}
+	// Of a charm that is wrong the file and the field are named.
+	u := newUser(t)
+	u.types("deploy", broken)
+	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") || !strings.HasSuffix(u.err.String(), "\nCorrect the charm, and deploy it again\n") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	u.types("deploy", notZip)
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot read charm \""+notZip) {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	u.asked()
+}
+
+func TestDebugLog(t *testing.T) {
+	u := newUser(t)
+	u.fake.logs = []params.LogMessage{
+		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO", Module: "unit.web/0", Location: "f.go:1", Message: "hello"},
+	}
+	u.types("debug-log", "--utc")
+	u.sees(0, "unit-web-0: 03:04:05 INFO unit.web/0 hello\n", "")
+	u.types("debug-log", "--utc", "--date", "--ms", "--location")
+	u.sees(0, "unit-web-0: 2026-01-02 03:04:05.678 INFO unit.web/0 f.go:1 hello\n", "")
+
+	// On a terminal it goes on until it is interrupted, which is no failure.
+	u.session.outTerminal = true
+	ctx, cancel := context.WithCancel(t.Context())
+	u.session.stdout = &interrupter{cancel: cancel}
+	u.typesUntil(ctx, "debug-log", "--utc")
+	u.asked("DebugLog " + query(`"Backlog":10`))
+	u.sees(0, "", "")
+	u.session.stdout = &u.out
+	u.types("debug-log", "--utc", "--limit", "1")
+	u.asked("DebugLog " + query(`"Backlog":10,"Limit":1,"NoTail":true`))
+	u.session.outTerminal = false
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	u.typesUntil(ctx, "debug-log", "--tail")
+	u.asked("DebugLog " + query(`"Backlog":10`))
+}
+
+// An interrupter is somebody who presses ^C at the first output.
+type interrupter struct{ cancel func() }
+
+func (i *interrupter) Write(b []byte) (int, error) {
+	i.cancel()
+	return len(b), nil
+}
+
+// With --retry debug-log goes on when the connection is lost, and what it has
+// shown is not shown again.
+func TestDebugLogRetries(t *testing.T) { synctest.Test(t, testDebugLogRetries) }
+
+func testDebugLogRetries(t *testing.T) {
+	u := newUser(t)
+	lost := entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
+	u.fake.err = lost
+	u.types("debug-log")
+	u.sees(1, "", "ERROR the connection to the controller is lost\n")
+	connect := u.session.connect
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		if u.fake.opened > 1 {
+			u.fake.err = nil
+		}
+		return connect(ctx)
+	}
+	u.types("debug-log", "--retry", "--replay")
+	u.asked("DebugLog "+query(`"Replay":true,"Backlog":10,"NoTail":true`), "DebugLog "+query(`"NoTail":true`))
+	u.sees(0, "", "the connection to the controller is lost; connecting again\n")
+}
+
+func TestVersion(t *testing.T) {
+	u := newUser(t)
+	u.types("version")
+	version := u.out.String()
+	if u.code != 0 || !strings.Contains(version, ".") || strings.Count(version, "\n") != 1 {
+		t.Errorf("exit code %d, %q", u.code, version)
+	}
+	u.types("--version")
+	u.sees(0, version, "")
+	u.types("version", "--all")
+	if u.code != 0 || !strings.HasPrefix(u.out.String(), "version: "+version+"platform: linux/") {
+		t.Errorf("exit code %d, %q", u.code, u.out.String())
+	}
+	u.types("version", "--all", "--format", "json")
+	if u.code != 0 || !strings.HasPrefix(u.out.String(), `{"version":"`) {
+		t.Errorf("exit code %d, %q", u.code, u.out.String())
+	}
+}
+
+func TestDebugFlag(t *testing.T) {
+	u := newUser(t)
+	u.types("status", "--debug")
+	if u.code != 0 {
+		t.Errorf("exit code %d", u.code)
+	}
+	logger.Debugf("seen")
+	if !strings.HasSuffix(u.err.String(), "DEBUG juju.cmd seen\n") {
+		t.Errorf("logged %q", u.err.String())
+	}
+	u.types("status")
+	logger.Infof("not seen")
+	if strings.Contains(u.err.String(), "seen") {
+		t.Errorf("logged %q", u.err.String())
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/cmd/juju/store"
+	"juju/provider/local"
+	"juju/provider/process"
+	"juju/state/entity"
+)
+
+// Which model a command works in.
+func TestTarget(t *testing.T) {
+	contents := &store.Contents{Current: "a", Controllers: map[string]*store.Controller{
+		"a": {User: "admin", Model: "admin/default"},
+		"b": {User: "bob", Model: "eve/shared"},
+		"c": {User: "carol"},
+	}}
+	for _, test := range []struct {
+		flag, model, controller string // -m, JUJU_MODEL, JUJU_CONTROLLER
+		want                    string
+	}{
+		{"", "", "", "a admin/default"},
+		{"x", "", "", "a admin/x"},
+		{"eve/x", "", "", "a eve/x"},
+		{"b:x", "", "", "b bob/x"},
+		{"b:", "", "", "b eve/shared"},
+		{"", "x", "", "a admin/x"},
+		{"", "b:x", "", "b bob/x"},
+		{"y", "b:x", "", "a admin/y"},
+		{"", "", "b", "b eve/shared"},
+		{"x", "", "b", "b bob/x"},
+		{"a:x", "", "b", "a admin/x"},
+		{"", "a:x", "b", "a admin/x"},
+		{"", "", "c", `no model is selected on controller "c"`},
+		{"z:x", "", "", `controller "z" not found`},
+		{"", "", "z", `controller "z" not found`},
+	} {
+		u := newUser(t)
+		u.env["JUJU_MODEL"], u.env["JUJU_CONTROLLER"] = test.model, test.controller
+		u.session.model = test.flag
+		got, err := u.session.target(contents)
+		text := got.name + " " + got.model
+		if err != nil {
+			text = err.Error()
+			if entity.Hint(err) == "" || !errors.Is(err, entity.NotFound) {
+				t.Errorf("%+v: no hint, or another kind: %v", test, err)
+			}
+		}
+		if text != test.want {
+			t.Errorf("%+v: %s", test, text)
+		}
+	}
+}
+
+// The flags reach where the model is chosen, the older one too.
+func TestModelFlag(t *testing.T) {
+	u := newUser(t)
+	for _, line := range []string{"status -m b:x", "status --model b:x", "status -e b:x", "status --environment=b:x"} {
+		u.note(func(c *store.Contents) { c.Controllers["b"] = &store.Controller{User: "bob"} })
+		u.types(strings.Fields(line)...)
+		if u.code != 0 || u.session.model != "b:x" || !strings.Contains(u.out.String(), "  b  ") {
+			t.Errorf("%s: exit code %d, model %q\n%s%s", line, u.code, u.session.model, u.out.String(), u.err.String())
+		}
+	}
+}
+
+func TestBeforeBootstrap(t *testing.T) {
+	u := newUser(t)
+	u.note(func(c *store.Contents) { delete(c.Controllers, "prod") })
+	real := func(ctx context.Context) (modelAPI, error) { return u.session.dialModel(ctx) }
+	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
+		u.session.connect = real
+		u.types(strings.Fields(line)...)
+		u.sees(1, "", "ERROR no controllers registered\nMake one first: juju bootstrap\n")
+	}
+	if _, err := os.Stat(u.env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was left in the user's directory: %v", err)
+	}
+}
+
+// caCert is any certificate: there is nobody to show it to.
+func caCert(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A controller that can't be reached is tried for a while, and then the user is
+// told what can be done.
+func TestUnreachable(t *testing.T) {
+	u := newUser(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // nobody listens there
+	u.note(func(c *store.Contents) {
+		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{l.Addr().String()}, caCert(t)
+	})
+	u.session.reachBound = 300 * time.Millisecond
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		conn, err := u.session.dialModel(ctx)
+		if err == nil {
+			t.Error("connected to nobody")
+			return conn, nil
+		}
+		return nil, err
+	}
+	begun := time.Now()
+	u.types("expose", "web")
+	if passed := time.Since(begun); passed < u.session.reachBound {
+		t.Errorf("it gave up after %v", passed)
+	}
+	lines := strings.Split(u.err.String(), "\n")
+	if u.code != 1 || len(lines) != 4 || lines[0] != `Waiting for controller "prod"` ||
+		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) || !strings.Contains(lines[2], "juju destroy-environment prod") {
+		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	}
+	// Who has no patience need not wait.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	u.typesUntil(ctx, "expose", "web")
+	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR interrupted\n") {
+		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
+	}
+}
+
+// A local controller whose directory is gone can't be brought back.
+func TestGoneForGood(t *testing.T) {
+	u := newUser(t)
+	st := u.store()
+	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t), User: "admin"}
+	err := u.session.ensureLocal(t.Context(), st, target{"mine", ctrl, ""})
+	dir := localDir(st, "mine")
+	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want || entity.Hint(err) != "Forget it: juju destroy-environment mine" {
+		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
+	}
+	// One that has ended for good neither.
+	if err := os.MkdirAll(local.ControllerDir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := process.MarkEnded(local.ControllerDir(dir), "it was destroyed"); err != nil {
+		t.Fatal(err)
+	}
+	programsOnPath(t)
+	err = u.session.ensureLocal(t.Context(), st, target{"mine", ctrl, ""})
+	if err == nil || !strings.Contains(err.Error(), "it was destroyed") || !strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
+		t.Errorf("%v (%s)", err, entity.Hint(err))
+	}
+	if !errors.Is(err, process.ErrEnded) {
+		t.Errorf("%v", err)
+	}
+	// What says so removes it, too.
+	u.note(func(c *store.Contents) { c.Controllers["mine"] = ctrl })
+	u.types("destroy-environment", "mine", "-y", "-q")
+	u.sees(0, "", "")
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if c, err := st.Read(); err != nil || c.Controllers["mine"] != nil {
+		t.Errorf("it is not forgotten: %v", err)
+	}
+}
+
+// programsOnPath makes programs that look like juju's, and do nothing.
+func programsOnPath(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if len(names) == 0 {
+		names = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
+	}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho ERROR not today >&2\necho Come back tomorrow >&2\nexit 1\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	return dir
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// A fakeModel notes what is asked of it and answers what it was told to.
+type fakeModel struct {
+	mu    sync.Mutex
+	calls []string
+
+	err      error   // of every call
+	errs     []error // outcomes of bulk calls, nil for each that is missing
+	statuses []*entity.ModelStatus
+	config   params.ApplicationGetResults
+	logs     []params.LogMessage
+	uploaded []byte
+	opened   int
+	closed   int
+}
+
+func (f *fakeModel) note(call string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, strings.TrimSpace(call+" "+fmt.Sprint(args...)))
+	return f.err
+}
+
+func (f *fakeModel) outcomes(n int) []error {
+	errs := make([]error, n)
+	copy(errs, f.errs)
+	return errs
+}
+
+func (f *fakeModel) Close() error {
+	f.closed++
+	return nil
+}
+
+// Status gives each status once, and the last for ever.
+func (f *fakeModel) Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error) {
+	if err := f.note("Status", strings.Join(patterns, ",")); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.statuses) == 0 {
+		return &entity.ModelStatus{Model: entity.ModelHeader{Name: "default"}}, nil
+	}
+	m := f.statuses[0]
+	if len(f.statuses) > 1 {
+		f.statuses = f.statuses[1:]
+	}
+	return m, nil
+}
+
+func (f *fakeModel) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {
+	text, err := io.ReadAll(archive)
+	if err != nil {
+		return "", err
+	}
+	f.uploaded = text
+	return "local:jammy/web-0", f.note("UploadCharm", series)
+}
+
+func (f *fakeModel) Deploy(ctx context.Context, args client.DeployArgs) error {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	return f.note("Deploy", string(text))
+}
+
+func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units []string, err error) {
+	for i := range n {
+		units = append(units, fmt.Sprintf("%s/%d", service, i))
+	}
+	return units, f.note("AddUnits", service, " ", n, " ", placement)
+}
+
+func (f *fakeModel) DestroyUnits(ctx context.Context, units ...string) ([]error, error) {
+	return f.outcomes(len(units)), f.note("DestroyUnits", units)
+}
+
+func (f *fakeModel) DestroyServices(ctx context.Context, services ...string) ([]error, error) {
+	return f.outcomes(len(services)), f.note("DestroyServices", services)
+}
+
+func (f *fakeModel) DestroyMachines(ctx context.Context, ids ...string) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("DestroyMachines", ids)
+}
+
+func (f *fakeModel) AddRelation(ctx context.Context, ends ...string) (map[string]params.CharmRelation, error) {
+	return map[string]params.CharmRelation{"web": {Name: "store"}, "store": {Name: "db"}}, f.note("AddRelation", ends)
+}
+
+func (f *fakeModel) DestroyRelation(ctx context.Context, ends ...string) error {
+	return f.note("DestroyRelation", ends)
+}
+
+func (f *fakeModel) DestroyRelationByID(ctx context.Context, id int) error {
+	return f.note("DestroyRelationByID", id)
+}
+
+func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (string, error) {
+	f.mu.Lock()
+	id := fmt.Sprint(len(f.calls))
+	f.mu.Unlock()
+	return id, f.note("AddMachine", fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
+}
+
+func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error) {
+	return f.config, f.note("ServiceConfig", service)
+}
+
+func (f *fakeModel) SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error {
+	return f.note("SetServiceConfig", service, " ", values, " ", fmt.Sprintf("%q", yaml))
+}
+
+func (f *fakeModel) ResetServiceConfig(ctx context.Context, service string, options ...string) error {
+	return f.note("ResetServiceConfig", service, " ", options)
+}
+
+func (f *fakeModel) Resolve(ctx context.Context, retry bool, units ...string) ([]error, error) {
+	return f.outcomes(len(units)), f.note("Resolve", retry, " ", units)
+}
+
+func (f *fakeModel) ResolveAll(ctx context.Context, retry bool) ([]error, error) {
+	return f.errs, f.note("ResolveAll", retry)
+}
+
+func (f *fakeModel) Expose(ctx context.Context, service string) error {
+	return f.note("Expose", service)
+}
+
+func (f *fakeModel) Unexpose(ctx context.Context, service string) error {
+	return f.note("Unexpose", service)
+}
+
+func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	if err := f.note("DebugLog", string(text)); err != nil {
+		return err
+	}
+	for _, m := range f.logs {
+		if err := line(m); err != nil {
+			return err
+		}
+	}
+	if !q.NoTail {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// A user is somebody who types commands, and what came of the last.
+type user struct {
+	t        *testing.T
+	session  *session
+	env      map[string]string
+	fake     *fakeModel
+	out, err bytes.Buffer
+	code     int
+}
+
+// newUser returns one who has selected the model "default" of a controller.
+func newUser(t *testing.T) *user {
+	t.Helper()
+	u := &user{t: t, fake: &fakeModel{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
+	u.session = &session{
+		stdin: strings.NewReader(""), stdout: &u.out, stderr: &u.err, width: func() int { return 80 },
+		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second,
+	}
+	u.session.connect = func(context.Context) (modelAPI, error) {
+		u.fake.opened++
+		return u.fake, nil
+	}
+	u.note(func(c *store.Contents) {
+		c.Current = "prod"
+		c.Controllers["prod"] = &store.Controller{UUID: "u", Cloud: "elsewhere", User: "admin", Model: "admin/default",
+			Models: map[string]string{"admin/default": "d", "admin/controller": "c"}}
+	})
+	return u
+}
+
+func (u *user) store() *store.Store {
+	u.t.Helper()
+	st, err := u.session.store()
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return st
+}
+
+// note changes what is remembered.
+func (u *user) note(change func(*store.Contents)) {
+	u.t.Helper()
+	err := u.store().Update(u.t.Context(), func(c *store.Contents) error { change(c); return nil })
+	if err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// types runs a command line.
+func (u *user) types(args ...string) {
+	u.t.Helper()
+	u.typesUntil(u.t.Context(), args...)
+}
+
+func (u *user) typesUntil(ctx context.Context, args ...string) {
+	u.out.Reset()
+	u.err.Reset()
+	u.fake.mu.Lock()
+	u.fake.calls = nil
+	u.fake.mu.Unlock()
+	*u.session = session{stdin: u.session.stdin, stdout: u.session.stdout, stderr: u.session.stderr, width: u.session.width,
+		outTerminal: u.session.outTerminal, errTerminal: u.session.errTerminal,
+		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect}
+	u.code = run(ctx, u.session, args)
+	if u.fake.opened != u.fake.closed {
+		u.t.Errorf("%q: %d connections were opened and %d closed", args, u.fake.opened, u.fake.closed)
+	}
+}
+
+// sees checks what came of the last command: its exit code, and all it printed.
+func (u *user) sees(code int, stdout, stderr string) {
+	u.t.Helper()
+	if u.code != code || u.out.String() != stdout || u.err.String() != stderr {
+		u.t.Errorf("exit code %d, want %d\nprinted %q\nwant    %q\nsaid %q\nwant %q", u.code, code, u.out.String(), stdout, u.err.String(), stderr)
+	}
+}
+
+// asked checks what the last command asked of the model.
+func (u *user) asked(calls ...string) {
+	u.t.Helper()
+	if strings.Join(u.fake.calls, "\n") != strings.Join(calls, "\n") {
+		u.t.Errorf("asked\n\t%s\nwant\n\t%s", strings.Join(u.fake.calls, "\n\t"), strings.Join(calls, "\n\t"))
+	}
+}

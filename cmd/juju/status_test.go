@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/state/entity"
+)
+
+func TestStatus(t *testing.T) {
+	u := newUser(t)
+	m := seen("web/0=active web=active 0=started")
+	m.At = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	u.fake.statuses = []*entity.ModelStatus{m}
+	u.types("status", "--utc")
+	if u.code != 0 || !strings.HasPrefix(u.out.String(), "Model    Controller  Cloud/Region  Version  Timestamp\ndefault  prod                               03:04:05Z\n") ||
+		!strings.Contains(u.out.String(), "web/0  active") || strings.Contains(u.out.String(), "\x1b") {
+		t.Errorf("exit code %d:\n%s", u.code, u.out.String())
+	}
+	for format, want := range map[string]string{"yaml": "model:\n", "json": `{"model":`, "oneline": "- web/0: ", "short": "- web/0: ", "line": "- web/0: ", "summary": "Running on subnets:"} {
+		u.types("status", "--format", format)
+		if u.code != 0 || !strings.HasPrefix(u.out.String(), want) {
+			t.Errorf("%s: exit code %d:\n%s", format, u.code, u.out.String())
+		}
+	}
+	u.types("status", "--format", "yaml", "--relations")
+	if u.err.String() != "provided --relations option is ignored: it belongs to the tabular format\n" {
+		t.Errorf("said %q", u.err.String())
+	}
+
+	// Colours are for terminals, and for who wants them.
+	colored := func(want bool, args ...string) {
+		t.Helper()
+		u.types(append([]string{"status"}, args...)...)
+		if strings.Contains(u.out.String(), "\x1b[32m") != want {
+			t.Errorf("%q on a terminal (%v): %q", args, u.session.outTerminal, u.out.String())
+		}
+	}
+	colored(true, "--color")
+	u.session.outTerminal = true
+	colored(true)
+	colored(false, "--no-color")
+	u.env["NO_COLOR"] = "1"
+	colored(false)
+	colored(true, "--color")
+}
+
+func TestEmptyStatus(t *testing.T) {
+	u := newUser(t)
+	u.types("status", "--utc")
+	u.sees(0, "Model    Controller  Cloud/Region  Version  Timestamp\ndefault  prod                               00:00:00Z\n", "\nModel \"prod:default\" is empty.\n")
+	u.types("status", "--utc", "-q", "--format", "short")
+	u.sees(0, "", "")
+}
+
+// A controller that does not answer is asked again.
+func TestStatusRetries(t *testing.T) { synctest.Test(t, testStatusRetries) }
+
+func testStatusRetries(t *testing.T) {
+	u := newUser(t)
+	u.fake.err = entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
+	u.types("status")
+	u.asked("Status", "Status", "Status", "Status")
+	u.sees(1, "", "ERROR the connection to the controller is lost\n")
+	begun := time.Now()
+	u.types("status", "--retry-count", "1", "--retry-delay", "7s")
+	u.asked("Status", "Status")
+	if passed := time.Since(begun); passed != 7*time.Second {
+		t.Errorf("it waited for %v", passed)
+	}
+	// What asking again can't change is not asked again.
+	u.fake.err = entity.Errorf(entity.Invalid, `pattern "a/b/c" contains too many '/' characters`)
+	u.types("status", "a/b/c")
+	u.asked("Status a/b/c")
+	u.sees(1, "", "ERROR pattern \"a/b/c\" contains too many '/' characters\n")
+}
+
+func TestStatusWatch(t *testing.T) { synctest.Test(t, testStatusWatch) }
+
+func testStatusWatch(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=active")}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(5*time.Second, cancel)
+	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short")
+	u.sees(0, "- web/0:  (agent:idle, workload:waiting)\n\n- web/0:  (agent:idle, workload:active)\n\n- web/0:  (agent:idle, workload:active)\n\n", "")
+
+	// Each takes the place of the one before.
+	u.session.outTerminal = true
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(3*time.Second, cancel)
+	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short", "--no-color")
+	u.sees(0, strings.Repeat("\x1b[H\x1b[2J- web/0:  (agent:idle, workload:active)\n", 2), "")
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/state/entity"
+)
+
+// seen makes a model from a text of words like "web/0=active", "web=blocked",
+// "2=started", "web/1=waiting:executing" (of a unit, with its agent's) and
+// "web/2=active!" (Dying).
+func seen(words string) *entity.ModelStatus {
+	m := &entity.ModelStatus{Model: entity.ModelHeader{Name: "default"}}
+	byName := map[string]int{}
+	service := func(name string) *entity.ServiceStatus {
+		i, ok := byName[name]
+		if !ok {
+			i = len(m.Services)
+			byName[name] = i
+			m.Services = append(m.Services, entity.ServiceStatus{Name: name, Status: entity.Status{Status: entity.StatusActive}})
+		}
+		return &m.Services[i]
+	}
+	for _, word := range strings.Fields(words) {
+		name, status, _ := strings.Cut(word, "=")
+		life := entity.Alive
+		if s, ok := strings.CutSuffix(status, "!"); ok {
+			status, life = s, entity.Dying
+		}
+		workload, agent, busy := strings.Cut(status, ":")
+		said := entity.Status{Status: entity.StatusWord(workload)}
+		switch {
+		case entity.IsValidMachine(name):
+			m.Machines = append(m.Machines, entity.MachineStatus{ID: name, Life: life, Status: said})
+		case entity.IsValidUnit(name):
+			u := entity.UnitStatus{Name: name, Life: life, Workload: said, Agent: entity.Status{Status: entity.StatusIdle}}
+			if said.Status == entity.StatusError {
+				u.Workload.Message = `hook failed: "start"`
+			}
+			if busy {
+				u.Agent = entity.Status{Status: entity.StatusWord(agent), Message: "running start hook"}
+			}
+			s := service(entity.UnitService(name))
+			s.Units = append(s.Units, u)
+		default:
+			s := service(name)
+			s.Life, s.Status = life, said
+		}
+	}
+	return m
+}
+
+// What a wait waits for, in each state of a model.
+func TestWaitsFor(t *testing.T) {
+	for _, test := range []struct {
+		until   until
+		model   string
+		waiting string // "" when it is over
+		fails   string
+	}{
+		{until{}, "", "", ""},
+		{until{}, "web/0=active web=active 0=started", "", ""},
+		{until{}, "web/0=waiting web=waiting 0=pending", "web/0 (waiting), web (waiting), 0 (pending)", ""},
+		{until{}, "web/0=active:executing", "web/0 (running start hook)", ""},
+		// A charm that never says how it does is as good as one that says it is well.
+		{until{}, "web/0=unknown web=unknown", "", ""},
+		{until{}, "web/0=unknown:allocating web=unknown", "web/0 (running start hook)", ""},
+		{until{status: "blocked", names: []string{"web"}}, "web/0=unknown web=unknown", "web/0 (unknown), web (unknown)", ""},
+		{until{status: "blocked", names: []string{"web"}}, "web/0=blocked web=blocked", "", ""},
+		// Others than those named don't matter.
+		{until{names: []string{"web"}}, "web/0=active store/0=waiting store=waiting 0=pending", "", ""},
+		{until{names: []string{"web"}}, "web/0=active web/1=waiting", "web/1 (waiting)", ""},
+		{until{names: []string{"web/0"}}, "web/0=active web/1=waiting", "", ""},
+		{until{names: []string{"web/*"}}, "web/0=active web/1=waiting", "web/1 (waiting)", ""},
+		{until{names: []string{"3"}}, "3=pending", "3 (pending)", ""},
+		{until{names: []string{"3"}}, "3=started", "", ""},
+		{until{names: []string{"web", "x"}}, "web/0=waiting", "", `"x" not found`},
+		{until{}, "web/0=waiting web/1=waiting web/2=waiting web/3=waiting web/4=waiting", "web/0 (waiting), web/1 (waiting), web/2 (waiting) and 2 more", ""},
+		// What does not pass by itself is not waited for.
+		{until{}, "web/0=error web=error", "", `unit web/0 is in error: hook failed: "start"`},
+		{until{names: []string{"store"}}, "web/0=error web=error store/0=waiting", "store/0 (waiting)", ""},
+		{until{status: "error"}, "web/0=error web=error", "", ""},
+		{until{}, "0=error", "", "machine 0 is in error: "},
+		{until{names: []string{"web"}}, "web/0=active! web=active!", "", "service web is being destroyed"},
+		{until{names: []string{"web"}}, "web/0=active! web/1=active", "", ""},
+		// The end of things.
+		{until{gone: true, names: []string{"web"}}, "", "", ""},
+		{until{gone: true, names: []string{"web"}}, "store/0=active", "", ""},
+		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web (dying, active)", ""},
+		{until{gone: true, names: []string{"web/0", "1"}}, "web/0=active:executing! 1=started!", "web/0 (dying, running start hook), 1 (dying, started)", ""},
+		{until{gone: true, names: []string{"web"}}, "web=active", "", "service web is not being destroyed"},
+		{until{gone: true, names: []string{"web/0"}}, "web/0=error!", "", `unit web/0 is in error: hook failed: "start"`},
+	} {
+		waiting, err := test.until.waitsFor(seen(test.model))
+		if waiting != test.waiting || fmt.Sprint(err) != test.fails && (err != nil || test.fails != "") {
+			t.Errorf("%+v in %q: waits for %q, %v; want %q, %v", test.until, test.model, waiting, err, test.waiting, test.fails)
+		}
+	}
+}
+
+func TestWait(t *testing.T) { synctest.Test(t, testWait) }
+
+func testWait(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting:allocating"), seen("web/0=waiting:executing"), seen("web/0=active")}
+	u.types("wait-for", "web")
+	u.sees(0, "", "Waiting for web/0 (running start hook)\n")
+	u.asked("Status", "Status", "Status")
+
+	// What is there already is not waited for.
+	u.types("wait-for", "web")
+	u.sees(0, "", "")
+	u.asked("Status")
+
+	// A wait has an end.
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=blocked")}
+	begun := time.Now()
+	u.types("wait-for", "web", "--timeout", "30s", "-q")
+	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\nSee how far it is: juju status; what happens: juju debug-log\n")
+	if passed := time.Since(begun); passed < 30*time.Second || passed > 31*time.Second {
+		t.Errorf("it waited for %v", passed)
+	}
+
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=error")}
+	u.types("wait-for", "-q")
+	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
+		"See why: juju debug-log --replay -i unit-web-0; then let it go on: juju resolved web/0\n")
+
+	// It ends when the user has enough, or the controller.
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Second, cancel)
+	u.typesUntil(ctx, "wait-for", "-q")
+	u.sees(1, "", "ERROR interrupted\n")
+	u.fake.err = entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
+	u.types("wait-for", "web")
+	u.sees(1, "", "ERROR the connection to the controller is lost\n")
+}
+
+// The words that today's juju has before a name are accepted.
+func TestWaitForKinds(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=active unit/0=waiting")}
+	for _, line := range []string{"wait-for application web", "wait-for unit web/0", "wait-for service web unit web/0", "wait-for web"} {
+		u.types(strings.Fields(line)...)
+		u.sees(0, "", "")
+	}
+	u.fake.statuses = []*entity.ModelStatus{seen("unit/0=active")}
+	u.types("wait-for", "unit") // a service of that name
+	u.sees(0, "", "")
+	u.types("wait-for", "model", "other")
+	if u.code != 0 || u.session.model != "other" {
+		t.Errorf("exit code %d; it waited in %q", u.code, u.session.model)
+	}
+}
+
+// Commands with --wait wait for what they have begun.
+func TestWaitFlag(t *testing.T) { synctest.Test(t, testWaitFlag) }
+
+func testWaitFlag(t *testing.T) {
+	dir := charmDir(t, metadata)
+	for _, test := range []struct {
+		line     string
+		statuses []string
+		polls    int
+	}{
+		{"add-unit web -n 2 --wait", []string{"web/0=waiting web/1=active web/7=waiting", "web/0=active web/1=active web/7=waiting"}, 2},
+		{"deploy " + dir + " --wait", []string{"", "webpage/0=waiting store/0=waiting", "webpage/0=active"}, 3},
+		{"add-machine --wait", []string{"0=pending", "0=started"}, 2},
+		{"destroy-unit web/0 --wait", []string{"web/0=active! web=active", "web=active"}, 2},
+		{"destroy-service web --wait", []string{"web=active!", ""}, 2},
+		{"destroy-machine 0 --wait", []string{"0=started!", "0=stopped!", ""}, 3},
+	} {
+		u := newUser(t)
+		for _, s := range test.statuses {
+			u.fake.statuses = append(u.fake.statuses, seen(s))
+		}
+		u.types(strings.Fields(test.line)...)
+		if polls := strings.Count(strings.Join(u.fake.calls, "\n"), "Status"); u.code != 0 || polls != test.polls {
+			t.Errorf("%s: exit code %d, %s; %d polls, want %d", test.line, u.code, u.err.String(), polls, test.polls)
+		}
+	}
+	// Nothing is waited for when nothing was begun.
+	u := newUser(t)
+	u.fake.errs = []error{errors.New("no")}
+	u.types("destroy-unit", "web/0", "--wait")
+	u.sees(1, "", "ERROR no units were destroyed: no\n")
+	u.asked("DestroyUnits [web/0]")
+	u = newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
+	u.types("add-unit", "web", "--wait=3s", "-q")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\nSee how far it is: juju status; what happens: juju debug-log\n")
+}
+
+// On a terminal there is one line, which tells the time and goes in the end;
+// elsewhere there are lines, but not too many.
+func TestProgress(t *testing.T) { synctest.Test(t, testProgress) }
+
+func testProgress(t *testing.T) {
+	u := newUser(t)
+	p := u.session.progress("Doing %d", 1)
+	p.say("Doing %d", 2)
+	time.Sleep(3 * time.Second)
+	p.say("Doing 3")
+	p.say("Doing 4")
+	time.Sleep(10 * time.Second)
+	p.done()
+	p.done()
+	if got, want := u.err.String(), "Doing 1\nDoing 2\nDoing 4\n"; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+
+	u.err.Reset()
+	u.session.errTerminal = true
+	u.session.width = func() int { return 20 }
+	p = u.session.progress("Doing\n%s", "something long")
+	time.Sleep(1100 * time.Millisecond)
+	p.say("Short")
+	p.done()
+	frames := strings.Split(u.err.String(), "\r")
+	want := []string{"", "Doing somethi… (0s)\x1b[K", "Doing somethi… (0s)\x1b[K", "Doing somethi… (1s)\x1b[K", "Short (1s)\x1b[K", "\x1b[K"}
+	if strings.Join(frames, "\r") != strings.Join(want, "\r") {
+		t.Errorf("drew %q, want %q", frames, want)
+	}
+
+	u.err.Reset()
+	u.session.quiet = true
+	p = u.session.progress("Doing")
+	time.Sleep(5 * time.Second)
+	p.done()
+	(*progress)(nil).done()
+	if u.err.Len() > 0 {
+		t.Errorf("it says %q although it is to be quiet", u.err.String())
+	}
+}
