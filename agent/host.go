@@ -120,7 +120,7 @@ func (h *InProcess) launch(kind entity.TagKind, dir string) error {
 	go func() {
 		defer close(p.done)
 		defer cancel()
-		if err := run(ctx, kind, dir, runParams{host: h, delay: h.Delay, idle: h.Idle}); err != nil {
+		if err := run(ctx, kind, dir, runParams{host: h, delay: h.Delay, idle: h.Idle, shared: true}); err != nil {
 			logger.Errorf("the agent in %s ended: %v", dir, err)
 		}
 		h.mu.Lock()

@@ -44,6 +44,8 @@ type runParams struct {
 	logs  *logQueue     // nil for no log of its own
 	delay time.Duration // before a failed worker is started again; retryDelay when zero
 	idle  time.Duration // see uniter.Config.IdleDelay
+	// shared is set for an agent that is not all that its process does.
+	shared bool
 }
 
 // run runs the agent in dir until ctx ends, or until its entity is Dead or gone.
@@ -68,7 +70,9 @@ func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) erro
 	if err != nil {
 		return fmt.Errorf("cannot run the agent of %s: %w", config.Tag, err)
 	}
-	defer held.Close()
+	if p.shared {
+		defer held.Close()
+	} // else it is held until the last moment: the next one must not begin before
 	a := &agent{runParams: p, dir: dir, config: config}
 	logger.Infof("agent of %s begins", config.Tag)
 	workers := a.machineWorkers

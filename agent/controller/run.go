@@ -54,7 +54,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot run the controller: %w", err)
 	}
-	defer held.Close()
+	// It is held until the process ends: the next one must not begin before.
 	c := &controller{dir: dir, own: own, conf: conf, options: o, ready: held.Ready}
 	return c.run(ctx)
 }
