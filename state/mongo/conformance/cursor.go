@@ -128,7 +128,7 @@ func testCursors(t *testing.T, s *store) {
 		// mgo sends OP_KILL_CURSORS, on whichever connection it has at hand,
 		// and waits for no answer; so look until the cursor is gone.
 		b := find(t)
-		iter := s.again(t).db.C("c").NewIter(s.session, nil, b.Cursor.ID, nil)
+		iter := s.db.C("c").NewIter(s.again(t).session, nil, b.Cursor.ID, nil)
 		must(t, iter.Close())
 		for {
 			b, err := more(s, b.Cursor.ID, 1)
