@@ -92,16 +92,6 @@ func (s *system) cycle() {
 		s.ok(one.Destroy(s.ctx))
 	}
 	s.until("nothing at all", s.empty)
-	counts, err := s.st.Census(s.ctx)
-	s.ok(err)
-	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "txns", "txns.log", "txns.stash"} {
-		delete(counts, keep)
-	}
-	for collection, n := range counts {
-		if n > 0 {
-			s.Errorf("%d documents are left in %s", n, collection)
-		}
-	}
 }
 
 // footprint measures after all that can go has gone: transactions that are old
