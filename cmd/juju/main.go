@@ -28,7 +28,7 @@ func run(ctx context.Context, s *session, args []string) int {
 	loggo.ResetLogging()
 	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.stderr, formatEntry))
 	root := newRoot(s)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // not nil, which would be os.Args
 	root.SetIn(s.stdin)
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)

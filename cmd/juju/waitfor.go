@@ -16,9 +16,9 @@ func waitForCommand(s *session) *cobra.Command {
 		Use:   "wait-for [NAME...]",
 		Short: "Wait until services, units or machines are as they should be",
 		Long: `Wait until the services, units and machines named, or the whole model, are as they
-should be: services and units active, or unknown where the charm never says, and no
-hook running that may change that; machines started. In names * stands for anything. Each name may have the word
-service, unit or machine before it.
+should be: services and units active, or unknown where the charm never says, and
+no hook running that may change that; machines started. In names * stands for
+anything. Each name may have the word service, unit or machine before it.
 
 With --status, wait for another word of the services and units. With --gone, wait
 until what is being destroyed is gone.

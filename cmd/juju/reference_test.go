@@ -1,0 +1,176 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "write doc/cli.md anew")
+
+// TestReference holds doc/cli.md against the commands, from which it is made.
+func TestReference(t *testing.T) {
+	path := filepath.Join("..", "..", "doc", "cli.md")
+	want := reference(newRoot(newUser(t).session))
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), want); diff != "" {
+		t.Errorf("doc/cli.md (-) is not what the commands say of themselves (+); go test ./cmd/juju -update writes it anew:\n%s", diff)
+	}
+}
+
+// reference writes what help says of every command as one page.
+func reference(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("# The command line\n\nEvery command of `juju`, as its help explains it. This page is written by a test: `go test ./cmd/juju -update`.\n")
+	fmt.Fprintf(&b, "\n%s\n", root.Long)
+	b.WriteString(`
+Exit codes: 0 done, 1 failed, 2 a command line that can't be understood. Errors are on standard error, after the word
+ERROR, and on a line after that is what to do next. Results alone are on standard output.
+
+| variable | |
+|---|---|
+| ` + "`JUJU_DATA`" + ` | where juju keeps what it must remember, and the local cloud its machines; ` + "`~/.local/share/juju`" + ` by default |
+| ` + "`JUJU_MODEL`" + ` | the model to work in, as MODEL or CONTROLLER:MODEL; ` + "`-m`" + ` goes before it |
+| ` + "`JUJU_CONTROLLER`" + ` | the controller to work with, in the model that is selected there |
+| ` + "`NO_COLOR`" + ` | set to anything: no colors |
+`)
+	for _, group := range root.Groups() {
+		fmt.Fprintf(&b, "\n%s ", group.Title)
+		first := true
+		for _, cmd := range root.Commands() {
+			if cmd.GroupID == group.ID {
+				if !first {
+					b.WriteString(", ")
+				}
+				first = false
+				fmt.Fprintf(&b, "[%s](#%s)", cmd.Name(), cmd.Name())
+			}
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\nFlags of all commands:\n\n")
+	flags(&b, root.PersistentFlags())
+	for _, cmd := range root.Commands() {
+		if cmd.Hidden {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n    juju %s\n", cmd.Name(), cmd.Short, cmd.Use)
+		if len(cmd.Aliases) > 0 {
+			fmt.Fprintf(&b, "\nAlso known as: `%s`.\n", strings.Join(cmd.Aliases, "`, `"))
+		}
+		fmt.Fprintf(&b, "\n%s\n", cmd.Long)
+		if cmd.LocalNonPersistentFlags().HasAvailableFlags() {
+			b.WriteString("\n")
+			flags(&b, cmd.LocalNonPersistentFlags())
+		}
+		var examples []string
+		for _, line := range strings.Split(cmd.Example, "\n") {
+			examples = append(examples, "    "+strings.TrimSpace(line))
+		}
+		fmt.Fprintf(&b, "\nExamples:\n\n%s\n", strings.Join(examples, "\n"))
+	}
+	return b.String()
+}
+
+// flags writes a table of flags.
+func flags(b *strings.Builder, set *pflag.FlagSet) {
+	b.WriteString("| flag | default | |\n|---|---|---|\n")
+	set.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		name := "`--" + f.Name + "`"
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		value := f.DefValue
+		switch value {
+		case "false", "[]", "0s":
+			value = ""
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, value, f.Usage)
+	})
+}
+
+// Every command explains itself, with examples that it accepts.
+func TestHelp(t *testing.T) {
+	u := newUser(t)
+	root := newRoot(u.session)
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Hidden {
+			continue
+		}
+		if cmd.Long == "" || cmd.Short == "" || cmd.Example == "" || cmd.GroupID == "" {
+			t.Errorf("juju %s does not explain itself: %q, %q, %q, in group %q", cmd.Name(), cmd.Short, cmd.Long, cmd.Example, cmd.GroupID)
+		}
+		for _, text := range []string{cmd.Short, cmd.Long, cmd.Example} {
+			for _, line := range strings.Split(text, "\n") {
+				if len([]rune(line)) > 90 {
+					t.Errorf("juju help %s: a line of %d letters: %s", cmd.Name(), len(line), line)
+				}
+			}
+		}
+		for _, line := range strings.Split(cmd.Example, "\n") {
+			words := strings.Fields(line)
+			if len(words) < 2 || words[0] != "juju" || words[1] != cmd.Name() {
+				t.Errorf("an example of %s is of something else: %s", cmd.Name(), line)
+				continue
+			}
+			found, rest, err := root.Find(words[1:])
+			if err == nil {
+				err = found.ParseFlags(rest)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+		for _, name := range append([]string{cmd.Name()}, cmd.Aliases...) {
+			u.types("help", name)
+			want := []string{"Usage: juju " + cmd.Use, "Examples:\n" + cmd.Example}
+			for _, alias := range cmd.Aliases {
+				want = append(want, alias)
+			}
+			for _, w := range want {
+				if u.code != 0 || !strings.Contains(u.out.String(), w) {
+					t.Errorf("juju help %s: exit code %d, no %q in\n%s%s", name, u.code, w, u.out.String(), u.err.String())
+				}
+			}
+			if name == "help" {
+				continue
+			}
+			byHelp := u.out.String()
+			u.types(name, "--help")
+			if u.code != 0 || u.out.String() != byHelp {
+				t.Errorf("juju %s --help: exit code %d, prints other than juju help %s:\n%s", name, u.code, name, u.out.String())
+			}
+		}
+	}
+	// What there is is listed, and what is not for users is not.
+	u.types()
+	listed := u.out.String()
+	for _, cmd := range root.Commands() {
+		if strings.Contains(listed, "\n  "+cmd.Name()+" ") == cmd.Hidden {
+			t.Errorf("juju lists %s, or does not:\n%s", cmd.Name(), listed)
+		}
+	}
+	u.types("help")
+	u.sees(0, listed, "")
+	u.types("--help")
+	u.sees(0, listed, "")
+}
