@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -63,6 +64,21 @@ func charmRelations(relations map[string]charm.Relation) map[string]params.Charm
 	return out
 }
 
+// uploadPattern is the name of an upload on its way.
+const uploadPattern = "juju-upload-*.zip"
+
+// sweepUploads removes what a crash has left of uploads; dir is the server's own.
+func sweepUploads(dir string) error {
+	if dir == "" {
+		return nil // the system's, and the system sweeps it
+	}
+	left, err := filepath.Glob(filepath.Join(dir, uploadPattern))
+	for _, file := range left {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
 // serveCharmUpload takes the archive of a charm and answers with the URL it has
 // been given. The archive is judged on the disk, because it may be large.
 func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
@@ -79,7 +95,7 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	file, err := os.CreateTemp(s.config.TempDir, "charm-*.zip")
+	file, err := os.CreateTemp(s.config.TempDir, uploadPattern)
 	if err != nil {
 		return fmt.Errorf("cannot take the upload: %w", err)
 	}

@@ -29,7 +29,7 @@ type Config struct {
 	Logs       *logs.Store     // where agents' logs go and debug-log comes from
 	Version    string          // of the program, for clients to compare with theirs
 	Addresses  func() []string // "host:port" at which clients reach the API, the best first
-	TempDir    string          // for uploads on their way; os.TempDir when empty
+	TempDir    string          // the server's own, for uploads on their way; os.TempDir when empty
 	Limits     Limits          // DefaultLimits when zero
 	Dashboard  http.Handler    // for all paths that are not the API's; may be nil
 	Series     string          // of new models' machines, when the user names none
@@ -84,6 +84,9 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	}
 	if s.controllerModel == nil {
 		return nil, errors.New("cannot serve the API: the controller has no model of its own")
+	}
+	if err := sweepUploads(config.TempDir); err != nil {
+		return nil, fmt.Errorf("cannot serve the API: %w", err)
 	}
 	s.handler = s.mux()
 	return s, nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -538,8 +539,16 @@ func TestReconnect(t *testing.T) {
 	if _, err := client.Dial(ctx, w.managerInfo(w.st.UUID())); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("in memory: %v", err)
 	}
+	// An upload that the end cut short leaves nothing behind.
+	half := filepath.Join(w.server.config.TempDir, "juju-upload-1.zip")
+	if err := os.WriteFile(half, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if w.server, err = New(ctx, w.server.config); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(half); err == nil {
+		t.Error("half an upload is still there")
 	}
 	w.serve()
 	again := w.dial(w.info(u0))

@@ -1,0 +1,240 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A watch costs nothing while nobody asks: many changes come to a few events,
+// and the last change is among them.
+func TestWatchWithASlowReader(t *testing.T) {
+	t.Parallel()
+	const changes = 50
+	w := newWorld(t).populate()
+	u0 := entity.UnitTag("mysql/0")
+	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
+	var id params.WatcherID
+	reply := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)})
+	if err := json.Unmarshal(reply.Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	r.send("Watcher", 1, "Next", id.ID, nil)
+	if err := r.read().Err(); err != nil {
+		t.Fatal(err)
+	}
+	svc, err := w.st.Service(t.Context(), "mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range changes {
+		if err := svc.SetConfig(t.Context(), map[string]string{"size": fmt.Sprint(i)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, next := 0, uint64(0)
+	for {
+		next = r.send("Watcher", 1, "Next", id.ID, nil)
+		r.send("Pinger", 1, "Ping", "", nil)
+		if r.read().RequestID != next {
+			break // it waits
+		}
+		events++
+		r.read()
+	}
+	if events > changes/5 {
+		t.Errorf("%d changes came as %d events", changes, events)
+	}
+	if err := svc.SetConfig(t.Context(), map[string]string{"size": "-1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if reply := r.read(); reply.RequestID != next || reply.Err() != nil {
+		t.Errorf("the last change: %+v", reply)
+	}
+}
+
+// A watcher's id is its connection's; one Next at a time waits for it; Stop ends
+// both.
+func TestNextAndStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	events := make(chan struct{})
+	ended := make(chan struct{})
+	w.with(map[string]handler{
+		"Watch": watch(func(ctx context.Context, _ *caller, _ none) (stream, error) {
+			context.AfterFunc(ctx, func() { close(ended) })
+			return notify(events, nil)
+		}),
+		"WatchNothing": watch(func(context.Context, *caller, none) (stream, error) {
+			return stream{}, entity.Errorf(entity.NotFound, "nothing to watch")
+		}),
+		"WatchThatEnds": watch(func(context.Context, *caller, none) (stream, error) {
+			ch := make(chan []string)
+			close(ch)
+			return names(ch, nil)
+		}),
+	})
+	r, other := w.admin(), w.admin()
+	var id params.WatcherID
+	if err := json.Unmarshal(r.call("Test", 1, "Watch", nil).Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	other.send("Watcher", 1, "Next", id.ID, nil)
+	if err := other.read().Err(); !errors.Is(err, entity.NotFound) || err.Error() != "unknown watcher id" {
+		t.Errorf("on another connection: %v", err)
+	}
+	next := r.send("Watcher", 1, "Next", id.ID, nil)
+	events <- struct{}{}
+	if reply := r.read(); reply.RequestID != next || reply.Err() != nil {
+		t.Errorf("an event: %+v", reply)
+	}
+	// Of two that wait one is refused, whichever came second.
+	two := map[uint64]bool{r.send("Watcher", 1, "Next", id.ID, nil): true, r.send("Watcher", 1, "Next", id.ID, nil): true}
+	reply := r.read()
+	if !two[reply.RequestID] || !errors.Is(reply.Err(), entity.Invalid) {
+		t.Errorf("the second of two: %+v", reply)
+	}
+	delete(two, reply.RequestID)
+	stop := r.send("Watcher", 1, "Stop", id.ID, nil)
+	for range 2 {
+		reply := r.read()
+		if two[reply.RequestID] && !errors.Is(reply.Err(), entity.Stopped) || reply.RequestID == stop && reply.Err() != nil {
+			t.Errorf("after Stop: %+v", reply)
+		}
+	}
+	closes(t, ended)
+	for _, method := range []string{"Next", "Stop"} {
+		r.send("Watcher", 1, method, id.ID, nil)
+		if err := r.read().Err(); !errors.Is(err, entity.NotFound) {
+			t.Errorf("%s after Stop: %v", method, err)
+		}
+	}
+	if err := r.call("Test", 1, "WatchNothing", nil).Err(); !errors.Is(err, entity.NotFound) {
+		t.Error(err)
+	}
+	if err := json.Unmarshal(r.call("Test", 1, "WatchThatEnds", nil).Response, &id); err != nil {
+		t.Fatal(err)
+	}
+	r.send("Watcher", 1, "Next", id.ID, nil)
+	if err := r.read().Err(); !errors.Is(err, entity.Stopped) {
+		t.Errorf("a watch that ended by itself: %v", err)
+	}
+}
+
+// A connection has so many watches and no more.
+func TestWatchesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.Watches = 3 })).populate()
+	u0 := entity.UnitTag("mysql/0")
+	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
+	for i := range 4 {
+		err := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)}).Err()
+		if i < 3 && err != nil || i == 3 && !errors.Is(err, entity.Invalid) {
+			t.Errorf("watch %d: %v", i, err)
+		}
+	}
+	r.send("Watcher", 1, "Stop", "2", nil)
+	if err := r.read().Err(); err != nil {
+		t.Error(err)
+	}
+	if err := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)}).Err(); err != nil {
+		t.Errorf("in place of one that was stopped: %v", err)
+	}
+}
+
+// eventually waits until what has ended has also gone.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s\n%s", what, strings.Join(running(), "\n\n"))
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// running counts the goroutines of the API and of state's watches. Those of the
+// store come and go with its own connections.
+func running() (stacks []string) {
+	buf := make([]byte, 16<<20)
+	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(g, "juju/apiserver") || strings.Contains(g, "juju/state/watcher") || strings.Contains(g, "juju/state.") {
+			stacks = append(stacks, g)
+		}
+	}
+	return stacks
+}
+
+// What was begun for a connection ends with it, however it ends.
+func TestConnectionsLeaveNothing(t *testing.T) {
+	w := newWorld(t).populate()
+	u0, m0 := entity.UnitTag("mysql/0"), entity.MachineTag("0")
+	relations := func(c *client.Conn) int {
+		t.Helper()
+		infos, err := c.Relations(t.Context(), u0)
+		if err != nil || len(infos) != 1 {
+			t.Fatal(infos, err)
+		}
+		return infos[0].ID
+	}
+	open := func(info client.Info) *client.Conn {
+		t.Helper()
+		c, err := client.Dial(t.Context(), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch info.Tag {
+		case u0:
+			if _, err := c.WatchUnit(t.Context(), u0); err != nil {
+				t.Fatal(err)
+			}
+			ch, err := c.WatchRelationUnits(t.Context(), u0, relations(c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			receive(t, ch) // and nobody reads the next
+		case m0:
+			ch, err := c.WatchDeployed(t.Context(), m0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			receive(t, ch)
+		}
+		return c
+	}
+	memory := w.info(u0)
+	memory.Dial = w.server.Dial
+	machines, err := w.st.WatchMachines(t.Context()) // so that the model's log is followed all the time
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive(t, machines)
+	before := running()
+	var conns []*client.Conn
+	for range 10 {
+		conns = append(conns, open(w.info(u0)), open(w.info(m0)), open(memory))
+	}
+	for i, c := range conns {
+		if i%2 == 0 {
+			c.Close()
+			continue
+		}
+		c.Close() // twice is once
+		c.Close()
+	}
+	w.raw(w.modelPath()).ws.Close()
+	// A few may have begun besides, such as the follower of the log; whatever a
+	// connection left would be there thirty times.
+	eventually(t, "goroutines are left", func() bool { return len(running()) < len(before)+8 })
+	eventually(t, "strangers are left", func() bool { return w.server.strangers.Load() == 0 })
+}
