@@ -26,10 +26,12 @@ var Fatal = errors.New("agent must stop")
 var ErrTerminateAgent = fmt.Errorf("%w for good: what it works for is dead or gone", Fatal)
 
 // Of a failing worker's pauses, in multiples of the delay it was given: each is
-// longer than the one before, up to a bound, until it has held for a while.
+// longer than the one before, up to a bound, until it has held for a while. The bound is
+// low because what most workers fail for is a controller that is away: when that is back
+// its thousands of agents should be too, within half a minute if the delay is 3 seconds.
 const (
 	growth     = 1.5
-	longest    = 40
+	longest    = 8
 	heldLong   = 10
 	jitterPart = 0.2 // of each pause, to either side: agents that fail together must not return together
 )

@@ -15,7 +15,8 @@ type API interface {
 	Machines(ctx context.Context, ids ...string) ([]entity.MachineInfo, error)
 	// NewPassword makes a fresh password for a machine's agent.
 	NewPassword(ctx context.Context, machine entity.Tag) (string, error)
-	// SetProvisioned records the instance of an Alive machine that has none.
+	// SetProvisioned records the instance of an Alive machine that has none;
+	// entity.NotAlive for one that is not Alive, entity.NotFound for one that is gone.
 	SetProvisioned(ctx context.Context, machine entity.Tag, instance entity.Instance) error
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 	// EnsureDead takes a machine without an instance that is not Alive to Dead.

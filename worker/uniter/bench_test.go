@@ -36,8 +36,7 @@ func BenchmarkHook(b *testing.B) {
 			}
 			b.ResetTimer()
 			began := time.Now()
-			r.c.addRelation(3, "db", "mysql", members)
-			r.settle(nil)
+			r.settle(func() { r.c.relations[3] = newRelation(3, "db", "mysql", members) })
 			took := time.Since(began) - r.config.IdleDelay
 			b.StopTimer()
 			b.ReportMetric(float64(took.Nanoseconds())/float64(2*len(members)), "ns/hook")

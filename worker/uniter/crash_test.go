@@ -166,35 +166,32 @@ func (d *drama) play(t *testing.T) error {
 		return d.k.around(method, do)
 	}
 	stage, resolved := 0, 0
-	end := d.start()
-	for {
-		over, ended := false, make(chan error, 1)
-		wake := make(chan struct{})
+	var over bool    // the agent has ended
+	var ending error // with this
+	begin := func() {
+		d.c.change(func() { over, d.c.agent = false, entity.Status{} })
+		end := d.start()
 		go func() {
-			select {
-			case err := <-end:
-				ended <- err
-				d.c.change(func() { over = true })
-			case <-wake:
-			}
+			err := <-end
+			d.c.change(func() { over, ending = true, err })
 		}()
-		d.c.await(t, fmt.Sprintf("the end of stage %d; crash %s", stage, d.k.where), func() bool {
+	}
+	begin()
+	for {
+		var ended bool
+		d.c.await(t, fmt.Sprintf("the end of stage %d", stage), func() bool {
+			ended = over
 			return over || d.c.agent.Status == entity.StatusIdle
 		})
-		close(wake)
-		select {
-		case err := <-ended:
-			switch {
-			case errors.Is(err, worker.ErrTerminateAgent):
-				return nil
-			case !errors.Is(err, errCrash):
-				return fmt.Errorf("in stage %d the agent ended with %w", stage, err)
-			}
+		switch {
+		case ended && errors.Is(ending, worker.ErrTerminateAgent):
+			return nil
+		case ended && !errors.Is(ending, errCrash):
+			return fmt.Errorf("in stage %d the agent ended with %w", stage, ending)
+		case ended:
 			d.k.restart()
-			d.c.change(func() { d.c.agent = entity.Status{} })
-			end = d.start()
+			begin()
 			continue
-		default:
 		}
 		if failure := d.c.failure(); failure != "" {
 			if resolved++; resolved > 3 {
@@ -336,14 +333,6 @@ func TestCrashAnywhereInALongLife(t *testing.T) {
 		return h.log, k
 	}
 	everyMoment(t, 3, life)
-}
-
-func newRelation(id int, endpoint, remote string, members map[string]int64) *relation {
-	return &relation{
-		info: entity.RelationInfo{ID: id, Key: fmt.Sprintf("web:%s %s:server", endpoint, remote),
-			Endpoint: endpoint, Role: "requirer", Interface: "any", Scope: "global", Remote: remote},
-		members: members, settings: map[string]map[string]string{},
-	}
 }
 
 // A notedHost has no disk and no processes: its hooks are notes in a log, its memory is

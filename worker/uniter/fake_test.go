@@ -38,6 +38,15 @@ type relation struct {
 	gone     bool
 }
 
+// newRelation returns an Alive relation with these counterparts.
+func newRelation(id int, endpoint, remote string, members map[string]int64) *relation {
+	return &relation{
+		info: entity.RelationInfo{ID: id, Key: fmt.Sprintf("web:%s %s:server", endpoint, remote),
+			Endpoint: endpoint, Role: "requirer", Interface: "any", Scope: "global", Remote: remote},
+		members: members, settings: map[string]map[string]string{},
+	}
+}
+
 type archive struct {
 	content []byte
 	sha256  string
@@ -69,13 +78,6 @@ func (c *controller) wake() {
 		default:
 		}
 	}
-}
-
-// addRelation adds an Alive relation, with its counterparts "mysql/0:1".
-func (c *controller) addRelation(id int, endpoint, remote string, members map[string]int64) {
-	c.change(func() {
-		c.relations[id] = newRelation(id, endpoint, remote, members)
-	})
 }
 
 // call is around every method that changes something.

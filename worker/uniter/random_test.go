@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,7 @@ func TestRandomLives(t *testing.T) {
 // A life is a unit that a test plays with.
 type life struct {
 	t      *testing.T
+	mu     sync.Mutex // of all below: the player's, except while it lets time pass
 	rand   *rand.Rand
 	c      *controller
 	h      *notedHost
@@ -67,7 +69,10 @@ func newLife(t *testing.T, seed uint64) *life {
 	l.c.onCall = func(method string, do func() error) error {
 		err := l.k.around(method, do)
 		if method == "EnterScope" {
-			for _, id := range l.scopes() {
+			scopes := l.scopes()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, id := range scopes {
 				l.o.relation(id) // from now on it must be broken one day
 			}
 		}
@@ -83,8 +88,10 @@ func (l *life) chance(n int) bool { return l.rand.IntN(n) == 0 }
 
 // hook is what every hook does: it takes a while, and may fail.
 func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
+	l.mu.Lock()
 	fails, takes, finishes := !l.quiet && l.chance(12), time.Duration(l.rand.IntN(2000))*time.Millisecond, l.chance(2)
 	l.o.begin(hctx.Info())
+	l.mu.Unlock()
 	timer := time.NewTimer(takes)
 	defer timer.Stop()
 	select {
@@ -94,7 +101,9 @@ func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 			fails = true
 		}
 	}
+	l.mu.Lock()
 	l.o.end(fails)
+	l.mu.Unlock()
 	if fails {
 		return &hooks.FailedError{Hook: hctx.HookName(), ExitCode: 1, Reason: "exit status 1"}
 	}
@@ -103,8 +112,10 @@ func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 
 // sleep lets time pass, and sees to the agent.
 func (l *life) sleep(d time.Duration) {
+	l.mu.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
+	l.mu.Lock()
 	if l.done != nil {
 		select {
 		case err := <-l.done:
@@ -157,12 +168,18 @@ func (l *life) stop() {
 		return
 	}
 	l.cancel(errStop)
-	l.ended(<-l.done)
+	l.mu.Unlock()
+	err := <-l.done
+	l.mu.Lock()
+	l.ended(err)
 }
 
 // resolve does what the user does about a failed hook.
 func (l *life) resolve() {
-	if l.c.failure() == "" || l.c.unit.Resolved != entity.ResolvedNone || l.done == nil {
+	l.c.mu.Lock()
+	waits := l.c.failure() != "" && l.c.unit.Resolved == entity.ResolvedNone
+	l.c.mu.Unlock()
+	if !waits || l.done == nil {
 		return
 	}
 	word := entity.ResolvedRetry
@@ -175,6 +192,8 @@ func (l *life) resolve() {
 }
 
 func (l *life) play() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.start()
 	for range 20 + l.rand.IntN(60) {
 		l.happen()

@@ -116,6 +116,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.cancel, r.done = cancel, make(chan error, 1)
+	r.c.change(func() { r.c.agent = entity.Status{} })
 	work := New(r.config)
 	go func() { r.done <- work(ctx) }()
 }
@@ -170,15 +171,13 @@ func (c *controller) await(t testing.TB, what string, holds func() bool) {
 }
 
 // settle lets f change something that makes hooks run, and waits until the agent calls
-// itself idle again, which it does in error too.
+// itself idle again, which it does in error too. Without f it waits for what the agent
+// does when it starts.
 func (r *rig) settle(f func()) {
 	r.t.Helper()
-	r.c.change(func() {
-		r.c.agent = entity.Status{}
-		if f != nil {
-			f()
-		}
-	})
+	if f != nil {
+		r.c.change(func() { r.c.agent = entity.Status{}; f() })
+	}
 	r.c.await(r.t, "the unit to settle", func() bool { return r.c.agent.Status == entity.StatusIdle })
 }
 

@@ -48,9 +48,10 @@ func TestLifeOfAUnit(t *testing.T) {
 		t.Error(diff)
 	}
 
-	r.c.addRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
-	r.c.relations[3].settings["mysql/0"] = map[string]string{"password": "sesame"}
-	r.settle(nil)
+	r.settle(func() {
+		r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
+		r.c.relations[3].settings["mysql/0"] = map[string]string{"password": "sesame"}
+	})
 	r.expect("db-relation-joined mysql/0", "db-relation-changed mysql/0")
 	r.expectStatuses("agent executing: running db-relation-joined hook for mysql/0",
 		"agent executing: running db-relation-changed hook for mysql/0", "workload active: serving with sesame", "agent idle")
@@ -124,7 +125,7 @@ func (r *rig) expectHistory(want ...string) {
 
 func TestFailedHook(t *testing.T) {
 	r := newRig(t, map[string]string{"db-relation-changed": `relation-set half=done; status-set waiting "for a file"; [ -e ready ]`})
-	r.c.addRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
+	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.start()
 	r.settle(nil)
 	r.expect("install", "config-changed", "start", "db-relation-joined mysql/0", "db-relation-changed mysql/0")
@@ -276,7 +277,7 @@ func (r *rig) awaitFile(name string) {
 
 func TestForceEndsARunningHook(t *testing.T) {
 	r := newRig(t, map[string]string{"db-relation-changed": ": >../started; exec sleep 100"})
-	r.c.addRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
+	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.start()
 	r.awaitFile("started")
 	r.c.change(func() { r.c.unit.Life, r.c.unit.Forced = entity.Dying, true })
@@ -301,8 +302,8 @@ func TestRemovalEndsARunningHook(t *testing.T) {
 
 func TestUnitWithoutAPastThatIsDying(t *testing.T) {
 	r := newRig(t, nil)
-	r.c.addRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
-	r.c.addRelation(4, "db", "mysql", map[string]int64{"mysql/1": 1})
+	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
+	r.c.relations[4] = newRelation(4, "db", "mysql", map[string]int64{"mysql/1": 1})
 	r.c.relations[3].info.InScope = true
 	r.c.unit.Life, r.c.unit.Subordinates = entity.Dying, []string{"log/0"}
 	r.start()
@@ -319,7 +320,7 @@ func TestUnitWithoutAPastThatIsDying(t *testing.T) {
 func TestScopeThatCannotBeEnteredYet(t *testing.T) {
 	r := newRig(t, nil)
 	r.c.unit.Subordinates = []string{"log/0"}
-	r.c.addRelation(3, "db", "mysql", nil)
+	r.c.relations[3] = newRelation(3, "db", "mysql", nil)
 	var tries atomic.Int32
 	r.c.onCall = func(method string, do func() error) error {
 		if method == "EnterScope" {

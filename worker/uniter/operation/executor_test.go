@@ -1,0 +1,105 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/worker/uniter/localstate"
+)
+
+// A script is an operation that notes its steps, and a store that notes its writes, in
+// one log. Each step marks the state with the step's name.
+type script struct {
+	log   []string
+	fails string // the step or write that fails
+	skip  bool
+}
+
+var errFails = errors.New("fails")
+
+func (s *script) note(what string) error {
+	s.log = append(s.log, what)
+	if what == s.fails {
+		return errFails
+	}
+	return nil
+}
+
+func (s *script) step(name string, from localstate.State) (localstate.State, error) {
+	from.Charm += name
+	return from, s.note(name + " from " + strings.TrimSuffix(from.Charm, name))
+}
+
+func (s *script) Write(state localstate.State) error { return s.note("write " + state.Charm) }
+func (s *script) String() string                     { return "act" }
+func (s *script) History() string                    { return "" }
+
+func (s *script) Prepare(_ context.Context, from localstate.State) (localstate.State, error) {
+	to, err := s.step("P", from)
+	if s.skip && err == nil {
+		err = errSkipExecute
+	}
+	return to, err
+}
+
+func (s *script) Execute(_ context.Context, from localstate.State, persist func(localstate.State) error) (localstate.State, error) {
+	begun := from
+	begun.Charm += "e"
+	if err := persist(begun); err != nil {
+		return from, err
+	}
+	return s.step("E", begun)
+}
+
+func (s *script) Commit(ctx context.Context, from localstate.State) (localstate.State, error) {
+	if ctx.Err() != nil {
+		return from, ctx.Err()
+	}
+	return s.step("C", from)
+}
+
+func TestEachStepIsOnDiskBeforeTheNextBegins(t *testing.T) {
+	all := []string{"P from -", "write -P", "write -Pe", "E from -Pe", "write -PeE", "C from -PeE", "write -PeEC"}
+	s := &script{}
+	e := NewExecutor(s, localstate.State{Charm: "-"})
+	if err := e.Run(t.Context(), s); err != nil || !slices.Equal(s.log, all) || e.State().Charm != "-PeEC" {
+		t.Errorf("did %q, then %v, in state %q", s.log, err, e.State().Charm)
+	}
+
+	// Whatever fails, nothing comes after it, and the state is the last that was written.
+	for i, step := range all {
+		s := &script{fails: step}
+		e := NewExecutor(s, localstate.State{Charm: "-"})
+		if err := e.Run(t.Context(), s); !errors.Is(err, errFails) || !slices.Equal(s.log, all[:i+1]) {
+			t.Errorf("when %q fails: did %q, then %v", step, s.log, err)
+		}
+		want := "-"
+		for _, done := range all[:i] {
+			if state, ok := strings.CutPrefix(done, "write "); ok {
+				want = state
+			}
+		}
+		if got := e.State().Charm; got != want {
+			t.Errorf("when %q fails: state %q, want %q", step, got, want)
+		}
+	}
+
+	s = &script{skip: true}
+	if err := NewExecutor(s, localstate.State{Charm: "-"}).Run(t.Context(), s); err != nil ||
+		!slices.Equal(s.log, []string{"P from -", "write -P", "C from -P", "write -PC"}) {
+		t.Errorf("with nothing to execute: did %q, then %v", s.log, err)
+	}
+}
+
+// An agent that is told to stop commits what it has executed.
+func TestCommitOutlivesTheOrderToStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &script{}
+	if err := NewExecutor(s, localstate.State{}).Run(ctx, s); err != nil || s.log[len(s.log)-1] != "write PeEC" {
+		t.Errorf("did %q, then %v", s.log, err)
+	}
+}
