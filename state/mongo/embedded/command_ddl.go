@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
@@ -158,7 +159,7 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 			return nil, err
 		}
 	}
-	if ix.Fields == nil || ix.Name == "" || ix.Name == "*" {
+	if ix.Fields == nil || ix.Name == "" || ix.Name == "*" || strings.IndexByte(ix.Name, 0) >= 0 {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "an index needs a key and a name")
 	}
 	return ix, nil

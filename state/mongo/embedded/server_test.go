@@ -49,24 +49,28 @@ func open(t testing.TB, opts embedded.Options) *embedded.Server {
 // caught, say.
 type testLog struct{ t testing.TB }
 
-func (l testLog) Infof(string, ...any)               {}
+func (l testLog) Infof(string, ...any)              {}
 func (l testLog) Errorf(format string, args ...any) { l.t.Errorf(format, args...) }
 
 // dial opens an mgo session on a server for the length of a test.
 func dial(t testing.TB, s *embedded.Server) *mgo.Session {
 	t.Helper()
-	session, err := mgo.DialWithInfo(&mgo.DialInfo{
-		Addrs:      []string{"127.0.0.1:1"}, // a name that needs no resolving
-		Direct:     true,
-		Timeout:    10 * time.Second,
-		Database:   "test",
-		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return s.Dial() },
-	})
+	session, err := mgo.DialWithInfo(dialInfo(s))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(session.Close)
 	return session
+}
+
+func dialInfo(s *embedded.Server) *mgo.DialInfo {
+	return &mgo.DialInfo{
+		Addrs:      []string{"127.0.0.1:1"}, // a name that needs no resolving
+		Direct:     true,
+		Timeout:    10 * time.Second,
+		Database:   "test",
+		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return s.Dial() },
+	}
 }
 
 // A client sends messages by hand.

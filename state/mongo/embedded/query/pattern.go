@@ -39,6 +39,9 @@ func newPattern(v, options bsoncore.Value) (*pattern, error) {
 	default:
 		return nil, mongoerr.New(mongoerr.BadValue, "$options has to be a string")
 	}
+	if strings.IndexByte(expr, 0) >= 0 || strings.IndexByte(flags, 0) >= 0 {
+		return nil, mongoerr.New(mongoerr.BadValue, "Regular expression cannot contain an embedded null byte")
+	}
 	goFlags := ""
 	source := expr
 	for _, c := range flags {

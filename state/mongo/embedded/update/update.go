@@ -114,6 +114,9 @@ func (o *op) setPath(path string) error {
 	if path == "" {
 		return mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
 	}
+	if strings.IndexByte(path, 0) >= 0 {
+		return mongoerr.New(mongoerr.BadValue, "a field's name cannot contain a null byte")
+	}
 	if strings.IndexByte(path, '.') < 0 {
 		o.path = []string{path}
 	} else {
