@@ -132,7 +132,7 @@ func (l *life) ended(err error) {
 	l.o.crashed = true
 	switch {
 	case errors.Is(err, worker.ErrTerminateAgent):
-		if l.c.unit.Life != entity.Dead {
+		if l.life() != entity.Dead {
 			l.o.complain("the agent has ended for good, but the unit is %s", l.c.unit.Life)
 		}
 		l.dead = true
@@ -206,7 +206,7 @@ func (l *life) play() {
 		}
 	}
 	l.settle()
-	if l.c.unit.Life == entity.Alive {
+	if l.life() == entity.Alive {
 		l.checkCaughtUp()
 		l.quiet = false
 		l.destroy()
@@ -297,6 +297,12 @@ func (l *life) destroy() {
 	})
 }
 
+func (l *life) life() entity.Life {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.c.unit.Life
+}
+
 // scopes returns the relations in whose scope the unit is.
 func (l *life) scopes() []int {
 	l.c.mu.Lock()
@@ -332,7 +338,7 @@ func (l *life) happen() {
 	case what == 0:
 		l.stop()
 		return
-	case what == 1 && l.c.unit.Life == entity.Alive && l.chance(3):
+	case what == 1 && l.life() == entity.Alive && l.chance(3):
 		l.stop()
 		l.h.memory = localstate.State{}
 		l.o.lost(l.scopes())

@@ -37,8 +37,7 @@ peers:
 `
 
 var hookNames = []string{"install", "config-changed", "start", "upgrade-charm", "stop",
-	"db-relation-joined", "db-relation-changed", "db-relation-departed", "db-relation-broken",
-	"ring-relation-joined", "ring-relation-changed", "ring-relation-departed", "ring-relation-broken"}
+	"db-relation-joined", "db-relation-changed", "db-relation-departed", "db-relation-broken"}
 
 // A rig is a uniter on a host of its own, with real hooks, and its controller.
 type rig struct {
