@@ -11,11 +11,15 @@ import (
 )
 
 // machineWorkers are the workers of a machine's agent.
-func (a *agent) machineWorkers(conn *client.Conn) (map[string]worker.Func, error) {
+func (a *agent) machineWorkers() (map[string]worker.Func, error) {
 	a.config.HookLock = filepath.Join(a.dir, "hooks.lock")
 	return map[string]worker.Func{
-		"machiner": machiner.New(machiner.Config{API: conn, Machine: a.config.Tag}),
-		"deployer": a.deployer(conn),
+		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
+			return map[string]worker.Func{
+				"machiner": machiner.New(machiner.Config{API: conn, Machine: a.config.Tag}),
+				"deployer": a.deployer(conn),
+			}
+		}),
 	}, nil
 }
 

@@ -79,7 +79,11 @@ func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) erro
 	if kind == entity.KindUnit {
 		workers = a.unitWorkers
 	}
-	err = worker.Run(ctx, p.delay, map[string]worker.Func{"api": a.connected(workers)})
+	set, err := workers()
+	if err != nil {
+		return err
+	}
+	err = worker.Run(ctx, p.delay, set)
 	logger.Infof("agent of %s ends: %v", config.Tag, err)
 	switch {
 	case errors.Is(err, worker.ErrTerminateAgent):
@@ -97,12 +101,9 @@ type agent struct {
 	config Config
 }
 
-// workerSet makes the workers that live as long as a connection does.
-type workerSet func(conn *client.Conn) (map[string]worker.Func, error)
-
 // connected is the worker that connects and runs others on the connection; when
 // that is lost, all of them begin anew on another.
-func (a *agent) connected(workers workerSet) worker.Func {
+func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{
 			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
@@ -120,10 +121,7 @@ func (a *agent) connected(workers workerSet) worker.Func {
 		defer cancel(nil)
 		stop := context.AfterFunc(conn.Context(), func() { cancel(conn.Err()) })
 		defer stop()
-		set, err := workers(conn)
-		if err != nil {
-			return err
-		}
+		set := workers(conn)
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"path/filepath"
 
 	"juju/apiserver/client"
@@ -9,15 +10,27 @@ import (
 	"juju/worker/uniter"
 )
 
-// unitWorkers are the workers of a unit's agent.
-func (a *agent) unitWorkers(conn *client.Conn) (map[string]worker.Func, error) {
+// unitWorkers are the workers of a unit's agent. The uniter outlives connections:
+// a hook that runs is not to notice that the controller was away.
+func (a *agent) unitWorkers() (map[string]worker.Func, error) {
 	launcher, err := a.host.hookTool()
 	if err != nil {
 		return nil, err
 	}
+	api := newLink()
 	return map[string]worker.Func{
+		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
+			return map[string]worker.Func{
+				"deployer": a.deployer(conn),
+				"link": func(ctx context.Context) error {
+					api.set(conn)
+					<-ctx.Done()
+					return nil
+				},
+			}
+		}),
 		"uniter": uniter.New(uniter.Config{
-			API:       conn,
+			API:       api,
 			Unit:      a.config.Tag,
 			IdleDelay: a.idle,
 			StateDir:  filepath.Join(a.dir, "state"),
@@ -34,6 +47,5 @@ func (a *agent) unitWorkers(conn *client.Conn) (map[string]worker.Func, error) {
 				APIAddresses: a.config.Addresses, Version: Version,
 			},
 		}),
-		"deployer": a.deployer(conn),
 	}, nil
 }
