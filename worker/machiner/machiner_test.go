@@ -86,6 +86,7 @@ func TestLifeOfAMachine(t *testing.T) {
 
 		c.calls, c.life, c.units = nil, entity.Dying, 2
 		c.events <- struct{}{}
+		synctest.Wait()
 		c.units = 1
 		c.events <- struct{}{}
 		synctest.Wait()
