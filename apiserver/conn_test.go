@@ -308,7 +308,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 // A client that asks and does not read is given up, and holds up nobody.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, limited(func(l *Limits) { l.WriteTime = 200 * time.Millisecond }))
+	w := newWorld(t, limited(func(l *Limits) { l.WriteTime = time.Second }))
 	gone := make(chan struct{})
 	end := sync.OnceFunc(func() { close(gone) })
 	big := strings.Repeat("x", 1<<20)

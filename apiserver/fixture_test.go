@@ -204,7 +204,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 			t.Fatal("the channel has closed")
 		}
 		return v
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("nothing came")
 	}
 	return v
@@ -213,7 +213,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 // closes waits for a channel to close, passing over what it still holds.
 func closes[T any](t testing.TB, ch <-chan T) {
 	t.Helper()
-	timeout := time.After(10 * time.Second)
+	timeout := time.After(30 * time.Second)
 	for {
 		select {
 		case _, ok := <-ch:

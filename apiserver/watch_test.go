@@ -154,7 +154,7 @@ func TestWatchesAtOnce(t *testing.T) {
 // eventually waits until what has ended has also gone.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s\n%s", what, strings.Join(running(), "\n\n"))
