@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -14,6 +16,10 @@ type Filter struct {
 	predicates []Predicate
 	branches   [][]Predicate
 	position   int
+
+	// Most queries are small, and then take no more memory than this.
+	nodes [3]node
+	few   [3]Predicate
 }
 
 // A node is part of a compiled query.
@@ -54,6 +60,9 @@ type leaf struct {
 	at   *int
 	// whole tests see an array as it is and not its elements.
 	whole bool
+
+	step  [1]string // path, when it is no longer
+	equal equal     // test, when it is one
 }
 
 // A test looks at one value; exists is false where there is none.
@@ -84,6 +93,7 @@ func (n *leaf) visit(v bsoncore.Value, exists bool) bool {
 // BadValue.
 func Compile(query []byte) (*Filter, error) {
 	f := &Filter{position: -1}
+	f.root, f.predicates = f.nodes[:0], f.few[:0]
 	if err := f.document(&f.root, query, true); err != nil {
 		return nil, err
 	}
@@ -210,7 +220,7 @@ func (f *Filter) field(n *all, path string, v bsoncore.Value, top bool) error {
 	if v.Type == bsontype.EmbeddedDocument && isOperators(v.Data) {
 		return f.operators(n, path, v.Data, top)
 	}
-	f.add(n, path, newEqual(v), false)
+	f.equals(n, path, v)
 	if top {
 		f.predicates = append(f.predicates, Predicate{Path: path, Op: Eq, Value: v})
 	}
@@ -233,7 +243,25 @@ func isOperators(doc []byte) bool {
 }
 
 func (f *Filter) add(n *all, path string, t test, whole bool) {
-	*n = append(*n, &leaf{path: splitPath(path), test: t, at: &f.position, whole: whole})
+	l := &leaf{test: t, at: &f.position, whole: whole}
+	l.setPath(path)
+	*n = append(*n, l)
+}
+
+func (f *Filter) equals(n *all, path string, v bsoncore.Value) {
+	l := &leaf{at: &f.position, equal: newEqual(v)}
+	l.test = &l.equal
+	l.setPath(path)
+	*n = append(*n, l)
+}
+
+func (n *leaf) setPath(path string) {
+	if strings.IndexByte(path, '.') >= 0 {
+		n.path = splitPath(path)
+		return
+	}
+	n.step[0] = path
+	n.path = n.step[:]
 }
 
 func (f *Filter) operators(n *all, path string, ops []byte, top bool) error {
@@ -252,13 +280,8 @@ func (f *Filter) operators(n *all, path string, ops []byte, top bool) error {
 func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte, top bool) error {
 	switch op {
 	case "$eq":
-		if v.Type == bsontype.Regex {
-			// Here, and only here, a regular expression is a value.
-			f.add(n, path, newEqual(v), false)
-			return nil
-		}
-		f.add(n, path, newEqual(v), false)
-		if top {
+		f.equals(n, path, v)
+		if top && v.Type != bsontype.Regex { // here, and only here, that is a value
 			f.predicates = append(f.predicates, Predicate{Path: path, Op: Eq, Value: v})
 		}
 		return nil
@@ -276,7 +299,7 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 			if v.Type == bsontype.Regex {
 				return mongoerr.New(mongoerr.BadValue, "Can't have regex as arg to $ne.")
 			}
-			f.add(&part, path, newEqual(v), false)
+			f.equals(&part, path, v)
 		}
 		*n = append(*n, noneOf{part})
 		return nil

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"strings"
+
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -19,7 +21,7 @@ type Projection struct {
 // A part is a field named by a projection, or the way to one.
 type part struct {
 	name  string
-	parts []*part
+	parts []part
 	// The end of a path: the field is put in or left out, or treated.
 	leaf       bool
 	slice      *slice
@@ -39,6 +41,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 		return nil, nil
 	}
 	p := &Projection{}
+	p.root.parts = make([]part, 0, raw.Len(spec))
 	var included, excluded, onlyID bool
 	it := raw.Elements(spec)
 	for {
@@ -136,17 +139,20 @@ func newSlice(v bsoncore.Value) (*slice, error) {
 
 func (p *Projection) put(path string, leaf part) error {
 	at := &p.root
-	steps := splitPath(path)
-	for i, step := range steps {
+	rest := path
+	for last := false; !last; {
+		var step string
+		step, rest, last = strings.Cut(rest, ".")
+		last = !last
 		if step == "" || step[0] == '$' {
 			return mongoerr.New(mongoerr.BadValue, "bad path %q in a projection", path)
 		}
 		next := at.find([]byte(step))
 		switch {
 		case next == nil:
-			next = &part{name: step}
-			at.parts = append(at.parts, next)
-		case next.leaf || i == len(steps)-1:
+			at.parts = append(at.parts, part{name: step})
+			next = &at.parts[len(at.parts)-1]
+		case next.leaf || last:
 			return mongoerr.New(mongoerr.BadValue, "Path collision at %s", path)
 		}
 		at = next
@@ -157,9 +163,9 @@ func (p *Projection) put(path string, leaf part) error {
 }
 
 func (p *part) find(name []byte) *part {
-	for _, next := range p.parts {
-		if next.name == string(name) {
-			return next
+	for i := range p.parts {
+		if p.parts[i].name == string(name) {
+			return &p.parts[i]
 		}
 	}
 	return nil

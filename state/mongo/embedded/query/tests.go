@@ -43,11 +43,15 @@ func newEqual(v bsoncore.Value) equal {
 	return equal{v, v.Type == bsontype.Null || v.Type == bsontype.Undefined}
 }
 
-func (t equal) holds(v bsoncore.Value, exists bool) bool {
+func (t *equal) holds(v bsoncore.Value, exists bool) bool {
 	if t.null {
-		return !exists || v.Type == bsontype.Null || v.Type == bsontype.Undefined
+		return isNull(v, exists)
 	}
 	return exists && keys.Compare(v, t.v) == 0
+}
+
+func isNull(v bsoncore.Value, exists bool) bool {
+	return !exists || v.Type == bsontype.Null || v.Type == bsontype.Undefined
 }
 
 // compared is a test for one side of a value; it holds for values of the
@@ -59,7 +63,7 @@ type compared struct {
 
 func (t compared) holds(v bsoncore.Value, exists bool) bool {
 	if t.v.Type == bsontype.Null || t.v.Type == bsontype.Undefined {
-		return (t.op == Gte || t.op == Lte) && newEqual(t.v).holds(v, exists)
+		return (t.op == Gte || t.op == Lte) && isNull(v, exists)
 	}
 	if !exists {
 		return false
@@ -139,7 +143,7 @@ func newIn(v bsoncore.Value) (*in, []bsoncore.Value, error) {
 }
 
 func (t *in) holds(v bsoncore.Value, exists bool) bool {
-	if t.null && newEqual(bsoncore.Value{Type: bsontype.Null}).holds(v, exists) {
+	if t.null && isNull(v, exists) {
 		return true
 	}
 	if !exists {
@@ -151,8 +155,8 @@ func (t *in) holds(v bsoncore.Value, exists bool) bool {
 			return true
 		}
 	}
-	for _, one := range t.values {
-		if one.holds(v, exists) {
+	for i := range t.values {
+		if t.values[i].holds(v, exists) {
 			return true
 		}
 	}
@@ -314,7 +318,8 @@ func CompileElement(v bsoncore.Value) (*Element, error) {
 		p, err := newPattern(v, bsoncore.Value{})
 		return &Element{one: p}, err
 	}
-	return &Element{one: newEqual(v)}, nil
+	one := newEqual(v)
+	return &Element{one: &one}, nil
 }
 
 // Match says whether v passes.

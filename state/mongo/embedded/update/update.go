@@ -2,6 +2,7 @@ package update
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,12 +20,13 @@ import (
 type Update struct {
 	replacement []byte
 	ops         []op
-	positional  bool
+	few         [4]op // the first ones
 }
 
 // An op changes one path.
 type op struct {
 	path []string
+	step [1]string // path, when it is no longer
 	do   operator
 	v    bsoncore.Value
 	// insertOnly ops apply when the document is being made by an upsert.
@@ -59,6 +61,7 @@ func Compile(spec []byte) (*Update, error) {
 		return &Update{replacement: spec}, nil
 	}
 	u := &Update{}
+	u.ops = u.few[:0]
 	for e, ok := first, true; ok; e, ok = it.Next() {
 		if err := u.modifier(string(e.Key), e.Value); err != nil {
 			return nil, err
@@ -92,17 +95,16 @@ func (u *Update) modifier(name string, v bsoncore.Value) error {
 	}
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		o := op{do: m.do, v: e.Value, insertOnly: name == "$setOnInsert"}
+		u.ops = append(u.ops, op{do: m.do, v: e.Value, insertOnly: name == "$setOnInsert"})
+		o := &u.ops[len(u.ops)-1]
 		if err := o.setPath(string(e.Key)); err != nil {
 			return err
 		}
 		if m.check != nil {
-			if err := m.check(&o); err != nil {
+			if err := m.check(o); err != nil {
 				return err
 			}
 		}
-		u.positional = u.positional || o.dynamic
-		u.ops = append(u.ops, o)
 	}
 	return nil
 }
@@ -118,7 +120,8 @@ func (o *op) setPath(path string) error {
 		return mongoerr.New(mongoerr.BadValue, "a field's name cannot contain a null byte")
 	}
 	if strings.IndexByte(path, '.') < 0 {
-		o.path = []string{path}
+		o.step[0] = path
+		o.path = o.step[:]
 	} else {
 		o.path = strings.Split(path, ".")
 	}
@@ -147,7 +150,14 @@ func (o *op) setPath(path string) error {
 
 // conflicts refuses two changes of one field, or of a field and one in it.
 func (u *Update) conflicts() error {
-	if len(u.ops) == 1 {
+	if len(u.ops) <= 8 {
+		for i := range u.ops {
+			for j := range u.ops[:i] {
+				if a, b := u.ops[i].path, u.ops[j].path; overlap(a, b) {
+					return conflict(strings.Join(a, "."), strings.Join(a[:min(len(a), len(b))], "."))
+				}
+			}
+		}
 		return nil
 	}
 	whole, within := map[string]bool{}, map[string]bool{}
@@ -167,11 +177,21 @@ func (u *Update) conflicts() error {
 			within[path[:j]] = true
 		}
 		if clash != "" {
-			return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, clash)
+			return conflict(path, clash)
 		}
 		whole[path] = true
 	}
 	return nil
+}
+
+// overlap says whether one path is the other, or begins with it.
+func overlap(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
+}
+
+func conflict(path, at string) error {
+	return mongoerr.New(mongoerr.ConflictingUpdateOperators, "Updating the path '%s' would create a conflict at '%s'", path, at)
 }
 
 var roots = sync.Pool{New: func() any { return new(container) }}
