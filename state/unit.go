@@ -238,7 +238,7 @@ func (u *Unit) refusal(goal lifecycle.Goal, err error) error {
 	case barred.Ref.Name == "scopes":
 		return entity.Errorf(entity.InUse, "unit %q is in the scope of a relation", u.doc.Name)
 	case goal == lifecycle.ToRemove:
-		return entity.Errorf(entity.Invalid, "unit is not dead")
+		return entity.Errorf(entity.InUse, "unit is not dead")
 	case u.doc.Principal != "":
 		return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is a subordinate", u.doc.Name),
 			"It goes with its principal, %s, or with the relation to it.", u.doc.Principal)

@@ -17,8 +17,9 @@ type API interface {
 	// NewPassword makes a fresh password for the unit's agent and returns it; the
 	// one before is void. The unit must be in the parent's charge.
 	NewPassword(ctx context.Context, unit entity.Tag) (string, error)
-	// RemoveUnit removes a Dead unit, or one that was never deployed and is not
-	// Alive; nil when it is gone already.
+	// RemoveUnit removes a Dead unit, or one whose agent never came up and that is
+	// not Alive; nil when it is gone already. entity.InUse or entity.HasSubordinates
+	// while only the unit's own agent can end it in order.
 	RemoveUnit(ctx context.Context, unit entity.Tag) error
 }
 

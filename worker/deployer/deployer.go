@@ -2,6 +2,7 @@ package deployer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -147,6 +148,14 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 		if err := d.Agents.Recall(ctx, unit); err != nil {
 			return err
 		}
+	case drop:
+		// A unit that had an agent elsewhere, on a machine that was lost, may be in
+		// relations still: only an agent of its own can take it out of them in order.
+		err := d.API.RemoveUnit(ctx, tag)
+		if errors.Is(err, entity.InUse) || errors.Is(err, entity.HasSubordinates) {
+			return d.do(ctx, deploy, unit)
+		}
+		return err
 	}
 	return d.API.RemoveUnit(ctx, tag)
 }

@@ -19,15 +19,16 @@ import (
 // A fakeMachine is both sides of a deployer: the units that the controller assigns
 // to machine 0, and the agents that are deployed on it.
 type fakeMachine struct {
-	mu       sync.Mutex
-	assigned map[string]entity.Life
-	agents   map[string]bool // running
-	events   chan []string
-	ended    chan struct{}
-	log      []string
-	faults   map[string]int // "deploy a/0" → how often it still fails
-	starts   int            // by Ensure, of agents that didn't run
-	crash    bool           // every agent that Ensure starts ends at once
+	mu        sync.Mutex
+	assigned  map[string]entity.Life
+	agents    map[string]bool // running
+	events    chan []string
+	ended     chan struct{}
+	log       []string
+	faults    map[string]int // "deploy a/0" → how often it still fails
+	starts    int            // by Ensure, of agents that didn't run
+	entangled string         // a unit that only its agent can take out of its relations
+	crash     bool           // every agent that Ensure starts ends at once
 }
 
 // act notes what the deployer does, and calls then when it works.
@@ -68,6 +69,9 @@ func (m *fakeMachine) NewPassword(_ context.Context, tag entity.Tag) (string, er
 }
 
 func (m *fakeMachine) RemoveUnit(_ context.Context, tag entity.Tag) error {
+	if m.entangled == tag.ID && m.assigned[tag.ID] != entity.Dead {
+		return entity.Errorf(entity.InUse, "unit is not dead")
+	}
 	return m.act("remove", tag.ID, func() { delete(m.assigned, tag.ID) })
 }
 
@@ -184,6 +188,15 @@ func TestLifeOfAUnit(t *testing.T) {
 		m.assigned["web/0"] = entity.Dead
 		m.expect(t, "recall web/0", "remove web/0")
 		m.expect(t)
+	})
+}
+
+func TestADyingUnitFromALostMachineGetsAnAgentToEndIt(t *testing.T) {
+	story(t, map[string]entity.Life{"web/0": entity.Dying}, nil, func(t *testing.T, m *fakeMachine) {
+		m.entangled = "web/0"
+		m.expect(t, "password web/0", "deploy web/0")
+		m.assigned["web/0"] = entity.Dead
+		m.expect(t, "recall web/0", "remove web/0")
 	})
 }
 
