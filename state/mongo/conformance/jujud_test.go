@@ -126,13 +126,24 @@ func testKeepsItsData(t *testing.T, jujud string) {
 // testMgoTransactionSuite runs the tests of mgo/txn, its simulations among
 // them, on a mongod that is ours. The seed is in the output of the test that
 // fails; MGO_TXN_SEED sets it.
+//
+// One test of the suite takes two minutes, in which it sleeps. With -short it
+// is left to "stashed at once" of TestEmbedded, which is the same in small.
+//
+// Another, TestTxnQueueStressTest, is left out by mgo itself unless it gets
+// -flaky: when transactions that meet at the same documents are held up for
+// long, two clients of mgo/txn may come to different orders for them, and an
+// update is lost. It fails on MongoDB, as a comment in it says, and here; what
+// the store answered in such a run was right, each operation for itself.
 func testMgoTransactionSuite(t *testing.T, path string) {
 	seeds, duration := 1, "200ms" // the suite's own default
+	var flags []string
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
 		seeds, duration = 5, "10s"
 	case testing.Short():
 		duration = "100ms"
+		flags = []string{"-fast"}
 	}
 	for range seeds {
 		seed := fmt.Sprint(rand.Int32())
@@ -145,7 +156,8 @@ func testMgoTransactionSuite(t *testing.T, path string) {
 			// leaves no mongod behind.
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, "go", "test", "-v", "-vet=off", "-count=1", "gopkg.in/mgo.v2/txn", "-seed", seed, "-duration", duration, "-check.v")
+			args := []string{"test", "-v", "-vet=off", "-count=1", "gopkg.in/mgo.v2/txn", "-seed", seed, "-duration", duration, "-check.v"}
+			cmd := exec.CommandContext(ctx, "go", append(args, flags...)...)
 			cmd.Env = append(os.Environ(), "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"))
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -159,8 +171,8 @@ func testMgoTransactionSuite(t *testing.T, path string) {
 				t.Errorf("the suite left a process behind: %v", left)
 			}
 			passed := regexp.MustCompile(`(?m)^PASS: .*\.go:\d+: `).FindAll(out, -1)
-			if len(passed) < 40 {
-				t.Errorf("%d tests passed, of 40 and more\n%s", len(passed), tail(out))
+			if want := 40 - len(flags); len(passed) != want {
+				t.Errorf("%d tests passed, want %d\n%s", len(passed), want, tail(out))
 			}
 		})
 	}

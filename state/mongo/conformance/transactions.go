@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -18,6 +19,7 @@ func testTransactions(t *testing.T, s *store) {
 	t.Run("purge missing", func(t *testing.T) { testPurgeMissing(t, s) })
 	t.Run("change log", func(t *testing.T) { testChangeLog(t, s) })
 	t.Run("at once", func(t *testing.T) { testTransfers(t, s) })
+	t.Run("stashed at once", func(t *testing.T) { testStash(t, s) })
 }
 
 // fields reads a document without mgo/txn's own fields, or nil if it isn't there.
@@ -244,5 +246,52 @@ func testTransfers(t *testing.T, s *store) {
 	}
 	if sum != accounts*start || int64(moves) != moved.Load() {
 		t.Errorf("the sum is %d, want %d; %d moves, %d were said to be made", sum, accounts*start, moves, moved.Load())
+	}
+}
+
+// testStash has eight workers insert and remove the same few documents, held up
+// at random, so that transactions meet documents that are on their way into or
+// out of the stash. Of the inserts of one document one wins, of the removals too.
+func testStash(t *testing.T, s *store) {
+	txn.SetChaos(txn.Chaos{SlowdownChance: 0.3, Slowdown: 3 * time.Millisecond})
+	defer txn.SetChaos(txn.Chaos{})
+	const docs = 4
+	for range load(6) {
+		tc, c := s.fresh(t), s.fresh(t)
+		for _, step := range []struct {
+			name string
+			op   txn.Op
+			left int
+		}{
+			{"insert", txn.Op{C: c.Name, Assert: txn.DocMissing, Insert: D{{"n", 1}}}, docs},
+			{"remove", txn.Op{C: c.Name, Assert: txn.DocExists, Remove: true}, 0},
+			{"insert again", txn.Op{C: c.Name, Assert: txn.DocMissing, Insert: D{{"n", 2}}}, docs},
+		} {
+			var won [docs]atomic.Int32
+			s.together(t, func(w int, db *mgo.Database) error {
+				runner := txn.NewRunner(db.C(tc.Name))
+				for i := range docs {
+					id := (i + w) % docs
+					op := step.op
+					op.Id = id
+					switch err := runner.Run([]txn.Op{op}, "", nil); err {
+					case nil:
+						won[id].Add(1)
+					case txn.ErrAborted:
+					default:
+						return err
+					}
+				}
+				return nil
+			})
+			for id := range won {
+				if n := won[id].Load(); n != 1 {
+					t.Errorf("%s of document %d was done by %d workers", step.name, id, n)
+				}
+			}
+			if n, err := c.Count(); n != step.left || err != nil {
+				t.Errorf("%d documents after %s, %v, want %d", n, step.name, err, step.left)
+			}
+		}
 	}
 }
