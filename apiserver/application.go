@@ -247,7 +247,7 @@ func applicationResolveUnitErrors(ctx context.Context, c *caller, p params.Units
 		if len(units) > 0 {
 			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot resolve all units and some by name")
 		}
-		status, err := c.model.Status(ctx, nil)
+		status, err := c.model.Status(ctx)
 		if err != nil {
 			return params.ErrorResults{}, err
 		}

@@ -4,16 +4,22 @@ import (
 	"context"
 
 	"juju/apiserver/params"
+	"juju/state"
 )
 
 func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*params.FullStatus, error) {
-	status, err := c.model.Status(ctx, p.Patterns)
+	status, err := c.model.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if status.Model.Version == "" {
 		status.Model.Version = c.server.config.Version
 	}
+	// First who is lost is marked, then what was asked for is chosen, so that lost
+	// ones can be asked for.
 	c.server.presence.mark(status)
+	if err := state.MatchStatus(status, p.Patterns); err != nil {
+		return nil, err
+	}
 	return params.FullStatusOf(status), nil
 }

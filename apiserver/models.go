@@ -95,7 +95,7 @@ func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.Model
 	if err != nil {
 		return params.ModelInfo{}, nil, err
 	}
-	status, err := st.Status(ctx, nil)
+	status, err := st.Status(ctx)
 	if err != nil {
 		return params.ModelInfo{}, nil, err
 	}
@@ -188,4 +188,21 @@ func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControlle
 	}
 	logger.Infof("%s destroys the controller", c.conn)
 	return c.server.config.DestroyController(ctx)
+}
+
+// modelManagerDumpModels shows all that the store holds of models, but for secrets.
+func modelManagerDumpModels(ctx context.Context, c *caller, p params.DumpModelsRequest) (params.MapResults, error) {
+	results := params.MapResults{Results: make([]params.MapResult, 0, len(p.Entities))}
+	for _, e := range p.Entities {
+		var result params.MapResult
+		st, err := c.server.controller.Model(ctx, e.Tag.ID)
+		if err == nil {
+			result.Result, err = st.Dump(ctx)
+		}
+		if err != nil {
+			result.Error = c.server.wireError(c.conn.String()+": DumpModelsDB", err)
+		}
+		results.Results = append(results.Results, result)
+	}
+	return results, nil
 }

@@ -40,6 +40,7 @@ func routes() []route {
 		{"Controller", 12, "AllModels", atController, admin, nil, do(controllerAllModels)},
 		{"Controller", 12, "DestroyController", atController, admin, nil, act(controllerDestroy)},
 		{"ModelManager", 10, "CreateModel", atController, admin, nil, do(modelManagerCreateModel)},
+		{"ModelManager", 10, "DumpModelsDB", atController, admin, nil, do(modelManagerDumpModels)},
 		{"ModelManager", 10, "ListModelSummaries", atController, reader, nil, do(modelManagerListSummaries)},
 		{"ModelManager", 10, "ListModels", atController, reader, nil, do(modelManagerListModels)},
 		{"ModelManager", 10, "ModelInfo", atController, reader, nil, do(modelManagerModelInfo)},

@@ -132,7 +132,7 @@ func TestUsersStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := w.st.Status(ctx, nil)
+	want, err := w.st.Status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestRefusals(t *testing.T) {
 	w := newWorld(t).populate()
 	ctx := t.Context()
 	c := w.dial(w.adminInfo(w.st.UUID()))
-	before, err := w.st.Status(ctx, nil)
+	before, err := w.st.Status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v (%s), want %s %q", name, test.err, entity.KindOf(test.err), test.kind, test.text)
 		}
 	}
-	after, err := w.st.Status(ctx, nil)
+	after, err := w.st.Status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,20 +12,13 @@ import (
 )
 
 // Status reads all that users see of the model, in a number of queries that does
-// not grow with it. Patterns, if there are any, choose what is shown; see
-// matchStatus.
-func (st *State) Status(ctx context.Context, patterns []string) (*entity.ModelStatus, error) {
+// not grow with it. MatchStatus chooses from it.
+func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 	all, err := st.readAll()
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the status of model %q: %w", st.name, err)
 	}
-	status := all.status(st.controller.now())
-	if len(patterns) > 0 {
-		if err := matchStatus(status, patterns); err != nil {
-			return nil, err
-		}
-	}
-	return status, nil
+	return all.status(st.controller.now()), nil
 }
 
 // everything is what status is made from, by id.

@@ -14,12 +14,15 @@ var (
 	portPattern  = regexp.MustCompile(`^[0-9]+(-[0-9]+)?/(tcp|udp)$|^icmp$`)
 )
 
-// matchStatus drops from a status what no pattern chooses. A pattern is a glob of
+// MatchStatus drops from a status what no pattern chooses. A pattern is a glob of
 // names of services or units, a machine's id, "exposed", "not exposed", a status
 // word, a port or an address. A principal stays with a subordinate that is
 // chosen, and a subordinate with its principal; a machine stays with its units,
-// a relation with both its services.
-func matchStatus(s *entity.ModelStatus, patterns []string) error {
+// a relation with both its services. Errors are Invalid.
+func MatchStatus(s *entity.ModelStatus, patterns []string) error {
+	if len(patterns) == 0 {
+		return nil
+	}
 	var err error
 	if patterns, err = joinNot(patterns); err != nil {
 		return err

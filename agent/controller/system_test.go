@@ -115,7 +115,7 @@ func (s *system) until(what string, holds func(*entity.ModelStatus) bool) *entit
 	s.ok(err)
 	var last *entity.ModelStatus
 	for range events {
-		last, err = s.st.Status(ctx, nil)
+		last, err = s.st.Status(ctx)
 		if err == nil && holds(last) {
 			return last
 		}

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -89,6 +91,23 @@ func (c *Conn) CreateModel(ctx context.Context, name, series string) (Model, err
 	var result params.ModelInfo
 	err := c.call(ctx, "ModelManager", 10, "CreateModel", args, &result)
 	return Model{Name: result.Name, UUID: result.UUID, Owner: result.OwnerTag.ID}, err
+}
+
+// DumpModel returns all documents that the store holds of a model, by collection,
+// without secrets. The connection must be to the controller itself.
+func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.RawMessage, error) {
+	args := params.DumpModelsRequest{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
+	var result params.MapResults
+	if err := c.call(ctx, "ModelManager", 10, "DumpModelsDB", args, &result); err != nil {
+		return nil, err
+	}
+	if len(result.Results) != 1 {
+		return nil, errors.New("the controller's answer does not fit the question")
+	}
+	if err := result.Results[0].Error; err != nil {
+		return nil, params.FromError(err)
+	}
+	return result.Results[0].Result, nil
 }
 
 // DestroyController begins the end of the controller. With other models than its

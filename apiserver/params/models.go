@@ -1,5 +1,7 @@
 package params
 
+import "encoding/json"
+
 import "time"
 
 // A Model names a model.
@@ -155,3 +157,19 @@ type ModelCreateArgs struct {
 
 // CloudTag returns the tag of the cloud that a provider's kind stands for.
 func CloudTag(cloud string) string { return cloudPrefix + cloud }
+
+// DumpModelsRequest asks for dumps of models.
+type DumpModelsRequest struct {
+	Entities []Entity `json:"entities"` // tags of models
+}
+
+// A MapResult is a model's dump: its documents by collection.
+type MapResult struct {
+	Result map[string][]json.RawMessage `json:"result,omitempty"`
+	Error  *Error                       `json:"error,omitempty"`
+}
+
+// MapResults is the answer to DumpModelsDB, in the order of the request.
+type MapResults struct {
+	Results []MapResult `json:"results"`
+}
