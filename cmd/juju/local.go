@@ -147,7 +147,7 @@ func (s *session) ensureLocal(ctx context.Context, st *store.Store, t target) er
 		return nil
 	}
 	dir := localDir(st, t.name)
-	if kept, err := process.Alive(local.KeeperDir(dir)); err != nil || kept {
+	if kept, err := runs(local.KeeperDir(dir)); err != nil || kept {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, keeperBound+30*time.Second)
@@ -162,12 +162,12 @@ func (s *session) ensureLocal(ctx context.Context, st *store.Store, t target) er
 		return s.stays(t, err)
 	}
 	defer unlock()
-	runs, err := process.Alive(local.ControllerDir(dir))
+	lives, err := runs(local.ControllerDir(dir))
 	if err != nil {
 		return s.stays(t, err)
 	}
 	what := fmt.Sprintf("Controller %q", t.name)
-	if runs {
+	if lives {
 		what = fmt.Sprintf("The keeper of controller %q", t.name)
 	}
 	p := s.progress("%s does not run; starting it", what)
@@ -181,6 +181,15 @@ func (s *session) ensureLocal(ctx context.Context, st *store.Store, t target) er
 		s.note("%s did not run; it has been started.", what)
 	}
 	return nil
+}
+
+// runs reports whether a process runs in dir. One that is just dying does not.
+func runs(dir string) (bool, error) {
+	_, err := process.Holder(dir)
+	if errors.Is(err, process.ErrNotHeld) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // stays says why a controller could not be brought back.

@@ -89,10 +89,11 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 	if u.gone {
 		var left []string
 		for _, t := range all {
-			if !u.has(t.name) {
+			named := u.has(t.name)
+			if !named && !u.has(t.of) {
 				continue
 			}
-			if t.life == entity.Alive {
+			if named && t.life == entity.Alive {
 				return "", entity.WithHint(fmt.Errorf("%s %s is not being destroyed", t.kind, t.name),
 					"Destroy it: juju destroy-%s %s", t.kind, t.name)
 			}

@@ -92,7 +92,9 @@ func TestWaitsFor(t *testing.T) {
 		// The end of things.
 		{until{gone: true, names: []string{"web"}}, "", "", ""},
 		{until{gone: true, names: []string{"web"}}, "store/0=active", "", ""},
-		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web (dying, active)", ""},
+		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web/0 (dying, active), web (dying, active)", ""},
+		{until{gone: true, names: []string{"web"}}, "web/0=active web=active!", "web/0 (active), web (dying, active)", ""},
+		{until{gone: true, names: []string{"web"}}, "web/0=error web=error!", "", `unit web/0 is in error: hook failed: "start"`},
 		{until{gone: true, names: []string{"web/0", "1"}}, "web/0=active:executing! 1=started!", "web/0 (dying, running start hook), 1 (dying, started)", ""},
 		{until{gone: true, names: []string{"web"}}, "web=active", "", "service web is not being destroyed"},
 		{until{gone: true, names: []string{"web/0"}}, "web/0=error!", "", `unit web/0 is in error: hook failed: "start"`},

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"juju/cmd/juju/store"
+	"juju/provider/local"
+	"juju/provider/process"
+)
+
+// The scripts in testdata are typed like a user types them.
+//
+//	script/   needs no controller; juju is this test's own binary
+//	system/   the whole system, by the programs that `make build` makes
+//
+// Beside testscript's own commands there are
+//
+//	exits CODE COMMAND...    the command ends with that exit code
+//	page UNIT [TEXT]         prints the page that a unit serves, once it has the text
+//	kill-9 WHAT...           kills keeper, controller, machine N or unit NAME
+//	alive WHAT...            waits until those run; with ! until they don't
+//	nothing-left             there is no process and no file of juju's
+//
+// and in system scripts $CHARMS has the example charms, with their programs.
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"juju": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("JUJU_DATA", filepath.Join(env.WorkDir, "data"))
+			return nil
+		},
+		Cmds: scriptCommands,
+	})
+}
+
+// scriptBound is how long anything in a script may take to come true.
+const scriptBound = 90 * time.Second
+
+func TestSystem(t *testing.T) {
+	bin, charms := buildSystem(t)
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "system"), RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			data := filepath.Join(env.WorkDir, "data")
+			env.Setenv("JUJU_DATA", data)
+			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("CHARMS", charms)
+			env.Defer(func() { sweep(t, bin, data) })
+			return nil
+		},
+		Cmds: scriptCommands,
+	})
+}
+
+// buildSystem builds all programs, and the example charms with theirs. As long as
+// one of them is not written yet, there is no system to test.
+func buildSystem(t *testing.T) (bin, charms string) {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, charms = t.TempDir(), t.TempDir()
+	targets := map[string][]string{bin + "/": {"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}}
+	for _, name := range []string{"keyvalue", "webpage"} {
+		dir := filepath.Join("doc", "examples", "charms", name)
+		if err := os.CopyFS(filepath.Join(charms, name), os.DirFS(filepath.Join(root, dir))); err != nil {
+			t.Fatal(err)
+		}
+		targets[filepath.Join(charms, name, "bin", name)] = []string{"./" + filepath.Join(dir, "src")}
+	}
+	for _, packages := range targets {
+		for _, p := range packages {
+			if files, err := filepath.Glob(filepath.Join(root, p, "*.go")); err != nil || len(files) == 0 {
+				t.Skipf("%s is not there", p)
+			}
+		}
+	}
+	for output, packages := range targets {
+		// As the Makefile builds them, which lets both use one cache.
+		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-o", output}, packages...)...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("cannot build %v: %v\n%s", packages, err, text)
+		}
+	}
+	return bin, charms
+}
+
+// sweep ends what a script has left running, whatever became of it.
+func sweep(t *testing.T, bin, data string) {
+	st, err := store.New(data)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	contents, err := st.Read()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scriptBound)
+	defer cancel()
+	for _, name := range contents.Names() {
+		cmd := exec.CommandContext(ctx, filepath.Join(bin, "juju"), "destroy-environment", name, "-y", "-q")
+		cmd.Env = append(os.Environ(), "JUJU_DATA="+data)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("cannot destroy what a script left: %v\n%s", err, text)
+		}
+	}
+	if processesOf(t, data) {
+		t.Errorf("processes are left of a script in %s", data)
+		if err := process.EndMarked(ctx, "JUJU_DATA", func(value string) bool { return value == data }, 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// processesOf reports whether a process runs that some command of a script has
+// started, however indirectly.
+func processesOf(t interface{ Error(...any) }, data string) bool {
+	marks, err := process.Marks("JUJU_DATA")
+	if err != nil {
+		t.Error(err)
+	}
+	return slices.Contains(marks, data)
+}
+
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	"exits":        scriptExits,
+	"page":         scriptPage,
+	"kill-9":       scriptKill,
+	"alive":        scriptAlive,
+	"nothing-left": scriptNothingLeft,
+}
+
+func noNot(ts *testscript.TestScript, neg bool) {
+	if neg {
+		ts.Fatalf("it takes no !")
+	}
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// eventually waits until something in other processes has come true.
+func eventually(ts *testscript.TestScript, what string, holds func() bool) {
+	for end := time.Now().Add(scriptBound); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("gave up waiting: %s", what)
+		}
+	}
+}
+
+func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	var page string
+	eventually(ts, fmt.Sprintf("page %q", args), func() bool {
+		page = pageOf(ts, args[0])
+		return len(args) == 1 || strings.Contains(page, args[1])
+	})
+	_, err := io.WriteString(ts.Stdout(), page)
+	ts.Check(err)
+}
+
+// pageOf reads the page that a unit serves.
+func pageOf(ts *testscript.TestScript, name string) string {
+	ts.Check(ts.Exec("juju", "status", "--format", "json"))
+	var status struct {
+		Applications map[string]struct {
+			Units map[string]struct {
+				Address string   `json:"public-address"`
+				Ports   []string `json:"open-ports"`
+			} `json:"units"`
+		} `json:"applications"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &status))
+	service, _, _ := strings.Cut(name, "/")
+	unit := status.Applications[service].Units[name]
+	if len(unit.Ports) != 1 {
+		ts.Fatalf("unit %s has ports %q open", name, unit.Ports)
+	}
+	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get("http://" + unit.Address + ":" + strings.TrimSuffix(unit.Ports[0], "/tcp") + "/")
+	ts.Check(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	ts.Check(err)
+	return string(text)
+}
+
+// holders returns the directories in which agents run, by what they are.
+func holders(ts *testscript.TestScript) map[string]string {
+	found := map[string]string{}
+	add := func(name func(dir string) string, pattern ...string) {
+		dirs, err := filepath.Glob(filepath.Join(append([]string{ts.Getenv("JUJU_DATA"), "local", "*"}, pattern...)...))
+		ts.Check(err)
+		for _, dir := range dirs {
+			found[name(dir)] = dir
+		}
+	}
+	fixed := func(name string) func(string) string { return func(string) string { return name } }
+	add(fixed("keeper"), filepath.Base(local.KeeperDir("x")))
+	add(fixed("controller"), filepath.Base(local.ControllerDir("x")))
+	add(func(dir string) string { return "machine " + strings.Split(filepath.Base(dir), "-")[1] }, "machines", "*", "local-*")
+	add(func(dir string) string {
+		parts := strings.Split(filepath.Base(dir), "-")
+		return "unit " + strings.Join(parts[1:len(parts)-1], "-") + "/" + parts[len(parts)-1]
+	}, "machines", "*", "local-*", "agents", "unit-*")
+	return found
+}
+
+// holdersOf returns the directories that the arguments name.
+func holdersOf(ts *testscript.TestScript, args []string) (dirs []string) {
+	all := holders(ts)
+	for i := 0; i < len(args); i++ {
+		what := args[i]
+		if what == "machine" || what == "unit" {
+			i++
+			what += " " + args[i]
+		}
+		dir, ok := all[what]
+		if !ok {
+			ts.Fatalf("there is no %s, but %v", what, all)
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+func scriptKill(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	dirs := holdersOf(ts, args)
+	for _, dir := range dirs { // all of them, before any can be started again
+		id, err := process.Holder(dir)
+		ts.Check(err)
+		ts.Check(id.Signal(syscall.SIGKILL))
+	}
+}
+
+func scriptAlive(ts *testscript.TestScript, neg bool, args []string) {
+	for _, dir := range holdersOf(ts, args) {
+		eventually(ts, fmt.Sprintf("%s: alive is %v", dir, neg), func() bool {
+			alive, err := process.Alive(dir)
+			ts.Check(err)
+			return alive != neg
+		})
+	}
+}
+
+func scriptNothingLeft(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	data := ts.Getenv("JUJU_DATA")
+	if _, err := os.Stat(data); !errors.Is(err, fs.ErrNotExist) {
+		var left []string
+		_ = filepath.WalkDir(data, func(path string, _ fs.DirEntry, _ error) error {
+			left = append(left, path)
+			return nil
+		})
+		ts.Fatalf("files are left (%v): %v", err, left)
+	}
+	if processesOf(failing{ts}, data) {
+		ts.Fatalf("processes are left")
+	}
+}
+
+type failing struct{ ts *testscript.TestScript }
+
+func (f failing) Error(args ...any) { f.ts.Fatalf("%s", fmt.Sprint(args...)) }
