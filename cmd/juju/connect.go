@@ -133,33 +133,43 @@ const (
 // local controller that does not run, and waits, within a bound, for one that is
 // only just starting.
 func (s *session) dial(ctx context.Context, st *store.Store, t target, model string) (*client.Conn, error) {
-	if err := s.ensureLocal(ctx, st, t); err != nil {
-		return nil, err
-	}
 	info := client.Info{Addresses: t.ctrl.Addresses, CACert: t.ctrl.CACert, Model: model,
 		Tag: entity.UserTag(t.ctrl.User), Password: t.ctrl.Password}
-	bounded, cancel := context.WithTimeout(ctx, s.reachBound)
-	defer cancel()
 	var p *progress
+	defer func() { p.done() }()
+	end := s.now().Add(s.reachBound)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		logger.Debugf("connecting to controller %q at %s, model %q", t.name, strings.Join(info.Addresses, ", "), model)
-		conn, err := client.Dial(bounded, info)
-		if err == nil || !errors.Is(err, entity.Unavailable) {
+		// Each time, for the controller may have ended just now.
+		if kept, err := s.isKept(st, t); err != nil {
+			return nil, err
+		} else if !kept {
 			p.done()
+			p = nil
+			if err := s.revive(ctx, st, t); err != nil {
+				return nil, err
+			}
+			end = s.now().Add(s.reachBound)
+		}
+		logger.Debugf("connecting to controller %q at %s, model %q", t.name, strings.Join(info.Addresses, ", "), model)
+		bounded, cancel := context.WithDeadline(ctx, end)
+		conn, err := client.Dial(bounded, info)
+		cancel()
+		if err == nil || !errors.Is(err, entity.Unavailable) {
 			return conn, err
 		}
 		logger.Debugf("%v", err)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if !s.now().Before(end) {
+			return nil, s.unreachable(st, t, err)
+		}
 		if p == nil {
 			p = s.progress("Waiting for controller %q", t.name)
 		}
 		select {
-		case <-bounded.Done():
-			p.done()
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			return nil, s.unreachable(st, t, err)
-		case <-time.After(pause):
+		case <-ctx.Done():
+		case <-time.After(min(pause, end.Sub(s.now()))):
 		}
 	}
 }

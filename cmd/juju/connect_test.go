@@ -127,6 +127,9 @@ func TestUnreachable(t *testing.T) {
 		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) || !strings.Contains(lines[2], "juju destroy-environment prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
+	if passed := time.Since(begun); passed > 20*u.session.reachBound {
+		t.Errorf("it gave up only after %v", passed)
+	}
 	// Who has no patience need not wait.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -141,7 +144,7 @@ func TestGoneForGood(t *testing.T) {
 	u := newUser(t)
 	st := u.store()
 	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t), User: "admin"}
-	err := u.session.ensureLocal(t.Context(), st, target{"mine", ctrl, ""})
+	err := u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
 	dir := localDir(st, "mine")
 	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want || entity.Hint(err) != "Forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
@@ -154,7 +157,7 @@ func TestGoneForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	programsOnPath(t)
-	err = u.session.ensureLocal(t.Context(), st, target{"mine", ctrl, ""})
+	err = u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
 	if err == nil || !strings.Contains(err.Error(), "it was destroyed") || !strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))
 	}

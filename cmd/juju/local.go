@@ -139,17 +139,19 @@ func startKeeper(ctx context.Context, dir, controller string) (started bool, err
 	return local.EnsureKeeper(ctx, config)
 }
 
-// ensureLocal brings a local controller back that does not run, after a reboot of
-// the host say, and tells the user. It does nothing where one runs, and for
-// controllers of other clouds.
-func (s *session) ensureLocal(ctx context.Context, st *store.Store, t target) error {
+// isKept reports whether somebody sees to it that a controller runs: the keeper
+// of a local one, its cloud otherwise.
+func (s *session) isKept(st *store.Store, t target) (bool, error) {
 	if t.ctrl.Cloud != localCloud {
-		return nil
+		return true, nil
 	}
+	return runs(local.KeeperDir(localDir(st, t.name)))
+}
+
+// revive brings back a local controller that nobody keeps, after a reboot of the
+// host say, and tells the user.
+func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
 	dir := localDir(st, t.name)
-	if kept, err := runs(local.KeeperDir(dir)); err != nil || kept {
-		return err
-	}
 	bounded, cancel := context.WithTimeout(ctx, keeperBound+30*time.Second)
 	defer cancel()
 	// Whoever else is reviving it, or just destroying it, is waited for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +43,11 @@ import (
 // and in system scripts $CHARMS has the example charms, with their programs.
 
 func TestMain(m *testing.M) {
+	// Scripts of the whole system mostly wait for it, so more of them run at once
+	// than there are processors.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"juju": main})
 }
 
@@ -98,6 +105,7 @@ func buildSystem(t *testing.T) (bin, charms string) {
 			}
 		}
 	}
+	look(t, root)
 	for output, packages := range targets {
 		// As the Makefile builds them, which lets both use one cache.
 		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-o", output}, packages...)...)
@@ -107,6 +115,21 @@ func buildSystem(t *testing.T) (bin, charms string) {
 		}
 	}
 	return bin, charms
+}
+
+// look has go test notice that this test depends on all sources: it keeps results
+// of tests as long as no file has changed that they looked at.
+func look(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "bin") {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sweep ends what a script has left running, whatever became of it.
@@ -267,10 +290,15 @@ func holdersOf(ts *testscript.TestScript, args []string) (dirs []string) {
 func scriptKill(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
 	dirs := holdersOf(ts, args)
+	var killed []process.Identity
 	for _, dir := range dirs { // all of them, before any can be started again
 		id, err := process.Holder(dir)
 		ts.Check(err)
 		ts.Check(id.Signal(syscall.SIGKILL))
+		killed = append(killed, id)
+	}
+	for _, id := range killed {
+		eventually(ts, fmt.Sprintf("the end of process %d", id.PID), func() bool { return !id.Alive() })
 	}
 }
 

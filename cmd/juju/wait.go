@@ -23,7 +23,7 @@ type until struct {
 // users have no watch of a whole model.
 const (
 	firstLook = 100 * time.Millisecond
-	lastLook  = time.Second
+	lastLook  = 500 * time.Millisecond
 )
 
 // defaultWait is how long is waited when the user doesn't say.
