@@ -308,8 +308,8 @@ func (r *request) batchSize(filter func(bsoncore.Document) error) (n int64, err 
 // answerList answers with a cursor over documents made here.
 func (r *request) answerList(list [][]byte, namespace string, n int64) error {
 	cur := &cursor{namespace: namespace, fixed: list, left: int64(len(list))}
-	var b batch
-	more, err := cur.fill(&b, n)
+	b := r.conn.emptyBatch()
+	more, err := cur.fill(b, n)
 	if err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (r *request) answerList(list [][]byte, namespace string, n int64) error {
 	if more {
 		id = r.s.cursors.add(cur)
 	}
-	r.appendCursor(id, namespace, "firstBatch", &b)
+	r.appendCursor(id, namespace, "firstBatch", b)
 	return nil
 }
 

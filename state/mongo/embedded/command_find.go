@@ -31,7 +31,7 @@ const firstBatch = 101
 
 // open plans a find. A collection that is not there is an empty one, and
 // gives no cursor.
-func (f *find) open(s *Server, db, collection string, late func() error) (*cursor, error) {
+func (f *find) open(c *conn, db, collection string, late func() error) (*cursor, error) {
 	filter, err := query.Compile(f.filter)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (f *find) open(s *Server, db, collection string, late func() error) (*curso
 	if err != nil {
 		return nil, err
 	}
-	coll := s.store.Collection(db, collection)
+	coll := c.s.store.Collection(db, collection)
 	if coll == nil {
 		return nil, nil
 	}
@@ -56,7 +56,7 @@ func (f *find) open(s *Server, db, collection string, late func() error) (*curso
 		cur.tail, err = newTail(coll, filter, order)
 		return cur, err
 	}
-	ch := choice{filter: filter, order: order, hint: f.hint}
+	ch := choice{filter: filter, order: order, hint: f.hint, mem: &c.found}
 	if f.limit > 0 {
 		ch.limit = f.skip + f.limit
 	}
@@ -110,18 +110,18 @@ func (r *request) find() error {
 	if f.single && f.batch > 0 && f.limit == 0 {
 		f.limit = f.batch
 	}
-	cur, err := f.open(r.s, r.db, name, r.late)
+	cur, err := f.open(r.conn, r.db, name, r.late)
 	if err != nil {
 		return err
 	}
-	var b batch
+	b := r.conn.emptyBatch()
 	var id int64
 	if cur != nil {
-		if id, err = f.first(r.s, cur, &b); err != nil {
+		if id, err = f.first(r.s, cur, b); err != nil {
 			return err
 		}
 	}
-	r.appendCursor(id, r.db+"."+name, "firstBatch", &b)
+	r.appendCursor(id, r.db+"."+name, "firstBatch", b)
 	return nil
 }
 
@@ -223,12 +223,12 @@ func (r *request) getMore() error {
 	if wait > 0 {
 		d = time.Duration(wait) * time.Millisecond
 	}
-	var b batch
-	id, err = r.conn.fetch(id, namespace, &b, n, d)
+	b := r.conn.emptyBatch()
+	id, err = r.conn.fetch(id, namespace, b, n, d)
 	if err != nil {
 		return err
 	}
-	r.appendCursor(id, namespace, "nextBatch", &b)
+	r.appendCursor(id, namespace, "nextBatch", b)
 	return nil
 }
 
@@ -333,12 +333,12 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
-	cur, err := f.open(c.s, db, collection, nil)
+	cur, err := f.open(c, db, collection, nil)
 	if err != nil || cur == nil {
 		return reply, err
 	}
-	var b batch
-	if reply.Cursor, err = f.first(c.s, cur, &b); err != nil {
+	b := c.emptyBatch()
+	if reply.Cursor, err = f.first(c.s, cur, b); err != nil {
 		return reply, err
 	}
 	b.each(func(_ int, doc []byte) { reply.Documents = append(reply.Documents, doc) })
@@ -378,8 +378,8 @@ func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
 	if single {
 		n = -n
 	}
-	var b batch
-	id, err := c.fetch(g.Cursor, g.Collection, &b, n, awaitTime)
+	b := c.emptyBatch()
+	id, err := c.fetch(g.Cursor, g.Collection, b, n, awaitTime)
 	if mongoerr.Is(err, mongoerr.CursorNotFound) || mongoerr.Is(err, mongoerr.CappedPositionLost) || mongoerr.Is(err, mongoerr.QueryPlanKilled) {
 		return wire.Reply{Flags: wire.ReplyCursorNotFound | wire.ReplyAwaitCapable}, nil
 	}

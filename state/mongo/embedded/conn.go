@@ -27,7 +27,8 @@ type conn struct {
 	reading sync.WaitGroup
 	nextID  int32
 	// Memory that one request after another uses.
-	out, doc, changed []byte
+	out, doc, changed, found []byte
+	batch                    batch
 }
 
 // A message is one off the connection, or why there is none.
@@ -72,10 +73,23 @@ func (c *conn) serve() {
 		if _, err := c.nc.Write(reply); err != nil {
 			return
 		}
-		if cap(c.out) > 1<<20 {
-			c.out = nil
+		c.trim()
+	}
+}
+
+// trim gives memory back that one large request has needed.
+func (c *conn) trim() {
+	for _, buf := range []*[]byte{&c.out, &c.doc, &c.changed, &c.found, &c.batch.data} {
+		if cap(*buf) > 1<<20 {
+			*buf = nil
 		}
 	}
+}
+
+// emptyBatch is for a request's answer, and good until the next one.
+func (c *conn) emptyBatch() *batch {
+	c.batch.data, c.batch.ends = c.batch.data[:0], c.batch.ends[:0]
+	return &c.batch
 }
 
 func (c *conn) next() message {
@@ -212,10 +226,7 @@ func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc b
 		} else {
 			r.out, _ = bsoncore.AppendDocumentEnd(bsoncore.AppendDoubleElement(r.out, "ok", 1), 0)
 		}
-		doc = r.out
-		if c.doc = r.out; cap(c.doc) > 1<<20 {
-			c.doc = nil
-		}
+		doc, c.doc = r.out, r.out
 	}()
 	return nil, r.run()
 }

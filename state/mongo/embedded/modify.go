@@ -146,7 +146,7 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 				return storage.Change{}, err
 			}
 			id, _ := raw.Get(doc, "_id")
-			if !bytes.Equal(coll.Record(nil, id), record) {
+			if !bytes.Equal(coll.Record(id), record) {
 				return storage.Change{}, mongoerr.New(mongoerr.ImmutableField, "the update gives the document another _id than the query")
 			}
 			o.upserted = clone(id)
@@ -170,9 +170,6 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 			return storage.Change{}, err
 		}
 		r.conn.changed = doc
-		if cap(doc) > 1<<20 {
-			r.conn.changed = nil
-		}
 		o.matched++
 		if err := m.tell(old, doc, position); err != nil {
 			return storage.Change{}, err

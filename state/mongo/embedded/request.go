@@ -32,52 +32,53 @@ type request struct {
 // A command does what one kind of request asks for, and appends its answer
 // to the request's out.
 type command struct {
-	run func(*request) error
+	name string
+	run  func(*request) error
 	// admin commands ask for nothing that is in a database.
 	admin bool
 }
 
 // commands are what a request may begin with.
 var commands = map[string]command{
-	"ismaster":        {run: (*request).isMaster, admin: true},
-	"isMaster":        {run: (*request).isMaster, admin: true},
-	"hello":           {run: (*request).isMaster, admin: true},
-	"getnonce":        {run: (*request).getNonce, admin: true},
-	"buildInfo":       {run: (*request).buildInfo, admin: true},
-	"buildinfo":       {run: (*request).buildInfo, admin: true},
-	"ping":            {run: (*request).ping, admin: true},
-	"serverStatus":    {run: (*request).serverStatus, admin: true},
-	"listDatabases":   {run: (*request).listDatabases, admin: true},
-	"find":            {run: (*request).find},
-	"getMore":         {run: (*request).getMore},
-	"killCursors":     {run: (*request).killCursors},
-	"insert":          {run: (*request).insert},
-	"update":          {run: (*request).update},
-	"delete":          {run: (*request).delete},
-	"findAndModify":   {run: (*request).findAndModify},
-	"findandmodify":   {run: (*request).findAndModify},
-	"count":           {run: (*request).count},
-	"distinct":        {run: (*request).distinct},
-	"create":          {run: (*request).create},
-	"drop":            {run: (*request).drop},
-	"dropDatabase":    {run: (*request).dropDatabase},
-	"createIndexes":   {run: (*request).createIndexes},
-	"dropIndexes":     {run: (*request).dropIndexes},
-	"deleteIndexes":   {run: (*request).dropIndexes},
-	"listIndexes":     {run: (*request).listIndexes},
-	"listCollections": {run: (*request).listCollections},
-	"collStats":       {run: (*request).collStats},
-	"collstats":       {run: (*request).collStats},
+	"ismaster":        {name: "ismaster", run: (*request).isMaster, admin: true},
+	"isMaster":        {name: "isMaster", run: (*request).isMaster, admin: true},
+	"hello":           {name: "hello", run: (*request).isMaster, admin: true},
+	"getnonce":        {name: "getnonce", run: (*request).getNonce, admin: true},
+	"buildInfo":       {name: "buildInfo", run: (*request).buildInfo, admin: true},
+	"buildinfo":       {name: "buildinfo", run: (*request).buildInfo, admin: true},
+	"ping":            {name: "ping", run: (*request).ping, admin: true},
+	"serverStatus":    {name: "serverStatus", run: (*request).serverStatus, admin: true},
+	"listDatabases":   {name: "listDatabases", run: (*request).listDatabases, admin: true},
+	"find":            {name: "find", run: (*request).find},
+	"getMore":         {name: "getMore", run: (*request).getMore},
+	"killCursors":     {name: "killCursors", run: (*request).killCursors},
+	"insert":          {name: "insert", run: (*request).insert},
+	"update":          {name: "update", run: (*request).update},
+	"delete":          {name: "delete", run: (*request).delete},
+	"findAndModify":   {name: "findAndModify", run: (*request).findAndModify},
+	"findandmodify":   {name: "findandmodify", run: (*request).findAndModify},
+	"count":           {name: "count", run: (*request).count},
+	"distinct":        {name: "distinct", run: (*request).distinct},
+	"create":          {name: "create", run: (*request).create},
+	"drop":            {name: "drop", run: (*request).drop},
+	"dropDatabase":    {name: "dropDatabase", run: (*request).dropDatabase},
+	"createIndexes":   {name: "createIndexes", run: (*request).createIndexes},
+	"dropIndexes":     {name: "dropIndexes", run: (*request).dropIndexes},
+	"deleteIndexes":   {name: "deleteIndexes", run: (*request).dropIndexes},
+	"listIndexes":     {name: "listIndexes", run: (*request).listIndexes},
+	"listCollections": {name: "listCollections", run: (*request).listCollections},
+	"collStats":       {name: "collStats", run: (*request).collStats},
+	"collstats":       {name: "collstats", run: (*request).collStats},
 }
 
 func (r *request) run() error {
 	it := raw.Elements(r.body)
 	first, _ := it.Next()
-	r.name = string(first.Key)
-	cmd, ok := commands[r.name]
+	cmd, ok := commands[string(first.Key)]
 	if !ok {
-		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", r.name)
+		return mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", first.Key)
 	}
+	r.name = cmd.name
 	if !cmd.admin {
 		if err := checkDatabase(r.db); err != nil {
 			return err
@@ -120,13 +121,28 @@ func checkCollection(db, name string) error {
 	return nil
 }
 
+var fieldNames = names("$db", "lsid", "$clusterTime", "writeConcern", "ordered", "documents", "updates", "deletes",
+	"filter", "query", "sort", "projection", "fields", "limit", "batchSize", "singleBatch", "skip", "update", "remove",
+	"new", "upsert", "collection", "maxTimeMS")
+
+func names(list ...string) map[string]string {
+	out := map[string]string{}
+	for _, name := range list {
+		out[name] = name
+	}
+	return out
+}
+
 // fields calls with each field of the command but the first and those that
 // any command may have. With returns false for a field it does not know.
 func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) error {
 	it := raw.Elements(r.body)
 	it.Next()
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		key := string(e.Key)
+		key, usual := fieldNames[string(e.Key)] // spares the memory of most
+		if !usual {
+			key = string(e.Key)
+		}
 		known, err := with(key, e.Value)
 		if err == nil && !known {
 			known, err = r.general(key, e.Value)

@@ -30,7 +30,7 @@ type selection struct {
 	// no scan.
 	byID []byte
 	done bool
-	buf  []byte
+	mem  *[]byte // where the one document goes
 
 	// Documents that had to be sorted.
 	sorted []picked
@@ -54,13 +54,15 @@ type choice struct {
 	hint   bsoncore.Value
 	// limit is how many documents will be read at most; 0 is all.
 	limit int64
+	// mem, if not nil, is memory to read into that lasts for the request.
+	mem *[]byte
 }
 
 // newSelection plans a query. The selection must be closed.
 func newSelection(coll *storage.Collection, ch choice, late func() error) (*selection, error) {
 	sel := &selection{coll: coll, filter: ch.filter, late: late}
 	if id, ok := idOf(ch.filter); ok && !coll.Options().Capped && ch.hint.Type == 0 {
-		sel.byID = coll.Record(nil, id)
+		sel.byID, sel.mem = coll.Record(id), ch.mem
 		return sel, nil
 	}
 	var few [8]plan.Index
@@ -160,11 +162,14 @@ func (sel *selection) single() (record, doc []byte, err error) {
 		return nil, nil, nil
 	}
 	sel.done = true
-	doc, ok, err := sel.coll.Get(sel.buf[:0], sel.byID)
+	if sel.mem == nil {
+		sel.mem = new([]byte)
+	}
+	doc, ok, err := sel.coll.Get((*sel.mem)[:0], sel.byID)
 	if err != nil || !ok {
 		return nil, nil, err
 	}
-	sel.buf = doc
+	*sel.mem = doc
 	sel.coll.Examined(1)
 	if !sel.filter.Match(doc) {
 		return nil, nil, nil

@@ -34,7 +34,7 @@ func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (
 func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	scan := t.coll.Scan(plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}})
 	defer scan.Pause()
-	scan.SkipTo(storage.Record(t.seen))
+	scan.SkipTo(t.seen)
 	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && cur.left != 0 {
 		record, doc, err := scan.Next()
 		if err != nil {

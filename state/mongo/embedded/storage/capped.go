@@ -21,8 +21,10 @@ type capped struct {
 	changed chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// Record is the record key of a capped collection's document number n.
-func Record(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+// numbered is the record key of a capped collection's document number n.
+func (c *Collection) numbered(n uint64) []byte {
+	return binary.BigEndian.AppendUint64(spaceKey(nil, c.space), n)
+}
 
 // learn counts what is there, once.
 func (c *Collection) learn() error {
@@ -35,7 +37,7 @@ func (c *Collection) learn() error {
 	}
 	c.capped.first, c.capped.next, c.capped.bytes = 1, 1, 0
 	for ok := it.First(); ok; ok = it.Next() {
-		n := binary.BigEndian.Uint64(it.Key()[5:])
+		n := Number(it.Key())
 		if c.capped.bytes == 0 {
 			c.capped.first = n
 		}
@@ -65,22 +67,21 @@ func (c *Collection) push(doc []byte) error {
 		return err
 	}
 	b := c.store.db.NewBatch()
-	record := Record(k.next)
+	record := c.numbered(k.next)
 	first, bytes := k.first, k.bytes
 	w := indexings.Get().(*indexing)
 	defer w.release()
-	if err := w.prepare(c, b, c.secondary(), record, nil, doc); err != nil {
+	if err := w.prepare(c, b, c.secondary(), record[spaceSize:], nil, doc); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	for first < k.next && (bytes+int64(len(doc)) > c.opts.Size || c.opts.Max > 0 && int64(k.next-first) >= c.opts.Max) {
-		n, err := c.evict(b, Record(first))
+		n, err := c.evict(b, c.numbered(first))
 		if err != nil {
 			return errors.Join(err, b.Close())
 		}
 		first, bytes = first+1, bytes-n
 	}
-	key := append(spaceKey(nil, c.space), record...)
-	if err := c.finish(b, key, nil, doc); err != nil {
+	if err := c.finish(b, record, nil, doc); err != nil {
 		return err
 	}
 	k.first, k.next, k.bytes = first, k.next+1, bytes+int64(len(doc))
@@ -90,21 +91,20 @@ func (c *Collection) push(doc []byte) error {
 
 // evict adds to b the end of an old document, and returns its size.
 func (c *Collection) evict(b *pebble.Batch, record []byte) (int64, error) {
-	key := append(spaceKey(nil, c.space), record...)
-	old, ok, err := c.store.appendGet(nil, key)
+	old, ok, err := c.store.appendGet(nil, record)
 	if err != nil || !ok {
 		return 0, err
 	}
 	for _, ix := range c.secondary() {
 		var e entries
-		if _, err := e.fill(ix, old, record); err != nil {
+		if _, err := e.fill(ix, old, record[spaceSize:]); err != nil {
 			return 0, err
 		}
 		for _, key := range e.list {
 			_ = b.Delete(key, nil)
 		}
 	}
-	return int64(len(old)), b.Delete(key, nil)
+	return int64(len(old)), b.Delete(record, nil)
 }
 
 // Changed returns a channel that is closed at the next insert into a capped
@@ -146,4 +146,4 @@ func (c *Collection) Extent() (first, next uint64, err error) {
 }
 
 // Number is the number of the record of a document in a capped collection.
-func Number(record []byte) uint64 { return binary.BigEndian.Uint64(record) }
+func Number(record []byte) uint64 { return binary.BigEndian.Uint64(record[spaceSize:]) }

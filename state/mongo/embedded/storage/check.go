@@ -33,7 +33,7 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		record := key[5:]
+		record := key[spaceSize:]
 		for _, ix := range c.secondary() {
 			var e entries
 			multi, err := e.fill(ix, doc, record)
@@ -47,14 +47,14 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 			for _, key := range e.list {
 				v, closer, err := snap.Get(key)
 				if err != nil {
-					return fmt.Errorf("index %s lacks key %x of record %x: %w", ix.Name, key[5:], record, err)
+					return fmt.Errorf("index %s lacks key %x of record %x: %w", ix.Name, key[spaceSize:], record, err)
 				}
 				same := bytes.Equal(v, record)
 				if err := closer.Close(); err != nil {
 					return err
 				}
 				if !same {
-					return fmt.Errorf("index %s has key %x for record %x, not %x", ix.Name, key[5:], v, record)
+					return fmt.Errorf("index %s has key %x for record %x, not %x", ix.Name, key[spaceSize:], v, record)
 				}
 			}
 		}

@@ -77,10 +77,14 @@ func (c *Collection) PlanIndexes(dst []plan.Index) []plan.Index {
 	return dst
 }
 
-// Record appends the record key of the document with the given _id. It is
-// not for capped collections, whose record keys do not follow from the _id.
-func (c *Collection) Record(dst []byte, id bsoncore.Value) []byte {
-	return keys.Append(dst, id)
+// spaceSize is how many bytes of a key say what space it is in.
+const spaceSize = 5
+
+// Record is the record key of the document with the given _id. It is not for
+// capped collections, whose record keys do not follow from the _id.
+func (c *Collection) Record(id bsoncore.Value) []byte {
+	key := make([]byte, 0, spaceSize+len(id.Data)+8)
+	return keys.Append(spaceKey(key, c.space), id)
 }
 
 // A Change is what is to be made of a document: nothing, for the zero
@@ -105,31 +109,29 @@ func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, erro
 		c.capped.mu.Lock()
 		defer c.capped.mu.Unlock()
 	}
-	var few [128]byte
-	key := append(spaceKey(few[:0], c.space), record...)
-	lock := &c.store.locks[c.store.stripe(key)]
+	lock := &c.store.locks[c.store.stripe(record)]
 	lock.Lock()
 	defer lock.Unlock()
-	return c.store.get(key, func(old []byte) error {
+	return c.store.get(record, func(old []byte) error {
 		ch, err := decide(old)
 		if err != nil || ch.New == nil && !ch.Delete {
 			return err
 		}
-		return c.write(key, record, old, ch.New)
+		return c.write(record, old, ch.New)
 	})
 }
 
 // write turns old into new, either of which may be nil.
-func (c *Collection) write(key, record, old, new []byte) error {
+func (c *Collection) write(record, old, new []byte) error {
 	b := c.store.db.NewBatch()
 	if indexes := c.secondary(); len(indexes) > 0 {
 		w := indexings.Get().(*indexing)
 		defer w.release()
-		if err := w.prepare(c, b, indexes, record, old, new); err != nil {
+		if err := w.prepare(c, b, indexes, record[spaceSize:], old, new); err != nil {
 			return errors.Join(err, b.Close())
 		}
 	}
-	return c.finish(b, key, old, new)
+	return c.finish(b, record, old, new)
 }
 
 func (c *Collection) finish(b *pebble.Batch, key, old, new []byte) error {
@@ -162,8 +164,7 @@ func (c *Collection) Insert(doc []byte) error {
 	if c.opts.Capped {
 		return c.push(doc)
 	}
-	var few [128]byte
-	return c.Modify(c.Record(few[:0], id), func(old []byte) (Change, error) {
+	return c.Modify(c.Record(id), func(old []byte) (Change, error) {
 		if old != nil {
 			return Change{}, duplicate(c, c.Indexes()[0], doc)
 		}
@@ -185,13 +186,11 @@ func CheckID(id bsoncore.Value) error {
 
 // Get appends the document under a record key to dst.
 func (c *Collection) Get(dst, record []byte) (doc []byte, ok bool, err error) {
-	var few [128]byte
-	return c.store.appendGet(dst, append(spaceKey(few[:0], c.space), record...))
+	return c.store.appendGet(dst, record)
 }
 
 // View calls with the document under a record key, which it must not keep,
 // or with nil.
 func (c *Collection) View(record []byte, with func(doc []byte) error) error {
-	var few [128]byte
-	return c.store.get(append(spaceKey(few[:0], c.space), record...), with)
+	return c.store.get(record, with)
 }

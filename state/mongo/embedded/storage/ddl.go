@@ -70,14 +70,14 @@ func (c *Collection) build(ix *Index) error {
 			return c.flush(&b)
 		}
 		var e entries
-		multi, err := e.fill(ix, doc, record)
+		multi, err := e.fill(ix, doc, record[spaceSize:])
 		if err != nil {
 			return err
 		}
 		if multi {
 			ix.multi.Store(true)
 		}
-		if err := c.enter(b, ix, &e, record, doc); err != nil {
+		if err := c.enter(b, ix, &e, record[spaceSize:], doc); err != nil {
 			return err
 		}
 		// What a unique index has must be seen by the next document's check.

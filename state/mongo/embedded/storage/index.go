@@ -58,18 +58,22 @@ type entries struct {
 	buf    []byte
 	bounds []int // ends of the keys in buf
 	list   [][]byte
+	values []bsoncore.Value // for a while
 }
 
 func (e *entries) reset() { e.buf, e.bounds, e.list = e.buf[:0], e.bounds[:0], e.list[:0] }
 
-// fill computes the keys of doc, sorted and each once. It says whether an
-// array made them several.
+// fill computes the keys of doc, sorted and each once. Record is the record
+// key without its space. It says whether an array made them several.
 func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
 	e.reset()
+	if ix.Unique {
+		record = nil // is not part of the key
+	}
 	if len(ix.Fields) == 1 {
-		multi, err = e.simple(ix, doc)
+		multi, err = e.simple(ix, doc, record)
 	} else {
-		multi, err = e.compound(ix, doc)
+		multi, err = e.compound(ix, doc, record)
 	}
 	if err != nil {
 		return false, err
@@ -83,21 +87,18 @@ func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
 		slices.SortFunc(e.list, bytes.Compare)
 		e.list = slices.CompactFunc(e.list, bytes.Equal)
 	}
-	for i, key := range e.list {
-		if len(key) > MaxKey {
-			return false, mongoerr.New(mongoerr.KeyTooLong, "cannot index a document: a key of %d bytes for index %s is longer than %d", len(key), ix.Name, MaxKey)
-		}
-		if !ix.Unique {
-			e.list[i] = append(key, record...)
+	for _, key := range e.list {
+		if n := len(key) - len(record); n > MaxKey {
+			return false, mongoerr.New(mongoerr.KeyTooLong, "cannot index a document: a key of %d bytes for index %s is longer than %d", n, ix.Name, MaxKey)
 		}
 	}
 	return multi, nil
 }
 
 // simple computes the keys of an index of one field.
-func (e *entries) simple(ix *Index, doc []byte) (multi bool, err error) {
-	var few [8]bsoncore.Value
-	values, multi := query.Values(few[:0], doc, ix.Fields[0].Path)
+func (e *entries) simple(ix *Index, doc, record []byte) (multi bool, err error) {
+	values, multi := query.Values(e.values[:0], doc, ix.Fields[0].Path)
+	e.values = values
 	if len(values) == 0 {
 		if ix.Sparse && !multi {
 			return false, nil
@@ -106,6 +107,7 @@ func (e *entries) simple(ix *Index, doc []byte) (multi bool, err error) {
 	}
 	for _, v := range values {
 		e.buf = appendValue(spaceKey(e.buf, ix.space), v, ix.Fields[0].Desc)
+		e.buf = append(e.buf, record...)
 		e.bounds = append(e.bounds, len(e.buf))
 	}
 	return multi, nil
@@ -122,7 +124,7 @@ func appendValue(dst []byte, v bsoncore.Value, desc bool) []byte {
 
 // compound computes the keys of an index of several fields: with an array,
 // one key for each of its elements.
-func (e *entries) compound(ix *Index, doc []byte) (multi bool, err error) {
+func (e *entries) compound(ix *Index, doc, record []byte) (multi bool, err error) {
 	all := make([][]bsoncore.Value, len(ix.Fields))
 	array := ""
 	missing := 0
@@ -155,7 +157,7 @@ func (e *entries) compound(ix *Index, doc []byte) (multi bool, err error) {
 		prefixes = longer
 	}
 	for _, key := range prefixes {
-		e.buf = append(e.buf, key...)
+		e.buf = append(append(e.buf, key...), record...)
 		e.bounds = append(e.bounds, len(e.buf))
 	}
 	return multi, nil

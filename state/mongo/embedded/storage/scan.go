@@ -42,8 +42,9 @@ func (c *Collection) Scan(p plan.Plan) *Scan {
 	return s
 }
 
-// SkipTo makes a natural scan of a capped collection begin behind a record.
-func (s *Scan) SkipTo(record []byte) { s.last = append(spaceKey(s.last[:0], s.c.space), record...) }
+// SkipTo makes a natural scan of a capped collection begin behind document
+// number n.
+func (s *Scan) SkipTo(n uint64) { s.last = s.c.numbered(n) }
 
 // index is the index being read; nil is the documents themselves.
 func (s *Scan) index() *Index {
@@ -116,8 +117,8 @@ func (s *Scan) step(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 		}
 		s.last = append(s.last[:0], s.it.Key()...)
 		if ix == nil {
-			if record := s.last[5:]; s.first(record) {
-				return record, s.it.Value(), nil
+			if s.first(s.last) {
+				return s.last, s.it.Value(), nil
 			}
 			continue
 		}
@@ -138,8 +139,7 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	if ix == nil {
 		return s.fetch(r.Start)
 	}
-	var few [128]byte
-	record, ok, err := s.c.store.appendGet(nil, append(spaceKey(few[:0], ix.space), r.Start...))
+	record, ok, err := s.c.store.appendGet(nil, append(spaceKey(nil, ix.space), r.Start...))
 	if err != nil || !ok {
 		return nil, nil, err
 	}
@@ -147,9 +147,10 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	return s.fetch(record)
 }
 
-// fetch gets the document of a record, unless it has been given already.
-func (s *Scan) fetch(record []byte) (_, doc []byte, err error) {
-	s.key = append(s.key[:0], record...)
+// fetch gets the document of what an index calls its record, unless it has
+// been given already.
+func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
+	s.key = append(spaceKey(s.key[:0], s.c.space), short...)
 	if !s.first(s.key) {
 		return nil, nil, nil
 	}

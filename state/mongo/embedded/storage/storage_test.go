@@ -163,7 +163,7 @@ func value(r *rand.Rand, c *storage.Collection) any {
 		return bsongen.Value(r, 1)
 	}
 	var doc bson.D
-	if data, ok, err := c.Get(nil, c.Record(nil, bsongen.Raw(int32(r.IntN(60))))); err == nil && ok {
+	if data, ok, err := c.Get(nil, c.Record(bsongen.Raw(int32(r.IntN(60))))); err == nil && ok {
 		if err := bson.Unmarshal(data, &doc); err != nil {
 			panic(err)
 		}
@@ -301,7 +301,7 @@ func TestIndexesFollow(t *testing.T) {
 
 func churn(r *rand.Rand, c *storage.Collection) error {
 	i := r.IntN(40)
-	return c.Modify(c.Record(nil, bsongen.Raw(i)), func(old []byte) (storage.Change, error) {
+	return c.Modify(c.Record(bsongen.Raw(i)), func(old []byte) (storage.Change, error) {
 		if old != nil && r.IntN(4) == 0 {
 			return storage.Change{Delete: true}, nil
 		}
@@ -469,7 +469,7 @@ func TestReadersSeeWholeDocuments(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
 	index(t, c, &storage.Index{Name: "n", Fields: []query.Field{{Path: "n"}}})
-	record := c.Record(nil, bsongen.Raw("x"))
+	record := c.Record(bsongen.Raw("x"))
 	insert(t, c, bson.D{id("x"), {Key: "n", Value: 0}, {Key: "m", Value: 0}})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
