@@ -1,6 +1,8 @@
 // Command jujud is the server's side of juju.
 //
-//	jujud mongod   serve the embedded store on a loopback port
+//	jujud bootstrap    make a controller (for juju bootstrap)
+//	jujud controller   run it (for its keeper)
+//	jujud mongod       serve the embedded store on a loopback port
 //
 // Each subcommand has a file of its name; main.go only puts them together and
 // gives them a context that ends on SIGINT and SIGTERM. Exit codes: 0 done or
