@@ -40,7 +40,8 @@ import (
 //	alive WHAT...            waits until those run; with ! until they don't
 //	nothing-left             there is no process and no file of juju's
 //
-// and in system scripts $CHARMS has the example charms, with their programs.
+// and in system scripts $BIN has the programs, $CHARMS the example charms with
+// theirs, and $EXAMPLES is doc/examples.
 
 func TestMain(m *testing.M) {
 	// Scripts of the whole system mostly wait for it, so more of them run at once
@@ -66,15 +67,24 @@ func TestScripts(t *testing.T) {
 const scriptBound = 90 * time.Second
 
 func TestSystem(t *testing.T) {
-	bin, charms := buildSystem(t)
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, charms := buildSystem(t, root)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "system"), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "data")
 			env.Setenv("JUJU_DATA", data)
 			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("BIN", bin)
 			env.Setenv("CHARMS", charms)
-			env.Defer(func() { sweep(t, bin, data) })
+			env.Setenv("EXAMPLES", filepath.Join(root, "doc", "examples"))
+			env.Defer(func() {
+				sweep(t, bin, data)
+				sweep(t, bin, filepath.Join(env.WorkDir, "clone", ".demo"))
+			})
 			return nil
 		},
 		Cmds: scriptCommands,
@@ -83,12 +93,8 @@ func TestSystem(t *testing.T) {
 
 // buildSystem builds all programs, and the example charms with theirs. As long as
 // one of them is not written yet, there is no system to test.
-func buildSystem(t *testing.T) (bin, charms string) {
+func buildSystem(t *testing.T, root string) (bin, charms string) {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
 	bin, charms = t.TempDir(), t.TempDir()
 	targets := map[string][]string{bin + "/": {"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}}
 	for _, name := range []string{"keyvalue", "webpage"} {
