@@ -91,7 +91,7 @@ func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
 	if !more || f.single {
 		return 0, nil
 	}
-	cur.sel.late = nil // the time was for this request
+	cur.sel.late = s.ctx.Err // the client's time was for this request
 	return s.cursors.add(cur), nil
 }
 
@@ -333,7 +333,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
-	cur, err := f.open(c, db, collection, nil)
+	cur, err := f.open(c, db, collection, c.s.ctx.Err)
 	if err != nil || cur == nil {
 		return reply, err
 	}

@@ -184,7 +184,7 @@ func unwrapQuery(doc []byte) []byte {
 
 // failure is how the old messages say that a query went wrong.
 func failure(err error) wire.Reply {
-	e := mongoerr.From(err)
+	e := coded(err)
 	doc := bsoncore.NewDocumentBuilder().
 		AppendString("$err", e.Message).
 		AppendInt32("code", int32(e.Code)).
@@ -231,11 +231,16 @@ func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc b
 	return nil, r.run()
 }
 
-func appendError(dst []byte, err error) []byte {
-	if errors.Is(err, context.Canceled) || errors.Is(err, ErrClosed) {
-		err = mongoerr.New(mongoerr.ShutdownInProgress, "the server is shutting down")
+// coded is err as the client is told it.
+func coded(err error) *mongoerr.Error {
+	if errors.Is(err, context.Canceled) {
+		return mongoerr.New(mongoerr.ShutdownInProgress, "the server is shutting down")
 	}
-	e := mongoerr.From(err)
+	return mongoerr.From(err)
+}
+
+func appendError(dst []byte, err error) []byte {
+	e := coded(err)
 	start, dst := bsoncore.ReserveLength(dst)
 	dst = bsoncore.AppendDoubleElement(dst, "ok", 0)
 	dst = bsoncore.AppendStringElement(dst, "errmsg", e.Message)

@@ -197,8 +197,11 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 	return nil
 }
 
-// late fails once the time the client allows is over.
+// late fails once the time the client allows is over, or the server's.
 func (r *request) late() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
 	if !r.deadline.IsZero() && time.Now().After(r.deadline) {
 		return mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")
 	}

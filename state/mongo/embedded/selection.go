@@ -146,7 +146,7 @@ func (sel *selection) match() (record, doc []byte, err error) {
 		if err != nil || doc == nil {
 			return nil, nil, err
 		}
-		if sel.count++; sel.count%256 == 0 && sel.late != nil {
+		if sel.count++; sel.count%256 == 0 {
 			if err := sel.late(); err != nil {
 				return nil, nil, err
 			}

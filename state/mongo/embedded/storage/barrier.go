@@ -11,9 +11,12 @@ import (
 // A barrier brings what was written to disk, once for all who wait. The log
 // is written in order, so that one synced record covers all before it.
 type barrier struct {
-	store   *Store
-	written atomic.Int64 // batches committed
-	synced  atomic.Int64 // of those, known to be on disk
+	store *Store
+	// A batch being committed can be read by others before it is counted;
+	// with one under way nothing is known to be on disk.
+	underway atomic.Int64 // batches being committed
+	written  atomic.Int64 // batches committed
+	synced   atomic.Int64 // of those, known to be on disk
 
 	mu      sync.Mutex
 	next    *flight // what the next sync will carry
@@ -32,7 +35,7 @@ type flight struct {
 // with its error.
 func (s *Store) Barrier(ctx context.Context) error {
 	b := &s.sync
-	if b.synced.Load() >= b.written.Load() {
+	if b.clean() {
 		return s.failed()
 	}
 	b.mu.Lock()
@@ -53,6 +56,12 @@ func (s *Store) Barrier(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// clean says whether all that anybody can have read is on disk. Underway is
+// looked at first: a batch that has ended by then has been counted.
+func (b *barrier) clean() bool {
+	return b.underway.Load() == 0 && b.synced.Load() >= b.written.Load()
 }
 
 // run syncs for as long as somebody waits.

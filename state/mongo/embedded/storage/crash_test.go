@@ -18,6 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 
 	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/storage"
@@ -37,6 +38,11 @@ func tiny(t testing.TB, fs vfs.FS) *storage.Store {
 type diary struct {
 	written atomic.Int64 // documents answered
 	safe    atomic.Int64 // of those, covered by a barrier that has passed
+}
+
+func (d *diary) note(safe int64) {
+	for was := d.safe.Load(); was < safe && !d.safe.CompareAndSwap(was, safe); was = d.safe.Load() {
+	}
 }
 
 // TestPowerLoss takes the power away at odd moments, and with it part of
@@ -83,6 +89,7 @@ func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	for w := range writers {
 		wg.Go(func() { keepDiary(t, s, c, log, w, &diaries[w], stop, rand.New(rand.NewPCG(seed, uint64(w)))) })
 	}
+	wg.Go(func() { readDiary(t, s, log, diaries[:], stop) })
 	r := rand.New(rand.NewPCG(seed, 99))
 	for range 4 {
 		for before := diaries[0].written.Load(); diaries[0].written.Load() < before+int64(r.IntN(300)) && !t.Failed(); {
@@ -134,7 +141,46 @@ func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int
 				t.Error(err)
 				return
 			}
-			d.safe.Store(int64(i + 1))
+			d.note(int64(i + 1))
+		}
+	}
+}
+
+// readDiary reads what a writer has written, and after a barrier holds it to
+// be safe, whether the writer knows so or not.
+func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries []diary, stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		seen := make([]int64, len(diaries))
+		scan := log.Scan(plan.Plan{Scans: everything.Scans, Reverse: true})
+		for range 2 * len(diaries) {
+			_, doc, err := scan.Next()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if doc == nil {
+				break
+			}
+			w, _ := raw.Get(doc, "w")
+			n, _ := raw.Get(doc, "n")
+			// Into the other collection it went before.
+			seen[w.Int32()] = max(seen[w.Int32()], int64(n.Int32())+1)
+		}
+		if _, _, err := scan.Pause(); err != nil {
+			t.Error(err)
+			return
+		}
+		if err := s.Barrier(context.Background()); err != nil {
+			t.Error(err)
+			return
+		}
+		for w, n := range seen {
+			diaries[w].note(n)
 		}
 	}
 }

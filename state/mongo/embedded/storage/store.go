@@ -91,6 +91,7 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		CacheSize:             s.opts.CacheSize,
 		MemTableSize:          s.opts.MemTableSize,
 		FormatMajorVersion:    pebble.FormatNewest,
+		MaxManifestFileSize:   1 << 20, // or an idle store would grow for long
 		L0CompactionThreshold: 2,
 		L0StopWritesThreshold: 1000,
 		Logger:                log,
@@ -152,13 +153,16 @@ func (s *Store) failed() error {
 // commit applies a batch and returns when readers see it. It is not on disk
 // before a barrier has passed.
 func (s *Store) commit(b *pebble.Batch) error {
-	if err := b.Commit(pebble.NoSync); err != nil {
+	s.sync.underway.Add(1)
+	err := b.Commit(pebble.NoSync)
+	s.sync.written.Add(1)
+	s.sync.underway.Add(-1)
+	if err != nil {
 		s.fail(err)
 	}
 	if err := s.failed(); err != nil {
 		return err
 	}
-	s.sync.written.Add(1)
 	return b.Close()
 }
 
