@@ -118,7 +118,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return nil
 	}
 	if b.keepBroken {
-		return entity.WithHint(err, "What there is of it is left in %s; to remove that: juju destroy-environment %s",
+		return alsoHint(err, "What there is of it is left in %s; to remove that: juju destroy-environment %s",
 			localDir(st, params.Name), params.Name)
 	}
 	// An interrupted bootstrap is taken back too.
@@ -127,7 +127,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
 	defer cancel()
 	if err2 := destroyLocal(bounded, st, params.Name); err2 != nil {
-		err = entity.WithHint(fmt.Errorf("%w; and what was made could not be removed: %w", err, err2),
+		err = alsoHint(fmt.Errorf("%w; and what was made could not be removed: %w", err, err2),
 			"Try to remove it again: juju destroy-environment %s", params.Name)
 	}
 	return err

@@ -76,7 +76,7 @@ func TestFailedBootstrap(t *testing.T) {
 
 	u.types("bootstrap", "-q", "--keep-broken")
 	dir := localDir(u.store(), "local")
-	u.sees(1, "", "ERROR not today\nWhat there is of it is left in "+dir+"; to remove that: juju destroy-environment local\n")
+	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat there is of it is left in "+dir+"; to remove that: juju destroy-environment local\n")
 	if !isDir(dir) {
 		t.Errorf("nothing is left")
 	}

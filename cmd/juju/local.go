@@ -196,10 +196,6 @@ func runs(dir string) (bool, error) {
 
 // stays says why a controller could not be brought back.
 func (s *session) stays(t target, why error) error {
-	hint := entity.Hint(why)
-	if hint != "" {
-		hint += "; "
-	}
-	return entity.WithHint(fmt.Errorf("controller %q does not run, and cannot be started: %w", t.name, why),
-		"%sto end it for good: juju destroy-environment %s", hint, t.name)
+	return alsoHint(fmt.Errorf("controller %q does not run, and cannot be started: %w", t.name, why),
+		"To end it for good: juju destroy-environment %s", t.name)
 }

@@ -78,3 +78,12 @@ func withHint(err error, hint string) error {
 	}
 	return entity.WithHint(err, "%s", hint)
 }
+
+// alsoHint adds a line to what can be done about an error.
+func alsoHint(err error, format string, args ...any) error {
+	hint := fmt.Sprintf(format, args...)
+	if first := entity.Hint(err); first != "" {
+		hint = first + "\n" + hint
+	}
+	return entity.WithHint(err, "%s", hint)
+}

@@ -124,14 +124,17 @@ func (c *status) controllerName() (string, error) {
 	return t.name, err
 }
 
-// read asks for the status, and asks again when there was no answer.
+// read asks for the status, and asks again when there was no answer. A controller
+// that can't be reached at all has been tried long enough already.
 func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
 	for try := 0; ; try++ {
+		reached := false
 		err = c.withModel(ctx, func(api modelAPI) error {
+			reached = true
 			m, err = api.Status(ctx, patterns...)
 			return err
 		})
-		if err == nil || !errors.Is(err, entity.Unavailable) || try >= c.retries {
+		if err == nil || !reached || !errors.Is(err, entity.Unavailable) || try >= c.retries {
 			return m, err
 		}
 		select {

@@ -71,6 +71,18 @@ func testStatusRetries(t *testing.T) {
 	if passed := time.Since(begun); passed != 7*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
+	// One that could not be reached has been tried long enough.
+	u.session.connect = func(context.Context) (modelAPI, error) {
+		u.fake.note("connect")
+		return nil, entity.Errorf(entity.Unavailable, "cannot reach controller")
+	}
+	u.types("status")
+	u.asked("connect")
+	u.sees(1, "", "ERROR cannot reach controller\n")
+	u.session.connect = func(context.Context) (modelAPI, error) {
+		u.fake.opened++
+		return u.fake, nil
+	}
 	// What asking again can't change is not asked again.
 	u.fake.err = entity.Errorf(entity.Invalid, `pattern "a/b/c" contains too many '/' characters`)
 	u.types("status", "a/b/c")
