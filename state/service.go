@@ -207,10 +207,11 @@ func (s *Service) Destroy(ctx context.Context) error {
 		}
 		o := newOps()
 		gone := map[string]int{}
-		if holders["relations"] > relationsAtOnce {
-			o.cleanup(ids[0], cleanupRelations, s.doc.Name)
-		} else if gone["relations"], err = s.destroyRelationsOps(ctx, o); err != nil {
-			return nil, err
+		many := holders["relations"] > relationsAtOnce
+		if !many {
+			if holders["relations"], gone["relations"], err = s.destroyRelationsOps(ctx, o); err != nil {
+				return nil, err
+			}
 		}
 		left := map[string]int{"units": holders["units"], "relations": holders["relations"] - gone["relations"]}
 		step, err := lifecycle.Plan(lifecycle.Service, lifecycle.ToDestroy, lifecycle.User,
@@ -224,6 +225,13 @@ func (s *Service) Destroy(ctx context.Context) error {
 			return o.build()
 		}
 		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
+		if many {
+			// After the life: a cleaner that comes across it must find that Dying.
+			o.cleanup(ids[0], cleanupRelations, s.doc.Name)
+		} else {
+			// One that was added meanwhile would be destroyed by nobody.
+			o.expect(serviceKey(s.doc.Name), "relations", holders["relations"])
+		}
 		if n := gone["relations"]; n > 0 {
 			o.inc(serviceKey(s.doc.Name), "relations", -n)
 		}
@@ -234,22 +242,23 @@ func (s *Service) Destroy(ctx context.Context) error {
 }
 
 // destroyRelationsOps destroys the service's Alive relations without counting
-// them down at the service; it returns how many are removed by that.
-func (s *Service) destroyRelationsOps(ctx context.Context, o *ops) (removed int, err error) {
+// them down at the service; it returns how many relations the service has and how
+// many of them are removed by that.
+func (s *Service) destroyRelationsOps(ctx context.Context, o *ops) (all, removed int, err error) {
 	relations, err := s.st.relationsOf(s.doc.Name)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, r := range relations {
 		gone, err := r.destroyOps(ctx, o, s.doc.Name)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if gone {
 			removed++
 		}
 	}
-	return removed, nil
+	return len(relations), removed, nil
 }
 
 // removeServiceOps takes a service out of state with all that was its own.

@@ -220,6 +220,9 @@ func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor
 			if holders["subordinates"] > 0 {
 				// Its agent does this; the cleanup is for one that is away.
 				o.cleanup(id, cleanupSubordinates, u.doc.Name)
+			} else if u.doc.kind() == lifecycle.Principal {
+				// One that came meanwhile would want that too.
+				o.expect(unitKey(u.doc.Name), "subordinates", 0)
 			}
 		}
 		return o.build()

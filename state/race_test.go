@@ -1,0 +1,46 @@
+package state_test
+
+import (
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// Each of these changes what a transaction was built from, between its reads and
+// its commit.
+
+func TestARelationThatComesWhileItsServiceIsDestroyed(t *testing.T) {
+	w := newWorld(t)
+	my := w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 0)
+	w.started("mysql/0")
+	var r *state.Relation
+	w.st.Before(func() { r = w.relate("wordpress", "mysql") })
+	w.ok(my.Destroy(w.ctx))
+	_, err := w.st.RelationByID(w.ctx, r.ID())
+	w.gone("relation", r.Key(), err)
+	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
+	w.end("mysql/0")
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	w.ok(mustService(w, "wordpress").Destroy(w.ctx))
+	w.endMachine("0")
+	w.empty()
+}
+
+func TestASubordinateThatComesWhileItsPrincipalIsDestroyed(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	r := w.relate("mysql", "logging")
+	my := w.started("mysql/0")
+	w.st.Before(func() { w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID())) })
+	w.ok(my.Destroy(w.ctx))
+	_, err := w.st.Cleanup(w.ctx) // the principal's agent is away
+	w.ok(err)
+	if life := w.unit("logging/0").Life(); life != entity.Dying {
+		t.Errorf("the subordinate is %s, want dying", life)
+	}
+}
