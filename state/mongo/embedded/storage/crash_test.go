@@ -191,6 +191,7 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 	s := tiny(t, fs)
 	defer shut(t, s)
 	check(t, s)
+	logged := int64(0)
 	for _, name := range []string{"c", "log"} {
 		c := s.Collection("db", name)
 		if c == nil {
@@ -217,6 +218,9 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 			t.Fatal(err)
 		}
 		for w := range safe {
+			if name == "log" {
+				logged += count[w]
+			}
 			if count[w] != next[w] {
 				t.Errorf("%s: writer %d has %d documents left, but the last of them is its %d.", name, w, count[w], next[w])
 			}
@@ -232,8 +236,8 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := log.Count(); err != nil || n != int64(next-first) {
-		t.Errorf("the log goes from %d to %d and has %d documents, %v", first, next, n, err)
+	if logged != int64(next-first) {
+		t.Errorf("the log goes from %d to %d and has %d documents", first, next, logged)
 	}
 	return lost
 }

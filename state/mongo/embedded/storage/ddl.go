@@ -164,6 +164,10 @@ func (c *Collection) Stats() (Stats, error) {
 
 // Count counts the documents without looking at them.
 func (c *Collection) Count() (n int64, err error) {
+	if c.opts.Capped && !c.dropped.Load() {
+		first, next, err := c.Extent()
+		return int64(next - first), err
+	}
 	err = c.store.walk(c.space, func(_, _ []byte) { n++ })
 	return n, err
 }

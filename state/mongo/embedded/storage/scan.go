@@ -194,6 +194,14 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	if r.End == nil {
 		opts.UpperBound = spaceKey(nil, space+1)
 	}
+	if ix == nil && s.c.opts.Capped {
+		// Past the remains of what was let go.
+		first, _, err := s.c.Extent()
+		if err != nil {
+			return false, err
+		}
+		opts.LowerBound = s.c.numbered(first)
+	}
 	if s.last != nil {
 		if s.plan.Reverse {
 			opts.UpperBound = s.last
