@@ -44,3 +44,15 @@ func TestASubordinateThatComesWhileItsPrincipalIsDestroyed(t *testing.T) {
 		t.Errorf("the subordinate is %s, want dying", life)
 	}
 }
+
+func TestARelationIsNotAddedToAnotherServiceOfTheSameName(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 0)
+	my := w.deploy("db", statetest.MySQL, 0)
+	w.st.Before(func() {
+		w.ok(my.Destroy(w.ctx))
+		w.deploy("db", statetest.Riak, 0)
+	})
+	_, err := w.st.AddRelation(w.ctx, "wordpress:db", "db:server")
+	w.refused(err, entity.NotFound, `service "db" has no "server" relation`)
+}

@@ -49,6 +49,13 @@ func (e Endpoint) canRelateTo(o Endpoint) bool {
 	return e.Service != o.Service && e.Interface == o.Interface && e.Role != peer && o.Role != peer && e.Role != o.Role
 }
 
+// isLike reports whether two are one but for their scope, which in a relation may
+// come from the other end.
+func (e Endpoint) isLike(o Endpoint) bool {
+	o.Scope = e.Scope
+	return e == o
+}
+
 type relationDoc struct {
 	Key       string      `bson:"_id"`
 	ID        int         `bson:"id"`
@@ -297,7 +304,8 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 }
 
 // checkEnds refuses a relation between services that can't have it, and asserts
-// of each that it is Alive and has the charm that was looked at.
+// of each that it is Alive and has the charm that was looked at. Since the names
+// were read, either service may have become another, with another charm.
 func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 	var services []*Service
 	for _, e := range doc.Endpoints {
@@ -307,6 +315,13 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 		}
 		if svc.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "service %q is not alive", e.Service)
+		}
+		ch, err := st.Charm(ctx, svc.doc.CharmURL)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(endpointsOf(e.Service, ch.Meta), e.isLike) {
+			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
 		}
 		o.assert(servicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
 		services = append(services, svc)
@@ -425,19 +440,24 @@ func (r *Relation) destroyOps(ctx context.Context, o *ops, except string) (gone 
 		return false, nil
 	}
 	o.expectStep(key, step, nil)
-	if step.Move.To == entity.Gone {
-		return true, r.removeOps(ctx, o, except)
-	}
-	dying := bson.D{{"$set", bson.D{{"life", entity.Dying}}}}
-	o.update(relationsC, r.doc.Key, isAlive, dying)
-	for _, e := range r.doc.Endpoints {
-		o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, dying)
+	gone = step.Move.To == entity.Gone
+	if gone {
+		if err := r.removeOps(ctx, o, except); err != nil {
+			return false, err
+		}
+	} else {
+		dying := bson.D{{"$set", bson.D{{"life", entity.Dying}}}}
+		o.update(relationsC, r.doc.Key, isAlive, dying)
+		for _, e := range r.doc.Endpoints {
+			o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, dying)
+		}
 	}
 	if r.isContainer() {
-		// The agents of the subordinates do this; the cleanup is for those away.
+		// The agents of the subordinates do this; the cleanup is for those away. It
+		// may be the last relation of the two services though nobody was in it.
 		o.cleanup(cleanupID(cleanupOrphans, r.doc.ID), cleanupOrphans, r.doc.Key)
 	}
-	return false, nil
+	return gone, nil
 }
 
 // removeOps takes the relation out of state. Its settings stay for a cleanup:
