@@ -94,8 +94,13 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, err er
 }
 
 // cleanupUnits sets the units of a Dying service Dying. If the service is Alive,
-// it is another of the same name.
+// it is another of the same name. The units are read first: so they can't be those
+// of another service that took the name of the Dying one meanwhile.
 func (st *State) cleanupUnits(ctx context.Context, service string) (done bool, err error) {
+	units, err := st.units(bson.D{{"service", service}, {"life", entity.Alive}})
+	if err != nil {
+		return false, err
+	}
 	svc, err := st.Service(ctx, service)
 	if isNotFound(err) {
 		return true, nil
@@ -104,10 +109,6 @@ func (st *State) cleanupUnits(ctx context.Context, service string) (done bool, e
 	}
 	if svc.doc.Life == entity.Alive {
 		return true, nil
-	}
-	units, err := st.units(bson.D{{"service", service}, {"life", entity.Alive}})
-	if err != nil {
-		return false, err
 	}
 	for _, u := range units {
 		if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner); err != nil {
@@ -117,7 +118,13 @@ func (st *State) cleanupUnits(ctx context.Context, service string) (done bool, e
 	return true, nil
 }
 
+// cleanupRelations destroys the relations of a Dying service, read first as by
+// cleanupUnits.
 func (st *State) cleanupRelations(ctx context.Context, service string) error {
+	relations, err := st.relationsOf(service)
+	if err != nil {
+		return err
+	}
 	svc, err := st.Service(ctx, service)
 	if isNotFound(err) {
 		return nil
@@ -126,10 +133,6 @@ func (st *State) cleanupRelations(ctx context.Context, service string) error {
 	}
 	if svc.doc.Life == entity.Alive {
 		return nil
-	}
-	relations, err := st.relationsOf(service)
-	if err != nil {
-		return err
 	}
 	for _, r := range relations {
 		if err := r.destroy(ctx); err != nil {
@@ -154,14 +157,18 @@ func (st *State) cleanupOrphans(ctx context.Context, key string) error {
 			continue
 		}
 		for _, other := range names {
-			if alive, err := st.hasContainerRelation(service, other); err != nil {
-				return err
-			} else if alive || other == service {
+			if other == service {
 				continue
 			}
+			// First the units: one that a new relation brings is no orphan.
 			units, err := st.units(bson.D{{"service", service}, {"life", entity.Alive}})
 			if err != nil {
 				return err
+			}
+			if alive, err := st.hasContainerRelation(service, other); err != nil {
+				return err
+			} else if alive {
+				continue
 			}
 			for _, u := range units {
 				if entity.UnitService(u.doc.Principal) != other {
