@@ -149,7 +149,10 @@ func (st *State) holders(key string) (map[string]int, error) {
 	return counts, nil
 }
 
-// isAlive and exists are the commonest asserts.
-var isAlive = bson.D{{"life", entity.Alive}}
+// isAlive, notDead and exists are the commonest asserts.
+var (
+	isAlive = bson.D{{"life", entity.Alive}}
+	notDead = bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}
+)
 
 const exists = txn.DocExists

@@ -111,8 +111,12 @@ func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 		return err
 	}
 	after := slices.DeleteFunc(slices.Clone(doc.Ports), func(p openPort) bool { return p.Unit == u.doc.Name })
-	if len(after) < len(doc.Ports) {
+	switch {
+	case len(after) < len(doc.Ports):
 		o.setPorts(doc, after)
+	case u.doc.Life != entity.Dead:
+		// One that is not Dead may open another meanwhile.
+		o.assert(portsC, doc.ID, bson.D{{"version", doc.Version}})
 	}
 	return nil
 }

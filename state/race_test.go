@@ -56,3 +56,19 @@ func TestARelationIsNotAddedToAnotherServiceOfTheSameName(t *testing.T) {
 	_, err := w.st.AddRelation(w.ctx, "wordpress:db", "db:server")
 	w.refused(err, entity.NotFound, `service "db" has no "server" relation`)
 }
+
+func TestAUnitThatGoesLeavesNoPortOpen(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	open := entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}
+	first := w.unit("mysql/0")
+	w.st.Before(func() { w.ok(w.unit("mysql/0").Destroy(w.ctx)) })
+	if err := first.CommitHook(w.ctx, open); err == nil {
+		t.Error("a unit that is gone has opened a port")
+	}
+	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"0", "0"})
+	w.ok(err)
+	w.st.Before(func() { w.ok(w.unit("mysql/1").CommitHook(w.ctx, open)) })
+	w.ok(w.unit("mysql/1").Destroy(w.ctx))
+	w.ok(w.started("mysql/2").CommitHook(w.ctx, open))
+}

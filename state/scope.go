@@ -301,6 +301,9 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		if err := u.refresh(ctx); err != nil {
 			return nil, err
 		}
+		if u.doc.Life == entity.Dead {
+			return nil, entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
+		}
 		o := newOps()
 		for id, values := range changes.Relations {
 			ru, err := u.st.relationUnit(ctx, u.doc.Name, id)
@@ -330,6 +333,10 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			if err := u.portsOps(ctx, o, changes.OpenPorts, changes.ClosePorts); err != nil {
 				return nil, err
 			}
+		}
+		if len(o.list) > 0 {
+			// What a unit has open is closed with it, once it can open no more.
+			o.assert(unitsC, u.doc.Name, notDead)
 		}
 		return o.build()
 	})

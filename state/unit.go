@@ -359,7 +359,7 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		}
 		o := newOps()
 		o.assert(charmsC, url, exists)
-		o.update(unitsC, u.doc.Name, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, bson.D{{"$set", bson.D{{"charm", url}}}})
+		o.update(unitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
 		return o.build()
 	})
 }
