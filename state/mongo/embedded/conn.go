@@ -41,7 +41,7 @@ type message struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, r: bufio.NewReaderSize(nc, 16<<10)}
+	return &conn{s: s, nc: nc, r: bufio.NewReaderSize(nc, 4<<10)}
 }
 
 func (c *conn) serve() {
@@ -80,7 +80,7 @@ func (c *conn) serve() {
 // trim gives memory back that one large request has needed.
 func (c *conn) trim() {
 	for _, buf := range []*[]byte{&c.out, &c.doc, &c.changed, &c.found, &c.batch.data} {
-		if cap(*buf) > 1<<20 {
+		if cap(*buf) > 64<<10 {
 			*buf = nil
 		}
 	}

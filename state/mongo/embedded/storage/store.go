@@ -87,14 +87,15 @@ func Open(dir string, opts Options) (*Store, error) {
 func (s *Store) pebbleOptions() *pebble.Options {
 	log := logger{s}
 	po := &pebble.Options{
-		FS:                    s.opts.FS,
-		CacheSize:             s.opts.CacheSize,
-		MemTableSize:          s.opts.MemTableSize,
-		FormatMajorVersion:    pebble.FormatNewest,
-		MaxManifestFileSize:   1 << 20, // or an idle store would grow for long
-		L0CompactionThreshold: 2,
-		L0StopWritesThreshold: 1000,
-		Logger:                log,
+		FS:                  s.opts.FS,
+		CacheSize:           s.opts.CacheSize,
+		MemTableSize:        s.opts.MemTableSize,
+		FormatMajorVersion:  pebble.FormatNewest,
+		MaxManifestFileSize: 1 << 20, // or an idle store would grow for long
+		// Writers are not held up while files are put in order behind them.
+		L0StopWritesThreshold:       1000,
+		MemTableStopWritesThreshold: 4,
+		Logger:                      log,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { log.Errorf("store: %v", err) },
 			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.Errorf("store: corrupt file: %v", info) },
