@@ -1,8 +1,10 @@
 package state_test
 
 import (
+	"slices"
 	"testing"
 
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -15,6 +17,63 @@ const (
 	shipper = `{name: shipper, summary: s, description: d, subordinate: true,
   requires: {info: {interface: juju-info, scope: container}, feed: {interface: feed, scope: container}}}`
 )
+
+func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("collector", collector, 0)
+	w.deploy("shipper", shipper, 0)
+	rc, rs := w.relate("mysql", "collector"), w.relate("mysql", "shipper")
+	feed := w.relate("collector:feed", "shipper:feed")
+	my := w.started("mysql/0")
+	w.ok(my.EnterScope(w.ctx, rc.ID()))
+	c := w.started("collector/0")
+	sees := func(r *state.Relation) bool {
+		t.Helper()
+		all, err := c.Relations(w.ctx)
+		w.ok(err)
+		return slices.ContainsFunc(all, func(i entity.RelationInfo) bool { return i.ID == r.ID() })
+	}
+	events, err := w.st.WatchRelations(w.ctx, "collector/0")
+	w.ok(err)
+	// What comes only once the log is followed is an event of what changed.
+	other, err := w.st.WatchMachines(w.ctx)
+	w.ok(err)
+	next(t, other)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	next(t, other)
+	next(t, events)
+	if sees(feed) {
+		t.Error("the relation is there with nobody beside")
+	}
+	w.ok(my.EnterScope(w.ctx, rs.ID()))
+	until(t, events, func(struct{}) bool { return sees(feed) })
+	w.ok(c.EnterScope(w.ctx, feed.ID()))
+
+	// The other dies first, with its relation to the principal.
+	w.ok(rs.Destroy(w.ctx))
+	_, err = w.st.Cleanup(w.ctx)
+	w.ok(err)
+	w.end("shipper/0")
+	if !sees(feed) {
+		t.Fatal("the unit's agent does not see a relation that the unit is in")
+	}
+	w.ok(c.DestroySelf(w.ctx))
+	w.refused(c.EnsureDead(w.ctx), entity.InUse, "in the scope of a relation")
+	w.end("collector/0", feed.ID())
+}
+
+func TestASubordinateStaysOutOfOthersContainers(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	r := w.relate("mysql", "logging")
+	other := w.relate("wordpress", "logging")
+	w.ok(w.started("mysql/0").EnterScope(w.ctx, r.ID()))
+	w.refused(w.started("logging/0").EnterScope(w.ctx, other.ID()), entity.CannotEnter, "")
+}
 
 func TestTheLastContainerRelationTakesItsSubordinatesThoughNobodyIsInIt(t *testing.T) {
 	w := newWorld(t)

@@ -29,8 +29,8 @@ type relationUnit struct {
 	end  Endpoint // the unit's own
 }
 
-// relationUnit reads what is needed to know a unit in a relation. It refuses a
-// container relation that the unit has no part in.
+// relationUnit reads what is needed to know a unit in a relation of its service;
+// entity.NotFound when one of them is not there.
 func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*relationUnit, error) {
 	u, err := st.Unit(ctx, unit)
 	if err != nil {
@@ -88,6 +88,11 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		}
 		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive {
 			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
+		}
+		if fits, err := ru.fits(ctx); err != nil {
+			return nil, err
+		} else if !fits {
+			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container", ru.rel.doc.Key)
 		}
 		o := newOps()
 		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
@@ -237,17 +242,20 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 			return nil, err
 		}
 		ru := &relationUnit{u.st, r, u, end}
-		if fits, err := ru.fits(ctx); err != nil {
-			return nil, err
-		} else if !fits {
-			continue
-		}
 		in, err := ru.inScope()
 		if err != nil {
 			return nil, err
 		}
-		if !in && r.doc.Life != entity.Alive {
-			continue
+		if !in {
+			if r.doc.Life != entity.Alive {
+				continue
+			}
+			// One that it is in it must leave, whoever is beside it still.
+			if fits, err := ru.fits(ctx); err != nil {
+				return nil, err
+			} else if !fits {
+				continue
+			}
 		}
 		all = append(all, entity.RelationInfo{
 			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,

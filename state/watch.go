@@ -121,9 +121,18 @@ func (st *State) WatchUnit(ctx context.Context, name string) (<-chan struct{}, e
 	return watcher.Notify(ctx, st.hub, topics...), nil
 }
 
-// WatchRelations fires when the relations of the unit's service may have changed.
+// WatchRelations fires when what Unit.Relations returns may have changed.
 func (st *State) WatchRelations(ctx context.Context, unit string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, st.hub, watcher.Prefix(endpointsC, entity.UnitService(unit)+"#")), nil
+	u, err := st.Unit(ctx, unit)
+	if err != nil {
+		return nil, err
+	}
+	topics := []watcher.Topic{watcher.Prefix(endpointsC, u.doc.Service+"#")}
+	if u.doc.Principal != "" {
+		// Those who are beside it, whom it may be related to.
+		topics = append(topics, watcher.Prefix(deploymentsC, entity.UnitTag(u.doc.Principal).String()+"#"))
+	}
+	return watcher.Notify(ctx, st.hub, topics...), nil
 }
 
 // WatchRelationUnits tells which counterparts of the unit are in the relation,
