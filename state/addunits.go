@@ -111,7 +111,7 @@ func (s *Service) unitConstraints() (string, error) {
 func (s *Service) places(ctx context.Context, last []place, n int, placement []string, constraints string) ([]place, error) {
 	var all []place
 	for _, id := range placement {
-		if err := s.checkPlacement(ctx, id); err != nil {
+		if err := s.st.checkPlacement(ctx, s.doc.Name, s.doc.Series, id); err != nil {
 			return nil, err
 		}
 		all = append(all, place{machine: id})
@@ -145,21 +145,22 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 	return all, nil
 }
 
-func (s *Service) checkPlacement(ctx context.Context, id string) error {
+// checkPlacement refuses a machine that can't take a unit of a service.
+func (st *State) checkPlacement(ctx context.Context, service, series, id string) error {
 	fail := func(err error) error {
-		return fmt.Errorf("cannot assign unit of %q to machine %s: %w", s.doc.Name, id, err)
+		return fmt.Errorf("cannot assign unit of %q to machine %s: %w", service, id, err)
 	}
 	if !entity.IsValidMachine(id) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid --to parameter %q", id),
 			"It is the number of a machine: see juju status")
 	}
-	m, err := s.st.Machine(ctx, id)
+	m, err := st.Machine(ctx, id)
 	switch {
 	case err != nil:
 		return fail(err)
 	case m.doc.Life != entity.Alive:
 		return fail(entity.Errorf(entity.NotAlive, "machine is not alive"))
-	case m.doc.Series != s.doc.Series:
+	case m.doc.Series != series:
 		return fail(entity.Errorf(entity.Invalid, "series does not match"))
 	case m.IsManager():
 		return fail(entity.Errorf(entity.Invalid, "machine %q cannot host units", id))

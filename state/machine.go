@@ -145,11 +145,8 @@ type AddMachineParams struct {
 
 // AddMachine adds a machine, for the provisioner to find an instance for.
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
-	id, err := st.newMachineID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = st.run(ctx, func(int) ([]txn.Op, error) {
+	id := "" // taken once nothing bars the machine any more
+	err := st.run(ctx, func(int) ([]txn.Op, error) {
 		doc, err := st.model()
 		if err != nil {
 			return nil, err
@@ -160,6 +157,11 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		constraints, err := st.mergedConstraints(p.Constraints)
 		if err != nil {
 			return nil, err
+		}
+		if id == "" {
+			if id, err = st.newMachineID(ctx); err != nil {
+				return nil, err
+			}
 		}
 		o := newOps()
 		o.assertModelAlive()

@@ -129,10 +129,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
 		}
 	}
-	peers, err := st.peerRelations(ctx, p.Name, ch.Meta)
-	if err != nil {
-		return err
-	}
+	var peers []relationDoc // numbered once nothing bars the service any more
 	return st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := st.checkModelAlive(); err != nil {
 			return nil, err
@@ -151,11 +148,22 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 		if series == "" && len(ch.Meta.Series) > 0 {
 			series = ch.Meta.Series[0]
 		}
+		series = orElse(series, model.Series)
+		for _, id := range p.Placement {
+			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
+				return nil, err
+			}
+		}
+		if peers == nil {
+			if peers, err = st.peerRelations(ctx, p.Name, ch.Meta); err != nil {
+				return nil, err
+			}
+		}
 		key := serviceKey(p.Name)
 		o := newOps()
 		o.assertModelAlive()
 		o.assert(charmsC, p.CharmURL, exists)
-		o.insert(servicesC, p.Name, serviceDoc{Name: p.Name, Series: orElse(series, model.Series),
+		o.insert(servicesC, p.Name, serviceDoc{Name: p.Name, Series: series,
 			CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate})
 		o.newCounts(key, lifecycle.Service)
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
@@ -170,7 +178,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 
 // peerRelations makes the relations that a service has with itself.
 func (st *State) peerRelations(ctx context.Context, service string, meta *charm.Meta) ([]relationDoc, error) {
-	var peers []relationDoc
+	peers := []relationDoc{}
 	for _, end := range endpointsOf(service, meta) {
 		if end.Role != string(charm.RolePeer) {
 			continue
