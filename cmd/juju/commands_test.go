@@ -117,6 +117,7 @@ func TestUsageErrors(t *testing.T) {
 		"help frob":                               `unrecognized command: juju frob`,
 		"status --frob":                           `unknown flag: --frob`,
 		"status -q -v":                            `--quiet and --verbose are mutually exclusive`,
+		"status --logging-config x=LOUD":          `invalid --logging-config: unknown severity level "LOUD"`,
 		"add-unit":                                `no service specified`,
 		"add-unit Web":                            `invalid service name "Web"`,
 		"add-unit web x":                          `unrecognized args: ["x"]`,
@@ -534,6 +535,17 @@ func TestDebugFlag(t *testing.T) {
 	}
 	logger.Debugf("seen")
 	if !strings.HasSuffix(u.err.String(), "DEBUG juju.cmd seen\n") {
+		t.Errorf("logged %q", u.err.String())
+	}
+	u.types("status", "--show-log")
+	logger.Debugf("not seen")
+	logger.Infof("seen")
+	if !strings.HasSuffix(u.err.String(), " INFO juju.cmd seen\n") || strings.Contains(u.err.String(), "not") {
+		t.Errorf("logged %q", u.err.String())
+	}
+	u.types("status", "--logging-config", "juju.cmd=TRACE")
+	logger.Tracef("seen")
+	if !strings.HasSuffix(u.err.String(), " TRACE juju.cmd seen\n") {
 		t.Errorf("logged %q", u.err.String())
 	}
 	u.types("status")

@@ -56,6 +56,8 @@ of its own.`,
 	root.Version = agent.Version
 	root.SetVersionTemplate("{{.Version}}\n")
 	f.BoolVar(&s.debug, "debug", false, "log to standard error what is done")
+	f.BoolVar(&s.showLog, "show-log", false, "log to standard error, but less than --debug")
+	f.StringVar(&s.logging, "logging-config", "", "what to log of each module, as MODULE=LEVEL;MODULE=LEVEL")
 	root.AddGroup(groups...)
 	for _, group := range []struct {
 		id       string
@@ -66,7 +68,7 @@ of its own.`,
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s)}},
-		{"looking", []*cobra.Command{statusCommand(s), waitForCommand(s), debugLogCommand(s), versionCommand(s)}},
+		{"looking", []*cobra.Command{statusCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {
 			cmd.GroupID = group.id

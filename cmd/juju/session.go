@@ -34,8 +34,9 @@ type session struct {
 	reachBound time.Duration
 
 	// The flags of all commands.
-	quiet, verbose, debug bool
-	model                 string // -m, of commands that have it
+	quiet, verbose, debug, showLog bool
+	logging                        string // a level for each module, "<root>=INFO;juju.x=DEBUG"
+	model                          string // -m, of commands that have it
 }
 
 func newSession() *session {
@@ -70,10 +71,15 @@ func (s *session) begin() error {
 	switch {
 	case s.debug:
 		level = loggo.DEBUG
+	case s.showLog:
+		level = loggo.INFO
 	case s.quiet:
 		level = loggo.ERROR
 	}
 	loggo.GetLogger("").SetLogLevel(level)
+	if err := loggo.ConfigureLoggers(s.logging); err != nil {
+		return usagef("invalid --logging-config: %w", err)
+	}
 	return nil
 }
 

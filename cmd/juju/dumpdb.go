@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+)
+
+func dumpDBCommand(s *session) *cobra.Command {
+	d := &dumpDB{session: s}
+	cmd := &cobra.Command{
+		Use:   "dump-db",
+		Short: "Show all that the store holds of a model",
+		Long: `Show every document that the controller's store holds of a model, by collection,
+without passwords and without what transactions keep for themselves. It is for
+looking closely at something that went wrong, and for reports of it.`,
+		Example: `  juju dump-db
+  juju dump-db -m controller --format json -o dump.json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+	}
+	d.output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type dumpDB struct {
+	*session
+	output output
+}
+
+func (d *dumpDB) run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("unrecognized args: %q", args)
+	}
+	if err := checkFormat(d.output.format); err != nil {
+		return err
+	}
+	dump, err := d.dump(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := encode(d.output.format, dump)
+	if err != nil {
+		return err
+	}
+	return d.write(d.output, text)
+}
+
+// dump finds the model as every command does, and asks its controller.
+func (d *dumpDB) dump(ctx context.Context) (map[string][]any, error) {
+	model, err := d.dialModel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer model.Close()
+	conn, err := d.dialController(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	return plainDump(conn.DumpModel(ctx, model.Model()))
+}
+
+// plainDump makes of each document what can be written in any format.
+func plainDump(dump map[string][]json.RawMessage, err error) (map[string][]any, error) {
+	if err != nil {
+		return nil, err
+	}
+	plain := map[string][]any{}
+	for collection, docs := range dump {
+		for _, doc := range docs {
+			var v any
+			if err := json.Unmarshal(doc, &v); err != nil {
+				return nil, err
+			}
+			plain[collection] = append(plain[collection], v)
+		}
+	}
+	return plain, nil
+}
+
+// dialController connects to the controller of the model that the user means.
+func (s *session) dialController(ctx context.Context) (*client.Conn, error) {
+	st, err := s.store()
+	if err != nil {
+		return nil, err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.target(contents)
+	if err != nil {
+		return nil, err
+	}
+	return s.dial(ctx, st, t, "")
+}
