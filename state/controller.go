@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -96,10 +97,25 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		return fmt.Errorf("cannot initialise the controller: %w", err)
 	}
 	st, err := c.AddModel(ctx, AddModelParams{Name: ControllerModel, Owner: p.User, Series: p.Series})
+	if errors.Is(err, entity.AlreadyExists) {
+		st, err = c.modelNamed(ctx, p.User, ControllerModel)
+	}
 	if err != nil {
 		return err
 	}
 	return st.addManager(ctx, p.Series)
+}
+
+// modelNamed opens the model that an owner gave this name.
+func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State, error) {
+	var rows []ModelRow
+	if err := c.db.All(modelsC, bson.D{{"owner", owner}, {"name", name}}, &rows); err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, entity.Errorf(entity.NotFound, "model %q of %s not found", name, owner)
+	}
+	return c.Model(ctx, rows[0].UUID)
 }
 
 // OpenController opens the controller that a store holds.
@@ -232,6 +248,9 @@ func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, er
 			return nil, mongo.ErrNothing
 		}
 		o := newOps()
+		// The index alone would not do: mgo/txn takes its refusal for an insert
+		// that was made already.
+		o.insert(modelNamesC, p.Owner+"#"+p.Name, bson.D{{"model", row.UUID}})
 		o.insert(modelsC, row.UUID, row)
 		return o.build()
 	})

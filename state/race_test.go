@@ -72,3 +72,27 @@ func TestAUnitThatGoesLeavesNoPortOpen(t *testing.T) {
 	w.ok(w.unit("mysql/1").Destroy(w.ctx))
 	w.ok(w.started("mysql/2").CommitHook(w.ctx, open))
 }
+
+func TestTwoWhoMakeAModelOfOneName(t *testing.T) {
+	w := newWorld(t)
+	p := state.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
+	var one *state.State
+	w.ctrl.Before(func() {
+		var err error
+		one, err = w.ctrl.AddModel(w.ctx, p)
+		w.ok(err)
+	})
+	_, err := w.ctrl.AddModel(w.ctx, p)
+	w.refused(err, entity.AlreadyExists, `model "twice" for admin already exists`)
+	models, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	n := 0
+	for _, m := range models {
+		if m.Name == "twice" && m.UUID == one.UUID() {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("the first one is there %d times: %v", n, models)
+	}
+}

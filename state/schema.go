@@ -33,6 +33,7 @@ const (
 // The collections of the controller's own database, named "juju".
 const (
 	modelsC     = "models"     // a UUID: name, owner, step
+	modelNamesC = "modelnames" // "owner#name": that it is taken
 	usersC      = "users"      // a name
 	controllerC = "controller" // "controller": UUID, name
 )
