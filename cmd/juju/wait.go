@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -47,29 +48,46 @@ func (w *waitFlag) run(ctx context.Context, s *session, api statusAPI, u until) 
 
 // wait waits until the model is as it is waited for. It gives up after the bound,
 // and at once where waiting can't help: when a hook has failed, for somebody has
-// to look at that.
+// to look at that. When the connection is lost it goes on with another.
 func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	var p *progress
 	defer func() { p.done() }()
-	waiting := "the controller's answer"
+	var own modelAPI // in place of a connection that was lost
+	defer func() {
+		if own != nil {
+			own.Close()
+		}
+	}()
+	waiting := ""
 	for look := firstLook; ; look = min(2*look, lastLook) {
 		m, err := api.Status(bounded)
-		if err == nil {
-			if waiting, err = u.waitsFor(m); err != nil {
+		switch {
+		case err == nil:
+			if waiting, err = u.waitsFor(m); err != nil || waiting == "" {
 				return err
 			}
-			if waiting == "" {
-				return nil
-			}
-			if p == nil {
-				p = s.progress("Waiting for %s", waiting)
-			} else {
-				p.say("Waiting for %s", waiting)
-			}
-		} else if bounded.Err() == nil {
+		case bounded.Err() != nil: // told of below
+		case !errors.Is(err, entity.Unavailable):
 			return err
+		default:
+			waiting = "the controller's answer"
+			again, err := s.connect(bounded)
+			if err != nil && bounded.Err() == nil {
+				return err
+			}
+			if err == nil {
+				if own != nil {
+					own.Close()
+				}
+				own, api = again, again
+			}
+		}
+		if p == nil {
+			p = s.progress("Waiting for %s", waiting)
+		} else {
+			p.say("Waiting for %s", waiting)
 		}
 		select {
 		case <-bounded.Done():

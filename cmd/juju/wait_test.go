@@ -134,15 +134,59 @@ func testWait(t *testing.T) {
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
 		"See why: juju debug-log --replay -i unit-web-0; then let it go on: juju resolved web/0\n")
 
-	// It ends when the user has enough, or the controller.
+	// It ends when the user has enough.
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
 	u.typesUntil(ctx, "wait-for", "-q")
 	u.sees(1, "", "ERROR interrupted\n")
-	u.fake.err = entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
+	u.fake.err = entity.Errorf(entity.Unauthorized, "permission denied")
 	u.types("wait-for", "web")
-	u.sees(1, "", "ERROR the connection to the controller is lost\n")
+	u.sees(1, "", "ERROR permission denied\n")
+}
+
+// A controller that is away for a while is no reason to give up.
+func TestWaitReconnects(t *testing.T) { synctest.Test(t, testWaitReconnects) }
+
+func testWaitReconnects(t *testing.T) {
+	u := newUser(t)
+	lost := entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
+	connect := u.session.connect
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		u.fake.err = lost
+		if u.fake.opened == 2 {
+			u.fake.err = nil
+		}
+		return connect(ctx)
+	}
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=active")}
+	u.types("wait-for", "web")
+	u.sees(0, "", "Waiting for the controller's answer\n")
+	u.asked("Status", "Status", "Status", "Status")
+	if u.fake.opened != 3 {
+		t.Errorf("it connected %d times, want 3", u.fake.opened)
+	}
+
+	// But it ends all the same.
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		u.fake.err = lost
+		return connect(ctx)
+	}
+	u.types("wait-for", "web", "--timeout", "1m", "-q")
+	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\nSee how far it is: juju status; what happens: juju debug-log\n")
+
+	// As when there is no controller to connect to any more.
+	gone := entity.Errorf(entity.NotFound, "controller is gone")
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		if u.fake.opened > 0 && u.fake.err != nil {
+			return nil, gone
+		}
+		u.fake.err = lost
+		return connect(ctx)
+	}
+	u.fake.err, u.fake.opened, u.fake.closed = nil, 0, 0
+	u.types("wait-for", "web", "-q")
+	u.sees(1, "", "ERROR controller is gone\nSee what there is: juju status\n")
 }
 
 // The words that today's juju has before a name are accepted.
