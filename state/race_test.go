@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"strings"
 	"testing"
 
 	"juju/state"
@@ -95,4 +96,33 @@ func TestTwoWhoMakeAModelOfOneName(t *testing.T) {
 	if n != 1 {
 		t.Errorf("the first one is there %d times: %v", n, models)
 	}
+}
+
+// A change that the store refuses only when it is made would stay half done for
+// ever, and hold up whatever touches the same documents.
+func TestAChangeThatTheStoreCannotMakeIsRefused(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml",
+		"options:\n  a: {type: string}\n  b: {type: string}\n")
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
+	w.ok(err)
+	w.deploy("wordpress", statetest.Wordpress, 0)
+	r := w.relate("wordpress", "mysql")
+	u := w.started("mysql/0")
+	w.ok(u.EnterScope(w.ctx, r.ID()))
+	long := strings.Repeat("x", 5<<20)
+	set := func(key, value string) error {
+		return u.CommitHook(w.ctx, entity.HookChanges{Relations: map[int]map[string]string{r.ID(): {key: value}}})
+	}
+	for _, key := range []string{"", "a\x00b"} {
+		w.refused(set(key, "x"), entity.Invalid, "")
+	}
+	w.ok(set("a", long))
+	w.refused(set("b", long), entity.Invalid, "")
+	w.ok(set("b", "short"))
+	w.ok(s.SetConfig(w.ctx, map[string]string{"a": long}, nil))
+	w.refused(s.SetConfig(w.ctx, map[string]string{"b": long}, nil), entity.Invalid, "")
+	w.ok(s.SetConfig(w.ctx, map[string]string{"b": "short"}, nil))
+	w.ok(r.Destroy(w.ctx))
+	w.ok(u.LeaveScope(w.ctx, r.ID()))
 }

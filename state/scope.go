@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
@@ -330,7 +331,9 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 				}
 			}
 			before := len(o.list)
-			o.changeSettings(doc, set)
+			if err := o.changeSettings(doc, set); err != nil {
+				return nil, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, ru.rel.doc.Key, err)
+			}
 			if len(o.list) > before {
 				// Once the relation is gone its settings are deleted outside
 				// transactions, so none may write them then.

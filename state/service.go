@@ -114,6 +114,9 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
+	if err := checkSettings(config); err != nil {
+		return err
+	}
 	if _, err := entity.ParseConstraints(p.Constraints); err != nil {
 		return err
 	}
@@ -389,7 +392,9 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 			return nil, err
 		}
 		o := newOps()
-		o.changeSettings(doc, changes)
+		if err := o.changeSettings(doc, changes); err != nil {
+			return nil, err
+		}
 		if len(o.list) > 0 {
 			// The values were judged by this charm's options.
 			o.assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
