@@ -80,6 +80,7 @@ func TestSystem(t *testing.T) {
 			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("BIN", bin)
 			env.Setenv("CHARMS", charms)
+			env.Setenv("CYCLES", cycles())
 			env.Setenv("EXAMPLES", filepath.Join(root, "doc", "examples"))
 			env.Defer(func() {
 				sweep(t, bin, data)
@@ -89,6 +90,17 @@ func TestSystem(t *testing.T) {
 		},
 		Cmds: scriptCommands,
 	})
+}
+
+// cycles is how often scripts repeat what can be repeated.
+func cycles() string {
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		return "5"
+	case testing.Short():
+		return "1"
+	}
+	return "2"
 }
 
 // buildSystem builds all programs, and the example charms with theirs. As long as
