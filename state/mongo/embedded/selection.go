@@ -66,13 +66,14 @@ func newSelection(coll *storage.Collection, ch choice, late func() error) (*sele
 		return sel, nil
 	}
 	var few [8]plan.Index
-	indexes := coll.PlanIndexes(few[:0])
+	list := coll.Indexes()
+	indexes := coll.PlanIndexes(few[:0], list)
 	hint, err := findHint(indexes, ch.hint, &ch.order)
 	if err != nil {
 		return nil, err
 	}
 	p := plan.Choose(ch.filter, ch.order, indexes, hint)
-	sel.scan = coll.Scan(p)
+	sel.scan = coll.Scan(p, list)
 	if p.Sorted {
 		return sel, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"juju/state/mongo/embedded/mongoerr"
-	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/storage"
 )
@@ -32,7 +31,7 @@ func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (
 
 // read is fill for a tail: what it has not seen yet, as far as it goes.
 func (t *tail) read(cur *cursor, b *batch, n int64) error {
-	scan := t.coll.Scan(plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}})
+	scan := t.coll.Natural()
 	defer scan.Pause()
 	scan.SkipTo(t.seen)
 	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch && cur.left != 0 {

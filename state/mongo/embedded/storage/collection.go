@@ -65,13 +65,13 @@ func (c *Collection) secondary() []*Index {
 	return c.Indexes()[1:]
 }
 
-// PlanIndexes describes the indexes to the planner, in the order of Indexes;
-// a capped collection's natural order comes before them, as number 0.
-func (c *Collection) PlanIndexes(dst []plan.Index) []plan.Index {
+// PlanIndexes describes indexes of the collection to the planner, in their
+// order; a capped collection's natural order comes before them, as number 0.
+func (c *Collection) PlanIndexes(dst []plan.Index, indexes []*Index) []plan.Index {
 	if c.opts.Capped {
 		dst = append(dst, plan.Index{Name: "$natural"})
 	}
-	for _, ix := range c.Indexes() {
+	for _, ix := range indexes {
 		dst = append(dst, plan.Index{Name: ix.Name, Fields: ix.Fields, Unique: ix.Unique, Sparse: ix.Sparse, Multi: ix.multi.Load()})
 	}
 	return dst

@@ -156,7 +156,7 @@ func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries 
 		default:
 		}
 		seen := make([]int64, len(diaries))
-		scan := log.Scan(plan.Plan{Scans: everything.Scans, Reverse: true})
+		scan := log.Scan(plan.Plan{Scans: everything.Scans, Reverse: true}, nil)
 		for range 2 * len(diaries) {
 			_, doc, err := scan.Next()
 			if err != nil {
@@ -200,7 +200,7 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 		}
 		count := make([]int64, len(safe))
 		next := make([]int64, len(safe))
-		scan := c.Scan(everything)
+		scan := c.Natural()
 		for {
 			_, doc, err := scan.Next()
 			if err != nil {

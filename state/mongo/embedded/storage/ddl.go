@@ -9,7 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"juju/state/mongo/embedded/mongoerr"
-	"juju/state/mongo/embedded/plan"
 )
 
 // CreateIndex adds an index and fills it; nobody changes the collection
@@ -57,7 +56,7 @@ func (c *Collection) CreateIndex(want *Index) (bool, error) {
 
 // build fills an index, a piece at a time.
 func (c *Collection) build(ix *Index) error {
-	scan := c.Scan(plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}})
+	scan := c.Natural()
 	defer scan.Pause()
 	b := c.store.db.NewBatch()
 	defer func() { _ = b.Close() }()

@@ -32,10 +32,14 @@ type Scan struct {
 	keys int64
 }
 
-// Scan starts to read. The plan must be for the collection's PlanIndexes of
-// now.
-func (c *Collection) Scan(p plan.Plan) *Scan {
-	s := &Scan{c: c, plan: p, indexes: c.Indexes()}
+var natural = plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}}
+
+// Natural starts to read all documents, in the order they are stored in.
+func (c *Collection) Natural() *Scan { return c.Scan(natural, nil) }
+
+// Scan starts to read. The plan is for the PlanIndexes of these indexes.
+func (c *Collection) Scan(p plan.Plan, indexes []*Index) *Scan {
+	s := &Scan{c: c, plan: p, indexes: indexes}
 	if p.Repeats {
 		s.seen = map[string]bool{}
 	}

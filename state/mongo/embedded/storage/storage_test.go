@@ -81,7 +81,7 @@ func insert(t testing.TB, c *storage.Collection, doc bson.D) {
 func found(t testing.TB, c *storage.Collection, f *query.Filter, p plan.Plan, pause bool) []string {
 	t.Helper()
 	var out []string
-	scan := c.Scan(p)
+	scan := c.Scan(p, c.Indexes())
 	for {
 		_, doc, err := scan.Next()
 		if err != nil {
@@ -204,7 +204,7 @@ func compare(t *testing.T, r *rand.Rand, c *storage.Collection) {
 	if r.IntN(3) == 0 {
 		order.Fields = []query.Field{{Path: []string{"a", "b", "_id"}[r.IntN(3)], Desc: r.IntN(2) == 0}}
 	}
-	p := plan.Choose(f, order, c.PlanIndexes(nil), -1)
+	p := plan.Choose(f, order, c.PlanIndexes(nil, c.Indexes()), -1)
 	want := found(t, c, f, everything, false)
 	got := found(t, c, f, p, r.IntN(2) == 0)
 	if p.Sorted && len(order.Fields) > 0 {
@@ -219,7 +219,7 @@ func compare(t *testing.T, r *rand.Rand, c *storage.Collection) {
 
 func inOrder(t *testing.T, c *storage.Collection, f *query.Filter, p plan.Plan, order query.Sort) {
 	t.Helper()
-	scan := c.Scan(p)
+	scan := c.Scan(p, c.Indexes())
 	defer scan.Pause()
 	var last []byte
 	for {
@@ -279,7 +279,7 @@ func TestIndexesFollow(t *testing.T) {
 	}
 	// No two documents have the same u.
 	seen := map[string]string{}
-	scan := c.Scan(everything)
+	scan := c.Natural()
 	defer scan.Pause()
 	for {
 		_, doc, err := scan.Next()
