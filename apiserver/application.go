@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -146,6 +147,9 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 				return err
 			}
 			u, err := c.model.Unit(ctx, one.UnitTag.ID)
+			if errors.Is(err, entity.NotFound) {
+				return entity.Errorf(entity.NotFound, "unit %q does not exist", one.UnitTag.ID)
+			}
 			if err != nil || one.DryRun {
 				return err
 			}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"net"
 	"sync"
 
 	"juju/agent"
@@ -11,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/worker"
 	"juju/worker/cleaner"
+	"juju/worker/machiner"
 	"juju/worker/provisioner"
 	"juju/worker/pruner"
 	"juju/worker/resumer"
@@ -54,7 +56,7 @@ func (c *controller) models(open provider.Open) worker.Func {
 
 // modelWorkers are the workers that a controller runs for one model.
 func (c *controller) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
-	return map[string]worker.Func{
+	workers := map[string]worker.Func{
 		"provisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
 			if err != nil {
@@ -66,6 +68,19 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 		"resumer": resumer.New(resumer.Config{API: st}),
 		"pruner":  pruner.New(pruner.Config{API: st, Age: c.options.PruneAge}),
 	}
+	if st.UUID() == c.conf.Model {
+		// This process is the agent of the machine that it runs on.
+		workers["machiner"] = c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+			return machiner.New(machiner.Config{API: conn, Machine: entity.MachineTag("0"), Addresses: c.addresses})(ctx)
+		})
+	}
+	return workers
+}
+
+// addresses are those of the controller's own machine.
+func (c *controller) addresses() ([]string, error) {
+	host, _, err := net.SplitHostPort(c.conf.Address)
+	return []string{host}, err
 }
 
 // connected is a worker that needs the API of a model. It goes the way of every
