@@ -53,12 +53,14 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 		return fmt.Errorf("cannot count the log: %w", err)
 	}
 	iter := log.Find(nil).Skip(max(0, n-1)).Tail(awaitFor)
+	defer iter.Close() // its errors were looked at
 	var entries queue
 	ctx, cancel := context.WithCancel(ctx)
 	var published sync.WaitGroup
 	published.Add(1)
 	go func() {
 		defer published.Done()
+		defer cancel() // what can't be published is read anew
 		entries.publish(ctx, barrier, hub)
 	}()
 	defer func() {
@@ -72,6 +74,9 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 			// cursor is in place: from here on nothing is missed.
 			entries.add(parse(entry), first)
 			first, entry = false, nil
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
 		if err := iter.Err(); err != nil {
 			return fmt.Errorf("cannot follow the log: %w", err)
@@ -83,7 +88,9 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 			return ctx.Err()
 		}
 		if first {
-			entries.add(nil, true)
+			// The log has lost entries since they were counted: the cursor stands
+			// beyond its end, and would pass over what is to come.
+			return fmt.Errorf("the log has become shorter")
 		}
 	}
 }

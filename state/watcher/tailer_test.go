@@ -1,0 +1,141 @@
+package watcher_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+	"juju/state/watcher"
+)
+
+// patience bounds a wait for what must come.
+const patience = 20 * time.Second
+
+// aLog is a database with the log that a tailer follows, and nothing else.
+func aLog(t *testing.T) *mongo.Database {
+	t.Helper()
+	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Make("m", mongo.Schema{LogSize: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	db := store.Open("m")
+	t.Cleanup(func() {
+		db.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// write adds an entry that says that a document has changed.
+func write(t *testing.T, db *mongo.Database, collection, id string) {
+	err := db.With(mongo.LogC, func(c *mgo.Collection) error {
+		return c.Insert(bson.D{{"_id", bson.NewObjectId()},
+			{collection, bson.D{{"d", []string{id}}, {"r", []int{2}}}}})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func wait[T any](t *testing.T, c <-chan T, what string) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatal("no " + what)
+	}
+}
+
+func TestATailEndsThoughEntriesKeepComing(t *testing.T) {
+	db := aLog(t)
+	hub := watcher.NewHub(nil)
+	sub := hub.Subscribe(watcher.Collection("c"))
+	defer sub.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		watcher.Tail(ctx, db.Tail, func(context.Context) error { return nil }, hub)
+	}()
+	var writer sync.WaitGroup
+	var stop atomic.Bool
+	defer writer.Wait()
+	defer stop.Store(true)
+	writer.Go(func() {
+		for !stop.Load() {
+			write(t, db, "c", "a")
+		}
+	})
+	wait(t, sub.Wake(), "event")
+	cancel()
+	wait(t, ended, "end of the tail")
+	for began := time.Now(); openCursors(t, db) > 0; {
+		if time.Since(began) > patience {
+			t.Fatal("the tail has left its cursor open")
+		}
+	}
+}
+
+func openCursors(t *testing.T, db *mongo.Database) int64 {
+	t.Helper()
+	var status struct {
+		Metrics struct {
+			Cursor struct {
+				Open struct {
+					Total int64 `bson:"total"`
+				} `bson:"open"`
+			} `bson:"cursor"`
+		} `bson:"metrics"`
+	}
+	err := db.With(mongo.LogC, func(c *mgo.Collection) error { return c.Database.Run("serverStatus", &status) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status.Metrics.Cursor.Open.Total
+}
+
+func TestATailBeginsAnewWhenTheBarrierFails(t *testing.T) {
+	db := aLog(t)
+	hub := watcher.NewHub(nil)
+	sub := hub.Subscribe(watcher.Collection("c"))
+	defer sub.Close()
+	var tail sync.WaitGroup
+	defer tail.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var fails atomic.Bool
+	failed := make(chan struct{}, 1)
+	barrier := func(context.Context) error {
+		if !fails.Load() {
+			return nil
+		}
+		select {
+		case failed <- struct{}{}:
+		default:
+		}
+		return errors.New("no")
+	}
+	tail.Go(func() { watcher.Tail(ctx, db.Tail, barrier, hub) })
+	wait(t, sub.Wake(), "first event")
+	sub.Take()
+	fails.Store(true)
+	write(t, db, "c", "a")
+	wait(t, failed, "barrier")
+	fails.Store(false)
+	wait(t, sub.Wake(), "event after the barrier had failed")
+}
