@@ -37,7 +37,8 @@ func (d *deployed) unitDir(unit string) string {
 	return filepath.Join(d.dir, entity.UnitTag(unit).String())
 }
 
-// Deployed returns the units that have a directory here.
+// Deployed returns the units that have an agent's directory here; one without a
+// configuration is what a deployment that was cut short has left.
 func (d *deployed) Deployed() ([]string, error) {
 	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,12 +49,17 @@ func (d *deployed) Deployed() ([]string, error) {
 	var units []string
 	for _, e := range entries {
 		// A directory whose name begins with a dot is on its way out.
-		if tag, err := entity.ParseTag(e.Name()); err == nil && tag.Kind == entity.KindUnit {
+		if tag, err := entity.ParseTag(e.Name()); err == nil && tag.Kind == entity.KindUnit && d.isComplete(e.Name()) {
 			units = append(units, tag.ID)
 		}
 	}
 	slices.SortFunc(units, entity.CompareNatural)
 	return units, nil
+}
+
+func (d *deployed) isComplete(name string) bool {
+	_, err := os.Stat(filepath.Join(d.dir, name, ConfigName))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // Deploy makes the agent's directory and starts the agent. The configuration is
@@ -107,9 +113,10 @@ func (d *deployed) wait(unit string) {
 		d.mu.Lock()
 		delete(d.waiting, unit)
 		d.mu.Unlock()
-		if err != nil {
+		if err != nil && d.ctx.Err() != nil {
 			return
 		}
+		// Also when it can't be waited for: then the deployer looks again.
 		select {
 		case d.ended <- struct{}{}:
 		default:
@@ -127,13 +134,16 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 	}
 	out := filepath.Join(d.dir, "."+filepath.Base(dir))
+	if err := removeAll(out); err != nil { // of an earlier time
+		return err
+	}
 	if err := os.Rename(dir, out); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot recall unit %s: %w", unit, err)
 	}
 	return removeAll(out)
 }
 
-// sweep removes what a recall that was cut short has left.
+// sweep removes what a recall or a deployment that was cut short has left.
 func (d *deployed) sweep() error {
 	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +152,7 @@ func (d *deployed) sweep() error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
+		if strings.HasPrefix(e.Name(), ".") || !d.isComplete(e.Name()) {
 			if err := removeAll(filepath.Join(d.dir, e.Name())); err != nil {
 				return err
 			}
