@@ -35,7 +35,7 @@ type Options struct {
 	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
 	CacheSize int64
 	// MemTableSize is the bytes of writes gathered in memory before they
-	// are put in order on disk; 0 is 16 MiB.
+	// are put in order on disk; 0 is 4 MiB.
 	MemTableSize uint64
 	// Fatal is called, once, when the log of writes cannot be written or
 	// synced, after which nothing can be promised. It should not return;

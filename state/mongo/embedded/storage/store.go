@@ -21,7 +21,7 @@ type Options struct {
 	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
 	CacheSize int64
 	// MemTableSize is the bytes of writes gathered before they become a
-	// file of their own; 0 is 16 MiB.
+	// file of their own; 0 is 4 MiB. About five times that is kept of the log.
 	MemTableSize uint64
 	// Logf gets what is worth telling an operator.
 	Logf func(format string, args ...any)
@@ -69,7 +69,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		opts.CacheSize = 32 << 20
 	}
 	if opts.MemTableSize == 0 {
-		opts.MemTableSize = 16 << 20
+		opts.MemTableSize = 4 << 20
 	}
 	s := &Store{opts: opts, seed: maphash.MakeSeed(), collections: map[string]map[string]*Collection{}}
 	s.sync.store = s
