@@ -233,7 +233,11 @@ func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
 	var page string
 	eventually(ts, fmt.Sprintf("page %q", args), func() bool {
-		page = pageOf(ts, args[0])
+		var err error
+		// Whatever changes the page starts its program anew; for a moment nobody listens.
+		if page, err = pageOf(ts, args[0]); err != nil {
+			return false
+		}
 		return len(args) == 1 || strings.Contains(page, args[1])
 	})
 	_, err := io.WriteString(ts.Stdout(), page)
@@ -241,7 +245,7 @@ func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // pageOf reads the page that a unit serves.
-func pageOf(ts *testscript.TestScript, name string) string {
+func pageOf(ts *testscript.TestScript, name string) (string, error) {
 	ts.Check(ts.Exec("juju", "status", "--format", "json"))
 	var status struct {
 		Applications map[string]struct {
@@ -259,11 +263,12 @@ func pageOf(ts *testscript.TestScript, name string) string {
 	}
 	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + unit.Address + ":" + strings.TrimSuffix(unit.Ports[0], "/tcp") + "/")
-	ts.Check(err)
+	if err != nil {
+		return "", err
+	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	ts.Check(err)
-	return string(text)
+	return string(text), err
 }
 
 // holders returns the directories in which agents run, by what they are.
