@@ -142,8 +142,13 @@ func (st *State) holders(key string) (map[string]int, error) {
 	}
 	counts := map[string]int{}
 	for name, v := range doc {
-		if n, ok := v.(int); ok {
+		switch n := v.(type) { // whatever form the store, or somebody's hand, gave it
+		case int:
 			counts[name] = n
+		case int64:
+			counts[name] = int(n)
+		case float64:
+			counts[name] = int(n)
 		}
 	}
 	return counts, nil

@@ -1,6 +1,8 @@
 package state_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -125,4 +127,19 @@ func TestAChangeThatTheStoreCannotMakeIsRefused(t *testing.T) {
 	w.ok(s.SetConfig(w.ctx, map[string]string{"b": "short"}, nil))
 	w.ok(r.Destroy(w.ctx))
 	w.ok(u.LeaveScope(w.ctx, r.ID()))
+}
+
+func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL)
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.st.BeforeNext(1, cancel) // the service is made, its units are not
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	_, err = w.st.Cleanup(w.ctx)
+	w.ok(err)
+	_, err = w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
 }

@@ -91,8 +91,9 @@ func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, 
 	}
 	if p.Units > 0 {
 		if _, err := s.AddUnits(ctx, p.Units, p.Placement); err != nil {
-			// Nobody has heard of the service yet: it goes again.
-			if derr := s.Destroy(ctx); derr != nil {
+			// Nobody has heard of the service yet: it goes again, also when the
+			// caller has gone meanwhile.
+			if derr := s.Destroy(context.WithoutCancel(ctx)); derr != nil {
 				logger.Errorf("cannot take back service %q: %v", p.Name, derr)
 			}
 			return nil, err
