@@ -230,7 +230,9 @@ func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, name
 // members returns the versions of the settings of the units in a scope; of those
 // named only, unless units is nil.
 func (st *State) members(relation int, prefix, except string, units []string) (map[string]int64, error) {
-	query := bson.D{{"relation", relation}}
+	// From the prefix, which ends with "#", to what would end with the next
+	// character: a container relation has as many scopes as there are principals.
+	query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
 	if units != nil {
 		ids := make([]string, len(units))
 		for i, u := range units {
@@ -244,7 +246,7 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 	}
 	versions, keys := map[string]int64{}, []string{}
 	for _, s := range scopes {
-		if strings.HasPrefix(s.ID, prefix) && s.Unit != except {
+		if s.Unit != except {
 			keys = append(keys, relationSettingsKey(relation, s.Unit))
 		}
 	}
