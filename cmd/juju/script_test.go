@@ -105,7 +105,7 @@ func cycles() string {
 
 // buildSystem builds all programs, and the example charms with theirs. As long as
 // one of them is not written yet, there is no system to test.
-func buildSystem(t *testing.T, root string) (bin, charms string) {
+func buildSystem(t testing.TB, root string) (bin, charms string) {
 	t.Helper()
 	bin, charms = t.TempDir(), t.TempDir()
 	targets := map[string][]string{bin + "/": {"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}}
@@ -137,7 +137,7 @@ func buildSystem(t *testing.T, root string) (bin, charms string) {
 
 // look has go test notice that this test depends on all sources: it keeps results
 // of tests as long as no file has changed that they looked at.
-func look(t *testing.T, root string) {
+func look(t testing.TB, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "bin") {
@@ -151,7 +151,7 @@ func look(t *testing.T, root string) {
 }
 
 // sweep ends what a script has left running, whatever became of it.
-func sweep(t *testing.T, bin, data string) {
+func sweep(t testing.TB, bin, data string) {
 	st, err := store.New(data)
 	if err != nil {
 		t.Error(err)
