@@ -13,6 +13,7 @@ import (
 
 	"juju/provider/process"
 	"juju/state/entity"
+	"juju/worker/deployer"
 )
 
 // deployed is what a deployer works on: the agents of units in one directory.
@@ -85,11 +86,12 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	return d.Ensure(ctx, unit)
 }
 
-// Ensure starts the agent if it does not run, unless it has ended for good.
+// Ensure starts the agent if it does not run; deployer.ErrEnded when it has ended
+// for good.
 func (d *deployed) Ensure(ctx context.Context, unit string) error {
 	err := d.host.start(ctx, d.unitDir(unit))
 	if errors.Is(err, process.ErrEnded) {
-		return nil
+		return fmt.Errorf("cannot start the agent of unit %s: %w", unit, deployer.ErrEnded)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot start the agent of unit %s: %w", unit, err)

@@ -39,6 +39,8 @@ type Runner struct {
 	barrier func(context.Context) error
 	slots   *slotQueue
 	all     []*slot
+	locks   *docLocks
+	hooks   chan []jujutxn.TestHook
 }
 
 // A slot is the right to have one transaction under way, and a connection for it.
@@ -48,7 +50,8 @@ type slot struct {
 }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, barrier: s.Barrier, slots: &slotQueue{}}
+	r := &Runner{name: name, barrier: s.Barrier, slots: &slotQueue{}, locks: s.locksOf(name), hooks: make(chan []jujutxn.TestHook, 1)}
+	r.hooks <- nil
 	for range slots {
 		session := s.session.Copy()
 		sl := &slot{session, jujutxn.NewRunner(jujutxn.RunnerParams{Database: session.DB(name)})}
@@ -104,8 +107,15 @@ func (r *Runner) try(ctx context.Context, build Builder) error {
 		"Others are changing the same things just now; run the command again.")
 }
 
-// once runs ops while it holds a slot; a retry goes to the front of the queue.
+// once runs ops while it holds their documents and a slot; a retry goes to the
+// front of the queue for one.
 func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
+	defer r.hooked()()
+	unlock, err := r.locks.acquire(ctx, ops)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	s, err := r.slots.acquire(ctx, retry)
 	if err != nil {
 		return err
@@ -142,7 +152,27 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TestHooks returns the hooks of the transactions that run one after another,
-// for tests: each is called before or after one of the next transactions, and
-// may run others meanwhile.
-func (r *Runner) TestHooks() chan []jujutxn.TestHook { return jujutxn.TestHooks(r.all[0].runner) }
+// TestHooks returns the hooks of the next transactions, for tests, as juju/txn has
+// them: each is called before or after one of the transactions that run one after
+// another, and may run others meanwhile. They are ours because a transaction
+// holds its documents while juju/txn calls its own.
+func (r *Runner) TestHooks() chan []jujutxn.TestHook { return r.hooks }
+
+// hooked calls the next hook's Before, and returns what is to be called after.
+func (r *Runner) hooked() (after func()) {
+	hooks := <-r.hooks
+	r.hooks <- nil
+	if len(hooks) == 0 {
+		return func() {}
+	}
+	if hooks[0].Before != nil {
+		hooks[0].Before()
+	}
+	return func() {
+		if hooks[0].After != nil {
+			hooks[0].After()
+		}
+		<-r.hooks
+		r.hooks <- hooks[1:]
+	}
+}

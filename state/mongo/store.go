@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/juju/loggo"
@@ -18,6 +19,22 @@ type Store struct {
 	session *mgo.Session // every other is a copy of it
 	barrier func(context.Context) error
 	server  *embedded.Server // nil when the store is not ours to close
+
+	locksMu sync.Mutex
+	locks   map[string]*docLocks // by database
+}
+
+// locksOf returns the locks that all who run transactions on a database share.
+func (s *Store) locksOf(database string) *docLocks {
+	s.locksMu.Lock()
+	defer s.locksMu.Unlock()
+	if s.locks == nil {
+		s.locks = map[string]*docLocks{}
+	}
+	if s.locks[database] == nil {
+		s.locks[database] = &docLocks{}
+	}
+	return s.locks[database]
 }
 
 // The bounds of waiting for the store: a dial, and the answer to a request. The

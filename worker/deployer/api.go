@@ -2,6 +2,7 @@ package deployer
 
 import (
 	"context"
+	"errors"
 
 	"juju/state/entity"
 )
@@ -23,6 +24,10 @@ type API interface {
 	RemoveUnit(ctx context.Context, unit entity.Tag) error
 }
 
+// ErrEnded is what Agents.Ensure says of an agent that marked itself as not to be
+// started again.
+var ErrEnded = errors.New("the agent has ended for good")
+
 // Agents starts and ends the agents of units. It is handed in by the agent that
 // runs the deployer, which knows what a unit agent is made of.
 type Agents interface {
@@ -31,7 +36,8 @@ type Agents interface {
 	// Deploy writes the agent's configuration and starts it; on a unit that is
 	// deployed already it only makes sure that the agent runs.
 	Deploy(ctx context.Context, unit, password string) error
-	// Ensure starts the agent of a deployed unit if it does not run.
+	// Ensure starts the agent of a deployed unit if it does not run. The error wraps
+	// ErrEnded when the agent has ended for good.
 	Ensure(ctx context.Context, unit string) error
 	// Recall ends the agent and removes all it had here.
 	Recall(ctx context.Context, unit string) error

@@ -135,7 +135,13 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 	}
 	switch what {
 	case ensure:
-		return d.Agents.Ensure(ctx, unit)
+		err := d.Agents.Ensure(ctx, unit)
+		if errors.Is(err, ErrEnded) {
+			// It took its unit for gone, or its password was void. The unit is there and
+			// not Dead: it gets an agent with a fresh password.
+			return d.do(ctx, deploy, unit)
+		}
+		return err
 	case deploy:
 		password, err := d.API.NewPassword(ctx, tag)
 		if err != nil {

@@ -28,6 +28,7 @@ type fakeMachine struct {
 	faults    map[string]int // "deploy a/0" → how often it still fails
 	starts    int            // by Ensure, of agents that didn't run
 	entangled string         // a unit that only its agent can take out of its relations
+	gaveUp    string         // a unit whose agent took it for gone
 	crash     bool           // every agent that Ensure starts ends at once
 }
 
@@ -85,13 +86,16 @@ func (m *fakeMachine) Deploy(_ context.Context, unit, password string) error {
 	if password != "secret of "+unit {
 		return fmt.Errorf("deployed with %q", password)
 	}
-	return m.act("deploy", unit, func() { m.agents[unit] = true })
+	return m.act("deploy", unit, func() { m.agents[unit], m.gaveUp = true, "" })
 }
 
 func (m *fakeMachine) Ensure(_ context.Context, unit string) error {
 	m.mu.Lock()
-	running := m.agents[unit]
+	running, gone := m.agents[unit], m.gaveUp == unit
 	m.mu.Unlock()
+	if gone {
+		return fmt.Errorf("cannot start it: %w", ErrEnded)
+	}
 	if running {
 		return nil
 	}
@@ -197,6 +201,18 @@ func TestADyingUnitFromALostMachineGetsAnAgentToEndIt(t *testing.T) {
 		m.expect(t, "password web/0", "deploy web/0")
 		m.assigned["web/0"] = entity.Dead
 		m.expect(t, "recall web/0", "remove web/0")
+	})
+}
+
+func TestAnAgentThatTookItsUnitForGoneIsDeployedAnew(t *testing.T) {
+	story(t, map[string]entity.Life{"web/0": entity.Alive}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
+		m.expect(t)
+		m.mu.Lock()
+		m.gaveUp = "web/0"
+		m.mu.Unlock()
+		m.end("web/0")
+		m.expectNow(t, "password web/0", "deploy web/0")
+		m.expect(t)
 	})
 }
 

@@ -1,0 +1,86 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+	"gopkg.in/mgo.v2/txn"
+)
+
+// docLocks keeps transactions that conflict apart, within this process. mgo/txn
+// does not need that to be correct in principle; but when transactions that meet
+// at the same documents are held up between its steps, two of its runners may
+// give both the same revision of a document, and one update is lost though both
+// are told that they succeeded. (mgo's own TestTxnQueueStressTest, which it skips,
+// shows that.) It also spares the runners the work of finishing each other's
+// transactions. Transactions that only assert a document go side by side.
+type docLocks struct {
+	mu   sync.Mutex
+	docs map[string]*docLock
+}
+
+type docLock struct {
+	sem  *semaphore.Weighted // readers take 1, a writer all
+	refs int                 // who holds it or waits for it
+}
+
+const allReaders = 1 << 30
+
+// acquire locks the documents of ops, in an order that all keep to; it returns
+// what unlocks them.
+func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (release func(), err error) {
+	weights := map[string]int64{}
+	for _, op := range ops {
+		key := fmt.Sprintf("%s\x00%v", op.C, op.Id)
+		weight := int64(1)
+		if op.Insert != nil || op.Update != nil || op.Remove {
+			weight = allReaders
+		}
+		weights[key] = max(weights[key], weight)
+	}
+	held := map[string]*docLock{}
+	release = func() {
+		for key, lock := range held {
+			lock.sem.Release(weights[key])
+			l.drop(key, lock)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(weights)) {
+		lock := l.get(key)
+		if err := lock.sem.Acquire(ctx, weights[key]); err != nil {
+			l.drop(key, lock)
+			release()
+			return nil, context.Cause(ctx)
+		}
+		held[key] = lock
+	}
+	return release, nil
+}
+
+// get returns a document's lock, which is there until it is dropped as often.
+func (l *docLocks) get(key string) *docLock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.docs == nil {
+		l.docs = map[string]*docLock{}
+	}
+	lock := l.docs[key]
+	if lock == nil {
+		lock = &docLock{sem: semaphore.NewWeighted(allReaders)}
+		l.docs[key] = lock
+	}
+	lock.refs++
+	return lock
+}
+
+func (l *docLocks) drop(key string, lock *docLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lock.refs--; lock.refs == 0 {
+		delete(l.docs, key)
+	}
+}

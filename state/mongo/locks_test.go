@@ -1,0 +1,115 @@
+package mongo
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+)
+
+func write(ids ...string) (ops []txn.Op) {
+	for _, id := range ids {
+		ops = append(ops, txn.Op{C: "c", Id: id, Update: bson.D{}})
+	}
+	return ops
+}
+
+func read(ids ...string) (ops []txn.Op) {
+	for _, id := range ids {
+		ops = append(ops, txn.Op{C: "c", Id: id, Assert: txn.DocExists})
+	}
+	return ops
+}
+
+// Who waits for whom: the first row of each has its documents, the second wants
+// some.
+func TestWhatConflictsIsKeptApart(t *testing.T) {
+	for _, c := range []struct {
+		says          string
+		first, second []txn.Op
+		waits         bool
+	}{
+		{"two that change one document", write("a"), write("a"), true},
+		{"one that asserts what another changes", write("a"), read("a"), true},
+		{"one that changes what another asserts", read("a"), write("a"), true},
+		{"two that only assert", read("a"), read("a"), false},
+		{"different documents", write("a", "b"), write("c", "d"), false},
+		{"one document of many", write("a", "b", "c"), write("x", "c"), true},
+		{"an assert and a change of one document are a change", append(read("a"), write("a")...), read("a"), true},
+		{"one id in two collections", write("a"), []txn.Op{{C: "other", Id: "a", Update: bson.D{}}}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &docLocks{}
+			release, err := l.acquire(t.Context(), c.first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := false
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				release, err := l.acquire(t.Context(), c.second)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got = true
+				release()
+			}()
+			synctest.Wait()
+			if got == c.waits {
+				t.Errorf("%s: waited is %v, want %v", c.says, !got, c.waits)
+			}
+			release()
+			<-done
+			if len(l.docs) != 0 {
+				t.Errorf("%s: %d locks are left", c.says, len(l.docs))
+			}
+		})
+	}
+}
+
+// Whatever order the documents are named in, two that want the same ones don't
+// wait for each other; and who gives up leaves nothing locked.
+func TestNobodyWaitsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &docLocks{}
+		done := make(chan struct{})
+		for _, ops := range [][]txn.Op{write("a", "b", "c"), write("c", "b", "a"), write("b", "a"), read("c", "a")} {
+			go func() {
+				for range 50 {
+					release, err := l.acquire(t.Context(), ops)
+					if err != nil {
+						t.Error(err)
+						break
+					}
+					release()
+				}
+				done <- struct{}{}
+			}()
+		}
+		for range 4 {
+			<-done
+		}
+		release, err := l.acquire(t.Context(), write("b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		if _, err := l.acquire(ctx, write("a", "b")); err != context.Canceled {
+			t.Errorf("who gave up was told %v", err)
+		}
+		release()
+		release, err = l.acquire(t.Context(), write("a", "b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		if len(l.docs) != 0 {
+			t.Errorf("%d locks are left", len(l.docs))
+		}
+	})
+}
