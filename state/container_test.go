@@ -98,3 +98,26 @@ func TestTheLastContainerRelationTakesItsSubordinatesThoughNobodyIsInIt(t *testi
 		t.Errorf("subordinate is %s, want dying", life)
 	}
 }
+
+// What is said in one container is not heard in another.
+func TestSettingsStayInTheirContainer(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.deploy("logging", statetest.Logging, 0)
+	r := w.relate("mysql", "logging")
+	for _, name := range []string{"mysql/0", "mysql/1"} {
+		w.ok(w.started(name).EnterScope(w.ctx, r.ID()))
+	}
+	for _, name := range []string{"logging/0", "logging/1"} {
+		w.ok(w.started(name).EnterScope(w.ctx, r.ID()))
+	}
+	beside := map[string]string{}
+	for _, name := range []string{"logging/0", "logging/1"} {
+		beside[w.unit(name).Principal()] = name
+	}
+	mine := w.unit("mysql/0")
+	_, err := mine.RelationSettings(w.ctx, r.ID(), beside["mysql/0"])
+	w.ok(err)
+	_, err = mine.RelationSettings(w.ctx, r.ID(), beside["mysql/1"])
+	w.refused(err, entity.Unauthorized, "permission denied")
+}

@@ -175,6 +175,11 @@ func (c *Controller) Close() {
 		return
 	}
 	c.closed = true
+	// First all are told, for each takes a moment to end.
+	for _, st := range c.states {
+		st.hub.Close()
+	}
+	c.hub.Close()
 	for _, st := range c.states {
 		st.close()
 	}

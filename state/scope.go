@@ -126,7 +126,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	old, err := ru.st.settings(key)
 	if isNotFound(err) {
 		id := ru.rel.doc.ID
-		o.insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Settings: escapeKeys(first)})
+		o.insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Container: ru.container(), Settings: escapeKeys(first)})
 		return nil
 	} else if err != nil {
 		return err
@@ -296,6 +296,9 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	doc, err := u.st.settings(relationSettingsKey(relation, of))
 	if err != nil {
 		return nil, entity.Errorf(entity.NotFound, "cannot read settings for unit %q in relation %q: %w", of, ru.rel.doc.Key, err)
+	}
+	if doc.Container != ru.container() {
+		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // beside another principal
 	}
 	settings := map[string]string{}
 	for k, v := range doc.Settings {

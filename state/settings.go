@@ -14,10 +14,12 @@ import (
 // A settingsDoc is a map that users or charms write. Version grows with every
 // change of a value, and with nothing else: a null change wakes nobody.
 type settingsDoc struct {
-	ID       string         `bson:"_id"`
-	Relation *int           `bson:"relation,omitempty"` // of a relation's settings, for their mass deletion
-	Settings map[string]any `bson:"settings"`
-	Version  int64          `bson:"version"`
+	ID       string `bson:"_id"`
+	Relation *int   `bson:"relation,omitempty"` // of a relation's settings, for their mass deletion
+	// Container is the principal in whose scope of a container relation they are.
+	Container string         `bson:"container,omitempty"`
+	Settings  map[string]any `bson:"settings"`
+	Version   int64          `bson:"version"`
 }
 
 func (st *State) settings(key string) (settingsDoc, error) {

@@ -80,6 +80,9 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 }
 
 func (r *Runner) try(ctx context.Context, build Builder) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	for attempt := range tries {
 		if attempt > 0 {
 			if err := sleep(ctx, pause(attempt)); err != nil {
