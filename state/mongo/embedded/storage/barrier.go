@@ -2,8 +2,10 @@ package storage
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -64,10 +66,32 @@ func (b *barrier) clean() bool {
 	return b.underway.Load() == 0 && b.synced.Load() >= b.written.Load()
 }
 
+// A sync costs as much as a few writes, and one for many is better than one
+// for each. Before one begins, whoever else has something to do is let go
+// first: most of them will come and wait, too. That ends after gatherFor, or
+// when the turn comes back within aMoment, which is when nobody else is busy;
+// so one who is alone waits for nothing.
+const (
+	gatherFor = 3 * time.Millisecond
+	aMoment   = 20 * time.Microsecond
+)
+
+func gather() {
+	start := time.Now()
+	for now := start; now.Sub(start) < gatherFor; {
+		runtime.Gosched()
+		was := now
+		if now = time.Now(); now.Sub(was) < aMoment {
+			return
+		}
+	}
+}
+
 // run syncs for as long as somebody waits.
 func (b *barrier) run() {
 	defer b.done.Done()
 	for {
+		gather()
 		b.mu.Lock()
 		f := b.next
 		b.next = nil
