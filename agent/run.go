@@ -117,10 +117,8 @@ func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 			return err
 		}
 		defer conn.Close()
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		stop := context.AfterFunc(conn.Context(), func() { cancel(conn.Err()) })
-		defer stop()
+		ctx, cancel := conn.During(ctx)
+		defer cancel()
 		set := workers(conn)
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)

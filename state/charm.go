@@ -61,7 +61,7 @@ func (st *State) AddCharm(ctx context.Context, file, series string) (url string,
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
 	err = st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := st.checkModelAlive(); err != nil {
+		if _, err := st.aliveModel(); err != nil {
 			return nil, err
 		}
 		var same []charmDoc

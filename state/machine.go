@@ -147,11 +147,8 @@ type AddMachineParams struct {
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
 	id := "" // taken once nothing bars the machine any more
 	err := st.run(ctx, func(int) ([]txn.Op, error) {
-		doc, err := st.model()
+		doc, err := st.aliveModel()
 		if err != nil {
-			return nil, err
-		}
-		if err := st.checkModelAlive(); err != nil {
 			return nil, err
 		}
 		constraints, err := st.mergedConstraints(p.Constraints)

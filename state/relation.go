@@ -162,7 +162,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	id, taken := 0, false
 	doc := newRelationDoc(0, candidates[0]...)
 	err = st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := st.checkModelAlive(); err != nil {
+		if _, err := st.aliveModel(); err != nil {
 			return nil, err
 		}
 		if _, err := st.relation(doc.Key); err == nil {

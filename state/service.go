@@ -135,10 +135,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 	}
 	var peers []relationDoc // numbered once nothing bars the service any more
 	return st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := st.checkModelAlive(); err != nil {
-			return nil, err
-		}
-		model, err := st.model()
+		model, err := st.aliveModel()
 		if err != nil {
 			return nil, err
 		}

@@ -127,16 +127,17 @@ func (st *State) model() (modelDoc, error) {
 	return doc, err
 }
 
-// checkModelAlive says, as Juju does, that nothing can be created any more.
-func (st *State) checkModelAlive() error {
+// aliveModel reads the model for whoever creates something in it; when it is not
+// Alive it says, as Juju does, that nothing can be any more.
+func (st *State) aliveModel() (modelDoc, error) {
 	doc, err := st.model()
 	if err != nil {
-		return err
+		return doc, err
 	}
 	if doc.Life != entity.Alive {
-		return entity.Errorf(entity.NotAlive, "model %q is no longer alive", doc.Name)
+		return doc, entity.Errorf(entity.NotAlive, "model %q is no longer alive", doc.Name)
 	}
-	return nil
+	return doc, nil
 }
 
 // newID returns a fresh id for a document that nothing else names. It is taken

@@ -93,10 +93,8 @@ func (c *controller) connected(st *state.State, work func(context.Context, *clie
 			return err
 		}
 		defer conn.Close()
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		stop := context.AfterFunc(conn.Context(), func() { cancel(conn.Err()) })
-		defer stop()
+		ctx, cancel := conn.During(ctx)
+		defer cancel()
 		return work(ctx, conn)
 	}
 }

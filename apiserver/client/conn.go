@@ -68,6 +68,17 @@ func (c *Conn) Context() context.Context { return c.ctx }
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
+// During returns a context for what works on the connection: it ends with ctx, or
+// with the connection, whose Err is then its cause. The caller calls cancel.
+func (c *Conn) During(ctx context.Context) (during context.Context, cancel context.CancelFunc) {
+	during, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.Context(), func() { end(c.Err()) })
+	return during, func() {
+		stop()
+		end(nil)
+	}
+}
+
 // Err says why the connection has ended; nil while it lives.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
