@@ -13,10 +13,7 @@ import (
 )
 
 // bookkeeping is what the transaction runner keeps; no dump shows it.
-var bookkeeping = []string{mongo.TxnsC, mongo.TxnsC + ".prune", mongo.StashC, mongo.LogC}
-
-// secret are the fields that a dump shows only the presence of.
-var secret = []string{"hash", "password"}
+var bookkeeping = []string{mongo.TxnsC, mongo.TxnsC + ".prune", mongo.StashC, mongo.LogC, mongo.RefusalsC}
 
 // Dump returns every document of the model, by collection, in the order of their
 // ids, without what the transaction runner adds to them and without secrets. It
@@ -39,7 +36,7 @@ func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error)
 		for _, doc := range docs {
 			delete(doc, "txn-revno")
 			delete(doc, "txn-queue")
-			for _, field := range secret {
+			for _, field := range mongo.Secrets {
 				if v, there := doc[field]; there && v != "" {
 					doc[field] = "(not shown)"
 				}

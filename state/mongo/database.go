@@ -25,9 +25,7 @@ const (
 // A Database is one database of a store: a model's, or the controller's own.
 type Database struct {
 	*Runner
-	name    string
-	store   *Store
-	session *mgo.Session
+	store *Store
 }
 
 // An Index is one that a collection must have.
@@ -50,7 +48,7 @@ func (s *Store) Make(name string, schema Schema) error {
 	session := s.session.Copy()
 	defer session.Close()
 	db := session.DB(name)
-	capped := map[string]int{LogC: schema.LogSize}
+	capped := map[string]int{LogC: schema.LogSize, RefusalsC: refusalsSize}
 	for c, size := range schema.Capped {
 		capped[c] = size
 	}
@@ -87,19 +85,11 @@ func exists(err error) bool {
 
 // Open opens a database, without looking at what it holds.
 func (s *Store) Open(name string) *Database {
-	return &Database{
-		Runner:  newRunner(s, name),
-		name:    name,
-		store:   s,
-		session: s.session.Copy(),
-	}
+	return &Database{Runner: newRunner(s, name), store: s}
 }
 
 // Close ends the database's connections. Nothing may use it any more.
-func (d *Database) Close() {
-	d.Runner.close()
-	d.session.Close()
-}
+func (d *Database) Close() { d.Runner.close() }
 
 // Name returns the database's name.
 func (d *Database) Name() string { return d.name }

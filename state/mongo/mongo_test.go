@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -105,6 +106,9 @@ func TestContentionIsTold(t *testing.T) {
 	}
 	if attempts != 10 {
 		t.Errorf("%d attempts, want 10", attempts)
+	}
+	if hint := entity.Hint(err); !strings.HasPrefix(hint, "It was refused because of c a: n is 1, not 99. ") {
+		t.Errorf("the hint is %q", hint)
 	}
 }
 

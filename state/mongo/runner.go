@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	jujutxn "github.com/juju/txn"
@@ -36,11 +37,13 @@ const (
 // A Runner runs the transactions of one database.
 type Runner struct {
 	name    string
+	session *mgo.Session // for what is not a transaction
 	barrier func(context.Context) error
 	slots   *slotQueue
 	all     []*slot
 	locks   *docLocks
 	hooks   chan []jujutxn.TestHook
+	rewrite atomic.Pointer[func([]txn.Op) []txn.Op]
 }
 
 // A slot is the right to have one transaction under way, and a connection for it.
@@ -50,7 +53,8 @@ type slot struct {
 }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, barrier: s.Barrier, slots: &slotQueue{}, locks: s.locksOf(name), hooks: make(chan []jujutxn.TestHook, 1)}
+	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, slots: &slotQueue{}, locks: s.locksOf(name),
+		hooks: make(chan []jujutxn.TestHook, 1)}
 	r.hooks <- nil
 	for range slots {
 		session := s.session.Copy()
@@ -65,6 +69,7 @@ func (r *Runner) close() {
 	for _, s := range r.all {
 		s.session.Close()
 	}
+	r.session.Close()
 }
 
 // Run builds and runs a transaction until it is applied, and returns when it is
@@ -83,18 +88,23 @@ func (r *Runner) try(ctx context.Context, build Builder) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	var ops []txn.Op
 	for attempt := range tries {
 		if attempt > 0 {
 			if err := sleep(ctx, pause(attempt)); err != nil {
 				return err
 			}
 		}
-		ops, err := build(attempt)
+		var err error
+		ops, err = build(attempt)
 		if errors.Is(err, ErrNothing) {
 			return nil
 		}
 		if err != nil {
 			return err
+		}
+		if f := r.rewrite.Load(); f != nil {
+			ops = (*f)(ops)
 		}
 		switch err := r.once(ctx, ops, attempt > 0); {
 		case err == nil:
@@ -106,8 +116,11 @@ func (r *Runner) try(ctx context.Context, build Builder) error {
 			return fmt.Errorf("cannot run a transaction: %w", err)
 		}
 	}
-	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"),
-		"Others are changing the same things just now; run the command again.")
+	hint := "Others are changing the same things just now; run the command again."
+	if why := r.refused(ops).Why; why != "" {
+		hint = "It was refused because of " + why + ". " + hint
+	}
+	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
 }
 
 // once runs ops while it holds their documents and a slot; a retry goes to the
@@ -160,6 +173,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 // another, and may run others meanwhile. They are ours because a transaction
 // holds its documents while juju/txn calls its own.
 func (r *Runner) TestHooks() chan []jujutxn.TestHook { return r.hooks }
+
+// RewriteOps lets f see, and change, the operations of every transaction before
+// they run, for tests: many may call it at once. No f, as in service, is nil.
+func (r *Runner) RewriteOps(f func([]txn.Op) []txn.Op) {
+	if f == nil {
+		r.rewrite.Store(nil)
+		return
+	}
+	r.rewrite.Store(&f)
+}
 
 // hooked calls the next hook's Before, and returns what is to be called after.
 func (r *Runner) hooked() (after func()) {

@@ -1,0 +1,304 @@
+package mongo
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// RefusalsC holds the transactions that were given up, the last of them only. It
+// is written directly, and nothing depends on it.
+const RefusalsC = "refusals"
+
+// refusalsSize is in bytes: room for about two thousand.
+const refusalsSize = 1 << 20
+
+// Secrets are the fields whose values are never shown.
+var Secrets = []string{"hash", "password"}
+
+// A FailedAssert is what a transaction asserted of a document and what is not so.
+type FailedAssert struct {
+	Collection string
+	ID         any
+	// Assert is what does not hold: a field's condition, or txn.DocExists or
+	// txn.DocMissing.
+	Assert any
+	// Found is the value of the field, as JSON where it is no plain value; "" when
+	// the document or the field is not there.
+	Found string
+	words string
+}
+
+// String says it in words, as in "units mysql/0: life is dying, not alive".
+func (f FailedAssert) String() string {
+	return fmt.Sprintf("%s %v: %s", f.Collection, f.ID, f.words)
+}
+
+// FailedAsserts evaluates the asserts of operations against what the database
+// holds now, each as mgo/txn would, and returns those that do not hold, in the
+// order of the operations. Others may be changing it meanwhile.
+func (d *Database) FailedAsserts(ops []txn.Op) ([]FailedAssert, error) {
+	return d.failedAsserts(ops, len(ops))
+}
+
+func (r *Runner) failedAsserts(ops []txn.Op, most int) ([]FailedAssert, error) {
+	session := r.session.Copy()
+	defer session.Close()
+	db := session.DB(r.name)
+	var failed []FailedAssert
+	for _, op := range ops {
+		if op.Assert == nil || len(failed) >= most {
+			continue
+		}
+		f, err := failedAssert(db.C(op.C), op)
+		if err != nil {
+			return nil, fmt.Errorf("cannot look at %s %v: %w", op.C, op.Id, err)
+		}
+		if f != nil {
+			failed = append(failed, *f)
+		}
+	}
+	return failed, nil
+}
+
+// failedAssert returns nil when the assert of op holds.
+func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
+	f := &FailedAssert{Collection: op.C, ID: op.Id, Assert: op.Assert}
+	holds := func(assert any) (bool, error) {
+		query := bson.D{{"_id", op.Id}}
+		if assert != nil {
+			query = append(query, bson.DocElem{Name: "$or", Value: []any{assert}})
+		}
+		n, err := c.Find(query).Count()
+		return n > 0, err
+	}
+	there, err := holds(nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case op.Assert == txn.DocMissing:
+		if !there {
+			return nil, nil
+		}
+		f.words = "it is there already"
+		return f, nil
+	case !there:
+		f.words = "it is not there"
+		return f, nil
+	case op.Assert == txn.DocExists:
+		return nil, nil
+	}
+	if all, err := holds(op.Assert); err != nil || all {
+		return nil, err
+	}
+	conditions, err := asDoc(op.Assert)
+	if err != nil {
+		return nil, err
+	}
+	// All must hold at once; which of them doesn't is what the reader wants.
+	for _, condition := range conditions {
+		if one, err := holds(bson.D{condition}); err != nil {
+			return nil, err
+		} else if !one {
+			return f, f.explain(c, condition)
+		}
+	}
+	return nil, nil // it has changed since
+}
+
+// explain says what is there instead of what a condition wants.
+func (f *FailedAssert) explain(c *mgo.Collection, condition bson.DocElem) error {
+	f.Assert = bson.D{condition}
+	if strings.HasPrefix(condition.Name, "$") {
+		f.words = show("", f.Assert) + " does not hold"
+		return nil
+	}
+	var doc bson.M
+	if err := c.FindId(f.ID).Select(bson.D{{condition.Name, 1}}).One(&doc); err != nil && !IsNotFound(err) {
+		return err
+	}
+	field := strings.Split(condition.Name, ".")
+	value, set := any(doc), doc != nil
+	for _, name := range field {
+		m, ok := value.(bson.M)
+		if value, set = m[name]; !ok || !set {
+			break
+		}
+	}
+	is := condition.Name + " is not set"
+	if set {
+		f.Found = show(condition.Name, value)
+		is = condition.Name + " is " + f.Found
+	}
+	f.words = is + wanted(condition)
+	return nil
+}
+
+// wanted ends a sentence with what a condition asks for.
+func wanted(condition bson.DocElem) string {
+	one, isOp := operator(condition.Value)
+	if !isOp {
+		return ", not " + show(condition.Name, condition.Value)
+	}
+	value := show(condition.Name, one.Value)
+	switch one.Name {
+	case "$ne", "$exists":
+		return "" // to say what it is says it all
+	case "$gt":
+		return ", not more than " + value
+	case "$gte":
+		return ", not at least " + value
+	case "$lt":
+		return ", not less than " + value
+	case "$lte":
+		return ", not at most " + value
+	}
+	return ", wanted " + show(condition.Name, condition.Value)
+}
+
+// operator returns the only operator of a condition that has just one.
+func operator(condition any) (bson.DocElem, bool) {
+	d, err := asDoc(condition)
+	if err != nil || len(d) != 1 || !strings.HasPrefix(d[0].Name, "$") {
+		return bson.DocElem{}, false
+	}
+	return d[0], true
+}
+
+// asDoc returns a document, of whatever type, as a bson.D.
+func asDoc(v any) (d bson.D, err error) {
+	if d, ok := v.(bson.D); ok {
+		return d, nil
+	}
+	data, err := bson.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return d, bson.Unmarshal(data, &d)
+}
+
+// shownMost bounds what is shown of one value: it may be megabytes.
+const shownMost = 200
+
+// show writes a field's value for people.
+func show(field string, v any) string {
+	if isSecret(field) {
+		return notShown
+	}
+	if field == "life" {
+		switch n := v.(type) {
+		case int:
+			return entity.Life(n).String()
+		case entity.Life:
+			return n.String()
+		}
+	}
+	text := fmt.Sprint(v)
+	switch v.(type) {
+	case string:
+		text = fmt.Sprintf("%q", v)
+	case bson.D, bson.M, []any, []bson.D, []string, []int:
+		text = asJSON(v)
+	}
+	if len(text) > shownMost {
+		text = strings.ToValidUTF8(text[:shownMost], "") + "…"
+	}
+	return text
+}
+
+const notShown = "(not shown)"
+
+func isSecret(field string) bool {
+	return slices.Contains(Secrets, field[strings.LastIndexByte(field, '.')+1:])
+}
+
+// asJSON writes a document or a list without its secrets.
+func asJSON(v any) string {
+	var plain struct{ V any }
+	data, err := bson.Marshal(struct{ V any }{v})
+	if err == nil {
+		err = bson.Unmarshal(data, &plain)
+	}
+	if err == nil {
+		data, err = json.Marshal(withoutSecrets(plain.V))
+	}
+	if err != nil {
+		return "something that can't be shown"
+	}
+	return string(data)
+}
+
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case bson.M:
+		for field, value := range v {
+			if v[field] = withoutSecrets(value); isSecret(field) {
+				v[field] = notShown
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutSecrets(v[i])
+		}
+	}
+	return v
+}
+
+// A Refusal is a transaction that was given up.
+type Refusal struct {
+	At time.Time `bson:"at"`
+	// Docs are the documents that it concerned, each as "collection#id".
+	Docs []string `bson:"docs"`
+	// Why is the assert that did not hold, in words; "" when all did by the time
+	// they were looked at.
+	Why string `bson:"why"`
+	// Found is what was there instead, if it was one value.
+	Found string `bson:"found,omitempty"`
+}
+
+// refused keeps a refusal and returns it. What fails here fails nothing.
+func (r *Runner) refused(ops []txn.Op) Refusal {
+	refusal := Refusal{At: time.Now().UTC()}
+	seen := map[string]bool{}
+	for _, op := range ops {
+		if key := docName(op.C, op.Id); !seen[key] {
+			seen[key] = true
+			refusal.Docs = append(refusal.Docs, key)
+		}
+	}
+	failed, err := r.failedAsserts(ops, 1)
+	if err != nil {
+		logger.Warningf("cannot tell why a transaction of %s was refused: %v", r.name, err)
+	} else if len(failed) > 0 {
+		refusal.Why, refusal.Found = failed[0].String(), failed[0].Found
+	}
+	session := r.session.Copy()
+	defer session.Close()
+	if err := session.DB(r.name).C(RefusalsC).Insert(refusal); err != nil {
+		logger.Warningf("cannot keep a refusal of %s: %v", r.name, err)
+	}
+	return refusal
+}
+
+func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", collection, id) }
+
+// Refusals returns the transactions that were given up lately and concerned a
+// document, the last one first.
+func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
+	var all []Refusal
+	err := d.With(RefusalsC, func(c *mgo.Collection) error {
+		return c.Find(bson.D{{"docs", docName(collection, id)}}).Sort("-$natural").All(&all)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", RefusalsC, err)
+	}
+	return all, nil
+}
