@@ -28,7 +28,7 @@ import (
 func (w *world) with(methods map[string]handler) {
 	all := routes()
 	for name, h := range methods {
-		all = append(all, route{"Test", 1, name, atModel, reader, nil, h})
+		all = append(all, route{"Test", 1, name, atModel, reader, reads, nil, h})
 	}
 	w.server.table = newTable(all)
 }

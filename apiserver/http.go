@@ -18,6 +18,7 @@ type endpoint struct {
 	method string
 	path   string // below /model/UUID
 	who    roles
+	effect effect
 	serve  func(s *Server, c *visitor, w http.ResponseWriter, r *http.Request) error
 }
 
@@ -68,6 +69,9 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		if v.roles&e.who == 0 {
 			return denied()
 		}
+		if err := e.effect.allowedAt(r.Context(), v.model); err != nil {
+			return err
+		}
 		return e.serve(s, v, w, r)
 	}()
 	if err != nil {
@@ -101,7 +105,7 @@ var httpStatus = map[entity.Kind]int{
 	entity.AlreadyExists: http.StatusConflict, entity.NotAlive: http.StatusConflict, entity.InUse: http.StatusConflict,
 	entity.Unavailable: http.StatusServiceUnavailable, entity.Contention: http.StatusServiceUnavailable,
 	entity.NotSupported: http.StatusBadRequest, entity.NotImplemented: http.StatusNotImplemented,
-	entity.NotProvisioned: http.StatusForbidden,
+	entity.NotProvisioned: http.StatusForbidden, entity.OperationBlocked: http.StatusBadRequest,
 }
 
 // writeError answers with an error, in the shape that clients of Juju's charms

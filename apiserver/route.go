@@ -25,6 +25,7 @@ type route struct {
 	method  string
 	at      place
 	who     roles
+	effect  effect   // what it does to the model, and so which blocks bar it
 	own     ownCheck // what keeps an agent to its own; nil where only users come
 	handler handler
 }
@@ -91,6 +92,9 @@ func (r *route) call(ctx context.Context, c *caller, raw json.RawMessage) (any, 
 		if err := r.own(ctx, c, subject); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.effect.allowed(ctx, c); err != nil {
+		return nil, err
 	}
 	return r.handler.run(ctx, c, p)
 }

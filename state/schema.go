@@ -27,6 +27,7 @@ const (
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL
 	cleanupsC    = "cleanups"    // a random id: what is still to do
+	blocksC      = "blocks"      // a type: what users are kept from, and why
 	historyC     = "statushistory"
 )
 

@@ -27,6 +27,7 @@ type modelAPI interface {
 	resolvedAPI
 	exposeAPI
 	debugLogAPI
+	blockAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

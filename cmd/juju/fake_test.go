@@ -27,6 +27,7 @@ type fakeModel struct {
 	statuses []*entity.ModelStatus
 	config   params.ApplicationGetResults
 	logs     []params.LogMessage
+	blocks   []entity.Block
 	uploaded []byte
 	opened   int
 	closed   int
@@ -168,6 +169,18 @@ func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(p
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+func (f *fakeModel) Blocks(ctx context.Context) ([]entity.Block, error) {
+	return f.blocks, f.note("Blocks")
+}
+
+func (f *fakeModel) SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error {
+	return f.note("SwitchBlockOn", t, fmt.Sprintf(" %q", message))
+}
+
+func (f *fakeModel) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
+	return f.note("SwitchBlockOff", t)
 }
 
 // A user is somebody who types commands, and what came of the last.

@@ -15,6 +15,7 @@ var groups = []*cobra.Group{
 	{ID: "services", Title: "Services and units:"},
 	{ID: "relations", Title: "Relations:"},
 	{ID: "machines", Title: "Machines:"},
+	{ID: "users", Title: "Users and protection:"},
 	{ID: "looking", Title: "What there is, and what happens:"},
 }
 
@@ -68,6 +69,7 @@ of its own.`,
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s)}},
+		{"users", []*cobra.Command{disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {

@@ -1,0 +1,80 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// An effect is what a method does, as far as blocks are concerned.
+type effect uint8
+
+const (
+	_        effect = iota // every route says which it has
+	reads                  // changes nothing
+	free                   // may be done whatever is blocked: what agents do, and the blocks themselves
+	changes                // changes the model
+	removes                // removes machines, services, units or relations
+	destroys               // destroys the model
+)
+
+// barredBy says which blocks stand in the way of an effect; who is barred by
+// several is told of the first.
+var barredBy = map[effect][]entity.BlockType{
+	changes:  {entity.BlockChange},
+	removes:  {entity.BlockRemove, entity.BlockChange},
+	destroys: {entity.BlockDestroy, entity.BlockRemove, entity.BlockChange},
+}
+
+// allowed returns OperationBlocked when a block bars the effect: one of the
+// model's, or of the controller's own model when the caller is at the controller.
+func (e effect) allowed(ctx context.Context, c *caller) error {
+	if c.model == nil {
+		return e.allowedAt(ctx, c.server.controllerModel)
+	}
+	return e.allowedAt(ctx, c.model)
+}
+
+// allowedAt is allowed for a model. Methods that are given models by name ask it
+// for each of them.
+func (e effect) allowedAt(ctx context.Context, st *state.State) error {
+	types := barredBy[e]
+	if len(types) == 0 {
+		return nil
+	}
+	return st.Unblocked(ctx, types...)
+}
+
+func blockList(ctx context.Context, c *caller, _ none) (params.BlockResults, error) {
+	blocks, err := c.model.Blocks(ctx)
+	if err != nil {
+		return params.BlockResults{}, err
+	}
+	results := make([]params.BlockResult, 0, len(blocks))
+	for _, b := range blocks {
+		results = append(results, params.BlockResult{Result: params.Block{
+			ID: string(b.Type), Tag: params.TagOf(entity.ModelTag(c.model.UUID())), Type: string(b.Type), Message: b.Message,
+		}})
+	}
+	return params.BlockResults{Results: results}, nil
+}
+
+func blockSwitchOn(ctx context.Context, c *caller, p params.BlockSwitchParams) (params.ErrorResult, error) {
+	return blockSwitch(c, "SwitchBlockOn", p, func() error {
+		return c.model.SwitchBlockOn(ctx, entity.BlockType(p.Type), p.Message)
+	})
+}
+
+func blockSwitchOff(ctx context.Context, c *caller, p params.BlockSwitchParams) (params.ErrorResult, error) {
+	return blockSwitch(c, "SwitchBlockOff", p, func() error {
+		return c.model.SwitchBlockOff(ctx, entity.BlockType(p.Type))
+	})
+}
+
+// blockSwitch puts an outcome where clients look for it: in the result.
+func blockSwitch(c *caller, doing string, p params.BlockSwitchParams, do func() error) (params.ErrorResult, error) {
+	one := []params.BlockSwitchParams{p}
+	return outcomes(c, doing, one, func(params.BlockSwitchParams) error { return do() }).Results[0], nil
+}

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Blocks returns the blocks that are on in the model.
+func (c *Conn) Blocks(ctx context.Context) ([]entity.Block, error) {
+	var result params.BlockResults
+	if err := c.call(ctx, "Block", 2, "List", nil, &result); err != nil {
+		return nil, err
+	}
+	var blocks []entity.Block
+	for _, r := range result.Results {
+		if r.Error != nil {
+			return nil, params.FromError(r.Error)
+		}
+		blocks = append(blocks, entity.Block{Type: entity.BlockType(r.Result.Type), Message: r.Result.Message})
+	}
+	return blocks, nil
+}
+
+// SwitchBlockOn bars what the type says; whoever is barred is told the message.
+func (c *Conn) SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error {
+	return c.switchBlock(ctx, "SwitchBlockOn", params.BlockSwitchParams{Type: string(t), Message: message})
+}
+
+// SwitchBlockOff ends a block.
+func (c *Conn) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
+	return c.switchBlock(ctx, "SwitchBlockOff", params.BlockSwitchParams{Type: string(t)})
+}
+
+func (c *Conn) switchBlock(ctx context.Context, method string, args params.BlockSwitchParams) error {
+	var result params.ErrorResult
+	if err := c.call(ctx, "Block", 2, method, args, &result); err != nil {
+		return err
+	}
+	return params.FromError(result.Error)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+// blockAPI is what the commands about blocks need.
+type blockAPI interface {
+	Blocks(ctx context.Context) ([]entity.Block, error)
+	SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error
+	SwitchBlockOff(ctx context.Context, t entity.BlockType) error
+}
+
+// The sets of commands that can be disabled, by the names that users know; the
+// first of a type is the one that is shown.
+var commandSets = []struct {
+	name string
+	t    entity.BlockType
+}{
+	{"all", entity.BlockChange},
+	{"destroy-model", entity.BlockDestroy},
+	{"remove-object", entity.BlockRemove},
+	{"all-changes", entity.BlockChange},          // as Juju 1 called it
+	{"destroy-environment", entity.BlockDestroy}, // as well
+}
+
+const validSets = "all, destroy-model, remove-object"
+
+// commandSet reads the name of a set.
+func commandSet(args []string) (entity.BlockType, error) {
+	if len(args) == 0 {
+		return "", usagef("missing command set (%s)", validSets)
+	}
+	for _, set := range commandSets {
+		if set.name == args[0] {
+			return set.t, nil
+		}
+	}
+	return "", usagef("bad command set, valid options: %s", validSets)
+}
+
+// setName is the name of a block's set.
+func setName(t entity.BlockType) string {
+	for _, set := range commandSets {
+		if set.t == t {
+			return set.name
+		}
+	}
+	return fmt.Sprintf("<unknown: %s>", t)
+}
+
+const setsHelp = `The sets are
+  destroy-model   destroy-model, destroy-environment
+  remove-object   those, and destroy-machine, destroy-unit, destroy-service and
+                  destroy-relation
+  all             every command that changes anything`
+
+func disableCommandCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "disable-command SET [MESSAGE...]",
+		Aliases: []string{"block"},
+		Short:   "Keep everybody from changing a model by mistake",
+		Long: `Disable a set of commands for a model, until it is enabled again by enable-command.
+It binds everybody, also with --force; whoever tries is told MESSAGE. What agents
+do goes on.
+
+` + setsHelp + `
+
+In the model "controller", all also disables the commands about users and models.`,
+		Example: `  juju disable-command destroy-model "Check with SA before destruction."
+  juju disable-command remove-object
+  juju disable-command all "Model locked down" -m prod`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := commandSet(args)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				return api.SwitchBlockOn(ctx, t, strings.Join(args[1:], " "))
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"juju/cmd/juju/statusfmt"
+	"juju/state/entity"
+)
+
+// listFormats are those of commands that print lists.
+var listFormats = []string{"tabular", "yaml", "json"}
+
+func checkListFormat(format string) error {
+	for _, f := range listFormats {
+		if f == format {
+			return nil
+		}
+	}
+	return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "The formats there are: %s", strings.Join(listFormats, ", "))}
+}
+
+// writeList prints a list: value in yaml or json, else a table of the rows, the
+// first of which is the header.
+func (s *session) writeList(o output, value any, rows [][]string) error {
+	if o.format != "tabular" {
+		text, err := encode(o.format, value)
+		if err != nil {
+			return err
+		}
+		return s.write(o, text)
+	}
+	return s.write(o, table(rows))
+}
+
+// table aligns rows in columns.
+func table(rows [][]string) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = statusfmt.OneLine(cell)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	w.Flush() // a buffer takes everything
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		lines = append(lines, strings.TrimRight(line, " \n")+"\n")
+	}
+	return []byte(strings.Join(lines, ""))
+}

@@ -1,0 +1,140 @@
+package state
+
+import (
+	"context"
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A blockDoc is one block that is on. Its id is its type, so that a model has
+// one of each at the most.
+type blockDoc struct {
+	Type    entity.BlockType `bson:"_id"`
+	Message string           `bson:"message"`
+}
+
+// maxBlockMessage bounds what every barred command answers with.
+const maxBlockMessage = 4 << 10
+
+// Blocks returns the blocks that are on, the narrowest first.
+func (st *State) Blocks(ctx context.Context) ([]entity.Block, error) {
+	var docs []blockDoc
+	if err := st.db.All(blocksC, nil, &docs); err != nil {
+		return nil, err
+	}
+	var blocks []entity.Block
+	for _, t := range entity.BlockTypes() {
+		for _, d := range docs {
+			if d.Type == t {
+				blocks = append(blocks, entity.Block(d))
+			}
+		}
+	}
+	return blocks, nil
+}
+
+// SwitchBlockOn bars what the type says until SwitchBlockOff; whoever is barred
+// is told the message. AlreadyExists when one of the type is on.
+func (st *State) SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error {
+	if err := checkBlockType(t); err != nil {
+		return err
+	}
+	if len(message) > maxBlockMessage {
+		return entity.Errorf(entity.Invalid, "cannot switch block %v on: its message is longer than %d bytes", t, maxBlockMessage)
+	}
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		if on, err := st.blockIsOn(t); err != nil {
+			return nil, err
+		} else if on {
+			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "block %v is already ON", t),
+				"To give it another message: juju enable-command, then juju disable-command; what is disabled: juju disabled-commands")
+		}
+		if _, err := st.aliveModel(); err != nil {
+			return nil, err
+		}
+		o := newOps()
+		o.assertModelAlive()
+		o.insert(blocksC, string(t), blockDoc{t, message})
+		return o.build()
+	})
+}
+
+// SwitchBlockOff ends a block. NotFound when none of the type is on.
+func (st *State) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
+	if err := checkBlockType(t); err != nil {
+		return err
+	}
+	return st.run(ctx, func(attempt int) ([]txn.Op, error) {
+		on, err := st.blockIsOn(t)
+		switch {
+		case err != nil:
+			return nil, err
+		case !on && attempt > 0:
+			return nil, mongo.ErrNothing // somebody else was faster
+		case !on:
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "block %v is already OFF", t),
+				"What is disabled: juju disabled-commands")
+		}
+		o := newOps()
+		o.remove(blocksC, string(t), exists)
+		return o.build()
+	})
+}
+
+func checkBlockType(t entity.BlockType) error {
+	if !slices.Contains(entity.BlockTypes(), t) {
+		return entity.Errorf(entity.Invalid, "unknown block type %q", string(t))
+	}
+	return nil
+}
+
+func (st *State) blockIsOn(t entity.BlockType) (bool, error) {
+	n, err := st.db.Count(blocksC, bson.D{{"_id", t}})
+	return n > 0, err
+}
+
+// Unblocked returns nil when none of the types is on, else OperationBlocked with
+// the message of the first that is, and how to switch it off.
+func (st *State) Unblocked(ctx context.Context, types ...entity.BlockType) error {
+	blocks, err := st.Blocks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		for _, b := range blocks {
+			if b.Type != t {
+				continue
+			}
+			if b.Message == "" {
+				b.Message = "the operation has been blocked"
+			}
+			return entity.WithHint(entity.Errorf(entity.OperationBlocked, "%s", b.Message), "%s", unblockHints[t])
+		}
+	}
+	return nil
+}
+
+// unblockHints are Juju's own words.
+var unblockHints = map[entity.BlockType]string{
+	entity.BlockDestroy: `destroy-model operation has been disabled for the current model.
+To enable the command run
+
+    juju enable-command destroy-model
+`,
+	entity.BlockRemove: `All operations that remove machines, services, units or
+relations have been disabled for the current model.
+To enable removal, run
+
+    juju enable-command remove-object
+`,
+	entity.BlockChange: `All operations that change model have been disabled for the current model.
+To enable changes, run
+
+    juju enable-command all
+`,
+}
