@@ -48,9 +48,16 @@ func applicationGet(ctx context.Context, c *caller, p params.ApplicationGet) (pa
 		return params.ApplicationGetResults{}, err
 	}
 	config, err := configSettings(ctx, svc, ch)
-	return params.ApplicationGetResults{
+	if err != nil {
+		return params.ApplicationGetResults{}, err
+	}
+	result := params.ApplicationGetResults{
 		Application: svc.Name(), Charm: ch.Meta.Name, Config: config, Base: params.BaseOf(svc.Series()),
-	}, err
+	}
+	if !svc.IsSubordinate() {
+		result.Constraints, err = serviceConstraints(ctx, svc)
+	}
+	return result, err
 }
 
 func applicationCharmConfig(ctx context.Context, c *caller, p params.ApplicationGetArgs) (params.ApplicationGetConfigResults, error) {

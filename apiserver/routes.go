@@ -25,8 +25,10 @@ func routes() []route {
 		{"Application", 19, "DestroyUnit", atModel, writer, removes, nil, do(applicationDestroyUnit)},
 		{"Application", 19, "Expose", atModel, writer, changes, nil, act(applicationExpose)},
 		{"Application", 19, "Get", atModel, reader, reads, nil, do(applicationGet)},
+		{"Application", 19, "GetConstraints", atModel, reader, reads, nil, do(applicationGetConstraints)},
 		{"Application", 19, "ResolveUnitErrors", atModel, writer, changes, nil, do(applicationResolveUnitErrors)},
 		{"Application", 19, "SetConfigs", atModel, writer, changes, nil, do(applicationSetConfigs)},
+		{"Application", 19, "SetConstraints", atModel, writer, changes, nil, act(applicationSetConstraints)},
 		{"Application", 19, "Unexpose", atModel, writer, changes, nil, act(applicationUnexpose)},
 		{"Application", 19, "UnsetApplicationsConfig", atModel, writer, changes, nil, do(applicationUnset)},
 		{"Block", 2, "List", atModel, reader, reads, nil, do(blockList)},
@@ -37,6 +39,8 @@ func routes() []route {
 		{"Client", 7, "FullStatus", atModel, reader, reads, nil, do(clientFullStatus)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},
+		{"ModelConfig", 3, "GetModelConstraints", atModel, reader, reads, nil, do(modelConfigGetConstraints)},
+		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, act(modelConfigSetConstraints)},
 
 		// For users, at the controller. Of a model they see what their access to
 		// that model shows, which the method looks up.

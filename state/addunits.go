@@ -63,7 +63,15 @@ func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]st
 			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "cannot add unit to service %q: service is a subordinate", s.doc.Name),
 				"It has a unit beside each unit of the services that it is related to.")
 		}
-		constraints, err := s.unitConstraints()
+		model, err := s.st.aliveModel()
+		if err != nil {
+			return nil, err
+		}
+		own, err := s.st.constraints(serviceKey(s.doc.Name))
+		if err != nil {
+			return nil, err
+		}
+		constraints, err := model.mergeConstraints(own)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +85,9 @@ func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]st
 			}
 		}
 		o := newOps()
-		o.assertModelAlive()
+		o.assertModelAs(model)
 		o.assertLife(servicesC, s.doc.Name, entity.Alive)
+		o.assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
 		o.inc(serviceKey(s.doc.Name), "units", n)
 		names = names[:0]
 		for i := range n {
@@ -94,16 +103,6 @@ func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]st
 		return nil, err
 	}
 	return names, nil
-}
-
-// unitConstraints captures what a unit that is added now is deployed with: the
-// service's constraints and, for what they leave open, the model's.
-func (s *Service) unitConstraints() (string, error) {
-	own, err := s.st.constraints(serviceKey(s.doc.Name))
-	if err != nil {
-		return "", err
-	}
-	return s.st.mergedConstraints(own)
 }
 
 // places finds a machine for each of n units. The numbers of new machines are

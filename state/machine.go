@@ -151,7 +151,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return nil, err
 		}
-		constraints, err := st.mergedConstraints(p.Constraints)
+		constraints, err := doc.mergeConstraints(p.Constraints)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 			}
 		}
 		o := newOps()
-		o.assertModelAlive()
+		o.assertModelAs(doc)
 		st.addMachineOps(o, machineDoc{ID: id, Series: orElse(p.Series, doc.Series), Jobs: []string{JobHostUnits},
 			Placement: p.Placement, Clean: true}, constraints)
 		return o.build()

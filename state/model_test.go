@@ -90,7 +90,7 @@ func TestPortsOfOneMachine(t *testing.T) {
 	w.ok(open(a, tcp(80, 80), tcp(8000, 8010)))
 	w.ok(open(a, tcp(80, 80)))
 	w.refused(open(b, tcp(443, 443), tcp(8010, 8020)), entity.InUse, "8000-8010/tcp")
-	w.refused(open(a, tcp(8005, 8005)), entity.InUse, "conflicts")
+	w.refused(open(a, tcp(8005, 8005)), entity.InUse, "conflict")
 	w.ok(open(b, entity.PortRange{From: 80, To: 80, Protocol: "udp"}))
 	w.ok(a.CommitHook(w.ctx, entity.HookChanges{ClosePorts: []entity.PortRange{tcp(80, 80)}}))
 	w.ok(open(b, tcp(80, 80)))

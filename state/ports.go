@@ -81,8 +81,7 @@ func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.Por
 		}
 		for _, p := range after {
 			if p.portRange().Conflicts(r) {
-				return entity.Errorf(entity.InUse, "cannot open %v (unit %q): conflicts with existing %v (unit %q)",
-					r, u.doc.Name, p.portRange(), p.Unit)
+				return entity.Errorf(entity.InUse, "port ranges %v (%q) and %v (%q) conflict", p.portRange(), p.Unit, r, u.doc.Name)
 			}
 		}
 		after = append(after, mine)

@@ -20,7 +20,7 @@ const (
 	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit that is in a relation
 	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": who deploys a unit
 	settingsC    = "settings"    // "s#mysql": a service's, "r#5#mysql/0": what a unit told a relation
-	constraintsC = "constraints" // a key: in the form that users write
+	constraintsC = "constraints" // a key: in the form that users write; the model's are in its document
 	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs; nobody watches it
 	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's
 	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it

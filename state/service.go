@@ -118,7 +118,8 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 	if err := checkSettings(config); err != nil {
 		return err
 	}
-	if _, err := entity.ParseConstraints(p.Constraints); err != nil {
+	constraints, err := checkConstraints(p.Constraints)
+	if err != nil {
 		return err
 	}
 	if p.Series != "" && len(ch.Meta.Series) > 0 && !slices.Contains(ch.Meta.Series, p.Series) && !p.Force {
@@ -168,7 +169,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 			CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate})
 		o.newCounts(key, lifecycle.Service)
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
-		o.insert(constraintsC, key, constraintsDoc{key, p.Constraints})
+		o.insert(constraintsC, key, constraintsDoc{key, constraints.String()})
 		o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.controller.now()))
 		for _, r := range peers {
 			st.addRelationOps(o, r)

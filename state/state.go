@@ -119,6 +119,8 @@ type modelDoc struct {
 	Life   entity.Life `bson:"life"`
 	Series string      `bson:"series"` // for charms that name none
 	Cloud  string      `bson:"cloud"`
+	// Constraints are the user's, for whatever says nothing of its own.
+	Constraints string `bson:"constraints,omitempty"`
 }
 
 func (st *State) model() (modelDoc, error) {

@@ -241,6 +241,29 @@ type ApplicationUnset struct {
 	Options         []string `json:"options"`
 }
 
+// An ApplicationGetConstraintsResults is what GetConstraints returns.
+type ApplicationGetConstraintsResults struct {
+	Results []ApplicationConstraint `json:"results"`
+}
+
+// An ApplicationConstraint is the constraints of one service.
+type ApplicationConstraint struct {
+	Constraints entity.Constraints `json:"constraints"`
+	Error       *Error             `json:"error,omitempty"`
+}
+
+// A SetConstraints replaces constraints: those of a service or, by ModelConfig 3
+// SetModelConstraints, which looks at no service, those of the model.
+type SetConstraints struct {
+	ApplicationName string             `json:"application"`
+	Constraints     entity.Constraints `json:"constraints"`
+}
+
+// A GetConstraintsResults is what ModelConfig 3 GetModelConstraints returns.
+type GetConstraintsResults struct {
+	Constraints entity.Constraints `json:"constraints"`
+}
+
 // An ApplicationExpose is what Expose takes.
 type ApplicationExpose struct {
 	ApplicationName  string                     `json:"application"`

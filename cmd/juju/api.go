@@ -26,6 +26,7 @@ type modelAPI interface {
 	setAPI
 	resolvedAPI
 	exposeAPI
+	constraintsAPI
 	debugLogAPI
 	blockAPI
 }

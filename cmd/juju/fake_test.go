@@ -22,15 +22,16 @@ type fakeModel struct {
 	mu    sync.Mutex
 	calls []string
 
-	err      error   // of every call
-	errs     []error // outcomes of bulk calls, nil for each that is missing
-	statuses []*entity.ModelStatus
-	config   params.ApplicationGetResults
-	logs     []params.LogMessage
-	blocks   []entity.Block
-	uploaded []byte
-	opened   int
-	closed   int
+	err         error   // of every call
+	errs        []error // outcomes of bulk calls, nil for each that is missing
+	statuses    []*entity.ModelStatus
+	config      params.ApplicationGetResults
+	logs        []params.LogMessage
+	blocks      []entity.Block
+	constraints entity.Constraints
+	uploaded    []byte
+	opened      int
+	closed      int
 }
 
 func (f *fakeModel) note(call string, args ...any) error {
@@ -149,6 +150,22 @@ func (f *fakeModel) Expose(ctx context.Context, service string) error {
 
 func (f *fakeModel) Unexpose(ctx context.Context, service string) error {
 	return f.note("Unexpose", service)
+}
+
+func (f *fakeModel) ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error) {
+	return f.constraints, f.note("ServiceConstraints", service)
+}
+
+func (f *fakeModel) SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) error {
+	return f.note("SetServiceConstraints", service, " ", fmt.Sprintf("%q", c.String()))
+}
+
+func (f *fakeModel) ModelConstraints(ctx context.Context) (entity.Constraints, error) {
+	return f.constraints, f.note("ModelConstraints")
+}
+
+func (f *fakeModel) SetModelConstraints(ctx context.Context, c entity.Constraints) error {
+	return f.note("SetModelConstraints", fmt.Sprintf("%q", c.String()))
 }
 
 func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error {

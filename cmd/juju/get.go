@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
@@ -50,9 +51,11 @@ func (g *get) run(ctx context.Context, args []string) error {
 	return g.withModel(ctx, func(api modelAPI) error { return g.show(ctx, api, args[0], args[1:]) })
 }
 
-func checkFormat(format string) error {
-	if format != "yaml" && format != "json" {
-		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "The formats there are: yaml, json")}
+// checkFormat wants one of the formats that a command has, besides yaml and json.
+func checkFormat(format string, own ...string) error {
+	formats := append(own, "yaml", "json")
+	if !slices.Contains(formats, format) {
+		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "The formats there are: %s", strings.Join(formats, ", "))}
 	}
 	return nil
 }

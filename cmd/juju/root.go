@@ -66,9 +66,11 @@ of its own.`,
 	}{
 		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s)}},
 		{"services", []*cobra.Command{deployCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
-			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},
+			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
+			setConstraintsCommand(s), constraintsCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
-		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s)}},
+		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s),
+			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
 		{"users", []*cobra.Command{disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {

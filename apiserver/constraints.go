@@ -1,0 +1,63 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// serviceConstraints reads a service's constraints into what the wire has.
+func serviceConstraints(ctx context.Context, svc *state.Service) (entity.Constraints, error) {
+	text, err := svc.Constraints(ctx)
+	if err != nil {
+		return entity.Constraints{}, err
+	}
+	return entity.ParseConstraints(text)
+}
+
+func applicationGetConstraints(ctx context.Context, c *caller, p params.Entities) (params.ApplicationGetConstraintsResults, error) {
+	results := make([]params.ApplicationConstraint, 0, len(p.Entities))
+	for _, e := range p.Entities {
+		constraints, err := constraintsOf(ctx, c, e.Tag)
+		if err != nil {
+			results = append(results, params.ApplicationConstraint{Error: c.server.wireError(c.conn.String()+": GetConstraints", err)})
+			continue
+		}
+		results = append(results, params.ApplicationConstraint{Constraints: constraints})
+	}
+	return params.ApplicationGetConstraintsResults{Results: results}, nil
+}
+
+func constraintsOf(ctx context.Context, c *caller, tag params.Tag) (entity.Constraints, error) {
+	if err := isKind(tag, entity.KindService); err != nil {
+		return entity.Constraints{}, err
+	}
+	svc, err := c.model.Service(ctx, tag.ID)
+	if err != nil {
+		return entity.Constraints{}, err
+	}
+	return serviceConstraints(ctx, svc)
+}
+
+func applicationSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) error {
+	svc, err := c.model.Service(ctx, p.ApplicationName)
+	if err != nil {
+		return err
+	}
+	return svc.SetConstraints(ctx, p.Constraints.String())
+}
+
+func modelConfigGetConstraints(ctx context.Context, c *caller, _ none) (params.GetConstraintsResults, error) {
+	text, err := c.model.Constraints(ctx)
+	if err != nil {
+		return params.GetConstraintsResults{}, err
+	}
+	constraints, err := entity.ParseConstraints(text)
+	return params.GetConstraintsResults{Constraints: constraints}, err
+}
+
+func modelConfigSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) error {
+	return c.model.SetConstraints(ctx, p.Constraints.String())
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+type constraintsAPI interface {
+	ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error)
+	SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) error
+	ModelConstraints(ctx context.Context) (entity.Constraints, error)
+	SetModelConstraints(ctx context.Context, constraints entity.Constraints) error
+}
+
+func setConstraintsCommand(s *session) *cobra.Command {
+	service := ""
+	cmd := &cobra.Command{
+		Use:   "set-constraints SERVICE KEY=VALUE...",
+		Short: "Say what machines the units of a service need from now on",
+		Long: `Replace the constraints of a service. They are for the machines of units that are
+added from now on; what is there stays as it is. What they leave open is taken from
+the model's, see set-model-constraints. A key with no value, as in "mem=", means
+none, whatever the model says.`,
+		Example: `  juju set-constraints web mem=4G cores=2
+  juju set-constraints --service web mem=4G
+  juju set-constraints web ""`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if service == "" {
+				if len(args) == 0 || strings.Contains(args[0], "=") {
+					return withHint(usagef("no service specified"),
+						"For all services that say nothing else: juju set-model-constraints KEY=VALUE...")
+				}
+				service, args = args[0], args[1:]
+			}
+			if err := services([]string{service}); err != nil {
+				return err
+			}
+			constraints, err := demands(args, "juju set-constraints "+service)
+			if err != nil {
+				return err
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error {
+				return api.SetServiceConstraints(cmd.Context(), service, constraints)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&service, "service", "", "the service, if it is not the first argument")
+	cmd.Flags().StringVar(&service, "application", "", "")
+	cmd.Flags().Lookup("application").Hidden = true
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func setModelConstraintsCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "set-model-constraints KEY=VALUE...",
+		Aliases: []string{"set-environment-constraints"},
+		Short:   "Say what machines a model needs from now on",
+		Long: `Replace the constraints of a model. They are for machines that are added from now
+on, where neither the service nor add-machine says otherwise. A key that excludes
+one that the service demands, as mem does instance-type, is left out there.`,
+		Example: `  juju set-model-constraints mem=2G arch=amd64
+  juju set-model-constraints ""`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			constraints, err := demands(args, "juju set-model-constraints")
+			if err != nil {
+				return err
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error {
+				return api.SetModelConstraints(cmd.Context(), constraints)
+			})
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// demands reads constraints from arguments. None at all is more likely a slip
+// than the wish to clear them, which is said by an empty argument.
+func demands(args []string, command string) (entity.Constraints, error) {
+	if len(args) == 0 {
+		return entity.Constraints{}, withHint(usagef("no constraints specified"), `To clear them: `+command+` ""`)
+	}
+	constraints, err := entity.ParseConstraints(args...)
+	if err != nil {
+		return constraints, usageError{err}
+	}
+	return constraints, nil
+}
+
+func constraintsCommand(s *session) *cobra.Command {
+	c := &constraints{session: s}
+	cmd := &cobra.Command{
+		Use:     "constraints SERVICE",
+		Aliases: []string{"get-constraints"},
+		Short:   "Show what machines the units of a service need",
+		Long: `Show the constraints of a service: what the machines of units must have that are
+added from now on, but for what is taken from the model's.`,
+		Example: `  juju constraints web
+  juju constraints web --format yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return withHint(usagef("no service specified"), "Those of the model: juju model-constraints")
+			}
+			if err := oneService(args); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (entity.Constraints, error) {
+				return api.ServiceConstraints(ctx, args[0])
+			})
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+func modelConstraintsCommand(s *session) *cobra.Command {
+	c := &constraints{session: s}
+	cmd := &cobra.Command{
+		Use:     "model-constraints",
+		Aliases: []string{"get-model-constraints", "get-environment-constraints"},
+		Short:   "Show what machines a model needs",
+		Long: `Show the constraints of a model: what machines must have that are added from now
+on, where nothing else is said.`,
+		Example: `  juju model-constraints
+  juju model-constraints --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return c.run(cmd.Context(), func(ctx context.Context, api constraintsAPI) (entity.Constraints, error) {
+				return api.ModelConstraints(ctx)
+			})
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+// constraints shows some.
+type constraints struct {
+	*session
+	output output
+}
+
+const constraintsFormat = "constraints" // in the form that users write
+
+func (c *constraints) flags(cmd *cobra.Command) {
+	c.output.flags(cmd, constraintsFormat, constraintsFormat, "yaml", "json")
+	c.modelFlag(cmd)
+}
+
+func (c *constraints) run(ctx context.Context, read func(context.Context, constraintsAPI) (entity.Constraints, error)) error {
+	if err := checkFormat(c.output.format, constraintsFormat); err != nil {
+		return err
+	}
+	return c.withModel(ctx, func(api modelAPI) error {
+		constraints, err := read(ctx, api)
+		if err != nil {
+			return err
+		}
+		text := []byte(constraints.String() + "\n")
+		switch {
+		case c.output.format != constraintsFormat:
+			if text, err = encode(c.output.format, constraints); err != nil {
+				return err
+			}
+		case constraints.IsEmpty():
+			text = nil
+		}
+		return c.write(c.output, text)
+	})
+}

@@ -1,0 +1,135 @@
+package state_test
+
+import (
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// machineConstraints is what the machine of a unit was added with.
+func (w *world) machineConstraints(id string) string {
+	w.Helper()
+	infos, err := w.st.MachineInfos(w.ctx, id)
+	w.ok(err)
+	if len(infos) != 1 {
+		w.Fatalf("there are %d machines %s", len(infos), id)
+	}
+	return infos[0].Constraints
+}
+
+// The sequence of what-we-run-and-why: one machine with the first constraints,
+// two with the second.
+func TestConstraintsAreThoseOfTheMomentAUnitIsAdded(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.Wordpress)
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "wordpress", CharmURL: url, Units: 1, Constraints: "mem=2G"})
+	w.ok(err)
+	w.ok(s.SetConstraints(w.ctx, "mem=3G"))
+	_, err = s.AddUnits(w.ctx, 2, nil)
+	w.ok(err)
+	for id, want := range map[string]string{"0": "mem=2048M", "1": "mem=3072M", "2": "mem=3072M"} {
+		if got := w.machineConstraints(id); got != want {
+			t.Errorf("machine %s was added with %q, want %q", id, got, want)
+		}
+	}
+	got, err := s.Constraints(w.ctx)
+	w.ok(err)
+	if got != "mem=3072M" {
+		t.Errorf("the service demands %q", got)
+	}
+	w.ok(s.SetConstraints(w.ctx, ""))
+	if got, err = s.Constraints(w.ctx); err != nil || got != "" {
+		t.Errorf("cleared constraints are %q (%v)", got, err)
+	}
+}
+
+func TestWhatAServiceLeavesOpenIsTheModels(t *testing.T) {
+	w := newWorld(t)
+	w.ok(w.st.SetConstraints(w.ctx, "mem=2G arch=amd64 tags=fast"))
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	for i, c := range []struct{ own, want string }{
+		{"", "arch=amd64 mem=2048M tags=fast"},
+		{"mem=4G cores=2", "arch=amd64 cores=2 mem=4096M tags=fast"},
+		{"mem= tags=", "arch=amd64 mem= tags="},
+		{"instance-type=large", "arch=amd64 instance-type=large tags=fast"}, // which decides the memory
+	} {
+		w.ok(s.SetConstraints(w.ctx, c.own))
+		names, err := s.AddUnits(w.ctx, 1, nil)
+		w.ok(err)
+		if got := w.machineConstraints(w.unit(names[0]).Machine()); got != c.want {
+			t.Errorf("%d: a unit of a service with %q has %q, want %q", i, c.own, got, c.want)
+		}
+	}
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	if got := w.machineConstraints(m.ID()); got != "arch=amd64 mem=2048M tags=fast" {
+		t.Errorf("a machine without a unit has %q", got)
+	}
+	m, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "mem=1G"})
+	w.ok(err)
+	if got := w.machineConstraints(m.ID()); got != "arch=amd64 mem=1024M tags=fast" {
+		t.Errorf("a machine with its own memory has %q", got)
+	}
+	w.ok(w.st.SetConstraints(w.ctx, ""))
+	if got, err := w.st.Constraints(w.ctx); err != nil || got != "" {
+		t.Errorf("the model demands %q (%v)", got, err)
+	}
+	if got := w.machineConstraints("0"); got != "arch=amd64 mem=2048M tags=fast" {
+		t.Errorf("the machine that was there has %q now", got)
+	}
+}
+
+// What changes between the reads of an add-unit and its commit is heeded.
+func TestConstraintsThatChangeWhileAUnitIsAdded(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	w.st.Before(func() { w.ok(mustService(w, "mysql").SetConstraints(w.ctx, "mem=3G")) })
+	_, err := s.AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "cores=4")) })
+	_, err = s.AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "cores=8")) })
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	for id, want := range map[string]string{"0": "mem=3072M", "1": "cores=4 mem=3072M", "2": "cores=8"} {
+		if got := w.machineConstraints(id); got != want {
+			t.Errorf("machine %s was added with %q, want %q", id, got, want)
+		}
+	}
+	// Two who set them: both are done, and one of them is the last.
+	w.st.Before(func() { w.ok(mustService(w, "mysql").SetConstraints(w.ctx, "mem=5G")) })
+	w.ok(s.SetConstraints(w.ctx, "mem=6G"))
+	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "")) })
+	w.ok(w.st.SetConstraints(w.ctx, "cores=1"))
+	own, err := s.Constraints(w.ctx)
+	w.ok(err)
+	if all, err := w.st.Constraints(w.ctx); err != nil || own != "mem=6144M" || all != "cores=1" {
+		t.Errorf("left are %q and %q (%v)", own, all, err)
+	}
+}
+
+func TestConstraintsThatAreRefused(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(s.SetConstraints(w.ctx, "mem=1G"))
+	w.refused(s.SetConstraints(w.ctx, "nosuch=1"), entity.Invalid, `unknown constraint "nosuch"`)
+	w.refused(w.st.SetConstraints(w.ctx, "mem"), entity.Invalid, `malformed constraint "mem"`)
+	w.refused(w.st.SetConstraints(w.ctx, "instance-type=x mem=1G"), entity.Invalid, `ambiguous constraints: "instance-type" overlaps with "mem"`)
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "instance-type=x cores=1"})
+	w.refused(err, entity.Invalid, `cannot add a machine: ambiguous constraints: "instance-type" overlaps with "cores"`)
+	url := s.CharmURL()
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: url, Constraints: "instance-type=x mem=1G"})
+	w.refused(err, entity.Invalid, `cannot add service "other": ambiguous constraints`)
+	if got, err := s.Constraints(w.ctx); err != nil || got != "mem=1024M" {
+		t.Errorf("a refused change left %q (%v)", got, err)
+	}
+	w.started("mysql/0")
+	w.ok(s.Destroy(w.ctx))
+	w.refused(s.SetConstraints(w.ctx, "mem=2G"), entity.NotAlive, `cannot set constraints: service "mysql" is not alive`)
+	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
+	w.end("mysql/0")
+	w.refused(s.SetConstraints(w.ctx, "mem=2G"), entity.NotFound, `service "mysql" not found`)
+}

@@ -1,0 +1,197 @@
+package state_test
+
+import (
+	"strings"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// The sharp edges of features.md, by their numbers there, that no story of its
+// own tells: deployment, settings, constraints and ports.
+
+func TestEdges47And48SubordinatesAreNotDeployedAlone(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("logging", statetest.Logging, 0)
+	_, err := s.AddUnits(w.ctx, 1, nil)
+	w.refused(err, entity.Invalid, `cannot add unit to service "logging": service is a subordinate`)
+	for _, c := range []struct {
+		p    state.AddServiceParams
+		want string
+	}{
+		{state.AddServiceParams{Units: 1}, `cannot add service "other": subordinate service must be deployed without units`},
+		{state.AddServiceParams{Placement: []string{"0"}}, `cannot add service "other": subordinate service must be deployed without units`},
+		{state.AddServiceParams{Constraints: "mem=1G"}, `cannot add service "other": subordinate service must be deployed without constraints`},
+	} {
+		c.p.Name, c.p.CharmURL = "other", s.CharmURL()
+		_, err := w.st.AddService(w.ctx, c.p)
+		w.refused(err, entity.Invalid, c.want)
+	}
+	_, err = w.st.Service(w.ctx, "other")
+	w.gone("service", "other", err)
+}
+
+func TestEdge49UnitNumbersOutliveTheirService(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 2)
+	w.ok(w.unit("mysql/1").Destroy(w.ctx))
+	names, err := s.AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	if names[0] != "mysql/2" {
+		t.Errorf("after mysql/1 comes %s", names[0])
+	}
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(w.unit("mysql/2").Destroy(w.ctx))
+	w.ok(s.Destroy(w.ctx))
+	w.deploy("mysql", statetest.MySQL, 1)
+	if _, err := w.st.Unit(w.ctx, "mysql/3"); err != nil {
+		t.Errorf("the number of a unit that is gone was used again: %v", err)
+	}
+}
+
+func TestEdge51MachinesThatCannotHostAUnit(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "noble"})
+	w.ok(err)
+	_, err = s.AddUnits(w.ctx, 1, []string{"0"})
+	w.refused(err, entity.Invalid, "series does not match")
+	home, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	for _, row := range home {
+		if row.Name != state.ControllerModel {
+			continue
+		}
+		st, err := w.ctrl.Model(w.ctx, row.UUID)
+		w.ok(err)
+		_, err = st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: statetest.Charm(t, st, statetest.MySQL), Units: 1, Placement: []string{"0"}})
+		w.refused(err, entity.Invalid, `machine "0" cannot host units`)
+	}
+}
+
+// A machine that has had a unit is not given another by itself, whoever is gone.
+func TestEdge52MachinesInUseAreLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	names, err := s.AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	if m := w.unit(names[0]).Machine(); m != "1" {
+		t.Errorf("the next unit is on machine %s, which has had one; want a new one", m)
+	}
+}
+
+func TestEdge61AnEmptyTextIsAValue(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})
+	w.ok(err)
+	w.ok(s.SetConfig(w.ctx, map[string]string{"title": ""}, nil))
+	set, err := s.ConfigSettings(w.ctx)
+	w.ok(err)
+	if v, there := set["title"]; !there || v != "" {
+		t.Errorf("an empty text is kept as %#v", set)
+	}
+	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": ""}, nil), entity.Invalid, `option "port" expected int, got ""`)
+}
+
+func TestEdge67PortsThatOverlap(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+	w.ok(err)
+	a, b := w.started("mysql/0"), w.started("mysql/1")
+	open := func(u *state.Unit, from, to int, protocol string) error {
+		return u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: from, To: to, Protocol: protocol}}})
+	}
+	w.ok(open(a, 80, 90, "tcp"))
+	w.refused(open(b, 90, 99, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 90-99/tcp ("mysql/1") conflict`)
+	w.refused(open(a, 85, 85, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 85/tcp ("mysql/0") conflict`)
+	w.ok(open(b, 90, 99, "udp"))
+	_, err = s.AddUnits(w.ctx, 1, nil) // elsewhere
+	w.ok(err)
+	w.ok(open(w.started("mysql/2"), 80, 90, "tcp"))
+}
+
+// What is open already is opened again without a word: nothing is written.
+func TestEdge67TheSamePortsAgain(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u := w.started("mysql/0")
+	http := entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}
+	w.ok(u.CommitHook(w.ctx, http))
+	before, err := w.st.Census(w.ctx)
+	w.ok(err)
+	w.ok(u.CommitHook(w.ctx, http))
+	after, err := w.st.Census(w.ctx)
+	w.ok(err)
+	if before["txns"] != after["txns"] {
+		t.Error("to open what is open was a transaction")
+	}
+}
+
+func TestEdge68PortsThatThereAreNot(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u := w.started("mysql/0")
+	for _, c := range []struct {
+		r    entity.PortRange
+		want string
+	}{
+		{entity.PortRange{From: 0, To: 80, Protocol: "tcp"}, "port range bounds must be between 1 and 65535, got 0-80"},
+		{entity.PortRange{From: 80, To: 65536, Protocol: "udp"}, "port range bounds must be between 1 and 65535, got 80-65536"},
+		{entity.PortRange{From: 90, To: 80, Protocol: "tcp"}, "invalid port range 90-80"},
+		{entity.PortRange{From: 80, To: 80, Protocol: "sctp"}, `invalid protocol "sctp", expected "tcp", "udp", or "icmp"`},
+	} {
+		w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{c.r}}), entity.Invalid, c.want)
+	}
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: -1, To: -1, Protocol: "icmp"}}}))
+}
+
+func TestEdges69And70ExposingAndPorts(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 2)
+	u := w.started("mysql/0")
+	w.ok(s.SetExposed(w.ctx, true))
+	for _, unit := range w.status().Services[0].Units {
+		if len(unit.OpenedPorts) > 0 {
+			t.Errorf("%s has %v open, which nobody opened", unit.Name, unit.OpenedPorts)
+		}
+	}
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
+	w.ok(s.SetExposed(w.ctx, false))
+	if ports := w.status().Services[0].Units[0].OpenedPorts; len(ports) != 1 {
+		t.Errorf("after unexpose the unit has %v on record", ports)
+	}
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.end("mysql/0")
+	dump, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	for _, doc := range dump["ports"] {
+		if want := `"ports":[]`; !strings.Contains(string(doc), want) {
+			t.Errorf("a unit that is gone has ports open: %s", doc)
+		}
+	}
+}
+
+// One key that nobody heeds must not let pass what can't be.
+func TestEdge71AnUnsupportedKeyExcusesNothing(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 0)
+	w.refused(s.SetConstraints(w.ctx, "virt-type=kvm instance-type=x mem=1G"), entity.Invalid, `ambiguous constraints: "instance-type" overlaps with "mem"`)
+	w.ok(s.SetConstraints(w.ctx, "virt-type=kvm mem=1G"))
+}
+
+func TestEdge72SubordinatesHaveNoConstraints(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("logging", statetest.Logging, 0)
+	const want = "constraints do not apply to subordinate services"
+	w.refused(s.SetConstraints(w.ctx, "mem=1G"), entity.Invalid, want)
+	_, err := s.Constraints(w.ctx)
+	w.refused(err, entity.Invalid, want)
+	if hint := entity.Hint(err); hint == "" {
+		t.Error("nothing says what to do instead")
+	}
+}
