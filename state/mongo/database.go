@@ -218,16 +218,26 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := d.With(TxnsC, func(c *mgo.Collection) error {
-			runner := txn.NewRunner(c)
-			runner.ChangeLog(c.Database.C(LogC))
-			return runner.Resume(t.ID)
-		})
-		if err != nil && err != txn.ErrAborted {
+		if err := d.resume(t.ID); err != nil && err != txn.ErrAborted {
 			logger.Errorf("cannot resume transaction %s of %s: %v", t.ID.Hex(), d.name, err)
 		}
 	}
 	return d.store.Barrier(ctx)
+}
+
+// resume takes a transaction to its end. One that waits for a lost one is taken
+// back, or others would wait for it.
+func (d *Database) resume(id bson.ObjectId) error {
+	return d.With(TxnsC, func(c *mgo.Collection) error {
+		err := guarded(func() error { return runnerOf(c.Database).Resume(id) })
+		if err == nil || err == txn.ErrAborted || !isLost(err) {
+			return err
+		}
+		if taken, terr := takeBack(c.Database, id); terr != nil || !taken {
+			return errors.Join(err, terr)
+		}
+		return fmt.Errorf("it is taken back: %w", err)
+	})
 }
 
 // PruneTransactions removes the finished transactions that were begun before
@@ -235,9 +245,11 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 // how many it removed.
 func (d *Database) PruneTransactions(ctx context.Context, before time.Time) (removed int, err error) {
 	err = d.With(TxnsC, func(c *mgo.Collection) error {
-		stats, err := jujutxn.CleanAndPrune(jujutxn.CleanAndPruneArgs{Txns: c, MaxTime: before})
-		removed = stats.TransactionsRemoved
-		return err
+		return guarded(func() error { // it panics over what can't be in a queue
+			stats, err := jujutxn.CleanAndPrune(jujutxn.CleanAndPruneArgs{Txns: c, MaxTime: before})
+			removed = stats.TransactionsRemoved
+			return err
+		})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cannot prune the transactions of %s: %w", d.name, err)

@@ -50,14 +50,15 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 }
 
 // anyUnfinished reports whether a queue names a transaction that is not at its
-// end. Its entries are a transaction's id in hex, "_", and a nonce.
+// end.
 func (d *Database) anyUnfinished(queue []string) (bool, error) {
 	var ids []bson.ObjectId
 	for _, token := range queue {
-		if len(token) < 24 || !bson.IsObjectIdHex(token[:24]) {
+		id, ok := tokenID(token)
+		if !ok {
 			return true, nil // not what we know: hands off
 		}
-		ids = append(ids, bson.ObjectIdHex(token[:24]))
+		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
 		return false, nil

@@ -11,6 +11,7 @@ import (
 
 	jujutxn "github.com/juju/txn"
 	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
@@ -47,19 +48,14 @@ type Runner struct {
 }
 
 // A slot is the right to have one transaction under way, and a connection for it.
-type slot struct {
-	session *mgo.Session
-	runner  jujutxn.Runner
-}
+type slot struct{ session *mgo.Session }
 
 func newRunner(s *Store, name string) *Runner {
 	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, slots: &slotQueue{}, locks: s.locksOf(name),
 		hooks: make(chan []jujutxn.TestHook, 1)}
 	r.hooks <- nil
 	for range slots {
-		session := s.session.Copy()
-		sl := &slot{session, jujutxn.NewRunner(jujutxn.RunnerParams{Database: session.DB(name)})}
-		r.all = append(r.all, sl)
+		r.all = append(r.all, &slot{s.session.Copy()})
 	}
 	r.slots.free = append(r.slots.free, r.all...)
 	return r
@@ -89,6 +85,7 @@ func (r *Runner) try(ctx context.Context, build Builder) error {
 		return context.Cause(ctx)
 	}
 	var ops []txn.Op
+	lost := 0
 	for attempt := range tries {
 		if attempt > 0 {
 			if err := sleep(ctx, pause(attempt)); err != nil {
@@ -110,6 +107,13 @@ func (r *Runner) try(ctx context.Context, build Builder) error {
 		case err == nil:
 			return nil
 		case err == txn.ErrAborted:
+		case errors.Is(err, errLost):
+			if lost++; lost == 1 {
+				continue // it may have been the pruner
+			}
+			if derr := r.damaged(ops); derr != nil {
+				return derr
+			}
 		case passing(err):
 			logger.Infof("a transaction of %s is tried again: %v", r.name, err)
 		default:
@@ -137,20 +141,16 @@ func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
 		return err
 	}
 	defer r.slots.release(s)
-	err = s.runner.RunTransaction(&jujutxn.Transaction{Ops: ops})
+	err = runOnce(s.session.DB(r.name), ops, bson.NewObjectId())
 	if err != nil && err != txn.ErrAborted {
 		s.session.Refresh() // its socket may be the reason
 	}
 	return err
 }
 
-// passing recognises the failures that another try mends: the pruner removed a
-// transaction that this one found in a queue, or the queue of a document is full
-// for a moment.
-func passing(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, "cannot find transaction") || strings.Contains(text, "has too many transactions")
-}
+// passing recognises the failure that another try mends: the queue of a document is
+// full for a moment.
+func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }
 
 func pause(attempt int) time.Duration {
 	most := min(pauseMost, pauseLeast<<(attempt+1))

@@ -1,0 +1,225 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+)
+
+// A document's queue, and its marks of an insert or a removal under way, name
+// transactions. When one that they name is lost, mgo/txn can't tell what it would
+// have done to the document, and refuses every other transaction on it. Worse, it
+// leaves those that it has refused prepared: unfinished, in the queues of all
+// their other documents, and refused with them is whatever comes across those. So
+// such a transaction is taken back at once, and the damage stays where it is.
+
+// errLost is what a try has ended with that was taken back.
+var errLost = errors.New("a document names a transaction that is lost")
+
+// runOnce runs ops as the transaction id. Instead of panicking as mgo/txn does over
+// what can't be in a queue, and when it comes across a lost transaction, it takes
+// its own back and returns errLost.
+func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
+	runner := runnerOf(db)
+	err := guarded(func() error { return runner.Run(ops, id, nil) })
+	if err == nil || err == txn.ErrAborted || !isLost(err) {
+		return err
+	}
+	taken, terr := takeBack(db, id)
+	switch {
+	case terr != nil:
+		return fmt.Errorf("cannot take back a transaction: %w", terr)
+	case !taken: // another runner has brought it on its way
+		return guarded(func() error { return runner.Resume(id) })
+	}
+	return fmt.Errorf("%w: %v", errLost, err)
+}
+
+func runnerOf(db *mgo.Database) *txn.Runner {
+	runner := txn.NewRunner(db.C(TxnsC))
+	runner.ChangeLog(db.C(LogC))
+	return runner
+}
+
+// panicked is the error of what panicked.
+type panicked struct{ why any }
+
+func (p panicked) Error() string { return fmt.Sprint("the transaction runner panicked: ", p.why) }
+
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked{p}
+		}
+	}()
+	return f()
+}
+
+// isLost recognises what mgo/txn says of a transaction that it does not find. It
+// may be the pruner's doing, which another try mends.
+func isLost(err error) bool {
+	var p panicked
+	return errors.As(err, &p) || strings.Contains(err.Error(), "cannot find transaction")
+}
+
+// takeBack aborts a transaction that has not been applied yet, in mgo/txn's own
+// steps: from the first on nobody can apply it any more. It reports whether the
+// transaction is aborted now; one that is not there is, too.
+func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
+	txns := db.C(TxnsC)
+	pending := bson.D{{"_id", id}, {"s", bson.D{{"$in", []int{1, 2, 3}}}}} // preparing, prepared, aborting
+	var doc struct {
+		State int      `bson:"s"`
+		Ops   []txn.Op `bson:"o"`
+	}
+	_, err = txns.Find(pending).Apply(mgo.Change{Update: bson.D{{"$set", bson.D{{"s", 3}}}}, ReturnNew: true}, &doc)
+	if IsNotFound(err) {
+		if err = txns.FindId(id).One(&doc); IsNotFound(err) {
+			return true, nil
+		}
+		return doc.State == 5, err
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, op := range doc.Ops {
+		if err := pullTokens(db.C(op.C), op.Id, id); err != nil {
+			return false, err
+		}
+		if err := pullTokens(db.C(StashC), stashKey{op.C, op.Id}, id); err != nil {
+			return false, err
+		}
+	}
+	return true, txns.Update(bson.D{{"_id", id}, {"s", 3}}, bson.D{{"$set", bson.D{{"s", 5}}}})
+}
+
+// stashKey is how mgo/txn names a document in its stash.
+type stashKey struct {
+	C  string `bson:"c"`
+	ID any    `bson:"id"`
+}
+
+// pullTokens takes a transaction out of a document's queue.
+func pullTokens(c *mgo.Collection, doc any, id bson.ObjectId) error {
+	var found struct {
+		Queue []string `bson:"txn-queue"`
+	}
+	if err := c.FindId(doc).Select(bson.D{{"txn-queue", 1}}).One(&found); IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var tokens []string
+	for _, token := range found.Queue {
+		if strings.HasPrefix(token, id.Hex()+"_") {
+			tokens = append(tokens, token)
+		}
+	}
+	if len(tokens) == 0 {
+		return nil
+	}
+	err := c.UpdateId(doc, bson.D{{"$pullAll", bson.D{{"txn-queue", tokens}}}})
+	if IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// bookkeeping is what mgo/txn adds to a document.
+type bookkeeping struct {
+	Queue  []string      `bson:"txn-queue"`
+	Revno  int64         `bson:"txn-revno"`
+	Insert bson.ObjectId `bson:"txn-insert,omitempty"`
+	Remove bson.ObjectId `bson:"txn-remove,omitempty"`
+}
+
+var bookkept = bson.D{{"txn-queue", 1}, {"txn-revno", 1}, {"txn-insert", 1}, {"txn-remove", 1}}
+
+// transactions returns the ids that the bookkeeping names, and the entries of the
+// queue that name none.
+func (b bookkeeping) transactions() (ids []bson.ObjectId, malformed []string) {
+	for _, token := range b.Queue {
+		if id, ok := tokenID(token); ok {
+			ids = append(ids, id)
+		} else {
+			malformed = append(malformed, token)
+		}
+	}
+	for _, id := range []bson.ObjectId{b.Insert, b.Remove} {
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, malformed
+}
+
+// tokenID takes an entry of a queue apart: a transaction's id in hex, "_" and a
+// nonce of eight.
+func tokenID(token string) (bson.ObjectId, bool) {
+	const hex, nonce = 24, 8
+	if len(token) != hex+1+nonce || token[hex] != '_' || !bson.IsObjectIdHex(token[:hex]) {
+		return "", false
+	}
+	return bson.ObjectIdHex(token[:hex]), true
+}
+
+// damaged returns the first document of ops that names a lost transaction, as an
+// error for users; nil when there is none.
+func (r *Runner) damaged(ops []txn.Op) error {
+	session := r.session.Copy()
+	defer session.Close()
+	db := session.DB(r.name)
+	for _, op := range ops {
+		for _, at := range []struct {
+			c  string
+			id any
+		}{{op.C, op.Id}, {StashC, stashKey{op.C, op.Id}}} {
+			var b bookkeeping
+			if err := db.C(at.c).FindId(at.id).Select(bookkept).One(&b); IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			ids, malformed := b.transactions()
+			lost, err := missing(db, ids)
+			if err != nil {
+				return err
+			}
+			if len(lost)+len(malformed) > 0 {
+				return entity.WithHint(entity.Errorf(entity.Unavailable,
+					"cannot change %s %v: it waits for a transaction that is lost", op.C, op.Id), "To mend it: juju check --repair")
+			}
+		}
+	}
+	return nil
+}
+
+// missing returns those of the transactions that are not there.
+func missing(db *mgo.Database, ids []bson.ObjectId) (lost []bson.ObjectId, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var found []struct {
+		ID bson.ObjectId `bson:"_id"`
+	}
+	query := bson.D{{"_id", bson.D{{"$in", ids}}}}
+	if err := db.C(TxnsC).Find(query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
+		return nil, err
+	}
+	there := map[bson.ObjectId]bool{}
+	for _, f := range found {
+		there[f.ID] = true
+	}
+	for _, id := range ids {
+		if !there[id] {
+			lost = append(lost, id)
+		}
+	}
+	return lost, nil
+}

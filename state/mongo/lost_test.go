@@ -1,0 +1,102 @@
+package mongo_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A document that waits for a lost transaction refuses what concerns it, and
+// nothing else: neither the documents that were to be changed with it, nor itself
+// once it is mended.
+func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
+	lost := bson.NewObjectId()
+	queue := bson.D{{"$push", bson.D{{"txn-queue", lost.Hex() + "_0123abcd"}}}}
+	mark := func(field string) bson.D { return bson.D{{"$set", bson.D{{field, lost}}}} }
+	key := bson.D{{"c", "c"}, {"id", "new"}}
+	for name, c := range map[string]struct {
+		collection string
+		id         any
+		damage     bson.D
+		op         txn.Op
+		words      string
+	}{
+		"a queue":             {"c", "a", queue, txn.Op{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}, "c a"},
+		"a malformed queue":   {"c", "a", bson.D{{"$push", bson.D{{"txn-queue", "x"}}}}, txn.Op{C: "c", Id: "a", Assert: txn.DocExists}, "c a"},
+		"a removal under way": {"c", "a", mark("txn-remove"), txn.Op{C: "c", Id: "a", Remove: true}, "c a"},
+		"a stashed queue":     {mongo.StashC, key, queue, txn.Op{C: "c", Id: "new", Insert: bson.D{{"n", 1}}}, "c new"},
+		"an insert under way": {mongo.StashC, key, mark("txn-insert"), txn.Op{C: "c", Id: "new", Insert: bson.D{{"n", 1}}}, "c new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, db := open(t)
+			insert(t, db, doc{"a", 1})
+			insert(t, db, doc{"b", 1})
+			write(t, db, c.collection, func(col *mgo.Collection) error { _, err := col.UpsertId(c.id, c.damage); return err })
+			more := txn.Op{C: "c", Id: "b", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}
+			both := func(int) ([]txn.Op, error) { return []txn.Op{more, c.op}, nil }
+			for range 3 {
+				err := db.Run(t.Context(), both)
+				if want := "cannot change " + c.words + ": it waits for a transaction that is lost"; err == nil || err.Error() != want ||
+					!errors.Is(err, entity.Unavailable) || entity.Hint(err) != "To mend it: juju check --repair" {
+					t.Fatalf("got %v (%s), want %s", err, entity.Hint(err), want)
+				}
+			}
+			if n, err := db.Count(mongo.TxnsC, bson.M{"s": bson.M{"$lt": 5}}); err != nil || n != 0 {
+				t.Errorf("%d transactions are unfinished (%v)", n, err)
+			}
+			if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{more}, nil }); err != nil {
+				t.Errorf("the other document: %v", err)
+			}
+			if n := get(t, db, "b").N; n != 2 {
+				t.Errorf("n is %d, want 2", n)
+			}
+			// A pruner stumbles at the most, and does not fall.
+			if _, err := db.PruneTransactions(t.Context(), time.Now().Add(time.Hour)); err != nil && name != "a malformed queue" {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, db *mongo.Database, collection string, f func(*mgo.Collection) error) {
+	t.Helper()
+	if err := db.With(collection, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a crash has left waiting for a lost transaction holds up others only until
+// the resumer comes.
+func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"a", 1})
+	insert(t, db, doc{"b", 1})
+	write(t, db, "c", func(c *mgo.Collection) error {
+		return c.UpdateId("a", bson.D{{"$push", bson.D{{"txn-queue", bson.NewObjectId().Hex() + "_0123abcd"}}}})
+	})
+	ops := []txn.Op{{C: "c", Id: "b", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}, {C: "c", Id: "a", Assert: txn.DocExists}}
+	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
+		err := txn.NewRunner(c).Run(ops, bson.NewObjectIdWithTime(time.Now().Add(-time.Minute)), nil)
+		if err == nil || !strings.Contains(err.Error(), "cannot find transaction") {
+			t.Errorf("it was not left unfinished: %v", err)
+		}
+		return nil
+	})
+	if err := db.ResumeTransactions(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Run(t.Context(), func(int) ([]txn.Op, error) { return ops[:1], nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := get(t, db, "b").N; n != 2 {
+		t.Errorf("n is %d, want 2", n)
+	}
+}
