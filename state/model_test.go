@@ -23,7 +23,7 @@ const options = `options:
   debug: {type: boolean, default: false}
 `
 
-func TestSettingsAreAllOrNothing(t *testing.T) {
+func TestEdge60SettingsAreAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Config: map[string]string{"nosuch": "1"}})
@@ -55,7 +55,7 @@ func TestSettingsAreAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestAChangeOfNothingWakesNobody(t *testing.T) {
+func TestEdge62AChangeOfNothingWakesNobody(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})

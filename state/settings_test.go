@@ -1,0 +1,154 @@
+package state_test
+
+import (
+	"maps"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// related is two units in a relation, of which one can be looked at through the
+// other's eyes.
+type related struct {
+	*world
+	r         *state.Relation
+	own, peer *state.Unit
+}
+
+func newRelated(t *testing.T) *related {
+	t.Helper()
+	t.Parallel() // a watch takes a second to end
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("mysql", statetest.MySQL, 1)
+	rel := &related{w, w.relate("wordpress", "mysql"), w.started("mysql/0"), w.started("wordpress/0")}
+	w.ok(rel.own.EnterScope(w.ctx, rel.r.ID()))
+	w.ok(rel.peer.EnterScope(w.ctx, rel.r.ID()))
+	return rel
+}
+
+func (r *related) set(values map[string]string) {
+	r.Helper()
+	r.ok(r.own.CommitHook(r.ctx, entity.HookChanges{Relations: map[int]map[string]string{r.r.ID(): values}}))
+}
+
+// version is that of the settings of the one as the other is told.
+func (r *related) version() int64 {
+	r.Helper()
+	events, err := r.st.WatchRelationUnits(r.ctx, r.peer.Name(), r.r.ID())
+	r.ok(err)
+	v, there := next(r.T, events).Changed[r.own.Name()]
+	if !there {
+		r.Fatalf("%s does not see %s", r.peer.Name(), r.own.Name())
+	}
+	return v
+}
+
+func (r *related) sees() map[string]string {
+	r.Helper()
+	settings, err := r.peer.RelationSettings(r.ctx, r.r.ID(), r.own.Name())
+	r.ok(err)
+	return settings
+}
+
+func TestEdge32EnteringAgainForgetsWhatWasTold(t *testing.T) {
+	r := newRelated(t)
+	r.set(map[string]string{"user": "me", "private-address": "10.0.0.1"})
+	before := r.version()
+	r.ok(r.own.LeaveScope(r.ctx, r.r.ID()))
+	if got := r.sees(); got["user"] != "me" {
+		t.Errorf("what a unit told is gone with it: %v", got) // it stays for the relation's life
+	}
+	m, err := r.st.Machine(r.ctx, r.own.Machine())
+	r.ok(err)
+	r.ok(m.SetAddresses(r.ctx, []string{"10.0.0.9"}))
+	r.ok(r.own.EnterScope(r.ctx, r.r.ID()))
+	if got, want := r.sees(), map[string]string{"private-address": "10.0.0.9"}; !maps.Equal(got, want) {
+		t.Errorf("after entering again it has told %v, want %v", got, want)
+	}
+	if after := r.version(); after == before {
+		t.Errorf("settings of another time have version %d too", after)
+	}
+}
+
+func TestEdge42WhatAHookSetsIsSeenOnceItHasSucceeded(t *testing.T) {
+	r := newRelated(t)
+	before, was := r.version(), r.sees()
+	// The hook that set it also wants a port that is not to be had.
+	err := r.own.CommitHook(r.ctx, entity.HookChanges{
+		Relations: map[int]map[string]string{r.r.ID(): {"user": "me"}},
+		OpenPorts: []entity.PortRange{{From: 0, To: 1, Protocol: "tcp"}},
+	})
+	r.refused(err, entity.Invalid, "port range bounds")
+	if got := r.sees(); !maps.Equal(got, was) || r.version() != before {
+		t.Errorf("a failed hook has told %v (before %v)", got, was)
+	}
+}
+
+func TestEdge44ANullRelationSetIsNoChange(t *testing.T) {
+	r := newRelated(t)
+	r.set(map[string]string{"user": "me"})
+	before := r.version()
+	txns := func() int {
+		counts, err := r.st.Census(r.ctx)
+		r.ok(err)
+		return counts["txns"]
+	}
+	had := txns()
+	r.set(map[string]string{"user": "me"})
+	r.set(map[string]string{"never-there": ""})
+	r.set(nil)
+	if after := r.version(); after != before || txns() != had {
+		t.Errorf("nothing changed, but the version is %d after %d, and there are %d more transactions", after, before, txns()-had)
+	}
+	seen := map[int64]bool{before: true}
+	for _, values := range []map[string]string{{"user": "you"}, {"user": ""}, {"user": "me"}} {
+		r.set(values)
+		if v := r.version(); seen[v] {
+			t.Errorf("version %d is there again after %v", v, values)
+		} else {
+			seen[v] = true
+		}
+	}
+}
+
+// Two who write at once: both are there, and each counts.
+func TestSettingsThatChangeMeanwhile(t *testing.T) {
+	r := newRelated(t)
+	before := r.version()
+	r.st.Before(func() { r.set(map[string]string{"b": "2"}) })
+	r.set(map[string]string{"a": "1"})
+	got := r.sees()
+	if got["a"] != "1" || got["b"] != "2" || r.version() != before+2 {
+		t.Errorf("settings are %v, version %d after %d", got, r.version(), before)
+	}
+	// What another has just written is no change.
+	r.st.Before(func() { r.set(map[string]string{"c": "3"}) })
+	r.set(map[string]string{"c": "3"})
+	if r.version() != before+3 {
+		t.Errorf("version %d after %d", r.version(), before+2)
+	}
+}
+
+func TestKeysThatTheStoreWouldTakeForItsOwn(t *testing.T) {
+	r := newRelated(t)
+	want := map[string]string{"a.b": "1", "$set": "2", "a": "3", ".": "4"}
+	r.set(want)
+	got := r.sees()
+	delete(got, "private-address")
+	if !maps.Equal(got, want) {
+		t.Errorf("settings are %q, want %q", got, want)
+	}
+	before := r.version()
+	r.set(want)
+	if r.version() != before {
+		t.Error("to write them again was a change")
+	}
+	r.set(map[string]string{"a.b": "", "$set": ""})
+	got = r.sees()
+	if _, there := got["a.b"]; there || got["a"] != "3" {
+		t.Errorf("settings are %q", got)
+	}
+}
