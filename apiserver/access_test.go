@@ -58,6 +58,7 @@ var mayCall = map[string]string{
 	"Charms.AddCharm":                         "admin",
 	"Charms.CharmInfo":                        "admin",
 	"Client.FullStatus":                       "admin",
+	"Client.StatusHistory":                    "admin",
 	"MachineManager.AddMachines":              "admin",
 	"MachineManager.DestroyMachineWithParams": "admin",
 	"ModelConfig.GetModelConstraints":         "admin",

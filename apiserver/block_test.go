@@ -38,6 +38,7 @@ var barred = map[string]string{
 	"Charms.AddCharm":      "change",
 	"Charms.CharmInfo":     "",
 	"Client.FullStatus":    "",
+	"Client.StatusHistory": "",
 
 	"Controller.AllModels":                    "",
 	"Controller.DestroyController":            "destroy",

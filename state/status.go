@@ -17,6 +17,9 @@ type statusDoc struct {
 	Message string            `bson:"message"`
 	Data    map[string]any    `bson:"data,omitempty"`
 	Since   time.Time         `bson:"since"`
+	// Kept is set once it is in the history; what an entity begins with is not
+	// until it is replaced.
+	Kept bool `bson:"kept,omitempty"`
 }
 
 func (d statusDoc) status() entity.Status {
@@ -28,7 +31,8 @@ func newStatusDoc(key string, s entity.Status, now time.Time) statusDoc {
 		s.Since = now
 	}
 	// What MongoDB keeps of a time, so that what is read equals what was written.
-	return statusDoc{key, s.Status, s.Message, escapeKeys(s.Data), s.Since.UTC().Truncate(time.Millisecond)}
+	return statusDoc{ID: key, Status: s.Status, Message: s.Message, Data: escapeKeys(s.Data),
+		Since: s.Since.UTC().Truncate(time.Millisecond)}
 }
 
 // status reads the status that is kept under a key.
@@ -45,15 +49,15 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
 	}
 	doc := newStatusDoc(key, s, st.controller.now())
+	var was statusDoc
 	err := st.run(ctx, func(int) ([]txn.Op, error) {
-		if n, err := st.db.Count(statusesC, bson.D{{"_id", key}}); err != nil {
+		was = statusDoc{}
+		if err := st.db.Get(statusesC, key, &was, "status of "+key); err != nil {
 			return nil, err
-		} else if n == 0 {
-			return nil, entity.Errorf(entity.NotFound, "status of %s not found", key)
 		}
 		o := newOps()
 		o.update(statusesC, key, exists, bson.D{{"$set", bson.D{
-			{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
+			{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 		for _, op := range more {
 			o.add(op)
 		}
@@ -61,6 +65,9 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	})
 	if err != nil {
 		return err
+	}
+	if !was.Kept {
+		st.remember(was)
 	}
 	st.remember(doc)
 	return nil
@@ -70,8 +77,7 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 // written directly, and a failure to write it fails nothing.
 func (st *State) remember(doc statusDoc) {
 	err := st.db.With(historyC, func(c *mgo.Collection) error {
-		return c.Insert(bson.D{{"_id", bson.NewObjectId()}, {"key", doc.ID}, {"status", doc.Status},
-			{"message", doc.Message}, {"since", doc.Since}})
+		return c.Insert(pastStatusDoc{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.Since})
 	})
 	if err != nil {
 		logger.Warningf("cannot keep a status of %s in the history: %v", doc.ID, err)

@@ -27,6 +27,7 @@ type modelAPI interface {
 	resolvedAPI
 	exposeAPI
 	constraintsAPI
+	statusHistoryAPI
 	debugLogAPI
 	blockAPI
 }

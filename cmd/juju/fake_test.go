@@ -29,6 +29,7 @@ type fakeModel struct {
 	logs        []params.LogMessage
 	blocks      []entity.Block
 	constraints entity.Constraints
+	history     []entity.PastStatus
 	uploaded    []byte
 	opened      int
 	closed      int
@@ -166,6 +167,14 @@ func (f *fakeModel) ModelConstraints(ctx context.Context) (entity.Constraints, e
 
 func (f *fakeModel) SetModelConstraints(ctx context.Context, c entity.Constraints) error {
 	return f.note("SetModelConstraints", fmt.Sprintf("%q", c.String()))
+}
+
+func (f *fakeModel) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) ([]entity.PastStatus, error) {
+	from := ""
+	if !q.From.IsZero() {
+		from = q.From.Format(time.RFC3339)
+	}
+	return f.history, f.note("StatusHistory", kind, " ", of, " ", q.Size, " ", q.Ago, " ", from)
 }
 
 func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error {

@@ -34,6 +34,16 @@ func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
 	return nil
 }
 
+// History writes past statuses as a table.
+func History(w io.Writer, past []entity.PastStatus, o Options) error {
+	t := &table{}
+	t.add(plain("Time", "Type", "Status", "Message")...)
+	for _, p := range past {
+		t.add(cell{text: p.Since.In(o.Location).Format(sinceFormat)}, cell{text: string(p.Kind)}, statusCell(p.Status), cell{text: p.Message})
+	}
+	return t.write(w, o.Color)
+}
+
 // IsEmpty reports whether there is nothing in the model to show.
 func IsEmpty(m *entity.ModelStatus) bool { return len(m.Services) == 0 && len(m.Machines) == 0 }
 

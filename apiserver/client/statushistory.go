@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A HistoryQuery says which statuses of a history to return: by exactly one of
+// the first three.
+type HistoryQuery struct {
+	Size    int           // the newest
+	From    time.Time     // those since then
+	Ago     time.Duration // those since that long ago, by the controller's clock
+	Exclude []string      // none with one of these messages
+}
+
+// StatusHistory returns what statuses a unit or machine has had, the oldest first.
+func (c *Conn) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q HistoryQuery) ([]entity.PastStatus, error) {
+	request := params.StatusHistoryRequest{Kind: string(kind), Tag: params.TagOf(of),
+		Filter: params.StatusHistoryFilter{Size: q.Size, Exclude: q.Exclude}}
+	if !q.From.IsZero() {
+		request.Filter.Date = &q.From
+	}
+	if q.Ago != 0 {
+		request.Filter.Delta = &q.Ago
+	}
+	var result params.StatusHistoryResults
+	err := c.call(ctx, "Client", 7, "StatusHistory", params.StatusHistoryRequests{Requests: []params.StatusHistoryRequest{request}}, &result)
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Results) != 1 {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	}
+	if err := result.Results[0].Error; err != nil {
+		return nil, params.FromError(err)
+	}
+	return result.Results[0].History.Past(), nil
+}

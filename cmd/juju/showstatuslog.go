@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/cmd/juju/statusfmt"
+	"juju/state/entity"
+)
+
+func showStatusLogCommand(s *session) *cobra.Command {
+	c := &showStatusLog{session: s}
+	cmd := &cobra.Command{
+		Use:     "show-status-log UNIT|MACHINE",
+		Aliases: []string{"status-history"},
+		Short:   "Show what statuses a unit or machine has had",
+		Long: `Show the statuses that a unit or machine has had, the oldest first. A model remembers
+a bounded number of all of them together, those of what is gone included.
+
+--type says which: of a unit its agent's (juju-unit), its charm's (workload) or both
+(unit); of a machine its own (machine or juju-machine).`,
+		Example: `  juju show-status-log web/0
+  juju show-status-log web/0 --type workload -n 100
+  juju show-status-log 3 --days 2
+  juju show-status-log web/0 --from-date 2026-11-21 --utc`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.kind, "type", "", "which statuses: unit, juju-unit, workload, machine or juju-machine")
+	f.IntVarP(&c.size, "lines", "n", 20, "how many, the newest")
+	f.IntVar(&c.days, "days", 0, "those of so many days, instead of a number of them")
+	f.StringVar(&c.from, "from-date", "", "those since a date, as 2026-11-21, instead of a number of them")
+	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
+	f.BoolVar(&c.updates, "include-status-updates", false, "with those of hooks that only look how things are")
+	c.output.flags(cmd, "tabular", "tabular", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type statusHistoryAPI interface {
+	StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) ([]entity.PastStatus, error)
+}
+
+type showStatusLog struct {
+	*session
+	kind, from   string
+	size, days   int
+	utc, updates bool
+	output       output
+}
+
+// updateStatus is the agent's message while the hook runs that comes every few
+// minutes.
+const updateStatus = "running update-status hook"
+
+func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
+	tag, kind, err := c.subject(args)
+	if err != nil {
+		return err
+	}
+	query, err := c.query(cmd.Flags().Changed)
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(c.output.format, "tabular"); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	return c.withModel(ctx, func(api modelAPI) error {
+		past, err := api.StatusHistory(ctx, kind, tag, query)
+		if err != nil {
+			return err
+		}
+		return c.show(past)
+	})
+}
+
+// subject reads which unit or machine is meant, and which of its statuses.
+func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.HistoryKind, err error) {
+	switch {
+	case len(args) == 0:
+		return tag, kind, usagef("no unit or machine specified")
+	case len(args) > 1:
+		return tag, kind, usagef("unrecognized args: %q", args[1:])
+	case entity.IsValidUnit(args[0]):
+		tag, kind = entity.UnitTag(args[0]), entity.HistoryUnit
+	case entity.IsValidMachine(args[0]):
+		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine
+	default:
+		return tag, kind, withHint(usagef("%q is neither a unit nor a machine", args[0]), "A unit is its service with a number: web/0")
+	}
+	if c.kind == "" {
+		return tag, kind, nil
+	}
+	kind = entity.HistoryKind(c.kind)
+	switch kind {
+	case entity.HistoryUnit, entity.HistoryUnitAgent, entity.HistoryWorkload:
+		if tag.Kind == entity.KindUnit {
+			return tag, kind, nil
+		}
+	case entity.HistoryMachine, entity.HistoryMachineAgent:
+		if tag.Kind == entity.KindMachine {
+			return tag, kind, nil
+		}
+	default:
+		return tag, kind, withHint(usagef("unexpected status type %q", c.kind), "The types there are: "+strings.Join(historyKinds(), ", "))
+	}
+	return tag, kind, usagef("%s %s has no status of type %q", tag.Kind, tag.ID, c.kind)
+}
+
+func historyKinds() (words []string) {
+	for _, kind := range entity.HistoryKinds {
+		words = append(words, string(kind))
+	}
+	return words
+}
+
+// query reads how much is to be shown: by one of three flags.
+func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQuery, err error) {
+	ways := 0
+	for _, flag := range []string{"lines", "days", "from-date"} {
+		if given(flag) {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return q, usagef("-n, --days and --from-date are mutually exclusive")
+	}
+	if !c.updates {
+		q.Exclude = []string{updateStatus}
+	}
+	switch {
+	case given("days"):
+		if c.days < 1 {
+			return q, usagef("--days must be a positive integer")
+		}
+		q.Ago = time.Duration(c.days) * 24 * time.Hour
+	case given("from-date"):
+		location := time.Local
+		if c.utc {
+			location = time.UTC
+		}
+		if q.From, err = time.ParseInLocation("2006-01-02", c.from, location); err != nil {
+			return q, usagef("%q is not a date, as 2026-11-21", c.from)
+		}
+	case c.size < 1:
+		return q, usagef("-n must be a positive integer")
+	default:
+		q.Size = c.size
+	}
+	return q, nil
+}
+
+// A shownStatus is a past status in the form of yaml and json.
+type shownStatus struct {
+	Since   string `yaml:"since" json:"since"`
+	Type    string `yaml:"type" json:"type"`
+	Status  string `yaml:"status" json:"status"`
+	Message string `yaml:"message,omitempty" json:"message,omitempty"`
+}
+
+func (c *showStatusLog) show(past []entity.PastStatus) error {
+	if len(past) == 0 && c.output.format == "tabular" {
+		c.note("no status history available")
+		return nil
+	}
+	location := time.Local
+	if c.utc {
+		location = time.UTC
+	}
+	if c.output.format == "tabular" {
+		var text bytes.Buffer
+		color := c.outTerminal && c.output.path == "" && c.getenv("NO_COLOR") == ""
+		if err := statusfmt.History(&text, past, statusfmt.Options{Location: location, Color: color}); err != nil {
+			return err
+		}
+		return c.write(c.output, text.Bytes())
+	}
+	shown := make([]shownStatus, len(past))
+	for i, p := range past {
+		shown[i] = shownStatus{p.Since.In(location).Format(time.RFC3339), string(p.Kind), string(p.Status.Status), p.Message}
+	}
+	text, err := encode(c.output.format, shown)
+	if err != nil {
+		return err
+	}
+	return c.write(c.output, text)
+}

@@ -1,0 +1,131 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// historyMost is how many statuses one answer has at the most, the newest.
+const historyMost = 10000
+
+type pastStatusDoc struct {
+	ID      bson.ObjectId     `bson:"_id"`
+	Key     string            `bson:"key"`
+	Status  entity.StatusWord `bson:"status"`
+	Message string            `bson:"message"`
+	Since   time.Time         `bson:"since"`
+}
+
+// StatusHistory returns statuses that a unit or machine has had, the oldest first,
+// and last the one it has. What was removed is remembered for a while, but nobody
+// knows any more what was never there: that is entity.NotFound.
+//
+// A model remembers a bounded number of statuses, of all its entities together.
+func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string, filter entity.HistoryFilter) ([]entity.PastStatus, error) {
+	kinds, err := historyKeys(kind, id)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0, len(kinds))
+	for key := range kinds {
+		keys = append(keys, key)
+	}
+	past, err := st.pastStatuses(keys, filter)
+	if err != nil {
+		return nil, err
+	}
+	// The present one may not be in the history: the first, or one that could not
+	// be written there.
+	var present []statusDoc
+	if err := st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &present); err != nil {
+		return nil, err
+	}
+	if len(past) == 0 && len(present) == 0 {
+		return nil, st.neverThere(kind, keys, id)
+	}
+	for _, now := range present {
+		same := func(d pastStatusDoc) bool {
+			return d.Key == now.ID && d.Status == now.Status && d.Message == now.Message && d.Since.Equal(now.Since)
+		}
+		if !now.Since.Before(filter.From) && !slices.Contains(filter.Exclude, now.Message) && !slices.ContainsFunc(past, same) {
+			past = append(past, pastStatusDoc{Key: now.ID, Status: now.Status, Message: now.Message, Since: now.Since})
+		}
+	}
+	slices.SortStableFunc(past, func(a, b pastStatusDoc) int { return a.Since.Compare(b.Since) })
+	if filter.Size > 0 && len(past) > filter.Size {
+		past = past[len(past)-filter.Size:]
+	}
+	all := make([]entity.PastStatus, len(past))
+	for i, d := range past {
+		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}}
+	}
+	return all, nil
+}
+
+// historyKeys returns the keys of the statuses that a kind of history is of, with
+// the kind of each.
+func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryKind, error) {
+	valid, what := entity.IsValidUnit, "unit name"
+	keys := map[string]entity.HistoryKind{}
+	switch kind {
+	case entity.HistoryUnit:
+		keys[unitKey(id)], keys[workloadKey(id)] = entity.HistoryUnitAgent, entity.HistoryWorkload
+	case entity.HistoryUnitAgent:
+		keys[unitKey(id)] = kind
+	case entity.HistoryWorkload:
+		keys[workloadKey(id)] = kind
+	case entity.HistoryMachine, entity.HistoryMachineAgent:
+		valid, what = entity.IsValidMachine, "machine id"
+		keys[machineKey(id)] = kind
+	default:
+		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind), entity.HistoryKinds)
+	}
+	if !valid(id) {
+		return nil, entity.Errorf(entity.Invalid, "%q is not a valid %s", id, what)
+	}
+	return keys, nil
+}
+
+// pastStatuses reads what the history has under some keys, the oldest first.
+func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pastStatusDoc, error) {
+	query := bson.D{{"key", bson.D{{"$in", keys}}}}
+	if !filter.From.IsZero() {
+		query = append(query, bson.DocElem{Name: "since", Value: bson.D{{"$gte", filter.From}}})
+	}
+	if len(filter.Exclude) > 0 {
+		query = append(query, bson.DocElem{Name: "message", Value: bson.D{{"$nin", filter.Exclude}}})
+	}
+	most := historyMost
+	if filter.Size > 0 {
+		most = min(most, filter.Size)
+	}
+	var past []pastStatusDoc
+	err := st.db.With(historyC, func(c *mgo.Collection) error {
+		return c.Find(query).Sort("-$natural").Limit(most).All(&past)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", historyC, err)
+	}
+	slices.Reverse(past)
+	return past, nil
+}
+
+// neverThere is the error for what has no status that a filter chooses: whether
+// there never was one at all.
+func (st *State) neverThere(kind entity.HistoryKind, keys []string, id string) error {
+	n, err := st.db.Count(historyC, bson.D{{"key", bson.D{{"$in", keys}}}})
+	switch {
+	case err != nil || n > 0:
+		return err
+	case kind == entity.HistoryMachine || kind == entity.HistoryMachineAgent:
+		return entity.Errorf(entity.NotFound, "machine %s not found", id)
+	}
+	return entity.Errorf(entity.NotFound, "unit %q not found", id)
+}

@@ -1,0 +1,107 @@
+package state_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// history is what is remembered, as "kind status message".
+func (w *world) history(kind entity.HistoryKind, id string, filter entity.HistoryFilter) []string {
+	w.Helper()
+	past, err := w.st.StatusHistory(w.ctx, kind, id, filter)
+	w.ok(err)
+	lines := []string{}
+	for i, p := range past {
+		if i > 0 && p.Since.Before(past[i-1].Since) {
+			w.Errorf("%v is told after %v", p, past[i-1])
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Kind, p.Status.Status, p.Message)))
+	}
+	return lines
+}
+
+func TestStatusesAreRemembered(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	ctrl, st := statetest.ControllerWith(t, state.Options{Now: clock})
+	w := &world{t, t.Context(), ctrl, st}
+	check := func(kind entity.HistoryKind, id string, filter entity.HistoryFilter, want ...string) {
+		t.Helper()
+		if got := w.history(kind, id, filter); !reflect.DeepEqual(got, append([]string{}, want...)) {
+			t.Errorf("%s %s: %q, want %q", kind, id, got, want)
+		}
+	}
+	all := entity.HistoryFilter{}
+	w.deploy("mysql", statetest.MySQL, 2)
+	check(entity.HistoryUnitAgent, "mysql/0", all, "juju-unit allocating")
+	check(entity.HistoryMachine, "0", all, "machine pending")
+	for i, s := range []entity.Status{{Status: entity.StatusMaintenance, Message: "installing"}, {Status: entity.StatusActive}, {Status: entity.StatusBlocked, Message: "no disk"}} {
+		now = now.Add(time.Hour)
+		w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: fmt.Sprint("hook ", i)}))
+		w.ok(w.unit("mysql/0").SetStatus(w.ctx, s))
+	}
+	check(entity.HistoryWorkload, "mysql/0", all,
+		"workload waiting waiting for machine", "workload maintenance installing", "workload active", "workload blocked no disk")
+	check(entity.HistoryUnitAgent, "mysql/0", all,
+		"juju-unit allocating", "juju-unit executing hook 0", "juju-unit executing hook 1", "juju-unit executing hook 2")
+	check(entity.HistoryUnit, "mysql/0", entity.HistoryFilter{From: now.Add(-time.Hour)},
+		"juju-unit executing hook 1", "workload active", "juju-unit executing hook 2", "workload blocked no disk")
+	check(entity.HistoryUnit, "mysql/0", entity.HistoryFilter{Size: 3},
+		"workload active", "juju-unit executing hook 2", "workload blocked no disk")
+	check(entity.HistoryUnit, "mysql/0", entity.HistoryFilter{Size: 2, Exclude: []string{"hook 2", "no disk"}},
+		"juju-unit executing hook 1", "workload active")
+	check(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{From: now.Add(time.Second)})
+	check(entity.HistoryWorkload, "mysql/1", all, "workload waiting waiting for machine")
+	m, err := w.st.Machine(w.ctx, "0")
+	w.ok(err)
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no instance to be had"}))
+	check(entity.HistoryMachineAgent, "0", all, "juju-machine pending", "juju-machine error no instance to be had")
+
+	// What is gone is remembered; what never was is not.
+	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.end("mysql/0")
+	check(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{Size: 1}, "workload blocked no disk")
+	check(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{From: now.Add(time.Second)})
+	for _, c := range []struct {
+		kind entity.HistoryKind
+		id   string
+		want entity.Kind
+		text string
+	}{
+		{entity.HistoryUnit, "mysql/7", entity.NotFound, `unit "mysql/7" not found`},
+		{entity.HistoryMachine, "7", entity.NotFound, "machine 7 not found"},
+		{entity.HistoryUnit, "7", entity.Invalid, `"7" is not a valid unit name`},
+		{entity.HistoryMachine, "mysql/0", entity.Invalid, `"mysql/0" is not a valid machine id`},
+		{"cloud", "7", entity.Invalid, `unknown status history kind "cloud", expected one of [unit juju-unit workload machine juju-machine]`},
+	} {
+		_, err := w.st.StatusHistory(w.ctx, c.kind, c.id, all)
+		w.refused(err, c.want, c.text)
+	}
+}
+
+// The oldest make room; the present status is told even if many others were
+// written since.
+func TestTheHistoryIsBounded(t *testing.T) {
+	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 1 << 20, History: 16 << 10}})
+	w := &world{t, t.Context(), ctrl, st}
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusActive, Message: "quiet"}))
+	long := strings.Repeat("x", 1<<10)
+	for i := range 64 {
+		w.ok(w.unit("mysql/0").SetStatus(w.ctx, entity.Status{Status: entity.StatusActive, Message: fmt.Sprint(i, long)}))
+	}
+	got := w.history(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{})
+	if n := len(got); n < 4 || n > 16 || !strings.HasPrefix(got[n-1], "workload active 63") {
+		t.Errorf("%d of 64 are remembered, the last %.20s", n, got[len(got)-1])
+	}
+	if got := w.history(entity.HistoryWorkload, "mysql/1", entity.HistoryFilter{}); !reflect.DeepEqual(got, []string{"workload active quiet"}) {
+		t.Errorf("of the other unit is told %q", got)
+	}
+}
