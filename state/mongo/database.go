@@ -2,8 +2,12 @@ package mongo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/juju/loggo"
@@ -42,17 +46,36 @@ type Schema struct {
 	Indexes []Index
 }
 
+// capped returns all capped collections with their sizes.
+func (s Schema) capped() map[string]int {
+	all := map[string]int{LogC: s.LogSize, RefusalsC: refusalsSize}
+	maps.Copy(all, s.Capped)
+	return all
+}
+
+func (s Schema) indexes() []Index {
+	// The resumer asks for unfinished transactions.
+	return append(slices.Clone(s.Indexes), Index{Collection: TxnsC, Fields: []string{"s"}})
+}
+
+// Sum is another for another schema, but for the sizes, which Make doesn't change
+// of what is there.
+func (s Schema) Sum() string {
+	h := sha256.New()
+	fmt.Fprintln(h, slices.Sorted(maps.Keys(s.capped())))
+	for _, ix := range s.indexes() {
+		fmt.Fprintln(h, ix.Collection, ix.Fields, ix.Unique)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
 // Make creates what the schema names and the database lacks. It may be run
 // again at any time, also after a run that was cut short.
 func (s *Store) Make(name string, schema Schema) error {
 	session := s.session.Copy()
 	defer session.Close()
 	db := session.DB(name)
-	capped := map[string]int{LogC: schema.LogSize, RefusalsC: refusalsSize}
-	for c, size := range schema.Capped {
-		capped[c] = size
-	}
-	for c, size := range capped {
+	for c, size := range schema.capped() {
 		err := db.C(c).Create(&mgo.CollectionInfo{Capped: true, MaxBytes: size})
 		if err != nil && !exists(err) {
 			return fmt.Errorf("cannot create %s.%s: %w", name, c, err)
@@ -67,8 +90,7 @@ func (s *Store) Make(name string, schema Schema) error {
 			return fmt.Errorf("cannot begin %s.%s: %w", name, LogC, err)
 		}
 	}
-	// The resumer asks for unfinished transactions.
-	for _, ix := range append(schema.Indexes, Index{Collection: TxnsC, Fields: []string{"s"}}) {
+	for _, ix := range schema.indexes() {
 		err := db.C(ix.Collection).EnsureIndex(mgo.Index{Key: ix.Fields, Unique: ix.Unique})
 		if err != nil {
 			return fmt.Errorf("cannot index %s.%s by %v: %w", name, ix.Collection, ix.Fields, err)
@@ -88,21 +110,24 @@ func (s *Store) Open(name string) *Database {
 	return &Database{Runner: newRunner(s, name), store: s}
 }
 
-// Close ends the database's connections. Nothing may use it any more.
-func (d *Database) Close() { d.Runner.close() }
+// Close ends the database's connections, once those who are using them have done
+// with them. Whatever is asked of it afterwards fails with why.
+func (d *Database) Close(why error) {
+	if d.gate.shut(why) {
+		d.Runner.close()
+	}
+}
 
 // Name returns the database's name.
 func (d *Database) Name() string { return d.name }
 
 // With calls f with a collection on a connection of its own.
 func (d *Database) With(collection string, f func(*mgo.Collection) error) error {
-	session := d.session.Copy()
-	defer session.Close()
-	return f(session.DB(d.name).C(collection))
+	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
-// Tail returns a session and the log of transactions, for a tailer; the caller
-// closes the session.
+// Tail returns a session and the log of transactions, for a tailer, which ends
+// before the database is closed; the caller closes the session.
 func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
 	session := d.session.Copy()
 	return session, session.DB(d.name).C(LogC)
@@ -138,44 +163,45 @@ func (d *Database) Count(collection string, query any) (n int, err error) {
 
 // Census returns how many documents each of the database's collections holds.
 func (d *Database) Census() (map[string]int, error) {
-	session := d.session.Copy()
-	defer session.Close()
-	names, err := session.DB(d.name).CollectionNames()
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
-	}
 	counts := map[string]int{}
-	for _, name := range names {
-		if counts[name], err = session.DB(d.name).C(name).Count(); err != nil {
-			return nil, fmt.Errorf("cannot count %s: %w", name, err)
+	err := d.each(func(c *mgo.Collection) (err error) {
+		counts[c.Name], err = c.Count()
+		return err
+	})
+	return counts, err
+}
+
+// each calls f with each of the database's collections.
+func (d *Database) each(f func(*mgo.Collection) error) error {
+	return d.with(func(db *mgo.Database) error {
+		names, err := db.CollectionNames()
+		if err != nil {
+			return fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
 		}
-	}
-	return counts, nil
+		for _, name := range names {
+			if err := f(db.C(name)); err != nil {
+				return fmt.Errorf("cannot read %s: %w", name, err)
+			}
+		}
+		return nil
+	})
 }
 
 // LongestQueue returns how many transactions the queue of a document names at
 // the most: every other transaction on that document looks at all of them.
 func (d *Database) LongestQueue() (longest int, err error) {
-	session := d.session.Copy()
-	defer session.Close()
-	names, err := session.DB(d.name).CollectionNames()
-	if err != nil {
-		return 0, fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
-	}
-	for _, name := range names {
+	err = d.each(func(c *mgo.Collection) error {
 		var doc struct {
 			Queue []string `bson:"txn-queue"`
 		}
-		iter := session.DB(d.name).C(name).Find(nil).Select(bson.D{{"txn-queue", 1}}).Iter()
+		iter := c.Find(nil).Select(bson.D{{"txn-queue", 1}}).Iter()
 		for iter.Next(&doc) {
 			longest = max(longest, len(doc.Queue))
 			doc.Queue = nil
 		}
-		if err := iter.Close(); err != nil {
-			return 0, fmt.Errorf("cannot read %s: %w", name, err)
-		}
-	}
-	return longest, nil
+		return iter.Close()
+	})
+	return longest, err
 }
 
 // Next returns the next number of a sequence, beginning with 0. It is written

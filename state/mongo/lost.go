@@ -172,9 +172,10 @@ func tokenID(token string) (bson.ObjectId, bool) {
 // damaged returns the first document of ops that names a lost transaction, as an
 // error for users; nil when there is none.
 func (r *Runner) damaged(ops []txn.Op) error {
-	session := r.session.Copy()
-	defer session.Close()
-	db := session.DB(r.name)
+	return r.with(func(db *mgo.Database) error { return damagedIn(db, ops) })
+}
+
+func damagedIn(db *mgo.Database, ops []txn.Op) error {
 	for _, op := range ops {
 		for _, at := range []struct {
 			c  string

@@ -35,7 +35,7 @@ func open(t *testing.T) (*mongo.Store, *mongo.Database) {
 	}
 	db := store.Open("db")
 	t.Cleanup(func() {
-		db.Close()
+		db.Close(errors.New("the test has ended"))
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
@@ -278,4 +278,48 @@ func TestPruningTakesWhatIsOldAndFinished(t *testing.T) {
 		t.Errorf("a queue still names %d (%v)", longest, err)
 	}
 	insert(t, db, doc{"after", 1})
+}
+
+// Who is at work when a database closes is waited for; who comes later is told why.
+func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
+	store, db := open(t)
+	insert(t, db, doc{"a", 1})
+	gone := entity.Errorf(entity.NotFound, "gone")
+	closed := make(chan struct{})
+	err := db.With("c", func(c *mgo.Collection) error {
+		go func() {
+			defer close(closed)
+			db.Close(gone)
+		}()
+		for db.With("c", func(*mgo.Collection) error { return nil }) == nil {
+			// until it has begun to close
+		}
+		select {
+		case <-closed:
+			t.Error("closed under its user")
+		default:
+		}
+		var d doc
+		return c.FindId("a").One(&d)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	<-closed
+	db.Close(errors.New("another reason"))
+	for what, err := range map[string]error{
+		"a read":        db.Get("c", "a", &doc{}, "doc"),
+		"a transaction": db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{{C: "c", Id: "a", Remove: true}}, nil }),
+		"a census":      func() error { _, err := db.Census(); return err }(),
+		"a number":      func() error { _, err := db.Next(t.Context(), "n", 1); return err }(),
+	} {
+		if !errors.Is(err, entity.NotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	again := store.Open("db")
+	defer again.Close(gone)
+	if d := get(t, again, "a"); d.N != 1 {
+		t.Errorf("got %v", d)
+	}
 }

@@ -49,24 +49,23 @@ func (d *Database) FailedAsserts(ops []txn.Op) ([]FailedAssert, error) {
 	return d.failedAsserts(ops, len(ops))
 }
 
-func (r *Runner) failedAsserts(ops []txn.Op, most int) ([]FailedAssert, error) {
-	session := r.session.Copy()
-	defer session.Close()
-	db := session.DB(r.name)
-	var failed []FailedAssert
-	for _, op := range ops {
-		if op.Assert == nil || len(failed) >= most {
-			continue
+func (r *Runner) failedAsserts(ops []txn.Op, most int) (failed []FailedAssert, err error) {
+	err = r.with(func(db *mgo.Database) error {
+		for _, op := range ops {
+			if op.Assert == nil || len(failed) >= most {
+				continue
+			}
+			f, err := failedAssert(db.C(op.C), op)
+			if err != nil {
+				return fmt.Errorf("cannot look at %s %v: %w", op.C, op.Id, err)
+			}
+			if f != nil {
+				failed = append(failed, *f)
+			}
 		}
-		f, err := failedAssert(db.C(op.C), op)
-		if err != nil {
-			return nil, fmt.Errorf("cannot look at %s %v: %w", op.C, op.Id, err)
-		}
-		if f != nil {
-			failed = append(failed, *f)
-		}
-	}
-	return failed, nil
+		return nil
+	})
+	return failed, err
 }
 
 // failedAssert returns nil when the assert of op holds.
@@ -280,9 +279,8 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 	} else if len(failed) > 0 {
 		refusal.Why, refusal.Found = failed[0].String(), failed[0].Found
 	}
-	session := r.session.Copy()
-	defer session.Close()
-	if err := session.DB(r.name).C(RefusalsC).Insert(refusal); err != nil {
+	err = r.with(func(db *mgo.Database) error { return db.C(RefusalsC).Insert(refusal) })
+	if err != nil {
 		logger.Warningf("cannot keep a refusal of %s: %v", r.name, err)
 	}
 	return refusal

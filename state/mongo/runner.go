@@ -43,6 +43,7 @@ type Runner struct {
 	slots   *slotQueue
 	all     []*slot
 	locks   *docLocks
+	gate    gate // of all that uses the connections
 	hooks   chan []jujutxn.TestHook
 	rewrite atomic.Pointer[func([]txn.Op) []txn.Op]
 }
@@ -66,6 +67,17 @@ func (r *Runner) close() {
 		s.session.Close()
 	}
 	r.session.Close()
+}
+
+// with calls f with the database on a connection of its own.
+func (r *Runner) with(f func(*mgo.Database) error) error {
+	if err := r.gate.enter(); err != nil {
+		return err
+	}
+	defer r.gate.leave()
+	session := r.session.Copy()
+	defer session.Close()
+	return f(session.DB(r.name))
 }
 
 // Run builds and runs a transaction until it is applied, and returns when it is
@@ -131,6 +143,10 @@ func (r *Runner) try(ctx context.Context, build Builder) error {
 // front of the queue for one.
 func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	defer r.hooked()()
+	if err := r.gate.enter(); err != nil {
+		return err
+	}
+	defer r.gate.leave()
 	unlock, err := r.locks.acquire(ctx, ops)
 	if err != nil {
 		return err

@@ -96,13 +96,17 @@ func (s *Store) Databases() ([]string, error) {
 	return names, nil
 }
 
-// Drop removes a whole database; nil when there is none.
+// Drop removes a whole database; nil when there is none. Nobody runs transactions
+// on it any more.
 func (s *Store) Drop(name string) error {
 	session := s.session.Copy()
 	defer session.Close()
 	if err := session.DB(name).DropDatabase(); err != nil {
 		return fmt.Errorf("cannot drop database %s: %w", name, err)
 	}
+	s.locksMu.Lock()
+	defer s.locksMu.Unlock()
+	delete(s.locks, name)
 	return nil
 }
 

@@ -32,7 +32,7 @@ func aLog(t *testing.T) *mongo.Database {
 	}
 	db := store.Open("m")
 	t.Cleanup(func() {
-		db.Close()
+		db.Close(errors.New("the test has ended"))
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}

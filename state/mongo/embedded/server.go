@@ -43,6 +43,9 @@ type Options struct {
 	Fatal func(error)
 	// CursorTimeout is how long an unused cursor lives; 0 is 10 minutes.
 	CursorTimeout time.Duration
+	// Tap, of tests, wraps the client's end of each connection that Dial returns;
+	// each of its writes is one message.
+	Tap func(net.Conn) net.Conn
 }
 
 // A Server is an open store and its connections.
@@ -108,6 +111,9 @@ func (s *Server) Dial() (net.Conn, error) {
 	client, server := link.Pipe()
 	if !s.start(server) {
 		return nil, errors.Join(ErrClosed, client.Close(), server.Close())
+	}
+	if s.opts.Tap != nil {
+		return s.opts.Tap(client), nil
 	}
 	return client, nil
 }
