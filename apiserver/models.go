@@ -89,13 +89,25 @@ func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSum
 	return params.ModelSummaryResults{Results: results}, nil
 }
 
-// modelInfo describes a model and counts what is in it.
-func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.ModelInfo, []params.ModelEntityCount, error) {
+// modelStatus reads what is in a model; nothing is any more in one that is being
+// removed.
+func modelStatus(ctx context.Context, c *caller, row state.ModelRow) (*entity.ModelStatus, error) {
+	if row.IsRemoving() {
+		return &entity.ModelStatus{Model: entity.ModelHeader{
+			Name: row.Name, UUID: row.UUID, Life: entity.Dead, Cloud: c.server.controller.Cloud(),
+			Status: entity.Status{Status: entity.StatusDestroying, Message: "what is left of it is being removed"},
+		}}, nil
+	}
 	st, err := c.server.controller.Model(ctx, row.UUID)
 	if err != nil {
-		return params.ModelInfo{}, nil, err
+		return nil, err
 	}
-	status, err := st.Status(ctx)
+	return st.Status(ctx)
+}
+
+// modelInfo describes a model and counts what is in it.
+func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.ModelInfo, []params.ModelEntityCount, error) {
+	status, err := modelStatus(ctx, c, row)
 	if err != nil {
 		return params.ModelInfo{}, nil, err
 	}

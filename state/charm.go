@@ -2,15 +2,11 @@ package state
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
-	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -19,7 +15,7 @@ import (
 )
 
 // A charmDoc holds the files of a charm that state reads. The archive is in the
-// controller's database, once for all models that have it.
+// controller's database, once for all models that have it (see blobDoc).
 type charmDoc struct {
 	URL      string            `bson:"_id"`
 	Base     string            `bson:"base"` // the URL without its revision
@@ -32,9 +28,6 @@ type charmDoc struct {
 // The files of a charm that its document holds.
 var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml"}
 
-// charmBlobs is the prefix of the collections that hold archives, by SHA-256.
-const charmBlobs = "charms"
-
 // AddCharm stores the charm archive in the file at path under a URL of its own:
 // local:series/name-revision, where the revision is the archive's, or the next
 // one that is free. Errors of the archive itself are Invalid.
@@ -43,21 +36,19 @@ func (st *State) AddCharm(ctx context.Context, file, series string) (url string,
 	if err != nil {
 		return "", entity.Errorf(entity.Invalid, "%w", err)
 	}
+	model, err := st.aliveModel()
+	if err != nil {
+		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
+	}
 	if series == "" && len(archive.Meta.Series) > 0 {
 		series = archive.Meta.Series[0]
 	}
-	if series == "" {
-		model, err := st.model()
-		if err != nil {
-			return "", err
-		}
-		series = model.Series
-	}
+	series = orElse(series, model.Series)
 	doc := charmDoc{Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}
-	if doc.SHA256, doc.Size, err = st.controller.storeBlob(file); err != nil {
+	if doc.SHA256, doc.Size, err = st.controller.keepBlob(ctx, st.uuid, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
 	err = st.run(ctx, func(int) ([]txn.Op, error) {
@@ -135,55 +126,9 @@ func (st *State) CharmArchive(ctx context.Context, url string) (io.ReadCloser, s
 	if err := st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
-	session := st.controller.store.Session()
-	f, err := session.DB(controllerDB).GridFS(charmBlobs).Open(doc.SHA256)
+	archive, err := st.controller.openBlob(doc.SHA256)
 	if err != nil {
-		session.Close()
 		return nil, "", fmt.Errorf("cannot open the archive of charm %q: %w", url, err)
 	}
-	return &blob{f, session}, doc.SHA256, nil
-}
-
-// A blob is a file in the store with the connection that it is read through.
-type blob struct {
-	*mgo.GridFile
-	session *mgo.Session
-}
-
-func (b *blob) Close() error {
-	defer b.session.Close()
-	return b.GridFile.Close()
-}
-
-// storeBlob keeps a file under its SHA-256, once.
-func (c *Controller) storeBlob(file string) (sum string, size int64, err error) {
-	src, err := os.Open(file)
-	if err != nil {
-		return "", 0, err
-	}
-	defer src.Close()
-	hash := sha256.New()
-	if size, err = io.Copy(hash, src); err != nil {
-		return "", 0, err
-	}
-	sum = hex.EncodeToString(hash.Sum(nil))
-	session := c.store.Session()
-	defer session.Close()
-	fs := session.DB(controllerDB).GridFS(charmBlobs)
-	if n, err := fs.Find(bson.D{{"filename", sum}}).Count(); err != nil || n > 0 {
-		return sum, size, err
-	}
-	if _, err := src.Seek(0, io.SeekStart); err != nil {
-		return "", 0, err
-	}
-	dst, err := fs.Create(sum)
-	if err != nil {
-		return "", 0, err
-	}
-	if _, err := io.Copy(dst, src); err != nil {
-		dst.Abort()
-		dst.Close()
-		return "", 0, err
-	}
-	return sum, size, dst.Close()
+	return archive, doc.SHA256, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -25,18 +26,26 @@ const ControllerModel = "controller"
 // A Controller is the database of users and models, and the way to each model.
 // It is safe for concurrent use.
 type Controller struct {
-	store *mongo.Store
-	db    *mongo.Database
-	sizes Sizes
-	now   func() time.Time
-	doc   controllerDoc
+	store   *mongo.Store
+	db      *mongo.Database
+	options Options
+	now     func() time.Time
+	doc     controllerDoc
 
 	hub   *watcher.Hub
 	tails *tails
 
-	mu     sync.Mutex
-	states map[string]*State
-	closed bool
+	// id is this process's way to the store: who makes a model signs with it.
+	id string
+	// alone says that no other process can have the store open.
+	alone bool
+
+	mu      sync.Mutex
+	states  map[string]*State
+	opening map[string]chan struct{} // closed when the model is open, or could not be opened
+	making  map[string]time.Time     // models that others are making, and since when we know
+	closed  bool
+	ends    sync.WaitGroup // of models that are being opened, or closed
 }
 
 type controllerDoc struct {
@@ -51,6 +60,9 @@ type controllerDoc struct {
 type Options struct {
 	Sizes Sizes            // DefaultSizes when zero
 	Now   func() time.Time // time.Now when nil; only for timestamps and ages
+
+	// The steps of upgrades, of tests; those of the program when nil.
+	controllerSteps, modelSteps []upgradeStep
 }
 
 // InitParams is what a new controller begins with.
@@ -69,7 +81,7 @@ type InitParams struct {
 func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
 	c := newController(store, o)
 	defer c.Close()
-	if err := store.Make(controllerDB, controllerSchema(c.sizes)); err != nil {
+	if err := store.Make(controllerDB, c.controllerForm().schema); err != nil {
 		return err
 	}
 	if p.UUID == "" {
@@ -90,13 +102,14 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		}
 		o := newOps()
 		o.insert(controllerC, controllerC, c.doc)
+		o.insert(schemaC, schemaC, c.controllerForm().doc())
 		o.insert(usersC, p.User, userDoc{Name: p.User, Access: AccessSuperuser, Password: hash, Created: c.now()})
 		return o.build()
 	})
 	if err != nil {
 		return fmt.Errorf("cannot initialise the controller: %w", err)
 	}
-	st, err := c.AddModel(ctx, AddModelParams{Name: ControllerModel, Owner: p.User, Series: p.Series})
+	st, err := c.addModel(ctx, AddModelParams{Name: ControllerModel, Owner: p.User, Series: p.Series})
 	if errors.Is(err, entity.AlreadyExists) {
 		st, err = c.modelNamed(ctx, p.User, ControllerModel)
 	}
@@ -118,7 +131,9 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State
 	return c.Model(ctx, rows[0].UUID)
 }
 
-// OpenController opens the controller that a store holds.
+// OpenController opens the controller that a store holds. What an older program
+// has stored is first brought to the form of this one; entity.NotSupported when a
+// newer one has been there.
 func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
@@ -126,11 +141,24 @@ func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Contro
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
 	// What a crash left half done is finished before anybody sees it.
-	if err := c.db.ResumeTransactions(ctx, c.now()); err != nil {
+	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
 		c.Close()
 		return nil, err
 	}
+	if err := c.upgrade(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("cannot open the controller: %w", err)
+	}
 	return c, nil
+}
+
+// leftBefore is from when on unfinished transactions are somebody's who is at them,
+// when a database is opened. Nobody is, where no other process can have it open.
+func (c *Controller) leftBefore() time.Time {
+	if c.alone {
+		return time.Unix(math.MaxUint32, 0) // the last that a transaction's id can say
+	}
+	return c.now()
 }
 
 func newController(store *mongo.Store, o Options) *Controller {
@@ -140,52 +168,43 @@ func newController(store *mongo.Store, o Options) *Controller {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Controller{store: store, db: store.Open(controllerDB), sizes: o.Sizes, now: o.Now, states: map[string]*State{}}
+	if o.controllerSteps == nil {
+		o.controllerSteps = controllerSteps
+	}
+	if o.modelSteps == nil {
+		o.modelSteps = modelSteps
+	}
+	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now, id: newID(), alone: store.Embedded() != nil,
+		states: map[string]*State{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
 	c.hub, c.tails = follow(c.db, store.Barrier)
 	return c
-}
-
-// WatchModels names models that became ready, or are not so any more.
-func (c *Controller) WatchModels(ctx context.Context) (<-chan []string, error) {
-	return watcher.Strings(ctx, c.hub, watcher.Listing[string]{
-		Topics: []watcher.Topic{watcher.Collection(modelsC)},
-		List: func(ids []string) (map[string]string, error) {
-			query := bson.D{{"step", stepReady}}
-			if ids != nil {
-				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", ids}}})
-			}
-			var rows []ModelRow
-			if err := c.db.All(modelsC, query, &rows); err != nil {
-				return nil, err
-			}
-			steps := map[string]string{}
-			for _, r := range rows {
-				steps[r.UUID] = r.Step
-			}
-			return steps, nil
-		},
-	})
 }
 
 // Close ends every watch and all connections; the store stays open.
 func (c *Controller) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed {
+		c.mu.Unlock()
 		return
 	}
 	c.closed = true
+	all := c.states
+	c.states = nil
+	c.mu.Unlock()
 	// First all are told, for each takes a moment to end.
-	for _, st := range c.states {
+	for _, st := range all {
 		st.hub.Close()
 	}
 	c.hub.Close()
-	for _, st := range c.states {
-		st.close()
+	for _, st := range all {
+		st.close(closing())
 	}
+	c.ends.Wait()
 	c.tails.end()
-	c.db.Close()
+	c.db.Close(closing())
 }
+
+func closing() error { return entity.Errorf(entity.Unavailable, "the controller is closing") }
 
 // UUID returns the controller's identity.
 func (c *Controller) UUID() string { return c.doc.UUID }
@@ -207,147 +226,4 @@ func (c *Controller) ResumeTransactions(ctx context.Context) error {
 // PruneTransactions is State.PruneTransactions for the controller's database.
 func (c *Controller) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
 	return c.db.PruneTransactions(ctx, c.now().Add(-age))
-}
-
-// The steps of a model's row. In creating only the code that performs the step
-// opens the model's database; everybody else does so while the row says ready.
-const (
-	stepCreating = "creating"
-	stepReady    = "ready"
-)
-
-// A ModelRow is what the controller keeps of a model.
-type ModelRow struct {
-	UUID    string    `bson:"_id"`
-	Name    string    `bson:"name"`
-	Owner   string    `bson:"owner"`
-	Series  string    `bson:"series"`
-	Step    string    `bson:"step"`
-	Created time.Time `bson:"created"`
-}
-
-// AddModelParams describes a new model.
-type AddModelParams struct {
-	Name   string
-	Owner  string
-	Series string
-}
-
-// AddModel makes a model and opens it. When one of that name and owner is being
-// made already, as after a crash, its making is finished.
-func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, error) {
-	if !entity.IsValidModel(p.Name) {
-		return nil, entity.Errorf(entity.Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", p.Name)
-	}
-	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating, Created: c.now()}
-	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
-		var same []ModelRow
-		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
-			return nil, err
-		}
-		if len(same) > 0 {
-			if same[0].Step != stepCreating {
-				return nil, entity.Errorf(entity.AlreadyExists, "model %q for %s already exists", p.Name, p.Owner)
-			}
-			row = same[0]
-			return nil, mongo.ErrNothing
-		}
-		o := newOps()
-		// The index alone would not do: mgo/txn takes its refusal for an insert
-		// that was made already.
-		o.insert(modelNamesC, p.Owner+"#"+p.Name, bson.D{{"model", row.UUID}})
-		o.insert(modelsC, row.UUID, row)
-		return o.build()
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err)
-	}
-	if err := c.makeModel(ctx, row); err != nil {
-		return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err)
-	}
-	return c.Model(ctx, row.UUID)
-}
-
-// makeModel makes the database of a model whose row says creating, and then the
-// row ready.
-func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
-	if err := c.store.Make(row.UUID, modelSchema(c.sizes)); err != nil {
-		return err
-	}
-	db := c.store.Open(row.UUID)
-	defer db.Close()
-	err := db.Run(ctx, func(int) ([]txn.Op, error) {
-		var there modelDoc
-		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
-			return nil, mongo.ErrNothing
-		} else if !isNotFound(err) {
-			return nil, err
-		}
-		o := newOps()
-		o.insert(modelC, modelC, modelDoc{ID: modelC, Name: row.Name, UUID: row.UUID, Series: row.Series, Cloud: c.doc.Cloud})
-		return o.build()
-	})
-	if err != nil {
-		return err
-	}
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
-		var now ModelRow
-		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil {
-			return nil, err
-		}
-		if now.Step == stepReady {
-			return nil, mongo.ErrNothing
-		}
-		o := newOps()
-		o.update(modelsC, row.UUID, bson.D{{"step", stepCreating}}, bson.D{{"$set", bson.D{{"step", stepReady}}}})
-		return o.build()
-	})
-}
-
-// Models returns the models that are ready, by name.
-func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
-	var rows []ModelRow
-	if err := c.db.All(modelsC, bson.D{{"step", stepReady}}, &rows); err != nil {
-		return nil, err
-	}
-	sortBy(rows, func(r ModelRow) string { return r.Name })
-	return rows, nil
-}
-
-// Model returns the model with this UUID; each call gives the same State, which
-// lives as long as the controller is open.
-func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
-	c.mu.Lock()
-	st, closed := c.states[id], c.closed
-	c.mu.Unlock()
-	if closed {
-		return nil, entity.Errorf(entity.Unavailable, "the controller is closing")
-	}
-	if st != nil {
-		return st, nil
-	}
-	var row ModelRow
-	if err := c.db.Get(modelsC, id, &row, fmt.Sprintf("model %q", id)); err != nil {
-		return nil, err
-	}
-	if row.Step != stepReady {
-		return nil, entity.Errorf(entity.NotFound, "model %q not found", id)
-	}
-	st = c.openState(row.UUID, row.Name)
-	// As in OpenController: first what a crash left.
-	if err := st.db.ResumeTransactions(ctx, c.now()); err != nil {
-		st.close()
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if other := c.states[id]; other != nil || c.closed {
-		st.close()
-		if c.closed {
-			return nil, entity.Errorf(entity.Unavailable, "the controller is closing")
-		}
-		return other, nil
-	}
-	c.states[id] = st
-	return st, nil
 }

@@ -1,9 +1,14 @@
 package state
 
 import (
+	"context"
+	"slices"
+
 	jujutxn "github.com/juju/txn"
+	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/state/entity"
 	"juju/state/mongo"
 )
 
@@ -15,7 +20,10 @@ func (st *State) Before(f func()) { st.BeforeNext(0, f) }
 func (st *State) BeforeNext(others int, f func()) { before(st.db.TestHooks(), others, f) }
 
 // Before is State.Before for the controller's own database.
-func (c *Controller) Before(f func()) { before(c.db.TestHooks(), 0, f) }
+func (c *Controller) Before(f func()) { c.BeforeNext(0, f) }
+
+// BeforeNext is State.BeforeNext for the controller's own database.
+func (c *Controller) BeforeNext(others int, f func()) { before(c.db.TestHooks(), others, f) }
 
 func before(hooks chan []jujutxn.TestHook, others int, f func()) {
 	<-hooks
@@ -42,4 +50,29 @@ func (st *State) FailedAsserts(ops []txn.Op) ([]mongo.FailedAssert, error) {
 // Refusals returns the transactions that were given up and concerned a document.
 func (st *State) Refusals(collection, id string) ([]mongo.Refusal, error) {
 	return st.db.Refusals(collection, id)
+}
+
+// An UpgradeStep is a step of an upgrade for tests.
+type UpgradeStep = upgradeStep
+
+// NewUpgradeStep makes one; it is given the database to bring forward.
+func NewUpgradeStep(about string, run func(context.Context, *mongo.Database) error) UpgradeStep {
+	return upgradeStep{about, func(ctx context.Context, _ *Controller, db *mongo.Database) error { return run(ctx, db) }}
+}
+
+// WithSteps makes options of a program that has further steps than this one.
+func (o Options) WithSteps(controller, model []UpgradeStep) Options {
+	o.controllerSteps = append(slices.Clone(controllerSteps), controller...)
+	o.modelSteps = append(slices.Clone(modelSteps), model...)
+	return o
+}
+
+// ShareStore has the controller believe that others may have its store open too.
+func (c *Controller) ShareStore() { c.alone = false }
+
+// Die makes the model Dead, whatever is in it.
+func (st *State) Die(ctx context.Context) error {
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		return []txn.Op{{C: modelC, Id: modelC, Update: bson.D{{"$set", bson.D{{"life", entity.Dead}}}}}}, nil
+	})
 }

@@ -88,7 +88,7 @@ func (w *world) empty() {
 	}
 	counts, err := w.st.Census(w.ctx)
 	w.ok(err)
-	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "txns", "txns.log", "txns.stash", "refusals"} {
+	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log", "txns.stash", "refusals"} {
 		delete(counts, keep)
 	}
 	for collection, n := range counts {

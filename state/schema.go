@@ -37,7 +37,12 @@ const (
 	modelNamesC = "modelnames" // "owner#name": that it is taken
 	usersC      = "users"      // a name
 	controllerC = "controller" // "controller": UUID, name
+	blobsC      = "blobs"      // a SHA-256: the archive's file, and the models that have it
+	oldFilesC   = "oldfiles"   // a file's name: nobody refers to it, it is to be deleted
 )
+
+// schemaC holds one document in every database: in which form the database is.
+const schemaC = "schema"
 
 // Sizes are the bounds of what a database keeps for later readers only.
 type Sizes struct {
@@ -70,7 +75,10 @@ func modelSchema(sizes Sizes) mongo.Schema {
 func controllerSchema(sizes Sizes) mongo.Schema {
 	return mongo.Schema{
 		LogSize: sizes.Log,
-		Indexes: []mongo.Index{{Collection: modelsC, Fields: []string{"owner", "name"}, Unique: true}},
+		Indexes: []mongo.Index{
+			{Collection: modelsC, Fields: []string{"owner", "name"}, Unique: true},
+			{Collection: blobsC, Fields: []string{"models"}},
+		},
 	}
 }
 

@@ -38,11 +38,12 @@ func (c *Controller) openState(uuid, name string) *State {
 	return st
 }
 
-// close ends every watch of the model and its connections.
-func (st *State) close() {
+// close ends every watch of the model and, once those who use them have done with
+// them, its connections. Who asks the model for anything afterwards is told why.
+func (st *State) close(why error) {
 	close(st.done)
 	st.tails.end()
-	st.db.Close()
+	st.db.Close(why)
 }
 
 // tails follows the log of one database while somebody watches it.

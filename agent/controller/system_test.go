@@ -147,7 +147,7 @@ func units(m *entity.ModelStatus) (idle, all int) {
 // outlasting are the collections that hold something when nothing is left: the
 // model itself, numbers that are never given again, charms, what people may want
 // to look up, and what the transaction runner keeps.
-var outlasting = []string{"model", "sequence", "charms", "statushistory", "txns", "txns.log", "txns.stash", "refusals"}
+var outlasting = []string{"model", "schema", "sequence", "charms", "statushistory", "txns", "txns.log", "txns.stash", "refusals"}
 
 // empty reports that nothing is left. A transaction is seen while it is applied,
 // document by document, so this is for looking again at the next event.

@@ -38,6 +38,12 @@ const (
 	StatusDown       StatusWord = "down"
 )
 
+// What a model can be.
+const (
+	StatusAvailable  StatusWord = "available"
+	StatusDestroying StatusWord = "destroying"
+)
+
 // WorkloadWords are those a charm may set, in the order in which the refusal of
 // any other lists them.
 var WorkloadWords = []StatusWord{StatusMaintenance, StatusBlocked, StatusWaiting, StatusActive}

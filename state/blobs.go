@@ -1,0 +1,191 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A blobDoc says which models refer to an archive, which is in the store once for
+// all of them. The file has a name of its own: an archive that was let go by its
+// last model, and comes again before its file is deleted, is another file.
+type blobDoc struct {
+	SHA256 string   `bson:"_id"`
+	File   string   `bson:"file"`
+	Models []string `bson:"models"`
+}
+
+// charmBlobs is the prefix of the collections that hold the files.
+const charmBlobs = "charms"
+
+// files calls f with the files in the store.
+func (c *Controller) files(f func(*mgo.GridFS) error) error {
+	session := c.store.Session()
+	defer session.Close()
+	return f(session.DB(controllerDB).GridFS(charmBlobs))
+}
+
+// keepBlob keeps the archive at path for a model. First it is referred to, then it
+// is there: so what is being kept is never let go.
+func (c *Controller) keepBlob(ctx context.Context, model, path string) (sum string, size int64, err error) {
+	src, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer src.Close()
+	hash := sha256.New()
+	if size, err = io.Copy(hash, src); err != nil {
+		return "", 0, err
+	}
+	sum = hex.EncodeToString(hash.Sum(nil))
+	file, err := c.referToBlob(ctx, model, sum, newID())
+	if err != nil {
+		return "", 0, err
+	}
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return "", 0, err
+	}
+	return sum, size, c.files(func(fs *mgo.GridFS) error {
+		// Two who come at once may both write it, which does no harm.
+		if n, err := fs.Find(bson.D{{"filename", file}}).Count(); err != nil || n > 0 {
+			return err
+		}
+		dst, err := fs.Create(file)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(dst, src); err != nil {
+			dst.Abort()
+			dst.Close()
+			return err
+		}
+		return dst.Close()
+	})
+}
+
+// referToBlob adds a model that is ready to those that have an archive, and returns
+// the name of its file, which is newFile if nobody had it.
+func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
+	err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		if row, err := c.row(model); err != nil {
+			return nil, err
+		} else if row.Step != stepReady {
+			return nil, notReady(model)
+		}
+		o := newOps()
+		o.assert(modelsC, model, bson.D{{"step", stepReady}})
+		doc, err := c.blob(sum)
+		switch {
+		case isNotFound(err):
+			file = newFile
+			o.insert(blobsC, sum, blobDoc{sum, file, []string{model}})
+		case err != nil:
+			return nil, err
+		default:
+			file = doc.File
+			if slices.Contains(doc.Models, model) {
+				return nil, mongo.ErrNothing
+			}
+			o.update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
+		}
+		return o.build()
+	})
+	return file, err
+}
+
+func (c *Controller) blob(sum string) (doc blobDoc, err error) {
+	err = c.db.Get(blobsC, sum, &doc, "archive "+sum)
+	return doc, err
+}
+
+// openBlob opens an archive.
+func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
+	doc, err := c.blob(sum)
+	if err != nil {
+		return nil, err
+	}
+	session := c.store.Session()
+	f, err := session.DB(controllerDB).GridFS(charmBlobs).Open(doc.File)
+	if err != nil {
+		session.Close()
+		if mongo.IsNotFound(err) {
+			// Its upload has not come to its end.
+			err = entity.Errorf(entity.NotFound, "archive %s not found", sum)
+		}
+		return nil, err
+	}
+	return &blob{f, session}, nil
+}
+
+// A blob is a file in the store with the connection that it is read through.
+type blob struct {
+	*mgo.GridFile
+	session *mgo.Session
+}
+
+func (b *blob) Close() error {
+	defer b.session.Close()
+	return b.GridFile.Close()
+}
+
+// releaseBlobs takes a model's references to archives away, and deletes the files
+// that nobody refers to any more.
+func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
+	var docs []blobDoc
+	if err := c.db.All(blobsC, bson.D{{"models", model}}, &docs); err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		if err := c.releaseBlob(ctx, model, doc.SHA256); err != nil {
+			return err
+		}
+	}
+	// Also what others have left when they were cut short here.
+	var old []struct {
+		File string `bson:"_id"`
+	}
+	if err := c.db.All(oldFilesC, nil, &old); err != nil {
+		return err
+	}
+	for _, o := range old {
+		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(o.File) })
+		if err == nil {
+			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: oldFilesC, Id: o.File, Remove: true}}, nil })
+		}
+		if err != nil {
+			return fmt.Errorf("cannot delete file %s: %w", o.File, err)
+		}
+	}
+	return nil
+}
+
+func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
+	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		doc, err := c.blob(sum)
+		if isNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		o := newOps()
+		if len(doc.Models) > 1 {
+			// That another has it is asserted: who has it last takes the file along.
+			o.update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
+			return o.build()
+		}
+		o.remove(blobsC, sum, bson.D{{"models", doc.Models}})
+		o.insert(oldFilesC, doc.File, bson.D{})
+		return o.build()
+	})
+}

@@ -1,0 +1,133 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// RemoveModel begins to remove a Dead model: nobody can open it any more, and what
+// had it open is closed. ResumeModels does the rest. entity.InUse when the model is
+// not Dead; nothing when it is being removed or gone.
+func (c *Controller) RemoveModel(ctx context.Context, id string) error {
+	row, err := c.row(id)
+	if isNotFound(err) || err == nil && row.Step == stepRemoving {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st, err := c.Model(ctx, id)
+	if err != nil {
+		return err
+	}
+	doc, err := st.model()
+	if err != nil {
+		return err
+	}
+	if doc.Life != entity.Dead {
+		return entity.Errorf(entity.InUse, "cannot remove model %q: it is %s", row.Name, doc.Life)
+	}
+	return c.beginRemoval(ctx, row)
+}
+
+// beginRemoval takes a row from the step that it was seen in to removing.
+func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
+	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		now, err := c.row(row.UUID)
+		if err == nil && now.Step == stepRemoving {
+			return nil, mongo.ErrNothing
+		}
+		if isNotFound(err) || err == nil && (now.Step != row.Step || now.Creator != row.Creator) {
+			return nil, errLostStep
+		}
+		if err != nil {
+			return nil, err
+		}
+		assert := bson.D{{"step", row.Step}}
+		if row.Step == stepCreating {
+			assert = row.isMade()
+		}
+		o := newOps()
+		o.update(modelsC, row.UUID, assert, bson.D{{"$set", bson.D{{"step", stepRemoving}}}, {"$unset", bson.D{{"creator", 1}}}})
+		return o.build()
+	})
+	if err == nil {
+		c.forget(row.UUID)
+	}
+	return err
+}
+
+// WatchUnfinishedModels fires when there may be something for ResumeModels to do.
+func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC)), nil
+}
+
+// ResumeModels takes to its end what is left of models that are being removed, and
+// what a controller that is gone has left of a model that it was making. Outside of
+// the store, outside does that: it can be called again for the same model. A model
+// that fails is logged and left for the next pass, and the others go on. It returns
+// how many are left, those that another controller is just making among them.
+func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Context, ModelRow) error) (left int, err error) {
+	var rows []ModelRow
+	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return len(rows), err
+		}
+		done, err := c.resumeModel(ctx, row, outside)
+		if err != nil {
+			logger.Errorf("cannot remove what is left of model %q (%s): %v", row.Name, row.UUID, err)
+		}
+		if !done {
+			left++
+		}
+	}
+	return left, nil
+}
+
+func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func(context.Context, ModelRow) error) (done bool, err error) {
+	if row.Step == stepCreating {
+		if !c.isAbandoned(row) {
+			return false, nil
+		}
+		logger.Infof("model %q (%s) was never finished, and whoever was making it is gone: it is removed", row.Name, row.UUID)
+		if err := c.beginRemoval(ctx, row); err != nil {
+			return false, err
+		}
+	}
+	c.forget(row.UUID)
+	if err := outside(ctx, row); err != nil {
+		return false, err
+	}
+	if err := c.releaseBlobs(ctx, row.UUID); err != nil {
+		return false, fmt.Errorf("cannot release its archives: %w", err)
+	}
+	if err := c.store.Drop(row.UUID); err != nil {
+		return false, err
+	}
+	return true, c.removeRow(ctx, row)
+}
+
+// removeRow is the last step: the name is free again, the UUID is never used again.
+func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
+	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		if _, err := c.row(row.UUID); isNotFound(err) {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		o := newOps()
+		o.remove(modelsC, row.UUID, bson.D{{"step", stepRemoving}})
+		o.remove(modelNamesC, modelNameID(row.Owner, row.Name), bson.D{{"model", row.UUID}})
+		return o.build()
+	})
+}

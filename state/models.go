@@ -1,0 +1,349 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// The steps of a model's row. In creating and removing only the code that performs
+// the step opens the model's database; everybody else does so while the row says
+// ready. Each step can be repeated, and a step that a crash cut short is resumed by
+// ResumeModels.
+const (
+	stepCreating = "creating" // the database is being made, by the controller that signed
+	stepReady    = "ready"
+	stepRemoving = "removing" // the model is Dead; database, archives and access are going
+)
+
+// A ModelRow is what the controller keeps of a model.
+type ModelRow struct {
+	UUID    string    `bson:"_id"`
+	Name    string    `bson:"name"`
+	Owner   string    `bson:"owner"`
+	Series  string    `bson:"series"`
+	Step    string    `bson:"step"`
+	Created time.Time `bson:"created"`
+	Creator string    `bson:"creator,omitempty"` // the Controller that makes it
+}
+
+// IsRemoving reports that the model is Dead and what is left of it is being
+// removed: nobody can open it any more, and its name is not free yet.
+func (r ModelRow) IsRemoving() bool { return r.Step == stepRemoving }
+
+func modelNameID(owner, name string) string { return owner + "#" + name }
+
+// AddModelParams describes a new model.
+type AddModelParams struct {
+	Name   string
+	Owner  string
+	Series string
+}
+
+// AddModel makes a model and opens it. When one of that name and owner was begun by
+// a controller that is no more, its making is finished.
+func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, error) {
+	if p.Name == ControllerModel {
+		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that is the name of the controller's own", p.Name)
+	}
+	return c.addModel(ctx, p)
+}
+
+func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, error) {
+	if !entity.IsValidModel(p.Name) {
+		return nil, entity.Errorf(entity.Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", p.Name)
+	}
+	fail := func(err error) (*State, error) { return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err) }
+	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
+		Created: c.now(), Creator: c.id}
+	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		var same []ModelRow
+		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
+			return nil, err
+		}
+		o := newOps()
+		if len(same) == 0 {
+			// The index alone would not do: mgo/txn takes its refusal for an insert
+			// that was made already.
+			o.insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
+			o.insert(modelsC, row.UUID, row)
+			return o.build()
+		}
+		if c.isAbandoned(same[0]) {
+			row = same[0]
+			o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
+			row.Creator = c.id
+			return o.build()
+		}
+		return nil, alreadyThere(same[0])
+	})
+	if err != nil {
+		return fail(err)
+	}
+	if err := c.makeModel(ctx, row); err != nil {
+		c.giveUp(ctx, row)
+		return fail(err)
+	}
+	return c.Model(ctx, row.UUID)
+}
+
+func alreadyThere(row ModelRow) error {
+	err := entity.Errorf(entity.AlreadyExists, "model %q for %s already exists", row.Name, row.Owner)
+	switch row.Step {
+	case stepCreating:
+		return entity.WithHint(err, "It is just being made; see juju models in a moment.")
+	case stepRemoving:
+		return entity.WithHint(err, "What is left of it is just being removed; try again in a moment.")
+	}
+	return err
+}
+
+// isMade asserts of a row that its creator is at work on it still.
+func (r ModelRow) isMade() bson.D {
+	if r.Creator == "" { // the form before controllers signed
+		return bson.D{{"step", stepCreating}, {"creator", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"step", stepCreating}, {"creator", r.Creator}}
+}
+
+// makingBound is how long a controller may take to make a model. Others wait twice
+// as long, by their own clocks, before they take it for gone.
+const makingBound = time.Minute
+
+// isAbandoned reports whether a model is half made and its creator is no more. Of the
+// embedded store there is one controller at a time, so any other's model is. On a
+// store that several share, it is when nothing has come of it for long.
+func (c *Controller) isAbandoned(row ModelRow) bool {
+	if row.Step != stepCreating {
+		return false
+	}
+	if c.alone && row.Creator != c.id {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := row.UUID + " " + row.Creator
+	since, known := c.making[key]
+	if !known {
+		c.making[key] = c.now()
+		return false
+	}
+	return c.now().Sub(since) > 2*makingBound
+}
+
+// errLostStep is what the creator of a model is told that others took for gone.
+var errLostStep = entity.Errorf(entity.Unavailable, "its making was given up meanwhile; try again")
+
+// makeModel makes the database of a model whose row says creating, and then the
+// row ready.
+func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
+	ctx, cancel := context.WithTimeout(ctx, makingBound)
+	defer cancel()
+	form := c.modelForm()
+	if err := c.store.Make(row.UUID, form.schema); err != nil {
+		return err
+	}
+	db := c.store.Open(row.UUID)
+	defer db.Close(closing())
+	err := db.Run(ctx, func(int) ([]txn.Op, error) {
+		var there modelDoc
+		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
+			return nil, mongo.ErrNothing
+		} else if !isNotFound(err) {
+			return nil, err
+		}
+		o := newOps()
+		o.insert(modelC, modelC, modelDoc{ID: modelC, Name: row.Name, UUID: row.UUID, Series: row.Series, Cloud: c.doc.Cloud})
+		o.insert(schemaC, schemaC, form.doc())
+		return o.build()
+	})
+	if err != nil {
+		return err
+	}
+	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		var now ModelRow
+		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !isNotFound(err) {
+			return nil, err
+		}
+		if now.Step != stepCreating || now.Creator != row.Creator {
+			return nil, errLostStep
+		}
+		o := newOps()
+		o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
+		return o.build()
+	})
+}
+
+// giveUp has a model removed whose making failed, also when the caller has gone.
+func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingBound)
+	defer cancel()
+	err := c.beginRemoval(ctx, row)
+	if errors.Is(err, errLostStep) {
+		// Somebody else has the row; if that has gone already, so must what this
+		// controller has made after it.
+		if _, rowErr := c.row(row.UUID); isNotFound(rowErr) {
+			err = c.store.Drop(row.UUID)
+		}
+	}
+	if err != nil {
+		logger.Errorf("cannot take back model %q: %v", row.Name, err)
+	}
+}
+
+// row reads the row of a model.
+func (c *Controller) row(id string) (row ModelRow, err error) {
+	err = c.db.Get(modelsC, id, &row, fmt.Sprintf("model %q", id))
+	return row, err
+}
+
+// Models returns the models that are ready or being removed, by name.
+func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
+	var rows []ModelRow
+	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepCreating}}}}, &rows); err != nil {
+		return nil, err
+	}
+	sortBy(rows, func(r ModelRow) string { return r.Name })
+	return rows, nil
+}
+
+// Model returns the model with this UUID while it is ready; each call gives the
+// same State. A model that is not ready any more is closed, if it was open.
+func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
+	row, err := c.readyRow(id)
+	if err != nil {
+		return nil, err
+	}
+	st, opened, err := c.open(ctx, row)
+	if err != nil || !opened {
+		return st, err
+	}
+	// Whoever has changed the row meanwhile may have found nothing to close.
+	if _, err := c.readyRow(id); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// open returns the open model of a row, and whether it had to be opened: one at a
+// time does that, since what it finishes for those who are no more must not be what
+// others have begun.
+func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if c.closed {
+			return nil, false, closing()
+		}
+		if st := c.states[row.UUID]; st != nil {
+			return st, false, nil
+		}
+		other := c.opening[row.UUID]
+		if other == nil {
+			break
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		c.mu.Lock()
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	mine := make(chan struct{})
+	c.opening[row.UUID] = mine
+	c.ends.Add(1)
+	defer c.ends.Done()
+	c.mu.Unlock()
+	st, err = c.openModel(ctx, row)
+	c.mu.Lock()
+	delete(c.opening, row.UUID)
+	close(mine)
+	if err != nil {
+		return nil, false, err
+	}
+	if c.closed {
+		st.close(closing())
+		return nil, false, closing()
+	}
+	c.states[row.UUID] = st
+	return st, true, nil
+}
+
+// readyRow reads a model's row; when it isn't ready the model is closed.
+func (c *Controller) readyRow(id string) (ModelRow, error) {
+	row, err := c.row(id)
+	if err == nil && row.Step != stepReady {
+		err = notReady(id)
+	}
+	if isNotFound(err) {
+		c.forget(id)
+	}
+	return row, err
+}
+
+func notReady(id string) error { return entity.Errorf(entity.NotFound, "model %q not found", id) }
+
+// forget closes a model that can't be used any more.
+func (c *Controller) forget(id string) {
+	c.mu.Lock()
+	st := c.states[id]
+	delete(c.states, id)
+	if st != nil {
+		c.ends.Add(1)
+	}
+	c.mu.Unlock()
+	if st != nil {
+		defer c.ends.Done()
+		st.close(notReady(id))
+	}
+}
+
+// openModel opens the database of a model that is ready.
+func (c *Controller) openModel(ctx context.Context, row ModelRow) (*State, error) {
+	st := c.openState(row.UUID, row.Name)
+	// As in OpenController: first what a crash or an older program left.
+	err := st.db.ResumeTransactions(ctx, c.leftBefore())
+	if err == nil {
+		err = c.modelForm().reach(ctx, c, st.db, fmt.Sprintf("model %q", row.Name))
+	}
+	if err != nil {
+		st.close(closing())
+		return nil, err
+	}
+	return st, nil
+}
+
+// WatchModels names models that became ready, or are not so any more.
+func (c *Controller) WatchModels(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, c.hub, watcher.Listing[string]{
+		Topics: []watcher.Topic{watcher.Collection(modelsC)},
+		List: func(ids []string) (map[string]string, error) {
+			query := bson.D{{"step", stepReady}}
+			if ids != nil {
+				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", ids}}})
+			}
+			var rows []ModelRow
+			if err := c.db.All(modelsC, query, &rows); err != nil {
+				return nil, err
+			}
+			steps := map[string]string{}
+			for _, r := range rows {
+				steps[r.UUID] = r.Step
+			}
+			return steps, nil
+		},
+	})
+}

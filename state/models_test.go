@@ -1,0 +1,414 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/statetest"
+)
+
+// aController is an open controller on a store of its own.
+func aController(t *testing.T, store *mongo.Store) *world {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context()}
+	w.ok(state.Initialize(w.ctx, store, state.InitParams{
+		Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}, state.Options{}))
+	w.open(store)
+	return w
+}
+
+// open opens the controller anew, as another process would.
+func (w *world) open(store *mongo.Store) {
+	w.Helper()
+	if w.ctrl != nil {
+		w.ctrl.Close()
+	}
+	var err error
+	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
+	w.ok(err)
+	w.Cleanup(w.ctrl.Close)
+}
+
+func (w *world) addModel(name string) (*state.State, error) {
+	return w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
+}
+
+func (w *world) mustAddModel(name string) *state.State {
+	w.Helper()
+	st, err := w.addModel(name)
+	w.ok(err)
+	return st
+}
+
+// resumed wants no model left half way.
+func (w *world) resumed() {
+	w.Helper()
+	left, err := w.ctrl.ResumeModels(w.ctx, nowhere)
+	w.ok(err)
+	if left > 0 {
+		w.Errorf("%d models are left half way", left)
+	}
+}
+
+// bury begins the removal of a model, whatever is in it.
+func (w *world) bury(st *state.State) {
+	w.Helper()
+	w.ok(st.Die(w.ctx))
+	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
+}
+
+// consistent wants the store to hold what the models that are ready need, and
+// nothing else.
+func (w *world) consistent(store *mongo.Store) {
+	w.Helper()
+	rows, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	want := map[string][]string{"databases": {"juju"}}
+	for _, row := range rows {
+		if row.IsRemoving() {
+			w.Errorf("model %q is being removed still", row.Name)
+		}
+		want["databases"] = append(want["databases"], row.UUID)
+		want["names"] = append(want["names"], row.Name)
+		st, err := w.ctrl.Model(w.ctx, row.UUID)
+		w.ok(err)
+		dump, err := st.Dump(w.ctx)
+		w.ok(err)
+		for _, doc := range dump["charms"] {
+			url := field(w, doc, "_id")
+			archive, _, err := st.CharmArchive(w.ctx, url)
+			w.ok(err)
+			w.ok(archive.Close())
+			want["archives"] = append(want["archives"], field(w, doc, "sha256"))
+		}
+	}
+	got := map[string][]string{}
+	got["databases"], err = store.Databases()
+	w.ok(err)
+	all, err := take(store)
+	w.ok(err)
+	got["names"] = w.values(all, "modelnames", "name")
+	got["archives"] = w.values(all, "blobs", "_id")
+	for k := range got {
+		for _, m := range []map[string][]string{got, want} {
+			slices.Sort(m[k])
+			m[k] = slices.Compact(m[k])
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("the store does not hold what it should: %s", diff)
+	}
+	if names, files := w.values(all, "blobs", "file"), w.values(all, "charms.files", "filename"); !slices.Equal(names, files) {
+		w.Errorf("there are files %v for archives %v", files, names)
+	}
+	if left := w.values(all, "oldfiles", "_id"); len(left) > 0 {
+		w.Errorf("files that nobody wants are left: %v", left)
+	}
+}
+
+func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
+	store := aStore(t, nil)
+	w := aController(t, store)
+	one, two := w.mustAddModel("one"), w.mustAddModel("two")
+	shared := statetest.CharmArchive(t, statetest.MySQL)
+	for _, st := range []*state.State{one, two} {
+		_, err := st.AddCharm(w.ctx, shared, "")
+		w.ok(err)
+	}
+	statetest.Charm(t, one, statetest.Wordpress)
+	watch, err := one.WatchStatus(w.ctx)
+	w.ok(err)
+	<-watch
+
+	w.refused(w.ctrl.RemoveModel(w.ctx, one.UUID()), entity.InUse, `cannot remove model "one": it is alive`)
+	w.bury(one)
+	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
+	<-one.Done()
+	if _, open := <-watch; open {
+		t.Error("a watch of the model goes on")
+	}
+	_, err = w.ctrl.Model(w.ctx, one.UUID())
+	w.gone("model", "one", err)
+	_, err = one.Status(w.ctx)
+	w.gone("model", "one", err)
+	_, err = one.AddMachine(w.ctx, state.AddMachineParams{})
+	w.gone("model", "one", err)
+	_, err = one.AddCharm(w.ctx, shared, "")
+	w.gone("model", "one", err)
+	// Until all of it is gone the name is taken.
+	_, err = w.addModel("one")
+	w.refused(err, entity.AlreadyExists, `model "one" for admin already exists`)
+	rows, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	if len(rows) != 3 || !rows[1].IsRemoving() || rows[2].IsRemoving() {
+		t.Errorf("the models are %+v", rows)
+	}
+	// What is outside of the store fails at first.
+	left, err := w.ctrl.ResumeModels(w.ctx, func(_ context.Context, row state.ModelRow) error {
+		if row.UUID != one.UUID() {
+			t.Errorf("model %q is removed too", row.Name)
+		}
+		return errors.New("the cloud is away")
+	})
+	if left != 1 || err != nil {
+		t.Errorf("%d are left, %v", left, err)
+	}
+	w.resumed()
+	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
+	w.consistent(store)
+	again := w.mustAddModel("one")
+	if again.UUID() == one.UUID() {
+		t.Error("a UUID was used again")
+	}
+	w.bury(two)
+	w.resumed()
+	w.consistent(store)
+	statetest.Charm(t, again, statetest.MySQL)
+	w.consistent(store)
+}
+
+// Whichever message to the store was the last before the controller was killed:
+// the next one finds a model that is ready or gone, and its name with it.
+func TestTheMakingOfAModelIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	points := r.record(func() { w.mustAddModel("one") })
+	for i, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		if i%2 == 0 {
+			w.resumed()
+			w.consistent(store)
+		}
+		// Otherwise whoever makes it again finishes it.
+		st, err := w.addModel("one")
+		if !errors.Is(err, entity.AlreadyExists) {
+			w.ok(err)
+			_, err = st.AddMachine(w.ctx, state.AddMachineParams{})
+			w.ok(err)
+		}
+		w.resumed()
+		w.consistent(store)
+	}
+}
+
+func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	one, two := w.mustAddModel("one"), w.mustAddModel("two")
+	shared := statetest.CharmArchive(t, statetest.MySQL)
+	for _, st := range []*state.State{one, two} {
+		_, err := st.AddCharm(w.ctx, shared, "")
+		w.ok(err)
+	}
+	statetest.Charm(t, one, statetest.Wordpress)
+	w.ok(one.Die(w.ctx))
+	points := r.record(func() {
+		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
+		w.resumed()
+	})
+	w.consistent(r.store)
+	for _, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
+		w.resumed()
+		w.consistent(store)
+		w.mustAddModel("one")
+	}
+}
+
+// A controller that comes back to a model which others took for given up stops.
+func TestACreatorThatLostItsStepStops(t *testing.T) {
+	store := aStore(t, nil)
+	w := aController(t, store)
+	other := &world{T: t, ctx: t.Context()}
+	other.open(store)
+	for name, meanwhile := range map[string]func(){
+		"taken":   func() { other.mustAddModel("taken") },
+		"removed": other.resumed,
+	} {
+		w.ctrl.BeforeNext(1, meanwhile) // the row is there, and is to become ready
+		_, err := w.addModel(name)
+		w.refused(err, entity.Unavailable, "its making was given up meanwhile; try again")
+		w.resumed()
+		other.consistent(store)
+	}
+	rows, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	if len(rows) != 2 || rows[1].Name != "taken" {
+		t.Errorf("the models are %+v", rows)
+	}
+	w.mustAddModel("removed")
+}
+
+// On a store that several share, a half made model is given up once nothing has
+// come of it for long.
+func TestAModelThatIsBeingMadeIsLeftAlone(t *testing.T) {
+	store := aStore(t, nil)
+	w := aController(t, store)
+	now := time.Now()
+	var mu sync.Mutex
+	other, err := state.OpenController(w.ctx, store, state.Options{Now: func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}})
+	w.ok(err)
+	defer other.Close()
+	other.ShareStore()
+	look := func(want int) {
+		t.Helper()
+		left, err := other.ResumeModels(w.ctx, nowhere)
+		if left != want || err != nil {
+			t.Errorf("%d are left, want %d, %v", left, want, err)
+		}
+		_, err = other.AddModel(w.ctx, state.AddModelParams{Name: "one", Owner: statetest.Admin})
+		if want > 0 {
+			w.refused(err, entity.AlreadyExists, `model "one" for admin already exists`)
+		}
+	}
+	w.ctrl.BeforeNext(1, func() {
+		look(1)
+		mu.Lock()
+		now = now.Add(time.Minute)
+		mu.Unlock()
+		look(1)
+		mu.Lock()
+		now = now.Add(90 * time.Second)
+		mu.Unlock()
+		look(0)
+	})
+	_, err = w.addModel("one")
+	w.refused(err, entity.Unavailable, "given up")
+	w.consistent(store)
+}
+
+// Many work on a model, and two controllers remove it at once.
+func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
+	store := aStore(t, nil)
+	w := aController(t, store)
+	other := &world{T: t, ctx: t.Context()}
+	other.open(store)
+	st := w.mustAddModel("one")
+	url := statetest.Charm(t, st, statetest.MySQL)
+	theirs, err := other.ctrl.Model(w.ctx, st.UUID())
+	w.ok(err)
+	var users sync.WaitGroup
+	// Each works until it is told that the model is gone.
+	work := func(do func() error) {
+		users.Go(func() {
+			for {
+				if err := do(); errors.Is(err, entity.NotFound) {
+					return
+				} else if err != nil && entity.KindOf(err) == "" {
+					t.Errorf("an error of no kind: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for _, st := range []*state.State{st, theirs} {
+		work(func() error { _, err := st.Status(w.ctx); return err })
+		work(func() error { _, err := st.Cleanup(w.ctx); return err })
+		work(func() error { _, err := st.AddMachine(w.ctx, state.AddMachineParams{}); return err })
+		work(func() error {
+			_, err := st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})
+			return err
+		})
+		work(func() error {
+			ctx, cancel := context.WithCancel(w.ctx)
+			defer cancel()
+			ch, err := st.WatchMachines(ctx)
+			if err != nil {
+				return err
+			}
+			<-ch
+			return nil
+		})
+	}
+	w.ok(st.Die(w.ctx))
+	users.Go(func() {
+		// The other controller is told by its watch of models.
+		events, err := other.ctrl.WatchModels(w.ctx)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for range events {
+			if _, err := other.ctrl.Model(w.ctx, st.UUID()); errors.Is(err, entity.NotFound) {
+				break
+			}
+		}
+		if _, err := other.ctrl.ResumeModels(w.ctx, nowhere); err != nil {
+			t.Error(err)
+		}
+	})
+	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
+	w.resumed()
+	users.Wait()
+	other.resumed()
+	w.mustAddModel("one")
+}
+
+// Models come and go, and nothing stays: no goroutine, no connection, no database,
+// no name.
+func TestManyModelsComeAndGo(t *testing.T) {
+	store := aStore(t, nil)
+	w := aController(t, store)
+	shared := statetest.CharmArchive(t, statetest.MySQL)
+	life := func() {
+		st := w.mustAddModel("one")
+		_, err := st.AddCharm(w.ctx, shared, "")
+		w.ok(err)
+		w.bury(st)
+		w.resumed()
+	}
+	life()
+	before, open := runtime.NumGoroutine(), connections(w, store)
+	models := 50
+	if testing.Short() {
+		models = 10
+	}
+	for range models {
+		life()
+	}
+	w.consistent(store)
+	if after := connections(w, store); after > open+2 {
+		t.Errorf("%d connections are open, before there were %d", after, open)
+	}
+	// Those that end with a connection are given the time to.
+	for began := time.Now(); runtime.NumGoroutine() > before+4; runtime.Gosched() {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("there are %d goroutines, before there were %d", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+// connections returns how many connections to the store are open.
+func connections(w *world, store *mongo.Store) int {
+	w.Helper()
+	session := store.Session()
+	defer session.Close()
+	var status struct {
+		Connections struct {
+			Current int `bson:"current"`
+		} `bson:"connections"`
+	}
+	w.ok(session.DB("admin").Run("serverStatus", &status))
+	return status.Connections.Current
+}

@@ -1,0 +1,263 @@
+package state_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	driver "go.mongodb.org/mongo-driver/bson"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/statetest"
+)
+
+// docs returns the documents of a collection, of all databases, as one text each,
+// without what the transaction runner adds to them.
+func (s snapshot) docs(t *testing.T, collection string) (all []string) {
+	t.Helper()
+	for line := range strings.Lines(string(s)) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		if len(fields) < 3 || fields[1] != collection {
+			continue
+		}
+		var doc driver.M
+		if err := driver.UnmarshalExtJSON([]byte(fields[2]), true, &doc); err != nil {
+			t.Fatal(err)
+		}
+		delete(doc, "txn-queue")
+		delete(doc, "txn-revno")
+		all = append(all, fmt.Sprint(fields[0], " ", doc))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// steps are of a program that comes after this one: two of models, each several
+// writes, the second of which rests on the first; and one of the controller.
+func steps() (controller, model []state.UpgradeStep) {
+	each := func(collection string, change func(*mgo.Collection, string) error) func(context.Context, *mongo.Database) error {
+		return func(_ context.Context, db *mongo.Database) error {
+			return db.With(collection, func(c *mgo.Collection) error {
+				var docs []struct {
+					ID string `bson:"_id"`
+				}
+				if err := c.Find(nil).Sort("_id").All(&docs); err != nil {
+					return err
+				}
+				for _, d := range docs {
+					if err := change(c, d.ID); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	// Units and users are no documents of transactions in this test, so they may be
+	// written directly.
+	set := func(field string, after bson.D) func(*mgo.Collection, string) error {
+		return func(c *mgo.Collection, id string) error {
+			err := c.Update(append(bson.D{{"_id", id}}, after...), bson.D{{"$set", bson.D{{field, id}}}})
+			if err == mgo.ErrNotFound {
+				return fmt.Errorf("%s of %s has not come after %v", field, id, after)
+			}
+			return err
+		}
+	}
+	return []state.UpgradeStep{state.NewUpgradeStep("users have nicknames", each("users", set("nick", nil)))},
+		[]state.UpgradeStep{
+			state.NewUpgradeStep("units have one", each("units", set("one", nil))),
+			state.NewUpgradeStep("units have two", each("units", set("two", bson.D{{"one", bson.D{{"$exists", true}}}}))),
+		}
+}
+
+// What the first form of the store held is all there, and life goes on.
+func TestTheFirstFormIsOpened(t *testing.T) {
+	store := aStore(t, nil)
+	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
+	w := &world{T: t, ctx: t.Context()}
+	var err error
+	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
+	w.ok(err)
+	defer w.ctrl.Close()
+	_, err = w.ctrl.CheckUser(w.ctx, statetest.Admin, statetest.Password)
+	w.ok(err)
+	models := map[string]*state.State{}
+	rows, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	for _, row := range rows {
+		models[row.Name], err = w.ctrl.Model(w.ctx, row.UUID)
+		w.ok(err)
+	}
+	if len(models) != 3 {
+		t.Fatalf("models %v", rows)
+	}
+	w.st = models["default"]
+	w.truth()
+	status, err := w.st.Status(w.ctx)
+	w.ok(err)
+	if len(status.Services) != 4 || len(status.Machines) != 5 || !status.Services[1].Exposed || len(status.Services[1].Units) != 2 ||
+		status.Services[1].Units[0].Workload.Message != "ready" || status.Services[1].Units[0].OpenedPorts[0].From != 3306 {
+		t.Errorf("the status is %+v", status)
+	}
+	config, err := mustService(w, "mysql").EffectiveConfig(w.ctx)
+	w.ok(err)
+	if config["title"] != "T" || config["a.b"] != "x" {
+		t.Errorf("the settings are %v", config)
+	}
+	for _, name := range []string{"default", "other"} {
+		archive, sum, err := models[name].CharmArchive(w.ctx, "local:jammy/mysql-0")
+		w.ok(err)
+		text, err := io.ReadAll(archive)
+		w.ok(errors.Join(err, archive.Close()))
+		if got := sha256.Sum256(text); hex.EncodeToString(got[:]) != sum {
+			t.Errorf("the archive of model %s is not what it was", name)
+		}
+	}
+	// What was begun goes on: riak is Dying, and a model was never finished.
+	_, err = w.st.Cleanup(w.ctx)
+	w.ok(err)
+	w.end("riak/0", 0)
+	_, err = w.st.Service(w.ctx, "riak")
+	w.gone("service", "riak", err)
+	if left, err := w.ctrl.ResumeModels(w.ctx, nowhere); left != 0 || err != nil {
+		t.Errorf("%d models are left half way: %v", left, err)
+	}
+	half, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy"})
+	w.ok(err)
+	if half.UUID() == "deadbeef-0000-4000-8000-00000000beef" {
+		t.Error("the model that was given up came back")
+	}
+	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
+	w.ok(err)
+	w.ok(w.unit("wordpress/0").Destroy(w.ctx))
+	w.truth()
+}
+
+// nowhere is what is to be done outside of a store of tests.
+func nowhere(context.Context, state.ModelRow) error { return nil }
+
+// Whichever message to the store was the last before a kill, the next program goes
+// on from there, and comes to the same end.
+func TestAnUpgradeIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	snapshotFile(t, "testdata/form-1.txt").restore(t, r.store)
+	open := func(store *mongo.Store) error {
+		c, err := state.OpenController(t.Context(), store, state.Options{}.WithSteps(steps()))
+		if err == nil {
+			c.Close()
+		}
+		return err
+	}
+	points := r.record(func() {
+		if err := open(r.store); err != nil {
+			t.Fatal(err)
+		}
+	})
+	last := points[len(points)-1]
+	if units := last.docs(t, "units"); len(units) != 6 || !strings.Contains(units[0], "two:") {
+		t.Fatalf("units %v", units)
+	}
+	for i, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		if err := open(store); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
+		got, err := take(store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []string{"schema", "units", "users", "blobs"} {
+			if a, b := got.docs(t, c), last.docs(t, c); !slices.Equal(a, b) {
+				t.Errorf("after %d: %s\n%v\nwant\n%v", i, c, a, b)
+			}
+		}
+	}
+}
+
+// A step that fails, or is given up, leaves its version as it was.
+func TestAnUpgradeStopsAtAStepThatFails(t *testing.T) {
+	store := aStore(t, nil)
+	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
+	ctx, cancel := context.WithCancel(t.Context())
+	var ran []string
+	step := func(name string, err func() error) state.UpgradeStep {
+		return state.NewUpgradeStep(name, func(context.Context, *mongo.Database) error { ran = append(ran, name); return err() })
+	}
+	fine := func() error { return nil }
+	open := func(ctx context.Context, b func() error) error {
+		c, err := state.OpenController(ctx, store, state.Options{}.WithSteps([]state.UpgradeStep{step("a", fine), step("b", b), step("c", fine)}, nil))
+		if err == nil {
+			c.Close()
+		}
+		return err
+	}
+	err := open(ctx, func() error { return errors.New("disk full") })
+	if err == nil || !strings.Contains(err.Error(), "cannot upgrade the controller to version 4 of its schema: disk full") {
+		t.Errorf("got %v", err)
+	}
+	if err := open(ctx, func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if err := open(t.Context(), fine); err != nil {
+		t.Error(err)
+	}
+	if err := open(t.Context(), fine); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(ran, ""); got != "abbbc" {
+		t.Errorf("the steps ran as %s", got)
+	}
+}
+
+// An older program keeps its hands off what a newer one has brought forward.
+func TestANewerFormIsRefused(t *testing.T) {
+	store := aStore(t, nil)
+	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
+	_, ofModels := steps()
+	newer, err := state.OpenController(t.Context(), store, state.Options{}.WithSteps(nil, ofModels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer.Close()
+	// The models are newer: each is refused, and nothing else is.
+	w := &world{T: t, ctx: t.Context()}
+	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
+	w.ok(err)
+	rows, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	for _, row := range rows {
+		_, err := w.ctrl.Model(w.ctx, row.UUID)
+		w.refused(err, entity.NotSupported, "has version 3, and this program knows up to 1")
+		if !strings.Contains(entity.Hint(err), "newer juju") {
+			t.Errorf("the hint is %q", entity.Hint(err))
+		}
+	}
+	_, err = w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "new", Owner: statetest.Admin, Series: "jammy"})
+	w.ok(err)
+	w.ctrl.Close()
+
+	newer, err = state.OpenController(t.Context(), store, state.Options{}.WithSteps(steps()))
+	w.ok(err)
+	newer.Close()
+	before, err := take(store)
+	w.ok(err)
+	_, err = state.OpenController(w.ctx, store, state.Options{})
+	w.refused(err, entity.NotSupported, "the schema of the controller has version 3, and this program knows up to 2")
+	after, err := take(store)
+	w.ok(err)
+	if string(before) != string(after) {
+		t.Error("the refused program has changed something")
+	}
+}
