@@ -25,32 +25,59 @@ func (c *controller) models(open provider.Open) worker.Func {
 		var running sync.WaitGroup
 		defer running.Wait()
 		defer cancel()
-		ends := map[string]context.CancelFunc{}
+		begun := map[string]bool{}
 		return worker.Strings(ctx, c.ctrl.WatchModels, func(ctx context.Context, ids []string) error {
 			for _, id := range ids {
-				st, err := c.ctrl.Model(ctx, id)
-				if entity.KindOf(err) == entity.NotFound {
-					if end := ends[id]; end != nil {
-						end()
-						delete(ends, id)
-					}
-					continue
-				} else if err != nil {
-					return err
+				_, err := c.ctrl.Model(ctx, id) // which closes one that is not ready any more
+				switch {
+				case entity.KindOf(err) == entity.NotFound:
+					delete(begun, id)
+				case !begun[id]:
+					begun[id] = true
+					running.Go(func() {
+						// One that can't be opened, or that fails for good, is no reason to give
+						// up the others.
+						work := map[string]worker.Func{"model " + id: c.model(id, open)}
+						if err := worker.Run(ctx, retryDelay, work); err != nil && ctx.Err() == nil {
+							logger.Errorf("the workers of model %s ended: %v", id, err)
+						}
+					})
 				}
-				if ends[id] != nil {
-					continue
-				}
-				one, end := context.WithCancel(ctx)
-				ends[id] = end
-				running.Go(func() {
-					if err := worker.Run(one, retryDelay, c.modelWorkers(st, open)); one.Err() == nil {
-						logger.Errorf("the workers of model %q ended: %v", st.Name(), err)
-					}
-				})
 			}
 			return nil
 		})
+	}
+}
+
+// model is the worker that runs those of one model, until the model is not ready any
+// more.
+func (c *controller) model(id string, open provider.Open) worker.Func {
+	return func(ctx context.Context) error {
+		st, err := c.ctrl.Model(ctx, id)
+		if entity.KindOf(err) == entity.NotFound {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		defer func() {
+			cancel()
+			<-ended
+		}()
+		go func() {
+			defer close(ended)
+			select {
+			case <-st.Done():
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		err = worker.Run(ctx, retryDelay, c.modelWorkers(st, open))
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
 	}
 }
 

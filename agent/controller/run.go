@@ -28,8 +28,9 @@ import (
 var logger = loggo.GetLogger("juju.controller")
 
 const (
-	retryDelay = 3 * time.Second // before a failed worker is started again
-	logShare   = 20 << 20        // bytes of one model's log
+	retryDelay  = 3 * time.Second  // before a failed worker is started again
+	resumeRetry = 30 * time.Second // before it is tried again to remove what is left of a model
+	logShare    = 20 << 20         // bytes of one model's log
 )
 
 // Options change what a controller does, for tests; the zero value is right in
@@ -77,10 +78,6 @@ func (c *controller) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer c.store.Close()
-	if c.ctrl, err = state.OpenController(ctx, c.store, state.Options{Sizes: c.options.Sizes}); err != nil {
-		return err
-	}
-	defer c.ctrl.Close()
 	if c.logs, err = logs.Open(filepath.Join(c.own, "logs"), logShare); err != nil {
 		return err
 	}
@@ -88,6 +85,12 @@ func (c *controller) run(ctx context.Context) (err error) {
 	if err := loggo.RegisterWriter("store", logWriter{c.logs, c.conf.Model}); err == nil {
 		defer loggo.RemoveWriter("store")
 	}
+	// What an older program has stored is brought forward by this, before anybody is
+	// served.
+	if c.ctrl, err = state.OpenController(ctx, c.store, state.Options{Sizes: c.options.Sizes}); err != nil {
+		return err
+	}
+	defer c.ctrl.Close()
 	l, err := net.Listen("tcp", c.conf.Address)
 	if err != nil {
 		return entity.WithHint(fmt.Errorf("cannot serve the API: %w", err),
@@ -107,9 +110,10 @@ func (c *controller) run(ctx context.Context) (err error) {
 			// Without it nothing can be done: its end is the controller's.
 			return fmt.Errorf("%w: the API server ended: %w", worker.Fatal, c.server.Serve(ctx, l))
 		},
-		"models":  c.models(open),
-		"resumer": resumer.New(resumer.Config{API: c.ctrl}),
-		"pruner":  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
+		"models":                  c.models(open),
+		"models on their way out": c.resumeModels(open, resumeRetry),
+		"resumer":                 resumer.New(resumer.Config{API: c.ctrl}),
+		"pruner":                  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
 	}
 	if cloudWorker != nil {
 		workers["cloud"] = cloudWorker
