@@ -81,6 +81,46 @@ func (c *Conn) Models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
+// ModelSummaries returns a line of each model that the user can reach. The
+// connection must be to the controller itself.
+func (c *Conn) ModelSummaries(ctx context.Context) ([]params.ModelSummary, error) {
+	var result params.ModelSummaryResults
+	args := params.ModelSummariesRequest{UserTag: params.TagOf(c.Tag())}
+	if err := c.call(ctx, "ModelManager", 10, "ListModelSummaries", args, &result); err != nil {
+		return nil, err
+	}
+	var all []params.ModelSummary
+	for _, r := range result.Results {
+		err := params.FromError(r.Error)
+		if errors.Is(err, entity.NotFound) {
+			continue // it went while it was looked at
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *r.Result)
+	}
+	return all, nil
+}
+
+// ModelInfo returns what there is to know of a model; entity.Unauthorized when it is
+// not there or not for the user to see. The connection must be to the controller
+// itself.
+func (c *Conn) ModelInfo(ctx context.Context, uuid string) (params.ModelInfo, error) {
+	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
+	var result params.ModelInfoResults
+	if err := c.call(ctx, "ModelManager", 10, "ModelInfo", args, &result); err != nil {
+		return params.ModelInfo{}, err
+	}
+	if len(result.Results) != 1 || result.Results[0].Error == nil && result.Results[0].Result == nil {
+		return params.ModelInfo{}, errors.New("the controller's answer does not fit the question")
+	}
+	if err := result.Results[0].Error; err != nil {
+		return params.ModelInfo{}, params.FromError(err)
+	}
+	return *result.Results[0].Result, nil
+}
+
 // CreateModel makes a model of the user's own. The connection must be to the
 // controller itself; the series may be "" for the controller's.
 func (c *Conn) CreateModel(ctx context.Context, name, series string) (Model, error) {

@@ -38,13 +38,19 @@ func (s *session) target(c *store.Contents) (target, error) {
 	}
 	t := target{name, ctrl, ctrl.Qualify(model)}
 	if t.model == "" {
-		t.model = ctrl.Model
+		t.model, err = s.selectedModel(t)
 	}
-	if t.model == "" {
-		return t, entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", name),
-			"Name one by -m MODEL or JUJU_MODEL")
+	return t, err
+}
+
+// selectedModel returns the qualified name of the model that is selected on a
+// controller.
+func (s *session) selectedModel(t target) (string, error) {
+	if t.ctrl.Model == "" {
+		return "", entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", t.name),
+			"Select one: juju switch MODEL; or name one by -m MODEL or JUJU_MODEL")
 	}
-	return t, nil
+	return t.ctrl.Model, nil
 }
 
 // dialModel connects to the model that the user means.
@@ -107,20 +113,7 @@ func (s *session) refreshModels(ctx context.Context, st *store.Store, t target) 
 	if err != nil {
 		return err
 	}
-	known := map[string]string{}
-	for _, m := range models {
-		known[m.Owner+"/"+m.Name] = m.UUID
-	}
-	t.ctrl.Models = known
-	return st.Update(ctx, func(c *store.Contents) error {
-		if ctrl, ok := c.Controllers[t.name]; ok {
-			ctrl.Models = known
-			if _, ok := known[ctrl.Model]; !ok {
-				ctrl.Model = ""
-			}
-		}
-		return nil
-	})
+	return s.noteModels(ctx, t, models, nil)
 }
 
 // The pauses between two attempts to reach a controller.

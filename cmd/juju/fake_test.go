@@ -215,6 +215,7 @@ type user struct {
 	session  *session
 	env      map[string]string
 	fake     *fakeModel
+	ctrl     *fakeController
 	out, err bytes.Buffer
 	code     int
 }
@@ -222,7 +223,7 @@ type user struct {
 // newUser returns one who has selected the model "default" of a controller.
 func newUser(t *testing.T) *user {
 	t.Helper()
-	u := &user{t: t, fake: &fakeModel{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
+	u := &user{t: t, fake: &fakeModel{}, ctrl: &fakeController{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
 	u.session = &session{
 		stdin: strings.NewReader(""), stdout: &u.out, stderr: &u.err, width: func() int { return 80 },
 		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second,
@@ -231,6 +232,7 @@ func newUser(t *testing.T) *user {
 		u.fake.opened++
 		return u.fake, nil
 	}
+	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return u.ctrl, nil }
 	u.note(func(c *store.Contents) {
 		c.Current = "prod"
 		c.Controllers["prod"] = &store.Controller{UUID: "u", Cloud: "elsewhere", User: "admin", Model: "admin/default",
@@ -271,7 +273,8 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	u.fake.mu.Unlock()
 	*u.session = session{stdin: u.session.stdin, stdout: u.session.stdout, stderr: u.session.stderr, width: u.session.width,
 		outTerminal: u.session.outTerminal, errTerminal: u.session.errTerminal,
-		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect}
+		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect,
+		connectController: u.session.connectController}
 	u.code = run(ctx, u.session, args)
 	if u.fake.opened != u.fake.closed {
 		u.t.Errorf("%q: %d connections were opened and %d closed", args, u.fake.opened, u.fake.closed)

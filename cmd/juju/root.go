@@ -12,6 +12,7 @@ import (
 // The groups in which help lists the commands.
 var groups = []*cobra.Group{
 	{ID: "controllers", Title: "Controllers:"},
+	{ID: "models", Title: "Models:"},
 	{ID: "services", Title: "Services and units:"},
 	{ID: "relations", Title: "Relations:"},
 	{ID: "machines", Title: "Machines:"},
@@ -65,6 +66,7 @@ of its own.`,
 		commands []*cobra.Command
 	}{
 		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s)}},
+		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), switchCommand(s)}},
 		{"services", []*cobra.Command{deployCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
 			setConstraintsCommand(s), constraintsCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},

@@ -30,6 +30,8 @@ type session struct {
 
 	// connect reaches the model that the user means.
 	connect func(context.Context) (modelAPI, error)
+	// connectController reaches a controller itself.
+	connectController func(context.Context, target) (controllerAPI, error)
 	// reachBound is how long a controller may take to answer.
 	reachBound time.Duration
 
@@ -37,6 +39,7 @@ type session struct {
 	quiet, verbose, debug, showLog bool
 	logging                        string // a level for each module, "<root>=INFO;juju.x=DEBUG"
 	model                          string // -m, of commands that have it
+	controller                     string // -c, likewise
 }
 
 func newSession() *session {
@@ -56,6 +59,17 @@ func newSession() *session {
 		conn, err := s.dialModel(ctx)
 		if err != nil {
 			return nil, err // and not a nil *client.Conn
+		}
+		return conn, nil
+	}
+	s.connectController = func(ctx context.Context, t target) (controllerAPI, error) {
+		st, err := s.store()
+		if err != nil {
+			return nil, err
+		}
+		conn, err := s.dial(ctx, st, t, "")
+		if err != nil {
+			return nil, err
 		}
 		return conn, nil
 	}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+func addModelCommand(s *session) *cobra.Command {
+	a := &addModel{session: s}
+	cmd := &cobra.Command{
+		Use:     "add-model NAME",
+		Aliases: []string{"create-model", "create-env"},
+		Short:   "Make a model",
+		Long: `Make a model, and select it. A model has services, relations and machines of its
+own: names in it have nothing to do with those in another, and it can be destroyed
+as a whole.`,
+		Example: `  juju add-model staging
+  juju add-model staging --no-switch
+  juju add-model staging --config default-series=jammy`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+	}
+	cmd.Flags().StringArrayVar(&a.config, "config", nil, "a setting of the model, as KEY=VALUE; so far there is default-series")
+	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+type addModel struct {
+	*session
+	config   []string
+	noSwitch bool
+}
+
+func (a *addModel) run(ctx context.Context, args []string) error {
+	if err := oneModel(args); err != nil {
+		return err
+	}
+	name, err := a.splitModel(args[0])
+	if err != nil {
+		return err
+	}
+	if !entity.IsValidModel(name) {
+		return usagef("%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name)
+	}
+	series := ""
+	for _, pair := range a.config {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key != "default-series" || value == "" {
+			return usagef("cannot use --config %s: so far there is default-series=SERIES", pair)
+		}
+		series = value
+	}
+	return a.withController(ctx, func(t target, api controllerAPI) error {
+		made, err := api.CreateModel(ctx, name, series)
+		if err != nil {
+			return err
+		}
+		models, err := api.Models(ctx)
+		if err != nil {
+			return err
+		}
+		err = a.noteModels(ctx, t, models, func(ctrl *store.Controller) {
+			if !a.noSwitch {
+				ctrl.Model = made.Owner + "/" + made.Name
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if a.noSwitch {
+			a.note("Model %q is made on controller %q.", name, t.name)
+		} else {
+			a.note("Model %q is made on controller %q, and selected.", name, t.name)
+		}
+		return nil
+	})
+}

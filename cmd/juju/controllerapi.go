@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// A controllerAPI is what the commands together ask of a controller itself. A
+// *client.Conn is one.
+type controllerAPI interface {
+	io.Closer
+	modelsAPI
+	CreateModel(ctx context.Context, name, series string) (client.Model, error)
+}
+
+var _ controllerAPI = (*client.Conn)(nil)
+
+// A modelsAPI tells which models there are.
+type modelsAPI interface {
+	Models(ctx context.Context) ([]client.Model, error)
+	ModelSummaries(ctx context.Context) ([]params.ModelSummary, error)
+	ModelInfo(ctx context.Context, uuid string) (params.ModelInfo, error)
+}
+
+// controllerFlag gives a command the flag that says at which controller it works.
+func (s *session) controllerFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&s.controller, "controller", "c", "", "the controller to work with")
+}
+
+// controllerTarget finds out which controller the user means: by -c, else by
+// JUJU_CONTROLLER or JUJU_MODEL, else the selected one. Its model is the one that is
+// selected there, if any is.
+func (s *session) controllerTarget(c *store.Contents) (target, error) {
+	name := s.controller
+	if name == "" {
+		name = s.getenv("JUJU_CONTROLLER")
+	}
+	if of, _, named := strings.Cut(s.getenv("JUJU_MODEL"), ":"); named && name == "" {
+		name = of
+	}
+	name, ctrl, err := c.Controller(name)
+	return target{name: name, ctrl: ctrl}, err
+}
+
+// splitModel takes CONTROLLER:MODEL apart, where the controller may be left out.
+func (s *session) splitModel(arg string) (model string, err error) {
+	name, model, named := strings.Cut(arg, ":")
+	if !named {
+		return arg, nil
+	}
+	if s.controller != "" && s.controller != name {
+		return "", usagef("--controller %s and %q do not agree", s.controller, arg)
+	}
+	s.controller = name
+	return model, nil
+}
+
+// withController connects to the controller that the user means, for as long as do
+// takes.
+func (s *session) withController(ctx context.Context, do func(target, controllerAPI) error) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	t, err := s.controllerTarget(contents)
+	if err != nil {
+		return err
+	}
+	api, err := s.connectController(ctx, t)
+	if err != nil {
+		return err
+	}
+	err = do(t, api)
+	return errors.Join(err, api.Close())
+}
+
+// noteModels remembers which models there are on a controller, and lets change do
+// more; a model that is gone is not selected any more.
+func (s *session) noteModels(ctx context.Context, t target, models []client.Model, change func(*store.Controller)) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	t.ctrl.Models = map[string]string{}
+	for _, m := range models {
+		t.ctrl.Models[m.Owner+"/"+m.Name] = m.UUID
+	}
+	return st.Update(ctx, func(c *store.Contents) error {
+		ctrl, ok := c.Controllers[t.name]
+		if !ok {
+			return nil // it was ended just now
+		}
+		ctrl.Models = t.ctrl.Models
+		if change != nil {
+			change(ctrl)
+		}
+		if _, ok := ctrl.Models[ctrl.Model]; !ok {
+			ctrl.Model = ""
+		}
+		return nil
+	})
+}
+
+// findModel asks the controller for the model of a name, and remembers which others
+// there are. NotFound when there is none.
+func (s *session) findModel(ctx context.Context, t target, api modelsAPI, name string) (client.Model, error) {
+	models, err := api.Models(ctx)
+	if err != nil {
+		return client.Model{}, err
+	}
+	if err := s.noteModels(ctx, t, models, nil); err != nil {
+		return client.Model{}, err
+	}
+	qualified := t.ctrl.Qualify(name)
+	for _, m := range models {
+		if m.Owner+"/"+m.Name == qualified {
+			return m, nil
+		}
+	}
+	t.model = qualified
+	return client.Model{}, noModel(t)
+}
+
+// oneModel checks that there is one argument, the name of a model.
+func oneModel(args []string) error {
+	if len(args) == 0 {
+		return usagef("no model specified")
+	}
+	if len(args) > 1 {
+		return usagef("unrecognized args: %q", args[1:])
+	}
+	return nil
+}
+
+// wordOf returns the word of a status that may be missing.
+func wordOf(s *params.EntityStatus) string {
+	if s == nil {
+		return string(entity.StatusUnknown)
+	}
+	return s.Status
+}

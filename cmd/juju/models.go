@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+)
+
+func modelsCommand(s *session) *cobra.Command {
+	m := &models{session: s}
+	cmd := &cobra.Command{
+		Use:     "models",
+		Aliases: []string{"list-models"},
+		Short:   "List the models",
+		Long: `List the models of a controller that you may see, and what you may do there. A star
+marks the one that is selected.`,
+		Example: `  juju models
+  juju models -c prod --format yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
+	}
+	m.output.flags(cmd, "tabular", listFormats...)
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+type models struct {
+	*session
+	output output
+}
+
+// The form in which models are shown.
+type (
+	shownModels struct {
+		Models  []shownModel `yaml:"models" json:"models"`
+		Current string       `yaml:"current-model,omitempty" json:"current-model,omitempty"`
+	}
+	shownModel struct {
+		Name           string    `yaml:"name" json:"name"`
+		ShortName      string    `yaml:"short-name" json:"short-name"`
+		UUID           string    `yaml:"model-uuid" json:"model-uuid"`
+		Type           string    `yaml:"model-type" json:"model-type"`
+		ControllerUUID string    `yaml:"controller-uuid" json:"controller-uuid"`
+		ControllerName string    `yaml:"controller-name" json:"controller-name"`
+		IsController   bool      `yaml:"is-controller" json:"is-controller"`
+		Owner          string    `yaml:"owner" json:"owner"`
+		Cloud          string    `yaml:"cloud" json:"cloud"`
+		Life           string    `yaml:"life" json:"life"`
+		Status         modelWord `yaml:"status" json:"status"`
+		Access         string    `yaml:"access,omitempty" json:"access,omitempty"`
+		Machines       int64     `yaml:"machine-count" json:"machine-count"`
+		Units          int64     `yaml:"unit-count" json:"unit-count"`
+		AgentVersion   string    `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+	}
+	modelWord struct {
+		Current string `yaml:"current" json:"current"`
+		Message string `yaml:"message,omitempty" json:"message,omitempty"`
+	}
+)
+
+func (m *models) run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("unrecognized args: %q", args)
+	}
+	if err := checkListFormat(m.output.format); err != nil {
+		return err
+	}
+	return m.withController(ctx, func(t target, api controllerAPI) error { return m.list(ctx, t, api) })
+}
+
+func (m *models) list(ctx context.Context, t target, api modelsAPI) error {
+	summaries, err := api.ModelSummaries(ctx)
+	if err != nil {
+		return err
+	}
+	var known []client.Model
+	for _, s := range summaries {
+		known = append(known, client.Model{Name: s.Name, UUID: s.UUID, Owner: s.OwnerTag.ID})
+	}
+	if err := m.noteModels(ctx, t, known, nil); err != nil {
+		return err
+	}
+	current := t.ctrl.Model
+	if _, ok := t.ctrl.Models[current]; !ok {
+		current = ""
+	}
+	shown := shownModels{Models: []shownModel{}, Current: t.ctrl.Unqualify(current)}
+	rows := [][]string{{"Model", "Cloud", "Status", "Machines", "Units", "Access"}}
+	for _, s := range summaries {
+		one := showSummary(t, s)
+		shown.Models = append(shown.Models, one)
+		name := t.ctrl.Unqualify(one.Name)
+		if one.Name == current {
+			name += "*"
+		}
+		rows = append(rows, []string{name, one.Cloud, one.Status.Current,
+			strconv.FormatInt(one.Machines, 10), strconv.FormatInt(one.Units, 10), one.Access})
+	}
+	if m.output.format == "tabular" {
+		return m.write(m.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.name, table(rows)))
+	}
+	return m.writeList(m.output, shown, nil)
+}
+
+func showSummary(t target, s params.ModelSummary) shownModel {
+	shown := shownModel{
+		Name: s.OwnerTag.ID + "/" + s.Name, ShortName: s.Name, UUID: s.UUID, Type: s.Type,
+		ControllerUUID: s.ControllerUUID, ControllerName: t.name, IsController: s.IsController, Owner: s.OwnerTag.ID,
+		Cloud: s.ProviderType, Life: s.Life, Status: modelWord{Current: wordOf(s.Status)}, Access: s.UserAccess, AgentVersion: s.AgentVersion,
+	}
+	if s.Status != nil {
+		shown.Status.Message = s.Status.Info
+	}
+	for _, c := range s.Counts {
+		switch c.Entity {
+		case "machines":
+			shown.Machines = c.Count
+		case "units":
+			shown.Units = c.Count
+		}
+	}
+	return shown
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// A fakeController has models, and notes what is asked of it.
+type fakeController struct {
+	calls  []string
+	models []params.ModelInfo
+	err    error // of every change
+}
+
+func (f *fakeController) Close() error { return nil }
+
+func (f *fakeController) Models(context.Context) (all []client.Model, err error) {
+	for _, m := range f.models {
+		all = append(all, client.Model{Name: m.Name, UUID: m.UUID, Owner: m.OwnerTag.ID})
+	}
+	return all, nil
+}
+
+func (f *fakeController) ModelSummaries(context.Context) (all []params.ModelSummary, err error) {
+	for _, m := range f.models {
+		all = append(all, params.ModelSummary{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag, ProviderType: "local", Life: m.Life,
+			Status: m.Status, UserAccess: "admin", IsController: m.IsController,
+			Counts: []params.ModelEntityCount{{Entity: "machines", Count: int64(len(m.Machines))}, {Entity: "units", Count: 3}}})
+	}
+	return all, nil
+}
+
+func (f *fakeController) ModelInfo(_ context.Context, uuid string) (params.ModelInfo, error) {
+	for _, m := range f.models {
+		if m.UUID == uuid {
+			return m, nil
+		}
+	}
+	return params.ModelInfo{}, entity.Errorf(entity.Unauthorized, "permission denied")
+}
+
+func (f *fakeController) CreateModel(_ context.Context, name, series string) (client.Model, error) {
+	f.calls = append(f.calls, strings.TrimSpace("CreateModel "+name+" "+series))
+	if f.err == nil {
+		f.add("admin", name)
+	}
+	return client.Model{Name: name, UUID: name + "-uuid", Owner: "admin"}, f.err
+}
+
+func (f *fakeController) add(owner, name string) *params.ModelInfo {
+	f.models = append(f.models, params.ModelInfo{Name: name, UUID: name + "-uuid", Type: "iaas", OwnerTag: params.TagOf(entity.UserTag(owner)),
+		Life: "alive", ProviderType: "local", IsController: name == "controller", Status: &params.EntityStatus{Status: "available"},
+		Users: []params.ModelUserInfo{{UserName: owner, Access: "admin"}}})
+	return &f.models[len(f.models)-1]
+}
+
+// selected is what the user has selected.
+func (u *user) selected() string {
+	u.t.Helper()
+	c, err := u.store().Read()
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return selected(c)
+}
+
+func TestAddModel(t *testing.T) {
+	u := newUser(t)
+	u.ctrl.add("admin", "default")
+	u.types("add-model", "staging")
+	u.sees(0, "", "Model \"staging\" is made on controller \"prod\", and selected.\n")
+	if got := u.selected(); got != "prod:admin/staging" {
+		t.Errorf("selected is %q", got)
+	}
+	u.types("create-model", "prod:other", "--no-switch", "--config", "default-series=noble")
+	u.sees(0, "", "Model \"other\" is made on controller \"prod\".\n")
+	if got := u.selected(); got != "prod:admin/staging" {
+		t.Errorf("selected is %q", got)
+	}
+	if got := fmt.Sprint(u.ctrl.calls); got != "[CreateModel staging CreateModel other noble]" {
+		t.Errorf("asked %s", got)
+	}
+	for line, want := range map[string]string{
+		"add-model":                     "ERROR no model specified\n",
+		"add-model a b":                 "ERROR unrecognized args: [\"b\"]\n",
+		"add-model Big":                 "ERROR \"Big\" is not a valid name: model names may only contain lowercase letters, digits and hyphens\n",
+		"add-model a --config x=y":      "ERROR cannot use --config x=y: so far there is default-series=SERIES\n",
+		"add-model a:b -c prod":         "ERROR --controller prod and \"a:b\" do not agree\n",
+		"models x":                      "ERROR unrecognized args: [\"x\"]\n",
+		"models --format xml":           "ERROR unknown format \"xml\"\n",
+		"show-model a b":                "ERROR unrecognized args: [\"b\"]\n",
+		"show-model a --format oneline": "ERROR unknown format \"oneline\"\n",
+		"switch a b":                    "ERROR unrecognized args: [\"b\"]\n",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), want) {
+			t.Errorf("%s: exit code %d, said %q, want %q", line, u.code, u.err.String(), want)
+		}
+	}
+	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "cannot add model %q: model %q for admin already exists", "staging", "staging")
+	u.types("add-model", "staging")
+	u.sees(1, "", "ERROR cannot add model \"staging\": model \"staging\" for admin already exists\n")
+}
+
+func TestModels(t *testing.T) {
+	u := newUser(t)
+	u.ctrl.add("admin", "controller").Machines = []params.ModelMachineInfo{{ID: "0"}}
+	u.ctrl.add("admin", "default")
+	u.ctrl.add("bob", "his").Status.Status = "destroying"
+	u.types("models")
+	u.sees(0, `Controller: prod
+
+Model       Cloud  Status      Machines  Units  Access
+controller  local  available   1         3      admin
+default*    local  available   0         3      admin
+bob/his     local  destroying  0         3      admin
+`, "")
+	u.types("list-models", "--format", "yaml")
+	if !strings.Contains(u.out.String(), "current-model: default\n") || !strings.Contains(u.out.String(), "  - name: bob/his\n") ||
+		!strings.Contains(u.out.String(), "    machine-count: 1\n") {
+		t.Errorf("printed %s", u.out.String())
+	}
+	u.types("show-model", "bob/his")
+	if want := "bob/his:\n    name: bob/his\n    short-name: his\n    model-uuid: his-uuid\n"; !strings.HasPrefix(u.out.String(), want) ||
+		!strings.Contains(u.out.String(), "current: destroying\n") {
+		t.Errorf("printed %s", u.out.String())
+	}
+	for _, line := range []string{"show-model", "show-model -m default", "show-model prod:default"} {
+		u.types(strings.Fields(line)...)
+		if !strings.HasPrefix(u.out.String(), "default:\n    name: admin/default\n") {
+			t.Errorf("%s printed %s", line, u.out.String())
+		}
+	}
+	u.types("show-model", "nope")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: controller, default, bob/his\n")
+	// The selected one is gone: it is not selected any more.
+	u.ctrl.models = u.ctrl.models[:1]
+	u.types("models")
+	if got := u.selected(); got != "prod:" {
+		t.Errorf("selected is %q", got)
+	}
+}
+
+func TestSwitch(t *testing.T) {
+	u := newUser(t)
+	u.note(func(c *store.Contents) {
+		c.Controllers["test"] = &store.Controller{UUID: "v", Cloud: "elsewhere", User: "admin", Model: "admin/work", Models: map[string]string{"admin/work": "w"}}
+	})
+	u.ctrl.add("admin", "new")
+	u.ctrl.add("admin", "test")
+	for _, step := range []struct{ line, out, says string }{
+		{"switch", "prod:admin/default\n", ""},
+		{"switch controller", "", "prod:admin/default -> prod:admin/controller\n"},
+		{"switch controller", "", "prod:admin/controller (no change)\n"},
+		{"switch new", "", "prod:admin/controller -> prod:admin/new\n"}, // which the controller had to be asked for
+		{"switch test:", "", "prod:admin/new -> test:admin/work\n"},
+		{"switch prod:test", "", "test:admin/work -> prod:admin/test\n"},
+		{"switch test", "", "prod:admin/test (no change)\n"}, // a model first
+		{"switch test:", "", "prod:admin/test -> test:admin/work\n"},
+		{"switch prod", "", "test:admin/work -> prod:admin/test\n"},
+	} {
+		u.types(strings.Fields(step.line)...)
+		u.sees(0, step.out, step.says)
+	}
+	u.types("switch", "nope")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: new, test\n")
+	u.types("switch", "nope:new")
+	u.sees(1, "", "ERROR controller \"nope\" not found\nThe controllers there are: prod, test\n")
+	u.note(func(c *store.Contents) { c.Current = "" })
+	u.types("switch")
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no currently specified model\n") {
+		t.Errorf("said %q", u.err.String())
+	}
+}

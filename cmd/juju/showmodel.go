@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/params"
+)
+
+func showModelCommand(s *session) *cobra.Command {
+	m := &showModel{session: s}
+	cmd := &cobra.Command{
+		Use:   "show-model [MODEL]",
+		Short: "Show a model",
+		Long: `Show what there is to know of a model: whose it is, who may do what there, how far it
+is on its way out, and its machines. Of no other than the selected one if none is
+named.`,
+		Example: `  juju show-model
+  juju show-model staging
+  juju show-model prod:staging --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
+	}
+	m.output.flags(cmd, "yaml", "yaml", "json")
+	s.controllerFlag(cmd)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type showModel struct {
+	*session
+	output output
+}
+
+// The form in which one model is shown, under its name.
+type (
+	modelDetails struct {
+		Name           string                  `yaml:"name" json:"name"`
+		ShortName      string                  `yaml:"short-name" json:"short-name"`
+		UUID           string                  `yaml:"model-uuid" json:"model-uuid"`
+		Type           string                  `yaml:"model-type" json:"model-type"`
+		ControllerUUID string                  `yaml:"controller-uuid" json:"controller-uuid"`
+		ControllerName string                  `yaml:"controller-name" json:"controller-name"`
+		IsController   bool                    `yaml:"is-controller" json:"is-controller"`
+		Owner          string                  `yaml:"owner" json:"owner"`
+		Cloud          string                  `yaml:"cloud" json:"cloud"`
+		Life           string                  `yaml:"life" json:"life"`
+		Status         modelWord               `yaml:"status" json:"status"`
+		Users          map[string]modelUser    `yaml:"users,omitempty" json:"users,omitempty"`
+		Machines       map[string]modelMachine `yaml:"machines,omitempty" json:"machines,omitempty"`
+		AgentVersion   string                  `yaml:"agent-version,omitempty" json:"agent-version,omitempty"`
+	}
+	modelUser struct {
+		DisplayName string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
+		Access      string `yaml:"access" json:"access"`
+	}
+	modelMachine struct {
+		InstanceID string `yaml:"instance-id,omitempty" json:"instance-id,omitempty"`
+		Status     string `yaml:"status,omitempty" json:"status,omitempty"`
+	}
+)
+
+func (m *showModel) run(ctx context.Context, args []string) error {
+	if len(args) > 1 {
+		return usagef("unrecognized args: %q", args[1:])
+	}
+	if err := checkFormat(m.output.format); err != nil {
+		return err
+	}
+	name, err := m.splitModel(append(args, m.session.model)[0])
+	if err != nil {
+		return err
+	}
+	if env := m.getenv("JUJU_MODEL"); name == "" && env != "" {
+		name = env[strings.Index(env, ":")+1:]
+	}
+	return m.withController(ctx, func(t target, api controllerAPI) error {
+		if name == "" {
+			if name, err = m.selectedModel(t); err != nil {
+				return err
+			}
+		}
+		model, err := m.findModel(ctx, t, api, name)
+		if err != nil {
+			return err
+		}
+		info, err := api.ModelInfo(ctx, model.UUID)
+		if err != nil {
+			return err
+		}
+		text, err := encode(m.output.format, map[string]modelDetails{t.ctrl.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
+		if err != nil {
+			return err
+		}
+		return m.write(m.output, text)
+	})
+}
+
+func showInfo(t target, info params.ModelInfo) modelDetails {
+	owner := info.OwnerTag.ID
+	d := modelDetails{
+		Name: owner + "/" + info.Name, ShortName: info.Name, UUID: info.UUID, Type: info.Type,
+		ControllerUUID: info.ControllerUUID, ControllerName: t.name, IsController: info.IsController, Owner: owner,
+		Cloud: info.ProviderType, Life: info.Life, Status: modelWord{Current: wordOf(info.Status)}, AgentVersion: info.AgentVersion,
+		Users: map[string]modelUser{}, Machines: map[string]modelMachine{},
+	}
+	if info.Status != nil {
+		d.Status.Message = info.Status.Info
+	}
+	for _, u := range info.Users {
+		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access}
+	}
+	for _, machine := range info.Machines {
+		d.Machines[machine.ID] = modelMachine{machine.InstanceID, machine.Status}
+	}
+	return d
+}
