@@ -16,7 +16,7 @@ type roles uint8
 const (
 	stranger        roles = 1 << iota // before the login
 	reader                            // a user who may look: at a model with "read", at the controller with "login"
-	writer                            // a user who may change the model
+	writer                            // a user who may change the model, or make models at the controller
 	admin                             // of the model; on the controller's path, its superuser
 	machineAgent                      // the agent of a machine of this model
 	unitAgent                         // the agent of a unit of this model
@@ -27,8 +27,8 @@ const anybody = reader | writer | admin | machineAgent | unitAgent | controllerA
 
 // userRoles are what each access to a model, or to the controller, comes to.
 var userRoles = map[string]roles{
-	"read": reader, "write": reader | writer, "admin": reader | writer | admin,
-	"login": reader, state.AccessSuperuser: reader | writer | admin,
+	state.AccessRead: reader, state.AccessWrite: reader | writer, state.AccessAdmin: reader | writer | admin,
+	state.AccessLogin: reader, state.AccessAddModel: reader | writer, state.AccessSuperuser: reader | writer | admin,
 }
 
 // An identity is who has logged in.
@@ -79,24 +79,45 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 	if err != nil {
 		return identity{}, nil, err
 	}
-	id := identity{tag: cred.tag, controllerAccess: user.Access}
-	if model == "" {
-		if id.roles = userRoles[user.Access]; id.roles == 0 {
-			return identity{}, nil, denied()
+	var st *state.State
+	if model != "" {
+		if st, err = s.controller.Model(ctx, model); err != nil {
+			return identity{}, nil, err
 		}
-		return id, nil, nil
 	}
-	st, err := s.controller.Model(ctx, model)
+	id, err := s.identify(ctx, entity.UserTag(user.Name), model)
+	if err == nil && id.roles == 0 {
+		err = denied()
+	}
+	return id, st, err
+}
+
+// identify looks up what a user may do just now at a model ("" for the
+// controller's own path). Whoever may do nothing there has no roles.
+func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (identity, error) {
+	rights, err := s.controller.Rights(ctx, user.ID, model)
 	if err != nil {
-		return identity{}, nil, err
+		return identity{}, err
 	}
-	if id.modelAccess, err = s.controller.UserAccess(ctx, user.Name, model); err != nil {
-		return identity{}, nil, err
+	id := identity{tag: user, controllerAccess: rights.Controller, modelAccess: rights.Model}
+	if id.roles = userRoles[rights.Model]; model == "" {
+		id.roles = userRoles[rights.Controller]
 	}
-	if id.roles = userRoles[id.modelAccess]; id.roles == 0 {
-		return identity{}, nil, denied()
+	return id, nil
+}
+
+// followRights tells what roles a user has at a model ("" for the controller's own
+// path), and each time that they may have changed, until ctx ends. Who can't be
+// looked up has none. It returns before ctx ends only when the store can't be
+// followed any more.
+func (s *Server) followRights(ctx context.Context, user entity.Tag, model string, now func(roles)) {
+	for range s.controller.WatchRights(ctx, user.ID, model) {
+		id, err := s.identify(ctx, user, model)
+		if err != nil && ctx.Err() == nil {
+			logger.Errorf("%s at %q: cannot look up what they may do: %v", user, model, err)
+		}
+		now(id.roles)
 	}
-	return id, st, nil
 }
 
 func (s *Server) authenticateAgent(ctx context.Context, model string, cred credential) (identity, *state.State, error) {

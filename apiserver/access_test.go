@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"juju/apiserver/client"
 	"juju/apiserver/params"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -30,6 +29,7 @@ import (
 //	manager  the controller's own agent, at a model that is not the controller's
 var mayCall = map[string]string{
 	"Admin.Login":        "stranger wrong admin m0 m1 u0 u1 manager",
+	"Admin.Register":     "stranger",
 	"Admin.RedirectInfo": "stranger wrong admin m0 m1 u0 u1 manager",
 	"Pinger.Ping":        "admin m0 m1 u0 u1 manager",
 	"Pinger.Stop":        "admin m0 m1 u0 u1 manager",
@@ -64,13 +64,24 @@ var mayCall = map[string]string{
 	"ModelConfig.GetModelConstraints":         "admin",
 	"ModelConfig.SetModelConstraints":         "admin",
 
-	"Controller.AllModels":            "admin",
-	"Controller.DestroyController":    "admin",
-	"ModelManager.CreateModel":        "admin",
-	"ModelManager.DumpModelsDB":       "admin",
-	"ModelManager.ListModelSummaries": "admin",
-	"ModelManager.ListModels":         "admin",
-	"ModelManager.ModelInfo":          "admin",
+	"Controller.AllModels":              "admin",
+	"Controller.DestroyController":      "admin",
+	"Controller.GetControllerAccess":    "admin",
+	"Controller.ModifyControllerAccess": "admin",
+	"ModelManager.CreateModel":          "admin",
+	"ModelManager.DumpModelsDB":         "admin",
+	"ModelManager.ListModelSummaries":   "admin",
+	"ModelManager.ListModels":           "admin",
+	"ModelManager.ModelInfo":            "admin",
+	"ModelManager.ModifyModelAccess":    "admin",
+	"UserManager.AddUser":               "admin",
+	"UserManager.DisableUser":           "admin",
+	"UserManager.EnableUser":            "admin",
+	"UserManager.ModelUserInfo":         "admin",
+	"UserManager.RemoveUser":            "admin",
+	"UserManager.ResetPassword":         "admin",
+	"UserManager.SetPassword":           "admin",
+	"UserManager.UserInfo":              "admin",
 
 	"Machiner.EnsureDead":          "m0",
 	"Machiner.Machine":             "m0",
@@ -224,7 +235,7 @@ func TestEveryMethodByEverybody(t *testing.T) {
 				continue // they have
 			}
 			err := conn.call(r.facade, r.version, r.method, args).Err()
-			if name == "Admin.Login" {
+			if name == "Admin.Login" || name == "Admin.Register" && allowed {
 				if !errors.Is(err, entity.Unauthorized) {
 					t.Errorf("%s: a login with nothing: %v", caller.name, err)
 				}
@@ -351,68 +362,12 @@ func TestLoginListsFacades(t *testing.T) {
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Admin Application Block Charms Client MachineManager ModelConfig Pinger Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
-			"Admin Controller ModelManager Pinger Watcher"},
+			"Admin Controller ModelManager Pinger UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
 			"Admin Deployer Machiner Pinger Provisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)
 		}
-	}
-}
-
-// A user with less than all rights gets what the level allows. The store knows
-// superusers only so far, so the table is asked directly.
-func TestUsersLevels(t *testing.T) {
-	t.Parallel()
-	tab := newTable(routes())
-	for access, want := range map[string][2]bool{"read": {true, false}, "write": {true, true}, "admin": {true, true}, "login": {true, false}} {
-		for i, method := range []string{"Get", "Deploy"} {
-			_, err := tab.find(&params.Request{Type: "Application", Version: 19, Request: method}, atModel, userRoles[access])
-			if got := err == nil; got != want[i] {
-				t.Errorf("%s calls %s: %v", access, method, err)
-			}
-		}
-	}
-	_, err := tab.find(&params.Request{Type: "Controller", Version: 12, Request: "AllModels"}, atController, userRoles["login"])
-	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
-		t.Errorf("an ordinary user lists all models: %v", err)
-	}
-}
-
-// Nobody gets into a model with what is good for another.
-func TestLoginsAcrossModels(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	home := w.server.controllerModel.UUID()
-	for name, info := range map[string]client.Info{
-		"a unit at another model":             {Model: home, Tag: entity.UnitTag("mysql/0"), Password: w.passwords[entity.UnitTag("mysql/0")]},
-		"a machine at the controller's model": {Model: home, Tag: entity.MachineTag("0"), Password: w.passwords[entity.MachineTag("0")], Nonce: nonce},
-		"an agent at the controller":          {Tag: entity.UnitTag("mysql/0"), Password: w.passwords[entity.UnitTag("mysql/0")]},
-		"an agent at no model":                {Model: "deadbeef-0000-4000-8000-00000000dead", Tag: entity.UnitTag("mysql/0"), Password: "x"},
-		"a user nobody knows":                 {Tag: entity.UserTag("eve"), Password: statetest.Password},
-		"a service":                           {Model: w.st.UUID(), Tag: entity.ServiceTag("mysql"), Password: "x"},
-		"an empty password":                   {Model: w.st.UUID(), Tag: entity.MachineTag("0"), Nonce: nonce},
-	} {
-		info.Addresses, info.CACert = []string{w.address}, pki().ca.Cert
-		c, err := client.Dial(t.Context(), info)
-		if err == nil {
-			c.Close()
-		}
-		if !errors.Is(err, entity.Unauthorized) || err.Error() != "invalid entity name or password" {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	// The manager is at home everywhere, and a user is told what is not there.
-	w.dial(w.managerInfo(w.st.UUID()))
-	w.dial(w.managerInfo(home))
-	if _, err := client.Dial(t.Context(), w.adminInfo("deadbeef-0000-4000-8000-00000000dead")); !errors.Is(err, entity.NotFound) {
-		t.Errorf("a model that is not there: %v", err)
-	}
-	// A machine of an instance that was given up knows the password and no more.
-	info := w.info(entity.MachineTag("0"))
-	info.Nonce = "old"
-	if _, err := client.Dial(t.Context(), info); !errors.Is(err, entity.NotProvisioned) {
-		t.Errorf("an old instance: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ const (
 	_        effect = iota // every route says which it has
 	reads                  // changes nothing
 	free                   // may be done whatever is blocked: what agents do, and the blocks themselves
+	named                  // changes or destroys models that it names, and asks for each of them
 	changes                // changes the model
 	removes                // removes machines, services, units or relations
 	destroys               // destroys the model

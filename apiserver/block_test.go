@@ -12,45 +12,55 @@ import (
 	"juju/state/statetest"
 )
 
-// barred says by hand, for every method that users alone can call, what keeps
-// them from it: the first block, of the narrowest to the widest, that does.
-var barred = map[string]string{
-	"Application.AddRelation":             "change",
-	"Application.AddUnits":                "change",
-	"Application.ApplicationsInfo":        "",
-	"Application.CharmConfig":             "",
-	"Application.Deploy":                  "change",
-	"Application.DestroyApplication":      "remove",
-	"Application.DestroyRelation":         "remove",
-	"Application.DestroyUnit":             "remove",
-	"Application.Expose":                  "change",
-	"Application.Get":                     "",
-	"Application.GetConstraints":          "",
-	"Application.ResolveUnitErrors":       "change",
-	"Application.SetConfigs":              "change",
-	"Application.SetConstraints":          "change",
-	"Application.Unexpose":                "change",
-	"Application.UnsetApplicationsConfig": "change",
-
-	"Block.List":           "",
-	"Block.SwitchBlockOff": "", // or nobody could ever
-	"Block.SwitchBlockOn":  "",
-	"Charms.AddCharm":      "change",
-	"Charms.CharmInfo":     "",
-	"Client.FullStatus":    "",
-	"Client.StatusHistory": "",
-
-	"Controller.AllModels":                    "",
-	"Controller.DestroyController":            "destroy",
-	"MachineManager.AddMachines":              "change",
-	"MachineManager.DestroyMachineWithParams": "remove",
-	"ModelConfig.GetModelConstraints":         "",
-	"ModelConfig.SetModelConstraints":         "change",
-	"ModelManager.CreateModel":                "change",
-	"ModelManager.DumpModelsDB":               "",
-	"ModelManager.ListModelSummaries":         "",
-	"ModelManager.ListModels":                 "",
-	"ModelManager.ModelInfo":                  "",
+// forUsers says by hand, for every method that users alone can call, the least
+// access that is needed, and the first block, from the narrowest to the widest,
+// that bars it: "-" for none, "named" where that is up to the models it names.
+var forUsers = map[string]string{
+	"Application.AddRelation":                 "write change",
+	"Application.AddUnits":                    "write change",
+	"Application.ApplicationsInfo":            "read -",
+	"Application.CharmConfig":                 "read -",
+	"Application.Deploy":                      "write change",
+	"Application.DestroyApplication":          "write remove",
+	"Application.DestroyRelation":             "write remove",
+	"Application.DestroyUnit":                 "write remove",
+	"Application.Expose":                      "write change",
+	"Application.Get":                         "read -",
+	"Application.GetConstraints":              "read -",
+	"Application.ResolveUnitErrors":           "write change",
+	"Application.SetConfigs":                  "write change",
+	"Application.SetConstraints":              "write change",
+	"Application.Unexpose":                    "write change",
+	"Application.UnsetApplicationsConfig":     "write change",
+	"Block.List":                              "read -",
+	"Block.SwitchBlockOff":                    "write -",
+	"Block.SwitchBlockOn":                     "write -",
+	"Charms.AddCharm":                         "write change",
+	"Charms.CharmInfo":                        "read -",
+	"Client.FullStatus":                       "read -",
+	"Client.StatusHistory":                    "read -",
+	"MachineManager.AddMachines":              "write change",
+	"MachineManager.DestroyMachineWithParams": "write remove",
+	"ModelConfig.GetModelConstraints":         "read -",
+	"ModelConfig.SetModelConstraints":         "write change",
+	"Controller.AllModels":                    "superuser -",
+	"Controller.DestroyController":            "superuser destroy",
+	"Controller.GetControllerAccess":          "login -",
+	"Controller.ModifyControllerAccess":       "superuser change",
+	"ModelManager.CreateModel":                "add-model change",
+	"ModelManager.DumpModelsDB":               "superuser -",
+	"ModelManager.ListModelSummaries":         "login -",
+	"ModelManager.ListModels":                 "login -",
+	"ModelManager.ModelInfo":                  "login -",
+	"ModelManager.ModifyModelAccess":          "login named",
+	"UserManager.AddUser":                     "superuser change",
+	"UserManager.DisableUser":                 "superuser change",
+	"UserManager.EnableUser":                  "superuser change",
+	"UserManager.ModelUserInfo":               "login -",
+	"UserManager.RemoveUser":                  "superuser change",
+	"UserManager.ResetPassword":               "superuser change",
+	"UserManager.SetPassword":                 "login change",
+	"UserManager.UserInfo":                    "login -",
 }
 
 // Every method is called while each block is on: it is barred by the blocks that
@@ -73,31 +83,35 @@ func TestWhatBlocksBar(t *testing.T) {
 			if r.effect == 0 {
 				t.Errorf("%s does not say what it does", name)
 			}
-			forUsers := r.who&(reader|writer|admin) != 0 && r.who&anybody != anybody
-			if !forUsers {
+			users := r.who&(reader|writer|admin) != 0 && r.who&anybody != anybody
+			if !users {
 				if r.effect != free {
 					t.Errorf("%s is for agents, whom no block bars", name)
 				}
 				continue
 			}
-			first, said := barred[name]
+			_, first, said := strings.Cut(forUsers[name], " ")
 			if !said {
-				t.Errorf("nobody has said which blocks bar %s: add it to barred", name)
+				t.Errorf("nobody has said who may call %s, and which blocks bar it: add it to forUsers", name)
 				continue
 			}
 			seen[name] = true
-			if first == "" && r.who&reader == 0 && r.effect != reads && r.facade != "Block" {
+			if first == "-" && r.who&reader == 0 && r.effect != reads && r.facade != "Block" {
 				t.Errorf("%s is for those who may change something, and nothing bars it", name)
 			}
 			conn := model
 			if r.at == atController {
 				conn = controller
 			}
+			if (r.effect == named) != (first == "named") {
+				t.Errorf("%s names models: %v, and forUsers says %s", name, r.effect == named, first)
+			}
 			if r.effect == free {
 				continue // it would switch them
 			}
 			err := conn.call(r.facade, r.version, r.method, struct{}{}).Err()
-			want := first != "" && i >= widest[first]
+			lowest, barred := widest[first]
+			want := barred && i >= lowest
 			if got := errors.Is(err, entity.OperationBlocked); got != want {
 				t.Errorf("%s with %s on: barred %v, want %v (%v)", name, block, got, want, err)
 			}
@@ -111,9 +125,9 @@ func TestWhatBlocksBar(t *testing.T) {
 			}
 		}
 	}
-	for name := range barred {
+	for name := range forUsers {
 		if !seen[name] {
-			t.Errorf("barred has %s, which is no method for users", name)
+			t.Errorf("forUsers has %s, which is no method for users", name)
 		}
 	}
 }

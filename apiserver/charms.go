@@ -109,6 +109,9 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "cannot read the upload: %w", err)
 	}
+	if err := s.still(r, v, writer); err != nil {
+		return err
+	}
 	url, err := v.model.AddCharm(r.Context(), file.Name(), series)
 	if err != nil {
 		return err

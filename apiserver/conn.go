@@ -33,6 +33,7 @@ type conn struct {
 	session  atomic.Pointer[session] // nil until somebody has logged in
 	logins   int                     // attempts that failed, one by one
 	watches  watches
+	followed sync.Once      // a user's rights
 	turns    slots          // requests being worked on
 	requests sync.WaitGroup // their goroutines, and the one that waits for events
 	writing  sync.Mutex
@@ -51,6 +52,7 @@ var (
 	errGone    = errors.New("the client has left")
 	errBye     = errors.New("the controller is stopping")
 	errNoModel = errors.New("the model is gone")
+	errRevoked = errors.New("permission denied")
 )
 
 // serve works for the client until one of the two leaves. All that was begun
@@ -115,15 +117,7 @@ func (c *conn) serve(ctx context.Context) {
 // accept begins to work on a request, when it has its turn; false when the
 // connection has ended meanwhile.
 func (c *conn) accept(req *params.Request) bool {
-	at, as := atController, stranger
-	if c.uuid != "" {
-		at = atModel
-	}
 	s := c.session.Load()
-	if s != nil {
-		as = s.roles
-	}
-	r, err := c.server.table.find(req, at, as)
 	select {
 	case c.turns <- struct{}{}:
 	case <-c.ctx.Done():
@@ -135,11 +129,15 @@ func (c *conn) accept(req *params.Request) bool {
 		defer func() { <-c.turns }()
 		ctx, cancel := context.WithTimeout(c.ctx, c.server.limits.RequestTime)
 		defer cancel()
+		who, r, err := c.dispatch(ctx, s, req)
 		if err == nil {
-			c.work(ctx, s, r, req)
+			c.work(ctx, who, r, req)
 			return
 		}
 		c.reply(ctx, req.RequestID, req.Type+"."+req.Request, nil, err)
+		if who.roles == 0 {
+			c.cancel(errRevoked)
+		}
 	})
 	if s == nil {
 		// A stranger's requests go one by one: what may be read next depends on the
@@ -150,12 +148,44 @@ func (c *conn) accept(req *params.Request) bool {
 	return true
 }
 
-// work runs a request and sends its outcome.
-func (c *conn) work(ctx context.Context, s *session, r *route, req *params.Request) {
+// dispatch finds out who makes a request, and the route that it names. What a user
+// may do is looked up for each: it may have changed since the login, and whoever
+// changed it must not wait until the user leaves. An agent is what it is.
+func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*caller, *route, error) {
 	who := &caller{server: c.server, conn: c, request: req.RequestID, id: req.ID}
+	who.roles = stranger
 	if s != nil {
 		who.identity, who.model = s.identity, s.model
 	}
+	if who.tag.Kind == entity.KindUser {
+		now, err := c.server.identify(ctx, who.tag, c.uuid)
+		if err != nil {
+			return who, nil, err
+		}
+		who.identity = now
+	}
+	at := atController
+	if c.uuid != "" {
+		at = atModel
+	}
+	r, err := c.server.table.find(req, at, who.roles)
+	return who, r, err
+}
+
+// follow ends the watches that a user may not have any more, and the connection
+// when nothing is left to the user.
+func (c *conn) follow(user entity.Tag) {
+	c.server.followRights(c.ctx, user, c.uuid, func(now roles) {
+		if now == 0 {
+			c.cancel(errRevoked)
+		}
+		c.watches.endWithout(now)
+	})
+	c.cancel(errBye) // unless it has ended already
+}
+
+// work runs a request and sends its outcome.
+func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Request) {
 	result, err := func() (result any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -238,6 +268,8 @@ func (c *conn) closeSocket() {
 	switch cause := context.Cause(c.ctx); {
 	case errors.Is(cause, errNoLogin):
 		c.refuse(websocket.ClosePolicyViolation, cause.Error())
+	case errors.Is(cause, errRevoked):
+		c.refuse(params.CloseRevoked, cause.Error())
 	case errors.Is(cause, errBye), errors.Is(cause, errNoModel):
 		c.refuse(websocket.CloseGoingAway, cause.Error())
 	}

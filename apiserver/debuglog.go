@@ -34,7 +34,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return nil // the upgrader has answered
 	}
-	ctx, done := s.streaming(r, ws)
+	ctx, done := s.streaming(r, ws, v, reader)
 	defer done()
 	send := func(v any) error {
 		text, err := json.Marshal(v)
@@ -137,8 +137,9 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 }
 
 // streaming returns a context that ends when the client of a websocket that
-// only listens leaves, or the server stops; done ends it and closes the socket.
-func (s *Server) streaming(r *http.Request, ws *websocket.Conn) (ctx context.Context, done func()) {
+// only listens leaves or has none of the roles any more, or the server stops; done
+// ends it and closes the socket.
+func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who roles) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
 	stop := context.AfterFunc(ctx, func() { ws.Close() })
 	ping := s.pinging(ctx, ws)
@@ -155,11 +156,22 @@ func (s *Server) streaming(r *http.Request, ws *websocket.Conn) (ctx context.Con
 			}
 		}
 	}()
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		s.followRights(ctx, v.tag, r.PathValue("uuid"), func(now roles) {
+			if now&who == 0 {
+				cancel(errRevoked)
+			}
+		})
+		cancel(errBye)
+	}()
 	return ctx, func() {
 		ping.Stop()
 		cancel(errGone)
 		stop()
 		ws.Close()
 		<-reading
+		<-following
 	}
 }

@@ -79,6 +79,19 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 	}
 }
 
+// still returns an error unless the visitor has one of the roles even now, at the
+// end of something long.
+func (s *Server) still(r *http.Request, v *visitor, who roles) error {
+	if v.tag.Kind != entity.KindUser {
+		return nil
+	}
+	now, err := s.identify(r.Context(), v.tag, r.PathValue("uuid"))
+	if err == nil && now.roles&who == 0 {
+		err = denied()
+	}
+	return err
+}
+
 // visitor authenticates an HTTP request.
 func (s *Server) visitor(r *http.Request) (*visitor, error) {
 	user, password, ok := r.BasicAuth()

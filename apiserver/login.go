@@ -42,8 +42,8 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 		}
 	}
 	if id.tag.Kind == entity.KindUser {
-		result.UserInfo = &params.AuthUserInfo{
-			Identity: params.TagOf(id.tag).String(), ControllerAccess: id.controllerAccess, ModelAccess: id.modelAccess,
+		if result.UserInfo, err = userLogin(ctx, s, id, conn.uuid); err != nil {
+			return params.LoginResult{}, err
 		}
 	}
 	leave := []func(){}
@@ -61,6 +61,37 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 	s.strangers.Add(-1)
 	logger.Debugf("%s: logged in", conn)
 	return result, nil
+}
+
+// userLogin describes a user who logs in, and notes it.
+func userLogin(ctx context.Context, s *Server, id identity, model string) (*params.AuthUserInfo, error) {
+	user, err := s.controller.User(ctx, id.tag.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.controller.NoteLogin(ctx, id.tag.ID, model); err != nil {
+		return nil, err
+	}
+	return &params.AuthUserInfo{
+		DisplayName: user.DisplayName, Identity: params.TagOf(id.tag).String(), LastConnection: params.TimeOf(user.LastLogin),
+		ControllerAccess: id.controllerAccess, ModelAccess: id.modelAccess,
+	}, nil
+}
+
+// adminRegister sets the password of a user who was given a key for that. Whoever
+// guesses has as few attempts as at a login.
+func adminRegister(ctx context.Context, c *caller, p params.RegisterRequest) error {
+	release, err := c.server.userLogins.take(ctx, c.server.limits.UserWait)
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = c.server.controller.RegisterUser(ctx, p.User.ID, p.Key, p.Password)
+	if err != nil {
+		logger.Infof("%s: %s cannot register: %v", c.conn, p.User, err)
+		c.conn.logins++
+	}
+	return err
 }
 
 // hostPort writes an address in the wire's form; false when it is none.

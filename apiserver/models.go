@@ -8,24 +8,6 @@ import (
 	"juju/state/entity"
 )
 
-// modelsOf returns the models that the caller may see with what it may do there.
-func modelsOf(ctx context.Context, c *caller) (rows []state.ModelRow, access []string, err error) {
-	all, err := c.server.controller.Models(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, row := range all {
-		a, err := c.server.controller.UserAccess(ctx, c.tag.ID, row.UUID)
-		if err != nil {
-			return nil, nil, err
-		}
-		if a != "" {
-			rows, access = append(rows, row), append(access, a)
-		}
-	}
-	return rows, access, nil
-}
-
 func userModel(row state.ModelRow) params.UserModel {
 	return params.UserModel{Model: params.Model{
 		Name: row.Name, UUID: row.UUID, Type: params.ModelType, OwnerTag: params.TagOf(entity.UserTag(row.Owner)),
@@ -46,30 +28,34 @@ func userModels(rows []state.ModelRow) params.UserModelList {
 	return list
 }
 
-// forSelf lets users ask about themselves; who may do everything asks about anybody.
-func forSelf(c *caller, tag params.Tag) error {
-	if tag.IsZero() || tag.Tag == c.tag {
-		return nil
+// subject returns the user whom a request is about: the caller when it names
+// nobody. Who may do everything asks about anybody.
+func subject(ctx context.Context, c *caller, tag params.Tag) (string, error) {
+	if tag.IsZero() || isSelf(c, tag) {
+		return c.tag.ID, nil
 	}
-	if c.roles&admin == 0 {
-		return denied()
+	if err := aboutUser(c, tag); err != nil {
+		return "", err
 	}
-	return entity.Errorf(entity.NotSupported, "the models of another user are not listed yet")
+	user, err := c.server.controller.User(ctx, tag.ID)
+	return user.Name, err
 }
 
 func modelManagerListModels(ctx context.Context, c *caller, p params.Entity) (params.UserModelList, error) {
-	if err := forSelf(c, p.Tag); err != nil {
+	name, err := subject(ctx, c, p.Tag)
+	if err != nil {
 		return params.UserModelList{}, err
 	}
-	rows, _, err := modelsOf(ctx, c)
+	rows, _, err := c.server.controller.ModelsOf(ctx, name)
 	return userModels(rows), err
 }
 
 func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSummariesRequest) (params.ModelSummaryResults, error) {
-	if err := forSelf(c, p.UserTag); err != nil {
+	name, err := subject(ctx, c, p.UserTag)
+	if err != nil {
 		return params.ModelSummaryResults{}, err
 	}
-	rows, access, err := modelsOf(ctx, c)
+	rows, access, err := c.server.controller.ModelsOf(ctx, name)
 	if err != nil {
 		return params.ModelSummaryResults{}, err
 	}
@@ -138,25 +124,25 @@ func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.Model
 }
 
 func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (params.ModelInfoResults, error) {
-	rows, access, err := modelsOf(ctx, c)
+	rows, _, err := c.server.controller.ModelsOf(ctx, c.tag.ID)
 	if err != nil {
 		return params.ModelInfoResults{}, err
 	}
 	results := make([]params.ModelInfoResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
 		result := params.ModelInfoResult{Error: params.ToError(denied())} // whether it is there is not told either
-		for i, row := range rows {
+		for _, row := range rows {
 			if e.Tag.Tag != entity.ModelTag(row.UUID) {
 				continue
 			}
 			info, _, err := modelInfo(ctx, c, row)
+			if err == nil {
+				info.Users, err = modelUsers(ctx, c, e.Tag)
+			}
 			if err != nil {
 				result = params.ModelInfoResult{Error: c.server.wireError(c.conn.String()+": ModelInfo", err)}
 				break
 			}
-			info.Users = append(info.Users, params.ModelUserInfo{
-				ModelTag: e.Tag, UserName: c.tag.ID, DisplayName: c.tag.ID, Access: access[i],
-			})
 			result = params.ModelInfoResult{Result: &info}
 		}
 		results = append(results, result)
@@ -165,18 +151,19 @@ func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (p
 }
 
 func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreateArgs) (params.ModelInfo, error) {
-	if err := forSelf(c, p.OwnerTag); err != nil {
+	owner, err := subject(ctx, c, p.OwnerTag)
+	if err != nil {
 		return params.ModelInfo{}, err
 	}
 	series, _ := p.Config["default-series"].(string)
 	if series == "" {
 		series = c.server.config.Series
 	}
-	st, err := c.server.controller.AddModel(ctx, state.AddModelParams{Name: p.Name, Owner: c.tag.ID, Series: series})
+	st, err := c.server.controller.AddModel(ctx, state.AddModelParams{Name: p.Name, Owner: owner, Series: series})
 	if err != nil {
 		return params.ModelInfo{}, err
 	}
-	info, _, err := modelInfo(ctx, c, state.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: c.tag.ID})
+	info, _, err := modelInfo(ctx, c, state.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: owner})
 	return info, err
 }
 

@@ -42,6 +42,7 @@ type caller struct {
 	model   *state.State // nil on the controller's path
 	request uint64       // the request's id
 	id      string       // the request's watcher, for Next and Stop
+	who     roles        // who else may call what is called
 }
 
 // A handler is a method's function behind one signature.
@@ -96,6 +97,7 @@ func (r *route) call(ctx context.Context, c *caller, raw json.RawMessage) (any, 
 	if err := r.effect.allowed(ctx, c); err != nil {
 		return nil, err
 	}
+	c.who = r.who
 	return r.handler.run(ctx, c, p)
 }
 
@@ -126,7 +128,7 @@ func newTable(routes []route) *table {
 func (t *table) find(req *params.Request, at place, as roles) (*route, error) {
 	r := t.byKey[routeKey{req.Type, req.Version, req.Request}]
 	switch {
-	case as == stranger && (r == nil || r.who&stranger == 0):
+	case as == stranger && (r == nil || r.who&stranger == 0 || r.at&at == 0):
 		return nil, entity.Errorf(entity.Unauthorized, "not logged in")
 	case r == nil:
 		return nil, t.unknown(req)

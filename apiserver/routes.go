@@ -7,6 +7,7 @@ func routes() []route {
 	return []route{
 		// For everybody.
 		{"Admin", 3, "Login", atController | atModel, stranger | anybody, free, nil, do(adminLogin)},
+		{"Admin", 3, "Register", atController, stranger, free, nil, act(adminRegister)},
 		{"Admin", 3, "RedirectInfo", atController | atModel, stranger | anybody, free, nil, do(adminRedirectInfo)},
 		{"Pinger", 1, "Ping", atController | atModel, anybody, free, nil, act(pingerPing)},
 		{"Pinger", 1, "Stop", atController | atModel, anybody, free, nil, act(pingerStop)},
@@ -43,15 +44,26 @@ func routes() []route {
 		{"ModelConfig", 3, "GetModelConstraints", atModel, reader, reads, nil, do(modelConfigGetConstraints)},
 		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, act(modelConfigSetConstraints)},
 
-		// For users, at the controller. Of a model they see what their access to
-		// that model shows, which the method looks up.
+		// For users, at the controller. Of a model they see and may what their access
+		// to that model says, of other users nothing, which the methods look up.
 		{"Controller", 12, "AllModels", atController, admin, reads, nil, do(controllerAllModels)},
 		{"Controller", 12, "DestroyController", atController, admin, destroys, nil, act(controllerDestroy)},
-		{"ModelManager", 10, "CreateModel", atController, admin, changes, nil, do(modelManagerCreateModel)},
+		{"Controller", 12, "GetControllerAccess", atController, reader, reads, nil, do(controllerGetAccess)},
+		{"Controller", 12, "ModifyControllerAccess", atController, admin, changes, nil, do(controllerModifyAccess)},
+		{"ModelManager", 10, "CreateModel", atController, writer, changes, nil, do(modelManagerCreateModel)},
 		{"ModelManager", 10, "DumpModelsDB", atController, admin, reads, nil, do(modelManagerDumpModels)},
 		{"ModelManager", 10, "ListModelSummaries", atController, reader, reads, nil, do(modelManagerListSummaries)},
 		{"ModelManager", 10, "ListModels", atController, reader, reads, nil, do(modelManagerListModels)},
 		{"ModelManager", 10, "ModelInfo", atController, reader, reads, nil, do(modelManagerModelInfo)},
+		{"ModelManager", 10, "ModifyModelAccess", atController, reader, named, nil, do(modelManagerModifyAccess)},
+		{"UserManager", 3, "AddUser", atController, admin, changes, nil, do(userManagerAddUser)},
+		{"UserManager", 3, "DisableUser", atController, admin, changes, nil, do(userManagerDisableUser)},
+		{"UserManager", 3, "EnableUser", atController, admin, changes, nil, do(userManagerEnableUser)},
+		{"UserManager", 3, "ModelUserInfo", atController, reader, reads, nil, do(userManagerModelUserInfo)},
+		{"UserManager", 3, "RemoveUser", atController, admin, changes, nil, do(userManagerRemoveUser)},
+		{"UserManager", 3, "ResetPassword", atController, admin, changes, nil, do(userManagerResetPassword)},
+		{"UserManager", 3, "SetPassword", atController, reader, changes, nil, do(userManagerSetPassword)},
+		{"UserManager", 3, "UserInfo", atController, reader, reads, nil, do(userManagerUserInfo)},
 
 		// For the agent of a machine: itself.
 		{"Machiner", 1, "EnsureDead", atModel, machineAgent, free, self, act(machineEnsureDead)},

@@ -34,6 +34,7 @@ type watches struct {
 
 type openWatch struct {
 	id      string
+	who     roles // may have it
 	stream  stream
 	stop    context.CancelCauseFunc
 	request uint64 // the Next that waits for an event, or 0
@@ -47,14 +48,14 @@ func errStopped() error { return entity.Errorf(entity.Stopped, "watcher has been
 var errLater = errors.New("later")
 
 // begin opens a watch whose life is the connection's, until it is stopped.
-func (w *watches) begin(open func(context.Context) (stream, error)) (params.WatcherID, error) {
+func (w *watches) begin(who roles, open func(context.Context) (stream, error)) (params.WatcherID, error) {
 	w.mu.Lock()
 	if len(w.open) >= w.limit {
 		w.mu.Unlock()
 		return params.WatcherID{}, entity.Errorf(entity.Invalid, "too many watchers on one connection")
 	}
 	w.last++
-	ow := &openWatch{id: strconv.Itoa(w.last)}
+	ow := &openWatch{id: strconv.Itoa(w.last), who: who}
 	ctx, stop := context.WithCancelCause(w.conn.ctx)
 	ow.stop = stop
 	if w.open == nil {
@@ -94,6 +95,21 @@ func (w *watches) end(id string) bool {
 		w.conn.reply(w.conn.ctx, waiting, "Watcher.Next", nil, errStopped())
 	}
 	return true
+}
+
+// endWithout ends the watches for which the roles are not enough.
+func (w *watches) endWithout(as roles) {
+	w.mu.Lock()
+	var ids []string
+	for id, ow := range w.open {
+		if ow.who&as == 0 {
+			ids = append(ids, id)
+		}
+	}
+	w.mu.Unlock()
+	for _, id := range ids {
+		w.end(id)
+	}
 }
 
 // next notes that a request waits for the watch's next event. One at a time: two
@@ -162,8 +178,11 @@ func (w *watches) wait() {
 // watch makes a handler of a method that begins a watch.
 func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) handler {
 	return do(func(_ context.Context, c *caller, p P) (params.WatcherID, error) {
-		// The watch outlives the request.
-		return c.conn.watches.begin(func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
+		// The watch outlives the request, and so may outlive the right to it.
+		if c.tag.Kind == entity.KindUser {
+			c.conn.followed.Do(func() { c.conn.requests.Go(func() { c.conn.follow(c.tag) }) })
+		}
+		return c.conn.watches.begin(c.who, func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
 	})
 }
 

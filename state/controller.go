@@ -92,6 +92,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	if err != nil {
 		return err
 	}
+	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User, Created: c.now()}
 	err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
 		var there controllerDoc
 		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
@@ -103,7 +104,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		o := newOps()
 		o.insert(controllerC, controllerC, c.doc)
 		o.insert(schemaC, schemaC, c.controllerForm().doc())
-		o.insert(usersC, p.User, userDoc{Name: p.User, Access: AccessSuperuser, Password: hash, Created: c.now()})
+		o.insert(usersC, first.ID, first)
 		return o.build()
 	})
 	if err != nil {

@@ -111,6 +111,9 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 	if err := c.releaseBlobs(ctx, row.UUID); err != nil {
 		return false, fmt.Errorf("cannot release its archives: %w", err)
 	}
+	if err := c.dropModel(ctx, row.UUID); err != nil {
+		return false, fmt.Errorf("cannot take back what users may do there: %w", err)
+	}
 	if err := c.store.Drop(row.UUID); err != nil {
 		return false, err
 	}

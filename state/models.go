@@ -66,11 +66,16 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
 		Created: c.now(), Creator: c.id}
 	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		owner, err := c.userDocOf(p.Owner)
+		if err != nil {
+			return nil, err
+		}
 		var same []ModelRow
 		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
 			return nil, err
 		}
 		o := newOps()
+		o.assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
 			// The index alone would not do: mgo/txn takes its refusal for an insert
 			// that was made already.

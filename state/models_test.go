@@ -126,6 +126,11 @@ func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
 		w.ok(err)
 	}
 	statetest.Charm(t, one, statetest.Wordpress)
+	w.addUser("bob")
+	for _, st := range []*state.State{one, two} {
+		w.ok(w.ctrl.GrantModel(w.ctx, st.UUID(), "bob", "read", statetest.Admin))
+		w.ok(w.ctrl.NoteLogin(w.ctx, "bob", st.UUID()))
+	}
 	watch, err := one.WatchStatus(w.ctx)
 	w.ok(err)
 	<-watch
@@ -166,6 +171,12 @@ func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
 	w.resumed()
 	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
 	w.consistent(store)
+	all, err := take(store)
+	w.ok(err)
+	if users, logins := w.values(all, "modelusers", "model"), w.values(all, "logins", "_id"); !slices.Equal(users, []string{two.UUID()}) ||
+		!slices.Equal(logins, []string{two.UUID() + "#bob", "bob"}) && !slices.Equal(logins, []string{"bob", two.UUID() + "#bob"}) {
+		t.Errorf("there are grants at %v, and logins %v", users, logins)
+	}
 	again := w.mustAddModel("one")
 	if again.UUID() == one.UUID() {
 		t.Error("a UUID was used again")

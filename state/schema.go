@@ -35,7 +35,9 @@ const (
 const (
 	modelsC     = "models"     // a UUID: name, owner, step
 	modelNamesC = "modelnames" // "owner#name": that it is taken
-	usersC      = "users"      // a name
+	usersC      = "users"      // a name in lower case
+	modelUsersC = "modelusers" // "UUID#name": what a user may do at a model of another's
+	loginsC     = "logins"     // a user's id, "UUID#name": when they last logged in
 	controllerC = "controller" // "controller": UUID, name
 	blobsC      = "blobs"      // a SHA-256: the archive's file, and the models that have it
 	oldFilesC   = "oldfiles"   // a file's name: nobody refers to it, it is to be deleted
@@ -78,6 +80,8 @@ func controllerSchema(sizes Sizes) mongo.Schema {
 		Indexes: []mongo.Index{
 			{Collection: modelsC, Fields: []string{"owner", "name"}, Unique: true},
 			{Collection: blobsC, Fields: []string{"models"}},
+			{Collection: modelUsersC, Fields: []string{"model"}},
+			{Collection: modelUsersC, Fields: []string{"user"}},
 		},
 	}
 }

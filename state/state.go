@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -146,6 +148,17 @@ func (st *State) aliveModel() (modelDoc, error) {
 // newID returns a fresh id for a document that nothing else names. It is taken
 // before a transaction is built, so that each try makes the same operations.
 func newID() string { return bson.NewObjectId().Hex() }
+
+// sortBy sorts by a name, as people do.
+func sortBy[T any](all []T, name func(T) string) {
+	slices.SortFunc(all, func(a, b T) int {
+		x, y := name(a), name(b)
+		if c := entity.CompareNatural(x, y); c != 0 {
+			return c
+		}
+		return strings.Compare(x, y)
+	})
+}
 
 // isNotFound is for those who may find a thing gone.
 func isNotFound(err error) bool { return errors.Is(err, entity.NotFound) }

@@ -28,8 +28,11 @@ type upgradeStep struct {
 // release has had it; whatever only adds a field that may be missing, a collection,
 // or an index, needs none.
 var (
-	controllerSteps = []upgradeStep{{"archives know which models have them", referToBlobs}}
-	modelSteps      = []upgradeStep{}
+	controllerSteps = []upgradeStep{
+		{"archives know which models have them", referToBlobs},
+		{"users can be disabled and removed", completeUsers},
+	}
+	modelSteps = []upgradeStep{}
 )
 
 // A schemaDoc says in which form a database is.

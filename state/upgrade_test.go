@@ -92,6 +92,9 @@ func TestTheFirstFormIsOpened(t *testing.T) {
 	defer w.ctrl.Close()
 	_, err = w.ctrl.CheckUser(w.ctx, statetest.Admin, statetest.Password)
 	w.ok(err)
+	w.addUser("bob")
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
+	w.ok(w.ctrl.RevokeController(w.ctx, statetest.Admin, "superuser"))
 	models := map[string]*state.State{}
 	rows, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -204,7 +207,7 @@ func TestAnUpgradeStopsAtAStepThatFails(t *testing.T) {
 		return err
 	}
 	err := open(ctx, func() error { return errors.New("disk full") })
-	if err == nil || !strings.Contains(err.Error(), "cannot upgrade the controller to version 4 of its schema: disk full") {
+	if err == nil || !strings.Contains(err.Error(), "cannot upgrade the controller to version 5 of its schema: disk full") {
 		t.Errorf("got %v", err)
 	}
 	if err := open(ctx, func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
@@ -254,7 +257,7 @@ func TestANewerFormIsRefused(t *testing.T) {
 	before, err := take(store)
 	w.ok(err)
 	_, err = state.OpenController(w.ctx, store, state.Options{})
-	w.refused(err, entity.NotSupported, "the schema of the controller has version 3, and this program knows up to 2")
+	w.refused(err, entity.NotSupported, "the schema of the controller has version 4, and this program knows up to 3")
 	after, err := take(store)
 	w.ok(err)
 	if string(before) != string(after) {

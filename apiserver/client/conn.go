@@ -212,6 +212,9 @@ func lost(why error) error {
 	if entity.KindOf(why) != "" {
 		return why
 	}
+	if websocket.IsCloseError(why, params.CloseRevoked) {
+		return entity.Errorf(entity.Unauthorized, "permission denied")
+	}
 	return entity.Errorf(entity.Unavailable, "the connection to the controller is lost: %w", why)
 }
 

@@ -44,6 +44,19 @@ type Info struct {
 func Dial(ctx context.Context, info Info) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
+	c, err := connect(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.login(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect is Dial without the login.
+func connect(ctx context.Context, info Info) (*Conn, error) {
 	d, err := newDialer(info)
 	if err != nil {
 		return nil, err
@@ -53,12 +66,7 @@ func Dial(ctx context.Context, info Info) (*Conn, error) {
 		return nil, err
 	}
 	d.address = address
-	c := newConn(ws, d)
-	if err := c.login(ctx); err != nil {
-		c.Close()
-		return nil, err
-	}
-	return c, nil
+	return newConn(ws, d), nil
 }
 
 // A dialer opens websockets and HTTP requests to one controller.

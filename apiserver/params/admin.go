@@ -43,6 +43,15 @@ type AuthUserInfo struct {
 	ModelAccess      string     `json:"model-access"`
 }
 
+// A RegisterRequest is what Admin 3 Register takes: a key that was given for that,
+// once, and the password to be set. It is a method of ours; Juju's clients have an
+// endpoint for it, with a cipher of its own because they don't know the CA yet.
+type RegisterRequest struct {
+	User     Tag    `json:"user"`
+	Key      []byte `json:"secret-key"`
+	Password string `json:"password"`
+}
+
 // A RedirectInfoResult would say where a model has gone; no model of ours moves.
 type RedirectInfoResult struct {
 	Servers [][]HostPort `json:"servers"`

@@ -59,3 +59,7 @@ func EncodeSuccess(id uint64, result any) ([]byte, error) {
 		Response  any    `json:"response"`
 	}{id, result})
 }
+
+// CloseRevoked is the code with which a websocket ends whose user may do nothing
+// there any more.
+const CloseRevoked = 4403

@@ -1,0 +1,169 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Register sets the password of a user who was given a key for that, once. Info
+// says which controller, who, and the password to set.
+func Register(ctx context.Context, info Info, key []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	info.Model = ""
+	c, err := connect(ctx, info)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.call(ctx, "Admin", 3, "Register", params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: info.Password}, nil)
+}
+
+// All methods below are of the controller itself: the connection must be to that.
+
+// users makes a request of the UserManager facade.
+func (c *Conn) users(ctx context.Context, method string, args, result any) error {
+	return c.call(ctx, "UserManager", 3, method, args, result)
+}
+
+func entities(kind entity.TagKind, ids ...string) params.Entities {
+	all := params.Entities{Entities: []params.Entity{}}
+	for _, id := range ids {
+		all.Entities = append(all.Entities, params.Entity{Tag: params.TagOf(entity.Tag{Kind: kind, ID: id})})
+	}
+	return all
+}
+
+// AddUser adds a user and returns the key for Register.
+func (c *Conn) AddUser(ctx context.Context, name, displayName string) (key []byte, err error) {
+	var result params.AddUserResults
+	err = c.users(ctx, "AddUser", params.AddUsers{Users: []params.AddUser{{Username: name, DisplayName: displayName}}}, &result)
+	return onlyKey(result, err)
+}
+
+// ResetPassword makes a user's password void and returns a key for Register.
+func (c *Conn) ResetPassword(ctx context.Context, name string) (key []byte, err error) {
+	var result params.AddUserResults
+	err = c.users(ctx, "ResetPassword", entities(entity.KindUser, name), &result)
+	return onlyKey(result, err)
+}
+
+func onlyKey(result params.AddUserResults, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Results) != 1 {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	}
+	return result.Results[0].SecretKey, params.FromError(result.Results[0].Error)
+}
+
+// SetPassword changes a user's password.
+func (c *Conn) SetPassword(ctx context.Context, name, password string) error {
+	args := params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag(name)), Password: password}}}
+	var result params.ErrorResults
+	if err := c.users(ctx, "SetPassword", args, &result); err != nil {
+		return err
+	}
+	return only(result.Results)
+}
+
+// EnableUser lets a disabled user in again.
+func (c *Conn) EnableUser(ctx context.Context, name string) error {
+	return c.changeUser(ctx, "EnableUser", name)
+}
+
+// DisableUser keeps a user out.
+func (c *Conn) DisableUser(ctx context.Context, name string) error {
+	return c.changeUser(ctx, "DisableUser", name)
+}
+
+// RemoveUser removes a user for good.
+func (c *Conn) RemoveUser(ctx context.Context, name string) error {
+	return c.changeUser(ctx, "RemoveUser", name)
+}
+
+func (c *Conn) changeUser(ctx context.Context, method, name string) error {
+	var result params.ErrorResults
+	if err := c.users(ctx, method, entities(entity.KindUser, name), &result); err != nil {
+		return err
+	}
+	return only(result.Results)
+}
+
+// User describes one user.
+func (c *Conn) User(ctx context.Context, name string) (params.UserInfo, error) {
+	users, err := c.userInfo(ctx, params.UserInfoRequest{Entities: entities(entity.KindUser, name).Entities})
+	if err == nil && len(users) != 1 {
+		err = entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(users))
+	}
+	if err != nil {
+		return params.UserInfo{}, err
+	}
+	return users[0], nil
+}
+
+// Users describes the users that the caller may see, by name; disabled ones only
+// if they are asked for.
+func (c *Conn) Users(ctx context.Context, disabled bool) ([]params.UserInfo, error) {
+	return c.userInfo(ctx, params.UserInfoRequest{Entities: []params.Entity{}, IncludeDisabled: disabled})
+}
+
+func (c *Conn) userInfo(ctx context.Context, args params.UserInfoRequest) ([]params.UserInfo, error) {
+	var result params.UserInfoResults
+	if err := c.users(ctx, "UserInfo", args, &result); err != nil {
+		return nil, err
+	}
+	var users []params.UserInfo
+	for _, r := range result.Results {
+		if r.Error != nil || r.Result == nil {
+			return nil, params.FromError(r.Error)
+		}
+		users = append(users, *r.Result)
+	}
+	return users, nil
+}
+
+// ModelUsers describes the users of a model that the caller may see, by name.
+func (c *Conn) ModelUsers(ctx context.Context, uuid string) ([]params.ModelUserInfo, error) {
+	var result params.ModelUserInfoResults
+	if err := c.users(ctx, "ModelUserInfo", entities(entity.KindModel, uuid), &result); err != nil {
+		return nil, err
+	}
+	var users []params.ModelUserInfo
+	for _, r := range result.Results {
+		if r.Error != nil || r.Result == nil {
+			return nil, params.FromError(r.Error)
+		}
+		users = append(users, *r.Result)
+	}
+	return users, nil
+}
+
+// ModifyModelAccess grants a user a level of access to models, or revokes it. It
+// returns an outcome for each, in order. The action is params.Grant or Revoke.
+func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error) {
+	var args params.ModifyModelAccessRequest
+	for _, uuid := range uuids {
+		args.Changes = append(args.Changes, params.ModifyModelAccess{
+			UserTag: params.TagOf(entity.UserTag(user)), Action: action, Access: level, ModelTag: params.TagOf(entity.ModelTag(uuid)),
+		})
+	}
+	var result params.ErrorResults
+	err := c.call(ctx, "ModelManager", 10, "ModifyModelAccess", args, &result)
+	return errorsOf(result.Results), err
+}
+
+// ModifyControllerAccess grants a user a level of access to the controller, or
+// revokes it.
+func (c *Conn) ModifyControllerAccess(ctx context.Context, action, user, level string) error {
+	args := params.ModifyControllerAccessRequest{Changes: []params.ModifyControllerAccess{
+		{UserTag: params.TagOf(entity.UserTag(user)), Action: action, Access: level}}}
+	var result params.ErrorResults
+	if err := c.call(ctx, "Controller", 12, "ModifyControllerAccess", args, &result); err != nil {
+		return err
+	}
+	return only(result.Results)
+}

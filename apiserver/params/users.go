@@ -1,0 +1,135 @@
+package params
+
+import "time"
+
+// An AddUsers is what UserManager 3 AddUser takes.
+type AddUsers struct {
+	Users []AddUser `json:"users"`
+}
+
+// An AddUser describes a new user.
+type AddUser struct {
+	Username    string `json:"username"`
+	DisplayName string `json:"display-name"`
+	Password    string `json:"password,omitempty"` // "" for a key by which the user sets it
+}
+
+// An AddUserResults has the outcome of each; ResetPassword has it too.
+type AddUserResults struct {
+	Results []AddUserResult `json:"results"`
+}
+
+// An AddUserResult is a user, with the key for Admin Register if one was made.
+type AddUserResult struct {
+	Tag       *Tag   `json:"tag,omitempty"`
+	SecretKey []byte `json:"secret-key,omitempty"`
+	Error     *Error `json:"error,omitempty"`
+}
+
+// An EntityPasswords is what SetPassword takes.
+type EntityPasswords struct {
+	Changes []EntityPassword `json:"changes"`
+}
+
+// An EntityPassword is somebody's new password.
+type EntityPassword struct {
+	Tag      Tag    `json:"tag"`
+	Password string `json:"password"`
+}
+
+// A UserInfoRequest asks for users; all that the caller may see for none. Disabled
+// ones are found by name, or when they are to be included.
+type UserInfoRequest struct {
+	Entities        []Entity `json:"entities"`
+	IncludeDisabled bool     `json:"include-disabled"`
+}
+
+// A UserInfoResults is what UserInfo returns.
+type UserInfoResults struct {
+	Results []UserInfoResult `json:"results"`
+}
+
+// A UserInfoResult is one user, or why not.
+type UserInfoResult struct {
+	Result *UserInfo `json:"result,omitempty"`
+	Error  *Error    `json:"error,omitempty"`
+}
+
+// A UserInfo describes a user.
+type UserInfo struct {
+	Username       string     `json:"username"`
+	DisplayName    string     `json:"display-name"`
+	Access         string     `json:"access"` // to the controller; "" for who is disabled
+	CreatedBy      string     `json:"created-by"`
+	DateCreated    time.Time  `json:"date-created"`
+	LastConnection *time.Time `json:"last-connection,omitempty"`
+	Disabled       bool       `json:"disabled"`
+}
+
+// A ModelUserInfoResults is what ModelUserInfo returns.
+type ModelUserInfoResults struct {
+	Results []ModelUserInfoResult `json:"results"`
+}
+
+// A ModelUserInfoResult is one user of a model, or why not.
+type ModelUserInfoResult struct {
+	Result *ModelUserInfo `json:"result,omitempty"`
+	Error  *Error         `json:"error,omitempty"`
+}
+
+// The actions of requests that change access.
+const (
+	Grant  = "grant"
+	Revoke = "revoke"
+)
+
+// A ModifyModelAccessRequest is what ModelManager 10 ModifyModelAccess takes.
+type ModifyModelAccessRequest struct {
+	Changes []ModifyModelAccess `json:"changes"`
+}
+
+// A ModifyModelAccess grants a level of access to a model, or revokes it.
+type ModifyModelAccess struct {
+	UserTag  Tag    `json:"user-tag"`
+	Action   string `json:"action"`
+	Access   string `json:"access"` // "read", "write" or "admin"
+	ModelTag Tag    `json:"model-tag"`
+}
+
+// A ModifyControllerAccessRequest is what Controller 12 ModifyControllerAccess takes.
+type ModifyControllerAccessRequest struct {
+	Changes []ModifyControllerAccess `json:"changes"`
+}
+
+// A ModifyControllerAccess grants a level of access to the controller, or revokes it.
+type ModifyControllerAccess struct {
+	UserTag Tag    `json:"user-tag"`
+	Action  string `json:"action"`
+	Access  string `json:"access"` // "login", "add-model" or "superuser"
+}
+
+// A UserAccessResults is what GetControllerAccess returns.
+type UserAccessResults struct {
+	Results []UserAccessResult `json:"results,omitempty"`
+}
+
+// A UserAccessResult is one user's access, or why not.
+type UserAccessResult struct {
+	Result *UserAccess `json:"result,omitempty"`
+	Error  *Error      `json:"error,omitempty"`
+}
+
+// A UserAccess is what a user may do at the controller.
+type UserAccess struct {
+	UserTag Tag    `json:"user-tag"`
+	Access  string `json:"access"`
+}
+
+// TimeOf returns a time as it is sent where there may be none: nil for the zero one.
+func TimeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}

@@ -1,0 +1,249 @@
+package apiserver
+
+import (
+	"context"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// isSelf reports whether a tag is the caller's. Users are told apart without
+// regard to case.
+func isSelf(c *caller, tag params.Tag) bool {
+	return tag.Kind == entity.KindUser && strings.EqualFold(tag.ID, c.tag.ID)
+}
+
+// aboutUser refuses what is no user, and whoever is neither that user nor one who
+// may do everything.
+func aboutUser(c *caller, tag params.Tag) error {
+	if err := isKind(tag, entity.KindUser); err != nil {
+		return err
+	}
+	if !isSelf(c, tag) && c.roles&admin == 0 {
+		return denied()
+	}
+	return nil
+}
+
+func userManagerAddUser(ctx context.Context, c *caller, p params.AddUsers) (params.AddUserResults, error) {
+	return params.AddUserResults{Results: addUserResults(c, "AddUser", p.Users, func(u params.AddUser) (params.AddUserResult, error) {
+		release := func() {}
+		if u.Password != "" {
+			var err error
+			if release, err = c.server.userLogins.take(ctx, c.server.limits.UserWait); err != nil {
+				return params.AddUserResult{}, err
+			}
+		}
+		defer release()
+		key, err := c.server.controller.AddUser(ctx, state.AddUserParams{
+			Name: u.Username, DisplayName: u.DisplayName, Password: u.Password, Creator: c.tag.ID,
+		})
+		tag := params.TagOf(entity.UserTag(u.Username))
+		return params.AddUserResult{Tag: &tag, SecretKey: key}, err
+	})}, nil
+}
+
+// addUserResults does something for each that ends in a user with a key.
+func addUserResults[P any](c *caller, doing string, list []P, do func(P) (params.AddUserResult, error)) []params.AddUserResult {
+	var made params.AddUserResult
+	return each(c, doing, list,
+		func(P) params.AddUserResult { return made },
+		func(e *params.Error) params.AddUserResult { return params.AddUserResult{Error: e} },
+		func(p P) (err error) {
+			made, err = do(p)
+			return err
+		})
+}
+
+func userManagerResetPassword(ctx context.Context, c *caller, p params.Entities) (params.AddUserResults, error) {
+	return params.AddUserResults{Results: addUserResults(c, "ResetPassword", p.Entities, func(e params.Entity) (params.AddUserResult, error) {
+		if err := aboutUser(c, e.Tag); err != nil {
+			return params.AddUserResult{}, err
+		}
+		if isSelf(c, e.Tag) {
+			return params.AddUserResult{}, entity.WithHint(denied(), "To change your own password: juju change-user-password")
+		}
+		key, err := c.server.controller.ResetUserPassword(ctx, e.Tag.ID)
+		return params.AddUserResult{Tag: &e.Tag, SecretKey: key}, err
+	})}, nil
+}
+
+func userManagerSetPassword(ctx context.Context, c *caller, p params.EntityPasswords) (params.ErrorResults, error) {
+	return outcomes(c, "SetPassword", p.Changes, func(change params.EntityPassword) error {
+		if err := aboutUser(c, change.Tag); err != nil {
+			return err
+		}
+		release, err := c.server.userLogins.take(ctx, c.server.limits.UserWait)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return c.server.controller.SetUserPassword(ctx, change.Tag.ID, change.Password)
+	}), nil
+}
+
+// eachUser does something to each user, for who may do everything.
+func eachUser(c *caller, doing string, p params.Entities, do func(name string) error) (params.ErrorResults, error) {
+	return outcomes(c, doing, p.Entities, func(e params.Entity) error {
+		if err := aboutUser(c, e.Tag); err != nil {
+			return err
+		}
+		return do(e.Tag.ID)
+	}), nil
+}
+
+func userManagerEnableUser(ctx context.Context, c *caller, p params.Entities) (params.ErrorResults, error) {
+	return eachUser(c, "EnableUser", p, func(name string) error { return c.server.controller.EnableUser(ctx, name) })
+}
+
+func userManagerDisableUser(ctx context.Context, c *caller, p params.Entities) (params.ErrorResults, error) {
+	return eachUser(c, "DisableUser", p, func(name string) error { return c.server.controller.DisableUser(ctx, name) })
+}
+
+func userManagerRemoveUser(ctx context.Context, c *caller, p params.Entities) (params.ErrorResults, error) {
+	return eachUser(c, "RemoveUser", p, func(name string) error { return c.server.controller.RemoveUser(ctx, name) })
+}
+
+func userInfo(u state.User) *params.UserInfo {
+	info := &params.UserInfo{
+		Username: u.Name, DisplayName: u.DisplayName, Access: u.Access, CreatedBy: u.CreatedBy,
+		DateCreated: u.Created.UTC(), LastConnection: params.TimeOf(u.LastLogin), Disabled: u.Disabled,
+	}
+	if u.Disabled {
+		info.Access = ""
+	}
+	return info
+}
+
+func userManagerUserInfo(ctx context.Context, c *caller, p params.UserInfoRequest) (params.UserInfoResults, error) {
+	results := params.UserInfoResults{Results: []params.UserInfoResult{}}
+	if len(p.Entities) > 0 {
+		var user state.User
+		results.Results = each(c, "UserInfo", p.Entities,
+			func(params.Entity) params.UserInfoResult { return params.UserInfoResult{Result: userInfo(user)} },
+			func(e *params.Error) params.UserInfoResult { return params.UserInfoResult{Error: e} },
+			func(e params.Entity) error {
+				err := aboutUser(c, e.Tag)
+				if err == nil {
+					user, err = c.server.controller.User(ctx, e.Tag.ID)
+				}
+				return err
+			})
+		return results, nil
+	}
+	users, err := c.server.controller.Users(ctx, p.IncludeDisabled)
+	for _, u := range users {
+		if aboutUser(c, params.TagOf(entity.UserTag(u.Name))) == nil {
+			results.Results = append(results.Results, params.UserInfoResult{Result: userInfo(u)})
+		}
+	}
+	return results, err
+}
+
+// modelUsers returns the users of a model as the caller may see them: all for its
+// admins, else the caller alone.
+func modelUsers(ctx context.Context, c *caller, model params.Tag) ([]params.ModelUserInfo, error) {
+	id, err := c.server.identify(ctx, c.tag, model.ID)
+	if err != nil {
+		return nil, err
+	}
+	if isKind(model, entity.KindModel) != nil || id.roles&reader == 0 {
+		return nil, denied() // whether it is there is not told either
+	}
+	users, err := c.server.controller.ModelUsers(ctx, model.ID)
+	if err != nil {
+		return nil, err
+	}
+	infos := []params.ModelUserInfo{}
+	for _, u := range users {
+		if id.roles&admin != 0 || strings.EqualFold(u.Name, c.tag.ID) {
+			infos = append(infos, params.ModelUserInfo{ModelTag: model, UserName: u.Name, DisplayName: u.DisplayName,
+				LastConnection: params.TimeOf(u.LastLogin), Access: u.Access})
+		}
+	}
+	return infos, nil
+}
+
+func userManagerModelUserInfo(ctx context.Context, c *caller, p params.Entities) (params.ModelUserInfoResults, error) {
+	results := params.ModelUserInfoResults{Results: []params.ModelUserInfoResult{}}
+	for _, e := range p.Entities {
+		infos, err := modelUsers(ctx, c, e.Tag)
+		if err != nil {
+			return params.ModelUserInfoResults{}, err
+		}
+		for _, info := range infos {
+			results.Results = append(results.Results, params.ModelUserInfoResult{Result: &info})
+		}
+	}
+	return results, nil
+}
+
+// modelManagerModifyAccess is open to every user; what of it a user may is up to
+// their access to each model.
+func modelManagerModifyAccess(ctx context.Context, c *caller, p params.ModifyModelAccessRequest) (params.ErrorResults, error) {
+	return outcomes(c, "ModifyModelAccess", p.Changes, func(change params.ModifyModelAccess) error {
+		if err := isKind(change.ModelTag, entity.KindModel); err != nil {
+			return err
+		}
+		if err := isKind(change.UserTag, entity.KindUser); err != nil {
+			return err
+		}
+		id, err := c.server.identify(ctx, c.tag, change.ModelTag.ID)
+		if err != nil {
+			return err
+		}
+		if id.roles&admin == 0 {
+			return denied()
+		}
+		st, err := c.server.controller.Model(ctx, change.ModelTag.ID)
+		if err != nil {
+			return err
+		}
+		if err := changes.allowedAt(ctx, st); err != nil {
+			return err
+		}
+		switch change.Action {
+		case params.Grant:
+			return c.server.controller.GrantModel(ctx, st.UUID(), change.UserTag.ID, change.Access, c.tag.ID)
+		case params.Revoke:
+			return c.server.controller.RevokeModel(ctx, st.UUID(), change.UserTag.ID, change.Access)
+		}
+		return unknownAction(change.Action)
+	}), nil
+}
+
+func unknownAction(action string) error {
+	return entity.Errorf(entity.Invalid, "unknown action %q", action)
+}
+
+func controllerModifyAccess(ctx context.Context, c *caller, p params.ModifyControllerAccessRequest) (params.ErrorResults, error) {
+	return outcomes(c, "ModifyControllerAccess", p.Changes, func(change params.ModifyControllerAccess) error {
+		if err := aboutUser(c, change.UserTag); err != nil {
+			return err
+		}
+		switch change.Action {
+		case params.Grant:
+			return c.server.controller.GrantController(ctx, change.UserTag.ID, change.Access)
+		case params.Revoke:
+			return c.server.controller.RevokeController(ctx, change.UserTag.ID, change.Access)
+		}
+		return unknownAction(change.Action)
+	}), nil
+}
+
+func controllerGetAccess(ctx context.Context, c *caller, p params.Entities) (params.UserAccessResults, error) {
+	var user state.User
+	return params.UserAccessResults{Results: each(c, "GetControllerAccess", p.Entities,
+		func(e params.Entity) params.UserAccessResult {
+			return params.UserAccessResult{Result: &params.UserAccess{UserTag: e.Tag, Access: userInfo(user).Access}}
+		},
+		func(e *params.Error) params.UserAccessResult { return params.UserAccessResult{Error: e} },
+		func(e params.Entity) (err error) {
+			if err = aboutUser(c, e.Tag); err == nil {
+				user, err = c.server.controller.User(ctx, e.Tag.ID)
+			}
+			return err
+		})}, nil
+}

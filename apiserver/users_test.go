@@ -1,0 +1,313 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// addUser adds a user with a password and says how to log in as them.
+func (w *world) addUser(name string) {
+	w.Helper()
+	tag := entity.UserTag(name)
+	w.passwords[tag] = name + "'s password"
+	_, err := w.controller.AddUser(w.Context(), state.AddUserParams{Name: name, Password: w.passwords[tag], Creator: statetest.Admin})
+	w.ok(err)
+}
+
+func (w *world) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// user logs in at a path.
+func (w *world) user(name, path string) *rawConn {
+	w.Helper()
+	tag := entity.UserTag(name)
+	return w.raw(path).login(tag, w.passwords[tag], "")
+}
+
+// within reports an error of one of the results too.
+func within(reply params.Response) error {
+	if err := reply.Err(); err != nil {
+		return err
+	}
+	var results params.ErrorResults
+	if err := json.Unmarshal(reply.Response, &results); err != nil {
+		return err
+	}
+	for _, r := range results.Results {
+		if r.Error != nil {
+			return params.FromError(r.Error)
+		}
+	}
+	return nil
+}
+
+// Each level of access can call what the table by hand says, and nothing else. One
+// connection goes through all of them: what a user may do is looked up each time.
+func TestEveryMethodByEveryLevel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "read", ""))
+	model, controller := w.user("bob", w.modelPath()), w.user("bob", "/api")
+	levels := []struct {
+		model, controller string
+		rise              func() error
+	}{
+		{"read", "login", func() error { return nil }},
+		{"write", "add-model", func() error {
+			return errors.Join(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""), w.controller.GrantController(ctx, "bob", "add-model"))
+		}},
+		{"admin", "superuser", func() error {
+			return errors.Join(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "admin", ""), w.controller.GrantController(ctx, "bob", "superuser"))
+		}},
+	}
+	rank := map[string]int{}
+	for i, level := range levels {
+		rank[level.model], rank[level.controller] = i, i
+	}
+	for i, level := range levels {
+		w.ok(level.rise())
+		for _, r := range routes() {
+			name := r.facade + "." + r.method
+			least, _, said := strings.Cut(forUsers[name], " ")
+			if !said {
+				continue // TestWhatBlocksBar complains of users' methods
+			}
+			if _, known := rank[least]; !known {
+				t.Fatalf("forUsers has %q of %s", least, name)
+			}
+			conn := model
+			if r.at == atController {
+				conn = controller
+			}
+			err := conn.call(r.facade, r.version, r.method, struct{}{}).Err()
+			if got, want := !refused(err), i >= rank[least]; got != want {
+				t.Errorf("with %s and %s, %s: allowed %v, want %v (%v)", level.model, level.controller, name, got, want, err)
+			}
+		}
+	}
+}
+
+// Users who are not superusers are kept to themselves and to the models where they
+// are admins, whatever the requests name.
+func TestUsersAreKeptToTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addUser("bob")
+	w.addUser("ann")
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "write", ""))
+	home := params.TagOf(entity.ModelTag(w.server.controllerModel.UUID()))
+	shared := params.TagOf(entity.ModelTag(w.st.UUID()))
+	ann, bob := params.TagOf(entity.UserTag("ann")), params.TagOf(entity.UserTag("bob"))
+	c := w.user("bob", "/api")
+	deniedTo := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	grant := func(user, model params.Tag, level string) error {
+		return within(c.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
+			Changes: []params.ModifyModelAccess{{UserTag: user, Action: "grant", Access: level, ModelTag: model}}}))
+	}
+	deniedTo("a grant with write only", grant(ann, shared, "read"))
+	deniedTo("a grant to oneself", grant(bob, shared, "admin"))
+	deniedTo("a grant at a model that one can't see", grant(ann, home, "read"))
+	deniedTo("a grant at no model", grant(ann, params.TagOf(entity.ModelTag("deadbeef-0000-4000-8000-00000000dead")), "read"))
+	deniedTo("another's password", within(c.call("UserManager", 3, "SetPassword",
+		params.EntityPasswords{Changes: []params.EntityPassword{{Tag: ann, Password: "x"}}})))
+	deniedTo("another's info", within(c.call("UserManager", 3, "UserInfo", params.UserInfoRequest{Entities: []params.Entity{{Tag: ann}}})))
+	deniedTo("another's access", within(c.call("Controller", 12, "GetControllerAccess", params.Entities{Entities: []params.Entity{{Tag: ann}}})))
+	deniedTo("another's models", c.call("ModelManager", 10, "ListModels", params.Entity{Tag: ann}).Err())
+	deniedTo("the users of a model that one can't see", c.call("UserManager", 3, "ModelUserInfo", params.Entities{Entities: []params.Entity{{Tag: home}}}).Err())
+	var infos params.UserInfoResults
+	w.ok(json.Unmarshal(c.call("UserManager", 3, "UserInfo", params.UserInfoRequest{}).Response, &infos))
+	if len(infos.Results) != 1 || infos.Results[0].Result.Username != "bob" || infos.Results[0].Result.LastConnection == nil {
+		t.Errorf("bob sees users %+v", infos.Results)
+	}
+	var users params.ModelUserInfoResults
+	w.ok(json.Unmarshal(c.call("UserManager", 3, "ModelUserInfo", params.Entities{Entities: []params.Entity{{Tag: shared}}}).Response, &users))
+	if len(users.Results) != 1 || users.Results[0].Result.UserName != "bob" || users.Results[0].Result.Access != "write" {
+		t.Errorf("bob sees the model's users %+v", users.Results)
+	}
+	w.ok(within(c.call("UserManager", 3, "SetPassword", params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag("BOB")), Password: "mine"}}})))
+	w.raw("/api").login(entity.UserTag("Bob"), "mine", "") // whatever the case
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "admin", ""))
+	w.ok(grant(ann, shared, "read"))
+	if err := grant(ann, shared, "all"); !errors.Is(err, entity.Invalid) || err.Error() != `"all" model access not valid` {
+		t.Errorf("a level that is none: %v", err)
+	}
+}
+
+// What names models is barred by the blocks of those, one by one.
+func TestBlocksOfModelsThatAreNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addUser("ann")
+	w.ok(w.st.SwitchBlockOn(t.Context(), entity.BlockChange, "locked"))
+	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	change := func(uuid string) params.ModifyModelAccess {
+		return params.ModifyModelAccess{UserTag: params.TagOf(entity.UserTag("ann")), Action: "grant", Access: "read", ModelTag: params.TagOf(entity.ModelTag(uuid))}
+	}
+	reply := c.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
+		Changes: []params.ModifyModelAccess{change(w.st.UUID()), change(w.server.controllerModel.UUID())}})
+	var results params.ErrorResults
+	w.ok(json.Unmarshal(reply.Response, &results))
+	if e := results.Results[0].Error; e == nil || e.Code != "operation is blocked" || e.Message != "locked" {
+		t.Errorf("at the model that is locked: %+v", e)
+	}
+	if e := results.Results[1].Error; e != nil {
+		t.Errorf("at the other: %+v", e)
+	}
+}
+
+// Whoever loses what they had loses it on connections that are open, at once: the
+// next request is refused and ends the connection, and streams end by themselves.
+// Nobody else notices.
+func TestRightsAreLostAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for name, lose := range map[string]func(w *world) error{
+		"revoked":  func(w *world) error { return w.controller.RevokeModel(ctx, w.st.UUID(), "bob", "read") },
+		"shut out": func(w *world) error { return w.controller.RevokeController(ctx, "bob", "login") },
+		"disabled": func(w *world) error { return w.controller.DisableUser(ctx, "bob") },
+		"removed":  func(w *world) error { return w.controller.RemoveUser(ctx, "bob") },
+		"reset": func(w *world) error {
+			_, err := w.controller.ResetUserPassword(ctx, "bob")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t).populate()
+			w.addUser("bob")
+			w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
+			info := w.info(entity.UserTag("bob"))
+			ours, raw, agent := w.dial(info), w.user("bob", w.modelPath()), w.dial(w.info(entity.UnitTag("mysql/0")))
+			log, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).Dial("wss://"+w.address+"/model/"+w.st.UUID()+"/log", basicAuth(info))
+			w.ok(err)
+			defer log.Close()
+			var first params.ErrorResult
+			w.ok(log.ReadJSON(&first))
+			w.ok(ours.Expose(ctx, "mysql"))
+
+			w.ok(lose(w))
+			if err := ours.Unexpose(ctx, "mysql"); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+				t.Errorf("the next request: %v", err)
+			}
+			if err := raw.call("Client", 7, "FullStatus", nil).Err(); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+				t.Errorf("the next request of another client: %v", err)
+			}
+			if code := raw.ended(); code != params.CloseRevoked {
+				t.Errorf("the connection ends with code %d", code)
+			}
+			w.ok(log.SetReadDeadline(time.Now().Add(20 * time.Second)))
+			var line params.LogMessage
+			for err == nil {
+				err = log.ReadJSON(&line)
+			}
+			if ne, ok := err.(interface{ Timeout() bool }); ok && ne.Timeout() {
+				t.Error("debug-log goes on")
+			}
+			if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
+				t.Errorf("the request was done: %v", err)
+			}
+			if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) {
+				t.Errorf("a new connection: %v", err)
+			}
+			if _, err := agent.DeployedUnits(ctx, entity.UnitTag("mysql/0")); err != nil {
+				t.Errorf("an agent has noticed: %v", err)
+			}
+		})
+	}
+}
+
+func basicAuth(info client.Info) http.Header {
+	r := http.Request{Header: http.Header{}}
+	r.SetBasicAuth(params.TagOf(info.Tag).String(), info.Password)
+	return r.Header
+}
+
+// A watch ends with the right to it, and the others on the connection go on; when
+// there is no right left the connection ends, though nobody asks anything.
+func TestWatchesEndWithTheRightToThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addUser("bob")
+	begin := func(ch <-chan []string) handler {
+		return watch(func(context.Context, *caller, none) (stream, error) { return names(ch, nil) })
+	}
+	ch := make(chan []string)
+	w.server.table = newTable(append(routes(),
+		route{"Test", 1, "WatchAsReader", atModel, reader, reads, nil, begin(ch)},
+		route{"Test", 1, "WatchAsWriter", atModel, writer, changes, nil, begin(make(chan []string))}))
+	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "write", ""))
+	c := w.user("bob", w.modelPath())
+	var kept, lost params.WatcherID
+	w.ok(json.Unmarshal(c.call("Test", 1, "WatchAsReader", nil).Response, &kept))
+	w.ok(json.Unmarshal(c.call("Test", 1, "WatchAsWriter", nil).Response, &lost))
+	next := c.send("Watcher", 1, "Next", lost.ID, nil)
+	w.ok(w.controller.RevokeModel(t.Context(), w.st.UUID(), "bob", "write"))
+	// Whether or not the request was there before: no event comes any more.
+	if reply := c.read(); reply.RequestID != next || !errors.Is(reply.Err(), entity.Stopped) && !errors.Is(reply.Err(), entity.NotFound) {
+		t.Errorf("the watch: %+v", reply)
+	}
+	if err := c.call("Test", 1, "WatchAsWriter", nil).Err(); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("the watch once more: %v", err)
+	}
+	next = c.send("Watcher", 1, "Next", kept.ID, nil)
+	ch <- []string{"x"}
+	if reply := c.read(); reply.RequestID != next || reply.Err() != nil {
+		t.Errorf("the other watch: %+v", reply)
+	}
+	w.ok(w.controller.DisableUser(t.Context(), "bob"))
+	if code := c.ended(); code != params.CloseRevoked {
+		t.Errorf("the connection ends with code %d", code)
+	}
+}
+
+// A key is good once, from a connection that has logged in as nobody; who guesses
+// has few attempts.
+func TestRegister(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	admin := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	var added params.AddUserResults
+	w.ok(json.Unmarshal(admin.call("UserManager", 3, "AddUser", params.AddUsers{Users: []params.AddUser{{Username: "bob", DisplayName: "Bob"}}}).Response, &added))
+	key := added.Results[0].SecretKey
+	info := w.info(entity.UserTag("bob"))
+	info.Model, info.Password = "", "secret"
+	if err := client.Register(t.Context(), info, []byte("guess")); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("a guess: %v", err)
+	}
+	w.ok(client.Register(t.Context(), info, key))
+	w.dial(info)
+	if err := client.Register(t.Context(), info, key); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("once more: %v", err)
+	}
+	guesser := w.raw("/api")
+	for range w.server.limits.Logins {
+		if err := guesser.call("Admin", 3, "Register", params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: "x"}).Err(); !errors.Is(err, entity.Unauthorized) {
+			t.Fatal(err)
+		}
+	}
+	guesser.ended()
+}

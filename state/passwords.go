@@ -1,0 +1,115 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+
+	"golang.org/x/crypto/bcrypt"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// keyLength is how many random bytes a registration's key has.
+const keyLength = 32
+
+// newKey returns a key and what is kept of it.
+func newKey() (key []byte, hash string) {
+	key = make([]byte, keyLength)
+	rand.Read(key) // never fails
+	return key, hashAgentPassword(string(key))
+}
+
+// SetUserPassword gives a user another password; a key that was not used yet is
+// void after it.
+func (c *Controller) SetUserPassword(ctx context.Context, name, password string) error {
+	hash, err := hashUserPassword(password)
+	if err != nil {
+		return err
+	}
+	err = c.changeUser(ctx, name, func(userDoc) (bson.D, error) { return bson.D{{"password", hash}, {"hash", ""}}, nil })
+	if err != nil {
+		return fmt.Errorf("failed to set password: %w", err)
+	}
+	return nil
+}
+
+// ResetUserPassword makes a user's password void, ends what they do, and returns a
+// key as AddUser does.
+func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []byte, err error) {
+	key, hash := newKey()
+	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
+		if d.Disabled {
+			return nil, entity.WithHint(entity.Errorf(entity.NotAlive, "user deactivated"), "Enable the user first: juju enable-user %s", name)
+		}
+		return bson.D{{"password", ""}, {"hash", hash}}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("failed to reset password of user %q: %w", name, err)
+	}
+	return key, nil
+}
+
+// RegisterUser sets the password of a user who shows the key that was given for
+// that; the key is void after it. Whatever is wrong, the error is the same.
+func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, password string) error {
+	shown := hashAgentPassword(string(key))
+	check := func(d userDoc, err error) error {
+		if isNotFound(err) || err == nil && (d.Disabled || subtle.ConstantTimeCompare([]byte(d.Key), []byte(shown)) != 1) {
+			return wrongPassword()
+		}
+		return err
+	}
+	// First of all, so that strangers can't have us work.
+	if err := check(c.userDocOf(name)); err != nil {
+		return err
+	}
+	hash, err := hashUserPassword(password)
+	if err != nil {
+		return err
+	}
+	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
+		return bson.D{{"password", hash}, {"hash", ""}}, check(d, nil)
+	})
+	return check(userDoc{Key: shown}, err)
+}
+
+// wrongPassword is what everybody is told who may not log in, whatever the
+// reason, so that names can't be found out.
+func wrongPassword() error {
+	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
+}
+
+// CheckUser returns the user of this name if they can log in and the password is
+// right.
+func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
+	doc, err := c.userDocOf(name)
+	if err != nil && !isNotFound(err) {
+		return User{}, err
+	}
+	if err != nil || !doc.stands() {
+		// The same work as for somebody who can, or the time would tell.
+		_ = bcrypt.CompareHashAndPassword([]byte(nobodyHash), []byte(password))
+		return User{}, wrongPassword()
+	}
+	if bcrypt.CompareHashAndPassword([]byte(doc.Password), []byte(password)) != nil {
+		return User{}, wrongPassword()
+	}
+	return doc.user(), nil
+}
+
+// nobodyHash is the hash of no password in use, of the cost of all others.
+const nobodyHash = "$2a$10$7EqJtq98hPqEX7fNZaFWoOhiKDXHl6bPqYsnjm6tGgl9.1zqTzb1e"
+
+func hashUserPassword(password string) (string, error) {
+	if password == "" {
+		return "", entity.Errorf(entity.Invalid, "cannot use an empty password")
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	if err != nil {
+		return "", entity.Errorf(entity.Invalid, "cannot use this password: %w", err)
+	}
+	return string(hash), nil
+}

@@ -1,0 +1,40 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo"
+)
+
+// completeUsers is the controller's step to version 3. Before, a user had a name for
+// an id, a password and access.
+func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error {
+	old := bson.D{{"name", bson.D{{"$exists", false}}}}
+	var users []struct {
+		ID string `bson:"_id"`
+	}
+	if err := db.All("users", old, &users); err != nil {
+		return err
+	}
+	for _, u := range users {
+		err := db.Run(ctx, func(int) ([]txn.Op, error) {
+			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
+				return nil, err
+			} else if n == 0 {
+				return nil, mongo.ErrNothing // somebody else was faster
+			}
+			o := newOps()
+			o.update("users", u.ID, old, bson.D{{"$set", bson.D{
+				{"name", u.ID}, {"displayname", ""}, {"hash", ""}, {"disabled", false}, {"removed", false}, {"createdby", u.ID},
+			}}})
+			return o.build()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
