@@ -33,14 +33,6 @@ func outcomes[P any](c *caller, doing string, list []P, do func(P) error) params
 		func(e *params.Error) params.ErrorResult { return params.ErrorResult{Error: e} }, do)}
 }
 
-// noForce refuses what would go around the orderly end of things.
-func noForce(force bool) error {
-	if force {
-		return entity.Errorf(entity.NotSupported, "cannot use force: not supported yet")
-	}
-	return nil
-}
-
 // noHub refuses charms that are not this controller's own.
 func noHub(url string) error {
 	u, err := charm.ParseURL(url)
@@ -140,7 +132,8 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 		},
 		func(e *params.Error) params.DestroyUnitResult { return params.DestroyUnitResult{Error: e} },
 		func(one params.DestroyUnitParams) error {
-			if err := noForce(one.Force); err != nil {
+			how, err := one.Destruction.Read()
+			if err != nil {
 				return err
 			}
 			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
@@ -153,7 +146,7 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 			if err != nil || one.DryRun {
 				return err
 			}
-			return u.Destroy(ctx)
+			return u.Destroy(ctx, how)
 		})}, nil
 }
 
@@ -166,7 +159,8 @@ func applicationDestroyApplication(ctx context.Context, c *caller, p params.Dest
 			return params.DestroyApplicationResult{Error: e}
 		},
 		func(one params.DestroyApplicationParams) error {
-			if err := noForce(one.Force); err != nil {
+			how, err := one.Destruction.Read()
+			if err != nil {
 				return err
 			}
 			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
@@ -176,7 +170,7 @@ func applicationDestroyApplication(ctx context.Context, c *caller, p params.Dest
 			if err != nil || one.DryRun {
 				return err
 			}
-			return svc.Destroy(ctx)
+			return svc.Destroy(ctx, how)
 		})}, nil
 }
 
@@ -207,11 +201,11 @@ func applicationAddRelation(ctx context.Context, c *caller, p params.AddRelation
 }
 
 func applicationDestroyRelation(ctx context.Context, c *caller, p params.DestroyRelation) error {
-	if err := noForce(p.Force != nil && *p.Force); err != nil {
+	how, err := p.Destruction.Read()
+	if err != nil {
 		return err
 	}
 	var r *state.Relation
-	var err error
 	if len(p.Endpoints) > 0 {
 		r, err = c.model.Relation(ctx, p.Endpoints...)
 	} else {
@@ -220,7 +214,7 @@ func applicationDestroyRelation(ctx context.Context, c *caller, p params.Destroy
 	if err != nil {
 		return err
 	}
-	return r.Destroy(ctx)
+	return r.Destroy(ctx, how)
 }
 
 func applicationExpose(ctx context.Context, c *caller, p params.ApplicationExpose) error {

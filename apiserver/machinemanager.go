@@ -46,8 +46,12 @@ func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.Dest
 		},
 		func(e *params.Error) params.DestroyMachineResult { return params.DestroyMachineResult{Error: e} },
 		func(tag params.Tag) error {
-			if err := noForce(p.Force || p.Keep); err != nil {
+			how, err := p.Destruction.Read()
+			if err != nil {
 				return err
+			}
+			if p.Keep {
+				return entity.Errorf(entity.NotSupported, "cannot keep the instance of a machine that is destroyed: not supported yet")
 			}
 			if err := isKind(tag, entity.KindMachine); err != nil {
 				return err
@@ -56,6 +60,6 @@ func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.Dest
 			if err != nil || p.DryRun {
 				return err
 			}
-			return m.Destroy(ctx)
+			return m.Destroy(ctx, how)
 		})}, nil
 }

@@ -422,7 +422,7 @@ func TestAgentsStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Destroy(ctx); err != nil {
+	if err := m.Destroy(ctx, entity.Destruction{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []error{

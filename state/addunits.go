@@ -47,7 +47,7 @@ type place struct {
 }
 
 func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]string, error) {
-	first := -1
+	first, born := -1, s.st.born()
 	var (
 		names  []string
 		places []place
@@ -91,9 +91,9 @@ func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]st
 		o.inc(serviceKey(s.doc.Name), "units", n)
 		names = names[:0]
 		for i := range n {
-			doc := unitDoc{Name: s.doc.Name + "/" + strconv.Itoa(first+i), Service: s.doc.Name, Series: s.doc.Series,
+			doc := unitDoc{lifeDoc: born, Name: s.doc.Name + "/" + strconv.Itoa(first+i), Service: s.doc.Name, Series: s.doc.Series,
 				Machine: places[i].machine}
-			s.st.placeOps(o, places[i], s.doc.Series, constraints)
+			s.st.placeOps(o, born, places[i], s.doc.Series, constraints)
 			s.st.addUnitOps(o, doc, constraints)
 			names = append(names, doc.Name)
 		}
@@ -189,6 +189,7 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 	return ids, nil
 }
 
+// notNil makes an empty list of none at all, for the store knows the two apart.
 func notNil(s []string) []string {
 	if s == nil {
 		return []string{}
@@ -197,9 +198,9 @@ func notNil(s []string) []string {
 }
 
 // placeOps makes the machine, or asserts that it can take a unit.
-func (st *State) placeOps(o *ops, p place, series, constraints string) {
+func (st *State) placeOps(o *ops, born lifeDoc, p place, series, constraints string) {
 	if p.isNew {
-		st.addMachineOps(o, machineDoc{ID: p.machine, Series: series, Jobs: []string{JobHostUnits}}, constraints)
+		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}}, constraints)
 		return
 	}
 	assert := isAlive

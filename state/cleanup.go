@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
-	"juju/state/lifecycle"
 	"juju/state/watcher"
 )
 
@@ -20,22 +20,25 @@ type cleanupDoc struct {
 	ID   string `bson:"_id"`
 	Kind string `bson:"kind"`
 	Arg  string `bson:"arg"`
+	// Of a destruction: what reaches downward.
+	Strength entity.Strength `bson:"strength,omitempty"`
+	Deadline time.Time       `bson:"deadline,omitempty"`
 }
 
 // The kinds of cleanups.
 const (
-	cleanupUnits        = "units"        // of a Dying service: set them Dying
+	cleanupUnits        = "units"        // of a Dying service: destroy them
 	cleanupRelations    = "relations"    // of a Dying service: destroy them
-	cleanupSubordinates = "subordinates" // of a Dying principal: set them Dying
-	cleanupOrphans      = "orphans"      // subordinates of a Dying container relation: set them Dying
+	cleanupSubordinates = "subordinates" // of a Dying principal: destroy them
+	cleanupOrphans      = "orphans"      // subordinates of a Dying container relation: destroy them
+	cleanupGuests       = "guests"       // of a machine that is destroyed with more than plain strength: as strongly what is on it
+	cleanupForce        = "force"        // take a thing apart that was destroyed with force; its key
 	cleanupSettings     = "settings"     // of a removed relation: delete them, outside transactions
 )
 
-// cleanupID is for those of which there is never more than one.
-func cleanupID(kind string, n int) string { return kind + "-" + strconv.Itoa(n) }
-
-func (o *ops) cleanup(id, kind, arg string) {
-	o.insert(cleanupsC, id, cleanupDoc{id, kind, arg})
+// cleanup adds one of which there is never more than one for an arg.
+func (o *ops) cleanup(kind, arg string) {
+	o.insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
 // WatchCleanups fires when there may be something to clean up.
@@ -45,142 +48,65 @@ func (st *State) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 
 // Cleanup does what cleanup documents ask for and removes those that are done.
 // One that fails is logged and left for the next pass, and the others go on. It
-// returns how many are left.
-func (st *State) Cleanup(ctx context.Context) (left int, err error) {
+// returns how many are left that should be tried again, and in how long the next
+// falls due of those that have a time; 0 when none has.
+func (st *State) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
 	var docs []cleanupDoc
 	if err := st.db.All(cleanupsC, nil, &docs); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	for _, doc := range docs {
 		if err := ctx.Err(); err != nil {
-			return len(docs), err
+			return len(docs), 0, err
 		}
-		done, err := st.cleanup(ctx, doc)
+		done, again, err := st.cleanup(ctx, doc)
 		if err == nil && done {
 			err = st.run(ctx, func(int) ([]txn.Op, error) {
 				return []txn.Op{{C: cleanupsC, Id: doc.ID, Remove: true}}, nil
 			})
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			logger.Errorf("cleanup failed: %s %q: %v", doc.Kind, doc.Arg, err)
-		}
-		if err != nil || !done {
+			left++
+		case again > 0:
+			if due == 0 || again < due {
+				due = again
+			}
+		case !done:
 			left++
 		}
 	}
-	return left, nil
+	return left, due, nil
 }
 
-func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, err error) {
+// cleanup does one; when it is not done, again is when it falls due, if it has a
+// time.
+func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again time.Duration, err error) {
+	d := st.again(doc.Strength, doc.Deadline)
 	switch doc.Kind {
 	case cleanupUnits:
-		return st.cleanupUnits(ctx, doc.Arg)
+		err = st.cleanupUnits(ctx, doc.Arg, d)
 	case cleanupRelations:
-		return true, st.cleanupRelations(ctx, doc.Arg)
+		err = st.cleanupRelations(ctx, doc.Arg, d)
 	case cleanupSubordinates:
-		u, err := st.Unit(ctx, doc.Arg)
-		if isNotFound(err) {
-			return true, nil
-		} else if err != nil {
-			return false, err
-		}
-		return true, u.destroySubordinates(ctx, lifecycle.Cleaner)
+		err = st.cleanupSubordinates(ctx, doc.Arg, d)
 	case cleanupOrphans:
-		return true, st.cleanupOrphans(ctx, doc.Arg)
+		err = st.cleanupOrphans(ctx, doc.Arg, d)
+	case cleanupGuests:
+		err = st.cleanupGuests(ctx, doc.Arg, d)
 	case cleanupSettings:
-		return st.deleteRelationSettings(ctx, doc.Arg)
-	}
-	return false, fmt.Errorf("unknown cleanup kind %q", doc.Kind)
-}
-
-// cleanupUnits sets the units of a Dying service Dying. If the service is Alive,
-// it is another of the same name. The units are read first: so they can't be those
-// of another service that took the name of the Dying one meanwhile.
-func (st *State) cleanupUnits(ctx context.Context, service string) (done bool, err error) {
-	units, err := st.units(bson.D{{"service", service}, {"life", entity.Alive}})
-	if err != nil {
-		return false, err
-	}
-	svc, err := st.Service(ctx, service)
-	if isNotFound(err) {
-		return true, nil
-	} else if err != nil {
-		return false, err
-	}
-	if svc.doc.Life == entity.Alive {
-		return true, nil
-	}
-	for _, u := range units {
-		if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner); err != nil {
-			return false, err
+		done, err = st.deleteRelationSettings(ctx, doc.Arg)
+		return done, 0, err
+	case cleanupForce:
+		if early := doc.Deadline.Sub(st.now()); early > 0 {
+			return false, early, nil
 		}
+		return st.dismantle(ctx, doc.Arg)
+	default:
+		return false, 0, fmt.Errorf("unknown cleanup kind %q", doc.Kind)
 	}
-	return true, nil
-}
-
-// cleanupRelations destroys the relations of a Dying service, read first as by
-// cleanupUnits.
-func (st *State) cleanupRelations(ctx context.Context, service string) error {
-	relations, err := st.relationsOf(service)
-	if err != nil {
-		return err
-	}
-	svc, err := st.Service(ctx, service)
-	if isNotFound(err) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if svc.doc.Life == entity.Alive {
-		return nil
-	}
-	for _, r := range relations {
-		if err := r.destroy(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cleanupOrphans sets Dying the subordinates that a relation of container scope
-// has left without another to their principals.
-func (st *State) cleanupOrphans(ctx context.Context, key string) error {
-	names := endpointServices(key)
-	for _, service := range names {
-		svc, err := st.Service(ctx, service)
-		if isNotFound(err) {
-			continue
-		} else if err != nil {
-			return err
-		}
-		if !svc.doc.Subordinate {
-			continue
-		}
-		for _, other := range names {
-			if other == service {
-				continue
-			}
-			// First the units: one that a new relation brings is no orphan.
-			units, err := st.units(bson.D{{"service", service}, {"life", entity.Alive}})
-			if err != nil {
-				return err
-			}
-			if alive, err := st.hasContainerRelation(service, other); err != nil {
-				return err
-			} else if alive {
-				continue
-			}
-			for _, u := range units {
-				if entity.UnitService(u.doc.Principal) != other {
-					continue
-				}
-				if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+	return err == nil, 0, err
 }
 
 // deleteRelationSettings deletes what units told a relation that is gone.

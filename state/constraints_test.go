@@ -127,7 +127,7 @@ func TestConstraintsThatAreRefused(t *testing.T) {
 		t.Errorf("a refused change left %q (%v)", got, err)
 	}
 	w.started("mysql/0")
-	w.ok(s.Destroy(w.ctx))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	w.refused(s.SetConstraints(w.ctx, "mem=2G"), entity.NotAlive, `cannot set constraints: service "mysql" is not alive`)
 	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
 	w.end("mysql/0")

@@ -52,8 +52,8 @@ func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
 	w.ok(c.EnterScope(w.ctx, feed.ID()))
 
 	// The other dies first, with its relation to the principal.
-	w.ok(rs.Destroy(w.ctx))
-	_, err = w.st.Cleanup(w.ctx)
+	w.ok(rs.Destroy(w.ctx, entity.Destruction{}))
+	_, _, err = w.st.Cleanup(w.ctx)
 	w.ok(err)
 	w.end("shipper/0")
 	if !sees(feed) {
@@ -84,15 +84,15 @@ func TestTheLastContainerRelationTakesItsSubordinatesThoughNobodyIsInIt(t *testi
 	w.ok(w.started("mysql/0").EnterScope(w.ctx, one.ID()))
 	w.started("logging/0")
 	cleanup := func() {
-		_, err := w.st.Cleanup(w.ctx)
+		_, _, err := w.st.Cleanup(w.ctx)
 		w.ok(err)
 	}
-	w.ok(one.Destroy(w.ctx))
+	w.ok(one.Destroy(w.ctx, entity.Destruction{}))
 	cleanup()
 	if life := w.unit("logging/0").Life(); life != entity.Alive {
 		t.Fatalf("subordinate is %s with a relation left, want alive", life)
 	}
-	w.ok(two.Destroy(w.ctx))
+	w.ok(two.Destroy(w.ctx, entity.Destruction{}))
 	cleanup()
 	if life := w.unit("logging/0").Life(); life != entity.Dying {
 		t.Errorf("subordinate is %s, want dying", life)

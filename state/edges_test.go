@@ -36,15 +36,15 @@ func TestEdges47And48SubordinatesAreNotDeployedAlone(t *testing.T) {
 func TestEdge49UnitNumbersOutliveTheirService(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
-	w.ok(w.unit("mysql/1").Destroy(w.ctx))
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
 	names, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	if names[0] != "mysql/2" {
 		t.Errorf("after mysql/1 comes %s", names[0])
 	}
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
-	w.ok(w.unit("mysql/2").Destroy(w.ctx))
-	w.ok(s.Destroy(w.ctx))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	w.deploy("mysql", statetest.MySQL, 1)
 	if _, err := w.st.Unit(w.ctx, "mysql/3"); err != nil {
 		t.Errorf("the number of a unit that is gone was used again: %v", err)
@@ -75,7 +75,7 @@ func TestEdge51MachinesThatCannotHostAUnit(t *testing.T) {
 func TestEdge52MachinesInUseAreLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	names, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	if m := w.unit(names[0]).Machine(); m != "1" {
@@ -165,7 +165,7 @@ func TestEdges69And70ExposingAndPorts(t *testing.T) {
 	if ports := w.status().Services[0].Units[0].OpenedPorts; len(ports) != 1 {
 		t.Errorf("after unexpose the unit has %v on record", ports)
 	}
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.end("mysql/0")
 	dump, err := w.st.Dump(w.ctx)
 	w.ok(err)

@@ -81,7 +81,7 @@ func (w *world) gone(kind, name string, err error) {
 // empty wants nothing left of a model but what outlives everything.
 func (w *world) empty() {
 	w.Helper()
-	left, err := w.st.Cleanup(w.ctx)
+	left, _, err := w.st.Cleanup(w.ctx)
 	w.ok(err)
 	if left > 0 {
 		w.Errorf("%d cleanups are left", left)
@@ -113,7 +113,7 @@ func (w *world) endMachine(id string) {
 	w.Helper()
 	m, err := w.st.Machine(w.ctx, id)
 	w.ok(err)
-	w.ok(m.Destroy(w.ctx))
+	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
 	if m, err = w.st.Machine(w.ctx, id); errors.Is(err, entity.NotFound) {
 		return
 	}
@@ -125,7 +125,7 @@ func (w *world) endMachine(id string) {
 func TestAServiceGoesAtOnceWithNothingThatRefersToIt(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	w.ok(s.Destroy(w.ctx))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	_, err := w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 	w.empty()
@@ -136,7 +136,7 @@ func TestAServiceGoesWithItsLastUnit(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 2)
 	w.started("mysql/0")
 	w.started("mysql/1")
-	w.ok(s.Destroy(w.ctx))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	s, err := w.st.Service(w.ctx, "mysql")
 	w.ok(err)
 	if s.Life() != entity.Dying {
@@ -147,7 +147,7 @@ func TestAServiceGoesWithItsLastUnit(t *testing.T) {
 	_, err = s.AddUnits(w.ctx, 1, nil)
 	w.refused(err, entity.NotAlive, "service is not alive")
 
-	_, err = w.st.Cleanup(w.ctx) // the agents are away: it is done for them
+	_, _, err = w.st.Cleanup(w.ctx) // the agents are away: it is done for them
 	w.ok(err)
 	if life := w.unit("mysql/0").Life(); life != entity.Dying {
 		t.Fatalf("unit is %s, want dying", life)
@@ -172,18 +172,18 @@ func TestAServiceGoesWithItsLastUnit(t *testing.T) {
 func TestAUnitWhoseAgentNeverCameGoesAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	_, err := w.st.Unit(w.ctx, "mysql/0")
 	w.gone("unit", "mysql/0", err)
 
 	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	u := w.started("mysql/1")
-	w.ok(u.Destroy(w.ctx))
+	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
 	if life := w.unit("mysql/1").Life(); life != entity.Dying {
 		t.Errorf("unit is %s, want dying", life)
 	}
-	w.ok(u.Destroy(w.ctx)) // once more is a no-op
+	w.ok(u.Destroy(w.ctx, entity.Destruction{})) // once more is a no-op
 }
 
 func mustService(w *world, name string) *state.Service {
@@ -200,16 +200,16 @@ func TestAMachineWithUnitsIsNotDestroyed(t *testing.T) {
 	m, err := w.st.Machine(w.ctx, "0")
 	w.ok(err)
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
-	w.refused(m.Destroy(w.ctx), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
+	w.refused(m.Destroy(w.ctx, entity.Destruction{}), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
 
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
-	w.ok(m.Destroy(w.ctx)) // its unit is Dying
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(m.Destroy(w.ctx, entity.Destruction{})) // its unit is Dying
 	w.refused(m.Remove(w.ctx), entity.Invalid, "machine is not dead")
 	w.refused(m.EnsureDead(w.ctx), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
 	w.end("mysql/0")
 	w.ok(m.EnsureDead(w.ctx))
 	w.ok(m.Remove(w.ctx))
-	w.ok(mustService(w, "mysql").Destroy(w.ctx))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
 	w.empty()
 }
 
@@ -223,7 +223,7 @@ func TestTheLastManagerStays(t *testing.T) {
 			w.ok(err)
 			machine, err := st.Machine(w.ctx, "0")
 			w.ok(err)
-			w.refused(machine.Destroy(w.ctx), entity.InUse, "machine 0 is required by the model")
+			w.refused(machine.Destroy(w.ctx, entity.Destruction{}), entity.InUse, "machine 0 is required by the model")
 			return
 		}
 	}
@@ -245,8 +245,8 @@ func TestARelationGoesWithTheLastUnitToLeave(t *testing.T) {
 	w.refused(wp.EnsureDead(w.ctx), entity.Invalid, "")
 
 	// Destroy both services: the relation is Dying, and what is left is held by it.
-	w.ok(mustService(w, "mysql").Destroy(w.ctx))
-	w.ok(mustService(w, "wordpress").Destroy(w.ctx))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{}))
 	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql")
 	if err == nil {
 		t.Error("a relation was added to a dying service")
@@ -276,12 +276,12 @@ func TestTwoRelationsOfOnePairEndTogether(t *testing.T) {
 	r1, r2 := w.relate("a:x", "b:x"), w.relate("a:y", "b:y")
 	u := w.started("b/0")
 	w.ok(u.EnterScope(w.ctx, r1.ID()))
-	w.ok(mustService(w, "b").Destroy(w.ctx)) // r2 is removed, r1 is Dying
+	w.ok(mustService(w, "b").Destroy(w.ctx, entity.Destruction{})) // r2 is removed, r1 is Dying
 	_, err := w.st.RelationByID(w.ctx, r2.ID())
 	w.gone("relation", r2.Key(), err)
-	w.ok(mustService(w, "a").Destroy(w.ctx))
-	w.ok(w.unit("a/0").Destroy(w.ctx))
-	_, err = w.st.Cleanup(w.ctx)
+	w.ok(mustService(w, "a").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.unit("a/0").Destroy(w.ctx, entity.Destruction{}))
+	_, _, err = w.st.Cleanup(w.ctx)
 	w.ok(err)
 	w.end("b/0", r1.ID())
 	for _, s := range []string{"a", "b"} {
@@ -307,16 +307,16 @@ func TestASubordinateComesAndGoesWithItsPrincipal(t *testing.T) {
 		t.Errorf("principal %q, machine %q", lg.Principal(), lg.Machine())
 	}
 	w.ok(lg.EnterScope(w.ctx, r.ID()))
-	w.refused(lg.Destroy(w.ctx), entity.Invalid, `unit "logging/0" is a subordinate`)
+	w.refused(lg.Destroy(w.ctx, entity.Destruction{}), entity.Invalid, `unit "logging/0" is a subordinate`)
 
-	w.ok(my.Destroy(w.ctx))
+	w.ok(my.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(my.DestroySubordinates(w.ctx))
 	w.ok(my.LeaveScope(w.ctx, r.ID()))
 	w.refused(my.EnsureDead(w.ctx), entity.HasSubordinates, "unit has subordinates")
 	w.end("logging/0", r.ID())
 	w.end("mysql/0")
-	w.ok(mustService(w, "mysql").Destroy(w.ctx))
-	w.ok(mustService(w, "logging").Destroy(w.ctx))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(mustService(w, "logging").Destroy(w.ctx, entity.Destruction{}))
 	w.endMachine("0")
 	w.empty()
 }
@@ -330,13 +330,13 @@ func TestTheLastContainerRelationTakesItsSubordinates(t *testing.T) {
 	w.ok(my.EnterScope(w.ctx, r.ID()))
 	lg := w.started("logging/0")
 	w.ok(lg.EnterScope(w.ctx, r.ID()))
-	w.ok(r.Destroy(w.ctx))
+	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	info, err := lg.Info(w.ctx)
 	w.ok(err)
 	if !info.OrphanedBySubRel {
 		t.Error("the subordinate does not see that it is an orphan")
 	}
-	_, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleanup(w.ctx)
 	w.ok(err)
 	if life := w.unit("logging/0").Life(); life != entity.Dying {
 		t.Errorf("subordinate is %s, want dying", life)
@@ -379,15 +379,15 @@ func TestRelationsAreNamedAsUsersDo(t *testing.T) {
 	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": relation already exists`)
 	peer, err := w.st.Relation(w.ctx, "riak:ring")
 	w.ok(err)
-	w.refused(peer.Destroy(w.ctx), entity.Invalid, `cannot destroy relation "riak:ring": is a peer relation`)
+	w.refused(peer.Destroy(w.ctx, entity.Destruction{}), entity.Invalid, `cannot destroy relation "riak:ring": is a peer relation`)
 }
 
 func TestManyUnitsAreAddedAndGo(t *testing.T) {
 	w := newWorld(t)
 	n := 45 // more than one transaction holds
 	s := w.deploy("mysql", statetest.MySQL, n)
-	w.ok(s.Destroy(w.ctx))
-	_, err := w.st.Cleanup(w.ctx)
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	_, _, err := w.st.Cleanup(w.ctx)
 	w.ok(err)
 	for i := range n {
 		_, err := w.st.Unit(w.ctx, fmt.Sprintf("mysql/%d", i))

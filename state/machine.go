@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,15 +21,19 @@ const (
 )
 
 type machineDoc struct {
-	ID         string      `bson:"_id"`
-	Life       entity.Life `bson:"life"`
-	Series     string      `bson:"series"`
-	Jobs       []string    `bson:"jobs"`
-	Container  string      `bson:"container,omitempty"`
-	Placement  string      `bson:"placement,omitempty"`
-	InstanceID string      `bson:"instance,omitempty"`
-	Nonce      string      `bson:"nonce,omitempty"`
-	Addresses  []string    `bson:"addresses,omitempty"`
+	lifeDoc    `bson:",inline"`
+	ID         string   `bson:"_id"`
+	Series     string   `bson:"series"`
+	Jobs       []string `bson:"jobs"`
+	Container  string   `bson:"container,omitempty"` // its type, of one on another machine
+	Host       string   `bson:"host,omitempty"`      // that machine
+	Placement  string   `bson:"placement,omitempty"`
+	InstanceID string   `bson:"instance,omitempty"`
+	Nonce      string   `bson:"nonce,omitempty"`
+	Addresses  []string `bson:"addresses,omitempty"`
+	// Containers are the types of containers that the machine can host, once its
+	// agent has said so.
+	Containers *[]string `bson:"containers,omitempty"`
 	// Clean machines have never had a unit; a new unit may be given one.
 	Clean bool `bson:"clean"`
 }
@@ -138,38 +141,127 @@ func (m *Machine) info(status entity.StatusWord, constraints string) entity.Mach
 
 // AddMachineParams describes a new machine.
 type AddMachineParams struct {
-	Series      string // the model's when empty
-	Constraints string // laid over the model's
-	Placement   string
+	Series      string   // the model's when empty
+	Constraints string   // laid over the model's
+	Placement   string   // for the cloud to understand
+	Jobs        []string // JobHostUnits alone when empty
+	Container   string   // the type of a container, or "" for a machine that the cloud starts
+	Host        string   // the machine that the container is on; a new one when empty
 }
 
-// AddMachine adds a machine, for the provisioner to find an instance for.
+// AddMachine adds a machine, for the provisioner to find an instance for. With a
+// container whose host is not named comes a machine to host it.
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
-	id := "" // taken once nothing bars the machine any more
+	var id, host string // taken once nothing bars the machine any more
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("cannot add a machine: %w", err)
+	}
+	born := st.born()
 	err := st.run(ctx, func(int) ([]txn.Op, error) {
-		doc, err := st.aliveModel()
+		model, err := st.aliveModel()
 		if err != nil {
 			return nil, err
 		}
-		constraints, err := doc.mergeConstraints(p.Constraints)
+		constraints, err := model.mergeConstraints(p.Constraints)
 		if err != nil {
 			return nil, err
 		}
-		if id == "" {
-			if id, err = st.newMachineID(ctx); err != nil {
-				return nil, err
-			}
-		}
+		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.Series), Jobs: p.Jobs, Placement: p.Placement, Clean: true}
 		o := newOps()
-		o.assertModelAs(doc)
-		st.addMachineOps(o, machineDoc{ID: id, Series: orElse(p.Series, doc.Series), Jobs: []string{JobHostUnits},
-			Placement: p.Placement, Clean: true}, constraints)
+		o.assertModelAs(model)
+		if p.Container == "" {
+			doc.ID, err = st.keptMachineID(ctx, &id)
+		} else {
+			err = st.containerOps(ctx, o, p, &doc, &host, &id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		st.addMachineOps(o, doc, constraints)
 		return o.build()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot add a machine: %w", err)
 	}
 	return st.Machine(ctx, id)
+}
+
+// check refuses what no machine can be, and fills in the job that most have.
+func (p *AddMachineParams) check() error {
+	if len(p.Jobs) == 0 {
+		p.Jobs = []string{JobHostUnits}
+	}
+	for i, job := range p.Jobs {
+		if slices.Contains(p.Jobs[:i], job) {
+			return entity.Errorf(entity.Invalid, "duplicate job: %s", job)
+		}
+	}
+	if p.Container != "" && !entity.IsValidMachine("0/"+p.Container+"/0") {
+		return entity.Errorf(entity.Invalid, "invalid container type %q", p.Container)
+	}
+	return nil
+}
+
+// keptMachineID takes a number for a machine, unless id holds one of an earlier try.
+func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) {
+	if *id != "" {
+		return *id, nil
+	}
+	var err error
+	*id, err = st.newMachineID(ctx)
+	return *id, err
+}
+
+// containerOps makes doc that of a container, on the machine that is named or on a
+// new one. host and id are kept from try to try.
+func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *machineDoc, host, id *string) error {
+	if p.Host == "" {
+		if _, err := st.keptMachineID(ctx, host); err != nil {
+			return err
+		}
+		st.addMachineOps(o, machineDoc{lifeDoc: doc.lifeDoc, ID: *host, Series: doc.Series, Jobs: []string{JobHostUnits}}, "")
+	} else {
+		*host = p.Host
+		m, err := st.Machine(ctx, p.Host)
+		if err != nil {
+			return err
+		}
+		switch {
+		case m.doc.Life != entity.Alive:
+			return entity.Errorf(entity.NotAlive, "machine %s is not alive", p.Host)
+		case m.doc.Containers != nil && !slices.Contains(*m.doc.Containers, p.Container):
+			return entity.Errorf(entity.NotSupported, "machine %s cannot host %s containers", p.Host, p.Container)
+		}
+		can := bson.D{{"$or", []bson.D{{{"containers", bson.D{{"$exists", false}}}}, {{"containers", p.Container}}}}}
+		o.update(machinesC, p.Host, append(can, isAlive...), bson.D{{"$set", bson.D{{"clean", false}}}})
+	}
+	if *id == "" {
+		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
+		if err != nil {
+			return err
+		}
+		*id = *host + "/" + p.Container + "/" + strconv.Itoa(n)
+	}
+	doc.ID, doc.Container, doc.Host = *id, p.Container, *host
+	o.inc(machineKey(*host), "containers", 1)
+	return nil
+}
+
+// SetSupportedContainers records which types of containers the machine can host;
+// its agent finds that out. The types are sorted.
+func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) error {
+	types = slices.Sorted(slices.Values(notNil(types)))
+	return m.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := m.refresh(ctx); err != nil {
+			return nil, err
+		}
+		if m.doc.Containers != nil && slices.Equal(*m.doc.Containers, types) {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"containers", notNil(types)}}}})
+		return o.build()
+	})
 }
 
 func (st *State) newMachineID(ctx context.Context) (string, error) {
@@ -199,138 +291,17 @@ func (st *State) addManager(ctx context.Context, series string) error {
 	if _, err := st.newMachineID(ctx); err != nil {
 		return err
 	}
+	born := st.born()
 	return st.run(ctx, func(int) ([]txn.Op, error) {
 		if _, err := st.Machine(ctx, "0"); err == nil {
 			return nil, mongo.ErrNothing
 		}
 		o := newOps()
 		o.assertModelAlive()
-		st.addMachineOps(o, machineDoc{ID: "0", Series: series, Jobs: []string{JobManageModel},
+		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: "0", Series: series, Jobs: []string{JobManageModel},
 			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
 		return o.build()
 	})
-}
-
-// Destroy sets the machine Dying, or removes it when it has no instance and no
-// unit. It is refused while Alive units are assigned, while it hosts containers,
-// and of the last manager; a machine that is not Alive is left as it is.
-func (m *Machine) Destroy(ctx context.Context) error {
-	return m.move(ctx, lifecycle.ToDestroy, func() lifecycle.Actor { return lifecycle.User })
-}
-
-// EnsureDead sets the Dying machine Dead. It is for the machine's agent, and for
-// the provisioner when the machine has no instance. entity.InUse while units are
-// still assigned; nothing when it is Dead or gone.
-func (m *Machine) EnsureDead(ctx context.Context) error {
-	return m.move(ctx, lifecycle.ToDead, func() lifecycle.Actor {
-		if m.doc.InstanceID == "" {
-			return lifecycle.Provisioner
-		}
-		return lifecycle.MachineAgent
-	})
-}
-
-// Remove takes the Dead machine out of state, for the provisioner that has
-// stopped its instance; nothing when it is gone.
-func (m *Machine) Remove(ctx context.Context) error {
-	return m.move(ctx, lifecycle.ToRemove, func() lifecycle.Actor { return lifecycle.Provisioner })
-}
-
-// move makes the farthest step toward a goal; nothing when the machine is gone.
-func (m *Machine) move(ctx context.Context, goal lifecycle.Goal, by func() lifecycle.Actor) error {
-	return m.st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := m.refresh(ctx); isNotFound(err) {
-			return nil, mongo.ErrNothing
-		} else if err != nil {
-			return nil, err
-		}
-		facts, err := m.facts()
-		if err != nil {
-			return nil, err
-		}
-		step, err := lifecycle.Plan(lifecycle.Machine, goal, by(), facts)
-		if err != nil {
-			return nil, m.refusal(goal, err)
-		}
-		return m.moveOps(step)
-	})
-}
-
-func (m *Machine) refresh(ctx context.Context) error {
-	now, err := m.st.Machine(ctx, m.doc.ID)
-	if err == nil {
-		m.doc = now.doc
-	}
-	return err
-}
-
-func (m *Machine) facts() (lifecycle.Facts, error) {
-	holders, err := m.st.holders(machineKey(m.doc.ID))
-	facts := lifecycle.Facts{Life: m.doc.Life, Holders: holders}
-	if !m.IsManager() {
-		// There is one manager until machines can be added to the controller.
-		facts.Guards = append(facts.Guards, lifecycle.NotLast)
-		if m.doc.InstanceID == "" {
-			facts.Guards = append(facts.Guards, lifecycle.Unprovisioned)
-		}
-	}
-	return facts, err
-}
-
-// moveOps makes the operations of a planned step.
-func (m *Machine) moveOps(step lifecycle.Step) ([]txn.Op, error) {
-	if step.Nothing() {
-		return nil, mongo.ErrNothing
-	}
-	o := newOps()
-	key := machineKey(m.doc.ID)
-	o.expectStep(key, step, nil)
-	// The instance says which moves were open.
-	assert := bson.D{{"life", step.Move.From}, {"instance", bson.D{{"$exists", m.doc.InstanceID != ""}}}}
-	if step.Move.To != entity.Gone {
-		o.update(machinesC, m.doc.ID, assert, bson.D{{"$set", bson.D{{"life", step.Move.To}}}})
-		return o.build()
-	}
-	o.remove(machinesC, m.doc.ID, assert)
-	o.dropCounts(key)
-	o.remove(statusesC, key, exists)
-	o.remove(credentialsC, entity.MachineTag(m.doc.ID).String(), exists)
-	o.remove(constraintsC, key, exists)
-	o.remove(portsC, m.doc.ID, exists)
-	return o.build()
-}
-
-// refusal turns what bars a move into what users read.
-func (m *Machine) refusal(goal lifecycle.Goal, err error) error {
-	var barred *lifecycle.Barred
-	if !errors.As(err, &barred) {
-		return err
-	}
-	if goal == lifecycle.ToRemove && barred.Ref.Name == "" {
-		return entity.Errorf(entity.Invalid, "machine is not dead")
-	}
-	switch barred.Ref.Name {
-	case "alive-units", "units":
-		query := bson.D{{"machine", m.doc.ID}}
-		if barred.Ref.Name == "alive-units" {
-			query = append(query, bson.DocElem{Name: "life", Value: entity.Alive})
-		}
-		var units []unitDoc
-		if err := m.st.db.All(unitsC, query, &units); err != nil {
-			return err
-		}
-		if len(units) == 0 {
-			return entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
-		}
-		sortBy(units, func(u unitDoc) string { return u.Name })
-		return entity.WithHint(entity.Errorf(entity.InUse, barred.Ref.Why, m.doc.ID, units[0].Name),
-			"Destroy the unit first: juju destroy-unit %s", units[0].Name)
-	case "":
-		if barred.Guard == lifecycle.NotLast {
-			return entity.Errorf(entity.InUse, "machine %s is required by the model", m.doc.ID)
-		}
-	}
-	return err
 }
 
 // SetProvisioned records the instance of an Alive machine that has none.

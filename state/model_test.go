@@ -103,7 +103,7 @@ func TestPortsOfOneMachine(t *testing.T) {
 	if !reflect.DeepEqual(ports, want) {
 		t.Errorf("open are %v, want %v", ports, want)
 	}
-	w.ok(b.Destroy(w.ctx))
+	w.ok(b.Destroy(w.ctx, entity.Destruction{}))
 	w.end("mysql/1")
 	if ports, err = a.OpenedPorts(w.ctx); err != nil || len(ports) != 1 {
 		t.Errorf("the ports of a unit that is gone: %v (%v)", ports, err)
@@ -200,7 +200,7 @@ func TestWhoLogsIn(t *testing.T) {
 	w.refused(m.SetProvisioned(w.ctx, entity.Instance{ID: "j", Nonce: "m"}), entity.Invalid, "already set")
 	w.ok(w.st.CheckAgent(w.ctx, machine, password, "n"))
 	w.refused(w.st.CheckAgent(w.ctx, machine, password, "other"), entity.NotProvisioned, "")
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.refused(w.st.CheckAgent(w.ctx, unit, password, ""), entity.Unauthorized, "")
 }
 

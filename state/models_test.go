@@ -335,7 +335,7 @@ func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
 	}
 	for _, st := range []*state.State{st, theirs} {
 		work(func() error { _, err := st.Status(w.ctx); return err })
-		work(func() error { _, err := st.Cleanup(w.ctx); return err })
+		work(func() error { _, _, err := st.Cleanup(w.ctx); return err })
 		work(func() error { _, err := st.AddMachine(w.ctx, state.AddMachineParams{}); return err })
 		work(func() error {
 			_, err := st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})

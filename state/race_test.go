@@ -21,14 +21,14 @@ func TestARelationThatComesWhileItsServiceIsDestroyed(t *testing.T) {
 	w.started("mysql/0")
 	var r *state.Relation
 	w.st.Before(func() { r = w.relate("wordpress", "mysql") })
-	w.ok(my.Destroy(w.ctx))
+	w.ok(my.Destroy(w.ctx, entity.Destruction{}))
 	_, err := w.st.RelationByID(w.ctx, r.ID())
 	w.gone("relation", r.Key(), err)
 	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
 	w.end("mysql/0")
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
-	w.ok(mustService(w, "wordpress").Destroy(w.ctx))
+	w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{}))
 	w.endMachine("0")
 	w.empty()
 }
@@ -40,8 +40,8 @@ func TestASubordinateThatComesWhileItsPrincipalIsDestroyed(t *testing.T) {
 	r := w.relate("mysql", "logging")
 	my := w.started("mysql/0")
 	w.st.Before(func() { w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID())) })
-	w.ok(my.Destroy(w.ctx))
-	_, err := w.st.Cleanup(w.ctx) // the principal's agent is away
+	w.ok(my.Destroy(w.ctx, entity.Destruction{}))
+	_, _, err := w.st.Cleanup(w.ctx) // the principal's agent is away
 	w.ok(err)
 	if life := w.unit("logging/0").Life(); life != entity.Dying {
 		t.Errorf("the subordinate is %s, want dying", life)
@@ -53,7 +53,7 @@ func TestARelationIsNotAddedToAnotherServiceOfTheSameName(t *testing.T) {
 	w.deploy("wordpress", statetest.Wordpress, 0)
 	my := w.deploy("db", statetest.MySQL, 0)
 	w.st.Before(func() {
-		w.ok(my.Destroy(w.ctx))
+		w.ok(my.Destroy(w.ctx, entity.Destruction{}))
 		w.deploy("db", statetest.Riak, 0)
 	})
 	_, err := w.st.AddRelation(w.ctx, "wordpress:db", "db:server")
@@ -65,14 +65,14 @@ func TestAUnitThatGoesLeavesNoPortOpen(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	open := entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}
 	first := w.unit("mysql/0")
-	w.st.Before(func() { w.ok(w.unit("mysql/0").Destroy(w.ctx)) })
+	w.st.Before(func() { w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{})) })
 	if err := first.CommitHook(w.ctx, open); err == nil {
 		t.Error("a unit that is gone has opened a port")
 	}
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"0", "0"})
 	w.ok(err)
 	w.st.Before(func() { w.ok(w.unit("mysql/1").CommitHook(w.ctx, open)) })
-	w.ok(w.unit("mysql/1").Destroy(w.ctx))
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.started("mysql/2").CommitHook(w.ctx, open))
 }
 
@@ -125,7 +125,7 @@ func TestAChangeThatTheStoreCannotMakeIsRefused(t *testing.T) {
 	w.ok(s.SetConfig(w.ctx, map[string]string{"a": long}, nil))
 	w.refused(s.SetConfig(w.ctx, map[string]string{"b": long}, nil), entity.Invalid, "")
 	w.ok(s.SetConfig(w.ctx, map[string]string{"b": "short"}, nil))
-	w.ok(r.Destroy(w.ctx))
+	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(u.LeaveScope(w.ctx, r.ID()))
 }
 
@@ -138,7 +138,7 @@ func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	_, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleanup(w.ctx)
 	w.ok(err)
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)

@@ -12,7 +12,6 @@ import (
 	"juju/charm"
 	"juju/state/entity"
 	"juju/state/lifecycle"
-	"juju/state/mongo"
 )
 
 // isLike reports whether two are one but for their scope, which in a relation may
@@ -23,10 +22,10 @@ func (e Endpoint) isLike(o Endpoint) bool {
 }
 
 type relationDoc struct {
-	Key       string      `bson:"_id"`
-	ID        int         `bson:"id"`
-	Life      entity.Life `bson:"life"`
-	Endpoints []Endpoint  `bson:"endpoints"`
+	lifeDoc   `bson:",inline"`
+	Key       string     `bson:"_id"`
+	ID        int        `bson:"id"`
+	Endpoints []Endpoint `bson:"endpoints"`
 }
 
 // roleOrder is the order of a key's endpoints.
@@ -45,6 +44,13 @@ func newRelationDoc(id int, ends ...Endpoint) relationDoc {
 		names = append(names, ends[i].String())
 	}
 	return relationDoc{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
+}
+
+// newRelation is newRelationDoc for one that is made now.
+func (st *State) newRelation(id int, ends ...Endpoint) relationDoc {
+	doc := newRelationDoc(id, ends...)
+	doc.lifeDoc = st.born()
+	return doc
 }
 
 // A Relation is a relation as it was when it was read.
@@ -160,7 +166,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		return nil, ambiguous(names, keys)
 	}
 	id, taken := 0, false
-	doc := newRelationDoc(0, candidates[0]...)
+	doc := st.newRelation(0, candidates[0]...)
 	err = st.run(ctx, func(int) ([]txn.Op, error) {
 		if _, err := st.aliveModel(); err != nil {
 			return nil, err
@@ -238,11 +244,12 @@ func (st *State) addRelationOps(o *ops, doc relationDoc) {
 }
 
 // An endpointDoc lets a service's relations be found, and watched, without
-// looking at those of others. It changes with the relation's life.
+// looking at those of others. It changes with the relation's life and strength.
 type endpointDoc struct {
-	Service  string      `bson:"service"`
-	Relation string      `bson:"relation"`
-	Life     entity.Life `bson:"life"`
+	Service  string          `bson:"service"`
+	Relation string          `bson:"relation"`
+	Life     entity.Life     `bson:"life"`
+	Strength entity.Strength `bson:"strength,omitempty"`
 }
 
 // relationsOf reads all relations of a service, by number.
@@ -277,92 +284,4 @@ func (st *State) hasContainerRelation(service, other string) (bool, error) {
 	return slices.ContainsFunc(relations, func(r *Relation) bool {
 		return r.doc.Life == entity.Alive && r.isContainer() && r.counterpart(service).Service == other
 	}), nil
-}
-
-// Destroy is what the user does to a relation: it becomes Dying while units are
-// in its scope, and is removed otherwise. Nothing if it is not Alive.
-func (r *Relation) Destroy(ctx context.Context) error {
-	if r.isPeer() {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
-			"It goes with its service: juju destroy-service %s", r.doc.Endpoints[0].Service)
-	}
-	return r.destroy(ctx)
-}
-
-func (r *Relation) destroy(ctx context.Context) error {
-	err := r.st.run(ctx, func(int) ([]txn.Op, error) {
-		now, err := r.st.relation(r.doc.Key)
-		if isNotFound(err) || err == nil && now.doc.ID != r.doc.ID {
-			return nil, mongo.ErrNothing
-		} else if err != nil {
-			return nil, err
-		}
-		r.doc = now.doc
-		o := newOps()
-		if _, err := r.destroyOps(ctx, o, ""); err != nil {
-			return nil, err
-		}
-		return o.build()
-	})
-	if err != nil {
-		return fmt.Errorf("cannot destroy relation %q: %w", r.doc.Key, err)
-	}
-	return nil
-}
-
-// destroyOps adds the destruction of the relation and reports whether that
-// removes it. The service named by except counts its relations itself.
-func (r *Relation) destroyOps(ctx context.Context, o *ops, except string) (gone bool, err error) {
-	key := relationKey(r.doc.ID)
-	holders, err := r.st.holders(key)
-	if err != nil {
-		return false, err
-	}
-	step, err := lifecycle.Plan(lifecycle.Relation, lifecycle.ToDestroy, lifecycle.User,
-		lifecycle.Facts{Life: r.doc.Life, Holders: holders})
-	if err != nil {
-		return false, err
-	}
-	if step.Nothing() {
-		// It goes its own way; but were it removed meanwhile, except would count wrong.
-		o.assertLife(relationsC, r.doc.Key, r.doc.Life)
-		return false, nil
-	}
-	o.expectStep(key, step, nil)
-	gone = step.Move.To == entity.Gone
-	if gone {
-		if err := r.removeOps(ctx, o, except); err != nil {
-			return false, err
-		}
-	} else {
-		dying := bson.D{{"$set", bson.D{{"life", entity.Dying}}}}
-		o.update(relationsC, r.doc.Key, isAlive, dying)
-		for _, e := range r.doc.Endpoints {
-			o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, dying)
-		}
-	}
-	if r.isContainer() {
-		// The agents of the subordinates do this; the cleanup is for those away. It
-		// may be the last relation of the two services though nobody was in it.
-		o.cleanup(cleanupID(cleanupOrphans, r.doc.ID), cleanupOrphans, r.doc.Key)
-	}
-	return gone, nil
-}
-
-// removeOps takes the relation out of state. Its settings stay for a cleanup:
-// there can be any number of them, and nothing refers to them any more.
-func (r *Relation) removeOps(ctx context.Context, o *ops, except string) error {
-	o.remove(relationsC, r.doc.Key, bson.D{{"life", r.doc.Life}, {"id", r.doc.ID}})
-	o.dropCounts(relationKey(r.doc.ID))
-	o.cleanup(cleanupID(cleanupSettings, r.doc.ID), cleanupSettings, relationKey(r.doc.ID))
-	for _, e := range r.doc.Endpoints {
-		o.remove(endpointsC, endpointID(e.Service, r.doc.Key), exists)
-		if e.Service == except {
-			continue
-		}
-		if err := r.st.dropServiceRefOps(ctx, o, e.Service, "relations"); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -22,12 +22,13 @@ const (
 	settingsC    = "settings"    // "s#mysql": a service's, "r#5#mysql/0": what a unit told a relation
 	constraintsC = "constraints" // a key: in the form that users write; the model's are in its document
 	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs; nobody watches it
-	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's
+	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
 	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL
 	cleanupsC    = "cleanups"    // a random id: what is still to do
 	blocksC      = "blocks"      // a type: what users are kept from, and why
+	residuesC    = "residues"    // a random id: what force has left behind outside of state
 	historyC     = "statushistory"
 )
 
@@ -70,6 +71,7 @@ func modelSchema(sizes Sizes) mongo.Schema {
 			{Collection: deploymentsC, Fields: []string{"parent"}},
 			{Collection: settingsC, Fields: []string{"relation"}},
 			{Collection: machinesC, Fields: []string{"clean"}},
+			{Collection: machinesC, Fields: []string{"host"}},
 		},
 	}
 }
@@ -89,6 +91,7 @@ func controllerSchema(sizes Sizes) mongo.Schema {
 const modelKey = "e"
 
 func machineKey(id string) string   { return "m#" + id }
+func instanceKey(m string) string   { return machineKey(m) + "#instance" }
 func unitKey(name string) string    { return "u#" + name }
 func workloadKey(u string) string   { return unitKey(u) + "#workload" }
 func serviceKey(name string) string { return "s#" + name }
@@ -99,6 +102,16 @@ func relationSettingsKey(id int, unit string) string { return relationKey(id) + 
 func deploymentID(parent entity.Tag, unit string) string { return parent.String() + "#" + unit }
 
 func endpointID(service, relation string) string { return service + "#" + relation }
+
+// hostOf returns the machine that a container is on, "0" of "0/lxd/1"; "" of any
+// other machine.
+func hostOf(machine string) string {
+	host, _, _ := cutLast(machine, "/", 2)
+	if host == machine {
+		return ""
+	}
+	return host
+}
 
 // scopePrefix is what the ids of one scope begin with: a global relation is one
 // scope, of a container relation each principal unit has one.

@@ -74,7 +74,7 @@ func (ru *relationUnit) inScope() (bool, error) {
 // when it is in; entity.CannotEnter when the unit or the relation is not Alive,
 // entity.CannotEnterYet while an old subordinate is not gone.
 func (u *Unit) EnterScope(ctx context.Context, relation int) error {
-	number := -1 // of the subordinate, taken once
+	number, born := -1, u.st.born() // of the subordinate, taken once
 	return u.st.run(ctx, func(int) ([]txn.Op, error) {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if isNotFound(err) {
@@ -105,7 +105,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		o.insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
 		o.inc(relationKey(relation), "scopes", 1)
 		o.inc(unitKey(u.doc.Name), "scopes", 1)
-		if err := ru.subordinateOps(ctx, o, &number); err != nil {
+		if err := ru.subordinateOps(ctx, o, &number, born); err != nil {
 			return nil, err
 		}
 		return o.build()
@@ -138,7 +138,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 
 // subordinateOps adds the subordinate that a principal gets when it enters a
 // container scope, unless it has it already.
-func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int) error {
+func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int, born lifeDoc) error {
 	if !ru.rel.isContainer() || ru.unit.doc.Principal != "" {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int)
 	o.assertModelAlive()
 	o.assertLife(servicesC, service, entity.Alive)
 	o.inc(serviceKey(service), "units", 1)
-	ru.st.addUnitOps(o, unitDoc{Name: service + "/" + strconv.Itoa(*number), Service: service,
+	ru.st.addUnitOps(o, unitDoc{lifeDoc: born, Name: service + "/" + strconv.Itoa(*number), Service: service,
 		Series: svc.doc.Series, Principal: ru.unit.doc.Name}, "")
 	return nil
 }
@@ -261,7 +261,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 		all = append(all, entity.RelationInfo{
 			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,
 			Interface: end.Interface, Scope: end.Scope, Remote: r.counterpart(u.doc.Service).Service,
-			InScope: in, Implicit: end.Implicit,
+			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength,
 		})
 	}
 	return all, nil

@@ -21,7 +21,7 @@ func TestNumbersOfWhatFailedAreNotUsedAgain(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/0")
 	url := s.CharmURL()
-	w.st.Before(func() { w.ok(mustService(w, "mysql").Destroy(w.ctx)) })
+	w.st.Before(func() { w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{})) })
 	_, err := s.AddUnits(w.ctx, 3, nil) // 1 to 3 are taken, and machines 1 to 3
 	w.refused(err, entity.NotAlive, "service is not alive")
 	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
@@ -39,7 +39,7 @@ func TestNumbersOfWhatFailedAreNotUsedAgain(t *testing.T) {
 
 	// The same of relations.
 	w.deploy("wordpress", statetest.Wordpress, 0)
-	w.st.Before(func() { w.ok(mustService(w, "wordpress").Destroy(w.ctx)) })
+	w.st.Before(func() { w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{})) })
 	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
 	w.refused(err, entity.NotFound, "")
 	w.deploy("wordpress", statetest.Wordpress, 0)
@@ -140,7 +140,7 @@ func TestNumbersAfterALossOfPower(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := u.Destroy(ctx); err != nil { // its agent never came up: it is gone
+				if err := u.Destroy(ctx, entity.Destruction{}); err != nil { // its agent never came up: it is gone
 					t.Fatal(err)
 				}
 			}

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,13 +16,13 @@ import (
 )
 
 type serviceDoc struct {
-	Name        string      `bson:"_id"`
-	Life        entity.Life `bson:"life"`
-	Series      string      `bson:"series"`
-	CharmURL    string      `bson:"charm"`
-	ForceCharm  bool        `bson:"forcecharm,omitempty"`
-	Subordinate bool        `bson:"subordinate"`
-	Exposed     bool        `bson:"exposed"`
+	lifeDoc     `bson:",inline"`
+	Name        string `bson:"_id"`
+	Series      string `bson:"series"`
+	CharmURL    string `bson:"charm"`
+	ForceCharm  bool   `bson:"forcecharm,omitempty"`
+	Subordinate bool   `bson:"subordinate"`
+	Exposed     bool   `bson:"exposed"`
 }
 
 // A Service is a service as it was when it was read.
@@ -93,7 +92,7 @@ func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, 
 		if _, err := s.AddUnits(ctx, p.Units, p.Placement); err != nil {
 			// Nobody has heard of the service yet: it goes again, also when the
 			// caller has gone meanwhile.
-			if derr := s.Destroy(context.WithoutCancel(ctx)); derr != nil {
+			if derr := s.Destroy(context.WithoutCancel(ctx), entity.Destruction{}); derr != nil {
 				logger.Errorf("cannot take back service %q: %v", p.Name, derr)
 			}
 			return nil, err
@@ -134,6 +133,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 			return entity.Errorf(entity.Invalid, "subordinate service must be deployed without constraints")
 		}
 	}
+	born := st.born()
 	var peers []relationDoc // numbered once nothing bars the service any more
 	return st.run(ctx, func(int) ([]txn.Op, error) {
 		model, err := st.aliveModel()
@@ -165,7 +165,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 		o := newOps()
 		o.assertModelAlive()
 		o.assert(charmsC, p.CharmURL, exists)
-		o.insert(servicesC, p.Name, serviceDoc{Name: p.Name, Series: series,
+		o.insert(servicesC, p.Name, serviceDoc{lifeDoc: born, Name: p.Name, Series: series,
 			CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate})
 		o.newCounts(key, lifecycle.Service)
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
@@ -189,138 +189,9 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 		if err != nil {
 			return nil, err
 		}
-		peers = append(peers, newRelationDoc(id, end))
+		peers = append(peers, st.newRelation(id, end))
 	}
 	return peers, nil
-}
-
-// relationsAtOnce is up to how many relations a service is destroyed in one
-// transaction with them; beyond, they are left to a cleanup.
-const relationsAtOnce = 30
-
-// Destroy sets the service Dying, with its relations, or removes it when nothing
-// refers to it. A service that is not Alive is left as it is.
-func (s *Service) Destroy(ctx context.Context) error {
-	ids := [2]string{newID(), newID()}
-	return s.st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := s.refresh(ctx); isNotFound(err) {
-			return nil, mongo.ErrNothing
-		} else if err != nil {
-			return nil, err
-		}
-		if s.doc.Life != entity.Alive {
-			return nil, mongo.ErrNothing
-		}
-		holders, err := s.st.holders(serviceKey(s.doc.Name))
-		if err != nil {
-			return nil, err
-		}
-		o := newOps()
-		gone := map[string]int{}
-		many := holders["relations"] > relationsAtOnce
-		if !many {
-			if holders["relations"], gone["relations"], err = s.destroyRelationsOps(ctx, o); err != nil {
-				return nil, err
-			}
-		}
-		left := map[string]int{"units": holders["units"], "relations": holders["relations"] - gone["relations"]}
-		step, err := lifecycle.Plan(lifecycle.Service, lifecycle.ToDestroy, lifecycle.User,
-			lifecycle.Facts{Life: s.doc.Life, Holders: left})
-		if err != nil {
-			return nil, err
-		}
-		o.expectStep(serviceKey(s.doc.Name), step, gone)
-		if step.Move.To == entity.Gone {
-			s.st.removeServiceOps(o, s.doc.Name, s.doc.Life)
-			return o.build()
-		}
-		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
-		if many {
-			// After the life: a cleaner that comes across it must find that Dying.
-			o.cleanup(ids[0], cleanupRelations, s.doc.Name)
-		} else {
-			// One that was added meanwhile would be destroyed by nobody.
-			o.expect(serviceKey(s.doc.Name), "relations", holders["relations"])
-		}
-		if n := gone["relations"]; n > 0 {
-			o.inc(serviceKey(s.doc.Name), "relations", -n)
-		}
-		// The agents of the units do this; the cleanup is for those that are away.
-		o.cleanup(ids[1], cleanupUnits, s.doc.Name)
-		return o.build()
-	})
-}
-
-// destroyRelationsOps destroys the service's Alive relations without counting
-// them down at the service; it returns how many relations the service has and how
-// many of them are removed by that.
-func (s *Service) destroyRelationsOps(ctx context.Context, o *ops) (all, removed int, err error) {
-	relations, err := s.st.relationsOf(s.doc.Name)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, r := range relations {
-		gone, err := r.destroyOps(ctx, o, s.doc.Name)
-		if err != nil {
-			return 0, 0, err
-		}
-		if gone {
-			removed++
-		}
-	}
-	return len(relations), removed, nil
-}
-
-// removeServiceOps takes a service out of state with all that was its own.
-func (st *State) removeServiceOps(o *ops, name string, life entity.Life) {
-	key := serviceKey(name)
-	o.remove(servicesC, name, bson.D{{"life", life}})
-	o.dropCounts(key)
-	o.remove(settingsC, key, exists)
-	o.remove(constraintsC, key, exists)
-	o.remove(statusesC, key, exists)
-}
-
-// dropServiceRefOps takes away one of the references to a service, "units" or
-// "relations". When it was the last to a Dying service, the service goes too;
-// whichever it is, the branch that was taken is asserted.
-func (st *State) dropServiceRefOps(ctx context.Context, o *ops, name, ref string) error {
-	svc, err := st.Service(ctx, name)
-	if err != nil {
-		return err
-	}
-	key := serviceKey(name)
-	if svc.doc.Life == entity.Alive {
-		o.assertLife(servicesC, name, entity.Alive)
-		o.inc(key, ref, -1)
-		return nil
-	}
-	holders, err := st.holders(key)
-	if err != nil {
-		return err
-	}
-	// What this transaction takes away in all; it may come here more than once
-	// for one service, when two of its relations end together.
-	o.inc(key, ref, -1)
-	gone := map[string]int{}
-	for _, r := range lifecycle.RefsTo(lifecycle.Service) {
-		gone[r.Name] = -o.count(key).inc[r.Name]
-		holders[r.Name] -= gone[r.Name]
-	}
-	step, err := lifecycle.Plan(lifecycle.Service, lifecycle.ToRemove, lifecycle.LastRef,
-		lifecycle.Facts{Life: svc.doc.Life, Holders: holders})
-	var barred *lifecycle.Barred
-	if errors.As(err, &barred) && barred.Ref.Name != "" {
-		// Something else still refers to it: whoever drops that comes here again.
-		o.expect(key, barred.Ref.Name, bson.D{{"$gt", gone[barred.Ref.Name]}})
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	o.expectStep(key, step, gone)
-	st.removeServiceOps(o, name, svc.doc.Life)
-	return nil
 }
 
 // SetExposed makes the ports of the service's units open to everybody, or not.

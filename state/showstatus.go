@@ -73,6 +73,9 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 	if doc.InstanceID != "" {
 		m.InstanceStatus.Status = "running"
 	}
+	if said, ok := a.statuses[instanceKey(id)]; ok {
+		m.InstanceStatus = said.status()
+	}
 	inside := containers[id]
 	sortBy(inside, func(s string) string { return s })
 	for _, c := range inside {

@@ -65,7 +65,7 @@ func TestStatusesAreRemembered(t *testing.T) {
 	check(entity.HistoryMachineAgent, "0", all, "juju-machine pending", "juju-machine error no instance to be had")
 
 	// What is gone is remembered; what never was is not.
-	w.ok(w.unit("mysql/0").Destroy(w.ctx))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.end("mysql/0")
 	check(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{Size: 1}, "workload blocked no disk")
 	check(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{From: now.Add(time.Second)})

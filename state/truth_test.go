@@ -46,6 +46,11 @@ func (w *world) truth() {
 	for _, m := range docs("machines") {
 		begin("m#"+text(m["_id"]), "units", "alive-units", "containers")
 	}
+	for _, m := range docs("machines") {
+		if host := text(m["host"]); host != "" {
+			add("m#"+host, "containers")
+		}
+	}
 	for _, s := range docs("services") {
 		begin("s#"+text(s["_id"]), "units", "relations")
 	}
@@ -140,7 +145,7 @@ func TestWhateverHappensAtOnceCountsStayTrueAndAllOfItEnds(t *testing.T) {
 	w.truth()
 	for _, name := range names {
 		if s, err := w.st.Service(w.ctx, name); err == nil {
-			w.ok(s.Destroy(w.ctx))
+			w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 		}
 	}
 	for range 20 {
@@ -171,7 +176,7 @@ func (w *world) something(rnd *rand.Rand, names []string, charms map[string]stri
 	case 2:
 		s, err := w.st.Service(w.ctx, name)
 		if err == nil && rnd.IntN(3) == 0 {
-			err = s.Destroy(w.ctx)
+			err = s.Destroy(w.ctx, entity.Destruction{})
 		}
 		return err
 	case 3, 4:
@@ -189,11 +194,11 @@ func (w *world) something(rnd *rand.Rand, names []string, charms map[string]stri
 		}
 		r, err := w.st.Relation(w.ctx, pair...)
 		if err == nil {
-			err = r.Destroy(w.ctx)
+			err = r.Destroy(w.ctx, entity.Destruction{})
 		}
 		return err
 	case 7:
-		_, err := w.st.Cleanup(w.ctx)
+		_, _, err := w.st.Cleanup(w.ctx)
 		return err
 	}
 	units := w.someUnits()
@@ -206,7 +211,7 @@ func (w *world) something(rnd *rand.Rand, names []string, charms map[string]stri
 	}
 	switch rnd.IntN(5) {
 	case 0:
-		return u.Destroy(w.ctx)
+		return u.Destroy(w.ctx, entity.Destruction{})
 	case 1:
 		if err := u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}); err != nil {
 			return err
@@ -239,7 +244,7 @@ func (w *world) someUnits() (names []string) {
 // returns how many units are left.
 func (w *world) agents() int {
 	w.Helper()
-	_, err := w.st.Cleanup(w.ctx)
+	_, _, err := w.st.Cleanup(w.ctx)
 	w.ok(err)
 	for _, name := range w.someUnits() {
 		if u, err := w.st.Unit(w.ctx, name); err == nil {

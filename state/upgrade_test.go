@@ -128,7 +128,7 @@ func TestTheFirstFormIsOpened(t *testing.T) {
 		}
 	}
 	// What was begun goes on: riak is Dying, and a model was never finished.
-	_, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleanup(w.ctx)
 	w.ok(err)
 	w.end("riak/0", 0)
 	_, err = w.st.Service(w.ctx, "riak")
@@ -143,7 +143,7 @@ func TestTheFirstFormIsOpened(t *testing.T) {
 	}
 	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 	w.ok(err)
-	w.ok(w.unit("wordpress/0").Destroy(w.ctx))
+	w.ok(w.unit("wordpress/0").Destroy(w.ctx, entity.Destruction{}))
 	w.truth()
 }
 

@@ -51,7 +51,7 @@ func TestAMachineWatchNamesWhatChanged(t *testing.T) {
 		t.Errorf("event names %v, want 0", e)
 	}
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted})) // nobody's life
-	w.ok(m.Destroy(w.ctx))
+	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
 	if e := next(t, events); !slices.Equal(e, []string{"0"}) {
 		t.Errorf("event names %v, want 0", e)
 	}
@@ -74,7 +74,7 @@ func TestWhatADeployerWatches(t *testing.T) {
 		t.Errorf("event names %v", e)
 	}
 	u := w.started("mysql/0")
-	w.ok(u.Destroy(w.ctx))
+	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
 	if e := next(t, events); !slices.Equal(e, []string{"mysql/0"}) {
 		t.Errorf("event names %v", e)
 	}
@@ -213,7 +213,7 @@ func TestWatchesMissNothing(t *testing.T) {
 			w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: "n"}))
 		default:
 			w.ok(err)
-			w.ok(m.Destroy(w.ctx))
+			w.ok(m.Destroy(w.ctx, entity.Destruction{}))
 			if i%2 == 0 {
 				w.ok(m.EnsureDead(w.ctx))
 				w.ok(m.Remove(w.ctx))

@@ -79,17 +79,17 @@ func (s *system) cycle() {
 	s.until("idle units", func(m *entity.ModelStatus) bool { idle, all := units(m); return idle == 5 && all == 5 })
 	r, err := s.st.Relation(s.ctx, "wordpress", "mysql")
 	s.ok(err)
-	s.ok(r.Destroy(s.ctx))
+	s.ok(r.Destroy(s.ctx, entity.Destruction{}))
 	for _, name := range []string{"mysql", "wordpress", "riak"} {
 		svc, err := s.st.Service(s.ctx, name)
 		s.ok(err)
-		s.ok(svc.Destroy(s.ctx))
+		s.ok(svc.Destroy(s.ctx, entity.Destruction{}))
 	}
 	m := s.until("no services", func(m *entity.ModelStatus) bool { return len(m.Services)+len(m.Relations) == 0 })
 	for _, machine := range m.Machines {
 		one, err := s.st.Machine(s.ctx, machine.ID)
 		s.ok(err)
-		s.ok(one.Destroy(s.ctx))
+		s.ok(one.Destroy(s.ctx, entity.Destruction{}))
 	}
 	s.until("nothing at all", s.empty)
 }

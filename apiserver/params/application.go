@@ -65,8 +65,8 @@ type DestroyUnitsParams struct {
 // A DestroyUnitParams names one unit to destroy.
 type DestroyUnitParams struct {
 	UnitTag Tag  `json:"unit-tag"`
-	Force   bool `json:"force,omitempty"`
 	DryRun  bool `json:"dry-run,omitempty"`
+	Destruction
 }
 
 // A DestroyUnitResults has the outcome of each.
@@ -91,8 +91,8 @@ type DestroyApplicationsParams struct {
 // A DestroyApplicationParams names one service to destroy.
 type DestroyApplicationParams struct {
 	ApplicationTag Tag  `json:"application-tag"`
-	Force          bool `json:"force"`
 	DryRun         bool `json:"dry-run,omitempty"`
+	Destruction
 }
 
 // A DestroyApplicationResults has the outcome of each.
@@ -138,7 +138,7 @@ type CharmRelation struct {
 type DestroyRelation struct {
 	Endpoints  []string `json:"endpoints,omitempty"`
 	RelationID int      `json:"relation-id"`
-	Force      *bool    `json:"force,omitempty"`
+	Destruction
 }
 
 // An ApplicationGet names a service.

@@ -31,9 +31,9 @@ type AddMachinesResult struct {
 // A DestroyMachinesParams is what DestroyMachineWithParams takes.
 type DestroyMachinesParams struct {
 	MachineTags []Tag `json:"machine-tags"`
-	Force       bool  `json:"force,omitempty"`
 	Keep        bool  `json:"keep,omitempty"`
 	DryRun      bool  `json:"dry-run,omitempty"`
+	Destruction
 }
 
 // A DestroyMachineResults has the outcome of each.

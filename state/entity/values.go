@@ -34,7 +34,7 @@ type UnitInfo struct {
 	Life             Life     `json:"life"`
 	ServiceLife      Life     `json:"service-life"`
 	Resolved         Resolved `json:"resolved,omitempty"`
-	Forced           bool     `json:"forced,omitempty"`    // destroyed with force: no hook runs any more
+	Strength         Strength `json:"strength,omitempty"`  // of its destruction
 	CharmURL         string   `json:"charm-url,omitempty"` // the charm the unit has; "" before it has one
 	ServiceCharmURL  string   `json:"service-charm-url"`   // the charm it should have
 	ForceCharm       bool     `json:"force-charm,omitempty"`
@@ -48,16 +48,17 @@ type UnitInfo struct {
 
 // RelationInfo is a relation as seen from one unit of it.
 type RelationInfo struct {
-	ID        int    `json:"id"`
-	Key       string `json:"key"` // canonical name, "wordpress:db mysql:server"
-	Life      Life   `json:"life"`
-	Endpoint  string `json:"endpoint"` // name of the unit's own endpoint
-	Role      string `json:"role"`     // "requirer", "provider" or "peer"
-	Interface string `json:"interface"`
-	Scope     string `json:"scope"`              // "global" or "container"
-	Remote    string `json:"remote"`             // the other service; the unit's own for a peer relation
-	InScope   bool   `json:"in-scope"`           // state's word on whether the unit is in its scope
-	Implicit  bool   `json:"implicit,omitempty"` // juju-info: joined, but without hooks
+	ID        int      `json:"id"`
+	Key       string   `json:"key"` // canonical name, "wordpress:db mysql:server"
+	Life      Life     `json:"life"`
+	Endpoint  string   `json:"endpoint"` // name of the unit's own endpoint
+	Role      string   `json:"role"`     // "requirer", "provider" or "peer"
+	Interface string   `json:"interface"`
+	Scope     string   `json:"scope"`              // "global" or "container"
+	Remote    string   `json:"remote"`             // the other service; the unit's own for a peer relation
+	InScope   bool     `json:"in-scope"`           // state's word on whether the unit is in its scope
+	Implicit  bool     `json:"implicit,omitempty"` // juju-info: joined, but without hooks
+	Strength  Strength `json:"strength,omitempty"` // of its destruction
 }
 
 // HookChanges is what a hook has buffered; it is written in one transaction

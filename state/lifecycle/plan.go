@@ -93,13 +93,14 @@ func Plan(kind Kind, goal Goal, by Actor, facts Facts) (Step, error) {
 			barred = &Barred{Guard: m.When, Kind: kind, Life: facts.Life, By: by}
 			continue
 		}
-		if ref, ok := firstBar(kind, m.To, facts.Holders); ok {
+		barring := facts.bars(kind, m.To)
+		if ref, ok := firstOf(barring, facts.Holders); ok {
 			step.Some = []Ref{ref}
 			barred = &Barred{Ref: ref, Kind: kind, Life: facts.Life, By: by}
 			continue
 		}
 		step.Move = m
-		step.None = bars(kind, m.To)
+		step.None = barring
 		if goal == ToDestroy {
 			step.Then = consequences(kind)
 		}
@@ -151,8 +152,18 @@ func bars(kind Kind, to entity.Life) []Ref {
 	return found
 }
 
-func firstBar(kind Kind, to entity.Life, holders map[string]int) (Ref, bool) {
-	for _, r := range bars(kind, to) {
+// bars is what keeps a thing with these facts from reaching a life: force begins
+// an end in spite of what would refuse it, and what refers to the thing goes too.
+func (f Facts) bars(kind Kind, to entity.Life) []Ref {
+	all := bars(kind, to)
+	if to == entity.Dying && f.holds(Forced) {
+		all = slices.DeleteFunc(all, func(r Ref) bool { return r.Then == Refuse })
+	}
+	return all
+}
+
+func firstOf(refs []Ref, holders map[string]int) (Ref, bool) {
+	for _, r := range refs {
 		if holders[r.Name] > 0 {
 			return r, true
 		}
@@ -165,6 +176,22 @@ func consequences(kind Kind) []Ref {
 	for _, r := range Refs {
 		if r.To == kind && (r.Then == Destroy || r.Then == Leave) {
 			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Bars returns the references that keep a kind from reaching a life, once for each
+// name.
+func Bars(kind Kind, to entity.Life) []Ref { return bars(kind, to) }
+
+// Next returns the moves that are open to whoever may make them, from a life on:
+// what is waited for while a thing stays what it is. Their guards may not hold.
+func Next(kind Kind, from entity.Life) []Move {
+	var found []Move
+	for _, m := range Moves {
+		if m.Kind == kind && m.From == from {
+			found = append(found, m)
 		}
 	}
 	return found

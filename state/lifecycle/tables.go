@@ -43,6 +43,7 @@ const (
 	Unstarted     Guard = "its agent never came up"
 	Unprovisioned Guard = "it has no instance"
 	NotLast       Guard = "it is not the last manager"
+	Forced        Guard = "it was destroyed with force"
 )
 
 // The lives by their short names, so that the tables read as tables.
@@ -69,6 +70,10 @@ var Moves = []Move{
 	{Machine, dying, dead, MachineAgent, Always},
 	{Machine, dying, dead, Provisioner, Unprovisioned},
 	{Machine, dead, gone, Provisioner, Always},
+	{Machine, alive, dying, Cleaner, Forced}, // a container whose host was destroyed with force
+	{Machine, alive, gone, Cleaner, Unprovisioned},
+	{Machine, dying, dead, Cleaner, Forced},
+	{Machine, dead, gone, Cleaner, Forced}, // leaves the instance behind as a residue, if there is one
 
 	{Principal, alive, dying, User, Always},
 	{Principal, alive, gone, User, Unstarted},
@@ -78,12 +83,16 @@ var Moves = []Move{
 	{Principal, dying, dead, UnitAgent, Always},
 	{Principal, dying, gone, Deployer, Unstarted},
 	{Principal, dead, gone, Deployer, Always},
+	{Principal, dying, dead, Cleaner, Forced},
+	{Principal, dead, gone, Cleaner, Forced},
 
 	{Subordinate, alive, dying, UnitAgent, Always}, // its own, or its principal's
 	{Subordinate, alive, dying, Cleaner, Always},
 	{Subordinate, dying, dead, UnitAgent, Always},
 	{Subordinate, dying, gone, Deployer, Unstarted},
 	{Subordinate, dead, gone, Deployer, Always},
+	{Subordinate, dying, dead, Cleaner, Forced},
+	{Subordinate, dead, gone, Cleaner, Forced},
 
 	{Service, alive, dying, User, Always},
 	{Service, alive, gone, User, Always},
@@ -98,7 +107,8 @@ var Moves = []Move{
 // destroyed.
 type Verb string
 
-// The verbs.
+// The verbs. Force turns Refuse into Destroy, by the cleaner's hand; and where an
+// agent does not do its part, the cleaner does it in the end.
 const (
 	Refuse  Verb = "refuse"  // the target can't be destroyed: the user must act first
 	Await   Verb = "await"   // nothing: the source goes on its own way and is waited for
@@ -123,15 +133,15 @@ type Ref struct {
 var Refs = []Ref{
 	{"alive-units", Principal, Machine, dying, Refuse, nil, `machine %s has unit %q assigned`},
 	{"containers", Container, Machine, dying, Refuse, nil, `machine %s is hosting containers %q`},
-	{"units", Principal, Machine, dead, Await, []Actor{Deployer}, `machine %s has unit %q assigned`},
+	{"units", Principal, Machine, dead, Await, []Actor{Deployer, Cleaner}, `machine %s has unit %q assigned`},
 
 	{"subordinates", Subordinate, Principal, dead, Destroy, []Actor{UnitAgent, Cleaner}, `unit %q has subordinate %q`},
-	{"scopes", Scope, Principal, dead, Leave, []Actor{UnitAgent}, `unit %q is in relation %q`},
-	{"scopes", Scope, Subordinate, dead, Leave, []Actor{UnitAgent}, `unit %q is in relation %q`},
+	{"scopes", Scope, Principal, dead, Leave, []Actor{UnitAgent, Cleaner}, `unit %q is in relation %q`},
+	{"scopes", Scope, Subordinate, dead, Leave, []Actor{UnitAgent, Cleaner}, `unit %q is in relation %q`},
 
 	{"units", Principal, Service, gone, Destroy, []Actor{UnitAgent, Cleaner}, `service %q has unit %q`},
 	{"units", Subordinate, Service, gone, Destroy, []Actor{UnitAgent, Cleaner}, `service %q has unit %q`},
-	{"relations", Relation, Service, gone, Destroy, []Actor{User}, `service %q is in relation %q`},
+	{"relations", Relation, Service, gone, Destroy, []Actor{User, Cleaner}, `service %q is in relation %q`},
 
-	{"scopes", Scope, Relation, gone, Leave, []Actor{UnitAgent}, `relation %q has unit %q in scope`},
+	{"scopes", Scope, Relation, gone, Leave, []Actor{UnitAgent, Cleaner}, `relation %q has unit %q in scope`},
 }

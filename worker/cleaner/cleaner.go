@@ -42,14 +42,19 @@ func New(config Config) worker.Func {
 				}
 			case <-again:
 			}
-			left, err := config.API.Cleanup(ctx)
+			left, due, err := config.API.Cleanup(ctx)
 			if err != nil {
 				return err
 			}
 			again = nil
 			if left > 0 {
 				logger.Debugf("%d cleanups are left for the next pass", left)
-				again = time.After(config.Retry)
+				if due == 0 || due > config.Retry {
+					due = config.Retry
+				}
+			}
+			if due > 0 {
+				again = time.After(due)
 			}
 		}
 	}

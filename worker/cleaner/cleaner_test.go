@@ -14,7 +14,8 @@ import (
 // fakeState has cleanups that take a number of passes each.
 type fakeState struct {
 	events chan struct{}
-	left   []int // what the passes report in turn; 0 for ever after
+	left   []int           // what the passes report in turn; 0 for ever after
+	due    []time.Duration // and this
 	passes []time.Duration
 	began  time.Time
 	err    error
@@ -22,14 +23,31 @@ type fakeState struct {
 
 func (s *fakeState) WatchCleanups(context.Context) (<-chan struct{}, error) { return s.events, nil }
 
-func (s *fakeState) Cleanup(context.Context) (int, error) {
+func (s *fakeState) Cleanup(context.Context) (left int, due time.Duration, err error) {
 	s.passes = append(s.passes, time.Since(s.began))
-	if len(s.left) == 0 {
-		return 0, s.err
+	if len(s.left) > 0 {
+		left, s.left = s.left[0], s.left[1:]
 	}
-	left := s.left[0]
-	s.left = s.left[1:]
-	return left, s.err
+	if len(s.due) > 0 {
+		due, s.due = s.due[0], s.due[1:]
+	}
+	return left, due, s.err
+}
+
+func TestCleanerComesBackWhenSomethingFallsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		s := &fakeState{events: make(chan struct{}, 1), left: []int{0, 1, 0}, due: []time.Duration{time.Minute, time.Minute, 5 * time.Second}, began: time.Now()}
+		s.events <- struct{}{}
+		if err := New(Config{API: s, Retry: 10 * time.Second})(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		want := []time.Duration{0, 60 * time.Second, 70 * time.Second, 75 * time.Second}
+		if !slices.Equal(s.passes, want) {
+			t.Errorf("passes at %v, want %v", s.passes, want)
+		}
+	})
 }
 
 func TestCleanerRepeatsOnlyWhatIsLeft(t *testing.T) {

@@ -291,7 +291,7 @@ func (l *life) destroy() {
 		case 2:
 			l.c.unit.Life = entity.Dying
 		case 3:
-			l.c.unit.Life, l.c.unit.Forced = entity.Dying, true
+			l.c.unit.Life, l.c.unit.Strength = entity.Dying, entity.Force
 			l.o.forced = time.Now()
 		}
 	})

@@ -284,7 +284,7 @@ func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) e
 			r.unbar()
 			unit, err := r.api.Unit(ctx, r.unit)
 			var gone *goneError
-			if err == nil && unit.Forced || errors.As(ofUnit(err), &gone) {
+			if err == nil && unit.Strength == entity.Force || errors.As(ofUnit(err), &gone) {
 				cancel(hooks.ErrAbort)
 			}
 		}

@@ -64,7 +64,7 @@ func TestForceEndsARunningHook(t *testing.T) {
 	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.start()
 	r.awaitFile("started")
-	r.c.change(func() { r.c.unit.Life, r.c.unit.Forced = entity.Dying, true })
+	r.c.change(func() { r.c.unit.Life, r.c.unit.Strength = entity.Dying, entity.Force })
 	if err := r.end(); !errors.Is(err, worker.ErrTerminateAgent) {
 		t.Errorf("the agent ended with %v", err)
 	}

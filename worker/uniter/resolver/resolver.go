@@ -47,9 +47,9 @@ func NextOp(local localstate.State, remote Remote) Op {
 		return Op{Verb: DestroyUnit}
 	case going && slices.ContainsFunc(unit.Subordinates, func(name string) bool { return !remote.Asked[name] }):
 		return Op{Verb: DestroySubordinates}
-	case unit.Forced && local.Op != nil:
+	case unit.Strength == entity.Force && local.Op != nil:
 		return Op{Verb: Abandon}
-	case unit.Forced:
+	case unit.Strength == entity.Force:
 		return goSilently(local, remote)
 	case local.Op != nil:
 		return nextInProgress(*local.Op, local, remote)
@@ -111,8 +111,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Commit}
 	case op.Step == localstate.Pending && op.Process != nil:
 		return Op{Verb: Fail}
-	case op.Hook.Kind.IsRelation() && !remote.has(op.Hook.RelationID):
-		return Op{Verb: Abandon} // the relation was removed by force: there is nothing to be told any more
+	case op.Hook.Kind.IsRelation() && !remote.tells(op.Hook.RelationID):
+		return Op{Verb: Abandon} // the relation was destroyed with force: there is nothing to be told any more
 	case op.Step == localstate.Pending && op.Resolved:
 		return again
 	case op.Step == localstate.Pending:
@@ -121,7 +121,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
 	case unit.Resolved == entity.ResolvedRetry:
 		return again
-	case unit.Resolved == entity.ResolvedNoHooks:
+	case unit.Resolved == entity.ResolvedNoHooks || remote.lenient(op.Hook):
 		return Op{Verb: Skip}
 	}
 	return Op{Verb: AwaitResolution}
@@ -169,6 +169,25 @@ func departing(hook hooks.Info, unit entity.UnitInfo) string {
 
 func (r Remote) has(relation int) bool {
 	return slices.ContainsFunc(r.Relations, func(rel Relation) bool { return rel.ID == relation })
+}
+
+// tells reports whether the charm is to be told of a relation: not of one that is
+// gone, nor of one that goes by force.
+func (r Remote) tells(relation int) bool {
+	return slices.ContainsFunc(r.Relations, func(rel Relation) bool {
+		return rel.ID == relation && rel.Strength != entity.Force
+	})
+}
+
+// lenient reports whether a failed hook is not waited for, because the unit, or
+// the relation that the hook is about, is being destroyed leniently.
+func (r Remote) lenient(hook hooks.Info) bool {
+	if r.Unit.Life != entity.Alive && r.Unit.Strength >= entity.Lenient {
+		return true
+	}
+	return hook.Kind.IsRelation() && slices.ContainsFunc(r.Relations, func(rel Relation) bool {
+		return rel.ID == hook.RelationID && rel.Life != entity.Alive && rel.Strength >= entity.Lenient
+	})
 }
 
 // nextInRelations looks at one relation after the other.
@@ -243,7 +262,7 @@ func nextInLeaving(told localstate.Relation, rel Relation) Op {
 		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit}}
 	}
 	switch {
-	case told.Broken || rel.Implicit:
+	case told.Broken || rel.Implicit || rel.Strength == entity.Force:
 		return Op{Verb: Leave, Relation: rel.ID}
 	case told.ChangedPending != "":
 		op := run(hooks.RelationChanged, told.ChangedPending)

@@ -249,7 +249,7 @@ func (w *world) unit(key, value string) (err error) {
 	case "resolved":
 		u.Resolved = entity.Resolved(value)
 	case "forced":
-		u.Forced = true
+		u.Strength = entity.Force
 	case "charm":
 		u.ServiceCharmURL = value
 	case "force-charm":

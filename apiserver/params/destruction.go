@@ -1,0 +1,45 @@
+package params
+
+import (
+	"time"
+
+	"juju/state/entity"
+)
+
+// A Destruction is how strongly something is destroyed, as every Destroy method
+// takes it.
+type Destruction struct {
+	Force bool `json:"force,omitempty"`
+	// Lenient is ours: failed hooks are skipped. Force is more.
+	Lenient bool `json:"lenient,omitempty"`
+	// MaxWait, in nanoseconds, is how long force waits for the agents; as long as
+	// usual when absent.
+	MaxWait *time.Duration `json:"max-wait,omitempty"`
+}
+
+// Read returns what it comes to; entity.Invalid when the time is negative.
+func (d Destruction) Read() (entity.Destruction, error) {
+	how := entity.Destruction{}
+	switch {
+	case d.Force:
+		how = entity.Forced()
+		if d.MaxWait != nil {
+			how.Timeout = *d.MaxWait
+		}
+		if how.Timeout < 0 {
+			return how, entity.Errorf(entity.Invalid, "max-wait must not be negative, got %v", how.Timeout)
+		}
+	case d.Lenient:
+		how.Strength = entity.Lenient
+	}
+	return how, nil
+}
+
+// FromDestruction is the other way round.
+func FromDestruction(how entity.Destruction) Destruction {
+	d := Destruction{Force: how.Strength == entity.Force, Lenient: how.Strength == entity.Lenient}
+	if d.Force {
+		d.MaxWait = &how.Timeout
+	}
+	return d
+}

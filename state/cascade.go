@@ -1,0 +1,149 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// What follows is how a destruction reaches downward, in steps that can be
+// repeated. Each reads those it destroys before it looks at what their
+// destruction rests on: so they can't be those of another thing that took the
+// name of the one that was destroyed.
+
+// goes is which of those that refer to a thing a destruction is for: the Alive
+// ones, and with more strength those that are Dying already.
+func (d destruction) goes(query bson.D) bson.D {
+	if d.strength == entity.Plain {
+		query = append(query, bson.DocElem{Name: "life", Value: entity.Alive})
+	}
+	return query
+}
+
+// destroyUnits destroys units, each in a transaction.
+func (st *State) destroyUnits(ctx context.Context, units []*Unit, d destruction) error {
+	for _, u := range units {
+		if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isGoing reports whether the service is there and on its way out. If it is Alive,
+// it is another of the same name.
+func (st *State) isGoing(ctx context.Context, service string) (bool, error) {
+	svc, err := st.Service(ctx, service)
+	if isNotFound(err) {
+		return false, nil
+	}
+	return err == nil && svc.doc.Life != entity.Alive, err
+}
+
+// cleanupUnits destroys the units of a Dying service.
+func (st *State) cleanupUnits(ctx context.Context, service string, d destruction) error {
+	units, err := st.units(d.goes(bson.D{{"service", service}}))
+	if err != nil {
+		return err
+	}
+	if going, err := st.isGoing(ctx, service); err != nil || !going {
+		return err
+	}
+	return st.destroyUnits(ctx, units, d)
+}
+
+// cleanupRelations destroys the relations of a Dying service.
+func (st *State) cleanupRelations(ctx context.Context, service string, d destruction) error {
+	relations, err := st.relationsOf(service)
+	if err != nil {
+		return err
+	}
+	if going, err := st.isGoing(ctx, service); err != nil || !going {
+		return err
+	}
+	for _, r := range relations {
+		if err := r.destroy(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cleanupSubordinates destroys the subordinates of a Dying principal, whose name
+// no other ever has.
+func (st *State) cleanupSubordinates(ctx context.Context, principal string, d destruction) error {
+	u, err := st.Unit(ctx, principal)
+	if isNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return u.destroySubordinates(ctx, lifecycle.Cleaner, d)
+}
+
+// cleanupGuests destroys what is on a machine as strongly as the machine.
+func (st *State) cleanupGuests(ctx context.Context, machine string, d destruction) error {
+	m, err := st.Machine(ctx, machine)
+	if isNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	units, err := st.units(bson.D{{"machine", machine}})
+	if err != nil {
+		return err
+	}
+	if err := st.destroyUnits(ctx, units, d); err != nil {
+		return err
+	}
+	containers, err := m.containers()
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		if err := c.move(ctx, lifecycle.ToDestroy, byCleaner, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cleanupOrphans destroys the subordinates that a relation of container scope has
+// left without another to their principals.
+func (st *State) cleanupOrphans(ctx context.Context, key string, d destruction) error {
+	names := endpointServices(key)
+	for _, service := range names {
+		svc, err := st.Service(ctx, service)
+		if isNotFound(err) || err == nil && !svc.doc.Subordinate {
+			continue
+		} else if err != nil {
+			return err
+		}
+		for _, other := range names {
+			if other == service {
+				continue
+			}
+			units, err := st.units(d.goes(bson.D{{"service", service}}))
+			if err != nil {
+				return err
+			}
+			if alive, err := st.hasContainerRelation(service, other); err != nil {
+				return err
+			} else if alive {
+				continue
+			}
+			for _, u := range units {
+				if entity.UnitService(u.doc.Principal) != other {
+					continue
+				}
+				if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package state
+
+import (
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// A lifeDoc is the part that the documents of all have that can be destroyed.
+type lifeDoc struct {
+	Life  entity.Life `bson:"life"`
+	Since time.Time   `bson:"since,omitempty"` // when it came to be so
+	// Strength is that of the strongest destruction asked for so far, and Deadline,
+	// of force, when what agents have not done is done for them.
+	Strength entity.Strength `bson:"strength,omitempty"`
+	Deadline time.Time       `bson:"deadline,omitempty"`
+}
+
+// born is the life of what is made now.
+func (st *State) born() lifeDoc { return lifeDoc{Since: st.now()} }
+
+// now is the time as the store keeps it.
+func (st *State) now() time.Time { return st.controller.now().UTC().Truncate(time.Millisecond) }
+
+func (l lifeDoc) forced() bool { return l.Strength == entity.Force }
+
+// A destruction is an entity.Destruction that has begun. It is made before a
+// transaction is built, so that each try makes the same operations.
+type destruction struct {
+	strength entity.Strength
+	deadline time.Time // of force
+	now      time.Time
+	id       string // what the ids of its cleanups begin with
+}
+
+// begin is where the time of a destruction begins to run.
+func (st *State) begin(how entity.Destruction) destruction {
+	d := destruction{strength: how.Strength, now: st.now(), id: newID()}
+	if how.Strength == entity.Force {
+		d.deadline = d.now.Add(how.Timeout)
+	}
+	return d
+}
+
+// again is the same destruction, at work on something else.
+func (st *State) again(strength entity.Strength, deadline time.Time) destruction {
+	return destruction{strength: strength, deadline: deadline, now: st.now(), id: newID()}
+}
+
+// turn is what is set in a document whose life changes.
+func (d destruction) turn(to entity.Life) bson.D {
+	return bson.D{{"life", to}, {"since", d.now}}
+}
+
+// forces reports whether the destruction makes a thing with this life one that is
+// destroyed with force, or brings its deadline forward.
+func (d destruction) forces(l lifeDoc) bool {
+	return d.strength == entity.Force && (!l.forced() || d.deadline.Before(l.Deadline))
+}
+
+// raise is what is set in a document because of the destruction's strength, and
+// nil when the document says as much already.
+func (d destruction) raise(l lifeDoc) bson.D {
+	var set bson.D
+	if d.strength > l.Strength {
+		set = append(set, bson.DocElem{Name: "strength", Value: d.strength})
+	}
+	if d.forces(l) {
+		set = append(set, bson.DocElem{Name: "deadline", Value: d.deadline})
+	}
+	return set
+}
+
+// unraised asserts of a document that nobody was stronger, or earlier, than it was
+// seen to be: strength only grows, and a deadline only comes nearer.
+func unraised(l lifeDoc) bson.D {
+	assert := bson.D{{"life", l.Life}, {"strength", bson.D{{"$not", bson.D{{"$gt", l.Strength}}}}}}
+	if l.forced() {
+		assert = append(assert, bson.DocElem{Name: "deadline", Value: l.Deadline})
+	}
+	return assert
+}
+
+// raiseOps adds the strength of a destruction to the document of a thing that is
+// on its way out, and what is to be done about that: its end by force, and
+// whatever cascade adds to reach downward. Nothing if it is as strong already.
+func (o *ops) raiseOps(collection, id, key string, l lifeDoc, d destruction, cascade func()) {
+	set := d.raise(l)
+	if set == nil {
+		return
+	}
+	o.update(collection, id, unraised(l), bson.D{{"$set", set}})
+	cascade()
+	if d.forces(l) {
+		o.dismantleOps(key, l, d)
+	}
+}
+
+// forceID is the cleanup that takes a thing apart; it comes and goes with the
+// strength of the thing's destruction.
+func forceID(key string) string { return cleanupForce + "-" + key }
+
+// dismantleOps has a thing taken apart when its time is over.
+func (o *ops) dismantleOps(key string, l lifeDoc, d destruction) {
+	if l.forced() {
+		o.update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
+		return
+	}
+	o.insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength, Deadline: d.deadline})
+}
+
+// undismantleOps takes that back when the thing is gone.
+func (o *ops) undismantleOps(key string, l lifeDoc) {
+	if l.forced() {
+		o.remove(cleanupsC, forceID(key), exists)
+	}
+}
+
+// cascadeOps leaves to the cleaner what the destruction does to others.
+func (o *ops) cascadeOps(kind, arg string, d destruction) {
+	o.insert(cleanupsC, d.id+"-"+kind+"-"+arg, cleanupDoc{ID: d.id + "-" + kind + "-" + arg, Kind: kind, Arg: arg,
+		Strength: d.strength, Deadline: d.deadline})
+}

@@ -1,0 +1,282 @@
+package state_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// forcedWorld is one whose clock the test moves on.
+func forcedWorld(t *testing.T) (w *world, later func(time.Duration)) {
+	var ahead atomic.Int64
+	ctrl, st := statetest.ControllerWith(t, state.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	return &world{t, t.Context(), ctrl, st}, func(d time.Duration) { ahead.Add(int64(d)) }
+}
+
+// cleaned is passes of the cleaner until nothing is left but what falls due later.
+func (w *world) cleaned() (due time.Duration) {
+	w.Helper()
+	for range 10 {
+		left, due, err := w.st.Cleanup(w.ctx)
+		w.ok(err)
+		counts, err := w.st.Census(w.ctx)
+		w.ok(err)
+		if left == 0 && (due > 0 || counts["cleanups"] == 0) {
+			return due
+		}
+	}
+	w.Fatal("cleanups are never done")
+	return 0
+}
+
+// related is a principal with a subordinate and a site that uses it, all agents up
+// and in scope.
+func (w *world) related() {
+	w.Helper()
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	info, db := w.relate("mysql", "logging"), w.relate("mysql", "wordpress")
+	my := w.started("mysql/0")
+	w.ok(my.EnterScope(w.ctx, info.ID()))
+	w.ok(my.EnterScope(w.ctx, db.ID()))
+	w.ok(w.started("logging/0").EnterScope(w.ctx, info.ID()))
+	w.ok(w.started("wordpress/0").EnterScope(w.ctx, db.ID()))
+}
+
+func (w *world) provisioned(id string) *state.Machine {
+	w.Helper()
+	m, err := w.st.Machine(w.ctx, id)
+	w.ok(err)
+	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-" + id, Nonce: "n"}))
+	return m
+}
+
+func TestForceEndsAUnitWhoseAgentIsAwayWhenItsTimeIsOver(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.related()
+	u := w.unit("mysql/0")
+	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
+	w.cleaned()
+	// Force works on what is Dying already, and reaches downward at once.
+	w.ok(u.Destroy(w.ctx, entity.Forced()))
+	if due := w.cleaned(); due <= 50*time.Second || due > time.Minute {
+		t.Errorf("the next is due in %v, want a minute", due)
+	}
+	for _, name := range []string{"mysql/0", "logging/0"} {
+		info, err := w.unit(name).Info(w.ctx)
+		w.ok(err)
+		if info.Strength != entity.Force || info.Life != entity.Dying {
+			t.Errorf("%s is %s with strength %s, want dying with force", name, info.Life, info.Strength)
+		}
+	}
+	// Again, with less time: the deadline comes nearer; with more it stays.
+	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 10 * time.Second}))
+	w.ok(u.Destroy(w.ctx, entity.Forced()))
+	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
+	if due := w.cleaned(); due > 10*time.Second {
+		t.Errorf("the next is due in %v, want ten seconds", due)
+	}
+	later(11 * time.Second)
+	w.cleaned()
+	for _, name := range []string{"mysql/0", "logging/0"} {
+		_, err := w.st.Unit(w.ctx, name)
+		w.gone("unit", name, err)
+	}
+	w.truth()
+	for _, name := range []string{"mysql", "wordpress", "logging"} {
+		w.ok(mustService(w, name).Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
+	}
+	w.cleaned()
+	for _, id := range []string{"0", "1"} {
+		m, err := w.st.Machine(w.ctx, id)
+		w.ok(err)
+		w.ok(m.Destroy(w.ctx, entity.Destruction{}))
+	}
+	w.empty()
+}
+
+func TestForceOnAServiceTakesItsUnitsAndRelations(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.related()
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Forced()))
+	w.cleaned()
+	w.truth()
+	later(time.Minute)
+	w.cleaned()
+	w.truth()
+	_, err := w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+	if n := len(mustService(w, "wordpress").Name()); n == 0 {
+		t.Error("wordpress went too")
+	}
+	// The name is free, and whoever takes it is not touched by what was left to do.
+	w.deploy("mysql", statetest.MySQL, 1)
+	later(time.Hour)
+	w.cleaned()
+	if life := w.unit("mysql/1").Life(); life != entity.Alive {
+		t.Errorf("the new unit is %s", life)
+	}
+}
+
+func TestForceOnARelationHasEveryUnitLeaveIt(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.related()
+	r, err := w.st.Relation(w.ctx, "wordpress", "mysql")
+	w.ok(err)
+	w.ok(r.Destroy(w.ctx, entity.Forced()))
+	infos, err := w.unit("wordpress/0").Relations(w.ctx)
+	w.ok(err)
+	if len(infos) != 1 || infos[0].Strength != entity.Force {
+		t.Errorf("the agent is told %+v, want force", infos)
+	}
+	later(time.Minute)
+	w.cleaned()
+	_, err = w.st.RelationByID(w.ctx, r.ID())
+	w.gone("relation", r.Key(), err)
+	w.truth()
+}
+
+func TestForceOnAMachineTakesWhatIsOnIt(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.related()
+	m := w.provisioned("0")
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "0"})
+	w.ok(err)
+	if c.ID() != "0/lxd/0" {
+		t.Errorf("the container is %s", c.ID())
+	}
+	w.refused(m.Destroy(w.ctx, entity.Destruction{}), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
+	w.ok(m.Destroy(w.ctx, entity.Forced()))
+	w.cleaned()
+	_, err = w.st.Machine(w.ctx, c.ID())
+	w.gone("machine", c.ID(), err) // it had no instance
+	later(time.Minute)
+	w.cleaned()
+	w.truth()
+	if m, err = w.st.Machine(w.ctx, "0"); err != nil || m.Life() != entity.Dead {
+		t.Fatalf("machine 0 is %v, %v, want dead until the cloud has done its part", m.Life(), err)
+	}
+	w.ok(m.Remove(w.ctx))
+	if left, err := w.st.Residues(w.ctx); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	w.truth()
+}
+
+func TestACloudThatErrsLeavesAResidueAndNothingElse(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.started("mysql/0")
+	m := w.provisioned("0")
+	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
+	w.cleaned()
+	w.ok(m.SetInstanceStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no such region",
+		Data: map[string]any{"hint": "Stop it by hand: cloud stop i-0"}}))
+	w.cleaned()
+	_, err := w.st.Machine(w.ctx, "0")
+	w.gone("machine", "0", err)
+	left, err := w.st.Residues(w.ctx)
+	w.ok(err)
+	if len(left) != 1 || left[0].What != "instance i-0 of machine 0" || left[0].How != "Stop it by hand: cloud stop i-0" || left[0].Why != "no such region" {
+		t.Errorf("left behind: %+v", left)
+	}
+	w.ok(w.st.DropResidues(w.ctx, "i-0"))
+	// One that says nothing is not waited for for ever.
+	w.deploy("other", statetest.MySQL, 1)
+	m = w.provisioned("1")
+	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
+	later(time.Second)
+	if due := w.cleaned(); due == 0 {
+		t.Fatal("nobody looks at it again")
+	}
+	later(time.Minute)
+	w.cleaned()
+	_, err = w.st.Machine(w.ctx, "1")
+	w.gone("machine", "1", err)
+	w.truth()
+}
+
+func TestLenienceReachesDownward(t *testing.T) {
+	w, _ := forcedWorld(t)
+	w.related()
+	s := mustService(w, "mysql")
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	w.cleaned()
+	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
+	if due := w.cleaned(); due > 0 {
+		t.Errorf("something falls due in %v, though nothing is forced", due)
+	}
+	for _, name := range []string{"mysql/0", "logging/0"} {
+		if info, err := w.unit(name).Info(w.ctx); err != nil || info.Strength != entity.Lenient {
+			t.Errorf("%s: strength %s, %v", name, info.Strength, err)
+		}
+	}
+	infos, err := w.unit("mysql/0").Relations(w.ctx)
+	w.ok(err)
+	for _, r := range infos {
+		if r.Strength != entity.Lenient || r.Life != entity.Dying {
+			t.Errorf("relation %s is %s with strength %s", r.Key, r.Life, r.Strength)
+		}
+	}
+}
+
+// A subordinate can't be destroyed by users; but one that is Dying can be helped on.
+func TestForceOnASubordinateThatIsDying(t *testing.T) {
+	w, _ := forcedWorld(t)
+	w.related()
+	lg := w.unit("logging/0")
+	w.refused(lg.Destroy(w.ctx, entity.Forced()), entity.Invalid, `unit "logging/0" is a subordinate`)
+	r, err := w.st.Relation(w.ctx, "logging", "mysql")
+	w.ok(err)
+	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
+	w.cleaned()
+	w.ok(lg.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
+	w.cleaned()
+	_, err = w.st.Unit(w.ctx, "logging/0")
+	w.gone("unit", "logging/0", err)
+	w.truth()
+}
+
+func TestAManagerThatIsNotTheLastLosesItsJob(t *testing.T) {
+	w := newWorld(t)
+	var managers []*state.Machine
+	for range 2 {
+		m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel, state.JobHostUnits}})
+		w.ok(err)
+		managers = append(managers, w.provisioned(m.ID()))
+	}
+	w.st.Before(func() { w.ok(managers[1].Destroy(w.ctx, entity.Destruction{})) })
+	w.refused(managers[0].Destroy(w.ctx, entity.Destruction{}), entity.InUse, "machine 0 is required by the model")
+	w.refused(managers[0].Destroy(w.ctx, entity.Forced()), entity.InUse, "machine 0 is required by the model")
+	gone, err := w.st.Machine(w.ctx, managers[1].ID())
+	w.ok(err)
+	if gone.IsManager() || gone.Life() != entity.Dying {
+		t.Errorf("machine 1 is %s, manager: %v", gone.Life(), gone.IsManager())
+	}
+}
+
+func TestMachinesWithContainersAreNotDestroyedPlainly(t *testing.T) {
+	w := newWorld(t)
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
+	w.ok(err)
+	host, err := w.st.Machine(w.ctx, "0")
+	w.ok(err)
+	w.refused(host.Destroy(w.ctx, entity.Destruction{}), entity.InUse, `machine 0 is hosting containers "0/lxd/0"`)
+	w.ok(host.SetSupportedContainers(w.ctx, []string{"lxd"}))
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: "0"})
+	w.refused(err, entity.NotSupported, "machine 0 cannot host kvm containers")
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "0"})
+	w.ok(err)
+	w.truth()
+	again, err := w.st.Machine(w.ctx, "0/lxd/1")
+	w.ok(err)
+	w.ok(again.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(c.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(host.Destroy(w.ctx, entity.Destruction{}))
+	w.empty()
+}

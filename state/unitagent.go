@@ -1,0 +1,142 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// SetStatus replaces the status of the unit's workload.
+func (u *Unit) SetStatus(ctx context.Context, s entity.Status) error {
+	return u.st.setStatus(ctx, workloadKey(u.doc.Name), s)
+}
+
+// Status returns the status of the unit's workload.
+func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
+	return u.st.status(workloadKey(u.doc.Name))
+}
+
+// SetAgentStatus replaces the status of the unit's agent; the first marks the
+// unit as one whose agent has come up.
+func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
+	var started []txn.Op
+	if !u.doc.Started {
+		started = append(started, txn.Op{C: unitsC, Id: u.doc.Name, Assert: exists,
+			Update: bson.D{{"$set", bson.D{{"started", true}}}}})
+	}
+	return u.st.setStatus(ctx, unitKey(u.doc.Name), s, started...)
+}
+
+// Resolve says what to do about the unit's failed hook: run it again, or go on
+// as if it had succeeded.
+func (u *Unit) Resolve(ctx context.Context, retry bool) error {
+	mode := entity.ResolvedNoHooks
+	if retry {
+		mode = entity.ResolvedRetry
+	}
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := u.refresh(ctx); err != nil {
+			return nil, err
+		}
+		workload, err := u.st.status(workloadKey(u.doc.Name))
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case u.doc.Resolved != entity.ResolvedNone:
+			return nil, entity.Errorf(entity.Invalid, "cannot set resolved mode for unit %q: already resolved", u.doc.Name)
+		case workload.Status != entity.StatusError:
+			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
+				"See what it is doing: juju status %s", u.doc.Name)
+		}
+		o := newOps()
+		o.assert(statusesC, workloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
+		o.update(unitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
+			bson.D{{"$set", bson.D{{"resolved", mode}}}})
+		return o.build()
+	})
+}
+
+// ClearResolved says that the agent has seen what Resolve said.
+func (u *Unit) ClearResolved(ctx context.Context) error {
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := u.refresh(ctx); err != nil {
+			return nil, err
+		}
+		if u.doc.Resolved == entity.ResolvedNone {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.update(unitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
+		return o.build()
+	})
+}
+
+// SetCharm records the charm that the unit has, or is about to unpack.
+func (u *Unit) SetCharm(ctx context.Context, url string) error {
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := u.refresh(ctx); err != nil {
+			return nil, err
+		}
+		if u.doc.CharmURL == url {
+			return nil, mongo.ErrNothing
+		}
+		if _, err := u.st.Charm(ctx, url); err != nil {
+			return nil, err
+		}
+		if u.doc.Life == entity.Dead {
+			return nil, entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
+		}
+		o := newOps()
+		o.assert(charmsC, url, exists)
+		o.update(unitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
+		return o.build()
+	})
+}
+
+// Info returns what the unit's agent decides on.
+func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
+	if err := u.refresh(ctx); err != nil {
+		return entity.UnitInfo{}, err
+	}
+	svc, err := u.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return entity.UnitInfo{}, err
+	}
+	config, err := u.st.settings(serviceKey(u.doc.Service))
+	if err != nil {
+		return entity.UnitInfo{}, err
+	}
+	info := entity.UnitInfo{
+		Name: u.doc.Name, Service: u.doc.Service, Machine: u.doc.Machine, Principal: u.doc.Principal,
+		Life: u.doc.Life, Strength: u.doc.Strength, ServiceLife: svc.doc.Life, Resolved: u.doc.Resolved,
+		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmURL, ForceCharm: svc.doc.ForceCharm,
+		ConfigVersion: config.Version, Started: u.doc.Started,
+	}
+	subordinates, err := u.st.units(bson.D{{"principal", u.doc.Name}})
+	if err != nil {
+		return entity.UnitInfo{}, err
+	}
+	for _, s := range subordinates {
+		info.Subordinates = append(info.Subordinates, s.doc.Name)
+	}
+	addresses, err := u.addresses(ctx)
+	if err != nil {
+		return entity.UnitInfo{}, err
+	}
+	if len(addresses) > 0 {
+		info.PrivateAddress, info.PublicAddress = addresses[0], addresses[0]
+	}
+	if u.doc.Principal != "" {
+		alive, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
+		if err != nil {
+			return entity.UnitInfo{}, err
+		}
+		info.OrphanedBySubRel = !alive
+	}
+	return info, nil
+}
