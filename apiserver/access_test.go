@@ -36,6 +36,8 @@ var mayCall = map[string]string{
 	"Watcher.Next":       "admin m0 m1 u0 u1 manager",
 	"Watcher.Stop":       "admin m0 m1 u0 u1 manager",
 
+	"Annotations.Get":                         "admin",
+	"Annotations.Set":                         "admin",
 	"Application.AddRelation":                 "admin",
 	"Application.AddUnits":                    "admin",
 	"Application.ApplicationsInfo":            "admin",
@@ -360,7 +362,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Deployer Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
-			"Admin Application Block Charms Client MachineManager ModelConfig Pinger Watcher"},
+			"Admin Annotations Application Block Charms Client MachineManager ModelConfig Pinger Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller ModelManager Pinger UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),

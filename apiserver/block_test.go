@@ -16,6 +16,8 @@ import (
 // access that is needed, and the first block, from the narrowest to the widest,
 // that bars it: "-" for none, "named" where that is up to the models it names.
 var forUsers = map[string]string{
+	"Annotations.Get":                         "read -",
+	"Annotations.Set":                         "write change",
 	"Application.AddRelation":                 "write change",
 	"Application.AddUnits":                    "write change",
 	"Application.ApplicationsInfo":            "read -",

@@ -16,6 +16,8 @@ func routes() []route {
 		{"Watcher", 1, "Stop", atController | atModel, anybody, free, nil, act(watcherStop)},
 
 		// For users, at a model. Blocks themselves can be switched whatever is blocked.
+		{"Annotations", 2, "Get", atModel, reader, reads, nil, do(annotationsGet)},
+		{"Annotations", 2, "Set", atModel, writer, changes, nil, do(annotationsSet)},
 		{"Application", 19, "AddRelation", atModel, writer, changes, nil, do(applicationAddRelation)},
 		{"Application", 19, "AddUnits", atModel, writer, changes, nil, do(applicationAddUnits)},
 		{"Application", 19, "ApplicationsInfo", atModel, reader, reads, nil, do(applicationApplicationsInfo)},

@@ -77,7 +77,9 @@ func (m *Machine) move(ctx context.Context, goal lifecycle.Goal, by func() lifec
 		for _, f := range more {
 			f(o)
 		}
-		m.moveOps(o, step, d, other)
+		if err := m.moveOps(o, step, d, other); err != nil {
+			return nil, err
+		}
 		return o.build()
 	})
 }
@@ -121,7 +123,7 @@ func (m *Machine) facts(otherManager string, force bool) (lifecycle.Facts, error
 
 // moveOps makes the operations of a planned step. A manager leaves its job to
 // another by it.
-func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManager string) {
+func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManager string) error {
 	key := machineKey(m.doc.ID)
 	o.expectStep(key, step, nil)
 	// The instance says which moves were open.
@@ -143,7 +145,7 @@ func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManag
 			update = append(update, bson.DocElem{Name: "$pull", Value: bson.D{{"jobs", JobManageModel}}})
 		}
 		o.update(machinesC, m.doc.ID, assert, update)
-		return
+		return nil
 	}
 	o.remove(machinesC, m.doc.ID, assert)
 	o.undismantleOps(key, m.doc.lifeDoc)
@@ -156,6 +158,7 @@ func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManag
 	if host := hostOf(m.doc.ID); host != "" {
 		o.inc(machineKey(host), "containers", -1)
 	}
+	return m.st.dropAnnotationsOps(o, key)
 }
 
 // cascadeOps has what is on the machine destroyed as strongly.

@@ -104,6 +104,9 @@ func (r *Relation) removeOps(ctx context.Context, o *ops, except string) error {
 	o.remove(relationsC, r.doc.Key, append(unraised(r.doc.lifeDoc), bson.DocElem{Name: "id", Value: r.doc.ID}))
 	o.undismantleOps(relationKey(r.doc.ID), r.doc.lifeDoc)
 	o.dropCounts(relationKey(r.doc.ID))
+	if err := r.st.dropAnnotationsOps(o, relationKey(r.doc.ID)); err != nil {
+		return err
+	}
 	o.cleanup(cleanupSettings, relationKey(r.doc.ID))
 	for _, e := range r.doc.Endpoints {
 		o.remove(endpointsC, endpointID(e.Service, r.doc.Key), exists)

@@ -23,6 +23,7 @@ const (
 	constraintsC = "constraints" // a key: in the form that users write; the model's are in its document
 	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs; nobody watches it
 	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
+	annotationsC = "annotations" // a key: what users note about it
 	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL

@@ -53,7 +53,9 @@ func (s *Service) Destroy(ctx context.Context, how entity.Destruction) error {
 		}
 		o.expectStep(serviceKey(s.doc.Name), step, gone)
 		if step.Move.To == entity.Gone {
-			s.st.removeServiceOps(o, s.doc)
+			if err := s.st.removeServiceOps(o, s.doc); err != nil {
+				return nil, err
+			}
 			return o.build()
 		}
 		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", append(d.turn(entity.Dying), d.raise(s.doc.lifeDoc)...)}})
@@ -97,7 +99,7 @@ func (s *Service) destroyRelationsOps(ctx context.Context, o *ops, d destruction
 }
 
 // removeServiceOps takes a service out of state with all that was its own.
-func (st *State) removeServiceOps(o *ops, doc serviceDoc) {
+func (st *State) removeServiceOps(o *ops, doc serviceDoc) error {
 	key := serviceKey(doc.Name)
 	o.remove(servicesC, doc.Name, unraised(doc.lifeDoc))
 	o.undismantleOps(key, doc.lifeDoc)
@@ -105,6 +107,7 @@ func (st *State) removeServiceOps(o *ops, doc serviceDoc) {
 	o.remove(settingsC, key, exists)
 	o.remove(constraintsC, key, exists)
 	o.remove(statusesC, key, exists)
+	return st.dropAnnotationsOps(o, key)
 }
 
 // dropServiceRefOps takes away one of the references to a service, "units" or
@@ -145,6 +148,5 @@ func (st *State) dropServiceRefOps(ctx context.Context, o *ops, name, ref string
 		return err
 	}
 	o.expectStep(key, step, gone)
-	st.removeServiceOps(o, svc.doc)
-	return nil
+	return st.removeServiceOps(o, svc.doc)
 }

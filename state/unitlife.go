@@ -180,5 +180,8 @@ func (u *Unit) removeOps(ctx context.Context, o *ops) error {
 	if err := u.closeAllPortsOps(ctx, o); err != nil {
 		return err
 	}
+	if err := u.st.dropAnnotationsOps(o, key); err != nil {
+		return err
+	}
 	return u.st.dropServiceRefOps(ctx, o, u.doc.Service, "units")
 }

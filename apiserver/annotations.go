@@ -1,0 +1,27 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+)
+
+func annotationsGet(ctx context.Context, c *caller, p params.Entities) (params.AnnotationsGetResults, error) {
+	results := make([]params.AnnotationsGetResult, 0, len(p.Entities))
+	for _, e := range p.Entities {
+		result := params.AnnotationsGetResult{Entity: e.Tag}
+		notes, err := c.model.Annotations(ctx, e.Tag.Tag)
+		if err != nil {
+			result.Error.Error = c.server.wireError(c.conn.String()+": Get", err)
+		}
+		result.Annotations = notes
+		results = append(results, result)
+	}
+	return params.AnnotationsGetResults{Results: results}, nil
+}
+
+func annotationsSet(ctx context.Context, c *caller, p params.AnnotationsSet) (params.ErrorResults, error) {
+	return outcomes(c, "Set", p.Annotations, func(e params.EntityAnnotations) error {
+		return c.model.SetAnnotations(ctx, e.Entity.Tag, e.Annotations)
+	}), nil
+}

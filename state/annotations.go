@@ -1,0 +1,152 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// An annotationsDoc is what users, or programs of theirs, note about an entity.
+// Juju itself makes no use of it. It is there from the first note on, for the life
+// of the entity; the count annotated says so where a removal looks anyway.
+type annotationsDoc struct {
+	Key         string            `bson:"_id"`
+	Annotations map[string]string `bson:"annotations"`
+	Version     int64             `bson:"version"`
+}
+
+const annotated = "annotations"
+
+// annotationsMost bounds one entity's annotations, in bytes of keys and values.
+const annotationsMost = 64 << 10
+
+// annotationKey finds the key of what a tag names: a machine, unit, service or
+// relation, or the model itself; entity.NotFound when it is not there.
+func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, error) {
+	switch tag.Kind {
+	case entity.KindMachine:
+		_, err := st.Machine(ctx, tag.ID)
+		return machineKey(tag.ID), err
+	case entity.KindUnit:
+		_, err := st.Unit(ctx, tag.ID)
+		return unitKey(tag.ID), err
+	case entity.KindService:
+		_, err := st.Service(ctx, tag.ID)
+		return serviceKey(tag.ID), err
+	case entity.KindRelation:
+		r, err := st.relation(tag.ID)
+		return relationKey(r.doc.ID), err
+	case entity.KindModel:
+		if tag.ID == st.uuid {
+			return modelKey, nil
+		}
+		return "", entity.Errorf(entity.NotFound, "model %q not found", tag.ID)
+	}
+	return "", entity.Errorf(entity.NotSupported, "cannot annotate %s: only machines, units, services, relations and the model can be", tag)
+}
+
+func (st *State) annotations(key string) (doc annotationsDoc, there bool, err error) {
+	err = st.db.Get(annotationsC, key, &doc, "annotations of "+key)
+	if isNotFound(err) {
+		return annotationsDoc{Key: key, Annotations: map[string]string{}}, false, nil
+	}
+	doc.Annotations = unescapeKeys(doc.Annotations)
+	return doc, err == nil, err
+}
+
+// Annotations returns what is noted about an entity, which may be nothing.
+func (st *State) Annotations(ctx context.Context, tag entity.Tag) (map[string]string, error) {
+	key, err := st.annotationKey(ctx, tag)
+	if err != nil {
+		return nil, err
+	}
+	doc, _, err := st.annotations(key)
+	return doc.Annotations, err
+}
+
+// SetAnnotations lays values over what is noted about an entity, all or none; an
+// empty value deletes its key.
+func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[string]string) error {
+	err := st.run(ctx, func(int) ([]txn.Op, error) {
+		key, err := st.annotationKey(ctx, tag)
+		if err != nil {
+			return nil, err
+		}
+		doc, there, err := st.annotations(key)
+		if err != nil {
+			return nil, err
+		}
+		after := maps.Clone(doc.Annotations)
+		for k, v := range values {
+			if v == "" {
+				delete(after, k)
+			} else {
+				after[k] = v
+			}
+		}
+		if err := checkAnnotations(values, after); err != nil {
+			return nil, err
+		}
+		if maps.Equal(after, doc.Annotations) {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		switch {
+		case there:
+			o.update(annotationsC, key, bson.D{{"version", doc.Version}},
+				bson.D{{"$set", bson.D{{"annotations", escapeKeys(after)}}}, {"$inc", bson.D{{"version", 1}}}})
+		case key == modelKey:
+			o.assert(modelC, modelC, exists)
+			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+		default:
+			// The counts live and die with the entity.
+			o.expect(key, annotated, bson.D{{"$exists", false}})
+			o.inc(key, annotated, 1)
+			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+		}
+		return o.build()
+	})
+	if err != nil {
+		return fmt.Errorf("cannot update annotations on %s: %w", tag, err)
+	}
+	return nil
+}
+
+// checkAnnotations refuses keys that can't be, and too much of everything.
+func checkAnnotations(values, after map[string]string) error {
+	for k := range values {
+		if k == "" || strings.ContainsAny(k, ".\x00") {
+			return entity.Errorf(entity.Invalid, "invalid key %q", k)
+		}
+	}
+	size := 0
+	for k, v := range after {
+		size += len(k) + len(v)
+	}
+	if size > annotationsMost {
+		return entity.Errorf(entity.Invalid, "%d bytes are more than the %d that there can be", size, annotationsMost)
+	}
+	return nil
+}
+
+// dropAnnotationsOps takes away what is noted about an entity whose counts this
+// same transaction drops.
+func (st *State) dropAnnotationsOps(o *ops, key string) error {
+	n, err := st.db.Count(annotationsC, bson.D{{"_id", key}})
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		o.remove(annotationsC, key, exists)
+	} else {
+		o.expect(key, annotated, bson.D{{"$exists", false}})
+	}
+	return nil
+}
