@@ -151,7 +151,12 @@ func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 			return err
 		}
 	}
-	// Also what others have left when they were cut short here.
+	return c.deleteOldFiles(ctx)
+}
+
+// deleteOldFiles deletes what nobody refers to any more, also what others have left
+// when they were cut short here.
+func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	var old []struct {
 		File string `bson:"_id"`
 	}

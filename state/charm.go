@@ -48,6 +48,9 @@ func (st *State) AddCharm(ctx context.Context, file, series string) (url string,
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}
+	// Until the charm is there nothing says that the archive is needed.
+	st.controller.archives.RLock()
+	defer st.controller.archives.RUnlock()
 	if doc.SHA256, doc.Size, err = st.controller.keepBlob(ctx, st.uuid, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}

@@ -40,6 +40,10 @@ type Controller struct {
 	// alone says that no other process can have the store open.
 	alone bool
 
+	// archives is held by those who add a charm, and shut by who looks which
+	// archives have none.
+	archives sync.RWMutex
+
 	mu      sync.Mutex
 	states  map[string]*State
 	opening map[string]chan struct{} // closed when the model is open, or could not be opened

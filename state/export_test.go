@@ -2,13 +2,16 @@ package state
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	jujutxn "github.com/juju/txn"
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
 
@@ -75,4 +78,33 @@ func (st *State) Die(ctx context.Context) error {
 	return st.run(ctx, func(int) ([]txn.Op, error) {
 		return []txn.Op{{C: modelC, Id: modelC, Update: bson.D{{"$set", bson.D{{"life", entity.Dead}}}}}}, nil
 	})
+}
+
+// Write changes a collection of the model by hand.
+func (st *State) Write(collection string, f func(*mgo.Collection) error) error {
+	return st.db.With(collection, f)
+}
+
+// Write changes a collection of the controller's own database by hand.
+func (c *Controller) Write(collection string, f func(*mgo.Collection) error) error {
+	return c.db.With(collection, f)
+}
+
+// Make makes an empty database, as of a model that nobody has heard of.
+func (c *Controller) Make(name string) error { return c.store.Make(name, c.modelForm().schema) }
+
+// Checked returns the collections whose documents rules look at, those that none
+// does, and why, of models and of the controller.
+func Checked() (ruled []string, unruledBecause map[string]string) {
+	return slices.Concat(slices.Collect(maps.Keys(modelFields)), slices.Collect(maps.Keys(controllerFields))), unruled
+}
+
+// Uncounted returns the references of lifecycle.Refs that a check could not count.
+func Uncounted() (all []string) {
+	for _, ref := range lifecycle.Refs {
+		if _, ok := counted[ref.To][ref.Name]; !ok {
+			all = append(all, string(ref.To)+" "+ref.Name)
+		}
+	}
+	return all
 }

@@ -153,25 +153,7 @@ var errLostStep = entity.Errorf(entity.Unavailable, "its making was given up mea
 func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	ctx, cancel := context.WithTimeout(ctx, makingBound)
 	defer cancel()
-	form := c.modelForm()
-	if err := c.store.Make(row.UUID, form.schema); err != nil {
-		return err
-	}
-	db := c.store.Open(row.UUID)
-	defer db.Close(closing())
-	err := db.Run(ctx, func(int) ([]txn.Op, error) {
-		var there modelDoc
-		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
-			return nil, mongo.ErrNothing
-		} else if !isNotFound(err) {
-			return nil, err
-		}
-		o := newOps()
-		o.insert(modelC, modelC, modelDoc{ID: modelC, Name: row.Name, UUID: row.UUID, Series: row.Series, Cloud: c.doc.Cloud})
-		o.insert(schemaC, schemaC, form.doc())
-		return o.build()
-	})
-	if err != nil {
+	if err := c.makeDatabase(ctx, row); err != nil {
 		return err
 	}
 	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
@@ -186,6 +168,32 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 		o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
 		return o.build()
 	})
+}
+
+// makeDatabase makes the database of a model with what an empty model holds.
+func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
+	form := c.modelForm()
+	if err := c.store.Make(row.UUID, form.schema); err != nil {
+		return err
+	}
+	db := c.store.Open(row.UUID)
+	defer db.Close(closing())
+	return db.Run(ctx, func(int) ([]txn.Op, error) {
+		var there modelDoc
+		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
+			return nil, mongo.ErrNothing
+		} else if !isNotFound(err) {
+			return nil, err
+		}
+		o := newOps()
+		o.insert(modelC, modelC, c.newModelDoc(row))
+		o.insert(schemaC, schemaC, form.doc())
+		return o.build()
+	})
+}
+
+func (c *Controller) newModelDoc(row ModelRow) modelDoc {
+	return modelDoc{ID: modelC, Name: row.Name, UUID: row.UUID, Series: row.Series, Cloud: c.doc.Cloud}
 }
 
 // giveUp has a model removed whose making failed, also when the caller has gone.

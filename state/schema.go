@@ -30,6 +30,7 @@ const (
 	cleanupsC    = "cleanups"    // a random id: what is still to do
 	blocksC      = "blocks"      // a type: what users are kept from, and why
 	residuesC    = "residues"    // a random id: what force has left behind outside of state
+	sequenceC    = "sequence"    // what is numbered: the next number, written directly
 	historyC     = "statushistory"
 )
 

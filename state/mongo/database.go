@@ -251,6 +251,9 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 	return d.store.Barrier(ctx)
 }
 
+// errTakenBack is what a transaction ends with that can't be applied.
+var errTakenBack = errors.New("it is taken back")
+
 // resume takes a transaction to its end. One that waits for a lost one is taken
 // back, or others would wait for it.
 func (d *Database) resume(id bson.ObjectId) error {
@@ -262,7 +265,7 @@ func (d *Database) resume(id bson.ObjectId) error {
 		if taken, terr := takeBack(c.Database, id); terr != nil || !taken {
 			return errors.Join(err, terr)
 		}
-		return fmt.Errorf("it is taken back: %w", err)
+		return fmt.Errorf("%w: %w", errTakenBack, err)
 	})
 }
 

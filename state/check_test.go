@@ -1,0 +1,272 @@
+package state_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// fullModels makes models with something of everything in them, of one controller.
+// Relations: 0 riak:ring, 1 mysql with logging, 2 wordpress with mysql.
+func fullModels(t *testing.T) func(*testing.T) *world {
+	ctrl, _ := statetest.Controller(t)
+	services := []struct {
+		name, archive string
+		units         int
+	}{
+		{"riak", statetest.CharmArchive(t, statetest.Riak), 1}, {"mysql", statetest.CharmArchive(t, statetest.MySQL), 2},
+		{"logging", statetest.CharmArchive(t, statetest.Logging), 0}, {"wordpress", statetest.CharmArchive(t, statetest.Wordpress), 1},
+	}
+	models := 0
+	return func(t *testing.T) *world {
+		w := &world{t, t.Context(), ctrl, nil}
+		models++
+		var err error
+		w.st, err = ctrl.AddModel(w.ctx, state.AddModelParams{Name: fmt.Sprint("m", models), Owner: statetest.Admin, Series: "jammy"})
+		w.ok(err)
+		for _, s := range services {
+			url, err := w.st.AddCharm(w.ctx, s.archive, "")
+			w.ok(err)
+			_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: s.name, CharmURL: url, Units: s.units})
+			w.ok(err)
+		}
+		w.relate("mysql", "logging")
+		w.relate("wordpress", "mysql")
+		for unit, relations := range map[string][]int{"riak/0": {0}, "mysql/0": {1, 2}, "wordpress/0": {2}} {
+			u := w.started(unit)
+			for _, r := range relations {
+				w.ok(u.EnterScope(w.ctx, r))
+			}
+		}
+		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
+		w.ok(w.unit("mysql/0").CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
+		return w
+	}
+}
+
+// A damage is done to one document by hand.
+type damage struct {
+	collection, id string
+	change         bson.D // of a document that is there; nil to remove it
+	insert         bson.M // or a document that should not be there
+	finding        string // what is found, and where
+	stays          bool   // no repair can mend it
+}
+
+func (d damage) String() string {
+	if d.insert != nil {
+		return d.collection + " " + d.id + " inserted"
+	}
+	if d.change != nil {
+		return d.collection + " " + d.id + " changed"
+	}
+	return d.collection + " " + d.id + " removed"
+}
+
+func (d damage) do(c *mgo.Collection) error {
+	switch {
+	case d.insert != nil:
+		d.insert["_id"] = d.id
+		return c.Insert(d.insert)
+	case d.change != nil:
+		return c.UpdateId(d.id, d.change)
+	}
+	return c.RemoveId(d.id)
+}
+
+func set(field string, value any) bson.D { return bson.D{{"$set", bson.D{{field, value}}}} }
+
+const wm = "wordpress:db mysql:server"
+
+var damages = []damage{
+	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
+	{collection: "machines", id: "3", finding: "units wordpress/0: its machine is not there: machines 3"},
+	{collection: "machines", id: "3", change: set("life", 2), finding: "units wordpress/0: machine 3, which it is on, is dead"},
+	{collection: "machines", id: "3", change: set("life", 1), finding: "units wordpress/0: it is alive on machine 3, which is dying"},
+	{collection: "machines", id: "9", insert: bson.M{"life": 0}, finding: "sequence machine: its next number is 4, and 9 is taken"},
+	{collection: "machines", id: "3/lxd/0", insert: bson.M{"life": 0, "host": "8"}, finding: "machines 3/lxd/0: its host is not there: machines 8"},
+	{collection: "units", id: "wordpress/0", finding: "scopes 2#requirer#wordpress/0: its unit is not there: units wordpress/0"},
+	{collection: "units", id: "mysql/0", finding: "units logging/0: its principal is not there: units mysql/0"},
+	{collection: "units", id: "wordpress/0", change: set("life", 2), finding: "scopes 2#requirer#wordpress/0: unit wordpress/0 is dead, and in the relation still"},
+	{collection: "units", id: "mysql/0", change: set("life", 2), finding: "units logging/0: unit mysql/0, its principal, is dead"},
+	{collection: "units", id: "mysql/0", change: set("life", 1),
+		finding: "units mysql/0: it is dying, its subordinate logging/0 is alive, and no cleanup is to destroy that"},
+	{collection: "units", id: "mysql/1", change: set("life", 1), finding: "counts m#2: it counts 1 alive-units, there are 0"},
+	{collection: "units", id: "mysql/1", change: set("machine", "0"), finding: "deployments machine-2#mysql/1: unit mysql/1 is deployed by \"machine-0\""},
+	{collection: "units", id: "mysql/1", change: set("charm", "local:jammy/none-1"), finding: "units mysql/1: its charm is not there: charms local:jammy/none-1", stays: true},
+	{collection: "services", id: "riak", finding: "units riak/0: its service is not there: services riak"},
+	{collection: "services", id: "riak", finding: "relations riak:ring: its service is not there: services riak"},
+	{collection: "services", id: "mysql", change: set("life", 1),
+		finding: "services mysql: it is dying, its unit mysql/0 is alive, and no cleanup is to destroy that"},
+	{collection: "services", id: "empty", insert: bson.M{"life": 1}, finding: "services empty: it is dying, nothing refers to it, and nobody will remove it"},
+	{collection: "relations", id: wm, finding: "endpoints mysql#" + wm + ": its relation is not there: relations " + wm},
+	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" + wm + ": it is alive and its relation dying"},
+	{collection: "relations", id: "a:b mysql:admin", insert: bson.M{"life": 1, "id": 1000, "endpoints": []bson.M{{"service": "mysql"}}},
+		finding: "relations a:b mysql:admin: it is dying, no unit is in it, and nobody will remove it"},
+	{collection: "endpoints", id: "mysql#" + wm, finding: "endpoints mysql#" + wm + ": it is missing"},
+	{collection: "endpoints", id: "riak#" + wm, insert: bson.M{"service": "riak", "relation": wm, "life": 0},
+		finding: "endpoints riak#" + wm + ": relation \"" + wm + "\" has no such end"},
+	{collection: "scopes", id: "2#provider#mysql/0", finding: "counts r#2: it counts 2 scopes, there are 1"},
+	{collection: "scopes", id: "7#provider#mysql/0", insert: bson.M{"relation": 7, "unit": "mysql/0"},
+		finding: "scopes 7#provider#mysql/0: its relation is not there: relations (number 7)"},
+	{collection: "deployments", id: "machine-1#mysql/0", finding: "deployments machine-1#mysql/0: it is missing"},
+	{collection: "deployments", id: "machine-8#mysql/0", insert: bson.M{"parent": "machine-8", "unit": "mysql/0"},
+		finding: "deployments machine-8#mysql/0: its deployer is not there: machines 8"},
+	{collection: "settings", id: "s#mysql", finding: "settings s#mysql: it is missing"},
+	{collection: "settings", id: "r#1#mysql/0", finding: "settings r#1#mysql/0: it is missing"},
+	{collection: "settings", id: "r#1#mysql/0", change: bson.D{{"$unset", bson.D{{"relation", 1}}}},
+		finding: "settings r#1#mysql/0: it does not say of which relation it is"},
+	{collection: "settings", id: "r#70#mysql/0", insert: bson.M{"relation": 70},
+		finding: "settings r#70#mysql/0: relation 70 is gone, and no cleanup is to delete it"},
+	{collection: "settings", id: "s#none", insert: bson.M{}, finding: "settings s#none: what it belongs to is not there: services none"},
+	{collection: "constraints", id: "u#mysql/0", finding: "constraints u#mysql/0: it is missing"},
+	{collection: "constraints", id: "m#77", insert: bson.M{}, finding: "constraints m#77: what it belongs to is not there: machines 77"},
+	{collection: "counts", id: "s#mysql", finding: "counts s#mysql: it is missing"},
+	{collection: "counts", id: "s#mysql", change: set("units", 3), finding: "counts s#mysql: it counts 3 units, there are 2"},
+	{collection: "counts", id: "m#1", change: bson.D{{"$unset", bson.D{{"units", 1}}}}, finding: "counts m#1: it does not count units, of which there are 1"},
+	{collection: "counts", id: "u#mysql/0", change: set("apples", 1), finding: "counts u#mysql/0: it counts apples, which nothing is"},
+	{collection: "counts", id: "r#9", insert: bson.M{"scopes": 0}, finding: "counts r#9: what it belongs to is not there: relations (number 9)"},
+	{collection: "statuses", id: "m#0", finding: "statuses m#0: it is missing"},
+	{collection: "statuses", id: "u#none/1#workload", insert: bson.M{}, finding: "statuses u#none/1#workload: what it belongs to is not there: units none/1"},
+	{collection: "statuses", id: "??", insert: bson.M{}, finding: "statuses ??: it belongs to nothing that this program knows", stays: true},
+	{collection: "ports", id: "1", finding: "ports 1: it is missing"},
+	{collection: "ports", id: "99", insert: bson.M{"ports": []any{}}, finding: "ports 99: what it belongs to is not there: machines 99"},
+	{collection: "ports", id: "0", change: bson.D{{"$push", bson.D{{"ports", bson.D{{"unit", "none/3"}, {"from", 1}, {"to", 1}, {"protocol", "tcp"}}}}}},
+		finding: "ports 0: ports are open of units that are not on the machine: none/3"},
+	{collection: "credentials", id: "unit-mysql-0", finding: "credentials unit-mysql-0: it is missing"},
+	{collection: "credentials", id: "machine-44", insert: bson.M{}, finding: "credentials machine-44: what it belongs to is not there: machines 44"},
+	{collection: "schema", id: "schema", finding: "schema schema: it is missing, so all upgrades would be done again"},
+	{collection: "charms", id: "local:jammy/riak-0", change: set("sha256", "0"),
+		finding: "charms local:jammy/riak-0: its archive is not there (SHA-256 0): deploy the charm again from where it came", stays: true},
+	{collection: "charms", id: "local:jammy/riak-0", finding: "services riak: its charm is not there: charms local:jammy/riak-0", stays: true},
+	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"}, finding: "cleanups x: nobody knows how to do a cleanup of kind \"dishes\""},
+	{collection: "sequence", id: "relation", change: set("counter", 1), finding: "sequence relation: its next number is 1, and 2 is taken"},
+	{collection: "sequence", id: "service-mysql", finding: "sequence service-mysql: its next number is 0, and 1 is taken"},
+}
+
+// Whatever is damaged by hand is named; the rest of the model works meanwhile; a
+// repair mends it, and all that follows from it; a second one finds nothing to do.
+func TestWhateverIsDamagedIsFoundAndMended(t *testing.T) {
+	all := damages
+	if testing.Short() {
+		all = nil
+		for i, d := range damages {
+			if i%4 == 0 || d.change == nil && d.insert == nil {
+				all = append(all, d)
+			}
+		}
+	}
+	full := fullModels(t)
+	for _, d := range all {
+		t.Run(d.String(), func(t *testing.T) {
+			w := full(t)
+			w.right()
+			w.ok(w.st.Write(d.collection, d.do))
+			if !slices.ContainsFunc(w.check(false), func(f entity.Finding) bool { return f.Where+": "+f.What == d.finding }) {
+				t.Fatalf("want %s\n got %s", d.finding, told(w.check(false)))
+			}
+			if d.collection != "model" {
+				_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: mustService(w, "logging").CharmURL()})
+				w.ok(err)
+				w.ok(mustService(w, "other").Destroy(w.ctx))
+			}
+			for _, f := range w.check(true) {
+				if f.Failed != "" || !f.Done && !d.stays {
+					t.Errorf("not mended: %+v", f)
+				}
+			}
+			before, err := w.st.Dump(w.ctx)
+			w.ok(err)
+			if left := w.check(true); (len(left) > 0) != d.stays || slices.ContainsFunc(left, func(f entity.Finding) bool { return f.Done }) {
+				t.Errorf("after the repair: %s", told(left))
+			}
+			if after, err := w.st.Dump(w.ctx); err != nil || !reflect.DeepEqual(before, after) {
+				t.Errorf("a second repair changed something (%v)", err)
+			}
+			if !d.stays {
+				w.truth()
+			}
+		})
+	}
+}
+
+func (w *world) check(repair bool) []entity.Finding {
+	w.Helper()
+	found, err := w.st.Check(w.ctx, repair)
+	w.ok(err)
+	return found
+}
+
+// right wants nothing wrong with the model.
+func (w *world) right() {
+	w.Helper()
+	if found := w.check(false); len(found) > 0 {
+		w.Fatalf("nothing is wrong, yet found is %s", told(found))
+	}
+}
+
+func told(found []entity.Finding) string {
+	lines := make([]string, len(found))
+	for i, f := range found {
+		lines[i] = f.Where + ": " + f.What
+	}
+	return strings.Join(lines, "\n     ")
+}
+
+// Whoever adds a collection says what can be wrong with it, and shows that it is
+// found.
+func TestEveryCollectionIsChecked(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ruled, because := state.Checked()
+	var damaged []string
+	for _, d := range damages {
+		damaged = append(damaged, d.collection)
+	}
+	for _, d := range ctrlDamages {
+		damaged = append(damaged, d.collection)
+	}
+	n := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || !strings.HasSuffix(spec.Names[0].Name, "C") {
+			return true
+		}
+		n++
+		collection, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Error(err)
+		}
+		if because[collection] != "" {
+			return true
+		}
+		if !slices.Contains(ruled, collection) {
+			t.Errorf("no rule looks at %s: see modelFields in checkmodel.go, and unruled", collection)
+		}
+		if !slices.Contains(damaged, collection) {
+			t.Errorf("nothing is damaged in %s: see damages", collection)
+		}
+		return true
+	})
+	if n < 20 {
+		t.Errorf("only %d collections are in schema.go", n)
+	}
+	if left := state.Uncounted(); len(left) > 0 {
+		t.Errorf("nobody counts again %v: see counted in checkmodel.go", left)
+	}
+}

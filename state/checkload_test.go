@@ -1,0 +1,200 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// What many do at once may look wrong at any time, and is not. What is wrong is
+// found all the same, though what it is about is hardly ever still.
+func TestACheckUnderLoadTellsWhatIsWrongAndNothingElse(t *testing.T) {
+	w := newWorld(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	charms := map[string]string{}
+	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
+		charms[name] = statetest.Charm(t, w.st, meta)
+	}
+	checks := 40
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		checks = 300
+	case testing.Short():
+		checks = 10
+	}
+	working, stop := context.WithCancel(w.ctx)
+	var actors sync.WaitGroup
+	end := func() { stop(); actors.Wait() }
+	t.Cleanup(end)
+	for actor := range 6 {
+		rnd := rand.New(rand.NewPCG(seed, uint64(actor)))
+		actors.Go(func() {
+			for working.Err() == nil {
+				if err := w.something(rnd, []string{"mysql", "wordpress", "riak", "logging"}, charms); err != nil && entity.KindOf(err) == "" {
+					t.Errorf("an error of no kind: %v", err)
+				}
+			}
+		})
+	}
+	for i := range checks {
+		for _, f := range w.check(i%2 == 1) {
+			t.Errorf("check %d has a false alarm: %+v", i, f)
+		}
+	}
+	// One status is nobody's, and one service's counts are wrong.
+	w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": "m#1000000"}) }))
+	found := w.check(true)
+	if len(found) != 1 || found[0].Where != "statuses m#1000000" || !found[0].Done {
+		t.Errorf("found %s", told(found))
+	}
+	end()
+	w.right()
+	w.truth()
+}
+
+// loseTransaction has a document wait for a transaction that is lost.
+func (w *world) loseTransaction(collection, id string) {
+	w.Helper()
+	w.ok(w.st.Write(collection, func(c *mgo.Collection) error {
+		var doc struct {
+			Queue []string `bson:"txn-queue"`
+		}
+		if err := c.FindId(id).One(&doc); err != nil {
+			return err
+		}
+		if len(doc.Queue) == 0 {
+			return errors.New("it waits for nothing")
+		}
+		return c.Database.C("txns").RemoveId(bson.ObjectIdHex(doc.Queue[len(doc.Queue)-1][:24]))
+	}))
+}
+
+// One document that waits for a lost transaction refuses what concerns it, and only
+// that, until it is mended.
+func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 3)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	r := w.relate("wordpress", "mysql")
+	for _, name := range []string{"mysql/0", "mysql/1", "mysql/2", "wordpress/0"} {
+		w.started(name)
+	}
+	w.loseTransaction("units", "mysql/1")
+	refused := func(err error) {
+		t.Helper()
+		w.refused(err, entity.Unavailable, "cannot change units mysql/1: it waits for a transaction that is lost")
+		if hint := entity.Hint(err); hint != "To mend it: juju check --repair" {
+			t.Errorf("the hint is %q", hint)
+		}
+	}
+	sick := w.unit("mysql/1")
+	for range 2 {
+		refused(sick.EnterScope(w.ctx, r.ID()))
+		refused(sick.Destroy(w.ctx))
+	}
+	// Its neighbours, its service, its machine and the model don't notice.
+	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID()))
+	w.ok(w.unit("wordpress/0").EnterScope(w.ctx, r.ID()))
+	w.ok(w.unit("mysql/2").Destroy(w.ctx))
+	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"1", "0"})
+	w.ok(err)
+	w.ok(mustService(w, "mysql").SetExposed(w.ctx, true))
+	w.deploy("riak", statetest.Riak, 1)
+	w.ok(w.st.ResumeTransactions(w.ctx))
+
+	for _, repair := range []bool{false, true} {
+		found := w.check(repair)
+		if len(found) != 2 || found[0].Where != "statuses u#mysql/1" || found[1].Where != "units mysql/1" {
+			t.Fatalf("found %+v", found)
+		}
+		for _, f := range found {
+			if !strings.Contains(f.What, "which is lost") || f.Repair != "take it out of the queue" || f.Done != repair {
+				t.Errorf("found %+v", f)
+			}
+		}
+	}
+	w.right()
+	w.ok(sick.EnterScope(w.ctx, r.ID()))
+	w.ok(sick.Destroy(w.ctx))
+	w.truth()
+}
+
+// A transaction that nobody takes to its end is found, and is.
+func TestATransactionThatIsStuckIsTakenToItsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	id := bson.NewObjectIdWithTime(time.Now().Add(-time.Hour))
+	ops := []txn.Op{{C: "services", Id: "mysql", Assert: txn.DocExists, Update: bson.D{{"$set", bson.D{{"exposed", true}}}}}}
+	w.ok(w.st.Write("txns", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": id, "s": 1, "o": ops}) }))
+	found := w.check(false)
+	if len(found) != 1 || found[0].Where != "txns "+id.Hex() || !strings.Contains(found[0].What, "and holds up services mysql") {
+		t.Fatalf("found %+v", found)
+	}
+	if found = w.check(true); len(found) != 1 || !found[0].Done {
+		t.Fatalf("found %+v", found)
+	}
+	if !mustService(w, "mysql").IsExposed() {
+		t.Error("the transaction was not applied")
+	}
+	w.right()
+}
+
+// A repair that comes upon another state than it found does nothing.
+func TestARepairAssertsWhatItSaw(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.ok(w.st.Write("counts", func(c *mgo.Collection) error { return c.UpdateId("s#mysql", set("units", 5)) }))
+	w.st.Before(func() {
+		_, err := mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
+		w.ok(err)
+	})
+	w.check(true)
+	w.right()
+	w.truth()
+}
+
+func TestACheckThatIsNotWantedAnyMoreEnds(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	if _, err := w.st.Check(ctx, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Models come while the controller is checked.
+func TestAModelThatIsBeingMadeIsAllRight(t *testing.T) {
+	w := newWorld(t)
+	var maker sync.WaitGroup
+	maker.Go(func() {
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 20 {
+		found, err := w.ctrl.Check(w.ctx, true)
+		w.ok(err)
+		if len(found) > 0 {
+			t.Errorf("found %s", told(found))
+		}
+	}
+	maker.Wait()
+}

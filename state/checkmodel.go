@@ -1,0 +1,362 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// modelFields are the collections of a model that rules look at, and the fields
+// that matter to them; the others are not read. Whoever adds a collection adds it
+// here with its rules, or to unruled.
+var modelFields = map[string][]string{
+	modelC:       {"life"},
+	machinesC:    {"life", "strength", "host"},
+	unitsC:       {"life", "service", "machine", "principal", "charm"},
+	servicesC:    {"life", "charm"},
+	relationsC:   {"life", "id", "endpoints.service"},
+	endpointsC:   {"life", "service", "relation"},
+	scopesC:      {"relation", "unit"},
+	deploymentsC: {"parent", "unit"},
+	settingsC:    {"relation"},
+	constraintsC: {"_id"},
+	countsC:      nil,
+	statusesC:    {"_id"},
+	portsC:       nil,
+	credentialsC: {"_id"},
+	charmsC:      {"sha256"},
+	cleanupsC:    {"kind", "arg"},
+	sequenceC:    {"counter"},
+	schemaC:      {"_id"},
+}
+
+// unruled are the collections of which nothing can be wrong, and why.
+var unruled = map[string]string{
+	historyC: "what was; it is bounded, and written directly",
+	blocksC:  "each stands for itself",
+}
+
+// rules are what is checked of the model.
+func (st *State) rules() []rule {
+	return append(slices.Clone(modelRules), schemaRule(st.controller.modelForm()),
+		rule{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
+		rule{of: charmsC, judge: st.judgeArchive})
+}
+
+// modelRules are those that look at nothing but the model's database.
+var modelRules = slices.Concat(
+	pointerRules(), ownedRules(), ownerRules(), countRules(),
+	[]rule{
+		{of: deploymentsC, judge: judgeDeployment},
+		{of: relationsC, judge: judgeEnds},
+		{of: endpointsC, judge: judgeEndpoint},
+		{of: scopesC, judge: judgeScope},
+		{of: settingsC, judge: judgeSettings},
+		{of: portsC, judge: judgePorts},
+		{of: cleanupsC, judge: judgeCleanup},
+		{of: sequenceC, ids: sequences, judge: judgeSequence},
+		{of: machinesC, judge: judgeGuests},
+		{of: unitsC, judge: judgeDeadUnit},
+		{of: servicesC, judge: judgeDyingService},
+		{of: relationsC, judge: judgeDyingRelation},
+		{of: unitsC, judge: judgeDyingPrincipal},
+	})
+
+// toInsert says that a document should be there, and writes it.
+func toInsert(where docID, what, repair string, doc any) *wrong {
+	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Insert: doc}}}
+}
+
+// toUpdate says that a document is not as it should be, and changes it.
+func toUpdate(where docID, what, repair string, change bson.D) *wrong {
+	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Update: change}}}
+}
+
+// toRemove says that a document can't be, and goes.
+func toRemove(where docID, what, repair string) *wrong {
+	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Remove: true}}}
+}
+
+func (st *State) judgeModel(v *view, id string) *wrong {
+	if v.get(modelC, id) != nil {
+		return nil
+	}
+	row, err := st.controller.row(st.uuid)
+	if err != nil {
+		v.fail(err)
+		return nil
+	}
+	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model", "write it as of a new model", st.controller.newModelDoc(row))
+}
+
+// A pointer says that each document of a collection names others that must be there.
+type pointer struct {
+	from, what string
+	to         func(v *view, id string, r row) []docID // what it names
+	repair     string                                  // of the one that names; "" when it must stay
+}
+
+var pointers = []pointer{
+	{unitsC, "its service", named(servicesC, "service"), outOfState},
+	{unitsC, "its machine", named(machinesC, "machine"), outOfState},
+	{unitsC, "its principal", named(unitsC, "principal"), outOfState},
+	{unitsC, "its charm", named(charmsC, "charm"), ""},
+	{servicesC, "its charm", named(charmsC, "charm"), ""},
+	{machinesC, "its host", named(machinesC, "host"), outOfState},
+	{relationsC, "its service", func(_ *view, _ string, r row) (all []docID) {
+		for _, end := range r.docs("endpoints") {
+			all = append(all, docID{servicesC, end.text("service")})
+		}
+		return all
+	}, outOfState},
+	{endpointsC, "its relation", named(relationsC, "relation"), "remove it"},
+	{deploymentsC, "its unit", named(unitsC, "unit"), "remove it"},
+	{deploymentsC, "its deployer", func(_ *view, _ string, r row) []docID { return []docID{ownerOfTag(r.text("parent"))} }, "remove it"},
+	{scopesC, "its unit", named(unitsC, "unit"), "remove it"},
+	{scopesC, "its relation", func(v *view, _ string, r row) []docID { return []docID{v.relation(r.number("relation"))} }, "remove it"},
+}
+
+const outOfState = "take it out of state, and with it what is its own"
+
+// named reads the id of a document in a field that may be empty.
+func named(collection, field string) func(*view, string, row) []docID {
+	return func(_ *view, _ string, r row) []docID {
+		if id := r.text(field); id != "" {
+			return []docID{{collection, id}}
+		}
+		return nil
+	}
+}
+
+// relation finds the relation of a number; one that is not there has no counts
+// either, which come and go with it.
+func (v *view) relation(number int) docID {
+	v.get(countsC, relationKey(number))
+	for _, r := range v.where(relationsC, "id", number) {
+		return docID{relationsC, r.text("_id")}
+	}
+	return docID{relationsC, fmt.Sprintf("(number %d)", number)}
+}
+
+func pointerRules() (rules []rule) {
+	for _, p := range pointers {
+		rules = append(rules, rule{of: p.from, judge: func(v *view, id string) *wrong {
+			r := v.get(p.from, id)
+			if r == nil {
+				return nil
+			}
+			for _, to := range p.to(v, id, r) {
+				if v.get(to.collection, to.id) != nil {
+					continue
+				}
+				w := toRemove(docID{p.from, id}, fmt.Sprintf("%s is not there: %v", p.what, to), p.repair)
+				if p.repair == "" {
+					w.ops = nil
+				}
+				return w
+			}
+			return nil
+		}})
+	}
+	return rules
+}
+
+// ownerOfTag is the machine or unit of a tag; the zero docID of anything else.
+func ownerOfTag(tag string) docID {
+	t, err := entity.ParseTag(tag)
+	switch {
+	case err == nil && t.Kind == entity.KindMachine:
+		return docID{machinesC, t.ID}
+	case err == nil && t.Kind == entity.KindUnit:
+		return docID{unitsC, t.ID}
+	}
+	return docID{unitsC, tag} // which is no unit's name
+}
+
+// ownerOfKey is what a key of schema.go is about; false when it has another form.
+func (v *view) ownerOfKey(key string) (docID, bool) {
+	if key == modelKey {
+		return docID{modelC, modelC}, true
+	}
+	kind, id, _ := strings.Cut(key, "#")
+	id, _, _ = strings.Cut(id, "#")
+	switch kind {
+	case "m":
+		return docID{machinesC, id}, true
+	case "u":
+		return docID{unitsC, id}, true
+	case "s":
+		return docID{servicesC, id}, true
+	case "r":
+		if n, err := strconv.Atoi(id); err == nil {
+			return v.relation(n), true
+		}
+	}
+	return docID{}, false
+}
+
+// ownerRules say of the documents that belong to an entity that it is there.
+func ownerRules() (rules []rule) {
+	of := func(collection string, owner func(*view, string) (docID, bool)) {
+		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
+			if v.get(collection, id) == nil {
+				return nil
+			}
+			where := docID{collection, id}
+			to, known := owner(v, id)
+			if !known {
+				return &wrong{where: where, what: "it belongs to nothing that this program knows"}
+			}
+			if v.get(to.collection, to.id) != nil {
+				return nil
+			}
+			if n := relationOf(id); collection == settingsC && n >= 0 {
+				return v.orphanedSettings(where, n)
+			}
+			return toRemove(where, fmt.Sprintf("what it belongs to is not there: %v", to), "remove it")
+		}})
+	}
+	for _, c := range []string{countsC, statusesC, constraintsC, settingsC} {
+		of(c, (*view).ownerOfKey)
+	}
+	of(portsC, func(_ *view, id string) (docID, bool) { return docID{machinesC, id}, true })
+	of(credentialsC, func(_ *view, id string) (docID, bool) { return ownerOfTag(id), true })
+	return rules
+}
+
+// relationOf returns the number of the relation that a key is of, or -1.
+func relationOf(key string) int {
+	kind, id, _ := strings.Cut(key, "#")
+	id, _, _ = strings.Cut(id, "#")
+	if n, err := strconv.Atoi(id); err == nil && kind == "r" {
+		return n
+	}
+	return -1
+}
+
+// orphanedSettings are all right while a cleanup is still to delete them.
+func (v *view) orphanedSettings(where docID, relation int) *wrong {
+	key := relationKey(relation)
+	if v.hasCleanup(cleanupSettings, key) {
+		return nil
+	}
+	return v.needsCleanup(where, cleanupSettings, key, fmt.Sprintf("relation %d is gone, and no cleanup is to delete it", relation))
+}
+
+func (v *view) hasCleanup(kind, arg string) bool {
+	return slices.ContainsFunc(v.where(cleanupsC, "arg", arg), func(r row) bool { return r.text("kind") == kind })
+}
+
+// needsCleanup leaves to the cleaner what nobody else will do.
+func (v *view) needsCleanup(where docID, kind, arg, what string) *wrong {
+	id := "check-" + kind + "-" + arg
+	v.get(cleanupsC, id)
+	return &wrong{where: where, what: what, repair: "have the cleaner do it", // which is another document than where
+		ops: []txn.Op{{C: cleanupsC, Id: id, Insert: cleanupDoc{ID: id, Kind: kind, Arg: arg}}}}
+}
+
+// counted says where the references of lifecycle.Refs are: documents of a collection
+// that name the target in a field, and which of them count.
+var counted = map[lifecycle.Kind]map[string]struct {
+	in, field string
+	only      func(row) bool
+}{
+	lifecycle.Machine: {
+		"units":       {unitsC, "machine", nil},
+		"alive-units": {unitsC, "machine", func(r row) bool { return r.life() == entity.Alive }},
+		"containers":  {machinesC, "host", nil},
+	},
+	lifecycle.Principal:   {"subordinates": {unitsC, "principal", nil}, "scopes": {scopesC, "unit", nil}},
+	lifecycle.Subordinate: {"scopes": {scopesC, "unit", nil}},
+	lifecycle.Service:     {"units": {unitsC, "service", nil}, "relations": {endpointsC, "service", nil}},
+	lifecycle.Relation:    {"scopes": {scopesC, "relation", nil}},
+}
+
+// holders returns the documents that refer to an entity by the name of a reference.
+// They don't change unless the entity's counts do.
+func (v *view) holders(kind lifecycle.Kind, name string, target any) []row {
+	from := counted[kind][name]
+	all := v.where(from.in, from.field, target)
+	if from.only == nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r row) bool { return !from.only(r) })
+}
+
+// entityOf returns the kind of an entity's document, its key, and what names it.
+func entityOf(collection, id string, r row) (kind lifecycle.Kind, key string, target any) {
+	switch collection {
+	case machinesC:
+		return lifecycle.Machine, machineKey(id), id
+	case servicesC:
+		return lifecycle.Service, serviceKey(id), id
+	case relationsC:
+		return lifecycle.Relation, relationKey(r.number("id")), r.number("id")
+	}
+	if r.text("principal") != "" {
+		return lifecycle.Subordinate, unitKey(id), id
+	}
+	return lifecycle.Principal, unitKey(id), id
+}
+
+// countRules count again what refers to each entity.
+func countRules() (rules []rule) {
+	for _, collection := range []string{machinesC, unitsC, servicesC, relationsC} {
+		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
+			r := v.get(collection, id)
+			if r == nil {
+				return nil
+			}
+			return v.judgeCounts(entityOf(collection, id, r))
+		}})
+	}
+	return rules
+}
+
+func (v *view) judgeCounts(kind lifecycle.Kind, key string, target any) *wrong {
+	has := v.get(countsC, key)
+	want := bson.M{}
+	for _, ref := range lifecycle.RefsTo(kind) {
+		want[ref.Name] = len(v.holders(kind, ref.Name, target))
+	}
+	where := docID{countsC, key}
+	if has == nil {
+		return toInsert(where, "it is missing", "count again and write it", want)
+	}
+	var off []string
+	set, unset := bson.M{}, bson.M{}
+	for name, n := range want {
+		if got, ok := asNumber(has[name]); !ok {
+			off = append(off, fmt.Sprintf("does not count %s, of which there are %d", name, n))
+			set[name] = n
+		} else if got != n {
+			off = append(off, fmt.Sprintf("counts %d %s, there are %d", got, name, n))
+			set[name] = n
+		}
+	}
+	for name := range has {
+		if _, ok := want[name]; !ok && name != "_id" && !strings.HasPrefix(name, "txn-") {
+			off = append(off, "counts "+name+", which nothing is")
+			unset[name] = 1
+		}
+	}
+	if len(off) == 0 {
+		return nil
+	}
+	slices.Sort(off)
+	change := bson.D{}
+	if len(set) > 0 {
+		change = append(change, bson.DocElem{Name: "$set", Value: set})
+	}
+	if len(unset) > 0 {
+		change = append(change, bson.DocElem{Name: "$unset", Value: unset})
+	}
+	return toUpdate(where, "it "+strings.Join(off, "; it "), "set it to what was counted", change)
+}

@@ -1,0 +1,207 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// A belonging is a document that each of an entity's kind has.
+type belonging struct {
+	of, in string
+	id     func(owner string, r row) string // "" when this one has none
+	empty  func(v *view, id string, owner row) any
+	mind   string // what whoever repairs it should know
+}
+
+// keyed makes the id of a belonging from its owner's.
+func keyed(key func(string) string) func(string, row) string {
+	return func(owner string, _ row) string { return key(owner) }
+}
+
+func lostStatus(v *view, id string, _ row) any {
+	return newStatusDoc(id, entity.Status{Status: entity.StatusUnknown, Message: "its status was lost"}, v.now)
+}
+
+func noConstraints(_ *view, id string, _ row) any { return constraintsDoc{id, ""} }
+
+func noSettings(_ *view, id string, _ row) any {
+	return settingsDoc{ID: id, Settings: map[string]any{}}
+}
+
+func noPassword(_ *view, id string, _ row) any { return credentialDoc{ID: id} }
+
+// belongings are all of them, but for the counts, and for what judgeEnds and
+// judgeScope look after.
+var belongings = []belonging{
+	{machinesC, statusesC, keyed(machineKey), lostStatus, ""},
+	{machinesC, constraintsC, keyed(machineKey), noConstraints, ""},
+	{machinesC, credentialsC, keyed(func(id string) string { return entity.MachineTag(id).String() }), noPassword, noLogin},
+	{machinesC, portsC, keyed(func(id string) string { return id }), func(_ *view, id string, _ row) any {
+		return portsDoc{ID: id, Ports: []openPort{}}
+	}, "what its units opened is closed"},
+	{servicesC, statusesC, keyed(serviceKey), lostStatus, ""},
+	{servicesC, constraintsC, keyed(serviceKey), noConstraints, ""},
+	{servicesC, settingsC, keyed(serviceKey), noSettings, "the charm's defaults hold"},
+	{unitsC, statusesC, keyed(unitKey), lostStatus, ""},
+	{unitsC, statusesC, keyed(workloadKey), lostStatus, ""},
+	{unitsC, constraintsC, keyed(unitKey), noConstraints, ""},
+	{unitsC, credentialsC, keyed(func(name string) string { return entity.UnitTag(name).String() }), noPassword, noLogin},
+	{unitsC, deploymentsC, func(name string, r row) string {
+		if parent := deployerOf(r); !parent.IsZero() {
+			return deploymentID(parent, name)
+		}
+		return ""
+	}, func(_ *view, id string, r row) any {
+		return deploymentDoc{Parent: deployerOf(r).String(), Unit: r.text("_id")}
+	}, ""},
+}
+
+const noLogin = "its agent can't log in before it is given a new password"
+
+func deployerOf(r row) entity.Tag {
+	return unitDoc{Principal: r.text("principal"), Machine: r.text("machine")}.deployer()
+}
+
+// ownedRules say of each entity that what belongs to it is there.
+func ownedRules() (rules []rule) {
+	for _, b := range belongings {
+		rules = append(rules, rule{of: b.of, judge: func(v *view, owner string) *wrong {
+			r := v.get(b.of, owner)
+			if r == nil {
+				return nil
+			}
+			id := b.id(owner, r)
+			if id == "" || v.get(b.in, id) != nil {
+				return nil
+			}
+			repair := "write an empty one"
+			if b.mind != "" {
+				repair += "; " + b.mind
+			}
+			return toInsert(docID{b.in, id}, "it is missing", repair, b.empty(v, id, r))
+		}})
+	}
+	return rules
+}
+
+// judgeDeployment finds units that are in the charge of another than their deployer.
+func judgeDeployment(v *view, id string) *wrong {
+	d := v.get(deploymentsC, id)
+	if d == nil {
+		return nil
+	}
+	u := v.get(unitsC, d.text("unit"))
+	if u == nil {
+		return nil // another rule's
+	}
+	if is := deployerOf(u).String(); is != d.text("parent") || id != is+"#"+d.text("unit") {
+		return toRemove(docID{deploymentsC, id}, fmt.Sprintf("unit %s is deployed by %q", d.text("unit"), is), "remove it")
+	}
+	return nil
+}
+
+// judgeEnds finds relations whose ends are not there as the relation is.
+func judgeEnds(v *view, key string) *wrong {
+	r := v.get(relationsC, key)
+	if r == nil {
+		return nil
+	}
+	for _, end := range r.docs("endpoints") {
+		id := endpointID(end.text("service"), key)
+		e := v.get(endpointsC, id)
+		where := docID{endpointsC, id}
+		switch {
+		case e == nil:
+			return toInsert(where, "it is missing", "write it after the relation",
+				endpointDoc{Service: end.text("service"), Relation: key, Life: r.life()})
+		case e.life() != r.life():
+			return toUpdate(where, fmt.Sprintf("it is %v and its relation %v", e.life(), r.life()), "set it to the relation's life",
+				bson.D{{"$set", bson.D{{"life", r.life()}}}})
+		}
+	}
+	return nil
+}
+
+// judgeEndpoint finds ends that their relation does not have.
+func judgeEndpoint(v *view, id string) *wrong {
+	e := v.get(endpointsC, id)
+	if e == nil {
+		return nil
+	}
+	r := v.get(relationsC, e.text("relation"))
+	if r == nil {
+		return nil // another rule's
+	}
+	has := slices.ContainsFunc(r.docs("endpoints"), func(end row) bool { return end.text("service") == e.text("service") })
+	if has && id == endpointID(e.text("service"), e.text("relation")) {
+		return nil
+	}
+	return toRemove(docID{endpointsC, id}, fmt.Sprintf("relation %q has no such end", e.text("relation")), "remove it")
+}
+
+// judgeScope finds units in a relation that have told it nothing.
+func judgeScope(v *view, id string) *wrong {
+	s := v.get(scopesC, id)
+	if s == nil {
+		return nil
+	}
+	n := s.number("relation")
+	key := relationSettingsKey(n, s.text("unit"))
+	if v.get(settingsC, key) != nil {
+		return nil
+	}
+	return toInsert(docID{settingsC, key}, "it is missing", "write an empty one; its unit has told the relation nothing",
+		settingsDoc{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
+}
+
+// containerOf returns the principal whose scope of a container relation a scope's
+// id names, or "".
+func containerOf(scope string) string {
+	prefix, _, _ := strings.Cut(scope, "#")
+	_, tag, _ := strings.Cut(prefix, "-")
+	if t, err := entity.ParseTag(tag); err == nil && t.Kind == entity.KindUnit {
+		return t.ID
+	}
+	return ""
+}
+
+// judgeSettings finds settings of a relation that mass deletion would not find.
+func judgeSettings(v *view, id string) *wrong {
+	s, n := v.get(settingsC, id), relationOf(id)
+	if s == nil || n < 0 || s.number("relation") == n && s["relation"] != nil {
+		return nil
+	}
+	return toUpdate(docID{settingsC, id}, "it does not say of which relation it is", "set that after its id",
+		bson.D{{"$set", bson.D{{"relation", n}}}})
+}
+
+// judgePorts finds open ports of units that are not there, or not on the machine.
+func judgePorts(v *view, machine string) *wrong {
+	p := v.get(portsC, machine)
+	if p == nil {
+		return nil
+	}
+	var gone []string
+	for _, open := range p.docs("ports") {
+		name := open.text("unit")
+		u := v.get(unitsC, name)
+		on := u.text("machine")
+		if principal := u.text("principal"); principal != "" {
+			on = v.get(unitsC, principal).text("machine")
+		}
+		if (u == nil || on != machine) && !slices.Contains(gone, name) {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	slices.Sort(gone)
+	return toUpdate(docID{portsC, machine}, "ports are open of units that are not on the machine: "+strings.Join(gone, ", "), "close them",
+		bson.D{{"$pull", bson.D{{"ports", bson.D{{"unit", bson.D{{"$in", gone}}}}}}}, {"$inc", bson.D{{"version", 1}}}})
+}

@@ -1,0 +1,242 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+)
+
+// A Trouble is something wrong with what transactions keep for themselves.
+type Trouble struct {
+	Collection string // of a document that is concerned, or TxnsC for a transaction
+	ID         any
+	What       string
+	Repair     string // what Mend does
+	Mend       func(context.Context) error
+}
+
+// Troubles lists the transactions that were begun before the given time and have
+// not come to their end, and the documents that name transactions which are not
+// there. Others may be at work meanwhile: what they do is no trouble.
+func (d *Database) Troubles(ctx context.Context, before time.Time) ([]Trouble, error) {
+	all, err := d.stuck(before)
+	if err != nil {
+		return nil, err
+	}
+	err = d.each(func(c *mgo.Collection) error {
+		if c.Name == TxnsC || c.Name == LogC || strings.HasPrefix(c.Name, "system.") {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		found, err := d.dangling(c)
+		all = append(all, found...)
+		return err
+	})
+	return all, err
+}
+
+// stateNames are mgo/txn's.
+var stateNames = map[int]string{1: "preparing", 2: "prepared", 3: "aborting", 4: "applying"}
+
+// stuck lists the old unfinished transactions.
+func (d *Database) stuck(before time.Time) ([]Trouble, error) {
+	var docs []struct {
+		ID    bson.ObjectId `bson:"_id"`
+		State int           `bson:"s"`
+		Ops   []txn.Op      `bson:"o"`
+	}
+	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
+	if err := d.All(TxnsC, query, &docs); err != nil {
+		return nil, err
+	}
+	var all []Trouble
+	for _, doc := range docs {
+		var of []string
+		for _, op := range doc.Ops {
+			if name := fmt.Sprintf("%s %v", op.C, op.Id); !slices.Contains(of, name) {
+				of = append(of, name)
+			}
+		}
+		all = append(all, Trouble{
+			Collection: TxnsC, ID: doc.ID.Hex(),
+			What: fmt.Sprintf("it is %s since %s and holds up %s",
+				stateNames[doc.State], doc.ID.Time().UTC().Format(time.RFC3339), strings.Join(of, ", ")),
+			Repair: "take it to its end",
+			Mend: func(ctx context.Context) error {
+				err := d.resume(doc.ID)
+				if err == nil || err == txn.ErrAborted || errors.Is(err, errTakenBack) {
+					return d.store.Barrier(ctx)
+				}
+				return err
+			},
+		})
+	}
+	return all, nil
+}
+
+// suspectsAtOnce is how many ids one query looks up at the most.
+const suspectsAtOnce = 1000
+
+// dangling lists the documents of a collection that name lost transactions.
+func (d *Database) dangling(c *mgo.Collection) ([]Trouble, error) {
+	var all []Trouble
+	suspects := map[bson.ObjectId][]bson.Raw{} // the ids of the documents that name each
+	var sure []bson.Raw
+	look := func() error {
+		lost, err := missing(c.Database, slices.Collect(maps.Keys(suspects)))
+		if err != nil {
+			return err
+		}
+		docs := sure
+		for _, id := range lost {
+			docs = append(docs, suspects[id]...)
+		}
+		seen := map[string]bool{}
+		for _, doc := range docs {
+			if seen[string(doc.Data)] {
+				continue
+			}
+			seen[string(doc.Data)] = true
+			found, err := d.inspect(c, doc)
+			if err != nil {
+				return err
+			}
+			all = append(all, found...)
+		}
+		clear(suspects)
+		sure = nil
+		return nil
+	}
+	iter := c.Find(bson.D{{"$or", []bson.D{
+		{{"txn-queue.0", bson.D{{"$exists", true}}}}, {{"txn-insert", bson.D{{"$exists", true}}}}, {{"txn-remove", bson.D{{"$exists", true}}}},
+	}}}).Select(append(bson.D{{"_id", 1}}, bookkept...)).Iter()
+	for {
+		var doc struct {
+			ID          bson.Raw `bson:"_id"` // as it is: the fields of a stash's have an order
+			bookkeeping `bson:",inline"`
+		}
+		if !iter.Next(&doc) {
+			break
+		}
+		ids, malformed := doc.transactions()
+		if len(malformed) > 0 || doc.Insert != "" || doc.Remove != "" {
+			sure = append(sure, doc.ID)
+		}
+		for _, id := range ids {
+			suspects[id] = append(suspects[id], doc.ID)
+		}
+		if len(suspects) >= suspectsAtOnce {
+			if err := look(); err != nil {
+				return nil, errors.Join(err, iter.Close())
+			}
+		}
+	}
+	if err := iter.Close(); err != nil {
+		return nil, err
+	}
+	return all, look()
+}
+
+// inspect looks at one document closely: what it names and is not there by the time
+// it is looked for is trouble only if the document names it still. For a transaction
+// is there before any document names it, and goes after none does any more.
+func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Trouble, error) {
+	var was, is bookkeeping
+	if err := c.FindId(id).Select(bookkept).One(&was); IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	ids, _ := was.transactions()
+	lost, err := missing(c.Database, ids)
+	if err != nil {
+		return nil, err
+	}
+	finished, err := d.finished(was.Insert, was.Remove)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.FindId(id).Select(bookkept).One(&is); IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	collection, doc := c.Name, any(nil)
+	if c.Name == StashC {
+		var key stashKey
+		err = id.Unmarshal(&key)
+		collection, doc = key.C, key.ID
+	} else {
+		err = id.Unmarshal(&doc)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Trouble
+	trouble := func(what, repair string, query, update bson.D) {
+		all = append(all, Trouble{Collection: collection, ID: doc, What: what, Repair: repair, Mend: func(ctx context.Context) error {
+			err := d.With(c.Name, func(c *mgo.Collection) error { return c.Update(append(bson.D{{"_id", id}}, query...), update) })
+			if err != nil && !IsNotFound(err) { // or it has gone by itself
+				return err
+			}
+			return d.store.Barrier(ctx)
+		}})
+	}
+	for _, token := range is.Queue {
+		tid, ok := tokenID(token)
+		what := fmt.Sprintf("its queue holds %q, which is no transaction", token)
+		if ok {
+			what = "it waits for transaction " + tid.Hex() + ", which is lost"
+		}
+		if !ok || slices.Contains(was.Queue, token) && slices.Contains(lost, tid) {
+			entry := bson.D{{"txn-queue", token}}
+			trouble(what, "take it out of the queue", entry, bson.D{{"$pull", entry}})
+		}
+	}
+	for _, mark := range []struct {
+		field, doing string
+		was, is      bson.ObjectId
+	}{{"txn-insert", "inserted", was.Insert, is.Insert}, {"txn-remove", "removed", was.Remove, is.Remove}} {
+		if mark.is == "" || mark.is != mark.was {
+			continue
+		}
+		why := "is lost"
+		if !slices.Contains(lost, mark.is) {
+			if !slices.Contains(finished, mark.is) {
+				continue
+			}
+			why = "has come to its end"
+		}
+		trouble(fmt.Sprintf("it is being %s by transaction %s, which %s", mark.doing, mark.is.Hex(), why), "take the mark away",
+			bson.D{{mark.field, mark.is}}, bson.D{{"$unset", bson.D{{mark.field, 1}}}})
+	}
+	return all, nil
+}
+
+// finished returns those of the transactions that have come to their end.
+func (d *Database) finished(ids ...bson.ObjectId) (done []bson.ObjectId, err error) {
+	ids = slices.DeleteFunc(ids, func(id bson.ObjectId) bool { return id == "" })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var docs []struct {
+		ID bson.ObjectId `bson:"_id"`
+	}
+	if err := d.All(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$nin", unfinished}}}}, &docs); err != nil {
+		return nil, err
+	}
+	for _, doc := range docs {
+		done = append(done, doc.ID)
+	}
+	return done, nil
+}

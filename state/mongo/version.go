@@ -1,0 +1,98 @@
+package mongo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+)
+
+// A Version tells what was applied to a document, and what is about to be. A
+// document that had equal versions at two times, of which the first was settled
+// by some time in between, was the same all the while.
+type Version struct {
+	There bool   // or there is no such document, and the rest is of its stash
+	Revno int64  // 0 before the first transaction
+	Queue string // what waits for it, or has passed
+}
+
+// Assert is what a transaction asserts of a document that must have this version
+// still. It says nothing of what waits.
+func (v Version) Assert() any {
+	switch {
+	case !v.There:
+		return txn.DocMissing
+	case v.Revno == 0:
+		return bson.D{{"txn-revno", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"txn-revno", v.Revno}}
+}
+
+// Read reads a document, of its own fields those that are named or all for none,
+// and tells its version; doc stays as it is when there is no such document.
+func (d *Database) Read(collection string, id any, fields []string, doc any) (v Version, err error) {
+	var raw bson.Raw
+	err = d.With(collection, func(c *mgo.Collection) error {
+		q := c.FindId(id)
+		if len(fields) > 0 {
+			q = q.Select(projection(fields))
+		}
+		err := q.One(&raw)
+		if v.There = err == nil; !IsNotFound(err) {
+			return err
+		}
+		err = c.Database.C(StashC).FindId(stashKey{collection, id}).One(&raw)
+		if IsNotFound(err) {
+			raw, err = bson.Raw{}, nil
+		}
+		return err
+	})
+	if err != nil {
+		return v, fmt.Errorf("cannot read %s %v: %w", collection, id, err)
+	}
+	if raw.Data == nil {
+		return v, nil
+	}
+	var b bookkeeping
+	if err := raw.Unmarshal(&b); err != nil {
+		return v, fmt.Errorf("cannot read %s %v: %w", collection, id, err)
+	}
+	v.Revno = b.Revno
+	v.Queue = strings.Join(append(b.Queue, string(b.Insert), string(b.Remove)), " ")
+	if !v.There {
+		return v, nil
+	}
+	if err := raw.Unmarshal(doc); err != nil {
+		return v, fmt.Errorf("cannot read %s %v: %w", collection, id, err)
+	}
+	return v, nil
+}
+
+func projection(fields []string) bson.D {
+	d := slices.Clone(bookkept)
+	for _, f := range fields {
+		d = append(d, bson.DocElem{Name: f, Value: 1})
+	}
+	return d
+}
+
+// Settled reports whether all transactions that these versions name have come to
+// their end, or are lost.
+func (d *Database) Settled(versions []Version) (bool, error) {
+	var ids []bson.ObjectId
+	for _, v := range versions {
+		for _, token := range strings.Fields(v.Queue) {
+			if id, ok := tokenID(token); ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return true, nil
+	}
+	n, err := d.Count(TxnsC, bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", unfinished}}}})
+	return n == 0, err
+}
