@@ -113,7 +113,7 @@ var damages = []damage{
 		finding: "services mysql: it is dying, its unit mysql/0 is alive, and no cleanup is to destroy that"},
 	{collection: "services", id: "empty", insert: bson.M{"life": 1}, finding: "services empty: it is dying, nothing refers to it, and nobody will remove it"},
 	{collection: "relations", id: wm, finding: "endpoints mysql#" + wm + ": its relation is not there: relations " + wm},
-	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" + wm + ": it is alive and its relation dying"},
+	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" + wm + ": it is alive (plain) and its relation dying (plain)"},
 	{collection: "relations", id: "a:b mysql:admin", insert: bson.M{"life": 1, "id": 1000, "endpoints": []bson.M{{"service": "mysql"}}},
 		finding: "relations a:b mysql:admin: it is dying, no unit is in it, and nobody will remove it"},
 	{collection: "endpoints", id: "mysql#" + wm, finding: "endpoints mysql#" + wm + ": it is missing"},
@@ -153,6 +153,8 @@ var damages = []damage{
 		finding: "charms local:jammy/riak-0: its archive is not there (SHA-256 0): deploy the charm again from where it came", stays: true},
 	{collection: "charms", id: "local:jammy/riak-0", finding: "services riak: its charm is not there: charms local:jammy/riak-0", stays: true},
 	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"}, finding: "cleanups x: nobody knows how to do a cleanup of kind \"dishes\""},
+	{collection: "services", id: "riak", change: bson.D{{"$set", bson.D{{"life", 1}, {"strength", 2}}}},
+		finding: "cleanups force-s#riak: it is missing, so nobody will take services riak apart"},
 	{collection: "sequence", id: "relation", change: set("counter", 1), finding: "sequence relation: its next number is 1, and 2 is taken"},
 	{collection: "sequence", id: "service-mysql", finding: "sequence service-mysql: its next number is 0, and 1 is taken"},
 }
@@ -181,7 +183,7 @@ func TestWhateverIsDamagedIsFoundAndMended(t *testing.T) {
 			if d.collection != "model" {
 				_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: mustService(w, "logging").CharmURL()})
 				w.ok(err)
-				w.ok(mustService(w, "other").Destroy(w.ctx))
+				w.ok(mustService(w, "other").Destroy(w.ctx, entity.Destruction{}))
 			}
 			for _, f := range w.check(true) {
 				if f.Failed != "" || !f.Done && !d.stays {

@@ -20,11 +20,18 @@ var controllerFields = map[string][]string{
 	blobsC:      {"file", "models"},
 	oldFilesC:   {"_id"},
 	schemaC:     {"_id"},
+	modelUsersC: {"model", "user"},
+}
+
+var controllerPointers = []pointer{
+	{modelsC, "its owner", func(_ *view, _ string, r row) []docID { return []docID{{usersC, userID(r.text("owner"))}} }, ""},
+	{modelUsersC, "its model", named(modelsC, "model"), "remove it"},
+	{modelUsersC, "its user", named(usersC, "user"), "remove it"},
 }
 
 // controllerRules are what is checked of the controller's own database.
 func (c *Controller) controllerRules(ctx context.Context) []rule {
-	return append(c.archiveRules(ctx), []rule{
+	return append(slices.Concat(c.archiveRules(ctx), pointerRules(controllerPointers)), []rule{
 		schemaRule(c.controllerForm()),
 		{of: controllerC, ids: func(*view) []string { return []string{controllerC} }, judge: func(v *view, id string) *wrong {
 			if v.get(controllerC, id) != nil {
@@ -87,8 +94,6 @@ func judgeModelRow(v *view, id string) *wrong {
 		return toInsert(where, "it is missing, so another model can take the name", "write it", bson.D{{"model", id}})
 	case name.text("model") != id:
 		return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("its name, %s, is that of model %s", where.id, name.text("model"))}
-	case v.get(usersC, r.text("owner")) == nil:
-		return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("its owner, %q, is not there", r.text("owner"))}
 	}
 	return nil
 }

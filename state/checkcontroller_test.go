@@ -46,7 +46,13 @@ var ctrlDamages = []ctrlDamage{
 	{"modelnames", "a model without a name", func(_ *world, c *mgo.Collection) error { return c.RemoveId(keptFor) },
 		"modelnames " + keptFor + ": it is missing, so another model can take the name", false},
 	{"users", "a model without an owner", func(_ *world, c *mgo.Collection) error { return c.RemoveId(statetest.Admin) },
-		`its owner, "admin", is not there`, true},
+		"its owner is not there: users admin", true},
+	{"modelusers", "a grant at no model", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": stray + "#admin", "model": stray, "user": "admin", "access": "read"})
+	}, "modelusers " + stray + "#admin: its model is not there: models " + stray, false},
+	{"modelusers", "a grant to nobody", func(w *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
+	}, "#nobody: its user is not there: users nobody", false},
 	{"controller", "no controller", func(_ *world, c *mgo.Collection) error { return c.RemoveId("controller") },
 		"controller controller: it is missing, so the controller can't be started again", true},
 	{"schema", "no schema", func(_ *world, c *mgo.Collection) error { return c.RemoveId("schema") },

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -15,7 +16,7 @@ import (
 )
 
 // cleanupKinds are those that this program does.
-var cleanupKinds = []string{cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupSettings}
+var cleanupKinds = []string{cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupGuests, cleanupForce, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *wrong {
 	c := v.get(cleanupsC, id)
@@ -45,7 +46,7 @@ func judgeGuests(v *view, id string) *wrong {
 	if m == nil || m.life() == entity.Alive {
 		return nil
 	}
-	if m.life() == entity.Dying && m.number("strength") > 0 {
+	if m.life() == entity.Dying && m.strength() == entity.Force {
 		return nil // what is on it is being destroyed after it
 	}
 	on := v.barrers(lifecycle.Machine, machineKey(id), id, m.life())
@@ -61,6 +62,27 @@ func judgeGuests(v *view, id string) *wrong {
 			bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
 	}
 	return toRemove(guest, fmt.Sprintf("machine %s, which it is on, is %v", id, m.life()), outOfState)
+}
+
+// forcedRules say of what was destroyed with force that it is to be taken apart.
+func forcedRules() (rules []rule) {
+	for _, collection := range []string{machinesC, unitsC, servicesC, relationsC} {
+		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
+			r := v.get(collection, id)
+			if r == nil || r.strength() != entity.Force {
+				return nil
+			}
+			_, key, _ := entityOf(collection, id, r)
+			where := docID{cleanupsC, forceID(key)}
+			if v.get(where.collection, where.id) != nil {
+				return nil
+			}
+			deadline, _ := r["deadline"].(time.Time)
+			return toInsert(where, fmt.Sprintf("it is missing, so nobody will take %s %s apart", collection, id), "write it",
+				cleanupDoc{ID: where.id, Kind: cleanupForce, Arg: key, Strength: entity.Force, Deadline: deadline})
+		}})
+	}
+	return rules
 }
 
 // judgeDeadUnit finds units that are Dead with something that bars that.

@@ -44,7 +44,12 @@ func TestACheckUnderLoadTellsWhatIsWrongAndNothingElse(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, uint64(actor)))
 		actors.Go(func() {
 			for working.Err() == nil {
-				if err := w.something(rnd, []string{"mysql", "wordpress", "riak", "logging"}, charms); err != nil && entity.KindOf(err) == "" {
+				names := []string{"mysql", "wordpress", "riak", "logging"}
+				err := w.something(rnd, names, charms)
+				if rnd.IntN(20) == 0 {
+					err = w.force(names[rnd.IntN(len(names))])
+				}
+				if err != nil && entity.KindOf(err) == "" && working.Err() == nil {
 					t.Errorf("an error of no kind: %v", err)
 				}
 			}
@@ -64,6 +69,23 @@ func TestACheckUnderLoadTellsWhatIsWrongAndNothingElse(t *testing.T) {
 	end()
 	w.right()
 	w.truth()
+}
+
+// force destroys a service, or a machine, and whatever is in the way.
+func (w *world) force(service string) error {
+	now := entity.Destruction{Strength: entity.Force}
+	if service == "logging" {
+		machines, err := w.st.Machines(w.ctx)
+		if err != nil || len(machines) == 0 {
+			return err
+		}
+		return machines[0].Destroy(w.ctx, now)
+	}
+	s, err := w.st.Service(w.ctx, service)
+	if err != nil {
+		return err
+	}
+	return s.Destroy(w.ctx, now)
 }
 
 // loseTransaction has a document wait for a transaction that is lost.
@@ -104,12 +126,12 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 	sick := w.unit("mysql/1")
 	for range 2 {
 		refused(sick.EnterScope(w.ctx, r.ID()))
-		refused(sick.Destroy(w.ctx))
+		refused(sick.Destroy(w.ctx, entity.Destruction{}))
 	}
 	// Its neighbours, its service, its machine and the model don't notice.
 	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID()))
 	w.ok(w.unit("wordpress/0").EnterScope(w.ctx, r.ID()))
-	w.ok(w.unit("mysql/2").Destroy(w.ctx))
+	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"1", "0"})
 	w.ok(err)
 	w.ok(mustService(w, "mysql").SetExposed(w.ctx, true))
@@ -129,7 +151,7 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 	}
 	w.right()
 	w.ok(sick.EnterScope(w.ctx, r.ID()))
-	w.ok(sick.Destroy(w.ctx))
+	w.ok(sick.Destroy(w.ctx, entity.Destruction{}))
 	w.truth()
 }
 

@@ -18,11 +18,11 @@ import (
 // here with its rules, or to unruled.
 var modelFields = map[string][]string{
 	modelC:       {"life"},
-	machinesC:    {"life", "strength", "host"},
-	unitsC:       {"life", "service", "machine", "principal", "charm"},
-	servicesC:    {"life", "charm"},
-	relationsC:   {"life", "id", "endpoints.service"},
-	endpointsC:   {"life", "service", "relation"},
+	machinesC:    {"life", "strength", "deadline", "host"},
+	unitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
+	servicesC:    {"life", "strength", "deadline", "charm"},
+	relationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
+	endpointsC:   {"life", "strength", "service", "relation"},
 	scopesC:      {"relation", "unit"},
 	deploymentsC: {"parent", "unit"},
 	settingsC:    {"relation"},
@@ -39,8 +39,10 @@ var modelFields = map[string][]string{
 
 // unruled are the collections of which nothing can be wrong, and why.
 var unruled = map[string]string{
-	historyC: "what was; it is bounded, and written directly",
-	blocksC:  "each stands for itself",
+	historyC:  "what was; it is bounded, and written directly",
+	blocksC:   "each stands for itself",
+	residuesC: "what they are about is gone",
+	loginsC:   "when somebody was there; it is written directly, and nothing rests on it",
 }
 
 // rules are what is checked of the model.
@@ -52,7 +54,7 @@ func (st *State) rules() []rule {
 
 // modelRules are those that look at nothing but the model's database.
 var modelRules = slices.Concat(
-	pointerRules(), ownedRules(), ownerRules(), countRules(),
+	pointerRules(modelPointers), ownedRules(), ownerRules(), countRules(), forcedRules(),
 	[]rule{
 		{of: deploymentsC, judge: judgeDeployment},
 		{of: relationsC, judge: judgeEnds},
@@ -103,7 +105,7 @@ type pointer struct {
 	repair     string                                  // of the one that names; "" when it must stay
 }
 
-var pointers = []pointer{
+var modelPointers = []pointer{
 	{unitsC, "its service", named(servicesC, "service"), outOfState},
 	{unitsC, "its machine", named(machinesC, "machine"), outOfState},
 	{unitsC, "its principal", named(unitsC, "principal"), outOfState},
@@ -145,7 +147,7 @@ func (v *view) relation(number int) docID {
 	return docID{relationsC, fmt.Sprintf("(number %d)", number)}
 }
 
-func pointerRules() (rules []rule) {
+func pointerRules(pointers []pointer) (rules []rule) {
 	for _, p := range pointers {
 		rules = append(rules, rule{of: p.from, judge: func(v *view, id string) *wrong {
 			r := v.get(p.from, id)

@@ -118,10 +118,10 @@ func judgeEnds(v *view, key string) *wrong {
 		switch {
 		case e == nil:
 			return toInsert(where, "it is missing", "write it after the relation",
-				endpointDoc{Service: end.text("service"), Relation: key, Life: r.life()})
-		case e.life() != r.life():
-			return toUpdate(where, fmt.Sprintf("it is %v and its relation %v", e.life(), r.life()), "set it to the relation's life",
-				bson.D{{"$set", bson.D{{"life", r.life()}}}})
+				endpointDoc{Service: end.text("service"), Relation: key, Life: r.life(), Strength: r.strength()})
+		case e.life() != r.life() || e.strength() != r.strength():
+			return toUpdate(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.life(), e.strength(), r.life(), r.strength()),
+				"set it to what the relation is", bson.D{{"$set", bson.D{{"life", r.life()}, {"strength", r.strength()}}}})
 		}
 	}
 	return nil

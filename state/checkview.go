@@ -28,6 +28,8 @@ func (r row) number(field string) int { n, _ := asNumber(r[field]); return n }
 
 func (r row) life() entity.Life { return entity.Life(r.number("life")) }
 
+func (r row) strength() entity.Strength { return entity.Strength(r.number("strength")) }
+
 // docs returns the documents in a list.
 func (r row) docs(field string) (all []row) {
 	list, _ := r[field].([]any)
