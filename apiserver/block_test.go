@@ -41,6 +41,7 @@ var forUsers = map[string]string{
 	"Charms.CharmInfo":                        "read -",
 	"Client.FullStatus":                       "read -",
 	"Client.StatusHistory":                    "read -",
+	"Explain.Explain":                         "read -",
 	"MachineManager.AddMachines":              "write change",
 	"MachineManager.DestroyMachineWithParams": "write remove",
 	"ModelConfig.GetModelConstraints":         "read -",

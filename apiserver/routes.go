@@ -41,6 +41,7 @@ func routes() []route {
 		{"Charms", 6, "CharmInfo", atModel, reader, reads, nil, do(charmsCharmInfo)},
 		{"Client", 7, "FullStatus", atModel, reader, reads, nil, do(clientFullStatus)},
 		{"Client", 7, "StatusHistory", atModel, reader, reads, nil, do(clientStatusHistory)},
+		{"Explain", 1, "Explain", atModel, reader, reads, nil, do(explain)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},
 		{"ModelConfig", 3, "GetModelConstraints", atModel, reader, reads, nil, do(modelConfigGetConstraints)},

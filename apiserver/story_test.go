@@ -163,20 +163,20 @@ func TestUsersStory(t *testing.T) {
 	}
 
 	// Some go, one is not there: an outcome for each.
-	errs, err := c.DestroyUnits(ctx, "wordpress/0", "wordpress/99")
+	errs, err := c.DestroyUnits(ctx, entity.Destruction{}, "wordpress/0", "wordpress/99")
 	if err != nil || len(errs) != 2 || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying units: %v, %v", errs, err)
 	}
-	if err := c.DestroyRelation(ctx, "wordpress", "mysql"); err != nil {
+	if err := c.DestroyRelation(ctx, entity.Destruction{}, "wordpress", "mysql"); err != nil {
 		t.Error(err)
 	}
 	if err := c.Unexpose(ctx, "wordpress"); err != nil {
 		t.Error(err)
 	}
-	if err := firstOf(c.DestroyServices(ctx, "wordpress", "mysql")); err != nil {
+	if err := firstOf(c.DestroyServices(ctx, entity.Destruction{}, "wordpress", "mysql")); err != nil {
 		t.Error(err)
 	}
-	if errs, err := c.DestroyMachines(ctx, "3", "9"); err != nil || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
+	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying machines: %v, %v", errs, err)
 	}
 	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || entity.Hint(err) == "" {
@@ -225,8 +225,8 @@ func TestRefusals(t *testing.T) {
 		"no series":                     {upload("no zip", "../x"), entity.Invalid, `invalid series "../x"`},
 		"a relation of one":             {second(c.AddRelation(ctx, "mysql")), entity.Invalid, "a relation must involve two services"},
 		"a relation that there is":      {second(c.AddRelation(ctx, "mysql", "wordpress")), entity.AlreadyExists, ""},
-		"a relation that there is not":  {c.DestroyRelation(ctx, "mysql", "mysql"), entity.NotFound, ""},
-		"a machine with units":          {firstOf(c.DestroyMachines(ctx, "0")), "", ""},
+		"a relation that there is not":  {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound, ""},
+		"a machine with units":          {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
 		"a machine as placement":        {second(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid, "machine-id cannot be specified when adding machines"},
 		"a charm to download":           {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
 		"an agent's method":             {second(c.Unit(ctx, entity.UnitTag("mysql/0"))), entity.Unauthorized, "permission denied"},

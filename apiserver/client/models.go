@@ -48,8 +48,8 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (string, error)
 
 // DestroyMachines destroys machines by id. It returns an outcome for each, in
 // order.
-func (c *Conn) DestroyMachines(ctx context.Context, ids ...string) ([]error, error) {
-	var args params.DestroyMachinesParams
+func (c *Conn) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
+	args := params.DestroyMachinesParams{Destruction: params.FromDestruction(how)}
 	for _, id := range ids {
 		args.MachineTags = append(args.MachineTags, params.TagOf(entity.MachineTag(id)))
 	}

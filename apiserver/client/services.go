@@ -78,10 +78,11 @@ func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []
 }
 
 // DestroyUnits destroys units by name. It returns an outcome for each, in order.
-func (c *Conn) DestroyUnits(ctx context.Context, units ...string) ([]error, error) {
+func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error) {
 	var args params.DestroyUnitsParams
 	for _, name := range units {
-		args.Units = append(args.Units, params.DestroyUnitParams{UnitTag: params.TagOf(entity.UnitTag(name))})
+		args.Units = append(args.Units, params.DestroyUnitParams{
+			UnitTag: params.TagOf(entity.UnitTag(name)), Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyUnitResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
@@ -94,11 +95,12 @@ func (c *Conn) DestroyUnits(ctx context.Context, units ...string) ([]error, erro
 
 // DestroyServices destroys services by name. It returns an outcome for each, in
 // order.
-func (c *Conn) DestroyServices(ctx context.Context, services ...string) ([]error, error) {
+func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, error) {
 	var args params.DestroyApplicationsParams
 	for _, name := range services {
 		args.Applications = append(args.Applications,
-			params.DestroyApplicationParams{ApplicationTag: params.TagOf(entity.ServiceTag(name))})
+			params.DestroyApplicationParams{
+				ApplicationTag: params.TagOf(entity.ServiceTag(name)), Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
@@ -119,16 +121,16 @@ func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (map[string
 
 // DestroyRelation destroys the relation between two services, named with or
 // without their endpoints.
-func (c *Conn) DestroyRelation(ctx context.Context, endpoints ...string) error {
+func (c *Conn) DestroyRelation(ctx context.Context, how entity.Destruction, endpoints ...string) error {
 	if len(endpoints) == 0 {
 		return entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
-	return c.application(ctx, "DestroyRelation", params.DestroyRelation{Endpoints: endpoints}, nil)
+	return c.application(ctx, "DestroyRelation", params.DestroyRelation{Endpoints: endpoints, Destruction: params.FromDestruction(how)}, nil)
 }
 
 // DestroyRelationByID destroys the relation that status shows under this number.
-func (c *Conn) DestroyRelationByID(ctx context.Context, id int) error {
-	return c.application(ctx, "DestroyRelation", params.DestroyRelation{RelationID: id}, nil)
+func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error {
+	return c.application(ctx, "DestroyRelation", params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
 }
 
 // ServiceConfig returns the settings of a service with what its charm says of

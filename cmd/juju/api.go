@@ -30,6 +30,7 @@ type modelAPI interface {
 	statusHistoryAPI
 	debugLogAPI
 	blockAPI
+	explainAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)
@@ -41,13 +42,13 @@ type (
 		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 	}
 	destroyUnitAPI interface {
-		DestroyUnits(ctx context.Context, units ...string) ([]error, error)
+		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error)
 	}
 	destroyServiceAPI interface {
-		DestroyServices(ctx context.Context, services ...string) ([]error, error)
+		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, error)
 	}
 	destroyMachineAPI interface {
-		DestroyMachines(ctx context.Context, ids ...string) ([]error, error)
+		DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
 	}
 	addRelationAPI interface {
 		AddRelation(ctx context.Context, endpoints ...string) (map[string]params.CharmRelation, error)

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func destroyRelationCommand(s *session) *cobra.Command {
+	var flags destroyFlags
 	cmd := &cobra.Command{
 		Use:     "destroy-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT] | ID",
 		Aliases: []string{"remove-relation"},
@@ -22,27 +26,46 @@ number that status shows in its other formats.`,
 			if err != nil {
 				return err
 			}
-			return s.withModel(cmd.Context(), func(api modelAPI) error { return destroy(cmd.Context(), api) })
+			how, err := flags.read(cmd)
+			if err != nil {
+				return err
+			}
+			name := strings.Join(args, " ")
+			if len(args) == 1 {
+				name = "relation " + args[0]
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				if err := destroy(ctx, api, how); err != nil {
+					return err
+				}
+				return s.end(ctx, api, how, name)
+			})
 		},
 	}
+	flags.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
 }
 
 type destroyRelationAPI interface {
-	DestroyRelation(ctx context.Context, endpoints ...string) error
-	DestroyRelationByID(ctx context.Context, id int) error
+	DestroyRelation(ctx context.Context, how entity.Destruction, endpoints ...string) error
+	DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error
 }
 
 // destroyRelation reads the arguments and returns what they ask for.
-func destroyRelation(args []string) (func(context.Context, destroyRelationAPI) error, error) {
+func destroyRelation(args []string) (func(context.Context, destroyRelationAPI, entity.Destruction) error, error) {
 	if len(args) == 1 {
 		if id, err := strconv.ParseUint(args[0], 10, 31); err == nil {
-			return func(ctx context.Context, api destroyRelationAPI) error { return api.DestroyRelationByID(ctx, int(id)) }, nil
+			return func(ctx context.Context, api destroyRelationAPI, how entity.Destruction) error {
+				return api.DestroyRelationByID(ctx, how, int(id))
+			}, nil
 		}
 	}
 	if err := endpoints(args); err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, api destroyRelationAPI) error { return api.DestroyRelation(ctx, args...) }, nil
+	return func(ctx context.Context, api destroyRelationAPI, how entity.Destruction) error {
+		return api.DestroyRelation(ctx, how, args...)
+	}, nil
 }

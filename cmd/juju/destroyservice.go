@@ -4,10 +4,13 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func destroyServiceCommand(s *session) *cobra.Command {
 	var wait waitFlag
+	var destroy destroyFlags
 	cmd := &cobra.Command{
 		Use:     "destroy-service SERVICE...",
 		Aliases: []string{"remove-service", "remove-application", "destroy-application"},
@@ -20,9 +23,16 @@ last unit is; until then its name is taken. Its machines stay.`,
 			if err := services(args); err != nil {
 				return err
 			}
+			how, err := destroy.read(cmd)
+			if err != nil {
+				return err
+			}
 			ctx := cmd.Context()
 			return s.withModel(ctx, func(api modelAPI) error {
-				if err := destroyServices(ctx, api, args); err != nil {
+				if err := destroyServices(ctx, api, how, args); err != nil {
+					return err
+				}
+				if err := s.end(ctx, api, how, args...); err != nil {
 					return err
 				}
 				return wait.run(ctx, s, api, until{names: args, gone: true})
@@ -30,12 +40,13 @@ last unit is; until then its name is taken. Its machines stay.`,
 		},
 	}
 	wait.flag(cmd, "until they are gone")
+	destroy.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
 }
 
-func destroyServices(ctx context.Context, api destroyServiceAPI, names []string) error {
-	errs, err := api.DestroyServices(ctx, names...)
+func destroyServices(ctx context.Context, api destroyServiceAPI, how entity.Destruction, names []string) error {
+	errs, err := api.DestroyServices(ctx, how, names...)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func destroyUnitCommand(s *session) *cobra.Command {
 	var wait waitFlag
+	var destroy destroyFlags
 	cmd := &cobra.Command{
 		Use:     "destroy-unit UNIT...",
 		Aliases: []string{"remove-unit"},
@@ -20,9 +23,16 @@ machine stays. What can be destroyed is, also if other units cannot.`,
 			if err := units(args); err != nil {
 				return err
 			}
+			how, err := destroy.read(cmd)
+			if err != nil {
+				return err
+			}
 			ctx := cmd.Context()
 			return s.withModel(ctx, func(api modelAPI) error {
-				if err := destroyUnits(ctx, api, args); err != nil {
+				if err := destroyUnits(ctx, api, how, args); err != nil {
+					return err
+				}
+				if err := s.end(ctx, api, how, args...); err != nil {
 					return err
 				}
 				return wait.run(ctx, s, api, until{names: args, gone: true})
@@ -30,12 +40,13 @@ machine stays. What can be destroyed is, also if other units cannot.`,
 		},
 	}
 	wait.flag(cmd, "until they are gone")
+	destroy.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
 }
 
-func destroyUnits(ctx context.Context, api destroyUnitAPI, names []string) error {
-	errs, err := api.DestroyUnits(ctx, names...)
+func destroyUnits(ctx context.Context, api destroyUnitAPI, how entity.Destruction, names []string) error {
+	errs, err := api.DestroyUnits(ctx, how, names...)
 	if err != nil {
 		return err
 	}

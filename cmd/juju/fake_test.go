@@ -22,17 +22,18 @@ type fakeModel struct {
 	mu    sync.Mutex
 	calls []string
 
-	err         error   // of every call
-	errs        []error // outcomes of bulk calls, nil for each that is missing
-	statuses    []*entity.ModelStatus
-	config      params.ApplicationGetResults
-	logs        []params.LogMessage
-	blocks      []entity.Block
-	constraints entity.Constraints
-	history     []entity.PastStatus
-	uploaded    []byte
-	opened      int
-	closed      int
+	err          error                // of every call
+	errs         []error              // outcomes of bulk calls, nil for each that is missing
+	explanations []entity.Explanation // one for each question, then there is nothing
+	statuses     []*entity.ModelStatus
+	config       params.ApplicationGetResults
+	logs         []params.LogMessage
+	blocks       []entity.Block
+	constraints  entity.Constraints
+	history      []entity.PastStatus
+	uploaded     []byte
+	opened       int
+	closed       int
 }
 
 func (f *fakeModel) note(call string, args ...any) error {
@@ -94,28 +95,50 @@ func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placeme
 	return units, f.note("AddUnits", service, " ", n, " ", placement)
 }
 
-func (f *fakeModel) DestroyUnits(ctx context.Context, units ...string) ([]error, error) {
-	return f.outcomes(len(units)), f.note("DestroyUnits", units)
+func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error) {
+	return f.outcomes(len(units)), f.note("DestroyUnits"+with(how), units)
 }
 
-func (f *fakeModel) DestroyServices(ctx context.Context, services ...string) ([]error, error) {
-	return f.outcomes(len(services)), f.note("DestroyServices", services)
+func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, error) {
+	return f.outcomes(len(services)), f.note("DestroyServices"+with(how), services)
 }
 
-func (f *fakeModel) DestroyMachines(ctx context.Context, ids ...string) ([]error, error) {
-	return f.outcomes(len(ids)), f.note("DestroyMachines", ids)
+func (f *fakeModel) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("DestroyMachines"+with(how), ids)
 }
 
 func (f *fakeModel) AddRelation(ctx context.Context, ends ...string) (map[string]params.CharmRelation, error) {
 	return map[string]params.CharmRelation{"web": {Name: "store"}, "store": {Name: "db"}}, f.note("AddRelation", ends)
 }
 
-func (f *fakeModel) DestroyRelation(ctx context.Context, ends ...string) error {
-	return f.note("DestroyRelation", ends)
+func (f *fakeModel) DestroyRelation(ctx context.Context, how entity.Destruction, ends ...string) error {
+	return f.note("DestroyRelation"+with(how), ends)
 }
 
-func (f *fakeModel) DestroyRelationByID(ctx context.Context, id int) error {
-	return f.note("DestroyRelationByID", id)
+func (f *fakeModel) DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error {
+	return f.note("DestroyRelationByID"+with(how), id)
+}
+
+// with is what a destruction of more than plain strength is noted as.
+func with(how entity.Destruction) string {
+	switch how.Strength {
+	case entity.Lenient:
+		return " leniently"
+	case entity.Force:
+		return fmt.Sprintf(" with force after %v", how.Timeout)
+	}
+	return ""
+}
+
+func (f *fakeModel) Explain(ctx context.Context, words ...string) ([]entity.Explanation, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.explanations) == 0 {
+		return nil, entity.Errorf(entity.NotFound, "%v not found", words)
+	}
+	e := f.explanations[0]
+	f.explanations = f.explanations[1:]
+	return []entity.Explanation{e}, nil
 }
 
 func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (string, error) {

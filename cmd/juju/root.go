@@ -74,7 +74,7 @@ of its own.`,
 		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
 		{"users", []*cobra.Command{disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s)}},
-		{"looking", []*cobra.Command{statusCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
+		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {
 			cmd.GroupID = group.id

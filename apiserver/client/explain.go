@@ -1,0 +1,17 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Explain says why what the words name has not started, or is not gone, yet: a
+// unit, a machine, a service, or a relation. No words mean all of which there is
+// something to say. entity.NotFound when there is no such thing.
+func (c *Conn) Explain(ctx context.Context, words ...string) ([]entity.Explanation, error) {
+	var results params.ExplainResults
+	err := c.call(ctx, "Explain", 1, "Explain", params.Explain{Words: words}, &results)
+	return results.Explanations, err
+}

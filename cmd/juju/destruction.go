@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+// destroyFlags are the flags of every command that destroys something.
+type destroyFlags struct {
+	force, lenient, noWait bool
+	timeout                time.Duration
+}
+
+func (f *destroyFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip hooks that fail")
+	cmd.Flags().BoolVar(&f.force, "force", false,
+		"run no hooks any more, and after --timeout do what agents have not done; returns when all is gone")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for agents")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, wait for no agent: --timeout 0")
+}
+
+// read returns what the flags come to.
+func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
+	changed := cmd.Flags().Changed
+	switch {
+	case f.force && f.lenient:
+		return entity.Destruction{}, usagef("--force and --lenient exclude each other: force is more")
+	case !f.force && changed("timeout"):
+		return entity.Destruction{}, usagef("--timeout is only used with --force")
+	case !f.force && f.noWait:
+		return entity.Destruction{}, usagef("--no-wait without --force not valid")
+	case f.noWait && changed("timeout"):
+		return entity.Destruction{}, usagef("--no-wait and --timeout exclude each other")
+	case f.timeout < 0:
+		return entity.Destruction{}, usagef("--timeout must not be negative, got %v", f.timeout)
+	case f.lenient:
+		return entity.Destruction{Strength: entity.Lenient}, nil
+	case f.noWait:
+		return entity.Destruction{Strength: entity.Force}, nil
+	case f.force:
+		return entity.Destruction{Strength: entity.Force, Timeout: f.timeout}, nil
+	}
+	return entity.Destruction{}, nil
+}
+
+// cloudTime is how long a cloud may take, after the timeout, to stop an instance,
+// and what else may take a moment.
+const cloudTime = 90 * time.Second
+
+// end waits, of a destruction with force, until what the names mean is gone, and
+// says what is left of it outside of the controller's reach. Other destructions
+// are not waited for. Each name is as explain takes it.
+func (s *session) end(ctx context.Context, api explainAPI, how entity.Destruction, names ...string) error {
+	if how.Strength != entity.Force {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, how.Timeout+cloudTime)
+	defer cancel()
+	var p *progress
+	defer func() { p.done() }()
+	var left []error
+	for _, name := range names {
+		for look := firstLook; ; look = min(2*look, lastLook) {
+			e, err := explained(bounded, api, name)
+			if errors.Is(err, entity.NotFound) {
+				break
+			}
+			if err != nil && bounded.Err() == nil {
+				return err
+			}
+			if err == nil && e.Life == entity.Gone {
+				left = append(left, leftOver(e)...)
+				break
+			}
+			waiting := name
+			if n := len(e.Reasons); n > 0 {
+				waiting = e.Reasons[n-1].Text
+			}
+			if p == nil {
+				p = s.progress("Waiting for %s", waiting)
+			} else {
+				p.say("Waiting for %s", waiting)
+			}
+			select {
+			case <-bounded.Done():
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", how.Timeout+cloudTime, waiting),
+					"See what bars it: juju explain %s", name)
+			case <-time.After(look):
+			}
+		}
+	}
+	return errors.Join(left...)
+}
+
+func explained(ctx context.Context, api explainAPI, name string) (entity.Explanation, error) {
+	all, err := api.Explain(ctx, strings.Fields(name)...)
+	if err != nil {
+		return entity.Explanation{}, err
+	}
+	if len(all) != 1 {
+		return entity.Explanation{}, entity.Errorf(entity.NotFound, "%q not found", name)
+	}
+	return all[0], nil
+}
+
+// leftOver makes errors of what a destruction has left behind: somebody has to
+// look after it.
+func leftOver(e entity.Explanation) (all []error) {
+	for _, r := range e.Residues {
+		all = append(all, entity.WithHint(fmt.Errorf("%s is gone, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why), "%s", r.How))
+	}
+	return all
+}

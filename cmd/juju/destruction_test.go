@@ -1,0 +1,71 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/state/entity"
+)
+
+func TestStrengthsOfDestruction(t *testing.T) {
+	for _, test := range []struct{ line, asked, refused string }{
+		{"destroy-unit web/0", "DestroyUnits [web/0]", ""},
+		{"destroy-unit web/0 --lenient", "DestroyUnits leniently [web/0]", ""},
+		{"destroy-service web --force", "DestroyServices with force after 1m0s [web]", ""},
+		{"destroy-machine 3 --force --timeout 5s", "DestroyMachines with force after 5s [3]", ""},
+		{"destroy-relation web store --force --no-wait", "DestroyRelation with force after 0s [web store]", ""},
+		{"destroy-relation 4 --lenient", "DestroyRelationByID leniently 4", ""},
+		{"destroy-unit web/0 --force --lenient", "", "--force and --lenient exclude each other: force is more"},
+		{"destroy-unit web/0 --timeout 1s", "", "--timeout is only used with --force"},
+		{"destroy-unit web/0 --no-wait", "", "--no-wait without --force not valid"},
+		{"destroy-unit web/0 --force --timeout=-1s", "", "--timeout must not be negative, got -1s"},
+	} {
+		u := newUser(t)
+		u.types(strings.Fields(test.line)...)
+		if test.refused != "" {
+			u.sees(2, "", "ERROR "+test.refused+"\nWhat it takes: juju help "+strings.Fields(test.line)[0]+"\n")
+			u.asked()
+			continue
+		}
+		u.sees(0, "", "")
+		u.asked(test.asked)
+	}
+}
+
+// What force has left behind is said, and is not success.
+func TestForceReportsWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		u.fake.explanations = []entity.Explanation{
+			{Name: "machine 3", Life: entity.Dying, Reasons: []entity.Reason{{Text: "the agent of machine 3 must set it dead"}}},
+			{Name: "machine 3", Life: entity.Gone, Residues: []entity.Residue{
+				{What: "instance i-3 of machine 3", Where: "cloud local", Why: "it is on fire", How: "Put it out: rm -r /dir"}}},
+		}
+		u.types("destroy-machine", "3", "--force", "-q")
+		u.sees(1, "", "ERROR machine 3 is gone, but instance i-3 of machine 3 is left in cloud local: it is on fire\nPut it out: rm -r /dir\n")
+	})
+}
+
+func TestExplain(t *testing.T) {
+	now := time.Now()
+	u := newUser(t)
+	u.fake.explanations = []entity.Explanation{{Name: "service web", Life: entity.Dying, Since: now.Add(-time.Hour),
+		Reasons: []entity.Reason{
+			{Text: `service "web" has unit "web/0"`, Since: now.Add(-time.Minute)},
+			{Depth: 1, Text: `unit "web/0": hook failed: "stop"`, Hint: "juju resolved web/0"},
+		},
+		Refusals: []entity.Refusal{{Text: "units web/0: life is dying, not alive"}},
+	}}
+	u.types("explain", "web")
+	if got, want := explanations(nil, now), "Nothing is waited for.\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	u.sees(0, `service web is dying, for 1h0m0s
+  service "web" has unit "web/0", for 1m0s
+    unit "web/0": hook failed: "stop"
+      → juju resolved web/0
+  a change was given up: units web/0: life is dying, not alive
+`, "")
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+type explainAPI interface {
+	Explain(ctx context.Context, words ...string) ([]entity.Explanation, error)
+}
+
+func explainCommand(s *session) *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "explain [UNIT | MACHINE | SERVICE | SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]]",
+		Short: "Say why something has not started, or is not gone, yet",
+		Long: `Say why something has not started, or is not gone, yet: the reference that bars it,
+the agent or the hook that must act, and since when. Below each line stands what it
+rests on in its turn. Of changes that were given up lately it says what they needed.
+
+Without arguments it explains everything that has not started or is on its way out.`,
+		Example: `  juju explain web/0
+  juju explain web store
+  juju explain`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return usagef("unrecognized args: %q", args[2:])
+			}
+			if err := checkListFormat(out.format); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				all, err := api.Explain(ctx, args...)
+				if err != nil {
+					return err
+				}
+				if out.format != "tabular" {
+					text, err := encode(out.format, all)
+					if err != nil {
+						return err
+					}
+					return s.write(out, text)
+				}
+				return s.write(out, []byte(explanations(all, s.now())))
+			})
+		},
+	}
+	out.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// explanations writes them for people.
+func explanations(all []entity.Explanation, now time.Time) string {
+	var b strings.Builder
+	if len(all) == 0 {
+		return "Nothing is waited for.\n"
+	}
+	ago := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return fmt.Sprintf(", for %v", max(now.Sub(t), 0).Round(time.Second))
+	}
+	for _, e := range all {
+		fmt.Fprintf(&b, "%s is %s%s\n", e.Name, e.Life, ago(e.Since))
+		if e.Strength == entity.Force && e.Life != entity.Gone {
+			fmt.Fprintf(&b, "  what agents have not done by %s is done for them\n", e.Deadline.UTC().Format(time.RFC3339))
+		}
+		for _, r := range e.Reasons {
+			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), r.Text, ago(r.Since))
+			if r.Hint != "" {
+				fmt.Fprintf(&b, "%s→ %s\n", strings.Repeat("  ", r.Depth+2), r.Hint)
+			}
+		}
+		for _, r := range e.Refusals {
+			fmt.Fprintf(&b, "  a change was given up%s: %s\n", ago(r.At), r.Text)
+		}
+		for _, r := range e.Residues {
+			fmt.Fprintf(&b, "  left over: %s in %s: %s\n    → %s\n", r.What, r.Where, r.Why, r.How)
+		}
+		if len(e.Reasons)+len(e.Residues) == 0 {
+			b.WriteString("  nothing is waited for\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,47 @@
+package entity
+
+import "time"
+
+// An Explanation is why a thing is not yet what it is to become: started, or gone.
+type Explanation struct {
+	Tag      string    `json:"tag"`
+	Name     string    `json:"name"` // as users call it, "unit mysql/0"
+	Life     Life      `json:"life"` // Gone with a residue only
+	Since    time.Time `json:"since"`
+	Strength Strength  `json:"strength,omitempty"`
+	// Deadline, of force, is when what agents have not done is done for them.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Reasons are what bars the thing, each followed by what that rests on in its
+	// turn; those that have nothing below them are where somebody must act. None
+	// means that nothing is waited for.
+	Reasons  []Reason  `json:"reasons,omitempty"`
+	Refusals []Refusal `json:"refusals,omitempty"` // the newest first
+	Residues []Residue `json:"residues,omitempty"`
+}
+
+// A Reason is one line of an explanation.
+type Reason struct {
+	Depth int    `json:"depth,omitempty"` // of a reason for another: one more than that one's
+	Of    string `json:"of"`              // the tag of the thing that it is about
+	Ref   string `json:"ref,omitempty"`   // the reference that bars it, as lifecycle.Refs names it
+	// By is who must act: an agent's tag, "provisioner", "cleaner" or "user"; "" of
+	// a reference.
+	By    string    `json:"by,omitempty"`
+	Text  string    `json:"text"`
+	Hint  string    `json:"hint,omitempty"` // what the user can do
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Who must act, besides agents, which have tags.
+const (
+	ByProvisioner = "provisioner"
+	ByCleaner     = "cleaner"
+	ByUser        = "user"
+)
+
+// A Refusal is a change to the thing that was given up, and the fact that was not
+// as the change needed it.
+type Refusal struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}

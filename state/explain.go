@@ -1,0 +1,275 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// explained is how many of those that refer to one thing are named; the rest are
+// counted.
+const explained = 10
+
+// FindEntity returns the tag of what users call by these words: a unit, machine or
+// service by its name, a relation by its key, its number as "relation 5", or the
+// two services or endpoints that it relates.
+func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, error) {
+	if len(words) == 1 {
+		words = strings.Fields(words[0])
+	}
+	switch {
+	case len(words) == 2 && words[0] == string(entity.KindRelation):
+		if id, err := strconv.Atoi(words[1]); err == nil {
+			r, err := st.RelationByID(ctx, id)
+			if err != nil {
+				return entity.Tag{}, err
+			}
+			return entity.RelationTag(r.doc.Key), nil
+		}
+	case len(words) == 1 && entity.IsValidMachine(words[0]):
+		return entity.MachineTag(words[0]), nil
+	case len(words) == 1 && entity.IsValidUnit(words[0]):
+		return entity.UnitTag(words[0]), nil
+	case len(words) == 1 && entity.IsValidService(words[0]):
+		return entity.ServiceTag(words[0]), nil
+	case len(words) == 0 || len(words) > 2:
+		return entity.Tag{}, entity.WithHint(entity.Errorf(entity.Invalid, "cannot tell what %q is", strings.Join(words, " ")),
+			"Name a unit, machine or service, or the two services of a relation.")
+	}
+	r, err := st.Relation(ctx, words...)
+	if err != nil {
+		return entity.Tag{}, err
+	}
+	return entity.RelationTag(r.doc.Key), nil
+}
+
+// Explain says why the thing is not started, or not removed, yet. It is read from
+// state alone: whether an agent is connected is for the caller to add.
+// entity.NotFound when there is no such thing and nothing is left of it.
+func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
+	x := &explainer{st: st, ctx: ctx, seen: map[entity.Tag]bool{}}
+	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
+	doc, collection, err := x.explain(tag, 0)
+	if isNotFound(err) && tag.Kind == entity.KindMachine {
+		left, rerr := st.residuesOf(ctx, machineKey(tag.ID))
+		if rerr != nil || len(left) == 0 {
+			return e, firstErr(rerr, err)
+		}
+		e.Life, e.Residues = entity.Gone, left
+		return e, nil
+	} else if err != nil {
+		return e, err
+	}
+	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = doc.Life, doc.Since, doc.Strength, doc.Deadline, x.reasons
+	refusals, err := st.db.Refusals(collection, tag.ID)
+	if err != nil {
+		return e, err
+	}
+	for _, r := range refusals {
+		e.Refusals = append(e.Refusals, entity.Refusal{At: r.At, Text: orElse(r.Why, "what it rested on kept changing")})
+	}
+	return e, nil
+}
+
+// Unsettled returns the tags of all that explanations have something to say of:
+// what is on its way out, and what has not started.
+func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
+	var tags []entity.Tag
+	going := bson.D{{"life", bson.D{{"$ne", entity.Alive}}}}
+	for _, c := range []struct {
+		name  string
+		query bson.D
+		tag   func(string) entity.Tag
+	}{
+		{servicesC, going, entity.ServiceTag},
+		{relationsC, going, entity.RelationTag},
+		{unitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
+		{machinesC, going, entity.MachineTag},
+		{statusesC, bson.D{{"status", bson.D{{"$in", []entity.StatusWord{entity.StatusError, entity.StatusPending}}}}}, tagOfStatus},
+	} {
+		var docs []struct {
+			ID string `bson:"_id"`
+		}
+		if err := st.db.All(c.name, c.query, &docs); err != nil {
+			return nil, err
+		}
+		sort := len(tags)
+		for _, d := range docs {
+			if tag := c.tag(d.ID); !tag.IsZero() && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+		sortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
+	}
+	return tags, nil
+}
+
+// tagOfStatus returns the unit or machine that a status is of.
+func tagOfStatus(key string) entity.Tag {
+	parts := strings.Split(key, "#")
+	switch parts[0] {
+	case "u":
+		return entity.UnitTag(parts[1])
+	case "m":
+		return entity.MachineTag(parts[1])
+	}
+	return entity.Tag{}
+}
+
+func firstErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// residuesOf returns what a destruction with force has left of one thing.
+func (st *State) residuesOf(ctx context.Context, key string) ([]entity.Residue, error) {
+	all, err := st.Residues(ctx)
+	return slices.DeleteFunc(all, func(r entity.Residue) bool { return r.Of != key }), err
+}
+
+// An explainer collects the reasons for one thing, and for what it rests on.
+type explainer struct {
+	st      *State
+	ctx     context.Context
+	seen    map[entity.Tag]bool // explained already: things can refer to each other in a ring
+	reasons []entity.Reason
+}
+
+func (x *explainer) add(r entity.Reason) { x.reasons = append(x.reasons, r) }
+
+// explain adds the reasons for a thing, and returns its life and the collection
+// of its document.
+func (x *explainer) explain(tag entity.Tag, depth int) (lifeDoc, string, error) {
+	x.seen[tag] = true
+	switch tag.Kind {
+	case entity.KindUnit:
+		u, err := x.st.Unit(x.ctx, tag.ID)
+		if err != nil {
+			return lifeDoc{}, "", err
+		}
+		return u.doc.lifeDoc, unitsC, x.unit(u, depth)
+	case entity.KindMachine:
+		m, err := x.st.Machine(x.ctx, tag.ID)
+		if err != nil {
+			return lifeDoc{}, "", err
+		}
+		return m.doc.lifeDoc, machinesC, x.machine(m, depth)
+	case entity.KindService:
+		s, err := x.st.Service(x.ctx, tag.ID)
+		if err != nil {
+			return lifeDoc{}, "", err
+		}
+		return s.doc.lifeDoc, servicesC, x.service(s, depth)
+	case entity.KindRelation:
+		r, err := x.st.relation(tag.ID)
+		if err != nil {
+			return lifeDoc{}, "", err
+		}
+		return r.doc.lifeDoc, relationsC, x.relation(r, depth)
+	}
+	return lifeDoc{}, "", entity.Errorf(entity.Invalid, "cannot explain %q", tag.String())
+}
+
+// A source is one of the things that refer to a thing.
+type source struct {
+	tag   entity.Tag
+	name  string // as the reference's Why names it
+	since time.Time
+}
+
+// barred adds a reason for each thing that keeps tag from its next life, by the
+// references of the table, and below it what that rests on in its turn. It
+// returns how many there are.
+func (x *explainer) barred(tag entity.Tag, kind lifecycle.Kind, to entity.Life, depth int, sources map[string][]source) (int, error) {
+	n := 0
+	for _, ref := range lifecycle.Bars(kind, to) {
+		all := sources[ref.Name]
+		n += len(all)
+		for i, s := range all {
+			if i == explained {
+				x.add(entity.Reason{Depth: depth, Of: tag.String(), Ref: ref.Name,
+					Text: fmt.Sprintf("and %d more", len(all)-explained)})
+				break
+			}
+			x.add(entity.Reason{Depth: depth, Of: tag.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, tag.ID, s.name), Since: s.since})
+			if s.tag.IsZero() || x.seen[s.tag] {
+				continue
+			}
+			if _, _, err := x.explain(s.tag, depth+1); err != nil && !isNotFound(err) {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// unitSources makes sources of units.
+func (x *explainer) unitSources(query bson.D) ([]source, error) {
+	units, err := x.st.units(query)
+	all := make([]source, len(units))
+	for i, u := range units {
+		all[i] = source{entity.UnitTag(u.doc.Name), u.doc.Name, u.doc.Since}
+	}
+	return all, err
+}
+
+// service says why a service that is on its way out is still there.
+func (x *explainer) service(s *Service, depth int) error {
+	if s.doc.Life == entity.Alive {
+		return nil
+	}
+	tag := entity.ServiceTag(s.doc.Name)
+	units, err := x.unitSources(bson.D{{"service", s.doc.Name}})
+	if err != nil {
+		return err
+	}
+	relations, err := x.st.relationsOf(s.doc.Name)
+	if err != nil {
+		return err
+	}
+	sources := map[string][]source{"units": units}
+	for _, r := range relations {
+		sources["relations"] = append(sources["relations"], source{entity.RelationTag(r.doc.Key), r.doc.Key, r.doc.Since})
+	}
+	_, err = x.barred(tag, lifecycle.Service, entity.Gone, depth, sources)
+	return err
+}
+
+// relation says why a relation that is on its way out is still there.
+func (x *explainer) relation(r *Relation, depth int) error {
+	tag := entity.RelationTag(r.doc.Key)
+	if r.doc.Life == entity.Alive {
+		for _, e := range r.doc.Endpoints {
+			if going, err := x.st.isGoing(x.ctx, e.Service); err != nil {
+				return err
+			} else if going {
+				x.add(entity.Reason{Depth: depth, Of: tag.String(), By: entity.ByCleaner,
+					Text: fmt.Sprintf("service %q is dying: the cleaner must destroy the relation", e.Service)})
+			}
+		}
+		return nil
+	}
+	var scopes []scopeDoc
+	if err := x.st.db.All(scopesC, bson.D{{"relation", r.doc.ID}}, &scopes); err != nil {
+		return err
+	}
+	sortBy(scopes, func(s scopeDoc) string { return s.Unit })
+	sources := map[string][]source{}
+	for _, s := range scopes {
+		sources["scopes"] = append(sources["scopes"], source{tag: entity.UnitTag(s.Unit), name: s.Unit, since: r.doc.Since})
+	}
+	_, err := x.barred(tag, lifecycle.Relation, entity.Gone, depth, sources)
+	return err
+}

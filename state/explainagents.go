@@ -1,0 +1,201 @@
+package state
+
+import (
+	"fmt"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// unit says what a unit waits for.
+func (x *explainer) unit(u *Unit, depth int) error {
+	tag := entity.UnitTag(u.doc.Name)
+	if u.doc.Life == entity.Dying {
+		n, err := x.unitBars(u, depth)
+		if err != nil {
+			return err
+		}
+		return x.unitAgent(u, depth, n > 0)
+	}
+	if u.doc.Life == entity.Dead {
+		by := u.doc.deployer()
+		x.add(entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.doc.Since,
+			Text: fmt.Sprintf("unit %q is dead: the agent of %s must remove it", u.doc.Name, nameOf(by))})
+		return nil
+	}
+	svc, err := x.st.Service(x.ctx, u.doc.Service)
+	if err != nil {
+		return err
+	}
+	if svc.doc.Life != entity.Alive {
+		x.add(entity.Reason{Depth: depth, Of: tag.String(), By: tag.String(), Since: svc.doc.Since,
+			Text: fmt.Sprintf("service %q is dying: the agent of unit %q, or the cleaner, must set the unit dying", u.doc.Service, u.doc.Name)})
+		return nil
+	}
+	return x.unitAgent(u, depth, false)
+}
+
+// unitBars says what keeps a Dying unit from being Dead.
+func (x *explainer) unitBars(u *Unit, depth int) (int, error) {
+	name := u.doc.Name
+	var scopes []scopeDoc
+	if err := x.st.db.All(scopesC, bson.D{{"unit", name}}, &scopes); err != nil {
+		return 0, err
+	}
+	sources := map[string][]source{}
+	for _, s := range scopes {
+		r, err := x.st.RelationByID(x.ctx, s.Relation)
+		if isNotFound(err) {
+			continue
+		} else if err != nil {
+			return 0, err
+		}
+		// It is the unit that must leave, not the relation that must go.
+		sources["scopes"] = append(sources["scopes"], source{name: r.doc.Key, since: u.doc.Since})
+	}
+	var err error
+	if sources["subordinates"], err = x.unitSources(bson.D{{"principal", name}}); err != nil {
+		return 0, err
+	}
+	return x.barred(entity.UnitTag(name), u.doc.kind(), entity.Dead, depth, sources)
+}
+
+// unitAgent says what the agent of a unit that is not Dead waits for, or has still
+// to do.
+func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
+	tag := entity.UnitTag(u.doc.Name)
+	workload, err := x.st.status(workloadKey(u.doc.Name))
+	if err != nil {
+		return err
+	}
+	reason := entity.Reason{Depth: depth, Of: tag.String(), By: tag.String(), Since: u.doc.Since}
+	switch {
+	case workload.Status == entity.StatusError && !(u.doc.Life == entity.Dying && u.doc.Strength > entity.Plain):
+		reason.By, reason.Since = entity.ByUser, workload.Since
+		reason.Text = fmt.Sprintf("unit %q: %s", u.doc.Name, workload.Message)
+		reason.Hint = "juju resolved " + u.doc.Name
+		if u.doc.Resolved != entity.ResolvedNone {
+			reason.By, reason.Hint = tag.String(), ""
+			reason.Text += "; that is resolved, and its agent must go on"
+		}
+	case !u.doc.Started:
+		return x.undeployed(u, depth)
+	case u.doc.Life == entity.Alive:
+		agent, err := x.st.status(unitKey(u.doc.Name))
+		if err != nil {
+			return err
+		}
+		if agent.Status != entity.StatusExecuting {
+			return nil // it waits for nothing
+		}
+		reason.Text, reason.Since = fmt.Sprintf("unit %q: %s", u.doc.Name, orElse(agent.Message, "its agent is at work")), agent.Since
+	case barred:
+		reason.Text = fmt.Sprintf("the agent of unit %q must leave its relations and see its subordinates gone", u.doc.Name)
+	default:
+		reason.Text = fmt.Sprintf("the agent of unit %q must run its last hooks and set it dead", u.doc.Name)
+	}
+	x.add(reason)
+	return nil
+}
+
+// undeployed says why the agent of a unit has not come up yet, or why a Dying unit
+// whose agent never came up is still there.
+func (x *explainer) undeployed(u *Unit, depth int) error {
+	tag, by := entity.UnitTag(u.doc.Name), u.doc.deployer()
+	reason := entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.doc.Since,
+		Text: fmt.Sprintf("the agent of unit %q has not come up: the agent of %s must start it", u.doc.Name, nameOf(by))}
+	if u.doc.Life == entity.Dying {
+		reason.Text = fmt.Sprintf("the agent of unit %q never came up: the agent of %s must remove the unit", u.doc.Name, nameOf(by))
+	}
+	x.add(reason)
+	if by.Kind != entity.KindMachine || x.seen[by] {
+		return nil
+	}
+	x.seen[by] = true
+	m, err := x.st.Machine(x.ctx, by.ID)
+	if err != nil || m.doc.Life != entity.Alive {
+		return err
+	}
+	return x.machineStart(m, depth+1)
+}
+
+// machine says what a machine waits for.
+func (x *explainer) machine(m *Machine, depth int) error {
+	tag := entity.MachineTag(m.doc.ID)
+	if m.doc.Life == entity.Alive {
+		return x.machineStart(m, depth)
+	}
+	if m.doc.Life == entity.Dying {
+		units, err := x.unitSources(bson.D{{"machine", m.doc.ID}})
+		if err != nil {
+			return err
+		}
+		containers, err := m.containers()
+		if err != nil {
+			return err
+		}
+		sources := map[string][]source{"units": units}
+		for _, c := range containers {
+			sources["containers"] = append(sources["containers"], source{entity.MachineTag(c.doc.ID), c.doc.ID, c.doc.Since})
+		}
+		n, err := x.barred(tag, lifecycle.Machine, entity.Dead, depth, sources)
+		if err != nil || n > 0 {
+			return err
+		}
+	}
+	reason := entity.Reason{Depth: depth, Of: tag.String(), By: entity.ByProvisioner, Since: m.doc.Since}
+	switch {
+	case m.doc.InstanceID == "":
+		reason.Text = fmt.Sprintf("machine %s has no instance: the provisioner must remove it", m.doc.ID)
+	case m.doc.Life == entity.Dying:
+		reason.By = tag.String()
+		reason.Text = fmt.Sprintf("the agent of machine %s must set it dead", m.doc.ID)
+	default:
+		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID, m.doc.InstanceID)
+		said, err := x.st.status(instanceKey(m.doc.ID))
+		if err != nil && !isNotFound(err) {
+			return err
+		}
+		if said.Status == entity.StatusError {
+			reason.Text += "; the cloud says: " + said.Message
+			reason.Hint, _ = said.Data["hint"].(string)
+		}
+	}
+	x.add(reason)
+	return nil
+}
+
+// machineStart says why an Alive machine has not started yet.
+func (x *explainer) machineStart(m *Machine, depth int) error {
+	tag := entity.MachineTag(m.doc.ID)
+	status, err := x.st.status(machineKey(m.doc.ID))
+	if err != nil {
+		return err
+	}
+	reason := entity.Reason{Depth: depth, Of: tag.String(), Since: status.Since}
+	switch {
+	case status.Status == entity.StatusError:
+		reason.By, reason.Text = entity.ByUser, fmt.Sprintf("machine %s: %s", m.doc.ID, status.Message)
+		reason.Hint = "juju retry-provisioning " + m.doc.ID
+	case m.doc.InstanceID == "":
+		reason.By = entity.ByProvisioner
+		reason.Text = fmt.Sprintf("machine %s has no instance: the provisioner must start one", m.doc.ID)
+	case status.Status == entity.StatusPending && !m.IsManager():
+		reason.By = tag.String()
+		reason.Text = fmt.Sprintf("the agent of machine %s has not come up on instance %s", m.doc.ID, m.doc.InstanceID)
+	default:
+		return nil
+	}
+	x.add(reason)
+	return nil
+}
+
+// nameOf is how users call what a tag names.
+func nameOf(tag entity.Tag) string {
+	if tag.IsZero() {
+		return "nobody"
+	}
+	return string(tag.Kind) + " " + tag.ID
+}
