@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -50,8 +51,11 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 		return nil
 	}
 	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m params.LogMessage) error { return send(m) })
+	if ctx.Err() != nil {
+		return nil // the socket ends with it
+	}
 	code, why := websocket.CloseNormalClosure, ""
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		logger.Debugf("%s@%s: debug-log: %v", v.tag, r.RemoteAddr, err)
 		code, why = websocket.CloseInternalServerErr, params.Internal
 	}
@@ -141,7 +145,13 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 // ends it and closes the socket.
 func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who roles) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
-	stop := context.AfterFunc(ctx, func() { ws.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), errRevoked) {
+			bye := websocket.FormatCloseMessage(params.CloseRevoked, errRevoked.Error())
+			_ = ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))
+		}
+		ws.Close()
+	})
 	ping := s.pinging(ctx, ws)
 	reading := make(chan struct{})
 	go func() { // notices that the client leaves, and reads its pongs

@@ -12,7 +12,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/params"
-	"juju/state/entity"
 )
 
 // A LogQuery says which lines of a model's log to see. Entities are names or
@@ -176,7 +175,7 @@ func (s *socket) why(err error) error {
 	if cause := context.Cause(s.ctx); cause != nil {
 		return cause
 	}
-	return entity.Errorf(entity.Unavailable, "the connection to the controller is lost: %w", err)
+	return lost(err)
 }
 
 func (s *socket) close() {

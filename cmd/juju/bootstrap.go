@@ -215,7 +215,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapP
 		return err
 	}
 	ctrl := &store.Controller{UUID: made.Controller, Addresses: made.Addresses, CACert: made.CACert, Cloud: params.Cloud,
-		User: params.User, Password: params.Password, Models: map[string]string{}}
+		User: params.User, Password: params.Password, Generated: true, Models: map[string]string{}}
 	for name, uuid := range made.Models {
 		ctrl.Models[ctrl.Qualify(name)] = uuid
 	}

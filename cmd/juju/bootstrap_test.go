@@ -191,7 +191,7 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	u.types("kill-controller", "prod", "-q")
 	u.sees(0, "", question)
 	u.left(true)
-	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{} })
+	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{Cloud: localCloud} })
 	u.types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
 	u.sees(0, "", "")
 	u.left(true)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -126,6 +127,9 @@ const (
 // local controller that does not run, and waits, within a bound, for one that is
 // only just starting.
 func (s *session) dial(ctx context.Context, st *store.Store, t target, model string) (*client.Conn, error) {
+	if t.ctrl.User == "" {
+		return nil, notLoggedIn(t)
+	}
 	info := client.Info{Addresses: t.ctrl.Addresses, CACert: t.ctrl.CACert, Model: model,
 		Tag: entity.UserTag(t.ctrl.User), Password: t.ctrl.Password}
 	var p *progress
@@ -147,6 +151,10 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		bounded, cancel := context.WithDeadline(ctx, end)
 		conn, err := client.Dial(bounded, info)
 		cancel()
+		if errors.Is(err, entity.Unauthorized) {
+			err = withHint(err, fmt.Sprintf("You are %s on controller %q. If the password was changed: juju login -c %[2]s; if you may do too little, ask a superuser.",
+				t.ctrl.User, t.name))
+		}
 		if err == nil || !errors.Is(err, entity.Unavailable) {
 			return conn, err
 		}
@@ -170,5 +178,8 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 // unreachable says of a controller that did not answer what to do about it.
 func (s *session) unreachable(st *store.Store, t target, why error) error {
 	why = entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why)
+	if t.ctrl.Cloud != localCloud {
+		return entity.WithHint(why, "Ask whoever looks after it; to forget it: juju unregister %s", t.name)
+	}
 	return entity.WithHint(why, "Its log may say why: %s; to end it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
 }

@@ -124,7 +124,7 @@ func TestUnreachable(t *testing.T) {
 	}
 	lines := strings.Split(u.err.String(), "\n")
 	if u.code != 1 || len(lines) != 4 || lines[0] != `Waiting for controller "prod"` ||
-		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) || !strings.Contains(lines[2], "juju destroy-environment prod") {
+		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) || !strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
 	if passed := time.Since(begun); passed > 20*u.session.reachBound {

@@ -79,8 +79,13 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	name := args[0]
 	dir := localDir(st, name)
 	if !controllerName.MatchString(name) || !isDir(dir) {
-		if _, _, err := contents.Controller(name); err != nil {
+		_, ctrl, err := contents.Controller(name)
+		if err != nil {
 			return err
+		}
+		if ctrl.Cloud != localCloud {
+			return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q does not run from here", name),
+				"Only who has bootstrapped it can end it; to forget it: juju unregister %s", name)
 		}
 	}
 	if err := d.confirm(ctx, name); err != nil {

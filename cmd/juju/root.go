@@ -65,7 +65,8 @@ of its own.`,
 		id       string
 		commands []*cobra.Command
 	}{
-		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s)}},
+		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s), registerCommand(s), unregisterCommand(s),
+			loginCommand(s), logoutCommand(s), whoamiCommand(s)}},
 		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), switchCommand(s)}},
 		{"services", []*cobra.Command{deployCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
@@ -73,7 +74,8 @@ of its own.`,
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
-		{"users", []*cobra.Command{disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s)}},
+		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s), disableUserCommand(s),
+			removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s), disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {

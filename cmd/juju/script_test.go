@@ -39,6 +39,8 @@ import (
 //	kill-9 WHAT...           kills keeper, controller, machine N or unit NAME
 //	alive WHAT...            waits until those run; with ! until they don't
 //	nothing-left             there is no process and no file of juju's
+//	filled FILE              waits until something is in the file
+//	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
 // and in system scripts $BIN has the programs, $CHARMS the example charms with
 // theirs, and $EXAMPLES is doc/examples.
@@ -195,6 +197,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"kill-9":       scriptKill,
 	"alive":        scriptAlive,
 	"nothing-left": scriptNothingLeft,
+	"unseen":       scriptUnseen,
+	"filled":       scriptFilled,
 }
 
 func noNot(ts *testscript.TestScript, neg bool) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ var logger = loggo.GetLogger("juju.cmd")
 // A session is what a command works with. Tests make their own.
 type session struct {
 	stdin          io.Reader
+	lines          *bufio.Reader // of stdin, once a line was read
 	stdout, stderr io.Writer
 	outTerminal    bool // standard output is a terminal
 	errTerminal    bool

@@ -63,9 +63,10 @@ type Controller struct {
 	UUID      string
 	Addresses []string // of the API, "host:port"
 	CACert    string   // PEM
-	Cloud     string   // "local"
-	User      string
+	Cloud     string   // "local" for one that runs from here; "" for one that others look after
+	User      string   // "" for nobody: logged out
 	Password  string
+	Generated bool              // nobody has chosen the password, so nobody but this store knows it
 	Models    map[string]string // UUID by qualified name, "admin/default"
 	Model     string            // the qualified name of the one that is selected, "" for none
 }
@@ -122,8 +123,9 @@ type (
 		Controllers map[string]accountEntry `yaml:"controllers"`
 	}
 	accountEntry struct {
-		User     string `yaml:"user"`
-		Password string `yaml:"password,omitempty"`
+		User      string `yaml:"user"`
+		Password  string `yaml:"password,omitempty"`
+		Generated bool   `yaml:"generated-password,omitempty"`
 	}
 	modelsFile struct {
 		Controllers map[string]modelsEntry `yaml:"controllers"`
@@ -164,7 +166,7 @@ func (s *Store) Read() (*Contents, error) {
 	for name, e := range controllers.Controllers {
 		ctrl := &Controller{UUID: e.UUID, Addresses: e.Addresses, CACert: e.CACert, Cloud: e.Cloud,
 			User: accounts.Controllers[name].User, Password: accounts.Controllers[name].Password,
-			Models: map[string]string{}, Model: models.Controllers[name].Current}
+			Generated: accounts.Controllers[name].Generated, Models: map[string]string{}, Model: models.Controllers[name].Current}
 		for model, m := range models.Controllers[name].Models {
 			ctrl.Models[model] = m.UUID
 		}
@@ -213,7 +215,9 @@ func (s *Store) write(c *Contents) error {
 	models := modelsFile{map[string]modelsEntry{}}
 	for name, ctrl := range c.Controllers {
 		controllers.Controllers[name] = controllerEntry{ctrl.UUID, ctrl.Addresses, ctrl.CACert, ctrl.Cloud}
-		accounts.Controllers[name] = accountEntry{ctrl.User, ctrl.Password}
+		if ctrl.User != "" {
+			accounts.Controllers[name] = accountEntry{ctrl.User, ctrl.Password, ctrl.Generated}
+		}
 		e := modelsEntry{map[string]modelEntry{}, ctrl.Model}
 		for model, uuid := range ctrl.Models {
 			e.Models[model] = modelEntry{uuid}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// The levels of access that there are.
+var (
+	controllerLevels = []string{"login", "add-model", "superuser"}
+	modelLevels      = []string{"read", "write", "admin"}
+)
+
+const levelsHelp = `At a controller there are
+  login       may log in; nobody can do anything without it
+  add-model   may make models as well
+  superuser   may do everything everywhere
+and at a model
+  read        may look
+  write       may change what is in it as well
+  admin       may say who may do what as well; a model's owner has it always`
+
+// accessCommand makes grant and revoke, which differ in words.
+func accessCommand(s *session, cmd *cobra.Command, action string) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return changeAccess(cmd.Context(), s, action, args) }
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+func changeAccess(ctx context.Context, s *session, action string, args []string) error {
+	if len(args) == 0 {
+		return usagef("no user specified")
+	}
+	if len(args) == 1 {
+		return usagef("no permission level specified")
+	}
+	user, level, names := args[0], args[1], args[2:]
+	if err := atMostOneUser(args[:1]); err != nil {
+		return err
+	}
+	ofController, ofModel := slices.Contains(controllerLevels, level), slices.Contains(modelLevels, level)
+	switch {
+	case len(names) > 0 && ofController:
+		return usageError{entity.WithHint(fmt.Errorf("You have specified a controller access permission %q.", level),
+			"If you intended to change controller access, do not specify any model names.")}
+	case len(names) == 0 && ofModel:
+		return usageError{entity.WithHint(fmt.Errorf("You have specified a model access permission %q.", level),
+			"If you intended to change model access, you need to specify one or more model names.")}
+	case len(names) > 0 && !ofModel:
+		return usageError{entity.WithHint(fmt.Errorf("%q model access not valid", level), "The levels there are: %s", oneOf(modelLevels))}
+	case len(names) == 0 && !ofController:
+		return usageError{entity.WithHint(fmt.Errorf("%q controller access not valid", level), "The levels there are: %s", oneOf(controllerLevels))}
+	}
+	for i, name := range names {
+		var err error
+		if names[i], err = s.splitModel(name); err != nil {
+			return err
+		}
+	}
+	return s.withController(ctx, func(t target, api controllerAPI) error {
+		if ofController {
+			return api.ModifyControllerAccess(ctx, action, user, level)
+		}
+		var uuids []string
+		for _, name := range names {
+			model, err := s.findModel(ctx, t, api, name)
+			if err != nil {
+				return err
+			}
+			uuids = append(uuids, model.UUID)
+		}
+		errs, err := api.ModifyModelAccess(ctx, action, user, level, uuids...)
+		if err != nil {
+			return err
+		}
+		if len(errs) == 1 {
+			return errs[0]
+		}
+		return bulk("models", map[string]string{params.Grant: "granted", params.Revoke: "revoked"}[action], errs)
+	})
+}

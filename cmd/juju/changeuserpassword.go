@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/store"
+)
+
+func changeUserPasswordCommand(s *session) *cobra.Command {
+	c := &changeUserPassword{session: s}
+	cmd := &cobra.Command{
+		Use:   "change-user-password [NAME]",
+		Short: "Change a password",
+		Long: `Change your own password, or as a superuser anybody's. It is asked for, or read from
+standard input.
+
+With --reset nobody knows the new password: the old one is void, what the user is
+doing ends, and a registration string is printed with which the user sets another.`,
+		Example: `  juju change-user-password
+  juju change-user-password bob
+  juju change-user-password bob --reset`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&c.reset, "reset", false, "make the password void, and print a registration string")
+	cmd.Flags().BoolVar(&c.noPrompt, "no-prompt", false, "ask for nothing: read one line from standard input")
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+type changeUserPassword struct {
+	*session
+	reset, noPrompt bool
+}
+
+func (c *changeUserPassword) run(ctx context.Context, args []string) error {
+	if err := atMostOneUser(args); err != nil {
+		return err
+	}
+	return c.withController(ctx, func(t target, api controllerAPI) error {
+		name := append(args, t.ctrl.User)[0]
+		own := strings.EqualFold(name, t.ctrl.User)
+		switch {
+		case c.reset && own:
+			return withHint(errors.New("you cannot reset your own password"), "To change it: juju change-user-password")
+		case c.reset:
+			return c.resetPassword(ctx, t, api, name)
+		}
+		return c.setPassword(ctx, t, api, name, own)
+	})
+}
+
+func (c *changeUserPassword) resetPassword(ctx context.Context, t target, api usersAPI, name string) error {
+	key, err := api.ResetPassword(ctx, name)
+	if err != nil {
+		return err
+	}
+	c.note("Password for %q has been reset.", name)
+	token, err := t.token(name, key)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "Ask the user to run:\n     juju register %s\n", token)
+	return err
+}
+
+func (c *changeUserPassword) setPassword(ctx context.Context, t target, api usersAPI, name string, own bool) error {
+	var password string
+	var err error
+	if c.noPrompt {
+		if password, err = c.readLine(); err == nil && password == "" {
+			err = errors.New("password cannot be empty")
+		}
+	} else {
+		password, err = c.newPassword(ctx, "new password: ", "type new password again: ")
+	}
+	if err != nil {
+		return err
+	}
+	if err := api.SetPassword(ctx, name, password); err != nil {
+		return err
+	}
+	if !own {
+		c.note("Password for %q has been changed.", name)
+		return nil
+	}
+	err = c.noteAccount(ctx, t.name, func(ctrl *store.Controller) { ctrl.Password, ctrl.Generated = password, false })
+	if err != nil {
+		return alsoHint(err, "The password is changed all the same; to have it noted: juju login -c %s", t.name)
+	}
+	c.note("Your password has been changed.")
+	return nil
+}
+
+// noteAccount changes what is remembered of a controller.
+func (s *session) noteAccount(ctx context.Context, name string, change func(*store.Controller)) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	return st.Update(ctx, func(c *store.Contents) error {
+		if ctrl, ok := c.Controllers[name]; ok {
+			change(ctrl)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func enableUserCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "enable-user NAME",
+		Short: "Let a disabled user in again",
+		Long: `Let a user in again who was disabled, with what they had been granted. It is no
+mistake to enable a user who is not disabled.`,
+		Example: `  juju enable-user bob`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneUser(args); err != nil {
+				return err
+			}
+			return s.withController(cmd.Context(), func(_ target, api controllerAPI) error {
+				if err := api.EnableUser(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				s.note("User %q enabled", args[0])
+				return nil
+			})
+		},
+	}
+	s.controllerFlag(cmd)
+	return cmd
+}

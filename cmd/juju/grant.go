@@ -1,0 +1,21 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/params"
+)
+
+func grantCommand(s *session) *cobra.Command {
+	return accessCommand(s, &cobra.Command{
+		Use:   "grant USER LEVEL [MODEL...]",
+		Short: "Let a user do more",
+		Long: `Grant a user a level of access to the controller, or to models. It holds all levels
+below, and takes effect at once.
+
+` + levelsHelp,
+		Example: `  juju grant bob read staging
+  juju grant bob write staging prod
+  juju grant bob superuser`,
+	}, params.Grant)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func loginCommand(s *session) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:   "login",
+		Short: "Log in to a controller",
+		Long: `Log in to a controller that is known here, after juju logout, or after the password
+was changed elsewhere. The password is asked for, or read from standard input.
+
+A new user begins with juju register.`,
+		Example: `  juju login
+  juju login -u bob -c prod`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			if user != "" && !entity.IsValidUser(user) {
+				return usagef("invalid user name %q", user)
+			}
+			return login(cmd.Context(), s, user)
+		},
+	}
+	cmd.Flags().StringVarP(&user, "user", "u", "", "as whom")
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+func login(ctx context.Context, s *session, user string) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	t, err := s.controllerTarget(contents)
+	if err != nil {
+		return err
+	}
+	switch {
+	case user == "" && t.ctrl.User == "":
+		if user, err = s.ask(ctx, "username: "); err != nil {
+			return err
+		}
+		if !entity.IsValidUser(user) {
+			return fmt.Errorf("invalid user name %q", user)
+		}
+	case user == "":
+		user = t.ctrl.User
+	case t.ctrl.User != "" && !strings.EqualFold(user, t.ctrl.User):
+		return entity.WithHint(fmt.Errorf("already logged in as %s", t.ctrl.User),
+			`Run "juju logout" first before attempting to log in as a different user.`)
+	}
+	if t.ctrl.User != "" {
+		conn, err := s.dial(ctx, st, t, "")
+		if err == nil {
+			s.note("Welcome, %s. You are already logged into %q.", t.ctrl.User, t.name)
+			return conn.Close()
+		}
+		if !errors.Is(err, entity.Unauthorized) {
+			return err
+		}
+	}
+	t.ctrl.User = user
+	t.ctrl.Password, err = s.askSecret(ctx, fmt.Sprintf("please enter password for %s on %s: ", user, t.name))
+	if err != nil {
+		return err
+	}
+	t.ctrl.Generated = false
+	return s.enter(ctx, st, t)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+func logoutCommand(s *session) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "logout",
+		Short: "Forget your password",
+		Long: `Forget as whom you are logged in to a controller, and the password; juju login asks
+for it. Others who are logged in as the same user stay so.
+
+The password that bootstrap has made is known to nobody: change it first.`,
+		Example: `  juju logout
+  juju logout -c prod`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return logout(cmd.Context(), s, force)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "also forget a password that nobody knows")
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+func logout(ctx context.Context, s *session, force bool) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	t, err := s.controllerTarget(contents)
+	if err != nil {
+		return err
+	}
+	if t.ctrl.Generated && !force {
+		return entity.WithHint(entity.Errorf(entity.InUse, "preventing account loss: nobody but this client knows the password of %s", t.ctrl.User),
+			"Set one that you know: juju change-user-password; or forget it for good: juju logout --force")
+	}
+	left := 0
+	err = st.Update(ctx, func(c *store.Contents) error {
+		left = 0
+		for name, ctrl := range c.Controllers {
+			if name == t.name {
+				ctrl.User, ctrl.Password, ctrl.Generated, ctrl.Model, ctrl.Models = "", "", false, "", map[string]string{}
+			} else if ctrl.User != "" {
+				left++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch left {
+	case 0:
+		s.note("Logged out. You are no longer logged into any controllers.")
+	case 1:
+		s.note("Logged out. You are still logged into 1 controller.")
+	default:
+		s.note("Logged out. You are still logged into %d controllers.", left)
+	}
+	return nil
+}

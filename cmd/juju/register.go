@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+func registerCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "register [STRING]",
+		Short: "Begin to use a controller as a new user",
+		Long: `Begin to use a controller to which somebody has added you: STRING is what add-user
+has printed for them. You choose a password, which makes the string void, and a
+name by which you know the controller from now on.
+
+Without STRING, it is asked for: on a host that you share, others can see the
+arguments of a command. The password is remembered in $JUJU_DATA, where only you
+can read it; juju logout forgets it.`,
+		Example: `  juju register MIIB5AQDYm9iMBEWDzEyNy4wLjAuMToxNzA3MAQg
+  juju register`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("unrecognized args: %q", args[1:])
+			}
+			return register(cmd.Context(), s, args)
+		},
+	}
+	return cmd
+}
+
+func register(ctx context.Context, s *session, args []string) error {
+	if len(args) == 0 {
+		token, err := s.askSecret(ctx, "Registration string: ")
+		if err != nil {
+			return err
+		}
+		args = []string{token}
+	}
+	r, err := readToken(strings.TrimSpace(args[0]))
+	if err != nil {
+		return err
+	}
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	for name, ctrl := range contents.Controllers {
+		if ctrl.CACert == r.caCert() {
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "this controller has already been registered on this client as %q", name),
+				"Forget it first: juju unregister %s; or work as another user of this host, with another JUJU_DATA", name)
+		}
+	}
+	password, err := s.newPassword(ctx, "Enter a new password: ", "Confirm password: ")
+	if err != nil {
+		return err
+	}
+	name, err := s.controllerNameFor(ctx, contents, r.Controller)
+	if err != nil {
+		return err
+	}
+	ctrl := &store.Controller{Addresses: r.Addresses, CACert: r.caCert(), User: r.User, Password: password, Models: map[string]string{}}
+	info := client.Info{Addresses: r.Addresses, CACert: ctrl.CACert, Tag: entity.UserTag(r.User), Password: password}
+	if err := client.Register(ctx, info, r.Key); errors.Is(err, entity.Unauthorized) {
+		return withHint(err, fmt.Sprintf("The string may have been used, or be an older one; ask for another: juju change-user-password %s --reset", r.User))
+	} else if err != nil {
+		return err
+	}
+	s.note("Initial password successfully set for %s.", r.User)
+	return s.enter(ctx, st, target{name: name, ctrl: ctrl})
+}
+
+// controllerNameFor asks for a name for a controller, one that is not taken.
+func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, suggested string) (string, error) {
+	_, taken := c.Controllers[suggested]
+	if taken || !controllerName.MatchString(suggested) {
+		suggested = ""
+	}
+	prompt := "Enter a name for this controller: "
+	if suggested != "" {
+		prompt = fmt.Sprintf("Enter a name for this controller [%s]: ", suggested)
+	}
+	name, err := s.ask(ctx, prompt)
+	if err != nil {
+		return "", err
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		name = suggested
+	}
+	if !controllerName.MatchString(name) {
+		return "", fmt.Errorf("%q is not a valid name of a controller: it may have letters, digits, hyphens and dots", name)
+	}
+	if _, taken := c.Controllers[name]; taken {
+		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name), "Give another name to the new one.")
+	}
+	return name, nil
+}
+
+// enter logs in for the first time, remembers the controller, and says which models
+// there are.
+func (s *session) enter(ctx context.Context, st *store.Store, t target) error {
+	conn, err := s.dial(ctx, st, t, "")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	models, err := conn.Models(ctx)
+	if err != nil {
+		return err
+	}
+	t.ctrl.UUID = conn.ControllerUUID()
+	t.ctrl.Models = map[string]string{}
+	var names []string
+	for _, m := range models {
+		t.ctrl.Models[m.Owner+"/"+m.Name] = m.UUID
+		names = append(names, t.ctrl.Unqualify(m.Owner+"/"+m.Name))
+	}
+	if len(names) == 1 {
+		t.ctrl.Model = t.ctrl.Qualify(names[0])
+	}
+	err = st.Update(ctx, func(c *store.Contents) error {
+		c.Controllers[t.name] = t.ctrl
+		c.Current = t.name
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.note("\nWelcome, %s. You are now logged into %q.", t.ctrl.User, t.name)
+	slices.Sort(names)
+	switch len(names) {
+	case 0:
+		s.note("\nThere are no models available. You can add models with\n\"juju add-model\", or you can ask an administrator or owner\n" +
+			"of a model to grant access to that model with \"juju grant\".")
+	case 1:
+		s.note("\nCurrent model set to %q.", names[0])
+	default:
+		s.note("\nThere are %d models available. Use \"juju switch\" to select\none of them:\n  - juju switch %s", len(names), strings.Join(names, "\n  - juju switch "))
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"juju/state/entity"
+)
+
+// A registration is all that a new user needs to reach a controller for the first
+// time. It travels as one word. Whoever has it can become the user, once.
+type registration struct {
+	User       string
+	Addresses  []string
+	Key        []byte
+	Controller string // the name by which whoever made it knows the controller
+	CA         []byte // the certificate, as DER
+}
+
+// token writes the registration as one word.
+func (t target) token(user string, key []byte) (string, error) {
+	block, _ := pem.Decode([]byte(t.ctrl.CACert))
+	if block == nil {
+		return "", fmt.Errorf("cannot make a registration for controller %q: its CA certificate is not PEM", t.name)
+	}
+	text, err := asn1.Marshal(registration{user, t.ctrl.Addresses, key, t.name, block.Bytes})
+	if err != nil {
+		return "", fmt.Errorf("cannot make a registration: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(text), nil
+}
+
+// readToken reads what token wrote.
+func readToken(token string) (r registration, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		_, err = asn1.Unmarshal(text, &r)
+	}
+	if err == nil && (!entity.IsValidUser(r.User) || len(r.Addresses) == 0 || len(r.Key) == 0 || len(r.CA) == 0) {
+		err = errors.New("something is missing")
+	}
+	if err != nil {
+		// What exactly is wrong with it helps nobody.
+		return r, usageError{entity.WithHint(errors.New("cannot read the registration string: it is not complete, or none"),
+			"Copy the whole word that add-user has printed; or ask for another: juju change-user-password USER --reset")}
+	}
+	return r, nil
+}
+
+// caCert returns the certificate as PEM.
+func (r registration) caCert() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.CA}))
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func removeUserCommand(s *session) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "remove-user NAME",
+		Short: "Remove a user for good",
+		Long: `Remove a user for good, at once. The name is never given again. Models that the user
+owns stay; superusers can do everything there.
+
+The last superuser who can log in cannot be removed.`,
+		Example: `  juju remove-user bob
+  juju remove-user bob -y`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneUser(args); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withController(ctx, func(t target, api controllerAPI) error {
+				if !yes {
+					if err := confirmRemoval(ctx, s, args[0], t.name); err != nil {
+						return err
+					}
+				}
+				if err := api.RemoveUser(ctx, args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(s.stdout, "User %q removed\n", args[0])
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+func confirmRemoval(ctx context.Context, s *session, user, controller string) error {
+	answer, err := s.ask(ctx, fmt.Sprintf("WARNING! This command will permanently archive the user %q on the %q\ncontroller.\n\n"+
+		"This action is irreversible. If you wish to temporarily disable the\nuser please use the `juju disable-user` command. See\n"+
+		"`juju help disable-user` for more details.\n\nContinue (y/N)? ", user, controller))
+	if err != nil {
+		return err
+	}
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+		return errors.New("user deletion aborted")
+	}
+	return nil
+}

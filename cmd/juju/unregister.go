@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+func unregisterCommand(s *session) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "unregister CONTROLLER",
+		Short: "Forget a controller",
+		Long: `Forget a controller of somebody else's, as whom you log in there, and the password.
+The controller goes on as before.`,
+		Example: `  juju unregister prod
+  juju unregister prod -y`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no controller specified")
+			}
+			if len(args) > 1 {
+				return usagef("unrecognized args: %q", args[1:])
+			}
+			return unregister(cmd.Context(), s, args[0], yes)
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func unregister(ctx context.Context, s *session, name string, yes bool) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	name, ctrl, err := contents.Controller(name)
+	if err != nil {
+		return err
+	}
+	if ctrl.Cloud == localCloud {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q runs from here, and would be lost", name),
+			"To end it with all that it has: juju destroy-environment %s", name)
+	}
+	if !yes {
+		answer, err := s.ask(ctx, fmt.Sprintf("This command will remove connection information for controller %q.\n"+
+			"Doing so will prevent you from accessing this controller until\nyou register it again.\n\nContinue [y/N]? ", name))
+		if err != nil {
+			return err
+		}
+		if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+			return errors.New("unregistering controller: aborted")
+		}
+	}
+	return st.Update(ctx, func(c *store.Contents) error {
+		delete(c.Controllers, name)
+		return nil
+	})
+}

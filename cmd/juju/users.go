@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func usersCommand(s *session) *cobra.Command {
+	u := &users{session: s}
+	cmd := &cobra.Command{
+		Use:     "users [MODEL]",
+		Aliases: []string{"list-users"},
+		Short:   "List the users",
+		Long: `List the users of a controller, or those who were granted something at a model. Who
+is no superuser sees themselves only; who is no admin of a model too.`,
+		Example: `  juju users
+  juju users --all -c prod
+  juju users staging --format yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&u.all, "all", false, "with those who are disabled")
+	cmd.Flags().BoolVar(&u.exact, "exact-time", false, "show times exactly")
+	u.output.flags(cmd, "tabular", listFormats...)
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+type users struct {
+	*session
+	all, exact bool
+	output     output
+}
+
+// A shownModelUser is the form in which a model's user is shown, under their name.
+type shownModelUser struct {
+	DisplayName    string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
+	Access         string `yaml:"access" json:"access"`
+	LastConnection string `yaml:"last-connection" json:"last-connection"`
+}
+
+func (u *users) run(ctx context.Context, args []string) error {
+	if len(args) > 1 {
+		return usagef("unrecognized args: %q", args[1:])
+	}
+	if err := checkListFormat(u.output.format); err != nil {
+		return err
+	}
+	model := ""
+	if len(args) > 0 {
+		var err error
+		if model, err = u.splitModel(args[0]); err != nil {
+			return err
+		}
+	}
+	return u.withController(ctx, func(t target, api controllerAPI) error {
+		if model == "" {
+			return u.ofController(ctx, t, api)
+		}
+		return u.ofModel(ctx, t, api, model)
+	})
+}
+
+// star marks the user who asks.
+func star(t target, name string) string {
+	if strings.EqualFold(name, t.ctrl.User) {
+		return name + "*"
+	}
+	return name
+}
+
+func (u *users) ofController(ctx context.Context, t target, api usersAPI) error {
+	all, err := api.Users(ctx, u.all)
+	if err != nil {
+		return err
+	}
+	times := times{u.exact, u.now()}
+	shown := make([]shownUser, 0, len(all))
+	rows := [][]string{{"Name", "Display name", "Access", "Date created", "Last connection"}}
+	for _, info := range all {
+		one := times.user(info)
+		shown = append(shown, one)
+		if one.Disabled {
+			one.LastConnection += " (disabled)"
+		}
+		rows = append(rows, []string{star(t, one.Name), one.DisplayName, one.Access, one.DateCreated, one.LastConnection})
+	}
+	if u.output.format == "tabular" {
+		return u.write(u.output, fmt.Appendf(nil, "Controller: %s\n\n%s", t.name, table(rows)))
+	}
+	return u.writeList(u.output, shown, nil)
+}
+
+func (u *users) ofModel(ctx context.Context, t target, api controllerAPI, name string) error {
+	model, err := u.findModel(ctx, t, api, name)
+	if err != nil {
+		return err
+	}
+	all, err := api.ModelUsers(ctx, model.UUID)
+	if err != nil {
+		return err
+	}
+	times := times{u.exact, u.now()}
+	shown := map[string]shownModelUser{}
+	rows := [][]string{{"Name", "Display name", "Access", "Last connection"}}
+	for _, info := range all {
+		last := times.text(info.LastConnection)
+		shown[info.UserName] = shownModelUser{info.DisplayName, info.Access, last}
+		rows = append(rows, []string{star(t, info.UserName), info.DisplayName, info.Access, last})
+	}
+	return u.writeList(u.output, shown, rows)
+}

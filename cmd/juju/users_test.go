@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// A fakeController notes what is asked of it about users too.
+
+func (f *fakeController) asked(call string, args ...any) error {
+	f.calls = append(f.calls, strings.TrimSpace(call+" "+strings.TrimSuffix(fmt.Sprintln(args...), "\n")))
+	return f.err
+}
+
+func (f *fakeController) AddUser(_ context.Context, name, displayName string) ([]byte, error) {
+	return []byte("key"), f.asked("AddUser", name, displayName)
+}
+
+func (f *fakeController) ResetPassword(_ context.Context, name string) ([]byte, error) {
+	return []byte("key"), f.asked("ResetPassword", name)
+}
+
+func (f *fakeController) SetPassword(_ context.Context, name, password string) error {
+	return f.asked("SetPassword", name, password)
+}
+
+func (f *fakeController) EnableUser(_ context.Context, name string) error {
+	return f.asked("EnableUser", name)
+}
+
+func (f *fakeController) DisableUser(_ context.Context, name string) error {
+	return f.asked("DisableUser", name)
+}
+
+func (f *fakeController) RemoveUser(_ context.Context, name string) error {
+	return f.asked("RemoveUser", name)
+}
+
+var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func (f *fakeController) User(_ context.Context, name string) (params.UserInfo, error) {
+	return params.UserInfo{Username: name, Access: "login", DateCreated: someTime}, f.asked("User", name)
+}
+
+func (f *fakeController) Users(_ context.Context, disabled bool) ([]params.UserInfo, error) {
+	last := someTime.Add(-3 * time.Hour)
+	all := []params.UserInfo{
+		{Username: "admin", Access: "superuser", DateCreated: someTime.Add(-48 * time.Hour), LastConnection: &last},
+		{Username: "bob", DisplayName: "Bob Dobbs", Access: "login", DateCreated: someTime.Add(-time.Minute)},
+	}
+	if disabled {
+		all = append(all, params.UserInfo{Username: "eve", DateCreated: someTime, Disabled: true})
+	}
+	return all, f.asked("Users", disabled)
+}
+
+func (f *fakeController) ModelUsers(_ context.Context, uuid string) ([]params.ModelUserInfo, error) {
+	last := someTime.Add(-20 * time.Second)
+	return []params.ModelUserInfo{{UserName: "admin", Access: "admin", LastConnection: &last}, {UserName: "bob", Access: "read"}}, f.asked("ModelUsers", uuid)
+}
+
+func (f *fakeController) ModifyModelAccess(_ context.Context, action, user, level string, uuids ...string) ([]error, error) {
+	errs := make([]error, len(uuids))
+	errs[len(errs)-1] = f.err
+	_ = f.asked(action, user, level, uuids)
+	return errs, nil
+}
+
+func (f *fakeController) ModifyControllerAccess(_ context.Context, action, user, level string) error {
+	return f.asked(action, user, level)
+}
+
+// atController is a user whose controller has two models.
+func atController(t *testing.T) *user {
+	u := newUser(t)
+	u.ctrl.add("admin", "default")
+	u.ctrl.add("eve", "shared")
+	u.session.now = func() time.Time { return someTime }
+	return u
+}
+
+func TestWhatIsAskedAboutUsers(t *testing.T) {
+	for _, test := range []struct {
+		line   string
+		stdin  string
+		asked  string
+		stdout string
+		stderr string
+	}{
+		{line: "enable-user bob", asked: "EnableUser bob", stderr: "User \"bob\" enabled\n"},
+		{line: "disable-user bob", asked: "DisableUser bob", stderr: "User \"bob\" disabled\n"},
+		{line: "remove-user bob -y", asked: "RemoveUser bob", stdout: "User \"bob\" removed\n"},
+		{line: "grant bob superuser", asked: "grant bob superuser"},
+		{line: "revoke bob add-model", asked: "revoke bob add-model"},
+		{line: "grant bob read default", asked: "grant bob read [default-uuid]"},
+		{line: "revoke bob write eve/shared admin/default", asked: "revoke bob write [shared-uuid default-uuid]"},
+		{line: "grant bob admin prod:default", asked: "grant bob admin [default-uuid]"},
+		{line: "change-user-password bob", stdin: "x y\nx y\n", asked: "SetPassword bob x y",
+			stderr: "new password: \ntype new password again: \nPassword for \"bob\" has been changed.\n"},
+		{line: "change-user-password bob --no-prompt", stdin: "secret", asked: "SetPassword bob secret", stderr: "Password for \"bob\" has been changed.\n"},
+		{line: "change-user-password", stdin: "p\np\n", asked: "SetPassword admin p",
+			stderr: "new password: \ntype new password again: \nYour password has been changed.\n"},
+		{line: "show-user", asked: "User admin", stdout: "user-name: admin\naccess: login\ndate-created: just now\nlast-connection: never connected\n"},
+		{line: "show-user bob --format json --exact-time", asked: "User bob",
+			stdout: `{"user-name":"bob","access":"login","date-created":"2026-03-01 12:00:00 +0000 UTC","last-connection":"never connected"}` + "\n"},
+		{line: "users", asked: "Users false", stdout: "Controller: prod\n\n" +
+			"Name    Display name  Access     Date created  Last connection\n" +
+			"admin*                superuser  2026-02-27    3 hours ago\n" +
+			"bob     Bob Dobbs     login      1 minute ago  never connected\n"},
+		{line: "users --all --format json", asked: "Users true", stdout: `[{"user-name":"admin","access":"superuser","date-created":"2026-02-27","last-connection":"3 hours ago"},` +
+			`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"1 minute ago","last-connection":"never connected"},` +
+			`{"user-name":"eve","access":"","date-created":"just now","last-connection":"never connected","disabled":true}]` + "\n"},
+		{line: "list-users default", asked: "ModelUsers default-uuid", stdout: "Name    Display name  Access  Last connection\n" +
+			"admin*                admin   20 seconds ago\nbob                   read    never connected\n"},
+		{line: "whoami", stdout: "Controller:  prod\nModel:       default\nUser:        admin\n"},
+		{line: "whoami --format yaml", stdout: "controller: prod\nmodel: default\nuser: admin\n"},
+	} {
+		t.Run(test.line, func(t *testing.T) {
+			u := atController(t)
+			u.session.stdin = strings.NewReader(test.stdin)
+			u.types(strings.Fields(test.line)...)
+			u.sees(0, test.stdout, test.stderr)
+			if got := strings.Join(u.ctrl.calls, "\n"); got != test.asked {
+				t.Errorf("asked %q, want %q", got, test.asked)
+			}
+		})
+	}
+}
+
+func TestWhatIsRefusedAboutUsers(t *testing.T) {
+	for line, want := range map[string]string{
+		"add-user":                      "no username supplied",
+		"add-user b@d":                  `invalid user name "b@d"`,
+		"add-user a b c":                `unrecognized args: ["c"]`,
+		"users a b":                     `unrecognized args: ["b"]`,
+		"users --format x":              `unknown format "x"`,
+		"show-user a b":                 `unrecognized args: ["b"]`,
+		"enable-user":                   "no username supplied",
+		"disable-user a b":              `unrecognized args: ["b"]`,
+		"remove-user":                   "no username supplied",
+		"change-user-password a b":      `unrecognized args: ["b"]`,
+		"whoami now":                    `unrecognized args: ["now"]`,
+		"login bob":                     `unrecognized args: ["bob"]`,
+		"login -u b@d":                  `invalid user name "b@d"`,
+		"logout now":                    `unrecognized args: ["now"]`,
+		"register a b":                  `unrecognized args: ["b"]`,
+		"register !":                    "cannot read the registration string: it is not complete, or none",
+		"register AAAA":                 "cannot read the registration string: it is not complete, or none",
+		"unregister":                    "no controller specified",
+		"grant":                         "no user specified",
+		"grant bob":                     "no permission level specified",
+		"grant b@d read default":        `invalid user name "b@d"`,
+		"grant bob read":                `You have specified a model access permission "read".`,
+		"grant bob login default":       `You have specified a controller access permission "login".`,
+		"revoke bob all":                `"all" controller access not valid`,
+		"revoke bob all default":        `"all" model access not valid`,
+		"grant -c x bob read y:default": `--controller x and "y:default" do not agree`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			u := atController(t)
+			u.types(strings.Fields(line)...)
+			first, hint, _ := strings.Cut(u.err.String(), "\n")
+			if u.code != 2 || first != "ERROR "+want || strings.Count(hint, "\n") != 1 {
+				t.Errorf("exit code %d, %q, want %q; it hints at %q", u.code, first, want, hint)
+			}
+			if len(u.ctrl.calls) > 0 {
+				t.Errorf("asked %q", u.ctrl.calls)
+			}
+		})
+	}
+}
+
+// A registration goes into one word and comes out of it.
+func TestRegistrationStrings(t *testing.T) {
+	u := atController(t)
+	text, err := os.ReadFile("testdata/ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := string(text)
+	u.note(func(c *store.Contents) {
+		c.Controllers["prod"].CACert, c.Controllers["prod"].Addresses = ca, []string{"127.0.0.1:1", "[::1]:2"}
+	})
+	u.types("add-user", "bob", "Bob Dobbs")
+	lines := strings.Split(u.out.String(), "\n")
+	if u.code != 0 || len(lines) != 6 || lines[0] != `User "Bob Dobbs (bob)" added` || lines[1] != "Please send this command to bob:" || lines[3] != "" ||
+		lines[4] != `"Bob Dobbs (bob)" has not been granted access to any models. You can use "juju grant" to grant access.` {
+		t.Fatalf("%d\n%s%s", u.code, u.out.String(), u.err.String())
+	}
+	token, ok := strings.CutPrefix(lines[2], "    juju register ")
+	r, err := readToken(token)
+	if !ok || err != nil || r.User != "bob" || string(r.Key) != "key" || r.Controller != "prod" || r.caCert() != ca || len(r.Addresses) != 2 {
+		t.Errorf("%q is read as %+v, %v", lines[2], r, err)
+	}
+	u.types("register", token) // by who knows the controller
+	u.sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
+		"Forget it first: juju unregister prod; or work as another user of this host, with another JUJU_DATA\n")
+}
+
+func TestPasswordsThatAreNotTaken(t *testing.T) {
+	for stdin, want := range map[string]string{
+		"":       "you must specify a non-empty password",
+		"a\nb\n": "passwords do not match",
+	} {
+		u := atController(t)
+		u.session.stdin = strings.NewReader(stdin)
+		u.types("change-user-password", "-q")
+		if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR "+want+"\n") || len(u.ctrl.calls) > 0 {
+			t.Errorf("%q: %d %q %q", stdin, u.code, u.err.String(), u.ctrl.calls)
+		}
+	}
+	u := atController(t)
+	u.types("change-user-password", "--reset")
+	u.sees(1, "", "ERROR you cannot reset your own password\nTo change it: juju change-user-password\n")
+}
+
+func TestNobodyIsRemovedByMistake(t *testing.T) {
+	u := atController(t)
+	for _, answer := range []string{"", "n\n", "yesterday\n"} {
+		u.session.stdin = strings.NewReader(answer)
+		u.types("remove-user", "bob")
+		if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR user deletion aborted\n") || len(u.ctrl.calls) > 0 {
+			t.Errorf("%q: %d %q", answer, u.code, u.err.String())
+		}
+	}
+	u.session.stdin = strings.NewReader("Y\n")
+	u.types("remove-user", "bob")
+	if u.code != 0 || len(u.ctrl.calls) != 1 {
+		t.Errorf("%d %q %q", u.code, u.err.String(), u.ctrl.calls)
+	}
+}
+
+// Who logs out is nobody until they log in, and loses no password that nobody knows.
+func TestLogout(t *testing.T) {
+	u := atController(t)
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Password, c.Controllers["prod"].Generated = "p", true })
+	u.types("logout")
+	if u.code != 1 || !strings.Contains(u.err.String(), "preventing account loss") || !strings.Contains(u.err.String(), "juju change-user-password") {
+		t.Errorf("%d %s", u.code, u.err.String())
+	}
+	u.session.stdin = strings.NewReader("mine\nmine\n")
+	u.types("change-user-password", "-q")
+	u.types("logout")
+	u.sees(0, "", "Logged out. You are no longer logged into any controllers.\n")
+	contents, err := u.store().Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := contents.Controllers["prod"]; c == nil || c.User != "" || c.Password != "" || c.Model != "" {
+		t.Errorf("what is remembered: %+v", c)
+	}
+	u.types("whoami")
+	u.sees(1, "", "ERROR you are not logged in to controller \"prod\"\nLog in: juju login -c prod -u USER\n")
+	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "admin" })
+	u.types("login", "-u", "bob")
+	u.sees(1, "", "ERROR already logged in as admin\nRun \"juju logout\" first before attempting to log in as a different user.\n")
+}
+
+func TestUnregister(t *testing.T) {
+	u := atController(t)
+	u.types("destroy-environment", "prod", "-y")
+	u.sees(1, "", "ERROR controller \"prod\" does not run from here\nOnly who has bootstrapped it can end it; to forget it: juju unregister prod\n")
+	u.types("unregister", "prod")
+	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR unregistering controller: aborted\n") {
+		t.Errorf("%d %s", u.code, u.err.String())
+	}
+	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: localCloud} })
+	u.types("unregister", "here", "-y")
+	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\nTo end it with all that it has: juju destroy-environment here\n")
+	u.types("unregister", "prod", "-y")
+	u.sees(0, "", "")
+	if contents, err := u.store().Read(); err != nil || len(contents.Controllers) != 1 {
+		t.Errorf("what is remembered: %+v, %v", contents, err)
+	}
+}
+
+// Of several models some may be refused.
+func TestGrantsOfSeveral(t *testing.T) {
+	u := atController(t)
+	u.ctrl.err = entity.Errorf(entity.AlreadyExists, `user already has "read" access or greater`)
+	u.types("grant", "bob", "read", "default", "eve/shared")
+	u.sees(1, "", "ERROR some models were not granted: user already has \"read\" access or greater\n")
+	u.types("grant", "bob", "read", "default")
+	u.sees(1, "", "ERROR user already has \"read\" access or greater\n")
+	u.types("grant", "bob", "read", "nope")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: default, eve/shared\n")
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// usersAPI is what the commands about users ask of a controller.
+type usersAPI interface {
+	AddUser(ctx context.Context, name, displayName string) (key []byte, err error)
+	ResetPassword(ctx context.Context, name string) (key []byte, err error)
+	SetPassword(ctx context.Context, name, password string) error
+	EnableUser(ctx context.Context, name string) error
+	DisableUser(ctx context.Context, name string) error
+	RemoveUser(ctx context.Context, name string) error
+	User(ctx context.Context, name string) (params.UserInfo, error)
+	Users(ctx context.Context, disabled bool) ([]params.UserInfo, error)
+	ModelUsers(ctx context.Context, uuid string) ([]params.ModelUserInfo, error)
+	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
+	ModifyControllerAccess(ctx context.Context, action, user, level string) error
+}
+
+// oneUser checks that there is one argument, the name of a user.
+func oneUser(args []string) error {
+	if len(args) == 0 {
+		return usagef("no username supplied")
+	}
+	return atMostOneUser(args)
+}
+
+func atMostOneUser(args []string) error {
+	if len(args) > 1 {
+		return usagef("unrecognized args: %q", args[1:])
+	}
+	if len(args) == 1 && !entity.IsValidUser(args[0]) {
+		return usagef("invalid user name %q", args[0])
+	}
+	return nil
+}
+
+// A shownUser is the form in which a user is shown.
+type shownUser struct {
+	Name           string `yaml:"user-name" json:"user-name"`
+	DisplayName    string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
+	Access         string `yaml:"access" json:"access"`
+	DateCreated    string `yaml:"date-created,omitempty" json:"date-created,omitempty"`
+	LastConnection string `yaml:"last-connection,omitempty" json:"last-connection,omitempty"`
+	Disabled       bool   `yaml:"disabled,omitempty" json:"disabled,omitempty"`
+}
+
+// times writes times as people say them, or exactly.
+type times struct {
+	exact bool
+	now   time.Time
+}
+
+func (t times) user(u params.UserInfo) shownUser {
+	return shownUser{u.Username, u.DisplayName, u.Access, t.text(&u.DateCreated), t.text(u.LastConnection), u.Disabled}
+}
+
+func (t times) text(when *time.Time) string {
+	switch {
+	case when == nil || when.IsZero():
+		return "never connected"
+	case t.exact:
+		return when.UTC().Format("2006-01-02 15:04:05 -0700 MST")
+	}
+	ago := func(n time.Duration, unit string) string {
+		if n != 1 {
+			unit += "s"
+		}
+		return strconv.FormatInt(int64(n), 10) + " " + unit + " ago"
+	}
+	switch past := t.now.Sub(*when); {
+	case past >= 24*time.Hour:
+		return when.Format(time.DateOnly)
+	case past >= time.Hour:
+		return ago(past/time.Hour, "hour")
+	case past >= time.Minute:
+		return ago(past/time.Minute, "minute")
+	case past >= 5*time.Second:
+		return ago(past/time.Second, "second")
+	}
+	return "just now"
+}

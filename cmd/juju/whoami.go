@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func whoamiCommand(s *session) *cobra.Command {
+	var output output
+	cmd := &cobra.Command{
+		Use:     "whoami",
+		Short:   "Show as whom you are logged in, and where",
+		Long:    "Show which controller and model are selected, and as whom you are logged in there.",
+		Example: `  juju whoami`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			if err := checkListFormat(output.format); err != nil {
+				return err
+			}
+			return whoami(s, output)
+		},
+	}
+	output.flags(cmd, "tabular", listFormats...)
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+// shownAccount is the form in which it is shown who one is.
+type shownAccount struct {
+	Controller string `yaml:"controller" json:"controller"`
+	Model      string `yaml:"model,omitempty" json:"model,omitempty"`
+	User       string `yaml:"user" json:"user"`
+}
+
+func whoami(s *session, o output) error {
+	st, err := s.store()
+	if err != nil {
+		return err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return err
+	}
+	t, err := s.controllerTarget(contents)
+	if errors.Is(err, entity.NotFound) && contents.Current == "" && s.controller == "" {
+		return withHint(errors.New("there is no current controller"), "Make one: juju bootstrap; or be registered with one: juju register")
+	}
+	if err != nil {
+		return err
+	}
+	if t.ctrl.User == "" {
+		return notLoggedIn(t)
+	}
+	shown := shownAccount{t.name, t.ctrl.Unqualify(t.ctrl.Model), t.ctrl.User}
+	model := shown.Model
+	if model == "" {
+		model = "<no-current-model>"
+	}
+	return s.writeList(o, shown, [][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}})
+}
+
+// notLoggedIn says that nobody is logged in to a controller that is known.
+func notLoggedIn(t target) error {
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are not logged in to controller %q", t.name),
+		"Log in: juju login -c %s -u USER", t.name)
+}
