@@ -220,3 +220,19 @@ func TestAModelThatIsBeingMadeIsAllRight(t *testing.T) {
 	}
 	maker.Wait()
 }
+
+// A cleanup that is done may have the id of another by the time it is dropped.
+func TestACleanupOfAnotherOfTheSameNameIsKept(t *testing.T) {
+	w := newWorld(t)
+	old := bson.M{"_id": "force-s#mysql", "kind": "force", "arg": "s#mysql", "strength": 2, "deadline": time.Now().Add(-time.Hour)}
+	w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.Insert(old) }))
+	w.st.Before(func() {
+		w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.RemoveId("force-s#mysql") }))
+		s := w.deploy("mysql", statetest.MySQL, 1)
+		w.started("mysql/0")
+		w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))
+	})
+	_, _, err := w.st.Cleanup(w.ctx)
+	w.ok(err)
+	w.right()
+}

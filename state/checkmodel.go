@@ -27,6 +27,7 @@ var modelFields = map[string][]string{
 	deploymentsC: {"parent", "unit"},
 	settingsC:    {"relation"},
 	constraintsC: {"_id"},
+	annotationsC: {"_id"},
 	countsC:      nil,
 	statusesC:    {"_id"},
 	portsC:       nil,
@@ -225,7 +226,7 @@ func ownerRules() (rules []rule) {
 			return toRemove(where, fmt.Sprintf("what it belongs to is not there: %v", to), "remove it")
 		}})
 	}
-	for _, c := range []string{countsC, statusesC, constraintsC, settingsC} {
+	for _, c := range []string{countsC, statusesC, constraintsC, settingsC, annotationsC} {
 		of(c, (*view).ownerOfKey)
 	}
 	of(portsC, func(_ *view, id string) (docID, bool) { return docID{machinesC, id}, true })
@@ -327,6 +328,9 @@ func (v *view) judgeCounts(kind lifecycle.Kind, key string, target any) *wrong {
 	want := bson.M{}
 	for _, ref := range lifecycle.RefsTo(kind) {
 		want[ref.Name] = len(v.holders(kind, ref.Name, target))
+	}
+	if v.get(annotationsC, key) != nil {
+		want[annotated] = 1
 	}
 	where := docID{countsC, key}
 	if has == nil {

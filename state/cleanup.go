@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/mongo"
 	"juju/state/watcher"
 )
 
@@ -61,9 +62,7 @@ func (st *State) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 		}
 		done, again, err := st.cleanup(ctx, doc)
 		if err == nil && done {
-			err = st.run(ctx, func(int) ([]txn.Op, error) {
-				return []txn.Op{{C: cleanupsC, Id: doc.ID, Remove: true}}, nil
-			})
+			err = st.dropCleanup(ctx, doc)
 		}
 		switch {
 		case err != nil:
@@ -78,6 +77,27 @@ func (st *State) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 		}
 	}
 	return left, due, nil
+}
+
+// dropCleanup removes a cleanup that is done, and not another that is of the same
+// id because something else has taken the name of what is gone.
+func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		var now cleanupDoc
+		err := st.db.Get(cleanupsC, doc.ID, &now, "cleanup "+doc.ID)
+		if isNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		deadline := bson.D{{"$exists", false}}
+		if !doc.Deadline.IsZero() {
+			deadline = bson.D{{"$eq", doc.Deadline}}
+		}
+		o := newOps()
+		o.remove(cleanupsC, doc.ID, bson.D{{"deadline", deadline}})
+		return o.build()
+	})
 }
 
 // cleanup does one; when it is not done, again is when it falls due, if it has a
