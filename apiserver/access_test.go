@@ -70,6 +70,8 @@ var mayCall = map[string]string{
 	"Controller.AllModels":              "admin",
 	"Controller.DestroyController":      "admin",
 	"Controller.GetControllerAccess":    "admin",
+	"Controller.ListBlockedModels":      "admin",
+	"Controller.RemoveBlocks":           "admin",
 	"Controller.ModifyControllerAccess": "admin",
 	"ModelManager.CreateModel":          "admin",
 	"ModelManager.DumpModelsDB":         "admin",

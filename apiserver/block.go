@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -78,4 +79,56 @@ func blockSwitchOff(ctx context.Context, c *caller, p params.BlockSwitchParams) 
 func blockSwitch(c *caller, doing string, p params.BlockSwitchParams, do func() error) (params.ErrorResult, error) {
 	one := []params.BlockSwitchParams{p}
 	return outcomes(c, doing, one, func(params.BlockSwitchParams) error { return do() }).Results[0], nil
+}
+
+// controllerListBlockedModels lists the models in which something is blocked.
+func controllerListBlockedModels(ctx context.Context, c *caller, _ none) (params.ModelBlockInfoList, error) {
+	list := params.ModelBlockInfoList{Models: []params.ModelBlockInfo{}}
+	err := eachModel(ctx, c, func(row state.ModelRow, st *state.State) error {
+		blocks, err := st.Blocks(ctx)
+		if err != nil || len(blocks) == 0 {
+			return err
+		}
+		info := params.ModelBlockInfo{Name: row.Name, UUID: row.UUID, OwnerTag: params.TagOf(entity.UserTag(row.Owner))}
+		for _, b := range blocks {
+			info.Blocks = append(info.Blocks, string(b.Type))
+		}
+		list.Models = append(list.Models, info)
+		return nil
+	})
+	return list, err
+}
+
+// controllerRemoveBlocks switches off all blocks of all models.
+func controllerRemoveBlocks(ctx context.Context, c *caller, p params.RemoveBlocksArgs) error {
+	if !p.All {
+		return entity.Errorf(entity.NotSupported, "not supported: blocks of one model are switched off there")
+	}
+	return eachModel(ctx, c, func(_ state.ModelRow, st *state.State) error {
+		blocks, err := st.Blocks(ctx)
+		for _, b := range blocks {
+			if offErr := st.SwitchBlockOff(ctx, b.Type); !errors.Is(offErr, entity.NotFound) {
+				err = errors.Join(err, offErr)
+			}
+		}
+		return err
+	})
+}
+
+// eachModel does something with every model that can be worked with.
+func eachModel(ctx context.Context, c *caller, do func(state.ModelRow, *state.State) error) error {
+	rows, err := c.server.controller.Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		st, err := c.server.controller.Model(ctx, row.UUID)
+		if err == nil {
+			err = do(row, st)
+		}
+		if err != nil && !errors.Is(err, entity.NotFound) { // it goes just now
+			return err
+		}
+	}
+	return nil
 }

@@ -42,11 +42,17 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	expected := `{
-		"facadesAtController": ["controller", "modelManager", "pinger"],
-		"facadesAtModel": ["application", "charms", "client", "machineManager", "pinger"],
+		"facadesAtController": ["controller", "modelManager", "pinger", "userManager"],
+		"facadesAtModel": ["application", "block", "charms", "client", "machineManager", "pinger"],
 		"server": "1.2.3", "user": "user-admin",
 		"models": ["controller", "default"], "allModels": 2, "summaries": ["admin", "admin"],
 		"info": ["default", "alive", "unauthorized access"],
+		"users": ["user-bob", "failed to create user: invalid user name \"b@b\""],
+		"grants": [null, "could not grant model access: user already has \"read\" access or greater", null, "unknown action \"sleep\""],
+		"modelUsers": ["admin admin", "bob read"], "access": {"user-tag": "user-bob", "access": "superuser"}, "key": 44,
+		"disabled": ["admin false", "bob true"],
+		"removed": [[null, "failed to delete user \"bob\": user \"bob\" is permanently deleted"]],
+		"blocks": [["BlockChange", "locked", true]], "blocked": "locked", "on": "block BlockChange is already ON",
 		"deploy": [{}],
 		"again": {"message": "cannot add service \"mysql\": service already exists", "code": "already exists",
 			"info": {"hint": "Deploy it under another name: juju deploy CHARM NAME"}},

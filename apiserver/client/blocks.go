@@ -40,3 +40,17 @@ func (c *Conn) switchBlock(ctx context.Context, method string, args params.Block
 	}
 	return params.FromError(result.Error)
 }
+
+// BlockedModels returns the models in which something is blocked. The connection
+// must be to the controller itself.
+func (c *Conn) BlockedModels(ctx context.Context) ([]params.ModelBlockInfo, error) {
+	var result params.ModelBlockInfoList
+	err := c.call(ctx, "Controller", 12, "ListBlockedModels", nil, &result)
+	return result.Models, err
+}
+
+// RemoveBlocks switches off all blocks of all models. The connection must be to the
+// controller itself.
+func (c *Conn) RemoveBlocks(ctx context.Context) error {
+	return c.call(ctx, "Controller", 12, "RemoveBlocks", params.RemoveBlocksArgs{All: true}, nil)
+}

@@ -24,3 +24,21 @@ type BlockSwitchParams struct {
 	Type    string `json:"type"` // an entity.BlockType
 	Message string `json:"message,omitempty"`
 }
+
+// A ModelBlockInfoList is what Controller 12 ListBlockedModels returns.
+type ModelBlockInfoList struct {
+	Models []ModelBlockInfo `json:"models,omitempty"`
+}
+
+// A ModelBlockInfo is a model with the types of the blocks that are on there.
+type ModelBlockInfo struct {
+	Name     string   `json:"name"`
+	UUID     string   `json:"model-uuid"`
+	OwnerTag Tag      `json:"owner-tag"`
+	Blocks   []string `json:"blocks"`
+}
+
+// A RemoveBlocksArgs is what Controller 12 RemoveBlocks takes; only all is supported.
+type RemoveBlocksArgs struct {
+	All bool `json:"all"`
+}

@@ -24,22 +24,41 @@ const login = async (url, names) =>
 const out = {};
 const failure = async (promise) => promise.then(() => "no error", (e) => e.message);
 
-const root = await login(`wss://${host}/api`, ["controller", "model-manager", "pinger"]);
+const root = await login(`wss://${host}/api`, ["controller", "model-manager", "pinger", "user-manager"]);
 out.facadesAtController = Object.keys(root.conn.facades).sort();
 out.server = root.conn.info.serverVersion;
 out.user = root.conn.info.user.identity;
-const { modelManager, controller } = root.conn.facades;
+const { modelManager, controller, userManager } = root.conn.facades;
 out.models = (await modelManager.listModels({ tag: "user-admin" }))["user-models"].map((m) => m.model.name);
 out.allModels = (await controller.allModels({}))["user-models"].length;
 out.summaries = (await modelManager.listModelSummaries({ "user-tag": "user-admin" })).results.map((r) => r.result["user-access"]);
 const info = await modelManager.modelInfo({ entities: [{ tag: "model-" + uuid }, { tag: "model-deadbeef-0000-4000-8000-000000000000" }] });
 out.info = [info.results[0].result.name, info.results[0].result.life, info.results[1].error.code];
+out.users = (await userManager.addUser({ users: [{ username: "bob", "display-name": "Bob", password: "bob's" }, { username: "b@b", "display-name": "" }] }))
+  .results.map((r) => r.error?.message ?? r.tag);
+const modify = async (action, access) =>
+  (await modelManager.modifyModelAccess({ changes: [{ action, access, "user-tag": "user-bob", "model-tag": "model-" + uuid }] })).results[0].error?.message;
+out.grants = [await modify("grant", "write"), await modify("grant", "read"), await modify("revoke", "write"), await modify("sleep", "read")];
+out.modelUsers = (await userManager.modelUserInfo({ entities: [{ tag: "model-" + uuid }] })).results.map((r) => r.result.user + " " + r.result.access);
+await controller.modifyControllerAccess({ changes: [{ action: "grant", access: "superuser", "user-tag": "user-bob" }] });
+out.access = (await controller.getControllerAccess({ entities: [{ tag: "user-bob" }] })).results[0].result;
+await userManager.setPassword({ changes: [{ tag: "user-bob", password: "other" }] });
+out.key = (await userManager.resetPassword({ entities: [{ tag: "user-bob" }] })).results[0]["secret-key"].length;
+await userManager.disableUser({ entities: [{ tag: "user-bob" }] });
+out.disabled = (await userManager.userInfo({ entities: [], "include-disabled": true })).results.map((r) => r.result.username + " " + r.result.disabled);
+await userManager.enableUser({ entities: [{ tag: "user-bob" }] });
+out.removed = [(await userManager.removeUser({ entities: [{ tag: "user-bob" }, { tag: "user-bob" }] })).results.map((r) => r.error?.message ?? null)];
 root.logout();
 
-const model = await login(generateModelURL(host, uuid), ["application", "client", "charms", "machine-manager", "pinger"]);
-const { application, client, charms, machineManager, pinger } = model.conn.facades;
+const model = await login(generateModelURL(host, uuid), ["application", "block", "client", "charms", "machine-manager", "pinger"]);
+const { application, block, client, charms, machineManager, pinger } = model.conn.facades;
 out.facadesAtModel = Object.keys(model.conn.facades).sort();
 await pinger.ping({});
+await block.switchBlockOn({ type: "BlockChange", message: "locked" });
+out.blocks = (await block.list({})).results.map((r) => [r.result.type, r.result.message, r.result.tag === "model-" + uuid]);
+out.blocked = await failure(application.expose({ application: "mysql" }));
+out.on = (await block.switchBlockOn({ type: "BlockChange" })).error.message;
+await block.switchBlockOff({ type: "BlockChange" });
 const deploy = async (name, url, more) =>
   application.deploy({
     applications: [{

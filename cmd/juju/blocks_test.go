@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"testing"
 
+	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -24,4 +26,32 @@ func TestABlockedCommandSaysHowItIsAllowedAgain(t *testing.T) {
 	u.fake.err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."), "To enable removal, run\n\n    juju enable-command remove-object\n")
 	u.types("destroy-unit", "web/0")
 	u.sees(1, "", "ERROR Ask SA.\nTo enable removal, run\n\n    juju enable-command remove-object\n\n")
+}
+
+func (f *fakeController) BlockedModels(context.Context) ([]params.ModelBlockInfo, error) {
+	var blocked []params.ModelBlockInfo
+	for _, m := range f.models {
+		blocked = append(blocked, params.ModelBlockInfo{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag, Blocks: []string{"BlockRemove", "BlockChange"}})
+	}
+	return blocked, nil
+}
+
+func (f *fakeController) RemoveBlocks(context.Context) error { return f.asked("RemoveBlocks") }
+
+func TestDisabledCommandsOfAllModels(t *testing.T) {
+	u := atController(t)
+	u.types("disabled-commands", "--all")
+	u.sees(0, "Name           Model UUID    Disabled commands\n"+
+		"admin/default  default-uuid  all, remove-object\neve/shared     shared-uuid   all, remove-object\n", "")
+	u.types("disabled-commands", "--all", "--format", "json")
+	u.sees(0, `[{"name":"admin/default","model-uuid":"default-uuid","disabled-commands":["all","remove-object"]},`+
+		`{"name":"eve/shared","model-uuid":"shared-uuid","disabled-commands":["all","remove-object"]}]`+"\n", "")
+	u.types("remove-all-blocks")
+	u.sees(0, "", "")
+	if len(u.ctrl.calls) != 1 {
+		t.Errorf("asked %q", u.ctrl.calls)
+	}
+	u.ctrl.models = nil
+	u.types("disabled-commands", "--all")
+	u.sees(0, "", "No commands are currently disabled.\n")
 }

@@ -20,6 +20,7 @@ type controllerAPI interface {
 	io.Closer
 	modelsAPI
 	usersAPI
+	blockedModelsAPI
 	CreateModel(ctx context.Context, name, series string) (client.Model, error)
 }
 

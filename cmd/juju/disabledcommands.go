@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func disabledCommandsCommand(s *session) *cobra.Command {
@@ -13,26 +17,37 @@ func disabledCommandsCommand(s *session) *cobra.Command {
 		Aliases: []string{"list-disabled-commands", "list-all-blocks"},
 		Short:   "List the commands that are disabled",
 		Long: `List the sets of commands that are disabled for a model, each with the message that
-was given.`,
+was given; or as a superuser all models for which there are any.`,
 		Example: `  juju disabled-commands
+  juju disabled-commands --all
   juju disabled-commands -m prod --format yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
+	cmd.Flags().BoolVar(&d.all, "all", false, "of all models")
 	d.output.flags(cmd, "tabular", listFormats...)
 	s.modelFlag(cmd)
+	s.controllerFlag(cmd)
 	return cmd
 }
 
 type disabledCommands struct {
 	*session
+	all    bool
 	output output
 }
 
-// A shownBlock is the form in which a block is shown.
-type shownBlock struct {
-	Set     string `yaml:"command-set" json:"command-set"`
-	Message string `yaml:"message,omitempty" json:"message,omitempty"`
-}
+// The forms in which a block is shown, and a model that has some.
+type (
+	shownBlock struct {
+		Set     string `yaml:"command-set" json:"command-set"`
+		Message string `yaml:"message,omitempty" json:"message,omitempty"`
+	}
+	shownBlockedModel struct {
+		Name string   `yaml:"name" json:"name"`
+		UUID string   `yaml:"model-uuid" json:"model-uuid"`
+		Sets []string `yaml:"disabled-commands,omitempty" json:"disabled-commands,omitempty"`
+	}
+)
 
 func (d *disabledCommands) run(ctx context.Context, args []string) error {
 	if len(args) > 0 {
@@ -41,7 +56,33 @@ func (d *disabledCommands) run(ctx context.Context, args []string) error {
 	if err := checkListFormat(d.output.format); err != nil {
 		return err
 	}
+	if d.all {
+		return d.withController(ctx, func(_ target, api controllerAPI) error { return d.listAll(ctx, api) })
+	}
 	return d.withModel(ctx, func(api modelAPI) error { return d.list(ctx, api) })
+}
+
+func (d *disabledCommands) listAll(ctx context.Context, api blockedModelsAPI) error {
+	models, err := api.BlockedModels(ctx)
+	if err != nil {
+		return err
+	}
+	if len(models) == 0 && d.output.format == "tabular" {
+		d.note("No commands are currently disabled.")
+		return nil
+	}
+	shown := make([]shownBlockedModel, 0, len(models))
+	rows := [][]string{{"Name", "Model UUID", "Disabled commands"}}
+	for _, m := range models {
+		one := shownBlockedModel{Name: m.OwnerTag.ID + "/" + m.Name, UUID: m.UUID}
+		for _, t := range m.Blocks {
+			one.Sets = append(one.Sets, setName(entity.BlockType(t)))
+		}
+		slices.Sort(one.Sets)
+		shown = append(shown, one)
+		rows = append(rows, []string{one.Name, one.UUID, strings.Join(one.Sets, ", ")})
+	}
+	return d.writeList(d.output, shown, rows)
 }
 
 func (d *disabledCommands) list(ctx context.Context, api blockAPI) error {

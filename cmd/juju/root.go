@@ -75,7 +75,8 @@ of its own.`,
 		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
 		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s), disableUserCommand(s),
-			removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s), disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s)}},
+			removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s), disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s),
+			enableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/params"
+)
+
+// blockedModelsAPI is what commands ask of a controller about the blocks of all its
+// models.
+type blockedModelsAPI interface {
+	BlockedModels(ctx context.Context) ([]params.ModelBlockInfo, error)
+	RemoveBlocks(ctx context.Context) error
+}
+
+func enableDestroyControllerCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "enable-destroy-controller",
+		Aliases: []string{"remove-all-blocks"},
+		Short:   "Allow again whatever is disabled, in all models",
+		Long: `Enable all commands that are disabled, in all models of a controller: they would keep
+the controller from being destroyed.`,
+		Example: `  juju enable-destroy-controller`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			return s.withController(cmd.Context(), func(_ target, api controllerAPI) error { return api.RemoveBlocks(cmd.Context()) })
+		},
+	}
+	s.controllerFlag(cmd)
+	return cmd
+}
