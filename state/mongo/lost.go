@@ -44,8 +44,17 @@ func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 func runnerOf(db *mgo.Database) *txn.Runner {
 	runner := txn.NewRunner(db.C(TxnsC))
 	runner.ChangeLog(db.C(LogC))
+	runner.SetOptions(runnerOptions)
 	return runner
 }
+
+// runnerOptions have a document that is only asserted keep no token of a finished
+// transaction: whoever comes next would load each of those.
+var runnerOptions = func() txn.RunnerOptions {
+	o := txn.DefaultRunnerOptions()
+	o.AssertionCleanupLength = 1
+	return o
+}()
 
 // panicked is the error of what panicked.
 type panicked struct{ why any }
