@@ -61,6 +61,9 @@ func (c *conn) serve() {
 			}
 			return
 		}
+		if c.s.opts.OnlyMsg && c.outdated(m) {
+			return
+		}
 		reply := c.answer(m)
 		if reply == nil {
 			continue
@@ -74,6 +77,28 @@ func (c *conn) serve() {
 			return
 		}
 		c.trim()
+	}
+}
+
+// outdated refuses a message that is not OP_MSG, unless it is a greeting: a
+// command is told so, all else ends the connection.
+func (c *conn) outdated(m message) bool {
+	q, ok := m.body.(*wire.Query)
+	if !ok {
+		_, modern := m.body.(*wire.Msg)
+		return !modern
+	}
+	it := raw.Elements(unwrapQuery(q.Query))
+	first, _ := it.Next()
+	switch name := string(first.Key); {
+	case !strings.HasSuffix(q.Collection, ".$cmd"):
+		return true
+	case name == "hello" || name == "isMaster" || name == "ismaster":
+		return false
+	default:
+		c.refuse(m.head, mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
+			"Unsupported OP_QUERY command: %s. The client driver may require an upgrade.", name))
+		return true
 	}
 }
 

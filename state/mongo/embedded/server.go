@@ -32,6 +32,9 @@ type Options struct {
 	// Sync passes a barrier before each reply, so that what any client has
 	// been told is on disk.
 	Sync bool
+	// OnlyMsg refuses the messages that OP_MSG has replaced, as MongoDB does
+	// from 5.1 on: all but a greeting.
+	OnlyMsg bool
 	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
 	CacheSize int64
 	// MemTableSize is the bytes of writes gathered in memory before they

@@ -44,6 +44,7 @@ const (
 	QueryPlanKilled            Code = 175
 	InvalidIndexSpec           Code = 197
 	CursorInUse                Code = 292
+	UnsupportedOpQueryCommand  Code = 352
 	CannotGrowCapped           Code = 10003
 	ObjectTooLarge             Code = 10334
 	DuplicateKey               Code = 11000
@@ -86,6 +87,7 @@ var names = map[Code]string{
 	QueryPlanKilled:            "QueryPlanKilled",
 	InvalidIndexSpec:           "InvalidIndexSpecificationOption",
 	CursorInUse:                "CursorInUse",
+	UnsupportedOpQueryCommand:  "UnsupportedOpQueryCommand",
 	ObjectTooLarge:             "BSONObjectTooLarge",
 	DuplicateKey:               "DuplicateKey",
 }

@@ -1,0 +1,172 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"juju/state/mongo/embedded/link"
+)
+
+// Options say how an Adapter reaches servers.
+type Options struct {
+	// Dial connects to the server at an address, host:port. nil is plain TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Name is what servers show as the application's name.
+	Name string
+	// Logf is told why a connection was given up; nil drops it.
+	Logf func(format string, args ...any)
+}
+
+// An Adapter makes connections that mgo can use to servers that speak OP_MSG
+// only. It is safe for concurrent use.
+type Adapter struct {
+	opts   Options
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	conns   map[*conn]bool
+	cursors map[string]*cursors // by server
+	work    sync.WaitGroup
+}
+
+// ErrClosed is what a closed Adapter answers.
+var ErrClosed = errors.New("the connection to MongoDB is closed")
+
+// The bounds of waiting for the other side: to be connected and greeted, and to
+// take a message. How long an answer may take is the client's to say.
+const (
+	connectTimeout = 10 * time.Second
+	writeTimeout   = time.Minute
+)
+
+// New makes an Adapter.
+func New(opts Options) *Adapter {
+	if opts.Dial == nil {
+		var d net.Dialer
+		opts.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			return d.DialContext(ctx, "tcp", address)
+		}
+	}
+	if opts.Logf == nil {
+		opts.Logf = func(string, ...any) {}
+	}
+	a := &Adapter{opts: opts, conns: map[*conn]bool{}, cursors: map[string]*cursors{}}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// Connect connects to the server at an address and returns the client's end,
+// which is in memory. It fails when the server is older than 3.6.
+func (a *Adapter) Connect(address string) (net.Conn, error) {
+	client, ours := link.Pipe()
+	c, err := a.connect(address, ours)
+	if err != nil {
+		return nil, errors.Join(err, client.Close(), ours.Close())
+	}
+	if !a.start(c.serve) {
+		c.close()
+		return nil, errors.Join(ErrClosed, client.Close())
+	}
+	return client, nil
+}
+
+// Serve accepts clients from l until ctx or the Adapter ends, each with a
+// connection of its own to the server at an address; then it closes l. It returns
+// nil when it was ended that way.
+func (a *Adapter) Serve(ctx context.Context, l net.Listener, address string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.ctx, cancel)()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		<-ctx.Done()
+		l.Close()
+	}()
+	defer func() { <-closed }()
+	defer cancel()
+	for {
+		client, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("cannot accept connections: %w", err)
+		}
+		started := a.start(func() {
+			c, err := a.connect(address, client)
+			if err != nil {
+				a.opts.Logf("%v", err)
+				client.Close()
+				return
+			}
+			c.serve()
+		})
+		if !started {
+			client.Close()
+		}
+	}
+}
+
+// start runs f in a goroutine that Close waits for, unless the Adapter is closed.
+func (a *Adapter) start(f func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.work.Go(f)
+	return true
+}
+
+// connect connects a client to the server at an address.
+func (a *Adapter) connect(address string, client net.Conn) (*conn, error) {
+	ctx, cancel := context.WithTimeout(a.ctx, connectTimeout)
+	defer cancel()
+	server, err := a.opts.Dial(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to MongoDB at %s: %w", address, err)
+	}
+	c := newConn(a, address, client, server)
+	if err := c.greet(ctx); err != nil {
+		server.Close()
+		return nil, fmt.Errorf("cannot use MongoDB at %s: %w", address, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		server.Close()
+		return nil, ErrClosed
+	}
+	if a.cursors[address] == nil {
+		a.cursors[address] = &cursors{}
+	}
+	c.cursors = a.cursors[address]
+	a.conns[c] = true
+	return c, nil
+}
+
+// forget lets go of a connection that has ended.
+func (a *Adapter) forget(c *conn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.conns, c)
+}
+
+// Close ends all connections and returns when they are gone.
+func (a *Adapter) Close() {
+	a.mu.Lock()
+	a.closed = true
+	for c := range a.conns {
+		c.close()
+	}
+	a.mu.Unlock()
+	a.cancel()
+	a.work.Wait()
+}

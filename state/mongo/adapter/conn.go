@@ -1,0 +1,270 @@
+package adapter
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"juju/state/mongo/embedded/wire"
+)
+
+// A conn is a client's connection and the server's that serves it. One goroutine
+// takes requests and sends them on, another takes answers and sends those back,
+// so that either side's end is noticed at once.
+type conn struct {
+	a        *Adapter
+	address  string
+	cursors  *cursors
+	client   net.Conn
+	server   net.Conn
+	serverIn *bufio.Reader
+	hello    bool // the server knows that command
+
+	// The request side's.
+	nextID    int32
+	body, out []byte
+
+	mu       sync.Mutex
+	awaiting []awaited // oldest first
+	reply    []byte    // memory that one reply after another uses
+}
+
+// maxAwaiting is how many requests may be on their way. mgo waits for the answers
+// it asked for; a client that piles up requests is given up.
+const maxAwaiting = 10_000
+
+func newConn(a *Adapter, address string, client, server net.Conn) *conn {
+	return &conn{a: a, address: address, client: client, server: server, serverIn: bufio.NewReaderSize(server, 4<<10)}
+}
+
+func (c *conn) close() {
+	c.client.Close()
+	c.server.Close()
+}
+
+// serve returns when the connection has ended, for whatever reason.
+func (c *conn) serve() {
+	defer c.a.forget(c)
+	var answers sync.WaitGroup
+	answers.Go(func() {
+		err := c.answers()
+		c.close()
+		c.gaveUp("the answers", err)
+	})
+	err := c.requests()
+	c.close()
+	c.gaveUp("the requests", err)
+	answers.Wait()
+}
+
+// gaveUp tells of an end that neither side wanted.
+func (c *conn) gaveUp(what string, err error) {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+		return
+	}
+	c.a.opts.Logf("the connection to MongoDB at %s is given up: %s: %v", c.address, what, err)
+}
+
+// requests takes what the client sends.
+func (c *conn) requests() error {
+	in := bufio.NewReaderSize(c.client, 4<<10)
+	for {
+		head, body, err := wire.Read(in, wire.MaxMessage)
+		if err != nil {
+			if err = c.nonsense(head, err); err != nil {
+				return err
+			}
+			continue
+		}
+		switch m := body.(type) {
+		case *wire.Query:
+			err = c.query(head, m)
+		case *wire.GetMore:
+			err = c.getMore(head, m)
+		case *wire.KillCursors:
+			err = c.killCursors(m.Cursors)
+		default:
+			err = errors.New("the client speaks OP_MSG itself: it needs no adapter")
+		}
+		if err != nil {
+			return err
+		}
+		for _, memory := range []*[]byte{&c.body, &c.out} {
+			if cap(*memory) > keptMemory {
+				*memory = nil // one large request has needed it
+			}
+		}
+	}
+}
+
+const keptMemory = 64 << 10
+
+// nonsense answers a message that can't be read and that wants an answer. Its end
+// is known, so the client may go on.
+func (c *conn) nonsense(head wire.Header, err error) error {
+	var malformed *wire.Error
+	if errors.As(err, &malformed) && malformed.Framed && (head.OpCode == wire.OpQuery || head.OpCode == wire.OpGetMore) {
+		return c.answer(awaited{client: head.RequestID}, failed(codeFailedToParse, malformed.Error()))
+	}
+	return err
+}
+
+func (c *conn) query(head wire.Header, q *wire.Query) error {
+	db, collection, err := split(q.Collection)
+	is := collection == "$cmd"
+	var a awaited
+	var body []byte
+	switch {
+	case err != nil:
+	case is:
+		body, a, err = command(c.body[:0], db, q, c.hello)
+	case strings.HasPrefix(collection, "$cmd."):
+		err = refuse(codeInvalidNamespace, "Invalid namespace specified '%s'", q.Collection)
+	default:
+		body, a, err = find(c.body[:0], db, collection, q)
+	}
+	a.client = head.RequestID
+	var no *refusal
+	switch {
+	case errors.As(err, &no) && is:
+		return c.answer(a, failedCommand(no.code, no.text))
+	case errors.As(err, &no):
+		return c.answer(a, failed(no.code, no.text))
+	case a.kind == aLocal:
+		return c.answer(a, nonce())
+	}
+	return c.send(a, body)
+}
+
+func (c *conn) getMore(head wire.Header, g *wire.GetMore) error {
+	body, a, err := getMore(c.body[:0], g)
+	a.client = head.RequestID
+	var no *refusal
+	if errors.As(err, &no) {
+		return c.answer(a, failed(no.code, no.text))
+	}
+	if err := c.send(a, body); err != nil || !a.last {
+		return err
+	}
+	// The server takes them one after another.
+	if body, a, err = killCursors(c.body[:0], g.Collection, []int64{g.Cursor}); err != nil {
+		return err
+	}
+	return c.send(a, body)
+}
+
+func (c *conn) killCursors(ids []int64) error {
+	for namespace, ids := range c.cursors.take(ids) {
+		body, a, err := killCursors(c.body[:0], namespace, ids)
+		if err != nil {
+			continue // the server named no collection: it ends them itself some day
+		}
+		if err := c.send(a, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends a command to the server and notes that its answer is awaited.
+func (c *conn) send(a awaited, body []byte) error {
+	c.nextID++
+	a.server = c.nextID
+	c.body = body
+	c.out = wire.AppendMsg(c.out[:0], c.nextID, 0, body)
+	c.mu.Lock()
+	c.awaiting = append(c.awaiting, a)
+	full := len(c.awaiting) > maxAwaiting
+	c.mu.Unlock()
+	if full {
+		return errors.New("the client takes no answers")
+	}
+	return write(c.server, c.out)
+}
+
+// answer answers a request that does not go to the server, in its turn.
+func (c *conn) answer(a awaited, reply wire.Reply) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.awaiting) == 0 {
+		return c.tell(a, reply)
+	}
+	a.kind = aLocal
+	a.reply = wire.AppendReply(nil, 0, a.client, reply)
+	c.awaiting = append(c.awaiting, a)
+	return nil
+}
+
+// tell sends a reply to the client. The caller holds the lock.
+func (c *conn) tell(a awaited, reply wire.Reply) error {
+	c.reply = wire.AppendReply(c.reply[:0], 0, a.client, reply)
+	err := write(c.client, c.reply)
+	if cap(c.reply) > keptMemory {
+		c.reply = nil
+	}
+	return err
+}
+
+func write(to net.Conn, message []byte) error {
+	if err := to.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	_, err := to.Write(message)
+	return err
+}
+
+// errSteppedDown ends a connection to a server that is no primary any more.
+var errSteppedDown = errors.New("the server is no primary any more")
+
+// answers takes what the server sends.
+func (c *conn) answers() error {
+	for {
+		head, answer, err := wire.ReadAnswer(c.serverIn, wire.MaxMessage)
+		if err != nil {
+			return err
+		}
+		m, ok := answer.(*wire.Msg)
+		// More than one answer to a request was never allowed.
+		if !ok || m.Flags&wire.MsgMoreToCome != 0 || len(m.Sequences) > 0 {
+			return errNonsense
+		}
+		if err := c.deliver(head.ResponseTo, m); err != nil {
+			return err
+		}
+	}
+}
+
+// deliver passes an answer on, and the adapter's own that were to come after it.
+func (c *conn) deliver(to int32, m *wire.Msg) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.awaiting) == 0 || c.awaiting[0].server != to {
+		return errNonsense
+	}
+	a := c.awaiting[0]
+	reply, err := translate(a, m.Body, c.cursors)
+	if err == nil && a.kind != aDiscard {
+		err = c.tell(a, reply)
+	}
+	if err != nil {
+		return err
+	}
+	if stepsDown(m.Body) {
+		return errSteppedDown
+	}
+	n := 1
+	for ; n < len(c.awaiting) && c.awaiting[n].kind == aLocal; n++ {
+		if err := write(c.client, c.awaiting[n].reply); err != nil {
+			return err
+		}
+	}
+	if c.awaiting = slices.Delete(c.awaiting, 0, n); len(c.awaiting) == 0 && cap(c.awaiting) > 64 {
+		c.awaiting = nil
+	}
+	return nil
+}

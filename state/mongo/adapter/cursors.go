@@ -1,0 +1,52 @@
+package adapter
+
+import "sync"
+
+// cursors says of which collection the open cursors of one server are. mgo kills
+// a cursor by its number alone, and maybe on another connection than the one that
+// opened it; the killCursors command wants the collection too.
+type cursors struct {
+	mu   sync.Mutex
+	open map[int64]string
+}
+
+// maxCursors bounds what is remembered of cursors that nobody ever ends. One that
+// is forgotten is ended by the server, after ten minutes without use.
+const maxCursors = 10_000
+
+// add remembers a cursor and its namespace, database.collection.
+func (cs *cursors) add(id int64, namespace string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.open == nil {
+		cs.open = map[int64]string{}
+	}
+	if _, known := cs.open[id]; !known && len(cs.open) >= maxCursors {
+		for other := range cs.open {
+			delete(cs.open, other)
+			break
+		}
+	}
+	cs.open[id] = namespace
+}
+
+// remove forgets a cursor that has ended.
+func (cs *cursors) remove(id int64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.open, id)
+}
+
+// take forgets cursors and returns those that were known, by namespace.
+func (cs *cursors) take(ids []int64) map[string][]int64 {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	found := map[string][]int64{}
+	for _, id := range ids {
+		if namespace, ok := cs.open[id]; ok {
+			delete(cs.open, id)
+			found[namespace] = append(found[namespace], id)
+		}
+	}
+	return found
+}

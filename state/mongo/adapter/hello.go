@@ -1,0 +1,75 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// leastWireVersion is that of MongoDB 3.6, the first that has OP_MSG.
+const leastWireVersion = 6
+
+// greet is the first exchange on a connection. It is the one request that every
+// version of MongoDB takes in the same form, and the only one in which a client
+// may say who it is.
+func (c *conn) greet(ctx context.Context) error {
+	// The end of ctx, whatever it is, ends the waiting too.
+	defer context.AfterFunc(ctx, func() { c.server.SetDeadline(time.Unix(1, 0)) })()
+	greeting := bsoncore.NewDocumentBuilder().
+		AppendInt32("isMaster", 1).
+		AppendBoolean("helloOk", true).
+		AppendDocument("client", bsoncore.NewDocumentBuilder().
+			AppendDocument("application", bsoncore.NewDocumentBuilder().AppendString("name", c.a.opts.Name).Build()).
+			AppendDocument("driver", bsoncore.NewDocumentBuilder().
+				AppendString("name", "juju").AppendString("version", runtime.Version()).Build()).
+			AppendDocument("os", bsoncore.NewDocumentBuilder().AppendString("type", runtime.GOOS).Build()).
+			Build()).
+		Build()
+	c.nextID++
+	message := wire.AppendQuery(nil, c.nextID, wire.Query{Flags: wire.QuerySlaveOK, Collection: "admin.$cmd", Limit: -1, Query: greeting})
+	if _, err := c.server.Write(message); err != nil {
+		return fmt.Errorf("it does not take the greeting: %w", ended(ctx, err))
+	}
+	head, answer, err := wire.ReadAnswer(c.serverIn, wire.MaxMessage)
+	if err != nil {
+		return fmt.Errorf("it does not answer the greeting: %w", ended(ctx, err))
+	}
+	reply, ok := answer.(*wire.Reply)
+	if !ok || head.ResponseTo != c.nextID || len(reply.Documents) != 1 {
+		return errors.New("its answer to the greeting makes no sense")
+	}
+	return c.greeted(reply.Documents[0])
+}
+
+// ended prefers what ended ctx as the reason.
+func ended(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// greeted looks at what the server says it is.
+func (c *conn) greeted(reply bsoncore.Document) error {
+	if code, text := failure(reply); code != 0 {
+		return fmt.Errorf("it refuses the greeting: %s (%d)", text, code)
+	}
+	version, _ := number(reply, "maxWireVersion")
+	if version < leastWireVersion {
+		return fmt.Errorf("it is too old: it speaks version %d of the protocol, and MongoDB 3.6, the oldest that will do, version %d", version, leastWireVersion)
+	}
+	if v, ok := raw.Get(reply, "msg"); ok && v.Type == bsontype.String && string(raw.Text(v)) == "isdbgrid" {
+		return errors.New("it is the router of a sharded cluster; name a single server or a replica set")
+	}
+	v, ok := raw.Get(reply, "helloOk")
+	c.hello = ok && raw.Truthy(v)
+	return nil
+}

@@ -1,0 +1,199 @@
+package adapter
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// A kind of request says what is made of its answer.
+type kind int
+
+const (
+	aCommand kind = iota // passed on as it is
+	aHello               // has to say ismaster
+	aFind                // the documents of a first batch
+	aGetMore             // the documents of a further batch
+	aDiscard             // nobody wants it
+	aLocal               // answered by the adapter
+)
+
+// An awaited is a request that has no answer yet.
+type awaited struct {
+	kind   kind
+	client int32  // the client's number of the request, which the reply repeats; may be 0
+	server int32  // ours of the message that went to the server
+	cursor int64  // that more is asked of
+	last   bool   // the client wants no more after it
+	reply  []byte // of aLocal
+}
+
+// errNonsense is an answer that is not what was asked for.
+var errNonsense = errors.New("the server's answer makes no sense")
+
+// translate makes the reply to a request of the server's answer to it, and keeps
+// the list of cursors.
+func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, error) {
+	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
+	switch a.kind {
+	case aHello:
+		reply.Documents = []bsoncore.Document{sayIsMaster(body)}
+		return reply, nil
+	case aFind, aGetMore:
+		return translateBatch(a, body, cs)
+	}
+	if a.cursor != 0 {
+		cs.remove(a.cursor)
+	}
+	if c, ok := raw.Get(body, "cursor"); ok && c.Type == bsontype.EmbeddedDocument {
+		note(c.Data, cs)
+	}
+	reply.Documents = []bsoncore.Document{body}
+	return reply, nil
+}
+
+// note remembers the cursor that an answer tells of, if it is open.
+func note(cursor bsoncore.Document, cs *cursors) (id int64) {
+	id, _ = number(cursor, "id")
+	if ns, ok := raw.Get(cursor, "ns"); ok && ns.Type == bsontype.String && id != 0 {
+		cs.add(id, string(raw.Text(ns)))
+	}
+	return id
+}
+
+// The codes by which servers say that a cursor is no more: CursorNotFound,
+// CappedPositionLost, QueryPlanKilled, CursorKilled.
+var noCursor = map[int32]bool{43: true, 136: true, 175: true, 237: true}
+
+// translateBatch makes an OP_REPLY with documents of the answer to a find or a
+// getMore.
+func translateBatch(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, error) {
+	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
+	cs.remove(a.cursor)
+	if code, text := failure(body); code != 0 {
+		if a.kind == aGetMore && noCursor[code] {
+			reply.Flags |= wire.ReplyCursorNotFound
+			return reply, nil
+		}
+		return failed(code, text), nil
+	}
+	c, ok := raw.Get(body, "cursor")
+	if !ok || c.Type != bsontype.EmbeddedDocument {
+		return reply, errNonsense
+	}
+	batch, ok := raw.Get(c.Data, "firstBatch")
+	if a.kind == aGetMore {
+		batch, ok = raw.Get(c.Data, "nextBatch")
+	}
+	if !ok || batch.Type != bsontype.Array {
+		return reply, errNonsense
+	}
+	it := raw.Elements(batch.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if e.Value.Type != bsontype.EmbeddedDocument {
+			return reply, errNonsense
+		}
+		reply.Documents = append(reply.Documents, e.Value.Data)
+	}
+	if reply.Cursor = note(c.Data, cs); a.last {
+		reply.Cursor = 0
+	}
+	return reply, nil
+}
+
+// failed is how the old messages say that a query went wrong.
+func failed(code int32, text string) wire.Reply {
+	doc := bsoncore.NewDocumentBuilder().AppendString("$err", text).AppendInt32("code", code).Build()
+	return wire.Reply{Flags: wire.ReplyQueryFailure | wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
+}
+
+// failedCommand is how a command says that it went wrong.
+func failedCommand(code int32, text string) wire.Reply {
+	doc := bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg", text).AppendInt32("code", code).Build()
+	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
+}
+
+// nonce is an answer to getnonce. It was for a way to log in that servers have
+// given up; mgo asks for one on each connection, and then doesn't use it.
+func nonce() wire.Reply {
+	var n [8]byte
+	rand.Read(n[:])
+	doc := bsoncore.NewDocumentBuilder().AppendString("nonce", hex.EncodeToString(n[:])).AppendDouble("ok", 1).Build()
+	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
+}
+
+// sayIsMaster adds the name that the answer to hello had when it was ismaster.
+func sayIsMaster(body bsoncore.Document) bsoncore.Document {
+	if _, ok := raw.Get(body, "ismaster"); ok {
+		return body
+	}
+	v, ok := raw.Get(body, "isWritablePrimary")
+	start, doc := bsoncore.ReserveLength(nil)
+	doc = append(doc, body[4:len(body)-1]...)
+	doc = bsoncore.AppendBooleanElement(doc, "ismaster", ok && raw.Truthy(v))
+	doc, _ = bsoncore.AppendDocumentEnd(doc, start)
+	return doc
+}
+
+// failure returns the code and text of an answer that says that the request
+// failed, or 0.
+func failure(body bsoncore.Document) (code int32, text string) {
+	if ok, found := raw.Get(body, "ok"); found && raw.Truthy(ok) {
+		return 0, ""
+	}
+	n, _ := number(body, "code")
+	if n == 0 || n != int64(int32(n)) {
+		n = 1 // InternalError: it says no reason
+	}
+	if v, ok := raw.Get(body, "errmsg"); ok && v.Type == bsontype.String {
+		text = string(raw.Text(v))
+	}
+	return int32(n), text
+}
+
+func number(doc bsoncore.Document, key string) (int64, bool) {
+	v, ok := raw.Get(doc, key)
+	if !ok {
+		return 0, false
+	}
+	return raw.Int(v)
+}
+
+// The codes by which a server says that it is no primary, or not for long:
+// ShutdownInProgress, PrimarySteppedDown, LegacyNotPrimary, NotWritablePrimary,
+// InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
+// NotPrimaryOrSecondary.
+var steppedDown = map[int64]bool{91: true, 189: true, 10058: true, 10107: true, 11600: true, 11602: true, 13435: true, 13436: true}
+
+// stepsDown says whether an answer tells that the server is no primary any more,
+// wherever in it that is told.
+func stepsDown(body bsoncore.Document) bool {
+	if ok, found := raw.Get(body, "ok"); !found || !raw.Truthy(ok) {
+		if code, _ := number(body, "code"); steppedDown[code] {
+			return true
+		}
+	}
+	if v, ok := raw.Get(body, "writeConcernError"); ok && v.Type == bsontype.EmbeddedDocument {
+		if code, _ := number(v.Data, "code"); steppedDown[code] {
+			return true
+		}
+	}
+	if v, ok := raw.Get(body, "writeErrors"); ok && v.Type == bsontype.Array {
+		it := raw.Elements(v.Data)
+		for e, ok := it.Next(); ok; e, ok = it.Next() {
+			if e.Value.Type != bsontype.EmbeddedDocument {
+				continue
+			}
+			if code, _ := number(e.Value.Data, "code"); steppedDown[code] {
+				return true
+			}
+		}
+	}
+	return false
+}
