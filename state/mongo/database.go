@@ -72,6 +72,10 @@ func (s Schema) Sum() string {
 // Make creates what the schema names and the database lacks. It may be run
 // again at any time, also after a run that was cut short.
 func (s *Store) Make(name string, schema Schema) error {
+	return s.again(func() error { return s.make(name, schema) })
+}
+
+func (s *Store) make(name string, schema Schema) error {
 	session := s.session.Copy()
 	defer session.Close()
 	db := session.DB(name)
@@ -126,6 +130,11 @@ func (d *Database) With(collection string, f func(*mgo.Collection) error) error 
 	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
+// reading is With for what only reads, or may be done twice.
+func (d *Database) reading(collection string, f func(*mgo.Collection) error) error {
+	return d.store.again(func() error { return d.With(collection, f) })
+}
+
 // Tail returns a session and the log of transactions, for a tailer, which ends
 // before the database is closed; the caller closes the session.
 func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
@@ -136,7 +145,7 @@ func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
 // Get reads one document by its id into doc; entity.NotFound, with what in its
 // text, when there is none.
 func (d *Database) Get(collection string, id any, doc any, what string) error {
-	err := d.With(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
+	err := d.reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
 	if err != nil {
 		return notFound(err, what)
 	}
@@ -145,7 +154,7 @@ func (d *Database) Get(collection string, id any, doc any, what string) error {
 
 // All reads the documents that match query into docs, a pointer to a slice.
 func (d *Database) All(collection string, query, docs any) error {
-	err := d.With(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
+	err := d.reading(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -154,7 +163,7 @@ func (d *Database) All(collection string, query, docs any) error {
 
 // Count returns how many documents match query.
 func (d *Database) Count(collection string, query any) (n int, err error) {
-	err = d.With(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
+	err = d.reading(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
 	if err != nil {
 		return 0, fmt.Errorf("cannot count %s: %w", collection, err)
 	}
@@ -210,7 +219,7 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 	var doc struct {
 		Counter int `bson:"counter"`
 	}
-	err = d.With("sequence", func(c *mgo.Collection) error {
+	err = d.reading("sequence", func(c *mgo.Collection) error {
 		_, err := c.FindId(sequence).Apply(mgo.Change{
 			Update: bson.D{{"$inc", bson.D{{"counter", n}}}}, Upsert: true, ReturnNew: true,
 		}, &doc)
@@ -223,8 +232,10 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 }
 
 // The states of an unfinished transaction, from gopkg.in/mgo.v2/txn: preparing,
-// prepared, aborting, applying.
+// prepared, aborting, applying. The two others are that it is aborted or applied.
 var unfinished = []int{1, 2, 3, 4}
+
+const aborted = 5
 
 // ResumeTransactions takes every unfinished transaction that was begun before
 // the given time to its end, aborting ones too. One that fails is logged and
@@ -254,19 +265,21 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 // errTakenBack is what a transaction ends with that can't be applied.
 var errTakenBack = errors.New("it is taken back")
 
+func (d *Database) resume(id bson.ObjectId) error {
+	return d.With(TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
+}
+
 // resume takes a transaction to its end. One that waits for a lost one is taken
 // back, or others would wait for it.
-func (d *Database) resume(id bson.ObjectId) error {
-	return d.With(TxnsC, func(c *mgo.Collection) error {
-		err := guarded(func() error { return runnerOf(c.Database).Resume(id) })
-		if err == nil || err == txn.ErrAborted || !isLost(err) {
-			return err
-		}
-		if taken, terr := takeBack(c.Database, id); terr != nil || !taken {
-			return errors.Join(err, terr)
-		}
-		return fmt.Errorf("%w: %w", errTakenBack, err)
-	})
+func resume(db *mgo.Database, id bson.ObjectId) error {
+	err := guarded(func() error { return runnerOf(db).Resume(id) })
+	if err == nil || err == txn.ErrAborted || !isLost(err) {
+		return err
+	}
+	if taken, terr := takeBack(db, id); terr != nil || !taken {
+		return errors.Join(err, terr)
+	}
+	return fmt.Errorf("%w: %w", errTakenBack, err)
 }
 
 // PruneTransactions removes the finished transactions that were begun before

@@ -40,6 +40,7 @@ type Runner struct {
 	name    string
 	session *mgo.Session // for what is not a transaction
 	barrier func(context.Context) error
+	elects  bool // the store may lose its primary and get another
 	slots   *slotQueue
 	all     []*slot
 	locks   *docLocks
@@ -52,8 +53,8 @@ type Runner struct {
 type slot struct{ session *mgo.Session }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, slots: &slotQueue{}, locks: s.locksOf(name),
-		hooks: make(chan []jujutxn.TestHook, 1)}
+	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, elects: s.remote != nil,
+		slots: &slotQueue{}, locks: s.locksOf(name), hooks: make(chan []jujutxn.TestHook, 1)}
 	r.hooks <- nil
 	for range slots {
 		r.all = append(r.all, &slot{s.session.Copy()})
@@ -84,59 +85,68 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 // on disk. It returns the builder's own error, or entity.Contention when the
 // facts kept changing under it. A builder that has ErrNothing to do succeeds.
 func (r *Runner) Run(ctx context.Context, build Builder) error {
-	err := r.try(ctx, build)
-	// Also what was only read, or was refused, may rest on what another wrote.
-	if berr := r.barrier(ctx); err == nil {
-		err = berr
+	for range tries {
+		ctx := Began(ctx)
+		applied, err := r.try(ctx, build)
+		// Also what was only read, or was refused, may rest on what another wrote.
+		barrier := r.barrier(ctx)
+		if errors.Is(barrier, ErrUnsure) && !applied {
+			continue // what was read may be otherwise by now
+		}
+		if err == nil && !errors.Is(barrier, ErrUnsure) {
+			err = barrier
+		}
+		return err
 	}
-	return err
+	return ErrUnsure
 }
 
-func (r *Runner) try(ctx context.Context, build Builder) error {
+// try reports whether it has applied a transaction.
+func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	var ops []txn.Op
 	lost := 0
 	for attempt := range tries {
 		if attempt > 0 {
 			if err := sleep(ctx, pause(attempt)); err != nil {
-				return err
+				return false, err
 			}
 		}
 		var err error
 		ops, err = build(attempt)
 		if errors.Is(err, ErrNothing) {
-			return nil
+			return false, nil
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		if f := r.rewrite.Load(); f != nil {
 			ops = (*f)(ops)
 		}
 		switch err := r.once(ctx, ops, attempt > 0); {
 		case err == nil:
-			return nil
+			return true, nil
 		case err == txn.ErrAborted:
 		case errors.Is(err, errLost):
 			if lost++; lost == 1 {
 				continue // it may have been the pruner
 			}
 			if derr := r.damaged(ops); derr != nil {
-				return derr
+				return false, derr
 			}
 		case passing(err):
 			logger.Infof("a transaction of %s is tried again: %v", r.name, err)
 		default:
-			return fmt.Errorf("cannot run a transaction: %w", err)
+			return false, fmt.Errorf("cannot run a transaction: %w", err)
 		}
 	}
 	hint := "Others are changing the same things just now; run the command again."
 	if why := r.refused(ops).Why; why != "" {
 		hint = "It was refused because of " + why + ". " + hint
 	}
-	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
+	return false, entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
 }
 
 // once runs ops while it holds their documents and a slot; a retry goes to the
@@ -157,7 +167,11 @@ func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
 		return err
 	}
 	defer r.slots.release(s)
-	err = runOnce(s.session.DB(r.name), ops, bson.NewObjectId())
+	id := bson.NewObjectId()
+	err = runOnce(s.session.DB(r.name), ops, id)
+	if r.elects && cutShort(err) {
+		return r.settle(s.session, id, err)
+	}
 	if err != nil && err != txn.ErrAborted {
 		s.session.Refresh() // its socket may be the reason
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 
 	"juju/state/entity"
+	"juju/state/mongo/adapter"
 	"juju/state/mongo/embedded"
 )
 
@@ -18,7 +20,11 @@ import (
 type Store struct {
 	session *mgo.Session // every other is a copy of it
 	barrier func(context.Context) error
-	server  *embedded.Server // nil when the store is not ours to close
+	// One of these is there: the embedded server, or the way to a MongoDB and those
+	// who wait for its barrier.
+	server  *embedded.Server
+	remote  *adapter.Adapter
+	flights *flights
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -85,23 +91,32 @@ func (s *Store) Barrier(ctx context.Context) error {
 // store. The caller closes it.
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
-// Databases returns the names of all databases that hold something.
-func (s *Store) Databases() ([]string, error) {
-	session := s.session.Copy()
-	defer session.Close()
-	names, err := session.DatabaseNames()
+// Databases returns the names of all databases that hold something, but for those
+// that every MongoDB keeps for itself.
+func (s *Store) Databases() (names []string, err error) {
+	err = s.again(func() (err error) {
+		session := s.session.Copy()
+		defer session.Close()
+		names, err = session.DatabaseNames()
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list databases: %w", err)
 	}
-	return names, nil
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ownOfMongoDB, name) }), nil
 }
+
+var ownOfMongoDB = []string{"admin", "config", "local"}
 
 // Drop removes a whole database; nil when there is none. Nobody runs transactions
 // on it any more.
 func (s *Store) Drop(name string) error {
-	session := s.session.Copy()
-	defer session.Close()
-	if err := session.DB(name).DropDatabase(); err != nil {
+	err := s.again(func() error {
+		session := s.session.Copy()
+		defer session.Close()
+		return session.DB(name).DropDatabase()
+	})
+	if err != nil {
 		return fmt.Errorf("cannot drop database %s: %w", name, err)
 	}
 	s.locksMu.Lock()
@@ -115,7 +130,13 @@ func (s *Store) Embedded() *embedded.Server { return s.server }
 
 // Close ends all connections and, of the embedded store, the server.
 func (s *Store) Close() error {
+	if s.flights != nil {
+		s.flights.close()
+	}
 	s.session.Close()
+	if s.remote != nil {
+		s.remote.Close()
+	}
 	if s.server != nil {
 		return s.server.Close()
 	}

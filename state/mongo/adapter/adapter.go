@@ -17,6 +17,8 @@ type Options struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Name is what servers show as the application's name.
 	Name string
+	// Set is the replica set that a server must be a member of; "" is any or none.
+	Set string
 	// Logf is told why a connection was given up; nil drops it.
 	Logf func(format string, args ...any)
 }
@@ -62,7 +64,8 @@ func New(opts Options) *Adapter {
 }
 
 // Connect connects to the server at an address and returns the client's end,
-// which is in memory. It fails when the server is older than 3.6.
+// which is in memory. It fails when the server is older than 3.6, or not one of
+// those that are wanted.
 func (a *Adapter) Connect(address string) (net.Conn, error) {
 	client, ours := link.Pipe()
 	c, err := a.connect(address, ours)

@@ -268,11 +268,13 @@ func TestGreetings(t *testing.T) {
 		{"too old", d{{"ismaster", true}, {"maxWireVersion", int32(5)}}, "MongoDB 3.6"},
 		{"silent on its version", d{{"ismaster", true}}, "MongoDB 3.6"},
 		{"a router", d{{"ismaster", true}, {"maxWireVersion", int32(21)}, {"msg", "isdbgrid"}}, "sharded cluster"},
+		{"of another set", d{{"ismaster", true}, {"maxWireVersion", int32(21)}, {"setName", "theirs"}}, `"theirs", not of "ours"`},
+		{"of no set", d{{"ismaster", true}, {"maxWireVersion", int32(21)}}, `not a member of replica set "ours"`},
 		{"unwilling", d{{"ok", 0.0}, {"errmsg", "go away"}, {"code", int32(13)}}, "go away (13)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFake(t, test.hello)
-			ad := adapter.New(adapter.Options{Dial: f.dial})
+			ad := adapter.New(adapter.Options{Dial: f.dial, Set: "ours"})
 			defer ad.Close()
 			_, err := ad.Connect("db.example.com:27017")
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "db.example.com:27017") {

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -66,8 +65,14 @@ func (c *conn) greeted(reply bsoncore.Document) error {
 	if version < leastWireVersion {
 		return fmt.Errorf("it is too old: it speaks version %d of the protocol, and MongoDB 3.6, the oldest that will do, version %d", version, leastWireVersion)
 	}
-	if v, ok := raw.Get(reply, "msg"); ok && v.Type == bsontype.String && string(raw.Text(v)) == "isdbgrid" {
+	if text(reply, "msg") == "isdbgrid" {
 		return errors.New("it is the router of a sharded cluster; name a single server or a replica set")
+	}
+	if set := text(reply, "setName"); c.a.opts.Set != "" && set != c.a.opts.Set {
+		if set == "" {
+			return fmt.Errorf("it is not a member of replica set %q", c.a.opts.Set)
+		}
+		return fmt.Errorf("it is a member of replica set %q, not of %q", set, c.a.opts.Set)
 	}
 	v, ok := raw.Get(reply, "helloOk")
 	c.hello = ok && raw.Truthy(v)

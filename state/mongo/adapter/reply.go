@@ -143,7 +143,7 @@ func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 
 // failure returns the code and text of an answer that says that the request
 // failed, or 0.
-func failure(body bsoncore.Document) (code int32, text string) {
+func failure(body bsoncore.Document) (code int32, why string) {
 	if ok, found := raw.Get(body, "ok"); found && raw.Truthy(ok) {
 		return 0, ""
 	}
@@ -151,10 +151,16 @@ func failure(body bsoncore.Document) (code int32, text string) {
 	if n == 0 || n != int64(int32(n)) {
 		n = 1 // InternalError: it says no reason
 	}
-	if v, ok := raw.Get(body, "errmsg"); ok && v.Type == bsontype.String {
-		text = string(raw.Text(v))
+	return int32(n), text(body, "errmsg")
+}
+
+// text returns a field that is a string, or "".
+func text(doc bsoncore.Document, key string) string {
+	v, ok := raw.Get(doc, key)
+	if !ok || v.Type != bsontype.String {
+		return ""
 	}
-	return int32(n), text
+	return string(raw.Text(v))
 }
 
 func number(doc bsoncore.Document, key string) (int64, bool) {

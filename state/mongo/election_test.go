@@ -1,0 +1,202 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+)
+
+// A bank has accounts, and workers who move money between them and write down each
+// transfer in the same transaction.
+type bank struct {
+	db       *mongo.Database
+	accounts int
+	done     atomic.Int64 // transfers that were told to be done
+}
+
+const deposit = 1000
+
+func newBank(t *testing.T, db *mongo.Database, accounts int) *bank {
+	t.Helper()
+	for i := range accounts {
+		insert(t, db, doc{fmt.Sprint(i), deposit})
+	}
+	return &bank{db: db, accounts: accounts}
+}
+
+var errNoFunds = errors.New("no funds")
+
+// transfer moves an amount, under an id of its own.
+func (b *bank) transfer(ctx context.Context, id string) error {
+	from := rand.IntN(b.accounts)
+	to := (from + 1 + rand.IntN(b.accounts-1)) % b.accounts
+	amount := 1 + rand.IntN(deposit/3)
+	err := b.db.Run(ctx, func(int) ([]txn.Op, error) {
+		var a, other doc
+		if err := b.db.Get("c", fmt.Sprint(from), &a, "account"); err != nil {
+			return nil, err
+		}
+		if err := b.db.Get("c", fmt.Sprint(to), &other, "account"); err != nil {
+			return nil, err
+		}
+		if a.N < amount {
+			return nil, errNoFunds
+		}
+		return []txn.Op{
+			{C: "c", Id: a.ID, Assert: bson.D{{"n", a.N}}, Update: bson.D{{"$inc", bson.D{{"n", -amount}}}}},
+			{C: "c", Id: other.ID, Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", amount}}}}},
+			{C: "transfers", Id: id, Assert: txn.DocMissing, Insert: bson.D{{"from", a.ID}, {"to", other.ID}, {"n", amount}}},
+		}, nil
+	})
+	if err == nil {
+		b.done.Add(1)
+	}
+	return err
+}
+
+// audit compares the accounts with what was told.
+func (b *bank) audit(t *testing.T) {
+	t.Helper()
+	var transfers []struct {
+		From, To string
+		N        int
+	}
+	var accounts []doc
+	if err := b.db.All("transfers", nil, &transfers); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.db.All("c", nil, &accounts); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.done.Load(); int64(len(transfers)) != n {
+		t.Errorf("%d transfers were told to be done, and %d are", n, len(transfers))
+	}
+	want := map[string]int{}
+	for _, x := range transfers {
+		want[x.From] -= x.N
+		want[x.To] += x.N
+	}
+	for _, a := range accounts {
+		if a.N != deposit+want[a.ID] || a.N < 0 {
+			t.Errorf("account %s has %d, and by its transfers %d", a.ID, a.N, deposit+want[a.ID])
+		}
+	}
+	if n, err := b.db.Count(mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}}); n != 0 || err != nil {
+		t.Errorf("%d transactions are unfinished, %v", n, err)
+	}
+}
+
+// work has workers make transfers until they are told to stop. Nothing but a lack
+// of funds may go wrong.
+func (b *bank) work(t *testing.T, workers int) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				// Each is brought to its end, or its end would not be known.
+				if err := b.transfer(context.Background(), fmt.Sprintf("%d-%d", w, i)); err != nil && !errors.Is(err, errNoFunds) {
+					t.Errorf("worker %d: %v", w, err)
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// progress waits until so many transfers more were made.
+func (b *bank) progress(t *testing.T, more int64) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for goal := b.done.Load() + more; b.done.Load() < goal; time.Sleep(time.Millisecond) {
+		if t.Failed() || time.Now().After(deadline) {
+			t.Fatalf("the work does not go on: %d of %d transfers", b.done.Load(), goal)
+		}
+	}
+}
+
+// TestStepDowns loses the primary again and again in the middle of the work, in each
+// way there is: the write that it happens at was done or not, or will be when nobody
+// expects it any more, and its client is told of the loss by a code or finds its
+// connections gone. The work goes on, each transfer that
+// was told to be done is, and no other.
+func TestStepDowns(t *testing.T) {
+	// A transaction is inserted, put into its documents' queues, prepared, applied
+	// and logged.
+	steps := []string{"insert txns", "findAndModify c", "update txns", "update c", "insert txns.log"}
+	fates := []mongotest.Fate{
+		{At: "insert txns", Late: true}, {At: "findAndModify c", Done: true, Told: 11602}, {At: "update txns", Done: true}, {At: "update c", Told: 10107},
+	}
+	rounds := 0
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		rounds = 3
+	case !testing.Short():
+		fates = append(fates, mongotest.Fate{At: "update txns", Late: true}, mongotest.Fate{Done: true, Told: 189}, mongotest.Fate{Told: 91})
+	}
+	for range rounds {
+		for _, at := range steps {
+			for _, code := range []int32{0, 91, 189, 10107, 11600, 11602} {
+				fates = append(fates, mongotest.Fate{At: at, Done: true, Told: code}, mongotest.Fate{At: at, Told: code}, mongotest.Fate{At: at, Late: true})
+			}
+		}
+	}
+	set := mongotest.NewSet(t, 3)
+	_, db := openSet(t, set)
+	b := newBank(t, db, 6)
+	stop := b.work(t, 8)
+	defer stop()
+	b.progress(t, 20)
+	for _, fate := range fates {
+		fate.After = 1 + rand.IntN(10)
+		select {
+		case <-set.Fail(fate):
+		case <-time.After(time.Minute):
+			t.Fatal("nobody writes any more")
+		}
+		b.progress(t, 20)
+		if t.Failed() {
+			t.Fatalf("after %+v", fate)
+		}
+	}
+	stop()
+	b.audit(t)
+	if n := set.Failed(); n != len(fates) {
+		t.Errorf("the primary was lost %d times, want %d", n, len(fates))
+	}
+}
+
+// TestABarrierIsNotSureAfterAStepDown: what was read before it may be taken back.
+func TestABarrierIsNotSureAfterAStepDown(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	store, db := openSet(t, set)
+	began := mongo.Began(t.Context())
+	failed := set.Fail(mongotest.Fate{After: 1, Told: 10107})
+	insert(t, db, doc{"a", 1})
+	<-failed
+	if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+		t.Errorf("to what began before: %v", err)
+	}
+	if err := store.Barrier(mongo.Began(t.Context())); err != nil {
+		t.Errorf("to what began after: %v", err)
+	}
+	if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+		t.Errorf("to what began before, again: %v", err)
+	}
+}

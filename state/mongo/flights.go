@@ -1,0 +1,184 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// Where the document of the barrier is. It is none of the state's.
+const (
+	barrierDB = "juju"
+	barrierC  = "barrier"
+)
+
+// ErrUnsure is what a barrier of a MongoDB fails with when the primary may have
+// become another, or begun anew, since the request began that the barrier is for.
+// What it has read need not be so any more: a primary that steps down takes back
+// what the majority had not got from it. Transactions that were run are not
+// concerned, for each step of theirs waited for the majority.
+var ErrUnsure = entity.WithHint(entity.Errorf(entity.Unavailable,
+	"cannot be sure of what was read: the primary of the MongoDB has changed"), "Try again.")
+
+type beganKey struct{}
+
+// Began says that a request begins, to the barrier that is passed with its context
+// or one made of it. Without that a barrier is for what was read just before it.
+func Began(ctx context.Context) context.Context {
+	return context.WithValue(ctx, beganKey{}, time.Now())
+}
+
+// flights carries those who wait for the barrier of a MongoDB. One write that the
+// majority has in its journals covers all that its primary has done before; it is
+// shared by all who wait when it begins.
+type flights struct {
+	wait    time.Duration // of one write for the majority
+	session *mgo.Session  // keeps its connection while there is nothing wrong with it
+
+	mu      sync.Mutex
+	next    *flight // what the next write will carry
+	running bool
+	closed  bool
+	changed time.Time // when it was last seen that the primary may be another
+	done    sync.WaitGroup
+
+	// The running goroutine's.
+	primary string // the election that the last one's primary was made by; "" is not known
+	sure    bool   // the connection is that of the last one
+}
+
+// A flight is those who wait for one write.
+type flight struct {
+	landed chan struct{}
+	err    error
+}
+
+func newFlights(session *mgo.Session, wait time.Duration) *flights {
+	return &flights{session: session, wait: wait, sure: true}
+}
+
+// barrier returns when all that was answered before the call is in the journals of
+// the majority. When ctx ends it returns early, with its cause.
+func (f *flights) barrier(ctx context.Context) error {
+	began, ok := ctx.Value(beganKey{}).(time.Time)
+	if !ok {
+		began = time.Now()
+	}
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return fmt.Errorf("the store is closed")
+	}
+	mine := f.next
+	if mine == nil {
+		mine = &flight{landed: make(chan struct{})}
+		f.next = mine
+		if !f.running {
+			f.running = true
+			f.done.Go(f.run)
+		}
+	}
+	f.mu.Unlock()
+	select {
+	case <-mine.landed:
+		if mine.err == nil && f.changedSince(began) {
+			return ErrUnsure
+		}
+		return mine.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (f *flights) changedSince(t time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.changed.Before(t)
+}
+
+// run writes for as long as somebody waits.
+func (f *flights) run() {
+	for {
+		f.mu.Lock()
+		now := f.next
+		f.next = nil
+		f.running = now != nil
+		f.mu.Unlock()
+		if now == nil {
+			return
+		}
+		now.err = f.fly()
+		close(now.landed)
+	}
+}
+
+// fly writes once, and again while a primary is being elected.
+func (f *flights) fly() error {
+	var by string
+	err := whileElected(func() (err error) {
+		by, err = f.write()
+		if err != nil {
+			f.sure = false
+			f.session.Refresh()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !f.sure || f.primary != by && f.primary != "" {
+		f.mu.Lock()
+		f.changed = time.Now()
+		f.mu.Unlock()
+	}
+	f.primary, f.sure = by, true
+	return nil
+}
+
+// write counts the document up, and returns which election made the primary, as
+// far as the server is one of a replica set.
+func (f *flights) write() (election string, err error) {
+	var result struct {
+		Election bson.ObjectId `bson:"electionId,omitempty"`
+		Errors   []struct {
+			Code   int
+			ErrMsg string
+		} `bson:"writeErrors"`
+		Concern struct {
+			Code   int
+			ErrMsg string
+		} `bson:"writeConcernError"`
+	}
+	err = f.session.DB(barrierDB).Run(bson.D{
+		{"update", barrierC},
+		{"updates", []bson.D{{{"q", bson.D{{"_id", barrierC}}}, {"u", bson.D{{"$inc", bson.D{{"n", int64(1)}}}}}, {"upsert", true}}}},
+		{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(f.wait / time.Millisecond)}}},
+	}, &result)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range append(result.Errors, result.Concern) {
+		if e.Code == 11000 {
+			return f.write() // somebody else has just made the document
+		}
+		if e.Code != 0 {
+			return "", &mgo.QueryError{Code: e.Code, Message: e.ErrMsg}
+		}
+	}
+	return result.Election.Hex(), nil
+}
+
+// close waits for the last of them.
+func (f *flights) close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.done.Wait()
+	f.session.Close()
+}

@@ -1,0 +1,188 @@
+package mongotest
+
+import (
+	"bufio"
+	"net"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/wire"
+)
+
+// A front is one connection to a member.
+type front struct {
+	set      *Set
+	member   int
+	client   net.Conn
+	upstream net.Conn
+	login    login
+	id       int32
+}
+
+func (f *front) close() {
+	f.client.Close()
+	f.upstream.Close()
+}
+
+// serve answers one request after another.
+func (f *front) serve() {
+	defer f.set.forget(f)
+	defer f.close()
+	in := bufio.NewReader(f.client)
+	for {
+		head, m, err := wire.Read(in, wire.MaxMessage)
+		if err != nil {
+			return
+		}
+		var reply []byte
+		switch m := m.(type) {
+		case *wire.Query: // the greeting: the server sees to it that it is no other
+			answer, ok := f.answer(m.Query)
+			if !ok {
+				return
+			}
+			reply = wire.AppendReply(nil, 0, head.RequestID, wire.Reply{Documents: []bsoncore.Document{answer}})
+		case *wire.Msg:
+			answer, ok := f.answer(m.Body)
+			if !ok {
+				return
+			}
+			reply = wire.AppendMsg(nil, 0, head.RequestID, answer)
+		default:
+			return
+		}
+		if _, err := f.client.Write(reply); err != nil {
+			return
+		}
+	}
+}
+
+// What a member answers whatever it is, and without a user.
+var (
+	open   = []string{"hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
+	writes = []string{"insert", "update", "delete", "findAndModify"}
+	reads  = []string{"find", "getMore", "killCursors", "count", "distinct", "listCollections", "listIndexes", "listDatabases", "collStats", "serverStatus"}
+)
+
+// answer answers a command; false ends the connection.
+func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
+	it := raw.Elements(body)
+	first, _ := it.Next()
+	name := string(first.Key)
+	switch name {
+	case "hello", "isMaster", "ismaster":
+		answer, ok := f.forward(body)
+		return f.hello(answer), ok
+	case "saslStart", "saslContinue", "logout":
+		return f.login.step(f.set.Users, name, body), true
+	}
+	if !slices.Contains(open, name) && len(f.set.Users) > 0 && !f.login.done {
+		return refusal(13, "command "+name+" requires authentication"), true
+	}
+	is, election := f.set.isPrimary(f.member)
+	if !is && !slices.Contains(open, name) {
+		_, prefers := raw.Get(body, "$readPreference")
+		switch read := slices.Contains(reads, name); {
+		case read && !prefers:
+			return refusal(13435, "not primary and secondaryOk=false"), true
+		case !read:
+			return refusal(10107, "not primary"), true
+		}
+	}
+	if !slices.Contains(writes, name) {
+		return f.forward(body)
+	}
+	fate, met := f.set.counts(name + " " + text(body, name))
+	if met && !fate.Done {
+		return f.fail(fate, body)
+	}
+	answer, ok := f.forward(body)
+	if ok && met {
+		return f.fail(fate, body)
+	}
+	if ok && name != "findAndModify" {
+		answer = with(answer, func(dst []byte) []byte {
+			return bsoncore.AppendObjectIDElement(dst, "electionId", election)
+		})
+	}
+	return answer, ok
+}
+
+// fail loses the primary, and tells the client so or not.
+func (f *front) fail(fate Fate, body bsoncore.Document) (bsoncore.Document, bool) {
+	f.set.lose(fate, body)
+	return refusal(fate.Told, "the primary steps down"), fate.Told != 0
+}
+
+// forward has the server do it.
+func (f *front) forward(body bsoncore.Document) (bsoncore.Document, bool) {
+	f.id++
+	if _, err := f.upstream.Write(wire.AppendMsg(nil, f.id, 0, body)); err != nil {
+		return nil, false
+	}
+	_, m, err := wire.ReadAnswer(f.upstream, wire.MaxMessage)
+	if err != nil {
+		return nil, false
+	}
+	return m.(*wire.Msg).Body, true
+}
+
+// hello makes the answer of one server that of a member.
+func (f *front) hello(answer bsoncore.Document) bsoncore.Document {
+	primary, election := f.set.role(f.member)
+	start, doc := bsoncore.ReserveLength(nil)
+	it := raw.Elements(answer)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		switch string(e.Key) {
+		case "ismaster", "isWritablePrimary":
+			doc = bsoncore.AppendBooleanElement(doc, string(e.Key), primary == f.member)
+		default:
+			doc = raw.AppendElem(doc, e.Key, e.Value)
+		}
+	}
+	doc = bsoncore.AppendBooleanElement(doc, "secondary", primary != f.member)
+	doc = bsoncore.AppendStringElement(doc, "setName", Name)
+	doc = bsoncore.AppendStringElement(doc, "me", f.set.hosts[f.member])
+	hosts := bsoncore.NewArrayBuilder()
+	for _, h := range f.set.hosts {
+		hosts.AppendString(h)
+	}
+	doc = bsoncore.AppendArrayElement(doc, "hosts", hosts.Build())
+	if primary >= 0 {
+		doc = bsoncore.AppendStringElement(doc, "primary", f.set.hosts[primary])
+	}
+	if primary == f.member {
+		doc = bsoncore.AppendObjectIDElement(doc, "electionId", election)
+	}
+	doc, _ = bsoncore.AppendDocumentEnd(doc, start)
+	return doc
+}
+
+// with appends to a document.
+func with(doc bsoncore.Document, more func([]byte) []byte) bsoncore.Document {
+	start, out := bsoncore.ReserveLength(nil)
+	out = more(append(out, doc[4:len(doc)-1]...))
+	out, _ = bsoncore.AppendDocumentEnd(out, start)
+	return out
+}
+
+// refusal is an answer that refuses.
+func refusal(code int32, text string) bsoncore.Document {
+	return bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg", text).AppendInt32("code", code).Build()
+}
+
+// text returns a field that is a string or bytes.
+func text(doc bsoncore.Document, key string) string {
+	v, ok := raw.Get(doc, key)
+	switch {
+	case ok && v.Type == bsontype.String:
+		return string(raw.Text(v))
+	case ok && v.Type == bsontype.Binary:
+		_, data := v.Binary()
+		return string(data)
+	}
+	return ""
+}

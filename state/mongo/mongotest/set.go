@@ -1,0 +1,230 @@
+package mongotest
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/bson/primitive"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded"
+	"juju/state/mongo/embedded/link"
+)
+
+// A Set is a replica set that is played.
+type Set struct {
+	// TLS, if not nil, is how the members take connections.
+	TLS *tls.Config
+	// Users are those who must log in, with their passwords; without any nobody
+	// must.
+	Users map[string]string
+
+	server *embedded.Server
+	hosts  []string
+
+	mu      sync.Mutex
+	fronts  map[*front]bool
+	closed  bool
+	work    sync.WaitGroup
+	primary int // -1 while there is none
+	term    uint32
+	asked   int // while there is none: how often somebody looked for one
+	fate    *Fate
+	met     chan struct{} // closed when the fate is
+	failed  int           // how many fates were met
+	late    *late
+}
+
+// A late write is still to be done.
+type late struct {
+	body bsoncore.Document
+	in   int // how many others come before
+}
+
+// A Fate is how the set loses its primary.
+type Fate struct {
+	At    string // at writes of this kind, as in "insert txns"; "" is any
+	After int    // at which of them from now on, counted from 1
+	Done  bool   // that write is done before
+	Told  int32  // by which code the client is told; 0 cuts all its connections
+	Late  bool   // instead of before, it is done when twenty others have been done since
+}
+
+// Name is the name of every played set.
+const Name = "played"
+
+// NewSet starts a set of so many members, of which the first is primary. It ends
+// with the test.
+func NewSet(t testing.TB, members int) *Set {
+	t.Helper()
+	server, err := embedded.Open("store", embedded.Options{FS: vfs.NewMem(), OnlyMsg: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Set{server: server, fronts: map[*front]bool{}, term: 1}
+	for i := range members {
+		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // nothing is there
+	}
+	t.Cleanup(func() {
+		s.close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// URL is the URL of the set, with more options, as in "tls=true".
+func (s *Set) URL(options ...string) string {
+	return "mongodb://" + strings.Join(s.hosts, ",") + "/?" + strings.Join(append(options, "replicaSet="+Name), "&")
+}
+
+// Dial connects to the member at an address.
+func (s *Set) Dial(_ context.Context, address string) (net.Conn, error) {
+	member := slices.Index(s.hosts, address)
+	if member < 0 {
+		return nil, fmt.Errorf("no member at %s", address)
+	}
+	upstream, err := s.server.Dial()
+	if err != nil {
+		return nil, err
+	}
+	client, ours := link.Pipe()
+	if s.TLS != nil {
+		ours = tls.Server(ours, s.TLS)
+	}
+	f := &front{set: s, member: member, client: ours, upstream: upstream}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		f.close()
+		return nil, embedded.ErrClosed
+	}
+	s.fronts[f] = true
+	s.work.Go(f.serve)
+	return client, nil
+}
+
+// Fail has the set lose its primary, and returns a channel that is closed when it
+// has. Another member is elected as soon as clients look for it.
+func (s *Set) Fail(f Fate) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fate, s.met = &f, make(chan struct{})
+	return s.met
+}
+
+// Failed returns how often the primary was lost.
+func (s *Set) Failed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// counts counts a write of some kind that a primary is about to do, and returns the
+// fate that it meets.
+func (s *Set) counts(kind string) (f Fate, met bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late != nil {
+		if s.late.in--; s.late.in == 0 {
+			s.doLate()
+		}
+	}
+	if s.fate == nil || s.fate.At != "" && s.fate.At != kind {
+		return f, false
+	}
+	if s.fate.After--; s.fate.After > 0 {
+		return f, false
+	}
+	f, s.fate = *s.fate, nil
+	return f, true
+}
+
+// doLate does the write that is late. Its client has gone.
+func (s *Set) doLate() {
+	body := s.late.body
+	s.late = nil
+	upstream, err := s.server.Dial()
+	if err != nil {
+		return // the test ends
+	}
+	f := &front{upstream: upstream}
+	f.forward(body)
+	upstream.Close()
+}
+
+// lose takes the primary away at a write; all its connections end if the client is
+// not told.
+func (s *Set) lose(f Fate, body bsoncore.Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Late {
+		s.late = &late{body: slices.Clone(body), in: 20}
+	}
+	member := s.primary
+	s.primary, s.asked = -1, 0
+	s.failed++
+	close(s.met)
+	if f.Told != 0 {
+		return
+	}
+	for f := range s.fronts {
+		if f.member == member {
+			f.close()
+		}
+	}
+}
+
+// role says what a member is now, to one who asks it. Those who ask while there is
+// no primary bring the next one about.
+func (s *Set) role(member int) (primary int, election primitive.ObjectID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	primary = s.primary
+	if primary < 0 {
+		if s.asked++; s.asked >= len(s.hosts) {
+			s.term++
+			s.primary = int(s.term-1) % len(s.hosts)
+		}
+	}
+	return primary, s.election()
+}
+
+// election is the id of the last one.
+func (s *Set) election() (id primitive.ObjectID) {
+	binary.BigEndian.PutUint32(id[:], 0x7fffffff)
+	binary.BigEndian.PutUint32(id[8:], s.term)
+	return id
+}
+
+// isPrimary says whether a member is, and by which election.
+func (s *Set) isPrimary(member int) (bool, primitive.ObjectID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.primary == member, s.election()
+}
+
+func (s *Set) forget(f *front) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.fronts, f)
+}
+
+func (s *Set) close() {
+	s.mu.Lock()
+	s.closed = true
+	for f := range s.fronts {
+		f.close()
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+}

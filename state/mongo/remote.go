@@ -1,0 +1,84 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/juju/loggo"
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state/entity"
+	"juju/state/mongo/adapter"
+)
+
+// OpenURL opens the store in the MongoDB that a URL names, a single server or a
+// replica set. Each write waits for the majority and its journals. dial replaces
+// TCP, for tests; nil is TCP.
+func OpenURL(ctx context.Context, u *URL, dial Dial) (*Store, error) {
+	a := u.adapter(dial)
+	if err := reach(a, u.hosts); err != nil {
+		a.Close()
+		return nil, entity.WithHint(fmt.Errorf("cannot open the store: %w", err), "Is the MongoDB up, and is this its address?")
+	}
+	session, err := mgo.DialWithInfo(&mgo.DialInfo{
+		Addrs:          u.hosts,
+		Direct:         u.direct,
+		ReplicaSetName: u.set,
+		Timeout:        dialTimeout,
+		Source:         u.source,
+		Username:       u.user,
+		Password:       u.password,
+		Mechanism:      "SCRAM-SHA-1",
+		DialServer:     func(addr *mgo.ServerAddr) (net.Conn, error) { return a.Connect(addr.String()) },
+	})
+	if err != nil {
+		a.Close()
+		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
+			"A user and password that it knows, the name of its replica set and a primary are what it takes.")
+	}
+	session.SetMode(mgo.Strong, true)
+	session.SetSafe(&mgo.Safe{WMode: "majority", J: true, WTimeout: int(u.wait / time.Millisecond)})
+	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
+	s := &Store{session: session, remote: a}
+	s.flights = newFlights(session.Copy(), u.wait)
+	s.barrier = s.flights.barrier
+	// The first tells whether writes come through at all, and how things stand.
+	if err := s.Barrier(ctx); err != nil {
+		s.Close()
+		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
+			"The user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.")
+	}
+	return s, nil
+}
+
+func (u *URL) adapter(dial Dial) *adapter.Adapter {
+	return adapter.New(adapter.Options{Dial: u.dialer(dial), Name: u.app, Set: u.set, Logf: loggo.GetLogger("juju.store").Infof})
+}
+
+// reach tries whether one of the hosts will do. mgo would try for long, and then
+// not say what was wrong.
+func reach(a *adapter.Adapter, hosts []string) error {
+	var errs []error
+	for _, host := range hosts {
+		conn, err := a.Connect(host)
+		if err == nil {
+			return conn.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Proxy offers mgo's clients, who come by l, the server that a URL names, until
+// ctx ends. They log in themselves.
+func Proxy(ctx context.Context, l net.Listener, u *URL) error {
+	a := u.adapter(nil)
+	defer a.Close()
+	if err := reach(a, u.hosts); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return a.Serve(ctx, l, u.hosts[0])
+}

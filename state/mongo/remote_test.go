@@ -1,0 +1,193 @@
+package mongo_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+)
+
+// openSet opens the store on a played replica set, and a database in it.
+func openSet(t *testing.T, set *mongotest.Set, options ...string) (*mongo.Store, *mongo.Database) {
+	t.Helper()
+	return openURL(t, set.URL(options...), set.Dial)
+}
+
+func openURL(t *testing.T, url string, dial mongo.Dial) (*mongo.Store, *mongo.Database) {
+	t.Helper()
+	u, err := mongo.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := mongo.OpenURL(t.Context(), u, dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	db := store.Open("db")
+	t.Cleanup(func() {
+		db.Close(errors.New("the test has ended"))
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, db
+}
+
+// TestTheStoreOnAMongoDB does what the store is for on a replica set.
+func TestTheStoreOnAMongoDB(t *testing.T) {
+	store, db := openSet(t, mongotest.NewSet(t, 3))
+	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
+		t.Fatalf("made again: %v", err)
+	}
+	insert(t, db, doc{"a", 1})
+	if d := get(t, db, "a"); d.N != 1 {
+		t.Errorf("got %+v", d)
+	}
+	names, err := store.Databases()
+	if err != nil || !slices.Equal(names, []string{"db", "juju"}) {
+		t.Errorf("the databases are %v, %v", names, err)
+	}
+	if err := store.Barrier(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	mine := errors.New("mine")
+	cancel(mine)
+	if err := store.Barrier(ctx); !errors.Is(err, mine) && err != nil {
+		t.Error(err)
+	}
+	if err := store.Drop("db"); err != nil {
+		t.Error(err)
+	}
+	if n, err := db.Count("c", nil); n != 0 || err != nil {
+		t.Errorf("%d are left, %v", n, err)
+	}
+}
+
+// TestManyPassOneBarrier: those who come while one is under way share the next.
+func TestManyPassOneBarrier(t *testing.T) {
+	store, db := openSet(t, mongotest.NewSet(t, 1))
+	writes := func() (n struct{ N int }) {
+		t.Helper()
+		if err := store.Open("juju").Get("barrier", "barrier", &n, "barrier"); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := writes()
+	const many = 500
+	errs := make(chan error, many)
+	for range many {
+		go func() { errs <- store.Barrier(t.Context()) }()
+	}
+	for range many {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := writes().N - before.N; n < 1 || n > many/2 {
+		t.Errorf("%d barriers were %d writes", many, n)
+	}
+	_ = db
+}
+
+// TestLogIn has a server that knows a user and takes TLS only, and no field of a
+// log-in that it doesn't know.
+func TestLogIn(t *testing.T) {
+	ca, server := certificates(t, "127.0.0.1")
+	set := mongotest.NewSet(t, 1)
+	set.Users = map[string]string{"juju": "p@ss:word"}
+	set.TLS = &tls.Config{Certificates: []tls.Certificate{server}}
+	as := func(login, options string) string {
+		return strings.Replace(set.URL("tls=true", options), "mongodb://", "mongodb://"+login, 1)
+	}
+	_, db := openURL(t, as("juju:p%40ss%3Aword@", "tlsCAFile="+ca), set.Dial)
+	insert(t, db, doc{"a", 1})
+	for name, test := range map[string]struct{ url, want string }{
+		"a wrong password":    {as("juju:other@", "tlsCAFile="+ca), "Authentication failed"},
+		"an unknown user":     {as("other:p%40ss%3Aword@", "tlsCAFile="+ca), "Authentication failed"},
+		"no user":             {as("", "tlsCAFile="+ca), "requires authentication"},
+		"an unknown signer":   {as("juju:p%40ss%3Aword@", "ssl=true"), "certificate signed by unknown authority"},
+		"another replica set": {strings.Replace(as("juju:p%40ss%3Aword@", "tlsCAFile="+ca), mongotest.Name, "other", 1), `"played", not of "other"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, err := mongo.ParseURL(test.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			store, err := mongo.OpenURL(t.Context(), u, set.Dial)
+			if err == nil {
+				store.Close()
+				t.Fatal("it was opened")
+			}
+			all := err.Error() + entity.Hint(err)
+			if !strings.Contains(all, test.want) || strings.Contains(all, "p@ss") || strings.Contains(all, "p%40ss") {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// certificates makes the certificate of a server, and the file of who signed it.
+func certificates(t *testing.T, host string) (caFile string, server tls.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.ParseIP(host)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caFile = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return caFile, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// TestAServerThatIsNotThere is told of with its address, at once.
+func TestAServerThatIsNotThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	u, err := mongo.ParseURL("mongodb://juju:secret@" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err = mongo.OpenURL(t.Context(), u, nil)
+	if err == nil || !strings.Contains(err.Error(), l.Addr().String()) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

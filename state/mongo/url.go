@@ -1,0 +1,263 @@
+package mongo
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"juju/state/entity"
+)
+
+// A URL names a MongoDB and how it is reached:
+//
+//	mongodb://[user:password@]host[:port][,host[:port]…][/database][?option=value&…]
+//
+// The database is the one that the user is known in; admin when none is given. The
+// options are MongoDB's own: replicaSet, authSource, tls (or ssl), tlsCAFile and
+// tlsCertificateKeyFile with names of PEM files, directConnection, wtimeoutMS,
+// appName. Those that say how safe a write or read is are accepted where they ask
+// for what is done anyway; retryWrites and retryReads mean nothing here.
+type URL struct {
+	hosts          []string // with ports
+	user, password string
+	source         string // the database that knows the user
+	set            string // the replica set's name, or ""
+	app            string
+	direct         bool
+	tls            *tls.Config // nil is plain TCP
+	wait           time.Duration
+}
+
+// majorityBound is how long a write may wait for the majority when the URL does
+// not say.
+const majorityBound = 20 * time.Second
+
+const urlHint = "It looks so: mongodb://USER:PASSWORD@HOST1,HOST2,HOST3/?replicaSet=NAME&tls=true"
+
+// String is the URL without the password.
+func (u *URL) String() string {
+	who := ""
+	if u.user != "" {
+		who = url.PathEscape(u.user) + "@"
+	}
+	return "mongodb://" + who + strings.Join(u.hosts, ",")
+}
+
+// Hosts returns the addresses of the servers that are named, host:port.
+func (u *URL) Hosts() []string { return u.hosts }
+
+// HasUser says whether it names a user.
+func (u *URL) HasUser() bool { return u.user != "" }
+
+// ParseURL reads a MongoDB's URL, and the files that it names. Its errors don't
+// show the password.
+func ParseURL(text string) (*URL, error) {
+	u := &URL{source: "admin", app: "juju", wait: majorityBound}
+	if err := u.parse(text); err != nil {
+		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "cannot use the URL of a MongoDB: %w", err), urlHint)
+	}
+	return u, nil
+}
+
+func (u *URL) parse(text string) error {
+	rest, ok := strings.CutPrefix(text, "mongodb://")
+	if strings.HasPrefix(text, "mongodb+srv://") {
+		return fmt.Errorf("mongodb+srv is not supported; name the hosts themselves")
+	} else if !ok {
+		return fmt.Errorf("it does not begin with mongodb://")
+	}
+	authority, options := rest, ""
+	if i, at := strings.IndexAny(rest, "/?"), strings.LastIndex(rest, "@"); i >= 0 && i < at && !strings.Contains(rest[:i], "@") {
+		return fmt.Errorf("a / or ? before the @ must be escaped, as %%2F or %%3F")
+	}
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		authority, rest = rest[:i], strings.TrimPrefix(rest[i:], "/")
+		rest, options, _ = strings.Cut(rest, "?")
+		if rest != "" {
+			name, err := url.PathUnescape(rest)
+			if err != nil || strings.ContainsAny(name, "/\\. \"$") {
+				return fmt.Errorf("what follows the hosts is no name of a database")
+			}
+			u.source = name
+		}
+	}
+	if i := strings.LastIndex(authority, "@"); i >= 0 {
+		if err := u.credentials(authority[:i]); err != nil {
+			return err
+		}
+		authority = authority[i+1:]
+	}
+	for host := range strings.SplitSeq(authority, ",") {
+		address, err := withPort(host)
+		if err != nil {
+			return err
+		}
+		u.hosts = append(u.hosts, address)
+	}
+	for pair := range strings.SplitSeq(options, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		if pair == "" {
+			continue
+		}
+		value, err := url.PathUnescape(value)
+		if err != nil {
+			return fmt.Errorf("the value of %s is not well escaped", key)
+		}
+		if err := u.option(key, value); err != nil {
+			return err
+		}
+	}
+	if u.direct && len(u.hosts) > 1 {
+		return fmt.Errorf("directConnection is for one host, and there are %d", len(u.hosts))
+	}
+	return nil
+}
+
+// credentials reads user:password.
+func (u *URL) credentials(text string) (err error) {
+	user, password, ok := strings.Cut(text, ":")
+	if !ok || user == "" || password == "" {
+		return fmt.Errorf("before the @ there must be a user and a password, with a colon between")
+	}
+	if strings.ContainsAny(password, "@:") {
+		return fmt.Errorf("an @ or a colon within the password must be escaped, as %%40 or %%3A")
+	}
+	if u.user, err = url.PathUnescape(user); err == nil {
+		u.password, err = url.PathUnescape(password)
+	}
+	if err != nil {
+		return fmt.Errorf("user or password is not well escaped") // err would show it
+	}
+	return nil
+}
+
+// withPort adds MongoDB's port to a host that names none.
+func withPort(host string) (string, error) {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		if name, port, err = net.SplitHostPort(host + ":27017"); err != nil {
+			return "", fmt.Errorf("%q is no host", host)
+		}
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || name == "" || strings.ContainsAny(name, "/% ") {
+		return "", fmt.Errorf("%q is no host, or has no port's number", host)
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
+// option takes one option.
+func (u *URL) option(key, value string) (err error) {
+	only := func(right string) error {
+		if !strings.EqualFold(value, right) {
+			return fmt.Errorf("%s=%s can't be had: it is always %s", key, value, right)
+		}
+		return nil
+	}
+	on := false
+	switch strings.ToLower(key) {
+	case "replicaset":
+		u.set = value
+	case "authsource":
+		u.source = value
+	case "appname":
+		u.app = value
+	case "tls", "ssl":
+		if on, err = strconv.ParseBool(value); err == nil && on {
+			u.secure()
+		}
+	case "tlscafile":
+		err = u.authority(value)
+	case "tlscertificatekeyfile":
+		err = u.certificate(value)
+	case "directconnection":
+		u.direct, err = strconv.ParseBool(value)
+	case "wtimeoutms":
+		var ms int
+		if ms, err = strconv.Atoi(value); err == nil && ms <= 0 {
+			err = fmt.Errorf("it must be more than 0")
+		}
+		u.wait = time.Duration(ms) * time.Millisecond
+	case "authmechanism":
+		return only("SCRAM-SHA-1")
+	case "w":
+		return only("majority")
+	case "journal":
+		return only("true")
+	case "readpreference":
+		return only("primary")
+	case "retrywrites", "retryreads":
+	default:
+		return fmt.Errorf("unknown option %q", key)
+	}
+	if err != nil {
+		return fmt.Errorf("%s=%s: %w", key, value, err)
+	}
+	return nil
+}
+
+func (u *URL) secure() {
+	if u.tls == nil {
+		u.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+}
+
+// authority has the servers' certificates signed by those in a file.
+func (u *URL) authority(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	u.secure()
+	u.tls.RootCAs = x509.NewCertPool()
+	if !u.tls.RootCAs.AppendCertsFromPEM(text) {
+		return fmt.Errorf("it holds no certificate")
+	}
+	return nil
+}
+
+// certificate shows the servers the one in a file, which holds its key too.
+func (u *URL) certificate(file string) error {
+	pair, err := tls.LoadX509KeyPair(file, file)
+	if err != nil {
+		return err
+	}
+	u.secure()
+	u.tls.Certificates = []tls.Certificate{pair}
+	return nil
+}
+
+// A Dial connects to the server at an address, host:port.
+type Dial func(ctx context.Context, address string) (net.Conn, error)
+
+// dialer connects as the URL says, over what dial connects; nil is TCP.
+func (u *URL) dialer(dial Dial) Dial {
+	if dial == nil {
+		var d net.Dialer
+		dial = func(ctx context.Context, address string) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }
+	}
+	if u.tls == nil {
+		return dial
+	}
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		plain, err := dial(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		config := u.tls.Clone()
+		if config.ServerName, _, err = net.SplitHostPort(address); err == nil {
+			conn := tls.Client(plain, config)
+			if err = conn.HandshakeContext(ctx); err == nil {
+				return conn, nil
+			}
+		}
+		plain.Close()
+		return nil, fmt.Errorf("cannot begin TLS: %w", err)
+	}
+}

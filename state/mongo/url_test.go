@@ -1,0 +1,78 @@
+package mongo_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+func TestURLs(t *testing.T) {
+	for _, test := range []struct {
+		text, shown string
+		hosts       []string
+		user        bool
+	}{
+		{"mongodb://db", "mongodb://db:27017", []string{"db:27017"}, false},
+		{"mongodb://db:28000/", "mongodb://db:28000", []string{"db:28000"}, false},
+		{"mongodb://a,b:1,[::1]:2,[fe80::1]/x?replicaSet=rs0", "mongodb://a:27017,b:1,[::1]:2,[fe80::1]:27017",
+			[]string{"a:27017", "b:1", "[::1]:2", "[fe80::1]:27017"}, false},
+		{"mongodb://me:s%40cr%2Fet@db/admin?tls=true&w=majority&journal=true&retryWrites=true&readPreference=primary&wtimeoutMS=500&appName=x",
+			"mongodb://me@db:27017", []string{"db:27017"}, true},
+		{"mongodb://m%40e:secret@db?authSource=other&ssl=false&directConnection=true&authMechanism=SCRAM-SHA-1", "mongodb://m@e@db:27017", []string{"db:27017"}, true},
+	} {
+		u, err := mongo.ParseURL(test.text)
+		if err != nil {
+			t.Errorf("%s: %v", test.text, err)
+			continue
+		}
+		if u.String() != test.shown || !slices.Equal(u.Hosts(), test.hosts) || u.HasUser() != test.user {
+			t.Errorf("%s is shown as %s, hosts %q, user %v", test.text, u, u.Hosts(), u.HasUser())
+		}
+	}
+}
+
+// TestURLsThatWontDo are refused for their own reason, and the password stays out
+// of it.
+func TestURLsThatWontDo(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                "does not begin with mongodb://",
+		"http://db":                                       "does not begin with mongodb://",
+		"mongodb+srv://me:secret@db":                      "name the hosts",
+		"mongodb://":                                      "is no host",
+		"mongodb://a,,b":                                  "is no host",
+		"mongodb://a:0":                                   "is no host",
+		"mongodb://a:b":                                   "is no host",
+		"mongodb://%2Ftmp%2Fmongodb.sock":                 "is no host",
+		"mongodb://me@db":                                 "a user and a password",
+		"mongodb://:secret@db":                            "a user and a password",
+		"mongodb://me:@db":                                "a user and a password",
+		"mongodb://me:sec@ret@db":                         "must be escaped",
+		"mongodb://me:sec:ret@db":                         "must be escaped",
+		"mongodb://me:sec/ret@db":                         "%2F",
+		"mongodb://me:secret%zz@db":                       "not well escaped",
+		"mongodb://me:secret@db/a.b":                      "no name of a database",
+		"mongodb://db/?frob=1":                            `unknown option "frob"`,
+		"mongodb://db/?w=1":                               "always majority",
+		"mongodb://db/?journal=false":                     "always true",
+		"mongodb://db/?readPreference=nearest":            "always primary",
+		"mongodb://db/?authMechanism=SCRAM-SHA-256":       "always SCRAM-SHA-1",
+		"mongodb://db/?tls=maybe":                         "tls=maybe",
+		"mongodb://db/?tlsCAFile=/none/there":             "no such file",
+		"mongodb://db/?tlsCAFile=url_test.go":             "no certificate",
+		"mongodb://db/?tlsCertificateKeyFile=url_test.go": "tlsCertificateKeyFile",
+		"mongodb://db/?wtimeoutMS=0":                      "more than 0",
+		"mongodb://a,b/?directConnection=true":            "for one host",
+	} {
+		_, err := mongo.ParseURL(text)
+		if !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), want) || entity.Hint(err) == "" {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if err != nil && strings.Contains(err.Error()+entity.Hint(err), "sec") {
+			t.Errorf("%q: the password is in %q", text, err)
+		}
+	}
+}
