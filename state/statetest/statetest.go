@@ -1,5 +1,5 @@
-// Package statetest opens a real state, on the embedded store in memory, for
-// tests of state and of what stands on it.
+// Package statetest opens a real state, on the embedded store in memory unless
+// JUJU_TEST_STORE asks for another, for tests of state and of what stands on it.
 package statetest
 
 import (
@@ -7,12 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"juju/charm"
 	"juju/state"
-	"juju/state/mongo"
-	"juju/state/mongo/embedded"
 )
 
 // The user who owns everything, and the password.
@@ -31,12 +27,9 @@ func Controller(t testing.TB) (*state.Controller, *state.State) {
 // ControllerWith is Controller with other options.
 func ControllerWith(t testing.TB, o state.Options) (*state.Controller, *state.State) {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := Store(t)
 	ctx := t.Context()
-	err = state.Initialize(ctx, store, state.InitParams{
+	err := state.Initialize(ctx, store, state.InitParams{
 		Name: "test", Cloud: "dummy", Series: "jammy", User: Admin, Password: Password}, o)
 	if err != nil {
 		t.Fatal(err)

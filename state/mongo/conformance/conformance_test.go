@@ -1,23 +1,21 @@
 package conformance_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"gopkg.in/mgo.v2"
 
+	"juju/state/mongo/adapter"
 	"juju/state/mongo/conformance"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 )
 
 // memory opens an embedded store in memory, closed when the test ends.
@@ -65,60 +63,20 @@ func TestEmbedded(t *testing.T) {
 // that which is on PATH.
 func TestMongod(t *testing.T) {
 	t.Parallel()
-	path := os.Getenv("MONGOD")
-	if path == "" {
-		var err error
-		if path, err = exec.LookPath("mongod"); err != nil {
-			t.Skip("no MongoDB to compare with: MONGOD is not set and there is no mongod on PATH")
+	mongod := mongotest.FindMongod(t)
+	a := adapter.New(adapter.Options{Logf: t.Logf})
+	t.Cleanup(a.Close)
+	t.Run("Direct", func(t *testing.T) {
+		if !mongod.TakesOpQuery() {
+			t.Skipf("MongoDB %d.%d takes no OP_QUERY", mongod.Major, mongod.Minor)
 		}
-	}
-	out, err := exec.Command(path, "--version").Output()
-	version := regexp.MustCompile(`(?m)^db version v(\d+)\.(\d+)`).FindSubmatch(out)
-	if err != nil || version == nil {
-		t.Skipf("%s is no MongoDB: it answers --version with %q, %v", path, out, err)
-	}
-	major, _ := strconv.Atoi(string(version[1]))
-	minor, _ := strconv.Atoi(string(version[2]))
-	if major < 3 || major == 3 && minor < 6 || major > 5 || major == 5 && minor > 0 {
-		t.Skipf("%s is MongoDB %d.%d: mgo speaks to 3.6 to 5.0", path, major, minor)
-	}
-	addr := startMongod(t, path)
-	conformance.Run(t, func(t testing.TB) *mgo.Session { return dial(t, &mgo.DialInfo{Addrs: []string{addr}}) })
-}
-
-// startMongod starts a mongod on an empty directory and returns its address.
-func startMongod(t *testing.T, path string, flags ...string) string {
-	t.Helper()
-	addr := freeAddress(t)
-	_, port, _ := net.SplitHostPort(addr)
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, path, append([]string{"--dbpath", t.TempDir(), "--bind_ip", "127.0.0.1", "--port", port}, flags...)...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		cmd.Wait()
-		if t.Failed() {
-			t.Logf("%s said:\n%s", path, out.Bytes())
-		}
+		address := mongod.Start(t)
+		conformance.Run(t, func(t testing.TB) *mgo.Session { return dial(t, &mgo.DialInfo{Addrs: []string{address}}) })
 	})
-	return addr
-}
-
-// freeAddress is a loopback address that nobody listened on a moment ago.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Run("Adapter", func(t *testing.T) {
+		address := mongod.Start(t)
+		conformance.Run(t, func(t testing.TB) *mgo.Session { return dialThrough(t, a, address) })
+	})
 }
 
 // buildJujud builds jujud and puts it into a directory of the test's, with a

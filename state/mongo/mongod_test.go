@@ -1,0 +1,42 @@
+package mongo_test
+
+import (
+	"testing"
+
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+)
+
+// TestStepDownsOfAMongoDB has the primary of a real replica set step down in the
+// middle of the work.
+func TestStepDownsOfAMongoDB(t *testing.T) {
+	mongod := mongotest.FindMongod(t)
+	url := mongod.StartSet(t, 3)
+	u, err := mongo.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, db := openURL(t, url, nil)
+	b := newBank(t, db, 6)
+	stop := b.work(t, 8)
+	defer stop()
+	b.progress(t, 20)
+	for range 3 {
+		mongotest.StepDown(t, u.Hosts())
+		b.progress(t, 20)
+	}
+	stop()
+	b.audit(t)
+}
+
+// TestTheStoreOnARealMongoDB does what the store is for on a single server.
+func TestTheStoreOnARealMongoDB(t *testing.T) {
+	mongod := mongotest.FindMongod(t)
+	_, db := openURL(t, "mongodb://"+mongod.Start(t), nil)
+	b := newBank(t, db, 6)
+	stop := b.work(t, 8)
+	defer stop()
+	b.progress(t, 100)
+	stop()
+	b.audit(t)
+}

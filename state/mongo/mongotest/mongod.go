@@ -1,0 +1,164 @@
+package mongotest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo/adapter"
+)
+
+// A Mongod is the program of a real MongoDB.
+type Mongod struct {
+	path         string
+	Major, Minor int
+}
+
+// FindMongod finds the MongoDB that MONGOD names, or that which is on PATH; it
+// skips the test if there is none.
+func FindMongod(t testing.TB) Mongod {
+	t.Helper()
+	path := os.Getenv("MONGOD")
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("mongod"); err != nil {
+			t.Skip("no MongoDB to run on: MONGOD is not set and there is no mongod on PATH")
+		}
+	}
+	out, err := exec.Command(path, "--version").Output()
+	version := regexp.MustCompile(`(?m)^db version v(\d+)\.(\d+)`).FindSubmatch(out)
+	if err != nil || version == nil {
+		t.Skipf("%s is no MongoDB: it answers --version with %q, %v", path, out, err)
+	}
+	m := Mongod{path: path}
+	m.Major, _ = strconv.Atoi(string(version[1]))
+	m.Minor, _ = strconv.Atoi(string(version[2]))
+	if !m.atLeast(3, 6) {
+		t.Skipf("%s is MongoDB %d.%d: 3.6 is the oldest that will do", path, m.Major, m.Minor)
+	}
+	return m
+}
+
+func (m Mongod) atLeast(major, minor int) bool {
+	return m.Major > major || m.Major == major && m.Minor >= minor
+}
+
+// TakesOpQuery says whether mgo can use it without the adapter.
+func (m Mongod) TakesOpQuery() bool { return !m.atLeast(5, 1) }
+
+// startBound is how long a server may take to come up, and to end.
+const startBound = 30 * time.Second
+
+// Start starts a server on an empty directory and returns its address. It ends with
+// the test.
+func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
+	t.Helper()
+	address = freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	ctx, cancel := context.WithCancel(context.Background())
+	args := []string{"--dbpath", t.TempDir(), "--bind_ip", "127.0.0.1", "--port", port}
+	cmd := exec.CommandContext(ctx, m.path, append(args, flags...)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = startBound
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", m.path, out.Bytes())
+		}
+	})
+	for end := time.Now().Add(startBound); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+			return address
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s does not come up: %v", m.path, err)
+		}
+	}
+}
+
+// freeAddress is a loopback address that nobody listened on a moment ago.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// StartSet starts a replica set of so many members and returns its URL. It may not
+// have elected its first primary yet.
+func (m Mongod) StartSet(t testing.TB, members int) (url string) {
+	t.Helper()
+	var hosts []string
+	var list []bson.M
+	for i := range members {
+		hosts = append(hosts, m.Start(t, "--replSet", Name))
+		list = append(list, bson.M{"_id": i, "host": hosts[i]})
+	}
+	session := dialMember(t, hosts[0])
+	defer session.Close()
+	err := session.Run(bson.D{{Name: "replSetInitiate", Value: bson.M{"_id": Name, "members": list}}}, nil)
+	if err != nil {
+		t.Fatalf("cannot make a replica set: %v", err)
+	}
+	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
+}
+
+// StepDown has the primary of a replica set step down, for five seconds at least,
+// whichever of the hosts it is.
+func StepDown(t testing.TB, hosts []string) {
+	t.Helper()
+	for _, host := range hosts {
+		session := dialMember(t, host)
+		var is struct{ IsMaster bool }
+		err := session.Run("ismaster", &is)
+		if err == nil && is.IsMaster {
+			// It may end the connection instead of answering.
+			err = session.Run(bson.D{{Name: "replSetStepDown", Value: 5}}, nil)
+			t.Logf("%s steps down: %v", host, err)
+			session.Close()
+			return
+		}
+		session.Close()
+	}
+	t.Fatal("no member is primary")
+}
+
+// dialMember opens a session with one server, whatever it is.
+func dialMember(t testing.TB, host string) *mgo.Session {
+	t.Helper()
+	a := adapter.New(adapter.Options{Name: "test"})
+	t.Cleanup(a.Close)
+	session, err := mgo.DialWithInfo(&mgo.DialInfo{
+		Addrs:      []string{host},
+		Direct:     true,
+		Timeout:    startBound,
+		DialServer: func(addr *mgo.ServerAddr) (net.Conn, error) { return a.Connect(addr.String()) },
+	})
+	if err != nil {
+		t.Fatalf("cannot reach %s: %v", host, err)
+	}
+	session.SetMode(mgo.Monotonic, true)
+	return session
+}

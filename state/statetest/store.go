@@ -1,0 +1,72 @@
+package statetest
+
+import (
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
+)
+
+// StoreVariable names the environment variable that says which store tests of state
+// run on:
+//
+//	""              the embedded one, in memory
+//	adapter         as on a MongoDB, through the adapter, on a server that is played
+//	mongodb://HOST  the MongoDB there, on loopback; each test drops all its databases
+const StoreVariable = "JUJU_TEST_STORE"
+
+// Store opens an empty store, which the caller closes.
+func Store(t testing.TB) *mongo.Store {
+	t.Helper()
+	switch kind := os.Getenv(StoreVariable); {
+	case kind == "":
+		store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	case kind == "adapter":
+		set := mongotest.NewSet(t, 1)
+		return openURL(t, set.URL(), set.Dial)
+	case strings.HasPrefix(kind, "mongodb://"):
+		store := openURL(t, kind, nil)
+		names, err := store.Databases()
+		for _, name := range names {
+			if err == nil {
+				err = store.Drop(name)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	default:
+		t.Fatalf("%s is %q; see the package's documentation", StoreVariable, kind)
+		return nil
+	}
+}
+
+func openURL(t testing.TB, text string, dial mongo.Dial) *mongo.Store {
+	t.Helper()
+	u, err := mongo.ParseURL(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range u.Hosts() {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil || !net.ParseIP(host).IsLoopback() {
+			t.Fatalf("%s is not on loopback: its databases may be somebody's", address)
+		}
+	}
+	store, err := mongo.OpenURL(t.Context(), u, dial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
