@@ -32,7 +32,11 @@ func TestOnAMongoDB(t *testing.T) {
 		t.Skip("it is what runs these tests")
 	}
 	address := mongotest.FindMongod(t).Start(t)
-	runOn(t, "mongodb://"+address, "-test.parallel=1")
+	args := []string{"-test.parallel=1"}
+	if testing.Short() {
+		args = append(args, "-test.short")
+	}
+	runOn(t, "mongodb://"+address, args...)
 }
 
 // runOn runs tests of this package on another store and returns how many there were.
@@ -45,7 +49,7 @@ func runOn(t *testing.T, store string, args ...string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, append(args, "-test.v")...)
 	cmd.Env = append(os.Environ(), statetest.StoreVariable+"="+store)

@@ -27,7 +27,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(bootstrapCommand(), controllerCommand(), mongodCommand())
+	cmd.AddCommand(bootstrapCommand(), controllerCommand(), mongodCommand(), mongoProxyCommand())
 	return cmd
 }
 

@@ -46,6 +46,7 @@ mongod, are accepted and mean nothing here.`,
 	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
 	f.BoolVar(&opts.nojournal, "nojournal", false, "answer before it is on disk")
+	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB has given up in 5.1")
 	f.StringVar(&opts.replSet, "replSet", "", "refused: the store is no replica set")
 	f.Int("nssize", 0, "ignored")
 	f.Bool("noprealloc", false, "ignored")
@@ -56,10 +57,13 @@ mongod, are accepted and mean nothing here.`,
 	return cmd
 }
 
+// waiting is what is printed when clients can connect; test harnesses look for it.
+const waiting = "waiting for connections on %s\n"
+
 type mongodOptions struct {
 	dbpath, bindIP, replSet string
 	port                    uint16
-	nojournal               bool
+	nojournal, onlyMsg      bool
 }
 
 func (o mongodOptions) check() error {
@@ -74,17 +78,20 @@ func (o mongodOptions) check() error {
 }
 
 // address is the host and port to listen on.
-func (o mongodOptions) address() (string, error) {
-	host := o.bindIP
+func (o mongodOptions) address() (string, error) { return loopback(o.bindIP, o.port) }
+
+// loopback makes an address to listen on, which must be on loopback.
+func loopback(host string, port uint16) (string, error) {
+	asked := host
 	if host == "localhost" {
 		// Not looked up: what a resolver says of it is no promise.
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsLoopback() {
-		return "", usageError{fmt.Errorf("cannot bind to %q: the store asks nobody for a password, so it serves loopback addresses only", o.bindIP)}
+		return "", usageError{fmt.Errorf("cannot bind to %q: nobody is asked for a password there, so only loopback addresses are served", asked)}
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(o.port))), nil
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
 // mongod serves the store until ctx is done, which is its orderly end.
@@ -94,8 +101,9 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 		return err
 	}
 	server, err := embedded.Open(o.dbpath, embedded.Options{
-		Sync:   !o.nojournal,
-		Logger: loggo.GetLogger("juju.mongod"),
+		Sync:    !o.nojournal,
+		OnlyMsg: o.onlyMsg,
+		Logger:  loggo.GetLogger("juju.mongod"),
 	})
 	if err != nil {
 		return fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err)
@@ -110,7 +118,7 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
 	defer listener.Close()
-	fmt.Fprintf(out, "waiting for connections on %s\n", listener.Addr())
+	fmt.Fprintf(out, waiting, listener.Addr())
 	if err := server.Serve(ctx, listener); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("cannot serve on %s: %w", listener.Addr(), err)
 	}

@@ -72,13 +72,16 @@ func reach(a *adapter.Adapter, hosts []string) error {
 	return errors.Join(errs...)
 }
 
-// Proxy offers mgo's clients, who come by l, the server that a URL names, until
-// ctx ends. They log in themselves.
-func Proxy(ctx context.Context, l net.Listener, u *URL) error {
+// Proxy offers mgo's clients, who come by l, the first server that a URL names,
+// until ctx ends; then l is closed. ready is called when the server will do. The
+// clients log in themselves.
+func Proxy(ctx context.Context, l net.Listener, u *URL, ready func()) error {
+	defer l.Close()
 	a := u.adapter(nil)
 	defer a.Close()
-	if err := reach(a, u.hosts); err != nil {
-		return errors.Join(err, l.Close())
+	if err := reach(a, u.hosts[:1]); err != nil {
+		return err
 	}
+	ready()
 	return a.Serve(ctx, l, u.hosts[0])
 }

@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -79,17 +78,23 @@ func TestMongod(t *testing.T) {
 	})
 }
 
-// buildJujud builds jujud and puts it into a directory of the test's, with a
-// mongod beside it that is nothing but `jujud mongod`.
-func buildJujud(t *testing.T) (jujud, mongod string) {
+// buildJujud builds jujud and puts it into a directory of the test's.
+func buildJujud(t *testing.T) (jujud string) {
 	t.Helper()
-	dir := t.TempDir()
-	jujud, mongod = filepath.Join(dir, "jujud"), filepath.Join(dir, "mongod")
+	jujud = filepath.Join(t.TempDir(), "jujud")
 	if out, err := exec.Command("go", "build", "-o", jujud, "juju/cmd/jujud").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build jujud: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(mongod, fmt.Appendf(nil, "#!/bin/sh\nexec %q mongod \"$@\"\n", jujud), 0o755); err != nil {
+	return jujud
+}
+
+// asMongod makes a mongod of a script that calls jujud, in a directory of its own,
+// for PATH.
+func asMongod(t *testing.T, script string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mongod"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return jujud, mongod
+	return dir
 }

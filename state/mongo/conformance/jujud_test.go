@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -24,10 +23,40 @@ import (
 // because one test of mgo's suite does nothing but sleep for two minutes.
 func TestJujud(t *testing.T) {
 	t.Parallel()
-	jujud, mongod := buildJujud(t)
+	jujud := buildJujud(t)
 	t.Run("KeepsItsData", func(t *testing.T) { testKeepsItsData(t, jujud) })
-	t.Run("MgoTransactionSuite", func(t *testing.T) { testMgoTransactionSuite(t, filepath.Dir(mongod)) })
+	t.Run("MgoTransactionSuite", func(t *testing.T) {
+		t.Parallel()
+		mongod := asMongod(t, fmt.Sprintf("exec %q mongod \"$@\"\n", jujud))
+		testMgoTransactionSuite(t, mongod, testing.Short())
+	})
+	t.Run("MgoTransactionSuiteThroughTheProxy", func(t *testing.T) {
+		t.Parallel()
+		mongod := asMongod(t, fmt.Sprintf(proxied, jujud))
+		testMgoTransactionSuite(t, mongod, true)
+	})
 }
+
+// proxied is a mongod that takes nothing but OP_MSG, and mongo-proxy before it on
+// the port that was asked for. They end together.
+const proxied = `
+jujud=%q
+while [ $# -gt 0 ]; do
+	case $1 in
+	--port) port=$2 ;;
+	--dbpath) dir=$2 ;;
+	esac
+	shift
+done
+"$jujud" mongod --only-op-msg --nojournal --dbpath "$dir" --port 0 >"$dir/address" &
+mongod=$!
+trap 'kill $mongod $proxy' INT TERM
+until address=$(sed -n 's/^waiting for connections on //p' "$dir/address") && [ -n "$address" ]; do sleep 0.01; done
+"$jujud" mongo-proxy --url "mongodb://$address/" --port "$port" &
+proxy=$!
+wait $proxy
+wait
+`
 
 // process is a running `jujud mongod`.
 type process struct {
@@ -127,21 +156,21 @@ func testKeepsItsData(t *testing.T, jujud string) {
 // them, on a mongod that is ours. The seed is in the output of the test that
 // fails; MGO_TXN_SEED sets it.
 //
-// One test of the suite takes two minutes, in which it sleeps. With -short it
-// is left to "stashed at once" of TestEmbedded, which is the same in small.
+// One test of the suite takes two minutes, in which it sleeps. In short it is left
+// to "stashed at once" of TestEmbedded, which is the same in small.
 //
 // Another, TestTxnQueueStressTest, is left out by mgo itself unless it gets
 // -flaky: when transactions that meet at the same documents are held up for
 // long, two clients of mgo/txn may come to different orders for them, and an
 // update is lost. It fails on MongoDB, as a comment in it says, and here; what
 // the store answered in such a run was right, each operation for itself.
-func testMgoTransactionSuite(t *testing.T, path string) {
+func testMgoTransactionSuite(t *testing.T, path string, short bool) {
 	seeds, duration := 1, "200ms" // the suite's own default
 	var flags []string
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
 		seeds, duration = 5, "10s"
-	case testing.Short():
+	case short:
 		duration = "100ms"
 		flags = []string{"-fast"}
 	}
