@@ -107,6 +107,10 @@ var mayCall = map[string]string{
 	"Provisioner.SetProvisioned":   "manager",
 	"Provisioner.WatchMachines":    "manager",
 
+	"LeadershipService.BlockUntilLeadershipReleased": "u0",
+	"LeadershipService.ClaimLeadership":              "u0",
+	"LeadershipService.ReleaseLeadership":            "u0",
+
 	"Uniter.ClearResolved":       "u0",
 	"Uniter.CommitHook":          "u0",
 	"Uniter.Config":              "u0",
@@ -361,7 +365,7 @@ func TestLoginListsFacades(t *testing.T) {
 	}
 	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
 	for _, test := range []struct{ who, got, want string }{
-		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Deployer Pinger Uniter Watcher"},
+		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Deployer LeadershipService Pinger Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Deployer Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),

@@ -92,6 +92,11 @@ func routes() []route {
 		{"Provisioner", 1, "SetProvisioned", atModel, controllerAgent, free, machines, act(provisionerSetProvisioned)},
 		{"Provisioner", 1, "WatchMachines", atModel, controllerAgent, free, everything, watch(provisionerWatch)},
 
+		// For the agent of a unit: itself as the leader of its service.
+		{"LeadershipService", 1, "BlockUntilLeadershipReleased", atModel, unitAgent, free, self, act(leadershipBlock)},
+		{"LeadershipService", 1, "ClaimLeadership", atModel, unitAgent, free, self, do(leadershipClaim)},
+		{"LeadershipService", 1, "ReleaseLeadership", atModel, unitAgent, free, self, act(leadershipRelease)},
+
 		// For the agent of a unit: itself, and what it shares with its relations.
 		{"Uniter", 1, "ClearResolved", atModel, unitAgent, free, self, act(uniterClearResolved)},
 		{"Uniter", 1, "CommitHook", atModel, unitAgent, free, self, act(uniterCommitHook)},

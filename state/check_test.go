@@ -52,6 +52,7 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 			}
 		}
 		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
+		w.claims("mysql/0", 1)
 		w.ok(w.unit("mysql/0").CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
 		return w
 	}
@@ -151,6 +152,8 @@ var damages = []damage{
 		finding: "ports 0: ports are open of units that are not on the machine: none/3"},
 	{collection: "credentials", id: "unit-mysql-0", finding: "credentials unit-mysql-0: it is missing"},
 	{collection: "credentials", id: "machine-44", insert: bson.M{}, finding: "credentials machine-44: what it belongs to is not there: machines 44"},
+	{collection: "leaders", id: "mysql", finding: "counts s#mysql: it counts leaders, which nothing is"},
+	{collection: "leaders", id: "gone", insert: bson.M{"holder": "gone/0"}, finding: "leaders gone: what it belongs to is not there: services gone"},
 	{collection: "schema", id: "schema", finding: "schema schema: it is missing, so all upgrades would be done again"},
 	{collection: "charms", id: "local:jammy/riak-0", change: set("sha256", "0"),
 		finding: "charms local:jammy/riak-0: its archive is not there (SHA-256 0): deploy the charm again from where it came", stays: true},

@@ -21,6 +21,7 @@ var controllerFields = map[string][]string{
 	oldFilesC:   {"_id"},
 	schemaC:     {"_id"},
 	modelUsersC: {"model", "user"},
+	leasesC:     {"_id"},
 }
 
 var controllerPointers = []pointer{
@@ -43,6 +44,7 @@ func (c *Controller) controllerRules(ctx context.Context) []rule {
 		{of: modelsC, ids: c.databases, judge: c.judgeStray},
 		{of: modelsC, judge: judgeModelRow},
 		{of: modelNamesC, judge: judgeModelName},
+		{of: leasesC, judge: c.judgeLeaseModel},
 	}...)
 }
 

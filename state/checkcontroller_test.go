@@ -53,6 +53,9 @@ var ctrlDamages = []ctrlDamage{
 	{"modelusers", "a grant to nobody", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
 	}, "#nobody: its user is not there: users nobody", false},
+	{"leases", "a lease of a model that is not there", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": stray + "#mysql", "holder": "mysql/0"})
+	}, "leases " + stray + "#mysql: model " + stray + " is gone", false},
 	{"controller", "no controller", func(_ *world, c *mgo.Collection) error { return c.RemoveId("controller") },
 		"controller controller: it is missing, so the controller can't be started again", true},
 	{"schema", "no schema", func(_ *world, c *mgo.Collection) error { return c.RemoveId("schema") },

@@ -30,6 +30,7 @@ var modelFields = map[string][]string{
 	annotationsC: {"_id"},
 	countsC:      nil,
 	statusesC:    {"_id"},
+	leadersC:     {"_id"},
 	portsC:       nil,
 	credentialsC: {"_id"},
 	charmsC:      {"sha256"},
@@ -50,7 +51,8 @@ var unruled = map[string]string{
 func (st *State) rules() []rule {
 	return append(slices.Clone(modelRules), schemaRule(st.controller.modelForm()),
 		rule{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
-		rule{of: charmsC, judge: st.judgeArchive})
+		rule{of: charmsC, judge: st.judgeArchive},
+		rule{of: leasesC, ids: st.leasesOf, judge: st.judgeLease})
 }
 
 // modelRules are those that look at nothing but the model's database.
@@ -229,6 +231,7 @@ func ownerRules() (rules []rule) {
 	for _, c := range []string{countsC, statusesC, constraintsC, settingsC, annotationsC} {
 		of(c, (*view).ownerOfKey)
 	}
+	of(leadersC, func(_ *view, id string) (docID, bool) { return docID{servicesC, id}, true })
 	of(portsC, func(_ *view, id string) (docID, bool) { return docID{machinesC, id}, true })
 	of(credentialsC, func(_ *view, id string) (docID, bool) { return ownerOfTag(id), true })
 	return rules
@@ -317,21 +320,21 @@ func countRules() (rules []rule) {
 			if r == nil {
 				return nil
 			}
-			return v.judgeCounts(entityOf(collection, id, r))
+			kind, key, target := entityOf(collection, id, r)
+			want := bson.M{}
+			for _, ref := range lifecycle.RefsTo(kind) {
+				want[ref.Name] = len(v.holders(kind, ref.Name, target))
+			}
+			v.kept(collection, id, key, want)
+			return v.judgeCounts(key, want)
 		}})
 	}
 	return rules
 }
 
-func (v *view) judgeCounts(kind lifecycle.Kind, key string, target any) *wrong {
+// judgeCounts finds counts that are not what they should be.
+func (v *view) judgeCounts(key string, want bson.M) *wrong {
 	has := v.get(countsC, key)
-	want := bson.M{}
-	for _, ref := range lifecycle.RefsTo(kind) {
-		want[ref.Name] = len(v.holders(kind, ref.Name, target))
-	}
-	if v.get(annotationsC, key) != nil {
-		want[annotated] = 1
-	}
 	where := docID{countsC, key}
 	if has == nil {
 		return toInsert(where, "it is missing", "count again and write it", want)

@@ -34,6 +34,7 @@ const (
 	cleanupOrphans      = "orphans"      // subordinates of a Dying container relation: destroy them
 	cleanupGuests       = "guests"       // of a machine that is destroyed with more than plain strength: as strongly what is on it
 	cleanupForce        = "force"        // take a thing apart that was destroyed with force; its key
+	cleanupLease        = "lease"        // of a removed service: delete it, outside transactions
 	cleanupSettings     = "settings"     // of a removed relation: delete them, outside transactions
 )
 
@@ -115,6 +116,9 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		err = st.cleanupOrphans(ctx, doc.Arg, d)
 	case cleanupGuests:
 		err = st.cleanupGuests(ctx, doc.Arg, d)
+	case cleanupLease:
+		done, err = st.cleanupLease(ctx, doc.Arg)
+		return done, 0, err
 	case cleanupSettings:
 		done, err = st.deleteRelationSettings(ctx, doc.Arg)
 		return done, 0, err

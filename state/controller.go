@@ -32,6 +32,7 @@ type Controller struct {
 	now     func() time.Time
 	doc     controllerDoc
 
+	seen  sightings // of leases
 	hub   *watcher.Hub
 	tails *tails
 

@@ -32,6 +32,7 @@ type everything struct {
 	ports       map[string]portsDoc
 	constraints map[string]constraintsDoc
 	charms      map[string]charmDoc
+	leaders     map[string]leadersDoc
 }
 
 func (st *State) readAll() (*everything, error) {
@@ -59,6 +60,9 @@ func (st *State) readAll() (*everything, error) {
 		return nil, err
 	}
 	if err := readMap(st, charmsC, &a.charms, func(d charmDoc) string { return d.URL }, "files"); err != nil {
+		return nil, err
+	}
+	if err := readMap(st, leadersC, &a.leaders, func(d leadersDoc) string { return d.Service }); err != nil {
 		return nil, err
 	}
 	if err := st.db.All(relationsC, nil, &a.relations); err != nil {

@@ -117,6 +117,10 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 	if err := c.store.Drop(row.UUID); err != nil {
 		return false, err
 	}
+	// Whoever claims a lease reads the model first.
+	if err := c.dropLeases(ctx, row.UUID); err != nil {
+		return false, err
+	}
 	return true, c.removeRow(ctx, row)
 }
 

@@ -21,9 +21,10 @@ const (
 	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": who deploys a unit
 	settingsC    = "settings"    // "s#mysql": a service's, "r#5#mysql/0": what a unit told a relation
 	constraintsC = "constraints" // a key: in the form that users write; the model's are in its document
-	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs; nobody watches it
+	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs, and what it has one of; nobody watches it
 	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
 	annotationsC = "annotations" // a key: what users note about it
+	leadersC     = "leaders"     // "mysql": which unit leads a service, and since which claim
 	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL
@@ -44,6 +45,7 @@ const (
 	controllerC = "controller" // "controller": UUID, name
 	blobsC      = "blobs"      // a SHA-256: the archive's file, and the models that have it
 	oldFilesC   = "oldfiles"   // a file's name: nobody refers to it, it is to be deleted
+	leasesC     = "leases"     // a model's UUID, "#" and a service: who leads it for now; written directly
 )
 
 // schemaC holds one document in every database: in which form the database is.

@@ -11,8 +11,6 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
-	"juju/state/mongo"
-	"juju/state/mongo/embedded"
 	"juju/state/statetest"
 )
 
@@ -85,29 +83,9 @@ func TestNumbersAfterALossOfPower(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	fs := vfs.NewCrashableMem()
-	open := func(fs vfs.FS) (*state.Controller, func()) {
-		t.Helper()
-		store, err := mongo.OpenEmbedded("store", embedded.Options{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = state.Initialize(ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
-			User: statetest.Admin, Password: statetest.Password}, state.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := state.OpenController(ctx, store, state.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c, func() {
-			c.Close()
-			if err := store.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	ctrl, end := open(fs)
+	store := openStore(t, fs)
+	ctrl := openController(t, store, state.Options{})
+	end := func() { ctrl.Close(); closeStore(t, store) }
 	st, err := ctrl.AddModel(ctx, state.AddModelParams{Name: "m", Owner: statetest.Admin, Series: "jammy"})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +126,8 @@ func TestNumbersAfterALossOfPower(t *testing.T) {
 		fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rnd.IntN(100), RNG: rnd})
 		uuid := st.UUID()
 		end()
-		ctrl, end = open(fs)
+		store = openStore(t, fs)
+		ctrl = openController(t, store, state.Options{})
 		if st, err = ctrl.Model(ctx, uuid); err != nil {
 			t.Fatal(err)
 		}

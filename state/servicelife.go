@@ -107,6 +107,9 @@ func (st *State) removeServiceOps(o *ops, doc serviceDoc) error {
 	o.remove(settingsC, key, exists)
 	o.remove(constraintsC, key, exists)
 	o.remove(statusesC, key, exists)
+	if err := st.dropLeadersOps(o, doc.Name); err != nil {
+		return err
+	}
 	return st.dropAnnotationsOps(o, key)
 }
 

@@ -144,6 +144,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	u := entity.UnitStatus{
 		Name: name, Life: doc.Life, Machine: doc.Machine,
 		Workload: a.statuses[workloadKey(name)].status(), Agent: a.statuses[unitKey(name)].status(),
+		Leader: a.leaders[doc.Service].Holder == name,
 	}
 	if doc.Principal != "" {
 		u.Machine = a.units[doc.Principal].Machine

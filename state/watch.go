@@ -274,7 +274,7 @@ func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 // WatchStatus fires when anything that Status reads may have changed.
 func (st *State) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	var topics []watcher.Topic
-	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, cleanupsC} {
+	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, leadersC, cleanupsC} {
 		topics = append(topics, watcher.Collection(c))
 	}
 	return watcher.Notify(ctx, st.hub, topics...), nil

@@ -1,9 +1,13 @@
 package params
 
-import "juju/state/entity"
+import (
+	"time"
 
-// The shapes of the agents' facades: Machiner, Deployer, Provisioner, Uniter
-// and Watcher, all version 1. Each request names first the entity on whose
+	"juju/state/entity"
+)
+
+// The shapes of the agents' facades: Machiner, Deployer, Provisioner,
+// LeadershipService, Uniter and Watcher, all version 1. Each request names first the entity on whose
 // behalf it is made, which is what the access check looks at (Subject).
 
 // An Agent names the entity that a request of an agent is about.
@@ -55,6 +59,19 @@ type AgentHook struct {
 type AgentCharm struct {
 	Agent
 	URL string `json:"url"`
+}
+
+// A LeadershipClaim is what ClaimLeadership takes: for how long, in nanoseconds,
+// the unit wants to lead its service before it asks again.
+type LeadershipClaim struct {
+	Agent
+	Duration time.Duration `json:"duration"`
+}
+
+// A Leadership is what ClaimLeadership returns: what the leader names with each of
+// its writes.
+type Leadership struct {
+	Epoch int64 `json:"epoch"`
 }
 
 // A MachineIDs is what Machines takes: the ids, or none for all.

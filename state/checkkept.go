@@ -1,0 +1,60 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+)
+
+// kept counts what an entity has one of, or none: those of its counts that stand
+// for no reference.
+func (v *view) kept(collection, id, key string, want bson.M) {
+	if v.get(annotationsC, key) != nil {
+		want[annotated] = 1
+	}
+	if collection == servicesC && v.get(leadersC, id) != nil {
+		want[ledBy] = 1
+	}
+}
+
+// leasesOf names the leases of the model, and those that it should have none of.
+func (st *State) leasesOf(v *view) []string {
+	ids, err := st.controller.leaseIDs(st.uuid)
+	v.fail(err)
+	return ids
+}
+
+// judgeLease finds leases of services that are gone.
+func (st *State) judgeLease(v *view, id string) *wrong {
+	_, service, _ := strings.Cut(id, "#")
+	if v.get(servicesC, service) != nil {
+		return nil
+	}
+	for _, c := range v.where(cleanupsC, "kind", cleanupLease) {
+		if strings.HasPrefix(c.text("arg"), service+"#") {
+			return nil // which will see to it
+		}
+	}
+	l, err := st.controller.readLease(id)
+	v.fail(err)
+	if err != nil || !l.there {
+		return nil
+	}
+	return &wrong{where: docID{leasesC, id}, what: fmt.Sprintf("service %q is gone, and no cleanup is to remove it", service), repair: "remove it",
+		act: func(ctx context.Context) error {
+			_, err := st.cleanupLease(ctx, service)
+			return err
+		}}
+}
+
+// judgeLeaseModel finds leases of models that are gone.
+func (c *Controller) judgeLeaseModel(v *view, id string) *wrong {
+	model, _, _ := strings.Cut(id, "#")
+	if v.get(leasesC, id) == nil || v.get(modelsC, model) != nil {
+		return nil
+	}
+	return &wrong{where: docID{leasesC, id}, what: "model " + model + " is gone", repair: "remove it",
+		act: func(ctx context.Context) error { return c.dropLeases(ctx, model) }}
+}

@@ -1,0 +1,131 @@
+package state_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/state"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+	"juju/state/statetest"
+)
+
+// openStore opens a store on files that may hold one already.
+func openStore(t *testing.T, fs vfs.FS) *mongo.Store {
+	t.Helper()
+	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func closeStore(t *testing.T, store *mongo.Store) {
+	t.Helper()
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// openController opens the controller of a store, which is made if there is none.
+func openController(t *testing.T, store *mongo.Store, o state.Options) *state.Controller {
+	t.Helper()
+	ctx := context.Background()
+	err := state.Initialize(ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
+		User: statetest.Admin, Password: statetest.Password}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := state.OpenController(ctx, store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A clock is one controller's own.
+type clock struct {
+	mu   sync.Mutex
+	now  time.Time
+	next func()
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	next := c.next
+	c.next = nil
+	c.mu.Unlock()
+	if next != nil {
+		next()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// before has something happen when the controller looks at the clock next.
+func (c *clock) before(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = f
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// controllers are several on one store, each with a clock of its own that goes
+// wrong by years, and the same model seen by each.
+type controllers struct {
+	*testing.T
+	store  *mongo.Store
+	uuid   string
+	clocks []*clock
+	worlds []*world
+}
+
+func newControllers(t *testing.T, n int) *controllers {
+	t.Helper()
+	c := &controllers{T: t, store: openStore(t, vfs.NewMem())}
+	t.Cleanup(func() { closeStore(t, c.store) })
+	for range n {
+		c.another()
+	}
+	return c
+}
+
+// another opens one more controller.
+func (c *controllers) another() *world {
+	c.Helper()
+	clk := &clock{now: time.Date(2000+len(c.worlds), 1, 1, 0, 0, 0, 0, time.UTC)}
+	ctrl := openController(c.T, c.store, state.Options{Now: clk.Now})
+	c.Cleanup(ctrl.Close)
+	var st *state.State
+	var err error
+	if c.uuid == "" {
+		if st, err = ctrl.AddModel(c.Context(), state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"}); err == nil {
+			c.uuid = st.UUID()
+		}
+	} else {
+		st, err = ctrl.Model(c.Context(), c.uuid)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	w := &world{c.T, c.Context(), ctrl, st}
+	c.clocks, c.worlds = append(c.clocks, clk), append(c.worlds, w)
+	return w
+}
+
+// pass lets time go by, for all controllers alike.
+func (c *controllers) pass(d time.Duration) {
+	for _, clk := range c.clocks {
+		clk.pass(d)
+	}
+}

@@ -1,0 +1,324 @@
+package state
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// Who leads a service is decided in two places. The lease, in the controller's
+// database, says how long nobody else may; the leaders document, in the model's,
+// says who does, and it is what a leader's writes assert. They are in different
+// databases, so no transaction covers both: a claim takes the lease, then writes
+// its holder and epoch to the leaders document, and is granted only then. The
+// epoch grows with each taking, and the document takes no lower one. So a leader
+// that was held up, and does not know that it has been replaced, can write nothing
+// any more once its successor knows that it leads.
+
+// The bounds of what a unit can ask for.
+const (
+	LeastLease = 5 * time.Second
+	MostLease  = 5 * time.Minute
+)
+
+// leaseTries bounds how often a claim begins anew because another came in between.
+const leaseTries = 10
+
+// A leadersDoc says who leads a service. It is made before the service's first
+// lease, and goes with the service; the count ledBy says so where the removal
+// looks anyway.
+type leadersDoc struct {
+	Service string `bson:"_id"`
+	Holder  string `bson:"holder"` // a unit, or "" when nobody does
+	Epoch   int64  `bson:"epoch"`
+	// Token tells this document from those of services that had the name before.
+	Token string `bson:"token"`
+}
+
+const ledBy = "leaders"
+
+func (st *State) leaders(service string) (doc leadersDoc, there bool, err error) {
+	err = st.db.Get(leadersC, service, &doc, "leader of "+service)
+	if isNotFound(err) {
+		return leadersDoc{Service: service}, false, nil
+	}
+	return doc, err == nil, err
+}
+
+func refusedLeadership() error {
+	return entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
+}
+
+// ClaimLeadership makes the unit the leader of its service, or lets it go on being
+// so, for at least d from when the caller asked; its writes as the leader name the
+// epoch that it returns. entity.LeadershipRefused while another unit leads, and of
+// a unit that is not Alive.
+func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int64, err error) {
+	if d < LeastLease || d > MostLease {
+		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d, LeastLease, MostLease)
+	}
+	d = wholeMillis(d)
+	for range leaseTries {
+		began := u.st.controller.now()
+		epoch, done, err := u.claim(ctx, d)
+		// Whoever was held up for so long that the time is over has been told nothing
+		// yet, and asks again.
+		if err != nil || done && u.st.controller.now().Sub(began) < d {
+			return epoch, err
+		}
+	}
+	return 0, tooManyClaims()
+}
+
+// wholeMillis rounds up to what the store keeps of a duration.
+func wholeMillis(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
+func tooManyClaims() error {
+	return entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
+}
+
+// claim tries once; it is not done when another came in between.
+func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bool, err error) {
+	if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
+		return 0, false, refusedLeadership()
+	} else if err != nil {
+		return 0, false, err
+	}
+	c, service := u.st.controller, u.doc.Service
+	leader, there, err := u.st.leaders(service)
+	if err != nil {
+		return 0, false, err
+	}
+	if !there {
+		return 0, false, u.st.makeLeaders(ctx, service)
+	}
+	l, err := c.readLease(leaseID(u.st.uuid, service))
+	if err != nil {
+		return 0, false, err
+	}
+	mine := l.Holder == u.doc.Name
+	if mine && leader.Epoch < l.Epoch { // whoever took the lease did not come further
+		return 0, false, u.becomeLeader(ctx, l.Epoch)
+	}
+	if mine && leader.Epoch == l.Epoch && leader.Holder == u.doc.Name {
+		next := l.leaseDoc
+		next.Beat++
+		// What was promised before is kept, also if this request was overtaken.
+		next.Duration = max(d, wholeMillis(l.left))
+		done, err = c.swapLease(ctx, l, next)
+		return l.Epoch, done, err
+	}
+	if !mine {
+		if free, err := u.st.isFree(ctx, l); err != nil || !free {
+			return 0, false, orRefused(err)
+		}
+	}
+	next := leaseDoc{ID: l.ID, Holder: u.doc.Name, Epoch: max(l.Epoch, leader.Epoch) + 1, Duration: d}
+	if taken, err := c.swapLease(ctx, l, next); err != nil || !taken {
+		return 0, false, err
+	}
+	return next.Epoch, true, u.becomeLeader(ctx, next.Epoch)
+}
+
+func orRefused(err error) error {
+	if err == nil {
+		err = refusedLeadership()
+	}
+	return err
+}
+
+// isFree reports whether anybody may take a lease: it has lapsed, was given back,
+// or its holder will never lead again.
+func (st *State) isFree(ctx context.Context, l lease) (bool, error) {
+	if l.Holder == "" || l.left <= 0 {
+		return true, nil
+	}
+	holder, err := st.Unit(ctx, l.Holder)
+	if isNotFound(err) {
+		return true, nil
+	}
+	return err == nil && holder.doc.Life == entity.Dead, err
+}
+
+// makeLeaders makes the leaders document of a service that has never had one.
+func (st *State) makeLeaders(ctx context.Context, service string) error {
+	token := newID()
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		if _, there, err := st.leaders(service); err != nil {
+			return nil, err
+		} else if there {
+			return nil, mongo.ErrNothing
+		}
+		if _, err := st.Service(ctx, service); err != nil {
+			return nil, err
+		}
+		o := newOps()
+		// The counts live and die with the service.
+		o.expect(serviceKey(service), ledBy, bson.D{{"$exists", false}})
+		o.inc(serviceKey(service), ledBy, 1)
+		o.insert(leadersC, service, leadersDoc{Service: service, Token: token})
+		return o.build()
+	})
+}
+
+// becomeLeader is the second step of a claim, for the holder of the lease.
+func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
+			return nil, refusedLeadership()
+		} else if err != nil {
+			return nil, err
+		}
+		leader, there, err := u.st.leaders(u.doc.Service)
+		switch {
+		case err != nil:
+			return nil, err
+		case leader.Epoch == epoch && leader.Holder == u.doc.Name:
+			return nil, mongo.ErrNothing
+		case !there || leader.Epoch >= epoch:
+			return nil, refusedLeadership() // another has led since the lease was taken
+		}
+		o := newOps()
+		o.assertLife(unitsC, u.doc.Name, entity.Alive)
+		o.update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
+			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
+		return o.build()
+	})
+}
+
+// leaderOps has a transaction go through only while the unit leads its service by
+// the claim that returned this epoch; entity.LeadershipRefused when it does not.
+func (u *Unit) leaderOps(o *ops, epoch int64) error {
+	leader, _, err := u.st.leaders(u.doc.Service)
+	if err != nil {
+		return err
+	}
+	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
+		return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
+	}
+	o.assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
+	return nil
+}
+
+// ReleaseLeadership gives back what the unit has, so that another can lead at
+// once; nothing when it does not lead.
+func (u *Unit) ReleaseLeadership(ctx context.Context) error {
+	c, service := u.st.controller, u.doc.Service
+	for range leaseTries {
+		l, err := c.readLease(leaseID(u.st.uuid, service))
+		if err != nil {
+			return err
+		}
+		if l.Holder == u.doc.Name {
+			given, err := c.swapLease(ctx, l, leaseDoc{ID: l.ID, Epoch: l.Epoch, Beat: l.Beat + 1})
+			if err != nil {
+				return err
+			}
+			if !given {
+				continue // it was just renewed
+			}
+		} else if l.Holder != "" {
+			return nil
+		}
+		return u.stepDown(ctx, l.Epoch)
+	}
+	return tooManyClaims()
+}
+
+// stepDown takes the unit out of the leaders document, if it is there by a claim
+// of this epoch.
+func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
+	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+		leader, _, err := u.st.leaders(u.doc.Service)
+		if err != nil {
+			return nil, err
+		}
+		if leader.Holder != u.doc.Name || leader.Epoch != epoch {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
+			bson.D{{"$set", bson.D{{"holder", ""}}}})
+		return o.build()
+	})
+}
+
+// BlockUntilLeadershipReleased returns when the leadership of the unit's service
+// may be had: nobody leads it any more, or has said so for too long. Who claims it
+// then may still find another quicker.
+func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
+	st, service := u.st, u.doc.Service
+	sub := st.hub.Subscribe(watcher.Doc(leadersC, service))
+	defer sub.Close()
+	holder := ""
+	for {
+		l, err := st.controller.readLease(leaseID(st.uuid, service))
+		if err != nil {
+			return err
+		}
+		if l.Holder != holder {
+			// Watch first, then read: the holder's end is a release too.
+			sub.Drop(watcher.Doc(unitsC, holder))
+			holder = l.Holder
+			sub.Add(watcher.Doc(unitsC, holder))
+		}
+		if free, err := st.isFree(ctx, l); err != nil || free {
+			return err
+		}
+		lapse := time.NewTimer(l.left)
+		select {
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-sub.Done():
+			err = entity.Errorf(entity.Unavailable, "the controller is closing")
+		case <-sub.Wake():
+			sub.Take()
+		case <-lapse.C:
+		}
+		lapse.Stop()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// dropLeadersOps takes away who leads a service whose counts this same transaction
+// drops, and leaves the lease to a cleanup.
+func (st *State) dropLeadersOps(o *ops, service string) error {
+	doc, there, err := st.leaders(service)
+	if err != nil {
+		return err
+	}
+	if !there {
+		o.expect(serviceKey(service), ledBy, bson.D{{"$exists", false}})
+		return nil
+	}
+	o.remove(leadersC, service, exists)
+	o.cleanup(cleanupLease, service+"#"+doc.Token)
+	return nil
+}
+
+// cleanupLease removes the lease of a service that is gone, unless a service of
+// the same name has taken it over.
+func (st *State) cleanupLease(ctx context.Context, arg string) (done bool, err error) {
+	service, _, _ := strings.Cut(arg, "#")
+	l, err := st.controller.readLease(leaseID(st.uuid, service))
+	if err != nil || !l.there {
+		return err == nil, err
+	}
+	if l.Holder != "" {
+		if _, err := st.Unit(ctx, l.Holder); !isNotFound(err) {
+			return err == nil, err
+		}
+	}
+	return st.controller.dropLease(ctx, l)
+}

@@ -1,0 +1,105 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// Two controllers in a bubble, where time passes only when nobody does anything.
+func inElection(t *testing.T, story func(a, b *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		store := openStore(t, vfs.NewMem())
+		one, two := openController(t, store, state.Options{}), openController(t, store, state.Options{})
+		st, err := one.AddModel(ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := two.Model(ctx, st.UUID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		story(&world{t, ctx, one, st}, &world{t, ctx, two, other})
+		one.Close()
+		two.Close()
+		closeStore(t, store)
+		time.Sleep(time.Minute) // mgo's pings end
+	})
+}
+
+// A wait is for the leadership to be had.
+type wait struct {
+	*world
+	began time.Time
+	done  chan error
+}
+
+func (w *world) waits(ctx context.Context, unit string) *wait {
+	u := w.unit(unit)
+	b := &wait{w, time.Now(), make(chan error, 1)}
+	go func() { b.done <- u.BlockUntilLeadershipReleased(ctx) }()
+	synctest.Wait()
+	return b
+}
+
+// ends wants the wait to end between these times after it began.
+func (b *wait) ends(least, most time.Duration) {
+	b.Helper()
+	err := <-b.done
+	if took := time.Since(b.began); err != nil || took < least || took > most {
+		b.Errorf("waited for %v (%v), want %v to %v", took, err, least, most)
+	}
+}
+
+func TestWaitingForTheLeadership(t *testing.T) {
+	inElection(t, func(a, b *world) {
+		a.deploy("mysql", statetest.MySQL, 3)
+		a.waits(a.ctx, "mysql/1").ends(0, time.Second) // nobody leads
+
+		a.claims("mysql/0", 1)
+		here, there := a.waits(a.ctx, "mysql/1"), b.waits(b.ctx, "mysql/2")
+		time.Sleep(20 * time.Second)
+		a.ok(a.unit("mysql/0").ReleaseLeadership(a.ctx))
+		here.ends(20*time.Second, 22*time.Second)
+		there.ends(20*time.Second, 22*time.Second)
+
+		// Renewed once; then its holder is heard of no more.
+		a.claims("mysql/0", 2)
+		here, there = a.waits(a.ctx, "mysql/1"), b.waits(b.ctx, "mysql/2")
+		time.Sleep(40 * time.Second)
+		a.claims("mysql/0", 2)
+		here.ends(100*time.Second, 102*time.Second)
+		there.ends(100*time.Second, 161*time.Second) // which looks when the value it knew has lapsed
+		b.claims("mysql/1", 3)
+
+		// The leader is removed.
+		here, there = a.waits(a.ctx, "mysql/0"), b.waits(b.ctx, "mysql/2")
+		time.Sleep(10 * time.Second)
+		a.ok(a.unit("mysql/1").Destroy(a.ctx, entity.Destruction{}))
+		here.ends(10*time.Second, 12*time.Second)
+		there.ends(10*time.Second, 12*time.Second)
+		b.claims("mysql/2", 4)
+
+		// Nobody waits for ever.
+		ctx, cancel := context.WithCancel(a.ctx)
+		given := a.waits(ctx, "mysql/0")
+		cancel()
+		if err := <-given.done; !errors.Is(err, context.Canceled) {
+			t.Errorf("given up: %v", err)
+		}
+		closing := a.waits(a.ctx, "mysql/0")
+		a.ctrl.Close()
+		if err := <-closing.done; !errors.Is(err, entity.Unavailable) {
+			t.Errorf("the controller has closed: %v", err)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package state_test
+
+import (
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// leases wants as many leases to be left, once the cleaner has passed.
+func (w *world) leases(want int) {
+	w.Helper()
+	_, _, err := w.st.Cleanup(w.ctx)
+	w.ok(err)
+	n, err := w.ctrl.Leases()
+	w.ok(err)
+	if n != want {
+		w.Errorf("%d leases are left, want %d", n, want)
+	}
+}
+
+func TestLeadershipGoesWithItsService(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.claims("mysql/0", 1)
+	w.started("mysql/0")
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
+	w.leases(1)
+	w.end("mysql/0")
+	w.leases(0)
+
+	// One of the same name begins anew; what the old one left is not mistaken for it.
+	s = w.deploy("mysql", statetest.MySQL, 1)
+	w.claims("mysql/1", 1)
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	s = w.deploy("mysql", statetest.MySQL, 1)
+	w.claims("mysql/2", 2) // by the lease that is still there
+	w.leases(1)
+	w.claims("mysql/2", 2)
+
+	// Given back, and all gone.
+	w.ok(w.unit("mysql/2").ReleaseLeadership(w.ctx))
+	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	w.leases(0)
+	for _, id := range []string{"0", "1", "2"} {
+		w.endMachine(id)
+	}
+	w.empty()
+}
+
+// A claim that comes while the last unit of a Dying service is removed, and one
+// that was cut short before.
+func TestLeadershipOfAServiceThatIsBeingRemoved(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	w.st.Before(func() { w.claims("mysql/0", 1) })
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+	w.leases(0)
+
+	s = w.deploy("mysql", statetest.MySQL, 1)
+	w.crashBetweenSteps("mysql/1") // of its making
+	w.claims("mysql/1", 1)
+	w.ok(w.unit("mysql/1").ReleaseLeadership(w.ctx))
+	w.crashBetweenSteps("mysql/1")
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
+	w.leases(0)
+	w.endMachine("0")
+	w.endMachine("1")
+	w.empty()
+}
+
+func TestLeasesGoWithTheirModel(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.claims("mysql/0", 1)
+	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "jammy"})
+	w.ok(err)
+	other := &world{t, w.ctx, w.ctrl, st}
+	other.deploy("mysql", statetest.MySQL, 1)
+	other.deploy("wordpress", statetest.Wordpress, 1)
+	other.claims("mysql/0", 1)
+	other.claims("wordpress/0", 1)
+	w.leases(3)
+	w.ok(st.Die(w.ctx))
+	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
+	_, err = w.ctrl.ResumeModels(w.ctx, nowhere)
+	w.ok(err)
+	w.leases(1)
+	w.claims("mysql/0", 1)
+}
+
+// A lease that nothing will remove any more, as when a controller dies right after
+// it has taken one for a unit that goes, is found by a check.
+func TestALeaseOfNoServiceIsFound(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.claims("mysql/0", 1)
+	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "gone", "gone/0", 1))
+	found := w.check(true)
+	if len(found) != 1 || !found[0].Done || found[0].What != `service "gone" is gone, and no cleanup is to remove it` {
+		t.Errorf("found is %s", told(found))
+	}
+	w.leases(1)
+	w.right()
+}

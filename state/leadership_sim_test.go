@@ -1,0 +1,336 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// An election is several controllers, with clocks that differ by years and stop
+// to think now and then, and units that want to lead, write as leaders, believe
+// that they lead for as long as they were told, and write long after, too.
+type election struct {
+	t      *testing.T
+	seed   uint64
+	ctx    context.Context
+	cancel context.CancelFunc
+	began  time.Time
+
+	mu          sync.Mutex
+	controllers []*state.State
+	chaos       *rand.Rand
+	history     []porcupine.Operation
+	beliefs     []belief
+	order       atomic.Int64 // of what is called and what returns
+	counts      map[string]int
+}
+
+// A belief is a time during which a unit takes itself for the leader.
+type belief struct {
+	unit     string
+	from, to time.Time
+}
+
+// What is done to the register that only leaders write.
+type (
+	action struct {
+		kind string // "claim", "write" or "read"
+		unit string
+		text string
+	}
+	outcome struct {
+		epoch int64 // by which it led or wrote
+		text  string
+		known bool
+	}
+	register struct {
+		unit  string
+		epoch int64
+		text  string
+	}
+)
+
+// theRegister is what the history is held against. A claim that is granted by a
+// higher epoch makes the unit the leader; a write succeeds only of the leader, by
+// its epoch. Of what failed nothing is noted: it may fail for any reason.
+var theRegister = porcupine.Model{
+	Init: func() any { return register{} },
+	Step: func(state, input, output any) (bool, any) {
+		r, in, out := state.(register), input.(action), output.(outcome)
+		switch in.kind {
+		case "claim":
+			if out.epoch == r.epoch {
+				return in.unit == r.unit, r
+			}
+			return out.epoch > r.epoch, register{in.unit, out.epoch, r.text}
+		case "write":
+			leads := r.unit == in.unit && r.epoch == out.epoch
+			if leads {
+				r.text = in.text
+			}
+			return leads || !out.known, r
+		}
+		return out.text == r.text, r
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, output) },
+}
+
+// note adds what was done to the history. What came to no known end may have its
+// effect at any time.
+func (e *election) note(client int, call int64, in action, out outcome) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	back := e.order.Add(1)
+	if !out.known {
+		back = 1 << 62
+	}
+	e.history = append(e.history, porcupine.Operation{ClientId: client, Input: in, Call: call, Output: out, Return: back})
+	e.counts[in.kind]++
+}
+
+func (e *election) count(what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts[what]++
+}
+
+// open opens another controller.
+func (e *election) open(c *state.Controller, uuid string) *state.State {
+	st, err := c.Model(e.ctx, uuid)
+	if err != nil {
+		e.t.Error(err)
+	}
+	return st
+}
+
+func (e *election) one(r *rand.Rand) *state.State {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.controllers[r.IntN(len(e.controllers))]
+}
+
+// clock makes the clock of a controller that stops to think, before it looks at
+// it or after.
+func (e *election) clock(offset time.Duration) func() time.Time {
+	return func() time.Time {
+		e.mu.Lock()
+		pause := time.Duration(0)
+		if e.chaos != nil && e.chaos.IntN(40) == 0 {
+			pause = time.Duration(e.chaos.Int64N(int64(90 * time.Second)))
+		}
+		early := pause > 0 && e.chaos.IntN(2) == 0
+		e.mu.Unlock()
+		now := time.Now()
+		time.Sleep(pause)
+		if early {
+			return now.Add(offset)
+		}
+		return time.Now().Add(offset)
+	}
+}
+
+// runs is the life of one unit's agent.
+func (e *election) runs(client int, unit string, until time.Time) {
+	r := rand.New(rand.NewPCG(e.seed, uint64(client)))
+	for time.Now().Before(until) {
+		d := state.LeastLease + time.Duration(r.Int64N(int64(time.Minute)))
+		sent, call := time.Now(), e.order.Add(1)
+		ctx, cancel := context.WithTimeout(e.ctx, time.Duration(r.Int64N(int64(3*time.Minute))))
+		u, err := e.one(r).Unit(ctx, unit)
+		var epoch int64
+		if err == nil {
+			epoch, err = u.ClaimLeadership(ctx, d)
+		}
+		cancel()
+		if err != nil {
+			e.failed("claim", err)
+			time.Sleep(time.Duration(r.Int64N(int64(20 * time.Second))))
+			continue
+		}
+		e.note(client, call, action{kind: "claim", unit: unit}, outcome{epoch: epoch, known: true})
+		e.mu.Lock()
+		if now := time.Now(); now.Before(sent.Add(d)) { // else it has heard of it too late
+			e.beliefs = append(e.beliefs, belief{unit, now, sent.Add(d)})
+		}
+		e.mu.Unlock()
+		for range r.IntN(4) {
+			time.Sleep(time.Duration(r.Int64N(int64(40 * time.Second))))
+			e.writes(client, r, unit, epoch)
+		}
+		if r.IntN(8) == 0 {
+			e.releases(r, unit)
+		}
+	}
+}
+
+// releases gives back the leadership, in which the unit believes no more.
+func (e *election) releases(r *rand.Rand, unit string) {
+	now := time.Now()
+	e.mu.Lock()
+	for i, b := range e.beliefs {
+		if b.unit == unit && b.to.After(now) {
+			e.beliefs[i].to = now
+		}
+	}
+	e.mu.Unlock()
+	if u, err := e.one(r).Unit(e.ctx, unit); err != nil {
+		e.t.Error(err)
+	} else if err := u.ReleaseLeadership(e.ctx); err != nil {
+		e.t.Error(err)
+	}
+	e.count("release")
+}
+
+// writes writes as the leader, whether it still is or not, and reads.
+func (e *election) writes(client int, r *rand.Rand, unit string, epoch int64) {
+	text := fmt.Sprintf("%s by %d at %d", unit, epoch, e.order.Add(1))
+	ctx, cancel := context.WithTimeout(e.ctx, time.Duration(r.Int64N(int64(3*time.Minute))))
+	defer cancel()
+	st, call := e.one(r), e.order.Add(1)
+	u, err := st.Unit(ctx, unit)
+	if err == nil {
+		err = u.WriteAsLeader(ctx, epoch, text)
+	}
+	in := action{"write", unit, text}
+	switch {
+	case err == nil:
+		e.note(client, call, in, outcome{epoch: epoch, known: true})
+	case errors.Is(err, entity.LeadershipRefused):
+		e.count("fenced")
+	default:
+		e.failed("write", err)
+		e.note(client, call, in, outcome{epoch: epoch})
+	}
+	call = e.order.Add(1)
+	got, err := st.LeadersText("mysql")
+	if err != nil && entity.KindOf(err) != entity.NotFound {
+		e.t.Error(err)
+	} else {
+		e.note(client, call, action{kind: "read"}, outcome{text: got, known: true})
+	}
+}
+
+// failed counts what went wrong as it may.
+func (e *election) failed(what string, err error) {
+	switch {
+	case errors.Is(err, entity.LeadershipRefused):
+		e.count("refused")
+	case errors.Is(err, context.DeadlineExceeded):
+		e.count("given up")
+	case errors.Is(err, entity.Contention):
+		e.count("contention")
+	default:
+		e.t.Errorf("%s: %v", what, err)
+	}
+}
+
+// disturbs holds up transactions between their reads and their commit, and puts
+// controllers in the place of others, until the time comes.
+func (e *election) disturbs(until time.Time, another func() *state.State) {
+	r := rand.New(rand.NewPCG(e.seed, 99))
+	for time.Now().Before(until) {
+		time.Sleep(time.Duration(r.Int64N(int64(10 * time.Second))))
+		pause := time.Duration(r.Int64N(int64(2 * time.Minute)))
+		e.one(r).Before(func() { e.count("pause"); time.Sleep(pause) })
+		if r.IntN(40) == 0 {
+			st := another()
+			e.mu.Lock()
+			e.controllers[r.IntN(len(e.controllers))] = st
+			e.mu.Unlock()
+			e.count("new controller")
+		}
+	}
+}
+
+func TestLeadersNeverOverlap(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	length := 2 * time.Hour
+	if testing.Short() {
+		length = 20 * time.Minute
+	} else if os.Getenv("JUJU_SOAK") != "" {
+		length = 100 * time.Hour
+	}
+	e := &election{t: t, seed: seed, counts: map[string]int{}}
+	synctest.Test(t, func(t *testing.T) {
+		e.t, e.began = t, time.Now()
+		e.ctx = context.Background()
+		store := openStore(t, vfs.NewMem())
+		var opened []*state.Controller
+		open := func() *state.Controller {
+			c := openController(t, store, state.Options{Now: e.clock(time.Duration(len(opened)) * 10000 * time.Hour)})
+			opened = append(opened, c)
+			return c
+		}
+		first, err := open().AddModel(e.ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.controllers = []*state.State{first, e.open(open(), first.UUID()), e.open(open(), first.UUID())}
+		w := &world{t, e.ctx, opened[0], first}
+		w.deploy("mysql", statetest.MySQL, 4)
+		e.chaos = rand.New(rand.NewPCG(seed, 98))
+		until := time.Now().Add(length)
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() { e.runs(i, fmt.Sprintf("mysql/%d", i), until) })
+		}
+		group.Go(func() {
+			e.disturbs(until, func() *state.State { return e.open(open(), first.UUID()) })
+		})
+		group.Wait()
+		e.mu.Lock()
+		e.chaos = nil
+		e.mu.Unlock()
+		for _, c := range opened {
+			c.Close()
+		}
+		closeStore(t, store)
+		time.Sleep(time.Minute) // mgo's pings end
+	})
+	e.t = t
+	e.check()
+}
+
+// check holds what happened against what may.
+func (e *election) check() {
+	e.t.Helper()
+	slices.SortFunc(e.beliefs, func(a, b belief) int { return a.from.Compare(b.from) })
+	var leader belief
+	changes := 0
+	for _, b := range e.beliefs {
+		if b.unit != leader.unit {
+			changes++
+			if b.from.Before(leader.to) {
+				e.t.Errorf("%s leads after %v while %s believes until %v that it does", b.unit, b.from.Sub(e.began), leader.unit, leader.to.Sub(e.began))
+			}
+			leader = b
+		} else if b.to.After(leader.to) {
+			leader.to = b.to
+		}
+	}
+	e.t.Logf("%d operations, %d changes of the leader, %v", len(e.history), changes, e.counts)
+	for _, what := range []string{"claim", "write", "read", "fenced", "refused", "given up", "pause"} {
+		if e.counts[what] == 0 {
+			e.t.Errorf("the run has no %s, and so shows little", what)
+		}
+	}
+	if result := porcupine.CheckOperationsTimeout(theRegister, e.history, time.Minute); result != porcupine.Ok {
+		e.t.Errorf("the history is not linearizable: %s", result)
+	}
+}
