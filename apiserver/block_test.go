@@ -44,6 +44,7 @@ var forUsers = map[string]string{
 	"Explain.Explain":                         "read -",
 	"MachineManager.AddMachines":              "write change",
 	"MachineManager.DestroyMachineWithParams": "write remove",
+	"MachineManager.RetryProvisioning":        "write change",
 	"ModelConfig.GetModelConstraints":         "read -",
 	"ModelConfig.SetModelConstraints":         "write change",
 	"Controller.AllModels":                    "superuser -",

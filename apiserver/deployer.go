@@ -26,20 +26,3 @@ func newPassword(ctx context.Context, c *caller, p params.Agent) (params.Passwor
 	password := state.NewAgentPassword()
 	return params.Password{Password: password}, c.model.SetAgentPassword(ctx, p.Tag.Tag, password)
 }
-
-func provisionerWatch(ctx context.Context, c *caller, _ none) (stream, error) {
-	return names(c.model.WatchMachines(ctx))
-}
-
-func provisionerMachines(ctx context.Context, c *caller, p params.MachineIDs) (params.Machines, error) {
-	machines, err := c.model.MachineInfos(ctx, p.IDs...)
-	return params.Machines{Machines: machines}, err
-}
-
-func provisionerSetProvisioned(ctx context.Context, c *caller, p params.AgentInstance) error {
-	return machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.SetProvisioned(ctx, p.Instance) })
-}
-
-func provisionerRemoveMachine(ctx context.Context, c *caller, p params.Agent) error {
-	return ignoreGone(machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.Remove(ctx) }))
-}

@@ -63,3 +63,25 @@ func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.Dest
 			return m.Destroy(ctx, how)
 		})}, nil
 }
+
+func machineManagerRetryProvisioning(ctx context.Context, c *caller, p params.RetryProvisioningArgs) (params.ErrorResults, error) {
+	tags := p.Machines
+	if p.All {
+		if len(tags) > 0 {
+			return params.ErrorResults{}, entity.Errorf(entity.Invalid, "cannot retry all machines and some by name")
+		}
+		failed, err := c.model.FailedMachines(ctx)
+		if err != nil {
+			return params.ErrorResults{}, err
+		}
+		for _, m := range failed {
+			tags = append(tags, params.TagOf(entity.MachineTag(m.ID())))
+		}
+	}
+	return outcomes(c, "RetryProvisioning", tags, func(tag params.Tag) error {
+		if err := isKind(tag, entity.KindMachine); err != nil {
+			return err
+		}
+		return machineDo(ctx, c, tag.Tag, func(m *state.Machine) error { return m.RetryProvisioning(ctx) })
+	}), nil
+}

@@ -68,6 +68,14 @@ func (p *presence) arrive(model string, tag entity.Tag) (leave func()) {
 	}
 }
 
+// connected reports whether an agent is connected now.
+func (p *presence) connected(model string, tag entity.Tag) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.agents[presenceKey{model, tag}]
+	return e != nil && e.conns > 0
+}
+
 // forget drops those absent agents that have been so for longer than lostAfter:
 // what is said of them needs no entry.
 func (p *presence) forget() {

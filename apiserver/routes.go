@@ -44,6 +44,7 @@ func routes() []route {
 		{"Explain", 1, "Explain", atModel, reader, reads, nil, do(explain)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},
+		{"MachineManager", 10, "RetryProvisioning", atModel, writer, changes, nil, do(machineManagerRetryProvisioning)},
 		{"ModelConfig", 3, "GetModelConstraints", atModel, reader, reads, nil, do(modelConfigGetConstraints)},
 		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, act(modelConfigSetConstraints)},
 
@@ -84,10 +85,14 @@ func routes() []route {
 		{"Deployer", 1, "WatchDeployed", atModel, machineAgent | unitAgent, free, self, watch(deployerWatch)},
 
 		// For the controller: all machines of any model.
+		{"Provisioner", 1, "DropResidues", atModel, controllerAgent, free, everything, act(provisionerDropResidues)},
 		{"Provisioner", 1, "EnsureDead", atModel, controllerAgent, free, machines, act(machineEnsureDead)},
+		{"Provisioner", 1, "LoseInstance", atModel, controllerAgent, free, machines, act(provisionerLoseInstance)},
 		{"Provisioner", 1, "Machines", atModel, controllerAgent, free, everything, do(provisionerMachines)},
 		{"Provisioner", 1, "NewPassword", atModel, controllerAgent, free, machines, do(newPassword)},
 		{"Provisioner", 1, "RemoveMachine", atModel, controllerAgent, free, machines, act(provisionerRemoveMachine)},
+		{"Provisioner", 1, "Residues", atModel, controllerAgent, free, everything, do(provisionerResidues)},
+		{"Provisioner", 1, "SetInstanceStatus", atModel, controllerAgent, free, machines, act(provisionerSetInstanceStatus)},
 		{"Provisioner", 1, "SetMachineStatus", atModel, controllerAgent, free, machines, act(machineSetStatus)},
 		{"Provisioner", 1, "SetProvisioned", atModel, controllerAgent, free, machines, act(provisionerSetProvisioned)},
 		{"Provisioner", 1, "WatchMachines", atModel, controllerAgent, free, everything, watch(provisionerWatch)},

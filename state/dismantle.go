@@ -254,7 +254,7 @@ func (st *State) Residues(ctx context.Context) ([]entity.Residue, error) {
 	all := make([]entity.Residue, len(docs))
 	for i, d := range docs {
 		machine := strings.TrimPrefix(d.Of, "m#")
-		all[i] = entity.Residue{ID: d.ID, Of: d.Of, What: fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
+		all[i] = entity.Residue{ID: d.ID, Of: d.Of, Instance: d.Instance, What: fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
 			Where: "cloud " + model.Cloud, Why: d.Why, How: d.How, At: d.At}
 	}
 	return all, nil

@@ -31,6 +31,8 @@ type machineDoc struct {
 	InstanceID string   `bson:"instance,omitempty"`
 	Nonce      string   `bson:"nonce,omitempty"`
 	Addresses  []string `bson:"addresses,omitempty"`
+	// Retries is how often the user has asked for another try to start an instance.
+	Retries int `bson:"retries,omitempty"`
 	// Containers are the types of containers that the machine can host, once its
 	// agent has said so.
 	Containers *[]string `bson:"containers,omitempty"`
@@ -302,33 +304,6 @@ func (st *State) addManager(ctx context.Context, series string) error {
 			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
 		return o.build()
 	})
-}
-
-// SetProvisioned records the instance of an Alive machine that has none.
-func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error {
-	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := m.refresh(ctx); err != nil {
-			return nil, err
-		}
-		switch {
-		case in.ID == "" || in.Nonce == "":
-			return nil, entity.Errorf(entity.Invalid, "instance id and nonce cannot be empty")
-		case m.doc.InstanceID == in.ID && m.doc.Nonce == in.Nonce:
-			return nil, mongo.ErrNothing
-		case m.doc.InstanceID != "":
-			return nil, entity.Errorf(entity.Invalid, "already set")
-		case m.doc.Life != entity.Alive:
-			return nil, entity.Errorf(entity.NotAlive, "machine is not alive")
-		}
-		o := newOps()
-		o.update(machinesC, m.doc.ID, bson.D{{"life", entity.Alive}, {"instance", bson.D{{"$exists", false}}}},
-			bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}})
-		return o.build()
-	})
-	if err != nil {
-		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
-	}
-	return nil
 }
 
 // SetAddresses records the machine's addresses, the first being the one to use.

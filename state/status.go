@@ -56,8 +56,7 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 			return nil, err
 		}
 		o := newOps()
-		o.update(statusesC, key, exists, bson.D{{"$set", bson.D{
-			{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
+		o.replaceStatus(doc, exists)
 		for _, op := range more {
 			o.add(op)
 		}
@@ -71,6 +70,13 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	}
 	st.remember(doc)
 	return nil
+}
+
+// replaceStatus replaces a status of which the assert holds; whoever does it tells
+// the history.
+func (o *ops) replaceStatus(doc statusDoc, assert any) {
+	o.update(statusesC, doc.ID, assert, bson.D{{"$set", bson.D{
+		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }
 
 // remember adds to the status history. It is for people: a capped collection,

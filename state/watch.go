@@ -21,11 +21,12 @@ func (st *State) WatchMachine(ctx context.Context, id string) (<-chan struct{}, 
 		watcher.Prefix(deploymentsC, entity.MachineTag(id).String()+"#")), nil
 }
 
-// WatchMachines names machines that came, went, or whose life has changed.
+// WatchMachines names machines that came, went, whose life has changed, or for
+// which another try to start an instance was asked.
 func (st *State) WatchMachines(ctx context.Context) (<-chan []string, error) {
-	return watcher.Strings(ctx, st.hub, watcher.Listing[entity.Life]{
+	return watcher.Strings(ctx, st.hub, watcher.Listing[wanted]{
 		Topics: []watcher.Topic{watcher.Collection(machinesC)},
-		List:   func(ids []string) (map[string]entity.Life, error) { return st.lives(machinesC, ids) },
+		List:   st.wanted,
 	})
 }
 

@@ -89,7 +89,9 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 			if err != nil {
 				return err
 			}
-			return provisioner.New(provisioner.Config{API: conn, Environ: environ, AgentConfig: c.agentConfig(st)})(ctx)
+			config := c.options.Provisioner
+			config.API, config.Environ, config.AgentConfig = conn, environ, c.agentConfig(st)
+			return provisioner.New(config)(ctx)
 		}),
 		"cleaner": cleaner.New(cleaner.Config{API: st}),
 		"resumer": resumer.New(resumer.Config{API: st}),

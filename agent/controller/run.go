@@ -21,6 +21,7 @@ import (
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/worker"
+	"juju/worker/provisioner"
 	"juju/worker/pruner"
 	"juju/worker/resumer"
 )
@@ -41,6 +42,8 @@ type Options struct {
 	PruneAge time.Duration // of finished transactions; an hour when zero
 	// Open opens a model's cloud; that of the configuration when nil.
 	Open provider.Open
+	// Provisioner has the times of provisioners; its other fields mean nothing here.
+	Provisioner provisioner.Config
 }
 
 // Run runs the controller in the cloud's directory dir until ctx ends. It

@@ -96,7 +96,8 @@ func (c *Conn) Machines(ctx context.Context, ids ...string) ([]entity.MachineInf
 	return result.Machines, err
 }
 
-// SetProvisioned records the instance of an Alive machine that has none.
+// SetProvisioned records the instance of a machine that has none and is Alive, or
+// Dying with units on it.
 func (c *Conn) SetProvisioned(ctx context.Context, machine entity.Tag, instance entity.Instance) error {
 	return c.call(ctx, "Provisioner", 1, "SetProvisioned", params.AgentInstance{Agent: agent(machine), Instance: instance}, nil)
 }
@@ -104,4 +105,28 @@ func (c *Conn) SetProvisioned(ctx context.Context, machine entity.Tag, instance 
 // RemoveMachine removes a Dead machine; nil when it is gone already.
 func (c *Conn) RemoveMachine(ctx context.Context, machine entity.Tag) error {
 	return c.call(ctx, "Provisioner", 1, "RemoveMachine", agent(machine), nil)
+}
+
+// SetInstanceStatus records what the cloud said last of a machine's instance; an
+// error's data may hold a "hint".
+func (c *Conn) SetInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
+	return c.call(ctx, "Provisioner", 1, "SetInstanceStatus", params.AgentStatus{Agent: agent(machine), Status: status}, nil)
+}
+
+// LoseInstance takes off a machine the instance that the cloud does not have any
+// more; nothing when the machine is gone, Dead, or has another by now.
+func (c *Conn) LoseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error {
+	return c.call(ctx, "Provisioner", 1, "LoseInstance", params.AgentInstance{Agent: agent(machine), Instance: missed}, nil)
+}
+
+// Residues returns what destructions with force have left in the model's cloud.
+func (c *Conn) Residues(ctx context.Context) ([]entity.Residue, error) {
+	var result params.Residues
+	err := c.call(ctx, "Provisioner", 1, "Residues", nil, &result)
+	return result.Residues, err
+}
+
+// DropResidues forgets those of an instance, which is there no more.
+func (c *Conn) DropResidues(ctx context.Context, instance string) error {
+	return c.call(ctx, "Provisioner", 1, "DropResidues", params.InstanceID{ID: instance}, nil)
 }

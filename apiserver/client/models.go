@@ -62,6 +62,28 @@ func (c *Conn) DestroyMachines(ctx context.Context, how entity.Destruction, ids 
 	return errs, err
 }
 
+// RetryProvisioning has machines tried again for which no instance could be
+// started. It returns an outcome for each, in order.
+func (c *Conn) RetryProvisioning(ctx context.Context, ids ...string) ([]error, error) {
+	var args params.RetryProvisioningArgs
+	for _, id := range ids {
+		args.Machines = append(args.Machines, params.TagOf(entity.MachineTag(id)))
+	}
+	return c.retryProvisioning(ctx, args)
+}
+
+// RetryAllProvisioning is RetryProvisioning for every such machine. It returns an
+// outcome for each of them.
+func (c *Conn) RetryAllProvisioning(ctx context.Context) ([]error, error) {
+	return c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true})
+}
+
+func (c *Conn) retryProvisioning(ctx context.Context, args params.RetryProvisioningArgs) ([]error, error) {
+	var result params.ErrorResults
+	err := c.call(ctx, "MachineManager", 10, "RetryProvisioning", args, &result)
+	return errorsOf(result.Results), err
+}
+
 // A Model is one that the user can reach.
 type Model struct {
 	Name, UUID, Owner string

@@ -30,7 +30,7 @@ type AgentStatus struct {
 	Status entity.Status `json:"status"`
 }
 
-// An AgentInstance is what SetProvisioned takes.
+// An AgentInstance is what SetProvisioned and LoseInstance take.
 type AgentInstance struct {
 	Agent
 	Instance entity.Instance `json:"instance"`
@@ -82,6 +82,16 @@ type MachineIDs struct {
 // A Machines is what Machines returns.
 type Machines struct {
 	Machines []entity.MachineInfo `json:"machines"`
+}
+
+// A Residues is what Residues returns.
+type Residues struct {
+	Residues []entity.Residue `json:"residues"`
+}
+
+// An InstanceID is what DropResidues takes.
+type InstanceID struct {
+	ID string `json:"id"`
 }
 
 // A DeployedUnits is what DeployedUnits returns.

@@ -51,3 +51,10 @@ type DestroyMachineResult struct {
 type DestroyMachineInfo struct {
 	MachineID string `json:"machine-id"`
 }
+
+// A RetryProvisioningArgs is what RetryProvisioning takes: machines, or all for
+// which no instance could be started.
+type RetryProvisioningArgs struct {
+	Machines []Tag `json:"machines,omitempty"`
+	All      bool  `json:"all"`
+}

@@ -25,6 +25,7 @@ type modelAPI interface {
 	getAPI
 	setAPI
 	resolvedAPI
+	retryProvisioningAPI
 	exposeAPI
 	constraintsAPI
 	statusHistoryAPI

@@ -168,6 +168,14 @@ func (f *fakeModel) ResolveAll(ctx context.Context, retry bool) ([]error, error)
 	return f.errs, f.note("ResolveAll", retry)
 }
 
+func (f *fakeModel) RetryProvisioning(ctx context.Context, ids ...string) ([]error, error) {
+	return f.outcomes(len(ids)), f.note("RetryProvisioning", ids)
+}
+
+func (f *fakeModel) RetryAllProvisioning(ctx context.Context) ([]error, error) {
+	return f.errs, f.note("RetryAllProvisioning")
+}
+
 func (f *fakeModel) Expose(ctx context.Context, service string) error {
 	return f.note("Expose", service)
 }

@@ -24,6 +24,7 @@ type Cloud struct {
 	faults    map[string]*fault     // by method
 	instances map[string]*instance  // by ID
 	attempts  map[attempt]*instance // the same ones
+	jammed    map[string]bool       // by ID: they can't be stopped
 	made      int                   // instances ever
 }
 
@@ -32,7 +33,8 @@ func New(start StartFunc) *Cloud {
 	if start == nil {
 		start = func(context.Context, provider.StartParams) (func(), error) { return func() {}, nil }
 	}
-	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{}, attempts: map[attempt]*instance{}}
+	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{}, attempts: map[attempt]*instance{},
+		jammed: map[string]bool{}}
 }
 
 // Open opens a model; it is a provider.Open. The attribute "broken" lists methods

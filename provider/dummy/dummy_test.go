@@ -188,6 +188,33 @@ func TestLose(t *testing.T) {
 	}
 }
 
+func TestJam(t *testing.T) {
+	c := dummy.New(nil)
+	e := open(t, c, "")
+	for _, id := range []string{"0", "1"} {
+		if _, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: id, Nonce: "n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Jam("dummy-1")
+	err := e.StopInstances(t.Context(), "dummy-1")
+	if err == nil || entity.Hint(err) != "Remove from the cloud what is left of: dummy-1" {
+		t.Errorf("got %v with hint %q", err, entity.Hint(err))
+	}
+	if err := e.StopInstances(t.Context(), "dummy-2"); err != nil {
+		t.Error(err)
+	}
+	if err := e.Destroy(t.Context()); err == nil || entity.Hint(err) != "Remove from the cloud what is left of: dummy-1" {
+		t.Errorf("got %v with hint %q", err, entity.Hint(err))
+	}
+	if !c.Lose("dummy-1") {
+		t.Error("what the hint says can't be done")
+	}
+	if err := e.Destroy(t.Context()); err != nil || entity.Hint(err) != "" {
+		t.Errorf("got %v with hint %q", err, entity.Hint(err))
+	}
+}
+
 func TestConstraints(t *testing.T) {
 	e := open(t, dummy.New(nil), "")
 	rules, err := e.ConstraintRules(t.Context())

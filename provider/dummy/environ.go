@@ -72,7 +72,11 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 func (e *environ) StopInstances(ctx context.Context, ids ...string) (err error) {
 	op := Op{Method: "StopInstances", InstanceIDs: ids}
 	defer e.done(&op, &err)
+	defer func() { err = byHand(err, ids) }()
 	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	if err := e.cloud.jam(ids); err != nil {
 		return err
 	}
 	return e.cloud.stop(ctx, func(i *instance) bool {
@@ -160,12 +164,19 @@ func check(cons entity.Constraints, placement string) error {
 func (e *environ) Destroy(ctx context.Context) (err error) {
 	op := Op{Method: "Destroy"}
 	defer e.done(&op, &err)
+	ours := func(i *instance) bool { return i.Controller == e.config.Controller && i.Model == e.config.Model }
+	var ids []string
+	for _, inst := range e.cloud.all(ours) {
+		ids = append(ids, inst.ID)
+	}
+	defer func() { err = byHand(err, ids) }()
 	if err := e.begin(ctx, &op); err != nil {
 		return err
 	}
-	return e.cloud.stop(ctx, func(i *instance) bool {
-		return i.Controller == e.config.Controller && i.Model == e.config.Model
-	})
+	if err := e.cloud.jam(ids); err != nil {
+		return err
+	}
+	return e.cloud.stop(ctx, ours)
 }
 
 // DestroyController stops the controller's instances.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"juju/provider"
+	"juju/state/entity"
 )
 
 // fault is what is wrong with one method.
@@ -99,6 +101,40 @@ func (c *Cloud) trouble(ctx context.Context, op Op) error {
 		return err
 	}
 	return nil
+}
+
+// Jam makes every stop of these instances fail, until Unjam; they can still be lost.
+func (c *Cloud) Jam(ids ...string) { c.setJammed(true, ids) }
+
+// Unjam lets jammed instances be stopped again.
+func (c *Cloud) Unjam(ids ...string) { c.setJammed(false, ids) }
+
+func (c *Cloud) setJammed(jammed bool, ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		c.jammed[id] = jammed
+	}
+}
+
+// jam returns the error of stopping instances of which one is jammed.
+func (c *Cloud) jam(ids []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		if inst := c.instances[id]; inst != nil && c.jammed[id] {
+			return fmt.Errorf("instance %s does not stop", id)
+		}
+	}
+	return nil
+}
+
+// byHand adds to the error of a stop how instances are removed without it.
+func byHand(err error, ids []string) error {
+	if len(ids) == 0 {
+		return err
+	}
+	return entity.WithHint(err, "Remove from the cloud what is left of: %s", strings.Join(ids, " "))
 }
 
 func errBroken(method string) error { return errors.New("dummy." + method + " is broken") }

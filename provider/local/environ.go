@@ -117,9 +117,30 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 		defer unlock()
 	}
 	if err := e.cloud.stop(ctx, e.config.Model, known); err != nil {
-		return fmt.Errorf("cannot stop instances: %w", err)
+		return e.cloud.byHand(fmt.Errorf("cannot stop instances: %w", err), e.config.Model, known)
 	}
 	return nil
+}
+
+// byHand adds to the error of a stop which process to end, and which directory to
+// remove then, of the instances that are still there.
+func (c *Cloud) byHand(err error, model string, ids []string) error {
+	var steps []string
+	for _, id := range ids {
+		dir := c.dir(model, id)
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		first := fmt.Sprintf("end the processes that have %s=%s in their environment", InstanceVariable, c.mark(model, id))
+		if agent, err := process.Holder(dir); err == nil {
+			first = fmt.Sprintf("end process %d, then %s", agent.PID, strings.TrimPrefix(first, "end "))
+		}
+		steps = append(steps, fmt.Sprintf("%s, and remove %s", first, dir))
+	}
+	if len(steps) == 0 {
+		return err
+	}
+	return entity.WithHint(err, "By hand: %s", strings.Join(steps, "; "))
 }
 
 // stop is StopInstances for a caller that has locked them.

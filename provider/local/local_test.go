@@ -8,8 +8,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +109,36 @@ func TestStopEndsEverything(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Join(h.dir, "machines", inst.Model)); err != nil || len(entries) != 0 {
 		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+// Who does what the hint says has done what the stop could not.
+func TestInstanceThatIsRemovedByHand(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, newController())
+	c := h.cloud()
+	e := h.environ(c)
+	inst := h.start(e, "0")
+	hint := entity.Hint(c.byHand(errors.New("no"), inst.Model, []string{inst.ID}))
+	said := regexp.MustCompile(`^By hand: end process (\d+), then the processes that have (\S+)=(\S+) in their environment, and remove (\S+)$`).FindStringSubmatch(hint)
+	if said == nil {
+		t.Fatalf("the hint is %q", hint)
+	}
+	pid, _ := strconv.Atoi(said[1])
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if err := process.EndMarked(t.Context(), said[2], func(mark string) bool { return mark == said[3] }, time.Second); err != nil {
+		t.Error(err)
+	}
+	if err := removeAll(said[4]); err != nil {
+		t.Error(err)
+	}
+	if left, err := e.Instances(t.Context()); err != nil || len(left) > 0 || len(h.marks()) > 0 {
+		t.Errorf("left are %v, %v, %v", left, h.marks(), err)
+	}
+	if err := c.byHand(errors.New("no"), inst.Model, []string{inst.ID}); entity.Hint(err) != "" {
+		t.Errorf("there is nothing left, and the hint is %q", entity.Hint(err))
 	}
 }
 

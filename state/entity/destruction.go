@@ -58,11 +58,13 @@ func Forced() Destruction { return Destruction{Strength: Force, Timeout: ForceTi
 // A Residue is what a destruction with force has left outside of state, because
 // the cloud did not do its part: somebody has to look after it.
 type Residue struct {
-	ID    string    `json:"id"`
-	Of    string    `json:"of"`    // the key of what was destroyed, "m#3"
-	What  string    `json:"what"`  // "instance i-3 of machine 3"
-	Where string    `json:"where"` // "cloud local"
-	Why   string    `json:"why"`
-	How   string    `json:"how"` // to remove it
-	At    time.Time `json:"at"`
+	ID string `json:"id"`
+	Of string `json:"of"` // the key of what was destroyed, "m#3"
+	// Instance is the cloud's name of what is left, if it is an instance.
+	Instance string    `json:"instance,omitempty"`
+	What     string    `json:"what"`  // "instance i-3 of machine 3"
+	Where    string    `json:"where"` // "cloud local"
+	Why      string    `json:"why"`
+	How      string    `json:"how"` // to remove it
+	At       time.Time `json:"at"`
 }

@@ -21,12 +21,14 @@ type fakeModel struct {
 	passwords map[string]int
 	messages  map[string]string
 	faults    map[string]error // by method: fails once
+	units     map[string]int   // on machines
+	residues  []entity.Residue
 }
 
 func newModel(machines ...entity.MachineInfo) *fakeModel {
 	m := &fakeModel{
 		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
-		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{},
+		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{}, units: map[string]int{},
 	}
 	for _, machine := range machines {
 		m.machines[machine.ID] = machine
@@ -123,7 +125,7 @@ func (m *fakeModel) change(method string, tag entity.Tag, f func(*entity.Machine
 
 func (m *fakeModel) SetProvisioned(_ context.Context, tag entity.Tag, instance entity.Instance) error {
 	return m.change("SetProvisioned", tag, func(machine *entity.MachineInfo) error {
-		if machine.Life != entity.Alive {
+		if machine.Life != entity.Alive && (machine.Life != entity.Dying || m.units[tag.ID] == 0) {
 			return entity.Errorf(entity.NotAlive, "machine %s is not alive", tag.ID)
 		}
 		if machine.InstanceID != "" {
@@ -147,6 +149,9 @@ func (m *fakeModel) EnsureDead(_ context.Context, tag entity.Tag) error {
 		if machine.Life == entity.Alive {
 			return entity.Errorf(entity.Invalid, "machine %s is alive", tag.ID)
 		}
+		if m.units[tag.ID] > 0 {
+			return entity.Errorf(entity.InUse, "machine %s has units", tag.ID)
+		}
 		machine.Life = entity.Dead
 		return nil
 	})
@@ -159,6 +164,36 @@ func (m *fakeModel) RemoveMachine(_ context.Context, tag entity.Tag) error {
 		return entity.Errorf(entity.Invalid, "machine is not dead")
 	}
 	delete(m.machines, tag.ID)
+	return nil
+}
+
+func (m *fakeModel) SetInstanceStatus(_ context.Context, tag entity.Tag, status entity.Status) error {
+	return m.change("SetInstanceStatus", tag, func(machine *entity.MachineInfo) error {
+		hint, _ := status.Data["hint"].(string)
+		m.messages["instance of "+tag.ID] = status.Message + "; " + hint
+		return nil
+	})
+}
+
+func (m *fakeModel) LoseInstance(_ context.Context, tag entity.Tag, missed entity.Instance) error {
+	return m.change("LoseInstance", tag, func(machine *entity.MachineInfo) error {
+		if machine.InstanceID == missed.ID && machine.Nonce == missed.Nonce && machine.Life != entity.Dead {
+			machine.InstanceID, machine.Nonce, machine.Status = "", "", entity.StatusPending
+		}
+		return nil
+	})
+}
+
+func (m *fakeModel) Residues(context.Context) ([]entity.Residue, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.residues), m.fault("Residues")
+}
+
+func (m *fakeModel) DropResidues(_ context.Context, instance string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.residues = slices.DeleteFunc(m.residues, func(r entity.Residue) bool { return r.Instance == instance })
 	return nil
 }
 

@@ -12,52 +12,87 @@ import (
 	"juju/state/entity"
 )
 
-// tend does for one machine what its life asks for, again until that succeeds.
-func (p *provisioner) tend(ctx context.Context, id string) {
-	defer func() { p.done <- id }()
-	for again := false; ctx.Err() == nil; again = true {
-		err := p.try(ctx, id, again)
+// tend does for one machine what its life asks for, again until that succeeds. It
+// reports whether the machine went while its instance could not be stopped.
+func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <-chan struct{}) (stray bool) {
+	for ctx.Err() == nil {
+		left, err := p.try(ctx, id, halfMade)
 		if err == nil || ctx.Err() != nil {
-			return
+			return false
 		}
+		if errors.Is(err, entity.NotFound) {
+			return stray
+		}
+		stray, halfMade = left, true
 		logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
-		pause(ctx, p.Retry)
+		pause(ctx, p.Retry, wake)
 	}
+	return false
 }
 
-func (p *provisioner) try(ctx context.Context, id string, again bool) error {
+// try takes a machine on, and looks again if it has changed meanwhile. left
+// tells that it failed because its instance can't be stopped. The error is NotFound
+// when the machine is gone.
+func (p *provisioner) try(ctx context.Context, id string, halfMade bool) (left bool, err error) {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	case p.slots <- struct{}{}:
 	}
 	defer func() { <-p.slots }()
-	m, err := p.machine(ctx, id)
-	tag := entity.MachineTag(id)
-	switch {
-	case errors.Is(err, entity.NotFound) || m.Manager:
-		return nil
-	case err != nil:
-		return err
-	case m.Life == entity.Alive && m.InstanceID == "" && m.Status != entity.StatusError:
-		if again {
-			if err := p.stopLeft(ctx, id); err != nil {
-				return err
-			}
-		}
-		return p.start(ctx, m)
-	case m.Life == entity.Alive || m.Life == entity.Dying && m.InstanceID != "":
-		return nil
-	case m.InstanceID != "":
-		if err := p.Environ.StopInstances(ctx, m.InstanceID); err != nil {
-			return fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err)
-		}
-	case m.Life != entity.Dead:
-		if err := p.API.EnsureDead(ctx, tag); err != nil {
-			return err
+	for {
+		if left, err = p.step(ctx, id, halfMade); !errors.Is(err, errUnwanted) {
+			return left, err
 		}
 	}
-	return p.API.RemoveMachine(ctx, tag)
+}
+
+func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left bool, err error) {
+	m, err := p.machine(ctx, id)
+	if err != nil || m.Manager {
+		return false, err
+	}
+	tag := entity.MachineTag(id)
+	switch {
+	case m.Life == entity.Dead && m.InstanceID != "":
+		if err := p.stop(ctx, m.InstanceID); err != nil {
+			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.report(ctx, tag, err))
+		}
+	case m.InstanceID != "":
+		return false, nil
+	case m.Life != entity.Dead:
+		if m.Life == entity.Dying {
+			// What is on it still had agents on an instance that was lost.
+			err := p.API.EnsureDead(ctx, tag)
+			if err == nil {
+				break
+			} else if !errors.Is(err, entity.InUse) {
+				return false, err
+			}
+		}
+		if m.Status == entity.StatusError {
+			return false, nil // the user's turn
+		}
+		if halfMade {
+			if err := p.stopLeft(ctx, id); err != nil {
+				return false, err
+			}
+		}
+		return false, p.start(ctx, m)
+	}
+	return false, p.API.RemoveMachine(ctx, tag)
+}
+
+// report says why the cloud does not stop the machine's instance, with its advice.
+func (p *provisioner) report(ctx context.Context, tag entity.Tag, why error) error {
+	if ctx.Err() != nil {
+		return nil // nobody's fault
+	}
+	status := entity.Status{Status: entity.StatusError, Message: why.Error()}
+	if hint := entity.Hint(why); hint != "" {
+		status.Data = map[string]any{"hint": hint}
+	}
+	return p.API.SetInstanceStatus(ctx, tag, status)
 }
 
 // machine reads one machine; NotFound when it is gone.
@@ -72,19 +107,28 @@ func (p *provisioner) machine(ctx context.Context, id string) (entity.MachineInf
 	return machines[0], nil
 }
 
-// start gives an Alive machine its instance, or the status that says why not. If
-// the machine stops being Alive meanwhile, that is an event which brings it here again.
+// errUnwanted says that a machine wants no instance any more.
+var errUnwanted = errors.New("it wants no instance any more")
+
+// start gives a machine its instance, or the status that says why not; errUnwanted
+// when the machine is gone, or is to be looked at afresh, and has left nothing.
 func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
+	if m.Container != "" {
+		return p.API.SetMachineStatus(ctx, entity.MachineTag(m.ID), entity.Status{
+			Status:  entity.StatusError,
+			Message: fmt.Sprintf("cannot start a container: this cloud has no %s containers", m.Container),
+		})
+	}
 	tag, nonce := entity.MachineTag(m.ID), "machine-0:"+uuid.NewString()
 	params, err := p.startParams(ctx, m, nonce)
 	if err != nil {
 		return err
 	}
-	instance, err := p.startInstance(ctx, params)
+	instance, err := p.startInstance(ctx, m.Life, params)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errUnwanted) {
 		logger.Errorf("cannot start an instance for machine %s: %v", m.ID, err)
 		if err := p.stopLeft(ctx, m.ID); err != nil {
 			return err
@@ -94,9 +138,14 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 			Message: fmt.Sprintf("cannot start an instance: %v", err),
 		})
 	}
-	err = p.API.SetProvisioned(ctx, tag, entity.Instance{ID: instance.ID, Nonce: nonce, Addresses: instance.Addresses})
-	if isGoing(err) {
-		return p.stopLeft(ctx, m.ID)
+	if err == nil {
+		err = p.API.SetProvisioned(ctx, tag, entity.Instance{ID: instance.ID, Nonce: nonce, Addresses: instance.Addresses})
+	}
+	if errors.Is(err, errUnwanted) || isGoing(err) {
+		if err := p.stopLeft(ctx, m.ID); err != nil {
+			return err
+		}
+		return errUnwanted
 	}
 	if err != nil {
 		// It may have been recorded all the same: only the next look can tell.
@@ -126,18 +175,18 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo, non
 	}, nil
 }
 
-// startInstance tries again while that may help and the machine wants an instance.
-// All attempts share a nonce, so they end in one instance.
-func (p *provisioner) startInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
+// startInstance tries again while that may help and the machine lives as it did;
+// errUnwanted when it does not. All attempts share a nonce, so they end in one instance.
+func (p *provisioner) startInstance(ctx context.Context, life entity.Life, params provider.StartParams) (provider.Instance, error) {
 	for attempt := 1; ; attempt++ {
 		instance, err := p.Environ.StartInstance(ctx, params)
 		if err == nil || attempt >= p.Attempts || !provider.IsRetryable(err) {
 			return instance, err
 		}
 		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", params.MachineID, attempt, err)
-		pause(ctx, p.Pause)
-		if m, readErr := p.machine(ctx, params.MachineID); readErr == nil && m.Life != entity.Alive || isGoing(readErr) {
-			return instance, err
+		pause(ctx, p.Pause, nil)
+		if m, err := p.machine(ctx, params.MachineID); isGoing(err) || err == nil && m.Life != life {
+			return instance, errUnwanted
 		}
 	}
 }
@@ -150,7 +199,7 @@ func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
 	}
 	for _, in := range instances {
 		if in.MachineID == machine {
-			if err := p.Environ.StopInstances(ctx, in.ID); err != nil {
+			if err := p.stop(ctx, in.ID); err != nil {
 				return err
 			}
 		}
@@ -163,11 +212,13 @@ func isGoing(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.NotAlive)
 }
 
-func pause(ctx context.Context, d time.Duration) {
+// pause waits a time, or less if it is woken.
+func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
+	case <-wake:
 	case <-timer.C:
 	}
 }

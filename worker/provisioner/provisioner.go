@@ -31,6 +31,8 @@ type Config struct {
 	Attempts int           // how often a start is tried whose failure may pass; 10
 	Pause    time.Duration // between those; 10 s
 	Retry    time.Duration // until a machine is looked at again whose handling failed; 30 s
+	Look     time.Duration // between two looks at all that the cloud has; 2 min
+	Sure     time.Duration // for which an instance must be missed before it is lost; 1 min
 }
 
 // New returns the provisioner of one model.
@@ -39,18 +41,25 @@ func New(config Config) worker.Func {
 	orDefault(&config.Attempts, 10)
 	orDefault(&config.Pause, 10*time.Second)
 	orDefault(&config.Retry, 30*time.Second)
+	orDefault(&config.Look, 2*time.Minute)
+	orDefault(&config.Sure, time.Minute)
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		p := &provisioner{
 			Config: config,
 			slots:  make(chan struct{}, config.Parallel),
-			done:   make(chan string),
-			busy:   map[string]bool{},
+			done:   make(chan tended),
+			busy:   map[string]*tending{},
+			looked: make(chan looked),
+			missed: map[string]missing{},
 		}
 		defer func() {
 			cancel()
 			for range p.busy {
 				<-p.done
+			}
+			if p.looking {
+				<-p.looked
 			}
 		}()
 		return p.loop(ctx)
@@ -64,13 +73,30 @@ func orDefault[T comparable](value *T, otherwise T) {
 	}
 }
 
-// A provisioner's loop owns its maps. What takes time, it does in a goroutine per
-// machine, of which each machine has at most one.
+// A provisioner's loop owns its fields. What takes time, it does in a goroutine per
+// machine, of which each machine has at most one, and in one that looks at the cloud.
 type provisioner struct {
 	Config
 	slots chan struct{}
-	done  chan string     // a machine's goroutine has ended
-	busy  map[string]bool // machines that have a goroutine; true: look again when it has ended
+	done  chan tended
+	busy  map[string]*tending // machines that have a goroutine
+
+	looked  chan looked
+	looking bool // that goroutine is at work
+	soon    bool // it shall look again when it is done
+	missed  map[string]missing
+}
+
+// tending is a machine's goroutine, as the loop sees it.
+type tending struct {
+	again bool          // look again when it has ended
+	wake  chan struct{} // it need not pause any longer
+}
+
+// tended is what a machine's goroutine tells when it ends.
+type tended struct {
+	machine string
+	stray   bool // the machine is gone, and its instance may not be
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
@@ -79,66 +105,62 @@ func (p *provisioner) loop(ctx context.Context) error {
 		return err
 	}
 	first := true
+	var next <-chan time.Time // look at the cloud
 	for {
-		var look []string
+		var ids []string
+		var halfMade map[string]bool
+		news := false // somebody else has changed these
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case ids, ok := <-events:
+		case changed, ok := <-events:
 			if !ok {
 				return worker.Ended(ctx)
 			}
 			// Only now, when it is known what machines there are, can a stray be told.
 			if first {
-				if err := p.stopStrays(ctx); err != nil {
+				if halfMade, err = p.firstLook(ctx); err != nil {
 					return err
 				}
 				first = false
 			}
-			look = ids
-		case id := <-p.done:
-			again := p.busy[id]
-			delete(p.busy, id)
-			if again {
-				look = []string{id}
+			ids, news = changed, true
+		case t := <-p.done:
+			if p.busy[t.machine].again {
+				ids = []string{t.machine}
 			}
+			delete(p.busy, t.machine)
+			if t.stray {
+				p.lookNow(ctx)
+			}
+		case l := <-p.looked:
+			p.looking, ids = false, l.machines
+			if next = time.After(l.next); p.soon {
+				p.lookNow(ctx)
+			}
+		case <-next:
+			p.lookNow(ctx)
 		}
-		for _, id := range look {
-			if _, is := p.busy[id]; is {
-				p.busy[id] = true
-				continue
-			}
-			p.busy[id] = false
-			go p.tend(ctx, id)
+		for _, id := range ids {
+			p.attend(ctx, id, halfMade[id], news)
 		}
 	}
 }
 
-// stopStrays stops every instance of ours that is not that of its machine. Nothing
-// is being started yet, so one whose machine has none is what an earlier provisioner
-// could not finish; its agent's password is about to be replaced.
-func (p *provisioner) stopStrays(ctx context.Context) error {
-	instances, err := p.Environ.Instances(ctx)
-	if err != nil || len(instances) == 0 {
-		return err
-	}
-	machines, err := p.API.Machines(ctx)
-	if err != nil {
-		return err
-	}
-	ours := map[string]bool{}
-	for _, m := range machines {
-		ours[m.InstanceID] = true
-	}
-	var strays []string
-	for _, in := range instances {
-		if !ours[in.ID] {
-			logger.Infof("stopping instance %s, which was of machine %s and is nobody's", in.ID, in.MachineID)
-			strays = append(strays, in.ID)
+// attend has a machine tended, or looked at again by whoever is at it, who need not
+// rest any longer if there are news.
+func (p *provisioner) attend(ctx context.Context, id string, halfMade, news bool) {
+	if t := p.busy[id]; t != nil {
+		t.again = true
+		if news {
+			select {
+			case t.wake <- struct{}{}:
+			default:
+			}
 		}
+		return
 	}
-	if len(strays) == 0 {
-		return nil
-	}
-	return p.Environ.StopInstances(ctx, strays...)
+	t := &tending{wake: make(chan struct{}, 1)}
+	p.busy[id] = t
+	go func() { p.done <- tended{id, p.tend(ctx, id, halfMade, t.wake)} }()
 }

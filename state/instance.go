@@ -1,0 +1,172 @@
+package state
+
+import (
+	"context"
+	"fmt"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// SetProvisioned records the instance of a machine that has none and is Alive, or
+// Dying with units on it: those had agents on an instance that was lost, and only
+// agents take them out of their relations in order.
+func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error {
+	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := m.refresh(ctx); err != nil {
+			return nil, err
+		}
+		switch {
+		case in.ID == "" || in.Nonce == "":
+			return nil, entity.Errorf(entity.Invalid, "instance id and nonce cannot be empty")
+		case m.doc.InstanceID == in.ID && m.doc.Nonce == in.Nonce:
+			return nil, mongo.ErrNothing
+		case m.doc.InstanceID != "":
+			return nil, entity.Errorf(entity.Invalid, "already set")
+		}
+		o := newOps()
+		if m.doc.Life != entity.Alive {
+			key := machineKey(m.doc.ID)
+			holders, err := m.st.holders(key)
+			if err != nil {
+				return nil, err
+			}
+			if m.doc.Life != entity.Dying || holders["units"] == 0 {
+				return nil, entity.Errorf(entity.NotAlive, "machine is not alive")
+			}
+			o.expect(key, "units", bson.D{{"$gt", 0}})
+		}
+		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
+			bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}})
+		return o.build()
+	})
+	if err != nil {
+		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
+	}
+	return nil
+}
+
+// LoseInstance takes the instance off a machine, because the cloud does not have
+// it any more: the machine is pending again, and whatever agent it had is nobody's.
+// It is for the instance that was missed and no other; nothing when the machine is
+// gone, Dead, or has another by now. Managers are refused.
+func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
+	key := machineKey(m.doc.ID)
+	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending, Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
+	lost := false
+	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+		lost = false
+		if err := m.refresh(ctx); isNotFound(err) {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		switch {
+		case m.IsManager():
+			return nil, entity.Errorf(entity.Invalid, "machine %s runs a controller", m.doc.ID)
+		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.update(machinesC, m.doc.ID,
+			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce}, {"jobs", bson.D{{"$ne", JobManageModel}}}},
+			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
+		o.replaceStatus(doc, exists)
+		o.update(credentialsC, entity.MachineTag(m.doc.ID).String(), exists, bson.D{{"$set", bson.D{{"hash", ""}}}})
+		lost = true
+		return o.build()
+	})
+	if err != nil {
+		return fmt.Errorf("cannot take instance %s off machine %s: %w", missed.ID, m.doc.ID, err)
+	}
+	if lost {
+		m.st.remember(doc)
+	}
+	return nil
+}
+
+// RetryProvisioning has a machine tried again for which no instance could be
+// started. entity.Invalid for one whose status is not error, or that has an
+// instance; containers are refused.
+func (m *Machine) RetryProvisioning(ctx context.Context) error {
+	key := machineKey(m.doc.ID)
+	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending}, m.st.now())
+	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := m.refresh(ctx); err != nil {
+			return nil, err
+		}
+		said, err := m.st.status(key)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case m.doc.Container != "":
+			return nil, entity.Errorf(entity.NotSupported, "machine %s is a container", m.doc.ID)
+		case m.doc.Life == entity.Dead:
+			return nil, entity.Errorf(entity.NotAlive, "machine is dead")
+		case said.Status != entity.StatusError || m.doc.InstanceID != "":
+			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "machine %s is not in error", m.doc.ID),
+				"See what it is doing: juju status")
+		}
+		o := newOps()
+		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
+			bson.D{{"$inc", bson.D{{"retries", 1}}}})
+		o.replaceStatus(doc, bson.D{{"status", entity.StatusError}})
+		return o.build()
+	})
+	if err != nil {
+		return fmt.Errorf("cannot retry provisioning of machine %s: %w", m.doc.ID, err)
+	}
+	m.st.remember(doc)
+	return nil
+}
+
+// FailedMachines returns those for which no instance could be started, and which
+// RetryProvisioning is for.
+func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
+	machines, err := st.Machines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var failed []*Machine
+	for _, m := range machines {
+		if m.doc.InstanceID != "" || m.doc.Container != "" || m.doc.Life == entity.Dead {
+			continue
+		}
+		if said, err := st.status(machineKey(m.doc.ID)); isNotFound(err) {
+			continue
+		} else if err != nil {
+			return nil, err
+		} else if said.Status == entity.StatusError {
+			failed = append(failed, m)
+		}
+	}
+	return failed, nil
+}
+
+// A wanted is what of a machine a provisioner is woken by.
+type wanted struct {
+	ID      string      `bson:"_id"`
+	Life    entity.Life `bson:"life"`
+	Retries int         `bson:"retries,omitempty"`
+}
+
+// wanted reads that of the machines that exist; of all for no ids.
+func (st *State) wanted(ids []string) (map[string]wanted, error) {
+	var query bson.D
+	if ids != nil {
+		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+	}
+	var docs []wanted
+	if err := st.db.All(machinesC, query, &docs); err != nil {
+		return nil, err
+	}
+	all := make(map[string]wanted, len(docs))
+	for _, d := range docs {
+		all[d.ID] = d
+	}
+	return all, nil
+}

@@ -1,0 +1,131 @@
+package state_test
+
+import (
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+func (w *world) machine(id string) *state.Machine {
+	w.Helper()
+	m, err := w.st.Machine(w.ctx, id)
+	w.ok(err)
+	return m
+}
+
+func TestAMachineThatWasLostGetsAnotherInstance(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	m := w.provisioned("0")
+	password := state.NewAgentPassword()
+	w.ok(w.st.SetAgentPassword(w.ctx, entity.MachineTag("0"), password))
+	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.1"}))
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
+	was := entity.Instance{ID: "i-0", Nonce: "n"}
+	// Only what was missed is taken off.
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "another"}))
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-7", Nonce: "n"}))
+	if got := w.machine("0").InstanceID(); got != "i-0" {
+		t.Fatalf("the instance is %q", got)
+	}
+	w.ok(m.LoseInstance(w.ctx, was))
+	info, err := w.machine("0").Info(w.ctx)
+	w.ok(err)
+	if info.InstanceID != "" || info.Nonce != "" || info.Status != entity.StatusPending || len(w.machine("0").Addresses()) > 0 {
+		t.Errorf("after the loss the machine is %+v at %v", info, w.machine("0").Addresses())
+	}
+	w.refused(w.st.CheckAgent(w.ctx, entity.MachineTag("0"), password, "n"), entity.Unauthorized, "invalid entity name or password")
+	w.ok(m.LoseInstance(w.ctx, was))
+	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
+	// A look that was taken before is about the other.
+	w.st.Before(func() {
+		w.ok(w.machine("0").LoseInstance(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
+		w.ok(w.machine("0").SetProvisioned(w.ctx, entity.Instance{ID: "i-2", Nonce: "o"}))
+	})
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
+	if got := w.machine("0").InstanceID(); got != "i-2" {
+		t.Errorf("the instance is %q", got)
+	}
+	history, err := w.st.StatusHistory(w.ctx, entity.HistoryMachine, "0", entity.HistoryFilter{})
+	w.ok(err)
+	lost := 0
+	for _, s := range history {
+		if s.Message == "instance i-0 was lost" {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("the history tells %d times of the loss: %v", lost, history)
+	}
+	w.truth()
+}
+
+func TestAManagerIsNeverLost(t *testing.T) {
+	w := newWorld(t)
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
+	w.ok(err)
+	w.provisioned(m.ID())
+	w.refused(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}), entity.Invalid, "machine 0 runs a controller")
+}
+
+// What is Dying on a machine that is lost needs agents once more, and they need an
+// instance; a machine with nothing on it needs none.
+func TestADyingMachineThatWasLost(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u, m := w.started("mysql/0"), w.provisioned("0")
+	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
+	w.refused(m.EnsureDead(w.ctx), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
+	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
+	w.st.Before(func() { w.end("mysql/0") })
+	w.refused(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-2", Nonce: "o"}), entity.NotAlive, "machine is not alive")
+	w.ok(m.EnsureDead(w.ctx))
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-2", Nonce: "o"}))
+	w.ok(m.Remove(w.ctx))
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-2", Nonce: "o"}))
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	w.empty()
+}
+
+func TestRetryProvisioning(t *testing.T) {
+	w := newWorld(t)
+	for range 3 {
+		_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+		w.ok(err)
+	}
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "2"})
+	w.ok(err)
+	events, err := w.st.WatchMachines(w.ctx)
+	w.ok(err)
+	<-events
+	failed := entity.Status{Status: entity.StatusError, Message: "no more of these"}
+	for _, id := range []string{"0", "1", "2/lxd/0"} {
+		w.ok(w.machine(id).SetStatus(w.ctx, failed))
+	}
+	w.provisioned("1") // its agent has failed, which is another matter
+	w.refused(w.machine("1").RetryProvisioning(w.ctx), entity.Invalid, "machine 1 is not in error")
+	w.refused(w.machine("2").RetryProvisioning(w.ctx), entity.Invalid, "machine 2 is not in error")
+	w.refused(w.machine("2/lxd/0").RetryProvisioning(w.ctx), entity.NotSupported, "machine 2/lxd/0 is a container")
+	all, err := w.st.FailedMachines(w.ctx)
+	w.ok(err)
+	if len(all) != 1 || all[0].ID() != "0" {
+		t.Errorf("to be tried again are %v, want machine 0", all)
+	}
+	w.ok(w.machine("0").RetryProvisioning(w.ctx))
+	if ids := <-events; len(ids) != 1 || ids[0] != "0" {
+		t.Errorf("the provisioner is told of %v, want machine 0", ids)
+	}
+	info, err := w.machine("0").Info(w.ctx)
+	w.ok(err)
+	if info.Status != entity.StatusPending {
+		t.Errorf("its status is %s, want pending", info.Status)
+	}
+	w.ok(w.machine("0").SetStatus(w.ctx, failed))
+	w.st.Before(func() { w.ok(w.machine("0").RetryProvisioning(w.ctx)) })
+	w.refused(w.machine("0").RetryProvisioning(w.ctx), entity.Invalid, "machine 0 is not in error")
+}

@@ -1,0 +1,170 @@
+package provisioner
+
+import (
+	"context"
+	"time"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// stopBound is how long a cloud may take to stop an instance.
+const stopBound = 5 * time.Minute
+
+// A view is what the cloud has, and after that what machines there are: so an instance
+// of a machine that is not recorded may yet be, but never the other way round.
+type view struct {
+	instances []provider.Instance
+	machines  map[string]entity.MachineInfo
+}
+
+func (p *provisioner) view(ctx context.Context) (v view, err error) {
+	if v.instances, err = p.Environ.Instances(ctx); err != nil {
+		return v, err
+	}
+	machines, err := p.API.Machines(ctx)
+	v.machines = map[string]entity.MachineInfo{}
+	for _, m := range machines {
+		v.machines[m.ID] = m
+	}
+	return v, err
+}
+
+// stray reports whether an instance is none of a machine's. One whose machine has
+// none on record may be just about to be recorded.
+func (v view) stray(in provider.Instance) bool {
+	m, ok := v.machines[in.MachineID]
+	return !ok || m.InstanceID != "" && m.InstanceID != in.ID
+}
+
+// looked is what comes of a look.
+type looked struct {
+	machines []string      // to be tended
+	next     time.Duration // until the next look
+}
+
+// missing is an instance that the cloud did not have, first seen so at a time.
+type missing struct {
+	entity.Instance
+	since time.Time
+}
+
+// firstLook begins the looks. It returns the machines for which something was started
+// that nobody has recorded: what an earlier provisioner could not finish. Its agent's
+// password is about to be replaced.
+func (p *provisioner) firstLook(ctx context.Context) (halfMade map[string]bool, err error) {
+	v, err := p.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	halfMade = map[string]bool{}
+	for _, in := range v.instances {
+		if m, ok := v.machines[in.MachineID]; ok && m.InstanceID == "" {
+			halfMade[in.MachineID] = true
+		}
+	}
+	p.looking = true
+	go func() { p.looked <- p.look(ctx, v) }()
+	return halfMade, nil
+}
+
+// lookNow begins a look, or has another follow the one that goes on.
+func (p *provisioner) lookNow(ctx context.Context) {
+	if p.soon = p.looking; p.looking {
+		return
+	}
+	p.looking = true
+	go func() {
+		v, err := p.view(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				logger.Errorf("cannot look at what the cloud has; again in %v: %v", p.Look, err)
+			}
+			p.looked <- looked{next: p.Look}
+			return
+		}
+		p.looked <- p.look(ctx, v)
+	}()
+}
+
+// look stops strays, forgets residues that are gone, and takes off machines the
+// instances that are lost. What fails is left to the next look.
+func (p *provisioner) look(ctx context.Context, v view) looked {
+	there := map[string]bool{}
+	for _, in := range v.instances {
+		there[in.ID] = true
+		if !v.stray(in) {
+			continue
+		}
+		logger.Infof("stopping instance %s, which was of machine %s and is nobody's", in.ID, in.MachineID)
+		if err := p.stop(ctx, in.ID); err != nil {
+			logger.Errorf("cannot stop instance %s, which is nobody's; again in %v: %v", in.ID, p.Look, err)
+			continue
+		}
+		there[in.ID] = false
+	}
+	p.forget(ctx, there)
+	result := looked{next: p.Look}
+	missed := map[string]missing{}
+	for id, m := range v.machines {
+		switch {
+		case m.Manager || m.Container != "":
+		case m.Life == entity.Dead, m.Life == entity.Dying && m.InstanceID == "":
+			// What it waits for may have gone without anybody's saying so.
+			result.machines = append(result.machines, id)
+		case m.InstanceID == "" || there[m.InstanceID]:
+		case p.lost(ctx, m, missed):
+			result.machines = append(result.machines, id)
+		}
+	}
+	if p.missed = missed; len(missed) > 0 {
+		result.next = min(p.Look, p.Sure)
+	}
+	return result
+}
+
+// lost takes the instance off a machine if it was missed for long enough. Until
+// then it is noted among those that are missed.
+func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map[string]missing) bool {
+	in := missing{entity.Instance{ID: m.InstanceID, Nonce: m.Nonce}, time.Now()}
+	if before, ok := p.missed[m.ID]; ok && before.ID == in.ID && before.Nonce == in.Nonce {
+		in.since = before.since
+	}
+	missed[m.ID] = in
+	if time.Since(in.since) < p.Sure {
+		return false
+	}
+	if err := p.API.LoseInstance(ctx, entity.MachineTag(m.ID), in.Instance); err != nil {
+		if ctx.Err() == nil {
+			logger.Warningf("the cloud has no instance %s any more, but machine %s keeps it: %v", in.ID, m.ID, err)
+		}
+		return false
+	}
+	logger.Warningf("machine %s has lost its instance %s, and gets another", m.ID, in.ID)
+	// What may still run there is not to be met by its successor.
+	if err := p.stop(ctx, in.ID); err != nil {
+		logger.Errorf("cannot stop what is left of instance %s: %v", in.ID, err)
+	}
+	delete(missed, m.ID)
+	return true
+}
+
+// forget drops the residues of instances that are not there.
+func (p *provisioner) forget(ctx context.Context, there map[string]bool) {
+	residues, err := p.API.Residues(ctx)
+	for _, r := range residues {
+		if r.Instance != "" && !there[r.Instance] && err == nil {
+			err = p.API.DropResidues(ctx, r.Instance)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		logger.Errorf("cannot look after what destructions have left: %v", err)
+	}
+}
+
+// stop stops instances within a bound.
+func (p *provisioner) stop(ctx context.Context, ids ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, stopBound)
+	defer cancel()
+	return p.Environ.StopInstances(ctx, ids...)
+}

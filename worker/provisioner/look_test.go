@@ -1,0 +1,246 @@
+package provisioner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// after lets time pass, and all that it brings happen.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (c *fakeCloud) lose(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.instances = slices.DeleteFunc(c.instances, func(in provider.Instance) bool { return in.ID == id })
+}
+
+func (m *fakeModel) message(of string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.messages[of]
+}
+
+func TestInstanceThatCannotBeStoppedIsReportedAndTriedAgain(t *testing.T) {
+	model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"}, pending("2"))
+	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
+	tries := 0
+	cloud.onStop = func(string) error {
+		if tries++; tries < 3 {
+			return entity.WithHint(errors.New("no answer"), "Pull the plug.")
+		}
+		return nil
+	}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1 dead i-9", "2 alive i-1 pending")
+		if got := model.message("instance of 1"); got != "no answer; Pull the plug." {
+			t.Errorf("users are told %q", got)
+		}
+		after(31 * time.Second)
+		expect(t, model, "1 dead i-9", "2 alive i-1 pending")
+		after(31 * time.Second)
+		expect(t, model, "2 alive i-1 pending")
+	})
+}
+
+// A machine that force has removed leaves a stray: it is stopped as soon as the cloud
+// lets us, and what was noted of it is forgotten then.
+func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
+	for _, by := range []string{"us", "hand"} {
+		t.Run("by "+by, func(t *testing.T) {
+			model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"})
+			cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
+			var refuse error = errors.New("no answer")
+			stops := 0
+			cloud.onStop = func(string) error { stops++; return refuse }
+			story(t, model, cloud, nil, func(t *testing.T) {
+				synctest.Wait()
+				model.mu.Lock()
+				delete(model.machines, "1")
+				model.residues = []entity.Residue{{ID: "r", Instance: "i-9"}}
+				model.mu.Unlock()
+				before := stops
+				model.events <- []string{"1"}
+				synctest.Wait()
+				if stops <= before {
+					t.Error("nobody has tried again when the machine went")
+				}
+				after(10 * time.Minute)
+				if len(model.residues) != 1 {
+					t.Error("what is there was forgotten")
+				}
+				if by == "hand" {
+					cloud.lose("i-9")
+				} else {
+					cloud.mu.Lock()
+					refuse = nil
+					cloud.mu.Unlock()
+				}
+				after(3 * time.Minute)
+				if cloud.ids() != "" || len(model.residues) != 0 {
+					t.Errorf("left are %q and %v", cloud.ids(), model.residues)
+				}
+			})
+		})
+	}
+}
+
+// One stray that can't be stopped keeps neither the others nor the machines waiting.
+func TestStrayThatCannotBeStopped(t *testing.T) {
+	model := newModel(pending("1"))
+	cloud := &fakeCloud{instances: []provider.Instance{{ID: "stuck", MachineID: "7"}, {ID: "stray", MachineID: "8"}}}
+	refuse := true
+	cloud.onStop = func(id string) error {
+		if id == "stuck" && refuse {
+			return errors.New("no")
+		}
+		return nil
+	}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1 alive i-1 pending")
+		if got := cloud.ids(); got != "stuck i-1" {
+			t.Errorf("instances %q", got)
+		}
+		refuse = false
+		after(3 * time.Minute)
+		if got := cloud.ids(); got != "i-1" {
+			t.Errorf("instances %q", got)
+		}
+	})
+}
+
+// What is being started when the cloud is looked at is not taken for a stray.
+func TestALookWhileAnInstanceStarts(t *testing.T) {
+	model, cloud := newModel(pending("1")), &fakeCloud{}
+	cloud.onStart = func(context.Context, provider.StartParams) error { return nil }
+	story(t, model, cloud, func(c *Config) {
+		// The answer of the start takes ten minutes, and the instance is there at once.
+		inner := c.Environ
+		c.Environ = slowStarts{inner}
+	}, func(t *testing.T) {
+		after(9 * time.Minute)
+		if got := cloud.ids(); got != "i-1" {
+			t.Errorf("instances %q", got)
+		}
+		after(time.Minute)
+		expect(t, model, "1 alive i-1 pending")
+	})
+}
+
+type slowStarts struct{ Environ }
+
+func (s slowStarts) StartInstance(ctx context.Context, p provider.StartParams) (provider.Instance, error) {
+	in, err := s.Environ.StartInstance(ctx, p)
+	time.Sleep(10 * time.Minute)
+	return in, err
+}
+
+func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
+	model := newModel(pending("1"), pending("2"), entity.MachineInfo{ID: "0", Manager: true, InstanceID: "controller"})
+	cloud := &fakeCloud{}
+	looks := &looks{}
+	story(t, model, cloud, func(c *Config) { looks.Environ = c.Environ; c.Environ = looks }, func(t *testing.T) {
+		synctest.Wait()
+		m := model.machines["1"]
+		// A cloud that does not answer, or forgets an instance for a moment, loses nobody.
+		looks.set(errors.New("no answer"), nil)
+		after(10 * time.Minute)
+		looks.set(nil, []string{m.InstanceID})
+		looks.await(1)
+		looks.set(nil, nil)
+		after(10 * time.Minute)
+		if got := model.machines["1"]; got != m {
+			t.Fatalf("machine 1 was %v and is %v", m, got)
+		}
+		cloud.lose(m.InstanceID)
+		looks.await(1)
+		if got := model.machines["1"]; got != m {
+			t.Fatal("one look was enough")
+		}
+		looks.await(1)
+		if got := model.machines["1"]; got.InstanceID != "i-3" || got.Nonce == m.Nonce {
+			t.Errorf("machine 1 is now %v", got)
+		}
+	})
+}
+
+// looks is a cloud whose answers to looks can be wrong.
+type looks struct {
+	Environ
+	err    error
+	hidden []string
+	n      int
+}
+
+// await lets time pass until there were n more looks.
+func (l *looks) await(n int) {
+	for want := l.n + n; l.n < want; {
+		after(time.Second)
+	}
+}
+
+func (l *looks) set(err error, hidden []string) { l.err, l.hidden = err, hidden }
+
+func (l *looks) Instances(ctx context.Context) ([]provider.Instance, error) {
+	l.n++
+	all, err := l.Environ.Instances(ctx)
+	if l.err != nil {
+		return nil, l.err
+	}
+	return slices.DeleteFunc(all, func(in provider.Instance) bool { return slices.Contains(l.hidden, in.ID) }), err
+}
+
+// A Dying machine gets another instance for the units on it, and for nothing else.
+func TestADyingMachineIsLost(t *testing.T) {
+	one := entity.MachineInfo{ID: "1", Life: entity.Dying, InstanceID: "lost-1"}
+	two := entity.MachineInfo{ID: "2", Life: entity.Dying, InstanceID: "lost-2"}
+	model, cloud := newModel(one, two), &fakeCloud{}
+	model.units["2"] = 1
+	story(t, model, cloud, nil, func(t *testing.T) {
+		after(3 * time.Minute)
+		expect(t, model, "2 dying i-1 pending")
+		if got := cloud.ids(); got != "i-1" {
+			t.Errorf("instances %q", got)
+		}
+	})
+}
+
+// The units of a Dying machine go while its instance is being started.
+func TestADyingMachineThatNeedsNoInstanceAnyMore(t *testing.T) {
+	model, cloud := newModel(entity.MachineInfo{ID: "1", Life: entity.Dying}), &fakeCloud{}
+	model.units["1"] = 1
+	cloud.onStart = func(context.Context, provider.StartParams) error {
+		model.mu.Lock()
+		defer model.mu.Unlock()
+		model.units["1"] = 0
+		return nil
+	}
+	story(t, model, cloud, nil, func(t *testing.T) { expect(t, model) })
+	if got := cloud.ids(); got != "" {
+		t.Errorf("instances left: %s", got)
+	}
+}
+
+func TestContainersAreNotStarted(t *testing.T) {
+	c := pending("1/lxd/0")
+	c.Container = "lxd"
+	model, cloud := newModel(c), &fakeCloud{}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		expect(t, model, "1/lxd/0 alive error")
+		if got := model.message("1/lxd/0"); got != "cannot start a container: this cloud has no lxd containers" {
+			t.Errorf("users are told %q", got)
+		}
+		c.Life, c.Status = entity.Dying, entity.StatusError
+		model.set(c)
+		expect(t, model)
+	})
+}
