@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -145,13 +146,14 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 // ends it and closes the socket.
 func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who roles) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
-	stop := context.AfterFunc(ctx, func() {
+	closing := sync.OnceFunc(func() {
 		if errors.Is(context.Cause(ctx), errRevoked) {
 			bye := websocket.FormatCloseMessage(params.CloseRevoked, errRevoked.Error())
 			_ = ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))
 		}
 		ws.Close()
 	})
+	stop := context.AfterFunc(ctx, closing)
 	ping := s.pinging(ctx, ws)
 	reading := make(chan struct{})
 	go func() { // notices that the client leaves, and reads its pongs
@@ -180,7 +182,7 @@ func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who 
 		ping.Stop()
 		cancel(errGone)
 		stop()
-		ws.Close()
+		closing()
 		<-reading
 		<-following
 	}

@@ -185,58 +185,56 @@ func TestBlocksOfModelsThatAreNamed(t *testing.T) {
 func TestRightsAreLostAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	for name, lose := range map[string]func(w *world) error{
-		"revoked":  func(w *world) error { return w.controller.RevokeModel(ctx, w.st.UUID(), "bob", "read") },
-		"shut out": func(w *world) error { return w.controller.RevokeController(ctx, "bob", "login") },
-		"disabled": func(w *world) error { return w.controller.DisableUser(ctx, "bob") },
-		"removed":  func(w *world) error { return w.controller.RemoveUser(ctx, "bob") },
-		"reset": func(w *world) error {
-			_, err := w.controller.ResetUserPassword(ctx, "bob")
+	w := newWorld(t).populate()
+	agent := w.dial(w.info(entity.UnitTag("mysql/0")))
+	for user, lose := range map[string]func(user string) error{
+		"revoked":  func(user string) error { return w.controller.RevokeModel(ctx, w.st.UUID(), user, "read") },
+		"shut-out": func(user string) error { return w.controller.RevokeController(ctx, user, "login") },
+		"disabled": func(user string) error { return w.controller.DisableUser(ctx, user) },
+		"removed":  func(user string) error { return w.controller.RemoveUser(ctx, user) },
+		"reset": func(user string) error {
+			_, err := w.controller.ResetUserPassword(ctx, user)
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t).populate()
-			w.addUser("bob")
-			w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
-			info := w.info(entity.UserTag("bob"))
-			ours, raw, agent := w.dial(info), w.user("bob", w.modelPath()), w.dial(w.info(entity.UnitTag("mysql/0")))
-			log, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).Dial("wss://"+w.address+"/model/"+w.st.UUID()+"/log", basicAuth(info))
-			w.ok(err)
-			defer log.Close()
-			var first params.ErrorResult
-			w.ok(log.ReadJSON(&first))
-			w.ok(ours.Expose(ctx, "mysql"))
+		w.addUser(user)
+		w.ok(w.controller.GrantModel(ctx, w.st.UUID(), user, "write", ""))
+		info := w.info(entity.UserTag(user))
+		ours, raw := w.dial(info), w.user(user, w.modelPath())
+		log, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).Dial("wss://"+w.address+"/model/"+w.st.UUID()+"/log", basicAuth(info))
+		w.ok(err)
+		defer log.Close()
+		var first params.ErrorResult
+		w.ok(log.ReadJSON(&first))
+		w.ok(ours.Expose(ctx, "mysql"))
 
-			w.ok(lose(w))
-			if err := ours.Unexpose(ctx, "mysql"); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
-				t.Errorf("the next request: %v", err)
-			}
-			if err := raw.call("Client", 7, "FullStatus", nil).Err(); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
-				t.Errorf("the next request of another client: %v", err)
-			}
-			if code := raw.ended(); code != params.CloseRevoked {
-				t.Errorf("the connection ends with code %d", code)
-			}
-			w.ok(log.SetReadDeadline(time.Now().Add(20 * time.Second)))
-			var line params.LogMessage
-			for err == nil {
-				err = log.ReadJSON(&line)
-			}
-			if !websocket.IsCloseError(err, params.CloseRevoked) {
-				t.Errorf("debug-log: %v", err)
-			}
-			if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
-				t.Errorf("the request was done: %v", err)
-			}
-			if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) {
-				t.Errorf("a new connection: %v", err)
-			}
-			if _, err := agent.DeployedUnits(ctx, entity.UnitTag("mysql/0")); err != nil {
-				t.Errorf("an agent has noticed: %v", err)
-			}
-		})
+		w.ok(lose(user))
+		if err := ours.Unexpose(ctx, "mysql"); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+			t.Errorf("%s: the next request: %v", user, err)
+		}
+		if err := raw.call("Client", 7, "FullStatus", nil).Err(); !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+			t.Errorf("%s: the next request of another client: %v", user, err)
+		}
+		if code := raw.ended(); code != params.CloseRevoked {
+			t.Errorf("%s: the connection ends with code %d", user, code)
+		}
+		w.ok(log.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		var line params.LogMessage
+		for err == nil {
+			err = log.ReadJSON(&line)
+		}
+		if !websocket.IsCloseError(err, params.CloseRevoked) {
+			t.Errorf("%s: debug-log: %v", user, err)
+		}
+		if s, err := w.st.Service(ctx, "mysql"); err != nil || !s.IsExposed() {
+			t.Errorf("%s: the request was done: %v", user, err)
+		}
+		if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) {
+			t.Errorf("%s: a new connection: %v", user, err)
+		}
+	}
+	if _, err := agent.DeployedUnits(ctx, entity.UnitTag("mysql/0")); err != nil {
+		t.Errorf("an agent has noticed: %v", err)
 	}
 }
 
