@@ -94,6 +94,7 @@ const wm = "wordpress:db mysql:server"
 
 var damages = []damage{
 	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
+	{collection: "model", id: "model", change: set("life", 1), finding: "model model: it is dying, services logging is alive, and no cleanup is to destroy that"},
 	{collection: "machines", id: "3", finding: "units wordpress/0: its machine is not there: machines 3"},
 	{collection: "machines", id: "3", change: set("life", 2), finding: "units wordpress/0: machine 3, which it is on, is dead"},
 	{collection: "machines", id: "3", change: set("life", 1), finding: "units wordpress/0: it is alive on machine 3, which is dying"},

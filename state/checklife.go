@@ -16,7 +16,7 @@ import (
 )
 
 // cleanupKinds are those that this program does.
-var cleanupKinds = []string{cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupGuests, cleanupForce, cleanupLease, cleanupSettings}
+var cleanupKinds = []string{cleanupModel, cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupGuests, cleanupForce, cleanupLease, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *wrong {
 	c := v.get(cleanupsC, id)
@@ -102,6 +102,22 @@ func judgeDeadUnit(v *view, name string) *wrong {
 	}
 	v.get(unitsC, id)
 	return toRemove(docID{unitsC, id}, fmt.Sprintf("unit %s, its principal, is dead", name), outOfState)
+}
+
+// judgeDyingModel finds a model whose end nobody will bring about any more.
+func judgeDyingModel(v *view, id string) *wrong {
+	m := v.get(modelC, id)
+	if m == nil || m.life() != entity.Dying || v.hasCleanup(cleanupModel, modelKey) {
+		return nil
+	}
+	for _, collection := range []string{servicesC, machinesC} {
+		for _, r := range v.where(collection, "life", int(entity.Alive)) {
+			v.get(collection, r.text("_id"))
+			return v.needsCleanup(docID{modelC, id}, cleanupModel, modelKey,
+				fmt.Sprintf("it is dying, %s %s is alive, and no cleanup is to destroy that", collection, r.text("_id")))
+		}
+	}
+	return nil
 }
 
 // judgeDyingService finds services that nobody will end any more.

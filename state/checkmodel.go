@@ -44,6 +44,7 @@ var unruled = map[string]string{
 	historyC:  "what was; it is bounded, and written directly",
 	blocksC:   "each stands for itself",
 	residuesC: "what they are about is gone",
+	leftC:     "what they are about is gone",
 	loginsC:   "when somebody was there; it is written directly, and nothing rests on it",
 }
 
@@ -69,6 +70,7 @@ var modelRules = slices.Concat(
 		{of: sequenceC, ids: sequences, judge: judgeSequence},
 		{of: machinesC, judge: judgeGuests},
 		{of: unitsC, judge: judgeDeadUnit},
+		{of: modelC, judge: judgeDyingModel},
 		{of: servicesC, judge: judgeDyingService},
 		{of: relationsC, judge: judgeDyingRelation},
 		{of: unitsC, judge: judgeDyingPrincipal},

@@ -28,6 +28,7 @@ type cleanupDoc struct {
 
 // The kinds of cleanups.
 const (
+	cleanupModel        = "model"        // that is Dying: destroy all that is in it
 	cleanupUnits        = "units"        // of a Dying service: destroy them
 	cleanupRelations    = "relations"    // of a Dying service: destroy them
 	cleanupSubordinates = "subordinates" // of a Dying principal: destroy them
@@ -106,6 +107,9 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again time.Duration, err error) {
 	d := st.again(doc.Strength, doc.Deadline)
 	switch doc.Kind {
+	case cleanupModel:
+		done, err = st.cleanupModel(ctx, d)
+		return done, 0, err
 	case cleanupUnits:
 		err = st.cleanupUnits(ctx, doc.Arg, d)
 	case cleanupRelations:

@@ -102,6 +102,9 @@ func Checked() (ruled []string, unruledBecause map[string]string) {
 // Uncounted returns the references of lifecycle.Refs that a check could not count.
 func Uncounted() (all []string) {
 	for _, ref := range lifecycle.Refs {
+		if ref.To == lifecycle.Model {
+			continue // those are not counted
+		}
 		if _, ok := counted[ref.To][ref.Name]; !ok {
 			all = append(all, string(ref.To)+" "+ref.Name)
 		}

@@ -12,6 +12,33 @@ import (
 	"juju/state/watcher"
 )
 
+// DestroyModel is State.Destroy, and of a model that is being removed already it
+// takes on the strength; entity.NotFound when there is none.
+func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Destruction) error {
+	st, err := c.Model(ctx, id)
+	if err == nil {
+		return st.Destroy(ctx, how)
+	}
+	if !isNotFound(err) {
+		return err
+	}
+	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		row, err := c.row(id)
+		if err != nil {
+			return nil, err
+		}
+		if row.Step != stepRemoving {
+			return nil, notReady(id)
+		}
+		if row.Forced || how.Strength != entity.Force {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.update(modelsC, id, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
+		return o.build()
+	})
+}
+
 // RemoveModel begins to remove a Dead model: nobody can open it any more, and what
 // had it open is closed. ResumeModels does the rest. entity.InUse when the model is
 // not Dead; nothing when it is being removed or gone.
@@ -34,11 +61,12 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	if doc.Life != entity.Dead {
 		return entity.Errorf(entity.InUse, "cannot remove model %q: it is %s", row.Name, doc.Life)
 	}
-	return c.beginRemoval(ctx, row)
+	return c.beginRemoval(ctx, row, doc.forced())
 }
 
 // beginRemoval takes a row from the step that it was seen in to removing.
-func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
+func (c *Controller) beginRemoval(ctx context.Context, row ModelRow, forced bool) error {
+	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}, {"forced", forced}}
 	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
 		now, err := c.row(row.UUID)
 		if err == nil && now.Step == stepRemoving {
@@ -55,7 +83,7 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 			assert = row.isMade()
 		}
 		o := newOps()
-		o.update(modelsC, row.UUID, assert, bson.D{{"$set", bson.D{{"step", stepRemoving}}}, {"$unset", bson.D{{"creator", 1}}}})
+		o.update(modelsC, row.UUID, assert, bson.D{{"$set", set}, {"$unset", bson.D{{"creator", 1}}}})
 		return o.build()
 	})
 	if err == nil {
@@ -72,13 +100,16 @@ func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}
 // ResumeModels takes to its end what is left of models that are being removed, and
 // what a controller that is gone has left of a model that it was making. Outside of
 // the store, outside does that: it can be called again for the same model. A model
-// that fails is logged and left for the next pass, and the others go on. It returns
-// how many are left, those that another controller is just making among them.
+// that fails is logged and left for the next pass, and the others go on; of one that
+// was destroyed with force, what outside fails to remove for long is left as a
+// residue, and tried again at later passes. It returns how many models are left,
+// those that another controller is just making among them.
 func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Context, ModelRow) error) (left int, err error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
 		return 0, err
 	}
+	c.removeResidues(ctx, outside)
 	for _, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return len(rows), err
@@ -100,13 +131,18 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 			return false, nil
 		}
 		logger.Infof("model %q (%s) was never finished, and whoever was making it is gone: it is removed", row.Name, row.UUID)
-		if err := c.beginRemoval(ctx, row); err != nil {
+		if err := c.beginRemoval(ctx, row, false); err != nil {
 			return false, err
 		}
 	}
 	c.forget(row.UUID)
 	if err := outside(ctx, row); err != nil {
-		return false, err
+		if !row.Forced || ctx.Err() != nil || c.now().Sub(row.Removing) < cloudTimeout {
+			return false, err
+		}
+		if err := c.leaveResidue(ctx, row, err); err != nil {
+			return false, err
+		}
 	}
 	if err := c.releaseBlobs(ctx, row.UUID); err != nil {
 		return false, fmt.Errorf("cannot release its archives: %w", err)

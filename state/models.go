@@ -34,6 +34,10 @@ type ModelRow struct {
 	Step    string    `bson:"step"`
 	Created time.Time `bson:"created"`
 	Creator string    `bson:"creator,omitempty"` // the Controller that makes it
+	// Of one that is being removed: since when, and that it was destroyed with force,
+	// so that what a cloud does not do is not waited for.
+	Removing time.Time `bson:"removing,omitempty"`
+	Forced   bool      `bson:"forced,omitempty"`
 }
 
 // IsRemoving reports that the model is Dead and what is left of it is being
@@ -193,14 +197,15 @@ func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
 }
 
 func (c *Controller) newModelDoc(row ModelRow) modelDoc {
-	return modelDoc{ID: modelC, Name: row.Name, UUID: row.UUID, Series: row.Series, Cloud: c.doc.Cloud}
+	return modelDoc{lifeDoc: lifeDoc{Since: row.Created}, ID: modelC, Name: row.Name, UUID: row.UUID,
+		Series: row.Series, Cloud: c.doc.Cloud}
 }
 
 // giveUp has a model removed whose making failed, also when the caller has gone.
 func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingBound)
 	defer cancel()
-	err := c.beginRemoval(ctx, row)
+	err := c.beginRemoval(ctx, row, false)
 	if errors.Is(err, errLostStep) {
 		// Somebody else has the row; if that has gone already, so must what this
 		// controller has made after it.

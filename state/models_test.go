@@ -60,10 +60,11 @@ func (w *world) resumed() {
 	}
 }
 
-// bury begins the removal of a model, whatever is in it.
+// bury takes an empty model to the beginning of its removal.
 func (w *world) bury(st *state.State) {
 	w.Helper()
-	w.ok(st.Die(w.ctx))
+	w.ok(st.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(st.EnsureDead(w.ctx))
 	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
 }
 
@@ -225,7 +226,8 @@ func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
 		w.ok(err)
 	}
 	statetest.Charm(t, one, statetest.Wordpress)
-	w.ok(one.Die(w.ctx))
+	w.ok(one.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(one.EnsureDead(w.ctx))
 	points := r.record(func() {
 		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
 		w.resumed()
@@ -352,7 +354,10 @@ func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
 			return nil
 		})
 	}
-	w.ok(st.Die(w.ctx))
+	w.st = st
+	w.ok(st.Destroy(w.ctx, entity.Destruction{}))
+	w.cleaned()
+	w.ok(st.EnsureDead(w.ctx))
 	users.Go(func() {
 		// The other controller is told by its watch of models.
 		events, err := other.ctrl.WatchModels(w.ctx)

@@ -44,6 +44,7 @@ const (
 	loginsC     = "logins"     // a user's id, "UUID#name": when they last logged in
 	controllerC = "controller" // "controller": UUID, name
 	blobsC      = "blobs"      // a SHA-256: the archive's file, and the models that have it
+	leftC       = "left"       // a model's UUID: what its removal with force has left outside of the store
 	oldFilesC   = "oldfiles"   // a file's name: nobody refers to it, it is to be deleted
 	leasesC     = "leases"     // a model's UUID, "#" and a service: who leads it for now; written directly
 )

@@ -19,7 +19,10 @@ const relationsAtOnce = 30
 // Destroy sets the service Dying, with its relations, or removes it when nothing
 // refers to it. A service that is Dying already only takes on the strength.
 func (s *Service) Destroy(ctx context.Context, how entity.Destruction) error {
-	d := s.st.begin(how)
+	return s.destroy(ctx, s.st.begin(how))
+}
+
+func (s *Service) destroy(ctx context.Context, d destruction) error {
 	return s.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := s.refresh(ctx); isNotFound(err) {
 			return nil, mongo.ErrNothing

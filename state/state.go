@@ -116,12 +116,12 @@ func (st *State) PruneTransactions(ctx context.Context, age time.Duration) (int,
 
 // modelDoc is the one document of the collection "model".
 type modelDoc struct {
-	ID     string      `bson:"_id"`
-	Name   string      `bson:"name"`
-	UUID   string      `bson:"uuid"`
-	Life   entity.Life `bson:"life"`
-	Series string      `bson:"series"` // for charms that name none
-	Cloud  string      `bson:"cloud"`
+	lifeDoc `bson:",inline"`
+	ID      string `bson:"_id"`
+	Name    string `bson:"name"`
+	UUID    string `bson:"uuid"`
+	Series  string `bson:"series"` // for charms that name none
+	Cloud   string `bson:"cloud"`
 	// Constraints are the user's, for whatever says nothing of its own.
 	Constraints string `bson:"constraints,omitempty"`
 }

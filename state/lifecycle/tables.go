@@ -9,6 +9,7 @@ type Kind string
 // The kinds. A Scope is a unit's presence in a relation: it has no life of its
 // own, it is there or not.
 const (
+	Model       Kind = "model"
 	Machine     Kind = "machine"
 	Container   Kind = "container" // a machine on a machine, as what refers to its host
 	Principal   Kind = "principal"
@@ -32,6 +33,7 @@ const (
 	Provisioner  Actor = "provisioner"
 	Cleaner      Actor = "cleaner"
 	LastRef      Actor = "last reference"
+	Controller   Actor = "controller"
 )
 
 // A Guard is a fact about the entity itself that a move needs.
@@ -65,6 +67,10 @@ type Move struct {
 
 // Moves is every legal step. What is not here can't happen.
 var Moves = []Move{
+	{Model, alive, dying, User, Always}, // from here on nothing is added
+	{Model, dying, dead, Controller, Always},
+	{Model, dead, gone, Controller, Always}, // with its database
+
 	{Machine, alive, dying, User, NotLast},
 	{Machine, alive, gone, User, Unprovisioned},
 	{Machine, dying, dead, MachineAgent, Always},
@@ -131,6 +137,10 @@ type Ref struct {
 
 // Refs is every reference.
 var Refs = []Ref{
+	// These are not counted: nothing is added to a Dying model, so one look is enough.
+	{"machines", Machine, Model, dead, Destroy, []Actor{Cleaner}, `%d machine(s)`},
+	{"services", Service, Model, dead, Destroy, []Actor{Cleaner}, `%d service(s)`},
+
 	{"alive-units", Principal, Machine, dying, Refuse, nil, `machine %s has unit %q assigned`},
 	{"containers", Container, Machine, dying, Refuse, nil, `machine %s is hosting containers %q`},
 	{"units", Principal, Machine, dead, Await, []Actor{Deployer, Cleaner}, `machine %s has unit %q assigned`},

@@ -1,0 +1,244 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+func (w *world) modelLife(want entity.Life) {
+	w.Helper()
+	life, err := w.st.Life(w.ctx)
+	w.ok(err)
+	if life != want {
+		w.Errorf("the model is %s, want %s", life, want)
+	}
+}
+
+// ended has the agents and the cloud do what is theirs, until nothing is in the
+// model any more.
+func (w *world) ended() {
+	w.Helper()
+	for range 20 {
+		if w.agents() == 0 {
+			break
+		}
+	}
+	machines, err := w.st.Machines(w.ctx)
+	w.ok(err)
+	for _, m := range machines {
+		w.ok(m.EnsureDead(w.ctx))
+		m, err := w.st.Machine(w.ctx, m.ID())
+		w.ok(err)
+		w.ok(m.Remove(w.ctx))
+	}
+}
+
+func TestADyingModelTakesNothingNew(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 0)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	const refusal = `model "default" is no longer alive`
+	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: s.CharmURL()})
+	w.refused(err, entity.NotAlive, refusal)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.refused(err, entity.NotAlive, refusal)
+	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
+	w.refused(err, entity.NotAlive, refusal)
+	_, err = w.st.AddCharm(w.ctx, statetest.CharmArchive(t, statetest.Riak), "")
+	w.refused(err, entity.NotAlive, refusal)
+	if _, err = s.AddUnits(w.ctx, 1, nil); !errors.Is(err, entity.NotAlive) {
+		t.Errorf("a unit is added: %v", err)
+	}
+	status, err := w.st.Status(w.ctx)
+	w.ok(err)
+	if status.Model.Life != entity.Dying || status.Model.Status.Status != entity.StatusDestroying {
+		t.Errorf("the model is shown as %+v", status.Model)
+	}
+	rows, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	for _, row := range rows {
+		if row.Name == state.ControllerModel {
+			err := w.ctrl.DestroyModel(w.ctx, row.UUID, entity.Forced())
+			w.refused(err, entity.Invalid, `"controller" is a controller; use 'juju destroy-controller' to destroy it`)
+		}
+	}
+	_, err = w.addModel(state.ControllerModel)
+	w.refused(err, entity.Invalid, `cannot add model "controller"`)
+}
+
+func TestAModelIsDeadWhenNothingIsInItAnyMore(t *testing.T) {
+	w := newWorld(t)
+	w.related()
+	w.provisioned("0")
+	w.provisioned("1")
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "1"})
+	w.ok(err)
+	w.refused(w.st.EnsureDead(w.ctx), entity.Invalid, `model "default" is not dying`)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 3 machine(s), 3 service(s)")
+	w.cleaned()
+	_, err = w.st.Machine(w.ctx, c.ID())
+	w.gone("machine", c.ID(), err) // it had no instance
+	for _, name := range []string{"mysql/0", "logging/0", "wordpress/0"} {
+		if life := w.unit(name).Life(); life != entity.Dying {
+			t.Errorf("%s is %s", name, life)
+		}
+	}
+	w.truth()
+	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 2 machine(s), 3 service(s)")
+	w.ended()
+	w.empty()
+	w.ok(w.st.EnsureDead(w.ctx))
+	w.ok(w.st.EnsureDead(w.ctx))
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.modelLife(entity.Dead)
+	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
+	w.resumed()
+	w.refused(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()), entity.NotFound, "not found")
+	w.mustAddModel("default")
+}
+
+// Whatever comes between, nothing is left behind in a model that is Dead.
+func TestWhatComesWhileAModelIsDestroyed(t *testing.T) {
+	w := newWorld(t)
+	w.st.Before(func() { w.deploy("mysql", statetest.MySQL, 1) })
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.modelLife(entity.Dying)
+	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 1 machine(s), 1 service(s)")
+	w.cleaned() // none of it had begun to run
+	w.empty()
+	w.ok(w.st.EnsureDead(w.ctx))
+}
+
+func TestAMachineIsNotAddedToAModelThatBecomesDying(t *testing.T) {
+	w := newWorld(t)
+	w.st.Before(func() { w.ok(w.st.Destroy(w.ctx, entity.Destruction{})) })
+	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.refused(err, entity.NotAlive, "no longer alive")
+	w.cleaned()
+	w.ok(w.st.EnsureDead(w.ctx))
+}
+
+func TestForceEndsAModelWhoseAgentsAreAway(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.related()
+	w.provisioned("0")
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.cleaned()
+	// Nobody is there to do what is to be done.
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 20 * time.Second}))
+	if due := w.cleaned(); due <= 0 || due > 20*time.Second {
+		t.Errorf("the next is due in %v", due)
+	}
+	w.truth()
+	later(20 * time.Second)
+	w.cleaned()
+	w.truth()
+	machines, err := w.st.Machines(w.ctx)
+	w.ok(err)
+	if len(machines) != 1 || machines[0].Life() != entity.Dead {
+		t.Fatalf("machines %v, want the one that the cloud is to stop", machines)
+	}
+	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 1 machine(s)")
+	later(time.Minute)
+	w.cleaned()
+	w.ok(w.st.EnsureDead(w.ctx))
+	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
+
+	// The cloud does not do its part here either: it is left, and said to be.
+	away := func(context.Context, state.ModelRow) error {
+		return entity.WithHint(errors.New("no such region"), "rm -r /cloud")
+	}
+	resume := func(want int, outside func(context.Context, state.ModelRow) error) []entity.Residue {
+		t.Helper()
+		left, err := w.ctrl.ResumeModels(w.ctx, outside)
+		if left != want || err != nil {
+			t.Errorf("%d models are left, want %d, %v", left, want, err)
+		}
+		residues, err := w.ctrl.ModelResidues(w.ctx, statetest.Admin)
+		w.ok(err)
+		return residues
+	}
+	if left := resume(1, away); len(left) > 0 {
+		t.Errorf("left too early: %v", left)
+	}
+	later(time.Minute)
+	left := resume(0, away)
+	if len(left) != 1 || left[0].What != `instances of model "default"` || left[0].Where != "cloud dummy" ||
+		left[0].Why != "no such region" || left[0].How != "rm -r /cloud" {
+		t.Errorf("left: %+v", left)
+	}
+	w.mustAddModel("default")
+	if left := resume(0, nowhere); len(left) > 0 {
+		t.Errorf("left for ever: %v", left)
+	}
+}
+
+// Force comes too late for the model's own database, and serves all the same.
+func TestForceOnAModelThatIsBeingRemoved(t *testing.T) {
+	w, later := forcedWorld(t)
+	w.bury(w.st)
+	away := func(context.Context, state.ModelRow) error { return errors.New("no such region") }
+	later(time.Hour)
+	left, err := w.ctrl.ResumeModels(w.ctx, away)
+	if left != 1 || err != nil {
+		t.Errorf("%d are left, %v", left, err)
+	}
+	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Destruction{}))
+	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
+	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
+	left, err = w.ctrl.ResumeModels(w.ctx, away)
+	if left != 0 || err != nil {
+		t.Errorf("%d are left, %v", left, err)
+	}
+	if left, err := w.ctrl.ModelResidues(w.ctx, "somebody else"); len(left) > 0 || err != nil {
+		t.Errorf("somebody else is told %v, %v", left, err)
+	}
+	w.mustAddModel("default")
+}
+
+// Whichever message to the store was the last before a kill, the model comes to its
+// end.
+func TestTheEndOfAModelIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	w.st = w.mustAddModel("one")
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("riak", statetest.Riak, 1)
+	w.started("mysql/0")
+	w.provisioned("0")
+	points := r.record(func() {
+		w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+		w.cleaned()
+		w.ended()
+		w.ok(w.st.EnsureDead(w.ctx))
+	})
+	uuid := w.st.UUID()
+	for _, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		var err error
+		w.st, err = w.ctrl.Model(w.ctx, uuid)
+		w.ok(err)
+		w.truth()
+		if life, err := w.st.Life(w.ctx); err != nil || life == entity.Alive {
+			w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+		}
+		w.cleaned()
+		w.ended()
+		w.ok(w.st.EnsureDead(w.ctx))
+		w.ok(w.ctrl.RemoveModel(w.ctx, uuid))
+		w.resumed()
+		w.consistent(store)
+	}
+}

@@ -1,0 +1,78 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A leftDoc says that a model is gone and what it had in its cloud may not be.
+type leftDoc struct {
+	Model string    `bson:"_id"` // UUID
+	Name  string    `bson:"name"`
+	Owner string    `bson:"owner"`
+	Why   string    `bson:"why"`
+	How   string    `bson:"how"`
+	At    time.Time `bson:"at"`
+}
+
+// leaveResidue notes what the removal of a model could not do outside of the store.
+func (c *Controller) leaveResidue(ctx context.Context, row ModelRow, why error) error {
+	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now()}
+	if doc.How == "" {
+		doc.How = fmt.Sprintf("end what is marked with model %s there; the controller tries it again when it starts, or another model goes", row.UUID)
+	}
+	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
+	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		n, err := c.db.Count(leftC, bson.D{{"_id", row.UUID}})
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		o.insert(leftC, row.UUID, doc)
+		return o.build()
+	})
+}
+
+// removeResidues tries again to remove what was left, and forgets what is gone.
+func (c *Controller) removeResidues(ctx context.Context, outside func(context.Context, ModelRow) error) {
+	var docs []leftDoc
+	err := c.db.All(leftC, nil, &docs)
+	for _, doc := range docs {
+		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
+			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: leftC, Id: doc.Model, Remove: true}}, nil })
+		}
+	}
+	if err != nil {
+		logger.Errorf("cannot look after what was left of models: %v", err)
+	}
+}
+
+// ModelResidues returns what the removal of models with force has left outside of
+// the store, of all models or of those of one owner.
+func (c *Controller) ModelResidues(ctx context.Context, owner string) ([]entity.Residue, error) {
+	var query bson.D
+	if owner != "" {
+		query = bson.D{{"owner", owner}}
+	}
+	var docs []leftDoc
+	if err := c.db.All(leftC, query, &docs); err != nil {
+		return nil, err
+	}
+	sortBy(docs, func(d leftDoc) string { return d.Name })
+	all := make([]entity.Residue, len(docs))
+	for i, d := range docs {
+		all[i] = entity.Residue{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name), Where: "cloud " + c.doc.Cloud,
+			Why: d.Why, How: d.How, At: d.At}
+	}
+	return all, nil
+}
