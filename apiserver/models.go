@@ -136,7 +136,7 @@ func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (p
 				continue
 			}
 			info, _, err := modelInfo(ctx, c, row)
-			if err == nil {
+			if err == nil && !row.IsRemoving() {
 				info.Users, err = modelUsers(ctx, c, e.Tag)
 			}
 			if err != nil {
@@ -165,28 +165,6 @@ func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreat
 	}
 	info, _, err := modelInfo(ctx, c, state.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: owner})
 	return info, err
-}
-
-// controllerDestroy ends the controller with all its models. It is refused while
-// there are others than its own, unless the user says that they go too.
-func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControllerArgs) error {
-	rows, err := c.server.controller.Models(ctx)
-	if err != nil {
-		return err
-	}
-	if others := len(rows) - 1; others > 0 && !p.DestroyModels {
-		plural := "s"
-		if others == 1 {
-			plural = ""
-		}
-		return entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller: hosting %d other model%s", others, plural),
-			"Destroy the controller with all its models: juju destroy-environment --destroy-all-models")
-	}
-	if c.server.config.DestroyController == nil {
-		return entity.Errorf(entity.NotSupported, "this controller cannot be destroyed by a request")
-	}
-	logger.Infof("%s destroys the controller", c.conn)
-	return c.server.config.DestroyController(ctx)
 }
 
 // modelManagerDumpModels shows all that the store holds of models, but for secrets.

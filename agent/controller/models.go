@@ -94,6 +94,9 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 			return provisioner.New(config)(ctx)
 		}),
 		"cleaner": cleaner.New(cleaner.Config{API: st}),
+		"undertaker": func(ctx context.Context) error {
+			return worker.Notify(ctx, st.WatchEnd, func(ctx context.Context) error { return c.endModel(ctx, st) })
+		},
 		"resumer": resumer.New(resumer.Config{API: st}),
 		"pruner":  pruner.New(pruner.Config{API: st, Age: c.options.PruneAge}),
 	}

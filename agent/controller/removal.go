@@ -2,17 +2,40 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"juju/provider"
 	"juju/state"
+	"juju/state/entity"
 	"juju/worker"
 )
 
+// endModel takes a model that is Dying and empty out of use.
+func (c *controller) endModel(ctx context.Context, st *state.State) error {
+	life, err := st.Life(ctx)
+	if err != nil || life == entity.Alive {
+		return err
+	}
+	err = st.EnsureDead(ctx)
+	if errors.Is(err, entity.InUse) {
+		return nil // there is an event when it is not any more
+	}
+	if err != nil {
+		return err
+	}
+	logger.Infof("model %q is empty and is removed", st.Name())
+	return c.ctrl.RemoveModel(ctx, st.UUID())
+}
+
 // resumeModels is the worker that takes to their end the models that are being
 // removed, and those that somebody began to make who is no more. What can't be
-// finished, as while a cloud is away, is tried again after retry.
-func (c *controller) resumeModels(open provider.Open, retry time.Duration) worker.Func {
+// finished, as while a cloud is away, is tried again.
+func (c *controller) resumeModels(open provider.Open) worker.Func {
+	retry := c.options.Retry
+	if retry == 0 {
+		retry = 10 * time.Second
+	}
 	return func(ctx context.Context) error {
 		events, err := c.ctrl.WatchUnfinishedModels(ctx)
 		if err != nil {

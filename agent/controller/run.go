@@ -29,9 +29,8 @@ import (
 var logger = loggo.GetLogger("juju.controller")
 
 const (
-	retryDelay  = 3 * time.Second  // before a failed worker is started again
-	resumeRetry = 30 * time.Second // before it is tried again to remove what is left of a model
-	logShare    = 20 << 20         // bytes of one model's log
+	retryDelay = 3 * time.Second // before a failed worker is started again
+	logShare   = 20 << 20        // bytes of one model's log
 )
 
 // Options change what a controller does, for tests; the zero value is right in
@@ -40,6 +39,9 @@ type Options struct {
 	Sizes    state.Sizes // of logs in the store
 	Store    embedded.Options
 	PruneAge time.Duration // of finished transactions; an hour when zero
+	// Retry is how long what is left of a model rests that could not be removed; ten
+	// seconds when zero.
+	Retry time.Duration
 	// Open opens a model's cloud; that of the configuration when nil.
 	Open provider.Open
 	// Provisioner has the times of provisioners; its other fields mean nothing here.
@@ -114,7 +116,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 			return fmt.Errorf("%w: the API server ended: %w", worker.Fatal, c.server.Serve(ctx, l))
 		},
 		"models":                  c.models(open),
-		"models on their way out": c.resumeModels(open, resumeRetry),
+		"models on their way out": c.resumeModels(open),
 		"resumer":                 resumer.New(resumer.Config{API: c.ctrl}),
 		"pruner":                  pruner.New(pruner.Config{API: c.ctrl, Age: c.options.PruneAge}),
 	}

@@ -77,26 +77,36 @@ func newSystem(t *testing.T, o Options) *system {
 	s.ok(err)
 	conf, err := readConfig(local.ControllerDir(dir))
 	s.ok(err)
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	s.c = &controller{dir: dir, own: local.ControllerDir(dir), conf: conf, options: o, ready: func() { close(ready) }}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { ended <- s.c.run(ctx) }()
+	s.c = &controller{dir: dir, own: local.ControllerDir(dir), conf: conf, options: o}
+	s.start()
 	t.Cleanup(func() {
 		s.host.Stop()
+		s.stop()
+	})
+	s.st, err = s.c.ctrl.Model(s.ctx, made.Models[DefaultModel])
+	s.ok(err)
+	return s
+}
+
+// start runs the controller until stop is called, as another process would.
+func (s *system) start() {
+	s.Helper()
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	s.c = &controller{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options, ready: func() { close(ready) }}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- s.c.run(ctx) }()
+	s.stop = func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("the controller ended with %v", err)
+			s.Errorf("the controller ended with %v", err)
 		}
-	})
+	}
 	select {
 	case <-ready:
 	case err := <-ended:
 		ended <- nil
-		t.Fatalf("the controller did not come up: %v", err)
+		s.Fatalf("the controller did not come up: %v", err)
 	}
-	s.st, err = s.c.ctrl.Model(s.ctx, made.Models[DefaultModel])
-	s.ok(err)
-	return s
 }
 
 func (s *system) ok(err error) {

@@ -155,6 +155,29 @@ func (c *Conn) CreateModel(ctx context.Context, name, series string) (Model, err
 	return Model{Name: result.Name, UUID: result.UUID, Owner: result.OwnerTag.ID}, err
 }
 
+// DestroyModel begins the end of a model; to do so again with more strength helps
+// one on that is stuck. The connection must be to the controller itself.
+func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error {
+	args := params.DestroyModelsParams{Models: []params.DestroyModelParams{
+		{ModelTag: params.TagOf(entity.ModelTag(uuid)), Destruction: params.FromDestruction(how)}}}
+	var result params.ErrorResults
+	if err := c.call(ctx, "ModelManager", 10, "DestroyModels", args, &result); err != nil {
+		return err
+	}
+	if len(result.Results) != 1 {
+		return errors.New("the controller's answer does not fit the question")
+	}
+	return params.FromError(result.Results[0].Error)
+}
+
+// ModelResidues returns what models that were destroyed with force have left in the
+// cloud. The connection must be to the controller itself.
+func (c *Conn) ModelResidues(ctx context.Context) ([]entity.Residue, error) {
+	var result params.ResidueResults
+	err := c.call(ctx, "ModelManager", 10, "ModelResidues", nil, &result)
+	return result.Results, err
+}
+
 // DumpModel returns all documents that the store holds of a model, by collection,
 // without secrets. The connection must be to the controller itself.
 func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.RawMessage, error) {

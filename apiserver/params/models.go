@@ -1,8 +1,11 @@
 package params
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
 
-import "time"
+	"juju/state/entity"
+)
 
 // A Model names a model.
 type Model struct {
@@ -130,11 +133,25 @@ type DestroyModelsParams struct {
 
 // A DestroyModelParams names one model to destroy.
 type DestroyModelParams struct {
-	ModelTag       Tag            `json:"model-tag"`
-	DestroyStorage *bool          `json:"destroy-storage,omitempty"`
-	Force          *bool          `json:"force,omitempty"`
-	MaxWait        *time.Duration `json:"max-wait,omitempty"`
-	Timeout        *time.Duration `json:"timeout,omitempty"`
+	ModelTag       Tag   `json:"model-tag"`
+	DestroyStorage *bool `json:"destroy-storage,omitempty"` // there is none yet
+	Destruction
+	// Timeout, in nanoseconds, is another word for MaxWait, which goes first.
+	Timeout *time.Duration `json:"timeout,omitempty"`
+}
+
+// Read is Destruction.Read.
+func (p DestroyModelParams) Read() (entity.Destruction, error) {
+	d := p.Destruction
+	if d.MaxWait == nil {
+		d.MaxWait = p.Timeout
+	}
+	return d.Read()
+}
+
+// A ResidueResults is what models that are gone have left in the cloud.
+type ResidueResults struct {
+	Results []entity.Residue `json:"results"`
 }
 
 // A DestroyControllerArgs is what Controller 12 DestroyController takes.

@@ -1,0 +1,140 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"juju/provider"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// addModel makes a model and works there from now on.
+func (s *system) addModel(name string) *state.State {
+	s.Helper()
+	st, err := s.c.ctrl.AddModel(s.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
+	s.ok(err)
+	s.st = st
+	return st
+}
+
+// modelGone waits until a model is there no more, nor what it had anywhere.
+func (s *system) modelGone(st *state.State) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	events, err := s.c.ctrl.WatchUnfinishedModels(ctx)
+	s.ok(err)
+	for range events {
+		rows, err := s.c.ctrl.Models(ctx)
+		s.ok(err)
+		if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == st.UUID() }) {
+			continue
+		}
+		databases, err := s.c.store.Databases()
+		s.ok(err)
+		if slices.Contains(databases, st.UUID()) {
+			s.Errorf("the database of model %q is left", st.Name())
+		}
+		if _, err := os.Stat(filepath.Join(s.c.own, "logs", st.UUID())); !errors.Is(err, os.ErrNotExist) {
+			s.Errorf("the log of model %q is left", st.Name())
+		}
+		if instances := s.instances(st); len(instances) > 0 {
+			s.Errorf("instances of model %q are left: %v", st.Name(), instances)
+		}
+		return
+	}
+	s.Fatalf("waited in vain for the end of model %q", st.Name())
+}
+
+func (s *system) instances(st *state.State) []provider.Instance {
+	s.Helper()
+	environ, err := s.cloud.Open(s.ctx, provider.Config{Controller: s.c.conf.Controller, Model: st.UUID()})
+	s.ok(err)
+	instances, err := environ.Instances(s.ctx)
+	s.ok(err)
+	return instances
+}
+
+// A model with everything in it is destroyed, while another with the same names
+// goes on; then its name serves again.
+func TestAModelIsDestroyedByThoseWhoseDutyItIs(t *testing.T) {
+	s := newSystem(t, Options{})
+	other := s.st
+	s.deploy("mysql", statetest.MySQL, 1)
+	one := s.addModel("one")
+	for i := range 2 {
+		s.deploy("mysql", statetest.MySQL, 1)
+		s.deploy("wordpress", statetest.Wordpress, 1)
+		s.deploy("logging", statetest.Logging, 0)
+		for _, ends := range [][]string{{"wordpress", "mysql"}, {"mysql", "logging"}} {
+			_, err := s.st.AddRelation(s.ctx, ends...)
+			s.ok(err)
+		}
+		s.until("idle units", func(m *entity.ModelStatus) bool {
+			idle, all := units(m)
+			return idle == 2 && all == 2 && len(m.Services[1].Units[0].Subordinates) == 1
+		})
+		s.ok(s.c.ctrl.DestroyModel(s.ctx, one.UUID(), entity.Destruction{}))
+		if i == 1 {
+			// The controller dies over it; the next one goes on.
+			s.stop()
+			s.start()
+		}
+		s.modelGone(one)
+		one = s.addModel("one")
+	}
+	var err error
+	s.st, err = s.c.ctrl.Model(s.ctx, other.UUID())
+	s.ok(err)
+	s.until("the other model", func(m *entity.ModelStatus) bool { idle, _ := units(m); return idle == 1 })
+	if n := len(s.instances(other)); n != 1 {
+		t.Errorf("the other model has %d instances", n)
+	}
+}
+
+// With force a model goes though no agent answers; what its cloud does not do at
+// first is tried again, by the next controller too.
+func TestAModelIsDestroyedWithForce(t *testing.T) {
+	s := newSystem(t, Options{Retry: 50 * time.Millisecond})
+	one := s.addModel("one")
+	s.deploy("mysql", statetest.MySQL, 1)
+	s.until("an idle unit", func(m *entity.ModelStatus) bool { idle, _ := units(m); return idle == 1 })
+	s.host.Stop()
+	s.ok(s.c.ctrl.DestroyModel(s.ctx, one.UUID(), entity.Destruction{}))
+	s.until("a dying unit", func(m *entity.ModelStatus) bool {
+		return len(m.Services) == 1 && m.Services[0].Units[0].Life == entity.Dying
+	})
+	release := s.cloud.Stall("Destroy")
+	defer release()
+	s.ok(s.c.ctrl.DestroyModel(s.ctx, one.UUID(), entity.Destruction{Strength: entity.Force}))
+	s.removing(one)
+	s.stop()
+	s.cloud.Fail("Destroy", 3, errors.New("the cloud is away"))
+	release()
+	s.start()
+	s.modelGone(one)
+}
+
+// removing waits until all that is left of a model is what has to be removed.
+func (s *system) removing(st *state.State) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	events, err := s.c.ctrl.WatchUnfinishedModels(ctx)
+	s.ok(err)
+	for range events {
+		rows, err := s.c.ctrl.Models(ctx)
+		s.ok(err)
+		if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == st.UUID() && r.IsRemoving() }) {
+			return
+		}
+	}
+	s.Fatalf("waited in vain for the removal of model %q", st.Name())
+}

@@ -1,0 +1,122 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+func modelManagerDestroyModels(ctx context.Context, c *caller, p params.DestroyModelsParams) (params.ErrorResults, error) {
+	return outcomes(c, "DestroyModels", p.Models, func(m params.DestroyModelParams) error {
+		if err := isKind(m.ModelTag, entity.KindModel); err != nil {
+			return err
+		}
+		how, err := m.Read()
+		if err != nil {
+			return err
+		}
+		row, err := modelOfAdmin(ctx, c, m.ModelTag.ID)
+		if err != nil {
+			return err
+		}
+		if err := mayDestroy(ctx, c, row); err != nil {
+			return err
+		}
+		return destroyModel(ctx, c, row, how)
+	}), nil
+}
+
+// modelOfAdmin returns the row of a model that the caller may do everything with;
+// whether there is another is not told.
+func modelOfAdmin(ctx context.Context, c *caller, uuid string) (state.ModelRow, error) {
+	rows, access, err := c.server.controller.ModelsOf(ctx, c.tag.ID)
+	if err != nil {
+		return state.ModelRow{}, err
+	}
+	for i, row := range rows {
+		if row.UUID == uuid && access[i] == state.AccessAdmin {
+			return row, nil
+		}
+	}
+	return state.ModelRow{}, denied()
+}
+
+// mayDestroy returns OperationBlocked when one of a model's blocks bars its end.
+func mayDestroy(ctx context.Context, c *caller, row state.ModelRow) error {
+	if row.IsRemoving() {
+		return nil
+	}
+	st, err := c.server.controller.Model(ctx, row.UUID)
+	if err != nil {
+		return err
+	}
+	return destroys.allowedAt(ctx, st)
+}
+
+// destroyModel begins the end of a model.
+func destroyModel(ctx context.Context, c *caller, row state.ModelRow, how entity.Destruction) error {
+	logger.Infof("%s destroys model %q (%s)", c.conn, row.Name, how.Strength)
+	return c.server.controller.DestroyModel(ctx, row.UUID, how)
+}
+
+// modelManagerResidues tells what models that are gone have left in the cloud: all
+// of them who may do everything, others those of their own models.
+func modelManagerResidues(ctx context.Context, c *caller, _ none) (params.ResidueResults, error) {
+	owner := c.tag.ID
+	if c.roles&admin != 0 {
+		owner = ""
+	}
+	residues, err := c.server.controller.ModelResidues(ctx, owner)
+	return params.ResidueResults{Results: residues}, err
+}
+
+// controllerDestroy ends the controller with all its models. It is refused while
+// there are others than its own, unless the user says that they go too. Where the
+// controller can't end itself, only the others are destroyed: whoever has asked
+// waits for them to be gone, and ends it where it runs.
+func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControllerArgs) error {
+	how, err := params.Destruction{Force: p.Force != nil && *p.Force, MaxWait: p.ModelTimeout}.Read()
+	if err != nil {
+		return err
+	}
+	rows, err := c.server.controller.Models(ctx)
+	if err != nil {
+		return err
+	}
+	others := rows[:0]
+	for _, row := range rows {
+		if row.UUID != c.server.controllerModel.UUID() {
+			others = append(others, row)
+		}
+	}
+	if len(others) > 0 && !p.DestroyModels {
+		plural := "s"
+		if len(others) == 1 {
+			plural = ""
+		}
+		return entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller: hosting %d other model%s", len(others), plural),
+			"Destroy the controller with all its models: juju destroy-environment --destroy-all-models")
+	}
+	if c.server.config.DestroyController == nil && len(others) == 0 {
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "this controller cannot be destroyed by a request"),
+			"End it where it runs: juju destroy-environment %s", c.server.controller.Name())
+	}
+	for _, row := range others {
+		if err := mayDestroy(ctx, c, row); err != nil {
+			return fmt.Errorf("cannot destroy model %q: %w", row.Name, err)
+		}
+	}
+	logger.Infof("%s destroys the controller", c.conn)
+	for _, row := range others {
+		if err := destroyModel(ctx, c, row, how); err != nil {
+			return err
+		}
+	}
+	if c.server.config.DestroyController == nil {
+		return nil
+	}
+	return c.server.config.DestroyController(ctx)
+}

@@ -1,0 +1,146 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// life returns how far the model "default" has come.
+func (w *world) life() entity.Life {
+	w.Helper()
+	life, err := w.st.Life(w.Context())
+	w.ok(err)
+	return life
+}
+
+// A model is destroyed by its admin, and when it goes so do all connections to it,
+// what is asked on them included; others stay.
+func TestAModelIsDestroyed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.with(map[string]handler{
+		"Work": act(func(ctx context.Context, c *caller, _ none) error {
+			for {
+				if _, err := c.model.Status(ctx); err != nil {
+					return err // and no panic
+				}
+			}
+		}),
+	})
+	ctx := t.Context()
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
+	m, err := w.st.AddMachine(ctx, state.AddMachineParams{})
+	w.ok(err)
+	w.ok(m.SetProvisioned(ctx, entity.Instance{ID: "i-0", Nonce: nonce}))
+	w.passwords[entity.MachineTag("0")] = w.newPassword(w.st, entity.MachineTag("0"))
+	root, theirs := w.dial(w.adminInfo("")), w.dial(w.info(entity.MachineTag("0")))
+
+	bob := w.user("bob", "/api")
+	destroy := params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: params.TagOf(entity.ModelTag(w.st.UUID()))}}}
+	err = within(bob.call("ModelManager", 10, "DestroyModels", destroy))
+	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
+		t.Errorf("bob may write, and destroys the model: %v", err)
+	}
+	w.ok(w.st.SwitchBlockOn(ctx, entity.BlockDestroy, "keep it"))
+	if err := root.DestroyModel(ctx, w.st.UUID(), entity.Forced()); !errors.Is(err, entity.OperationBlocked) || err.Error() != "keep it" {
+		t.Errorf("it is blocked: %v", err)
+	}
+	w.ok(w.st.SwitchBlockOff(ctx, entity.BlockDestroy))
+	err = root.DestroyModel(ctx, w.server.controllerModel.UUID(), entity.Destruction{})
+	if !errors.Is(err, entity.Invalid) || err.Error() != `"controller" is a controller; use 'juju destroy-controller' to destroy it` {
+		t.Errorf("the controller's own model: %v", err)
+	}
+	if life := w.life(); life != entity.Alive {
+		t.Fatalf("the model is %s", life)
+	}
+	w.ok(root.DestroyModel(ctx, w.st.UUID(), entity.Destruction{}))
+	w.ok(root.DestroyModel(ctx, w.st.UUID(), entity.Destruction{}))
+	info, err := root.ModelInfo(ctx, w.st.UUID())
+	w.ok(err)
+	if info.Life != "dying" || info.Status.Status != "destroying" || len(info.Machines) != 1 {
+		t.Errorf("the model is shown as %+v", info)
+	}
+	// The controller's workers and the machine's agent do what is theirs.
+	_, _, err = w.st.Cleanup(ctx)
+	w.ok(err)
+	w.ok(theirs.EnsureDead(ctx, theirs.Tag()))
+	m, err = w.st.Machine(ctx, "0")
+	w.ok(err)
+	w.ok(m.Remove(ctx))
+	w.ok(w.st.EnsureDead(ctx))
+	working := w.admin()
+	working.send("Test", 1, "Work", "", nil)
+	w.ok(w.controller.RemoveModel(ctx, w.st.UUID()))
+	closes(t, theirs.Done())
+	if _, _, err := working.ws.ReadMessage(); err == nil {
+		if _, _, err = working.ws.ReadMessage(); err == nil { // the first may be the answer
+			t.Error("the user's connection is still there")
+		}
+	}
+	if _, err := client.Dial(ctx, w.info(entity.MachineTag("0"))); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("an agent comes back: %v", err)
+	}
+	if _, err := client.Dial(ctx, w.adminInfo(w.st.UUID())); !errors.Is(err, entity.NotFound) {
+		t.Errorf("a user comes back: %v", err)
+	}
+	info, err = root.ModelInfo(ctx, w.st.UUID())
+	w.ok(err)
+	if info.Life != "dead" || info.Status.Info == "" {
+		t.Errorf("until all is removed the model is shown as %+v", info)
+	}
+	left, err := w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
+	if left != 0 || err != nil {
+		t.Errorf("%d are left, %v", left, err)
+	}
+	if _, err := root.ModelInfo(ctx, w.st.UUID()); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("it is still shown: %v", err)
+	}
+	if left, err := root.ModelResidues(ctx); len(left) > 0 || err != nil {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if err := root.Err(); err != nil {
+		t.Errorf("the connection to the controller: %v", err)
+	}
+	_, err = root.CreateModel(ctx, "default", "")
+	w.ok(err)
+}
+
+// A controller with models is refused its end, unless they go too; it ends itself
+// only where it can.
+func TestTheControllersModelsAreDestroyed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	root := w.dial(w.adminInfo(""))
+	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || err.Error() != "cannot destroy controller: hosting 1 other model" {
+		t.Errorf("with one: %v", err)
+	}
+	other, err := w.controller.AddModel(ctx, state.AddModelParams{Name: "other", Owner: "admin"})
+	w.ok(err)
+	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || err.Error() != "cannot destroy controller: hosting 2 other models" {
+		t.Errorf("with two: %v", err)
+	}
+	w.ok(other.SwitchBlockOn(ctx, entity.BlockRemove, "keep it"))
+	if err := root.DestroyController(ctx, true); !errors.Is(err, entity.OperationBlocked) || w.life() != entity.Alive {
+		t.Errorf("one is blocked: %v, the other is %s", err, w.life())
+	}
+	w.ok(other.SwitchBlockOff(ctx, entity.BlockRemove))
+	w.ok(root.DestroyController(ctx, true))
+	for _, st := range []*state.State{w.st, other} {
+		w.ok(st.EnsureDead(ctx))
+		w.ok(w.controller.RemoveModel(ctx, st.UUID()))
+	}
+	_, err = w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
+	w.ok(err)
+	err = root.DestroyController(ctx, true)
+	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "End it where it runs: juju destroy-environment test" {
+		t.Errorf("with none: %v (%s)", err, entity.Hint(err))
+	}
+}
