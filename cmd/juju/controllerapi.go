@@ -19,6 +19,7 @@ import (
 type controllerAPI interface {
 	io.Closer
 	modelsAPI
+	destroyModelAPI
 	usersAPI
 	blockedModelsAPI
 	CreateModel(ctx context.Context, name, series string) (client.Model, error)

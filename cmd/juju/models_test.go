@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,11 +18,33 @@ type fakeController struct {
 	calls  []string
 	models []params.ModelInfo
 	err    error // of every change
+	// stays is how often a model that is destroyed is seen still; residues are what
+	// there is of it then.
+	stays    int
+	dying    string // its UUID
+	residues []entity.Residue
+}
+
+func (f *fakeController) DestroyModel(_ context.Context, uuid string, how entity.Destruction) error {
+	f.calls = append(f.calls, fmt.Sprintf("DestroyModel %s %s %v", uuid, how.Strength, how.Timeout))
+	if f.err == nil {
+		f.dying = uuid
+	}
+	return f.err
+}
+
+func (f *fakeController) ModelResidues(context.Context) ([]entity.Residue, error) {
+	return f.residues, nil
 }
 
 func (f *fakeController) Close() error { return nil }
 
 func (f *fakeController) Models(context.Context) (all []client.Model, err error) {
+	if f.dying != "" {
+		if f.stays--; f.stays < 0 {
+			f.models = slices.DeleteFunc(f.models, func(m params.ModelInfo) bool { return m.UUID == f.dying })
+		}
+	}
 	for _, m := range f.models {
 		all = append(all, client.Model{Name: m.Name, UUID: m.UUID, Owner: m.OwnerTag.ID})
 	}
@@ -178,4 +201,51 @@ func TestSwitch(t *testing.T) {
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no currently specified model\n") {
 		t.Errorf("said %q", u.err.String())
 	}
+}
+
+func TestDestroyModel(t *testing.T) {
+	u := newUser(t)
+	u.ctrl.add("admin", "controller")
+	u.ctrl.add("admin", "default").Machines = []params.ModelMachineInfo{{ID: "0"}}
+	asked := func(want string) {
+		t.Helper()
+		if got := strings.Join(u.ctrl.calls, ", "); got != want {
+			t.Errorf("asked %q, want %q", got, want)
+		}
+		u.ctrl.calls = nil
+	}
+	const question = "This destroys model \"default\" with every service and machine that it has, of which there are 1,\n" +
+		"and removes all their data. Continue? [y/N] "
+	u.session.stdin = strings.NewReader("n\n")
+	u.types("destroy-model", "default")
+	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without being asked: juju destroy-model default -y\n")
+	asked("")
+	u.types("destroy-model", "controller", "-y")
+	u.sees(1, "", "ERROR \"controller\" is a controller; use 'juju destroy-controller' to destroy it\n")
+	u.types("destroy-model", "nope", "-y")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: controller, default\n")
+	u.types("destroy-model", "default", "-y", "--timeout", "3s")
+	u.sees(2, "", "ERROR --timeout is only used with --force\nWhat it takes: juju help destroy-model\n")
+	asked("")
+	u.ctrl.err = entity.Errorf(entity.OperationBlocked, "keep it")
+	u.types("destroy-model", "default", "--no-prompt")
+	u.sees(1, "", "ERROR keep it\n")
+	u.ctrl.err, u.ctrl.stays, u.ctrl.calls = nil, 10, nil
+	u.session.stdin = strings.NewReader("y\n")
+	u.types("destroy-model", "default")
+	u.sees(0, "", question+"\nModel \"default\" is being destroyed; see how far it is: juju show-model default\n")
+	asked("DestroyModel default-uuid plain 0s")
+	u.ctrl.stays = 2
+	u.types("destroy-model", "prod:default", "-y", "--lenient", "--wait", "-q")
+	u.sees(0, "", "")
+	asked("DestroyModel default-uuid lenient 0s")
+	if got := u.selected(); got != "prod:" {
+		t.Errorf("selected is %q", got)
+	}
+	u.ctrl.add("admin", "default")
+	u.ctrl.stays = 1
+	u.ctrl.residues = []entity.Residue{{ID: "another"}, {ID: "default-uuid", What: "instances of model \"default\"", Where: "cloud local", Why: "no", How: "rm -r it"}}
+	u.types("destroy-model", "default", "-y", "--force", "--timeout", "3s", "-q")
+	u.sees(1, "", "ERROR model \"default\" is gone, but instances of model \"default\" may be left in cloud local: no\nrm -r it\n")
+	asked("DestroyModel default-uuid force 3s")
 }

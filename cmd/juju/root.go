@@ -67,7 +67,7 @@ of its own.`,
 	}{
 		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s), registerCommand(s), unregisterCommand(s),
 			loginCommand(s), logoutCommand(s), whoamiCommand(s)}},
-		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), switchCommand(s)}},
+		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s), switchCommand(s)}},
 		{"services", []*cobra.Command{deployCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
 			setConstraintsCommand(s), constraintsCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},

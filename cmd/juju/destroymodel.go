@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/state/entity"
+)
+
+func destroyModelCommand(s *session) *cobra.Command {
+	d := &destroyModel{session: s}
+	cmd := &cobra.Command{
+		Use:     "destroy-model MODEL",
+		Aliases: []string{"remove-model"},
+		Short:   "Destroy a model with all that it has",
+		Long: `Destroy a model with every service and machine that it has. From then on nothing can
+be added to it; units run their last hooks, machines are given back, and then the
+model is gone with all its data, and its name is free.
+
+One that is being destroyed already can be destroyed again, with more strength. With
+--force it is gone, whatever its agents do, soon after --timeout; what its cloud does
+not give back by then is told.`,
+		Example: `  juju destroy-model staging
+  juju destroy-model staging -y --wait
+  juju destroy-model staging --force --timeout 10s`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := oneModel(args); err != nil {
+				return err
+			}
+			how, err := d.destroy.read(cmd)
+			if err != nil {
+				return err
+			}
+			return d.run(cmd.Context(), args[0], how)
+		},
+	}
+	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	for _, name := range []string{"no-prompt", "destroy-storage", "release-storage"} {
+		cmd.Flags().Bool(name, false, "")
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
+		if no, err := cmd.Flags().GetBool("no-prompt"); err == nil && no {
+			d.yes = true
+		}
+	}
+	d.wait.flag(cmd, "until it is gone")
+	d.destroy.flags(cmd)
+	s.controllerFlag(cmd)
+	return cmd
+}
+
+type destroyModel struct {
+	*session
+	yes     bool
+	wait    waitFlag
+	destroy destroyFlags
+}
+
+// A destroyModelAPI destroys models and tells what has become of them.
+type destroyModelAPI interface {
+	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
+	ModelResidues(ctx context.Context) ([]entity.Residue, error)
+}
+
+// removalTime is how long, after the timeout of force, clouds may take twice: for the
+// machines one by one, and for whatever else the model had.
+const removalTime = 3 * time.Minute
+
+func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destruction) error {
+	name, err := d.splitModel(arg)
+	if err != nil {
+		return err
+	}
+	return d.withController(ctx, func(t target, api controllerAPI) error {
+		model, err := d.findModel(ctx, t, api, name)
+		if err != nil {
+			return err
+		}
+		if err := d.confirm(ctx, api, model); err != nil {
+			return err
+		}
+		if err := api.DestroyModel(ctx, model.UUID, how); err != nil {
+			return err
+		}
+		bound := d.wait.bound
+		if how.Strength == entity.Force {
+			bound = max(bound, how.Timeout+removalTime)
+		}
+		if bound == 0 {
+			d.note("Model %q is being destroyed; see how far it is: juju show-model %s", model.Name, arg)
+			return nil
+		}
+		return d.gone(ctx, t, api, model, bound)
+	})
+}
+
+// confirm refuses the controller's own model, and asks the user, unless they have said
+// yes already.
+func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.Model) error {
+	info, err := api.ModelInfo(ctx, model.UUID)
+	if err != nil {
+		return err
+	}
+	if info.IsController {
+		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", model.Name)
+	}
+	if d.yes {
+		return nil
+	}
+	answer, err := d.ask(ctx, fmt.Sprintf("This destroys model %q with every service and machine that it has, of which there are %d,\n"+
+		"and removes all their data. Continue? [y/N] ", model.Name, len(info.Machines)))
+	if err != nil {
+		return err
+	}
+	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
+		return nil
+	}
+	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without being asked: juju destroy-model %s -y", model.Name)
+}
+
+// gone waits until the model is there no more, and says what is left of it outside of
+// the controller's reach. When the connection is lost it goes on with another.
+func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model, bound time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	p := d.progress("Waiting for the end of model %q", model.Name)
+	defer p.done()
+	var own controllerAPI // in place of a connection that was lost
+	defer func() {
+		if own != nil {
+			own.Close()
+		}
+	}()
+	for look := firstLook; ; look = min(2*look, lastLook) {
+		models, err := api.Models(bounded)
+		switch {
+		case err == nil:
+			if !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == model.UUID }) {
+				p.done()
+				return d.left(ctx, t, api, model, models)
+			}
+			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
+				p.say("Waiting for the end of model %q: it is %s, with %d machines", model.Name, info.Life, len(info.Machines))
+			}
+		case bounded.Err() != nil: // told of below
+		case !errors.Is(err, entity.Unavailable):
+			return err
+		default:
+			again, err := d.connectController(bounded, t)
+			if err != nil && bounded.Err() == nil {
+				return err
+			}
+			if err == nil {
+				if own != nil {
+					own.Close()
+				}
+				own, api = again, again
+			}
+		}
+		select {
+		case <-bounded.Done():
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is still there", bound, model.Name),
+				"See what bars it: juju explain -m %s", model.Name)
+		case <-time.After(look):
+		}
+	}
+}
+
+// left forgets a model that is gone, and makes an error of what it has left behind:
+// somebody has to look after that.
+func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, model client.Model, others []client.Model) error {
+	if err := d.noteModels(ctx, t, others, nil); err != nil {
+		return err
+	}
+	residues, err := api.ModelResidues(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range residues {
+		if r.ID == model.UUID {
+			return entity.WithHint(fmt.Errorf("model %q is gone, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
+		}
+	}
+	d.note("Model %q is gone.", model.Name)
+	return nil
+}
