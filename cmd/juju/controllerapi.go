@@ -22,6 +22,7 @@ type controllerAPI interface {
 	destroyModelAPI
 	usersAPI
 	blockedModelsAPI
+	checkAPI
 	CreateModel(ctx context.Context, name, series string) (client.Model, error)
 }
 

@@ -77,7 +77,7 @@ of its own.`,
 		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s), disableUserCommand(s),
 			removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s), disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s),
 			enableDestroyControllerCommand(s)}},
-		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
+		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {
 			cmd.GroupID = group.id

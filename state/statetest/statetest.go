@@ -3,12 +3,17 @@
 package statetest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+
+	mgo "gopkg.in/mgo.v2"
 
 	"juju/charm"
 	"juju/state"
+	"juju/state/mongo"
 )
 
 // The user who owns everything, and the password.
@@ -38,7 +43,9 @@ func ControllerWith(t testing.TB, o state.Options) (*state.Controller, *state.St
 	if err != nil {
 		t.Fatal(err)
 	}
+	stores.Store(c, store)
 	t.Cleanup(func() {
+		stores.Delete(c)
 		c.Close()
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -50,6 +57,23 @@ func ControllerWith(t testing.TB, o state.Options) (*state.Controller, *state.St
 	}
 	return c, st
 }
+
+// Damage does to a model what nobody should: it takes the counts of one of its
+// services away.
+func Damage(t testing.TB, c *state.Controller, model *state.State, service string) {
+	t.Helper()
+	store, ok := stores.Load(c)
+	if !ok {
+		t.Fatal("the controller is none of this package's")
+	}
+	db := store.(*mongo.Store).Open(model.UUID())
+	defer db.Close(errors.New("the damage is done"))
+	if err := db.With("counts", func(c *mgo.Collection) error { return c.RemoveId("s#" + service) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var stores sync.Map // *state.Controller → *mongo.Store
 
 // Charm adds a charm with this metadata, and files besides (name and text, in
 // turn), and returns its URL.

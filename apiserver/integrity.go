@@ -1,0 +1,51 @@
+package apiserver
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+func integrityCheckModel(ctx context.Context, c *caller, p params.Entity) (params.Findings, error) {
+	return checkModel(ctx, c, p, false)
+}
+
+func integrityRepairModel(ctx context.Context, c *caller, p params.Entity) (params.Findings, error) {
+	return checkModel(ctx, c, p, true)
+}
+
+// checkModel checks the records of a model for those who administer it.
+func checkModel(ctx context.Context, c *caller, p params.Entity, repair bool) (params.Findings, error) {
+	if err := isKind(p.Tag, entity.KindModel); err != nil {
+		return params.Findings{}, err
+	}
+	id, err := c.server.identify(ctx, c.tag, p.Tag.ID)
+	if err != nil {
+		return params.Findings{}, err
+	}
+	if id.roles&admin == 0 {
+		return params.Findings{}, denied()
+	}
+	st, err := c.server.controller.Model(ctx, p.Tag.ID)
+	if err != nil {
+		return params.Findings{}, err
+	}
+	if repair {
+		if err := changes.allowedAt(ctx, st); err != nil {
+			return params.Findings{}, err
+		}
+	}
+	found, err := st.Check(ctx, repair)
+	return params.FindingsOf(found), err
+}
+
+func integrityCheckController(ctx context.Context, c *caller, _ none) (params.Findings, error) {
+	found, err := c.server.controller.Check(ctx, false)
+	return params.FindingsOf(found), err
+}
+
+func integrityRepairController(ctx context.Context, c *caller, _ none) (params.Findings, error) {
+	found, err := c.server.controller.Check(ctx, true)
+	return params.FindingsOf(found), err
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/statusfmt"
+	"juju/state/entity"
+)
+
+type checkAPI interface {
+	CheckController(ctx context.Context, repair bool) ([]entity.Finding, error)
+	CheckModel(ctx context.Context, model string, repair bool) ([]entity.Finding, error)
+}
+
+func checkCommand(s *session) *cobra.Command {
+	c := &check{session: s}
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Look for what is wrong with the controller's records, and mend it",
+		Long: `Look at every record that the controller keeps for what can't be: counts that are
+not true, records that name others which are not there, changes that came to no end,
+databases and archives that nobody has. Without --model that is all that you
+administer: the controller's own records and every model.
+
+Each line says what is wrong, where, and what --repair would do about it. The exit
+code is 1 when anything is wrong and has not been mended. Everybody can go on working
+meanwhile.
+
+A repair brings the records back into agreement: it counts again, writes what is
+missing, and takes out of state what can't be without something that is gone. So look
+first without it. To mend one thing may show another, which is mended too.`,
+		Example: `  juju check
+  juju check --repair
+  juju check -m prod --format json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&c.repair, "repair", false, "mend what is found, and say what was done")
+	c.output.flags(cmd, "tabular", listFormats...)
+	s.controllerFlag(cmd)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type check struct {
+	*session
+	repair bool
+	output output
+}
+
+// A shownFinding is the form in which a finding is shown.
+type shownFinding struct {
+	Model  string `yaml:"model,omitempty" json:"model,omitempty"`
+	Where  string `yaml:"where" json:"where"`
+	What   string `yaml:"what" json:"what"`
+	Repair string `yaml:"repair,omitempty" json:"repair,omitempty"`
+	Done   bool   `yaml:"done" json:"done"`
+	Failed string `yaml:"failed,omitempty" json:"failed,omitempty"`
+}
+
+func (c *check) run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("unrecognized args: %q", args)
+	}
+	if err := checkListFormat(c.output.format); err != nil {
+		return err
+	}
+	if c.model != "" {
+		var err error
+		if c.model, err = c.splitModel(c.model); err != nil {
+			return err
+		}
+	}
+	return c.withController(ctx, func(t target, api controllerAPI) error {
+		found, checked, err := c.check(ctx, t, api)
+		if err != nil {
+			return err
+		}
+		return c.tell(found, checked)
+	})
+}
+
+// check checks what the user means: one model, or all that they administer. It
+// returns what was checked, too.
+func (c *check) check(ctx context.Context, t target, api controllerAPI) (found []entity.Finding, checked []string, err error) {
+	models, err := api.Models(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.model == "" {
+		found, err = api.CheckController(ctx, c.repair)
+		switch {
+		case err == nil:
+			checked = append(checked, "the controller")
+		case !errors.Is(err, entity.Unauthorized):
+			return nil, nil, err
+		}
+	}
+	for _, m := range models {
+		if c.model != "" && m.Owner+"/"+m.Name != t.ctrl.Qualify(c.model) {
+			continue
+		}
+		of, err := api.CheckModel(ctx, m.UUID, c.repair)
+		if errors.Is(err, entity.Unauthorized) && c.model == "" {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		found, checked = append(found, of...), append(checked, "model "+m.Name)
+	}
+	if len(checked) == 0 && c.model != "" {
+		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.model), "The models there are: juju models")
+	}
+	if len(checked) == 0 {
+		return nil, nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "there is nothing that you may check"),
+			"It takes admin access to a model, or a superuser.")
+	}
+	return found, checked, nil
+}
+
+// tell prints what was found; an error says how many of that are still so.
+func (c *check) tell(found []entity.Finding, checked []string) error {
+	left, text := 0, ""
+	shown := make([]shownFinding, 0, len(found))
+	for _, f := range found {
+		if !f.Done {
+			left++
+		}
+		shown = append(shown, shownFinding(f))
+		text += findingLine(f) + "\n"
+	}
+	switch {
+	case c.output.format != "tabular":
+		if err := c.writeList(c.output, shown, nil); err != nil {
+			return err
+		}
+	default:
+		if len(found) == 0 {
+			text = fmt.Sprintf("Nothing is wrong with %s.\n", allOf(checked))
+		}
+		if err := c.write(c.output, []byte(text)); err != nil {
+			return err
+		}
+	}
+	things := "things are"
+	if left == 1 {
+		things = "thing is"
+	}
+	switch {
+	case left == 0:
+		return nil
+	case c.repair:
+		return fmt.Errorf("%d %s wrong still", left, things)
+	}
+	return entity.WithHint(fmt.Errorf("%d %s wrong", left, things), "To mend what can be: juju check --repair")
+}
+
+// findingLine says in one line what is wrong, where, and what is done about it.
+func findingLine(f entity.Finding) string {
+	of := f.Model
+	if of == "" {
+		of = "(controller)"
+	}
+	line := fmt.Sprintf("%s %s: %s", of, f.Where, f.What)
+	switch {
+	case f.Done:
+		line += "; done: " + f.Repair
+	case f.Failed != "":
+		line += fmt.Sprintf("; not done: %s: %s", f.Repair, f.Failed)
+	case f.Repair != "":
+		line += "; --repair: " + f.Repair
+	default:
+		line += "; --repair can't mend that"
+	}
+	return statusfmt.OneLine(line)
+}
+
+// allOf writes "a, b and c".
+func allOf(words []string) string { return strings.Replace(oneOf(words), " or ", " and ", 1) }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"juju/state/entity"
+)
+
+// A checkedController has findings about its models, by UUID, and about itself.
+type checkedController struct {
+	*fakeController
+	findings map[string][]entity.Finding
+	denied   map[string]bool
+}
+
+func (f *fakeController) CheckController(context.Context, bool) ([]entity.Finding, error) {
+	return nil, f.err
+}
+
+func (f *fakeController) CheckModel(context.Context, string, bool) ([]entity.Finding, error) {
+	return nil, f.err
+}
+
+func (f *checkedController) CheckController(ctx context.Context, repair bool) ([]entity.Finding, error) {
+	return f.CheckModel(ctx, "", repair)
+}
+
+func (f *checkedController) CheckModel(_ context.Context, model string, repair bool) ([]entity.Finding, error) {
+	f.calls = append(f.calls, fmt.Sprint(model, repair))
+	if f.denied[model] {
+		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	found := append([]entity.Finding{}, f.findings[model]...)
+	for i := range found {
+		found[i].Done = repair && found[i].Repair != "" && found[i].Failed == ""
+		if !repair {
+			found[i].Failed = ""
+		}
+	}
+	return found, nil
+}
+
+func newCheckedController(u *user) *checkedController {
+	f := &checkedController{fakeController: u.ctrl, findings: map[string][]entity.Finding{}, denied: map[string]bool{}}
+	u.ctrl.add("admin", "controller")
+	u.ctrl.add("admin", "default")
+	u.session.connectController = func(context.Context, target) (controllerAPI, error) { return f, nil }
+	return f
+}
+
+func TestWhatIsWrongIsTold(t *testing.T) {
+	u := newUser(t)
+	f := newCheckedController(u)
+	u.types("check")
+	u.sees(0, "Nothing is wrong with the controller, model controller and model default.\n", "")
+	f.findings[""] = []entity.Finding{{Where: "database dead", What: "it is of no model", Repair: "drop it"}}
+	f.findings["default-uuid"] = []entity.Finding{
+		{Model: "default", Where: "counts s#web", What: "it counts 3 units, there are 2", Repair: "set it to what was counted", Failed: "no\nluck"},
+		{Model: "default", Where: "units web/0", What: "its charm is not there"},
+	}
+	const database, counts, charm = "(controller) database dead: it is of no model; ", "default counts s#web: it counts 3 units, there are 2; ",
+		"default units web/0: its charm is not there; --repair can't mend that\n"
+	u.types("check")
+	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to what was counted\n"+charm,
+		"ERROR 3 things are wrong\nTo mend what can be: juju check --repair\n")
+	u.types("check", "--repair")
+	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to what was counted: no luck\n"+charm,
+		"ERROR 2 things are wrong still\n")
+	f.findings["default-uuid"] = nil
+	u.types("check", "--repair")
+	u.sees(0, database+"done: drop it\n", "")
+	u.types("check", "--format", "json")
+	u.sees(1, `[{"where":"database dead","what":"it is of no model","repair":"drop it","done":false}]`+"\n",
+		"ERROR 1 thing is wrong\nTo mend what can be: juju check --repair\n")
+	u.types("check", "--format", "yaml", "--repair")
+	u.sees(0, "- where: database dead\n  what: it is of no model\n  repair: drop it\n  done: true\n", "")
+}
+
+func TestWhatIsCheckedIsWhatTheUserMayCheck(t *testing.T) {
+	u := newUser(t)
+	f := newCheckedController(u)
+	f.findings[""] = []entity.Finding{{Where: "store", What: "it is broken"}}
+	u.types("check", "-m", "default")
+	u.sees(0, "Nothing is wrong with model default.\n", "")
+	u.types("check", "-m", "prod:default")
+	u.sees(0, "Nothing is wrong with model default.\n", "")
+	f.denied[""], f.denied["controller-uuid"] = true, true
+	u.types("check")
+	u.sees(0, "Nothing is wrong with model default.\n", "")
+	u.types("check", "-m", "controller")
+	u.sees(1, "", "ERROR permission denied\n")
+	u.types("check", "-m", "nope")
+	u.sees(1, "", "ERROR model \"nope\" not found\nThe models there are: juju models\n")
+	f.denied["default-uuid"] = true
+	u.types("check")
+	u.sees(1, "", "ERROR there is nothing that you may check\nIt takes admin access to a model, or a superuser.\n")
+	u.types("check", "everything")
+	u.sees(2, "", "ERROR unrecognized args: [\"everything\"]\nWhat it takes: juju help check\n")
+	u.types("check", "--format", "xml")
+	u.sees(2, "", "ERROR unknown format \"xml\"\nThe formats there are: tabular, yaml, json\n")
+}
