@@ -235,6 +235,29 @@ func told(found []entity.Finding) string {
 	return strings.Join(lines, "\n     ")
 }
 
+// A cleanup of a kind that the check does not know would be taken away.
+func TestEveryCleanupIsKnown(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "cleanup.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "cleanup") {
+			return true
+		}
+		n++
+		if kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !slices.Contains(state.CleanupKinds, kind) {
+			t.Errorf("cleanupKinds in checklife.go lacks %s (%v)", kind, err)
+		}
+		return true
+	})
+	if n < 5 {
+		t.Errorf("only %d kinds are in cleanup.go", n)
+	}
+}
+
 // Whoever adds a collection says what can be wrong with it, and shows that it is
 // found.
 func TestEveryCollectionIsChecked(t *testing.T) {

@@ -99,6 +99,9 @@ func Checked() (ruled []string, unruledBecause map[string]string) {
 	return slices.Concat(slices.Collect(maps.Keys(modelFields)), slices.Collect(maps.Keys(controllerFields))), unruled
 }
 
+// CleanupKinds are those that a check knows.
+var CleanupKinds = cleanupKinds
+
 // Uncounted returns the references of lifecycle.Refs that a check could not count.
 func Uncounted() (all []string) {
 	for _, ref := range lifecycle.Refs {
