@@ -13,6 +13,7 @@ import (
 	"juju/state/entity"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
+	"juju/state/watcher"
 )
 
 // Before calls f between the reads of the model's next transaction and its commit;
@@ -113,4 +114,14 @@ func Uncounted() (all []string) {
 		}
 	}
 	return all
+}
+
+// LoseTail has the log of the model's transactions be followed anew, as after a
+// connection was lost. Somebody must be watching the model meanwhile.
+func (st *State) LoseTail() {
+	t := st.tails
+	t.cancel()
+	var ctx context.Context
+	ctx, t.cancel = context.WithCancel(context.Background())
+	t.group.Go(func() { watcher.Tail(ctx, st.db.Tail, st.controller.store.Barrier, t.hub) })
 }

@@ -122,7 +122,9 @@ func (st *State) WatchUnit(ctx context.Context, name string) (<-chan struct{}, e
 	return watcher.Notify(ctx, st.hub, topics...), nil
 }
 
-// WatchRelations fires when what Unit.Relations returns may have changed.
+// WatchRelations fires when what Unit.Relations returns may have changed, but for
+// the unit's own entering and leaving, which its agent does itself; or force, and
+// then the agent that leaves once more does nothing.
 func (st *State) WatchRelations(ctx context.Context, unit string) (<-chan struct{}, error) {
 	u, err := st.Unit(ctx, unit)
 	if err != nil {

@@ -1,0 +1,276 @@
+package state_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// A view is what somebody who watches believes, from the events alone: each is
+// followed by a read of what it names. It is right if it is what there is once
+// nothing changes any more.
+type view struct {
+	name  string
+	mu    sync.Mutex
+	seen  string
+	fresh func() string
+}
+
+func (v *view) right() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	fresh := v.fresh()
+	return v.seen == fresh || fresh == "gone"
+}
+
+// watching takes events, slowly at times, and updates the view by each.
+func watching[T any](w *world, group *sync.WaitGroup, v *view, slow func() bool, events <-chan T, update func(T) string) *view {
+	group.Go(func() {
+		for event := range events {
+			if slow() {
+				w.st.Census(context.Background())
+			}
+			v.mu.Lock()
+			v.seen = update(event)
+			v.mu.Unlock()
+		}
+	})
+	return v
+}
+
+func asText(value any, err error) string {
+	if err != nil {
+		return "none"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// watch begins a watch of a random kind on something random; nil when that is not
+// there.
+func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup) *view {
+	var mu sync.Mutex
+	slow := func() bool { mu.Lock(); defer mu.Unlock(); return rnd.IntN(4) == 0 }
+	units := w.someUnits()
+	if len(units) == 0 {
+		return nil
+	}
+	unit := units[rnd.IntN(len(units))]
+	notified := func(name string, events <-chan struct{}, err error, read func() string) *view {
+		if err != nil {
+			return nil
+		}
+		return watching(w, group, &view{name: name, fresh: read}, slow, events, func(struct{}) string { return read() })
+	}
+	named := func(name string, events <-chan []string, err error, life func(string) (entity.Life, error), all func() map[string]entity.Life) *view {
+		if err != nil {
+			return nil
+		}
+		lives := map[string]entity.Life{}
+		return watching(w, group, &view{name: name, fresh: func() string { return asText(all(), nil) }}, slow, events, func(ids []string) string {
+			for _, id := range ids {
+				if now, err := life(id); err == nil {
+					lives[id] = now
+				} else {
+					delete(lives, id)
+				}
+			}
+			return asText(lives, nil)
+		})
+	}
+	background := context.Background()
+	switch rnd.IntN(9) {
+	case 0:
+		events, err := w.st.WatchMachines(ctx)
+		return named("machines", events, err,
+			func(id string) (entity.Life, error) {
+				m, err := w.st.Machine(background, id)
+				if err != nil {
+					return 0, err
+				}
+				return m.Life(), nil
+			}, func() map[string]entity.Life {
+				lives := map[string]entity.Life{}
+				all, _ := w.st.Machines(background)
+				for _, m := range all {
+					lives[m.ID()] = m.Life()
+				}
+				return lives
+			})
+	case 1, 2:
+		parent := entity.MachineTag(fmt.Sprint(rnd.IntN(6)))
+		if rnd.IntN(2) == 0 {
+			parent = entity.UnitTag(unit)
+		}
+		events, err := w.st.WatchDeployed(ctx, parent)
+		deployed := func() map[string]entity.Life {
+			lives := map[string]entity.Life{}
+			all, _ := w.st.DeployedUnits(background, parent)
+			for _, u := range all {
+				lives[u.Name] = u.Life
+			}
+			return lives
+		}
+		return named("what "+parent.String()+" deploys", events, err,
+			func(name string) (entity.Life, error) {
+				if life, ok := deployed()[name]; ok {
+					return life, nil
+				}
+				return 0, entity.NotFound
+			}, deployed)
+	case 3:
+		events, err := w.st.WatchUnit(ctx, unit)
+		return notified("unit "+unit, events, err, func() string {
+			u, err := w.st.Unit(background, unit)
+			if err != nil {
+				return "none"
+			}
+			return asText(u.Info(background))
+		})
+	case 4:
+		events, err := w.st.WatchRelations(ctx, unit)
+		return notified("relations of "+unit, events, err, func() string { return w.aliveRelations(unit) })
+	case 5:
+		events, err := w.st.WatchCleanups(ctx)
+		return notified("cleanups", events, err, func() string {
+			counts, _ := w.st.Census(background)
+			return fmt.Sprint(counts["cleanups"] > 0)
+		})
+	}
+	u, err := w.st.Unit(background, unit)
+	if err != nil {
+		return nil
+	}
+	relations, err := u.Relations(background)
+	if err != nil || len(relations) == 0 {
+		return nil
+	}
+	relation := relations[rnd.IntN(len(relations))].ID
+	events, err := w.st.WatchRelationUnits(ctx, unit, relation)
+	if err != nil {
+		return nil
+	}
+	members := map[string]int64{}
+	v := &view{name: fmt.Sprintf("units that %s sees in relation %d", unit, relation)}
+	v.fresh = func() string {
+		if _, err := w.st.Unit(background, unit); err != nil {
+			return "gone"
+		}
+		ctx, cancel := context.WithCancel(background)
+		defer cancel()
+		events, err := w.st.WatchRelationUnits(ctx, unit, relation)
+		if err != nil {
+			return "{}" // the relation is gone, after all have left
+		}
+		return asText(notNull((<-events).Changed), nil)
+	}
+	return watching(w, group, v, slow, events, func(change entity.RelationUnitsChange) string {
+		maps.Copy(members, change.Changed)
+		for _, u := range change.Departed {
+			delete(members, u)
+		}
+		return asText(notNull(members), nil)
+	})
+}
+
+// aliveRelations is what a unit's agent sees, but for Dying ones: that the unit
+// itself has left one is not told to it.
+func (w *world) aliveRelations(unit string) string {
+	u, err := w.st.Unit(context.Background(), unit)
+	if err != nil {
+		return "gone" // which its own watch tells, and this one need not
+	}
+	relations, err := u.Relations(context.Background())
+	if err != nil {
+		return "none"
+	}
+	var ids []int
+	for _, r := range relations {
+		if r.Life == entity.Alive {
+			ids = append(ids, r.ID)
+		}
+	}
+	return fmt.Sprint(ids)
+}
+
+func notNull(m map[string]int64) map[string]int64 {
+	if m == nil {
+		return map[string]int64{}
+	}
+	return m
+}
+
+// Whoever watches anything from whatever moment on, however slowly, while the log
+// wraps and is lost, ends up knowing what there is.
+func TestEveryWatchEndsUpRight(t *testing.T) {
+	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
+	w := &world{t, t.Context(), ctrl, st}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	charms := map[string]string{}
+	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "logging": statetest.Logging} {
+		charms[name] = statetest.Charm(t, st, meta)
+	}
+	names := []string{"mysql", "wordpress", "logging"}
+	steps := 150
+	if testing.Short() {
+		steps = 40
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var readers, actors sync.WaitGroup
+	var mu sync.Mutex
+	var views []*view
+	first, err := st.WatchCleanups(ctx) // so that there is always a tail to lose
+	w.ok(err)
+	readers.Go(func() {
+		for range first {
+		}
+	})
+	for actor := range 3 {
+		rnd := rand.New(rand.NewPCG(seed, uint64(actor)))
+		actors.Go(func() {
+			for i := range steps {
+				if err := w.something(rnd, names, charms); err != nil && entity.KindOf(err) == "" {
+					t.Errorf("an error of no kind: %v", err)
+				}
+				if v := w.watch(ctx, rand.New(rand.NewPCG(seed, rnd.Uint64())), &readers); v != nil {
+					mu.Lock()
+					views = append(views, v)
+					mu.Unlock()
+				}
+				if actor == 0 && i%40 == 20 {
+					st.LoseTail()
+				}
+			}
+		})
+	}
+	actors.Wait()
+	// Now nothing changes any more.
+	deadline := time.Now().Add(time.Minute)
+	kinds := map[string]int{}
+	for _, v := range views {
+		for pause := time.Millisecond; !v.right() && time.Now().Before(deadline); pause = min(2*pause, 100*time.Millisecond) {
+			time.Sleep(pause) // it has no event of its own: what is awaited is that none is missing
+		}
+		if !v.right() {
+			t.Errorf("who watches the %s believes\n%s\nthere is\n%s", v.name, v.seen, v.fresh())
+		}
+		kinds[strings.Fields(v.name)[0]]++
+	}
+	t.Logf("%d watches: %v", len(views), kinds)
+	cancel()
+	readers.Wait()
+}
