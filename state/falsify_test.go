@@ -1,0 +1,243 @@
+package state_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	jujutxn "github.com/juju/txn"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// An assertion is one fact that an operation of a mutator rests on.
+type assertion struct {
+	mutator    string // its name, without the way
+	collection string // and what the document is about, where that says more
+	kind       string // what is done to the document: insert, update, remove, or only assert
+	fact       string // a field, or one of the two below
+}
+
+// The facts that are about the document as a whole. That it is there is part of
+// what is asserted of any of its fields.
+const (
+	missing = "(missing)"
+	there   = "(there)"
+)
+
+func (a assertion) String() string {
+	return fmt.Sprintf("%s: %s %s: %s", a.mutator, a.kind, a.collection, a.fact)
+}
+
+// keyed are the collections of things that are of several kinds; their ids begin
+// with the kind.
+var keyed = regexp.MustCompile(`^(counts|statuses|settings|constraints|cleanups|credentials|deployments)$`)
+
+var aKind = regexp.MustCompile(`^(?:[0-9a-f]{24}-)?([a-z]+)`)
+
+// asserted returns the assertions of an operation, in order.
+func asserted(mutator string, op txn.Op) (all []assertion) {
+	if op.Assert == nil {
+		return nil
+	}
+	a := assertion{mutator: mutator, collection: op.C, kind: "assert"}
+	if id := fmt.Sprint(op.Id); keyed.MatchString(op.C) {
+		a.collection += " " + aKind.FindStringSubmatch(id)[1]
+	}
+	switch {
+	case op.Insert != nil:
+		a.kind = "insert"
+	case op.Update != nil:
+		a.kind = "update"
+	case op.Remove:
+		a.kind = "remove"
+	}
+	if op.Assert == txn.DocMissing {
+		a.fact = missing
+		return []assertion{a}
+	}
+	a.fact = there
+	all = append(all, a)
+	for _, condition := range conditions(op.Assert) {
+		a.fact = condition.Name
+		all = append(all, a)
+	}
+	return all
+}
+
+// conditions returns what an assert says of fields, by name.
+func conditions(assert any) bson.D {
+	switch assert := assert.(type) {
+	case bson.D:
+		return assert
+	case bson.M:
+		var d bson.D
+		for name, v := range assert {
+			d = append(d, bson.DocElem{Name: name, Value: v})
+		}
+		slices.SortFunc(d, func(a, b bson.DocElem) int { return strings.Compare(a.Name, b.Name) })
+		return d
+	}
+	return nil // only that it is there
+}
+
+// falsify makes one fact of an operation untrue, by a transaction, and returns how
+// to make it true again. Everything else that the operation asserts stays true,
+// unless the document goes.
+func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()) {
+	s.Helper()
+	change := func(op txn.Op) {
+		s.Helper()
+		s.ok(db.Run(s.ctx, func(int) ([]txn.Op, error) { return []txn.Op{op}, nil }))
+	}
+	at := txn.Op{C: op.C, Id: op.Id}
+	with := func(f func(*txn.Op)) txn.Op { o := at; f(&o); return o }
+	if fact == missing {
+		doc := op.Insert
+		if doc == nil {
+			doc = bson.D{}
+		}
+		change(with(func(o *txn.Op) { o.Assert, o.Insert = txn.DocMissing, doc }))
+		return func() { change(with(func(o *txn.Op) { o.Assert, o.Remove = txn.DocExists, true })) }
+	}
+	var doc bson.M
+	s.ok(db.Get(op.C, op.Id, &doc, op.C))
+	for _, own := range []string{"txn-queue", "txn-revno", "_id"} {
+		delete(doc, own)
+	}
+	if fact == there {
+		change(with(func(o *txn.Op) { o.Assert, o.Remove = txn.DocExists, true }))
+		return func() { change(with(func(o *txn.Op) { o.Assert, o.Insert = txn.DocMissing, doc })) }
+	}
+	field, set := fact, any(nil)
+	for _, condition := range conditions(op.Assert) {
+		if condition.Name == fact {
+			field, set = other(condition)
+		}
+	}
+	if fact == "txn-revno" { // that nobody has changed it at all
+		field, set = "nudged", true
+	}
+	was, had := doc[field]
+	to := func(v any, unset bool) txn.Op {
+		return with(func(o *txn.Op) {
+			o.Update = bson.D{{"$set", bson.D{{field, v}}}}
+			if unset {
+				o.Update = bson.D{{"$unset", bson.D{{field, 1}}}}
+			}
+		})
+	}
+	change(to(set, set == nil))
+	return func() { change(to(was, !had)) }
+}
+
+// other returns a field and a value, nil for none, with which a condition does not
+// hold.
+func other(c bson.DocElem) (field string, value any) {
+	if c.Name == "$or" { // of a machine that can host a container
+		return "containers", []string{}
+	}
+	if d, ok := c.Value.(bson.D); ok && len(d) == 1 {
+		operand := d[0].Value
+		switch d[0].Name {
+		case "$ne", "$gt", "$lt":
+			return c.Name, operand
+		case "$eq":
+			return other(bson.DocElem{Name: c.Name, Value: operand})
+		case "$exists":
+			if operand == true {
+				return c.Name, nil
+			}
+			return c.Name, "something"
+		case "$not":
+			return c.Name, operand.(bson.D)[0].Value.(entity.Strength) + 1
+		}
+	}
+	switch v := c.Value.(type) {
+	case entity.Life:
+		return c.Name, (v + 1) % (entity.Dead + 1)
+	case bool:
+		return c.Name, !v
+	case int:
+		return c.Name, v + 1000 // a number that nobody has
+	case int64:
+		return c.Name, v + 1000
+	case string:
+		return c.Name, v + "x"
+	case entity.StatusWord:
+		return c.Name, v + "x"
+	case time.Time:
+		return c.Name, v.Add(time.Hour)
+	case []string:
+		return c.Name, append(slices.Clone(v), "another")
+	}
+	panic(fmt.Sprintf("don't know another value than %T %v of %s", c.Value, c.Value, c.Name))
+}
+
+// refuses reports whether it is this fact that the store refuses an operation for,
+// and nothing of another document.
+func (s *scene) refuses(db *mongo.Database, ops []txn.Op, op txn.Op, fact string) error {
+	failed, err := db.FailedAsserts(ops)
+	if err != nil {
+		return err
+	}
+	seen := false
+	for _, f := range failed {
+		if f.Collection != op.C || f.ID != op.Id {
+			return fmt.Errorf("%v fails too", f)
+		}
+		if d, ok := f.Assert.(bson.D); !ok || len(d) == 1 && d[0].Name == fact || fact == there || fact == missing {
+			seen = true
+		}
+	}
+	if !seen {
+		return errors.New("it does not fail")
+	}
+	return nil
+}
+
+// A watch sees each try of a scene's transactions just before it is committed, but
+// for those that it makes itself.
+type watch struct {
+	*scene
+	busy  bool
+	tries int
+}
+
+// tries calls f with each try from now on. What f returns is called after the try.
+func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after func())) *watch {
+	w := &watch{scene: s}
+	for _, db := range s.databases() {
+		db.RewriteOps(func(ops []txn.Op) []txn.Op {
+			if w.busy {
+				return ops
+			}
+			w.busy, w.tries = true, w.tries+1
+			after := f(w, db, ops)
+			w.busy = false
+			if after != nil {
+				<-db.TestHooks()
+				db.TestHooks() <- []jujutxn.TestHook{{After: func() {
+					w.busy = true
+					after()
+					w.busy = false
+				}}}
+			}
+			return ops
+		})
+	}
+	return w
+}
+
+// unwatched ends that.
+func (s *scene) unwatched() {
+	for _, db := range s.databases() {
+		db.RewriteOps(nil)
+	}
+}

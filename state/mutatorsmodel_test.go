@@ -1,0 +1,190 @@
+package state_test
+
+import (
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// on is a mutator of a service, machine or relation that find finds.
+func on[T any](name, how string, find func(*scene) T, call func(*scene, T) error, before ...func(*scene)) mutator {
+	return mutator{name: name, how: how, ready: func(s *scene) func() error {
+		for _, f := range before {
+			f(s)
+		}
+		x := find(s)
+		return func() error { return call(s, x) }
+	}}
+}
+
+func theService(name string) func(*scene) *state.Service {
+	return func(s *scene) *state.Service { return s.service(name) }
+}
+
+func theMachine(id string) func(*scene) *state.Machine {
+	return func(s *scene) *state.Machine { return s.machine(id) }
+}
+
+func theRelation(names ...string) func(*scene) *state.Relation {
+	return func(s *scene) *state.Relation { return s.relation(names...) }
+}
+
+func destroyService(how entity.Destruction) func(*scene, *state.Service) error {
+	return func(s *scene, x *state.Service) error { return x.Destroy(s.ctx, how) }
+}
+
+func addUnits(n int, placement ...string) func(*scene, *state.Service) error {
+	return func(s *scene, x *state.Service) error { _, err := x.AddUnits(s.ctx, n, placement); return err }
+}
+
+func configures(a string, reset ...string) func(*scene, *state.Service) error {
+	return func(s *scene, x *state.Service) error {
+		values := map[string]string{}
+		if a != "" {
+			values["a"] = a
+		}
+		return x.SetConfig(s.ctx, values, reset)
+	}
+}
+
+// manyRelations is more than one transaction destroys.
+func manyRelations(s *scene) {
+	hub := statetest.Charm(s.T, s.st, `{name: hub, summary: s, description: d, provides: {x: {interface: i}}}`)
+	spoke := statetest.Charm(s.T, s.st, `{name: spoke, summary: s, description: d, requires: {y: {interface: i}}}`)
+	_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: "hub", CharmURL: hub})
+	s.ok(err)
+	for i := range 31 {
+		name := "spoke" + string(rune('a'+i/6)) + string(rune('a'+i%6))
+		_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: spoke})
+		s.ok(err)
+		s.relate("hub", name)
+	}
+}
+
+var serviceMutators = []mutator{
+	on("Service.Destroy", "", theService("mysql"), destroyService(plain)),
+	on("Service.Destroy", "with nothing", theService("idle"), destroyService(plain)),
+	on("Service.Destroy", "with annotations", theService("idle"), destroyService(plain), annotates(entity.ServiceTag("idle"))),
+	on("Service.Destroy", "with relations only", theService("logging"), destroyService(plain), func(s *scene) {
+		s.ok(s.unit("logging/0").DestroySelf(s.ctx))
+		s.ok(s.unit("logging/0").LeaveScope(s.ctx, 2))
+		s.ok(s.unit("logging/0").EnsureDead(s.ctx))
+		s.ok(s.unit("logging/0").Remove(s.ctx))
+		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, 2))
+	}),
+	on("Service.Destroy", "by force", theService("mysql"), destroyService(forced)),
+	on("Service.Destroy", "by force when Dying", theService("mysql"), destroyService(forced), destroysService("mysql", plain)),
+	on("Service.Destroy", "by force and sooner", theService("mysql"), destroyService(atLast), destroysService("mysql", forced)),
+	on("Service.Destroy", "with a Dying relation", theService("mysql"), destroyService(plain), destroysRelation(plain, "wordpress", "mysql")),
+	on("Service.Destroy", "with very many relations", theService("hub"), destroyService(plain), manyRelations),
+	on("Service.AddUnits", "", theService("mysql"), addUnits(2)),
+	on("Service.AddUnits", "to a machine", theService("mysql"), addUnits(1, "0")),
+	on("Service.AddUnits", "to more machines than are clean", theService("riak"), addUnits(3, "1"), func(s *scene) {
+		s.ok(s.machine("4").Destroy(s.ctx, plain))
+	}),
+	on("Service.SetConfig", "", theService("mysql"), configures("v")),
+	on("Service.SetConfig", "reset", theService("mysql"), configures("", "a"), func(s *scene) {
+		s.ok(s.service("mysql").SetConfig(s.ctx, map[string]string{"a": "1"}, nil))
+	}),
+	on("Service.SetConstraints", "", theService("mysql"), func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=1G") }),
+	on("Service.SetExposed", "", theService("mysql"), func(s *scene, x *state.Service) error { return x.SetExposed(s.ctx, true) }),
+	on("Relation.Destroy", "", theRelation("wordpress", "mysql"), destroyRelation(plain)),
+	on("Relation.Destroy", "with nobody in it", theRelation("wordpress", "mysql"), destroyRelation(plain),
+		leaves("mysql/0", "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),
+	on("Relation.Destroy", "of a container", theRelation("mysql", "logging"), destroyRelation(plain)),
+	on("Relation.Destroy", "by force", theRelation("wordpress", "mysql"), destroyRelation(forced)),
+	on("Relation.Destroy", "by force when Dying", theRelation("mysql", "logging"), destroyRelation(forced), destroysRelation(lenient, "mysql", "logging")),
+	on("Relation.Destroy", "by force and sooner", theRelation("mysql", "logging"), destroyRelation(atLast), destroysRelation(forced, "mysql", "logging")),
+}
+
+func destroyRelation(how entity.Destruction) func(*scene, *state.Relation) error {
+	return func(s *scene, x *state.Relation) error { return x.Destroy(s.ctx, how) }
+}
+
+func destroyMachine(how entity.Destruction) func(*scene, *state.Machine) error {
+	return func(s *scene, x *state.Machine) error { return x.Destroy(s.ctx, how) }
+}
+
+func destroysMachine(id string, how entity.Destruction) func(*scene) {
+	return func(s *scene) { s.ok(s.machine(id).Destroy(s.ctx, how)) }
+}
+
+func provisions(id string) func(*scene) {
+	return func(s *scene) {
+		s.ok(s.machine(id).SetProvisioned(s.ctx, entity.Instance{ID: "i-" + id, Nonce: "n"}))
+	}
+}
+
+func machineDead(id string) func(*scene) {
+	return func(s *scene) { s.ok(s.machine(id).EnsureDead(s.ctx)) }
+}
+
+func cloudSays(word entity.StatusWord) func(*scene, *state.Machine) error {
+	return func(s *scene, x *state.Machine) error {
+		return x.SetInstanceStatus(s.ctx, entity.Status{Status: word, Message: "so says the cloud"})
+	}
+}
+
+func cloudSaid(id string, word entity.StatusWord) func(*scene) {
+	return func(s *scene) { s.ok(cloudSays(word)(s, s.machine(id))) }
+}
+
+// managers adds one to the model, or two.
+func managers(n int) func(*scene) {
+	return func(s *scene) {
+		for range n {
+			_, err := s.st.AddMachine(s.ctx, state.AddMachineParams{Jobs: []string{state.JobHostUnits, state.JobManageModel}})
+			s.ok(err)
+		}
+	}
+}
+
+func machineEnsureDead(s *scene, x *state.Machine) error { return x.EnsureDead(s.ctx) }
+func loseInstance(s *scene, x *state.Machine) error {
+	return x.LoseInstance(s.ctx, entity.Instance{ID: "i-0", Nonce: "n"})
+}
+
+func removeMachine(s *scene, x *state.Machine) error { return x.Remove(s.ctx) }
+
+var machineMutators = []mutator{
+	on("Machine.Destroy", "", theMachine("4"), destroyMachine(plain), provisions("4")),
+	on("Machine.Destroy", "without an instance", theMachine("4"), destroyMachine(plain)),
+	on("Machine.Destroy", "a container", theMachine("5/lxd/0"), destroyMachine(plain)),
+	on("Machine.Destroy", "by force", theMachine("0"), destroyMachine(forced)),
+	on("Machine.Destroy", "leniently", theMachine("4"), destroyMachine(lenient), provisions("4")),
+	on("Machine.Destroy", "by force when Dying", theMachine("4"), destroyMachine(forced), provisions("4"), destroysMachine("4", plain)),
+	on("Machine.Destroy", "by force and sooner", theMachine("0"), destroyMachine(atLast), destroysMachine("0", forced)),
+	on("Machine.Destroy", "one of two managers", theMachine("7"), destroyMachine(plain), managers(2)),
+	on("Machine.EnsureDead", "", theMachine("4"), machineEnsureDead, provisions("4"), destroysMachine("4", plain)),
+	on("Machine.EnsureDead", "by force", theMachine("4"), machineEnsureDead, provisions("4"), destroysMachine("4", forced)),
+	on("Machine.Remove", "", theMachine("4"), removeMachine, provisions("4"), destroysMachine("4", plain), machineDead("4")),
+	on("Machine.Remove", "by force", theMachine("4"), removeMachine, provisions("4"), destroysMachine("4", forced), machineDead("4"),
+		cloudSaid("4", entity.StatusError)),
+	on("Machine.Remove", "a container", theMachine("5/lxd/0"), removeMachine, provisions("5/lxd/0"),
+		destroysMachine("5/lxd/0", plain), machineDead("5/lxd/0")),
+	on("Machine.Remove", "with annotations", theMachine("4"), removeMachine, annotates(entity.MachineTag("4")), provisions("4"),
+		destroysMachine("4", plain), machineDead("4")),
+	on("Machine.SetAddresses", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetAddresses(s.ctx, []string{"10.0.0.2"})
+	}),
+	on("Machine.SetInstanceStatus", "", theMachine("0"), cloudSays("running")),
+	on("Machine.SetInstanceStatus", "another", theMachine("0"), cloudSays("running"), cloudSaid("0", "starting")),
+	on("Machine.SetInstanceStatus", "an error of one that is forced", theMachine("0"), cloudSays(entity.StatusError), destroysMachine("0", forced)),
+	on("Machine.SetProvisioned", "", theMachine("1"), func(s *scene, x *state.Machine) error {
+		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n", Addresses: []string{"10.0.0.3"}})
+	}),
+	on("Machine.SetProvisioned", "anew, when Dying", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n"})
+	}, destroysUnit("mysql/0", plain), destroysMachine("0", plain), func(s *scene) { s.ok(loseInstance(s, s.machine("0"))) }),
+	on("Machine.LoseInstance", "", theMachine("0"), loseInstance),
+	on("Machine.RetryProvisioning", "", theMachine("4"), func(s *scene, x *state.Machine) error { return x.RetryProvisioning(s.ctx) },
+		func(s *scene) {
+			s.ok(s.machine("4").SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))
+		}),
+	on("Machine.SetStatus", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetStatus(s.ctx, entity.Status{Status: entity.StatusStarted})
+	}),
+	on("Machine.SetSupportedContainers", "", theMachine("0"), func(s *scene, x *state.Machine) error {
+		return x.SetSupportedContainers(s.ctx, []string{"lxd"})
+	}),
+}

@@ -1,0 +1,172 @@
+package state_test
+
+import (
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/statetest"
+)
+
+// onModel is a mutator of the model, onController of the controller.
+func onModel(name, how string, call func(*scene) error, before ...func(*scene)) mutator {
+	return mutator{name: "State." + name, how: how, ready: func(s *scene) func() error {
+		for _, f := range before {
+			f(s)
+		}
+		return func() error { return call(s) }
+	}}
+}
+
+func onController(name, how string, call func(*scene) error, before ...func(*scene)) mutator {
+	m := onModel("", how, call, before...)
+	m.name = "Controller." + name
+	return m
+}
+
+func logging(m mutator) mutator { m.logs = true; return m }
+
+func slow(m mutator) mutator { m.slow = true; return m }
+
+func mending(m mutator) mutator { m.mends, m.logs = true, true; return m }
+
+func free(m mutator) mutator { m.free = true; return m }
+
+func secret(m mutator) mutator { m.secret = true; return m }
+
+func addService(p state.AddServiceParams, charmOf string) func(*scene) error {
+	return func(s *scene) error {
+		p := p
+		p.CharmURL = s.service(charmOf).CharmURL()
+		_, err := s.st.AddService(s.ctx, p)
+		return err
+	}
+}
+
+func addMachine(p state.AddMachineParams) func(*scene) error {
+	return func(s *scene) error { _, err := s.st.AddMachine(s.ctx, p); return err }
+}
+
+func addRelation(names ...string) func(*scene) error {
+	return func(s *scene) error { _, err := s.st.AddRelation(s.ctx, names...); return err }
+}
+
+// addCharm needs its archive before the call.
+func addCharm(how, metadata string) mutator {
+	return mutator{name: "State.AddCharm", how: how, ready: func(s *scene) func() error {
+		archive := statetest.CharmArchive(s.T, metadata, "revision", "0")
+		return func() error { _, err := s.st.AddCharm(s.ctx, archive, ""); return err }
+	}}
+}
+
+func cleanup(s *scene) error { _, _, err := s.st.Cleanup(s.ctx); return err }
+
+// waits puts the clock forward.
+func waits(d time.Duration) func(*scene) { return func(s *scene) { s.later.Add(int64(d)) } }
+
+func cleansUp(s *scene) { s.ok(cleanup(s)) }
+
+// residue leaves one of machine 4.
+func residue(s *scene) {
+	provisions("4")(s)
+	destroysMachine("4", atLast)(s)
+	cloudSaid("4", entity.StatusError)(s)
+	cleansUp(s)
+}
+
+func blocks(s *scene) error { return s.st.SwitchBlockOn(s.ctx, entity.BlockRemove, "no") }
+
+func setsConstraints(c string) func(*scene) error {
+	return func(s *scene) error { return s.st.SetConstraints(s.ctx, c) }
+}
+
+func annotate(tag entity.Tag, key string) func(*scene) error {
+	return func(s *scene) error { return s.st.SetAnnotations(s.ctx, tag, map[string]string{key: "v"}) }
+}
+
+func annotates(tag entity.Tag) func(*scene) {
+	return func(s *scene) { s.ok(annotate(tag, "k")(s)) }
+}
+
+func destroyModel(how entity.Destruction) func(*scene) error {
+	return func(s *scene) error { return s.st.Destroy(s.ctx, how) }
+}
+
+// emptied leaves nothing of a Dying model but its own document.
+func emptied(s *scene) {
+	s.ok(destroyModel(atLast)(s))
+	cloudSaid("0", entity.StatusError)(s)
+	for range 10 {
+		cleansUp(s)
+	}
+}
+
+// broken writes a field of a document as nobody should.
+func broken(db func(*scene) *mongo.Database, collection, id, field string, value any) func(*scene) {
+	return func(s *scene) {
+		s.ok(db(s).With(collection, func(c *mgo.Collection) error {
+			_, err := c.UpsertId(id, bson.D{{"$set", bson.D{{field, value}}}})
+			return err
+		}))
+	}
+}
+
+func ofModel(s *scene) *mongo.Database      { return s.st.DB() }
+func ofController(s *scene) *mongo.Database { return s.ctrl.DB() }
+
+func checks(s *scene) error           { _, err := s.st.Check(s.ctx, true); return err }
+func checksController(s *scene) error { _, err := s.ctrl.Check(s.ctx, true); return err }
+
+var modelMutators = []mutator{
+	addCharm("", `{name: fresh, summary: s, description: d}`),
+	addCharm("a revision more", `{name: riak, summary: other, description: d}`),
+	onModel("AddMachine", "", addMachine(state.AddMachineParams{Constraints: "mem=1G"})),
+	onModel("AddMachine", "with the model's constraints", addMachine(state.AddMachineParams{}), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
+	onModel("AddMachine", "a container", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})),
+	onModel("AddMachine", "a container on a new one", addMachine(state.AddMachineParams{Container: "lxd"})),
+	onModel("AddRelation", "", addRelation("wordpress", "idle")),
+	onModel("AddRelation", "of a container", addRelation("wordpress", "logging")),
+	onModel("AddService", "", addService(state.AddServiceParams{Name: "more", Units: 2}, "mysql")),
+	onModel("AddService", "with peers", addService(state.AddServiceParams{Name: "more"}, "riak")),
+	logging(onModel("Cleanup", "units of a service", cleanup, destroysService("mysql", plain))),
+	logging(onModel("Cleanup", "relations of a service", cleanup, manyRelations, destroysService("hub", plain))),
+	logging(onModel("Cleanup", "subordinates of a unit", cleanup, destroysUnit("mysql/0", plain))),
+	logging(onModel("Cleanup", "orphans of a relation", cleanup, destroysRelation(plain, "mysql", "logging"))),
+	logging(onModel("Cleanup", "what is on a machine", cleanup, destroysMachine("0", forced))),
+	logging(onModel("Cleanup", "settings of a relation", cleanup, destroysRelation(plain, "wordpress", "mysql"),
+		func(s *scene) {
+			for _, name := range []string{"wordpress/0", "mysql/0"} {
+				s.ok(s.unit(name).LeaveScope(s.ctx, 1))
+			}
+		})),
+	logging(onModel("Cleanup", "the lease of a service", cleanup, leads("riak/0"), destroysUnit("riak/0", plain), destroysService("riak", plain))),
+	logging(onModel("Cleanup", "a unit by force", cleanup, destroysUnit("mysql/0", atLast))),
+	logging(onModel("Cleanup", "a service by force", cleanup, destroysService("mysql", atLast))),
+	logging(onModel("Cleanup", "a relation by force", cleanup, destroysRelation(atLast, "mysql", "logging"))),
+	logging(onModel("Cleanup", "a machine by force", cleanup, destroysMachine("5", atLast))),
+	logging(onModel("Cleanup", "a machine that the cloud keeps", cleanup, destroysMachine("0", atLast), cloudSaid("0", entity.StatusError))),
+	onModel("SetAnnotations", "", annotate(entity.UnitTag("mysql/0"), "k")),
+	onModel("SetAnnotations", "more", annotate(entity.UnitTag("mysql/0"), "l"), annotates(entity.UnitTag("mysql/0"))),
+	onModel("SetAnnotations", "of the model", func(s *scene) error { return annotate(entity.ModelTag(s.stage.UUID), "k")(s) }),
+	mending(onModel("Check", "a count", checks, broken(ofModel, "counts", "m#4", "units", 7))),
+	mending(onModel("Check", "settings of nothing", checks, broken(ofModel, "settings", "s#gone", "version", 1))),
+	mending(onController("Check", "a name of no model", checksController, broken(ofController, "modelnames", "bob#gone", "model", "none"))),
+	onModel("Destroy", "", destroyModel(plain)),
+	onModel("Destroy", "by force", destroyModel(forced)),
+	onModel("Destroy", "by force when Dying", destroyModel(forced), func(s *scene) { s.ok(destroyModel(plain)(s)) }),
+	onModel("Destroy", "by force and sooner", destroyModel(atLast), func(s *scene) { s.ok(destroyModel(forced)(s)) }),
+	onModel("EnsureDead", "", func(s *scene) error { return s.st.EnsureDead(s.ctx) }, emptied),
+	logging(onModel("Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
+	free(onModel("DropResidues", "", func(s *scene) error { return s.st.DropResidues(s.ctx, "i-4") }, residue)),
+	onModel("SetAgentPassword", "", func(s *scene) error {
+		return s.st.SetAgentPassword(s.ctx, entity.UnitTag("mysql/0"), "0123456789012345678901234567890123456789")
+	}),
+	onModel("SetConstraints", "", setsConstraints("mem=2G")),
+	onModel("SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
+	onModel("SwitchBlockOn", "", blocks),
+	onModel("SwitchBlockOff", "", func(s *scene) error { return s.st.SwitchBlockOff(s.ctx, entity.BlockRemove) }, func(s *scene) { s.ok(blocks(s)) }),
+}

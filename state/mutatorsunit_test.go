@@ -1,0 +1,213 @@
+package state_test
+
+import (
+	"juju/state"
+	"juju/state/entity"
+)
+
+// onUnit is a mutator of a unit, of which before is what happens to it first.
+func onUnit(name, how, unit string, call func(*scene, *state.Unit) error, before ...func(*scene)) mutator {
+	return mutator{name: "Unit." + name, how: how, ready: func(s *scene) func() error {
+		for _, f := range before {
+			f(s)
+		}
+		u := s.unit(unit)
+		return func() error { return call(s, u) }
+	}}
+}
+
+var (
+	plain   = entity.Destruction{}
+	lenient = entity.Destruction{Strength: entity.Lenient}
+	forced  = entity.Forced()
+	atLast  = entity.Destruction{Strength: entity.Force} // with no time for agents
+)
+
+// destroys is how something is destroyed beforehand.
+func destroysUnit(name string, how entity.Destruction) func(*scene) {
+	return func(s *scene) { s.ok(s.unit(name).Destroy(s.ctx, how)) }
+}
+
+func destroysService(name string, how entity.Destruction) func(*scene) {
+	return func(s *scene) { s.ok(s.service(name).Destroy(s.ctx, how)) }
+}
+
+func destroysRelation(how entity.Destruction, names ...string) func(*scene) {
+	return func(s *scene) { s.ok(s.relation(names...).Destroy(s.ctx, how)) }
+}
+
+func leaves(unit string, names ...string) func(*scene) {
+	return func(s *scene) { s.ok(s.unit(unit).LeaveScope(s.ctx, s.relation(names...).ID())) }
+}
+
+func kills(unit string) func(*scene) {
+	return func(s *scene) { s.ok(s.unit(unit).EnsureDead(s.ctx)) }
+}
+
+// withoutLogging ends what mysql/0 has beside it.
+func withoutLogging(s *scene) {
+	log := s.relation("mysql", "logging")
+	s.ok(log.Destroy(s.ctx, plain))
+	lg := s.unit("logging/0")
+	s.ok(lg.DestroySelf(s.ctx))
+	s.ok(lg.LeaveScope(s.ctx, log.ID()))
+	s.ok(lg.EnsureDead(s.ctx))
+	s.ok(lg.Remove(s.ctx))
+	s.ok(s.unit("mysql/0").LeaveScope(s.ctx, log.ID()))
+}
+
+func errs(unit string) func(*scene) {
+	return func(s *scene) {
+		s.ok(s.unit(unit).SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "hook failed"}))
+	}
+}
+
+func starts(unit string) func(*scene) {
+	return func(s *scene) { s.started(unit) }
+}
+
+func destroyUnit(how entity.Destruction) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.Destroy(s.ctx, how) }
+}
+
+func ensureDead(s *scene, u *state.Unit) error  { return u.EnsureDead(s.ctx) }
+func removeUnit(s *scene, u *state.Unit) error  { return u.Remove(s.ctx) }
+func destroySelf(s *scene, u *state.Unit) error { return u.DestroySelf(s.ctx) }
+
+func enter(names ...string) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.EnterScope(s.ctx, s.webOr(names).ID()) }
+}
+
+func leave(names ...string) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.LeaveScope(s.ctx, s.webOr(names).ID()) }
+}
+
+// webOr finds a relation, that of wordpress and mysql for no names, by its number,
+// which it keeps when a service has gone.
+func (s *scene) webOr(names []string) *state.Relation {
+	id := 1
+	switch {
+	case len(names) == 0:
+	case names[0] == "riak:ring":
+		id = 0
+	default:
+		id = 2
+	}
+	r, err := s.st.RelationByID(s.ctx, id)
+	s.ok(err)
+	return r
+}
+
+func commits(changes func(*scene) entity.HookChanges) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.CommitHook(s.ctx, changes(s)) }
+}
+
+// says is a hook that tells the relation of wordpress and mysql something.
+func says(*scene) entity.HookChanges {
+	return entity.HookChanges{Relations: map[int]map[string]string{1: {"host": "h"}}}
+}
+
+func opens(n int) func(*scene) entity.HookChanges {
+	return func(*scene) entity.HookChanges { return entity.HookChanges{OpenPorts: []entity.PortRange{port(n)}} }
+}
+
+func closes80(*scene) entity.HookChanges {
+	return entity.HookChanges{ClosePorts: []entity.PortRange{port(80)}}
+}
+
+func reports(s *scene, u *state.Unit) error {
+	return u.SetAgentStatus(s.ctx, entity.Status{Status: entity.StatusIdle})
+}
+
+func hasCharm(name string) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.SetCharm(s.ctx, s.service(name).CharmURL()) }
+}
+
+func resolve(retry bool) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.Resolve(s.ctx, retry) }
+}
+
+func claim(s *scene, u *state.Unit) error {
+	_, err := u.ClaimLeadership(s.ctx, state.LeastLease)
+	return err
+}
+
+func release(s *scene, u *state.Unit) error { return u.ReleaseLeadership(s.ctx) }
+
+func leads(unit string) func(*scene)       { return func(s *scene) { s.ok(claim(s, s.unit(unit))) } }
+func leadsNoMore(unit string) func(*scene) { return func(s *scene) { s.ok(release(s, s.unit(unit))) } }
+
+var unitMutators = []mutator{
+	onUnit("Destroy", "", "mysql/0", destroyUnit(plain)),
+	onUnit("Destroy", "without subordinates", "wordpress/0", destroyUnit(plain)),
+	onUnit("Destroy", "leniently", "mysql/0", destroyUnit(lenient)),
+	onUnit("Destroy", "by force", "mysql/0", destroyUnit(forced)),
+	onUnit("Destroy", "by force when Dying", "mysql/0", destroyUnit(forced), destroysUnit("mysql/0", lenient)),
+	onUnit("Destroy", "by force and sooner", "mysql/0", destroyUnit(atLast), destroysUnit("mysql/0", forced)),
+	onUnit("Destroy", "never started", "mysql/1", destroyUnit(plain)),
+	onUnit("Destroy", "the last of a Dying service", "riak/0", destroyUnit(plain), destroysService("riak", plain)),
+	onUnit("DestroySelf", "", "mysql/0", destroySelf),
+	onUnit("DestroySelf", "a subordinate", "logging/0", destroySelf),
+	onUnit("DestroySubordinates", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.DestroySubordinates(s.ctx) }),
+	onUnit("EnsureDead", "", "mysql/0", ensureDead, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql")),
+	onUnit("EnsureDead", "a subordinate", "logging/0", ensureDead, destroysRelation(plain, "mysql", "logging"),
+		func(s *scene) {
+			s.ok(s.unit("logging/0").DestroySelf(s.ctx))
+			s.ok(s.unit("logging/0").LeaveScope(s.ctx, 2))
+		}),
+	onUnit("EnsureDead", "by force", "riak/0", ensureDead, starts("riak/0"), destroysUnit("riak/0", forced)),
+	onUnit("EnterScope", "", "mysql/1", enter()),
+	onUnit("EnterScope", "again", "mysql/0", enter(), leaves("mysql/0", "wordpress", "mysql")),
+	onUnit("EnterScope", "with a new subordinate", "mysql/1", enter("mysql", "logging")),
+	onUnit("EnterScope", "with its subordinate there", "mysql/0", enter("mysql", "logging"), leaves("mysql/0", "mysql", "logging")),
+	onUnit("EnterScope", "of peers", "riak/0", enter("riak:ring")),
+	onUnit("LeaveScope", "", "mysql/0", leave()),
+	onUnit("LeaveScope", "a Dying relation", "mysql/0", leave(), destroysRelation(plain, "wordpress", "mysql")),
+	onUnit("LeaveScope", "the last", "mysql/0", leave(), destroysRelation(plain, "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),
+	onUnit("LeaveScope", "the last of a forced one", "mysql/0", leave(), destroysRelation(forced, "wordpress", "mysql"),
+		leaves("wordpress/0", "wordpress", "mysql")),
+	onUnit("LeaveScope", "the last, of two Dying services", "wordpress/0", leave(), func(s *scene) {
+		s.ok(s.unit("wordpress/0").DestroySelf(s.ctx))
+		s.ok(s.service("mysql").Destroy(s.ctx, plain))
+		s.ok(s.service("wordpress").Destroy(s.ctx, plain))
+		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, 1))
+	}),
+	onUnit("LeaveScope", "the last, and another service goes", "riak/0", leave("riak:ring"), func(s *scene) {
+		s.ok(s.unit("riak/0").EnterScope(s.ctx, 0))
+		s.started("riak/0")
+		s.ok(s.service("riak").Destroy(s.ctx, plain))
+	}),
+	onUnit("Remove", "", "mysql/0", removeUnit, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql"), kills("mysql/0")),
+	onUnit("Remove", "a subordinate", "logging/0", removeUnit, destroysRelation(plain, "mysql", "logging"), func(s *scene) {
+		s.ok(s.unit("logging/0").DestroySelf(s.ctx))
+		s.ok(s.unit("logging/0").LeaveScope(s.ctx, 2))
+		s.ok(s.unit("logging/0").EnsureDead(s.ctx))
+	}),
+	onUnit("Remove", "the last of a Dying service", "riak/0", removeUnit, starts("riak/0"), destroysService("riak", plain),
+		destroysUnit("riak/0", plain), kills("riak/0")),
+	onUnit("Remove", "the last of a service that had a leader", "riak/0", removeUnit, leads("riak/0"), starts("riak/0"),
+		destroysService("riak", plain), destroysUnit("riak/0", plain), kills("riak/0")),
+	onUnit("Remove", "with annotations", "riak/0", removeUnit, annotates(entity.UnitTag("riak/0")), starts("riak/0"),
+		destroysUnit("riak/0", plain), kills("riak/0")),
+	onUnit("Remove", "the last of a service that is forced", "riak/0", removeUnit, starts("riak/0"), destroysService("riak", forced),
+		destroysUnit("riak/0", forced), kills("riak/0")),
+	onUnit("Remove", "one of a Dying service", "mysql/1", removeUnit, starts("mysql/1"), destroysService("mysql", plain),
+		destroysUnit("mysql/1", plain), kills("mysql/1")),
+	onUnit("CommitHook", "settings", "mysql/0", commits(says)),
+	onUnit("CommitHook", "opens a port", "mysql/0", commits(opens(81))),
+	onUnit("CommitHook", "closes a port", "mysql/0", commits(closes80)),
+	onUnit("CommitHook", "a port beside another's", "logging/0", commits(opens(82))),
+	onUnit("SetStatus", "", "mysql/0", func(s *scene, u *state.Unit) error {
+		return u.SetStatus(s.ctx, entity.Status{Status: entity.StatusActive})
+	}),
+	onUnit("SetAgentStatus", "the first", "mysql/1", reports),
+	onUnit("SetAgentStatus", "", "mysql/0", reports),
+	onUnit("SetCharm", "", "mysql/0", hasCharm("mysql")),
+	onUnit("Resolve", "", "mysql/0", resolve(true), errs("mysql/0")),
+	onUnit("Resolve", "without hooks", "mysql/0", resolve(false), errs("mysql/0")),
+	onUnit("ClaimLeadership", "", "mysql/0", claim),
+	onUnit("ClaimLeadership", "after another", "mysql/0", claim, leads("mysql/1"), leadsNoMore("mysql/1")),
+	onUnit("ReleaseLeadership", "", "mysql/0", release, leads("mysql/0")),
+	onUnit("ClearResolved", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.ClearResolved(s.ctx) },
+		errs("mysql/0"), func(s *scene) { s.ok(s.unit("mysql/0").Resolve(s.ctx, true)) }),
+}

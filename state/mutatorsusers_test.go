@@ -1,0 +1,121 @@
+package state_test
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state"
+	"juju/state/statetest"
+)
+
+func user(name string, f func(*state.Controller, context.Context, string) error) func(*scene) error {
+	return func(s *scene) error { return f(s.ctrl, s.ctx, name) }
+}
+
+func resets(name string) func(*scene) error {
+	return func(s *scene) error { _, err := s.ctrl.ResetUserPassword(s.ctx, name); return err }
+}
+
+func grants(model, user, level string) func(*scene) error {
+	return func(s *scene) error { return s.ctrl.GrantModel(s.ctx, s.model(model), user, level, statetest.Admin) }
+}
+
+func revokes(user, level string) func(*scene) error {
+	return func(s *scene) error { return s.ctrl.RevokeModel(s.ctx, s.stage.UUID, user, level) }
+}
+
+func onTheController(user, level string, f func(*state.Controller, context.Context, string, string) error) func(*scene) error {
+	return func(s *scene) error { return f(s.ctrl, s.ctx, user, level) }
+}
+
+func addUser(name, password string) func(*scene) error {
+	return func(s *scene) error {
+		_, err := s.ctrl.AddUser(s.ctx, state.AddUserParams{Name: name, Password: password, Creator: statetest.Admin})
+		return err
+	}
+}
+
+func registers(s *scene) error { return s.ctrl.RegisterUser(s.ctx, "eve", s.stage.Key, "hers") }
+
+// deadModel is Dead, has an archive that another has too and one of its own, and a
+// user who may read it.
+func deadModel(s *scene) {
+	id := s.model("bobs")
+	st, err := s.ctrl.Model(s.ctx, id)
+	s.ok(err)
+	statetest.Charm(s.T, st, statetest.Riak)
+	statetest.Charm(s.T, st, `{name: fresh, summary: s, description: d}`)
+	s.ok(s.ctrl.GrantModel(s.ctx, id, "carol", state.AccessRead, "bob"))
+	s.ok(st.Die(s.ctx))
+}
+
+func removeModel(name string) mutator {
+	return mutator{name: "Controller.RemoveModel", ready: func(s *scene) func() error {
+		deadModel(s)
+		id := s.model(name)
+		return func() error { return s.ctrl.RemoveModel(s.ctx, id) }
+	}}
+}
+
+func resumeModels(s *scene) error {
+	_, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, state.ModelRow) error { return nil })
+	return err
+}
+
+func addModel(name string) func(*scene) error {
+	return func(s *scene) error {
+		_, err := s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: name, Owner: "bob", Series: "jammy"})
+		return err
+	}
+}
+
+// halfModel is one that somebody has begun to make who is no more.
+func halfModel(s *scene) {
+	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: "bob", Series: "jammy",
+		Step: "creating", Created: s.now(), Creator: "somebody"}
+	s.ok(s.ctrl.DB().Run(s.ctx, func(int) ([]txn.Op, error) {
+		return []txn.Op{
+			{C: "modelnames", Id: "bob#half", Assert: txn.DocMissing, Insert: bson.D{{"model", row.UUID}}},
+			{C: "models", Id: row.UUID, Assert: txn.DocMissing, Insert: row},
+		}, nil
+	}))
+}
+
+var userMutators = []mutator{
+	onController("AddModel", "", addModel("new")),
+	onController("AddUser", "", addUser("frank", "")),
+	slow(onController("AddUser", "with a password", addUser("frank", "secret"))),
+	onController("DisableUser", "", user("bob", (*state.Controller).DisableUser)),
+	onController("DisableUser", "a superuser", user("carol", (*state.Controller).DisableUser)),
+	onController("EnableUser", "", user("dave", (*state.Controller).EnableUser)),
+	onController("GrantController", "", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)),
+	onController("RevokeController", "", onTheController("carol", state.AccessSuperuser, (*state.Controller).RevokeController)),
+	onController("RevokeController", "who is none", onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
+	onController("GrantModel", "", grants("default", "carol", state.AccessRead)),
+	onController("GrantModel", "more", grants("default", "bob", state.AccessWrite)),
+	onController("RevokeModel", "", revokes("bob", state.AccessRead)),
+	onController("RevokeModel", "and leave some", revokes("bob", state.AccessWrite), func(s *scene) {
+		s.ok(grants("default", "bob", state.AccessAdmin)(s))
+	}),
+	slow(onController("RegisterUser", "", registers)),
+	onController("RemoveUser", "", user("bob", (*state.Controller).RemoveUser)),
+	onController("RemoveUser", "a superuser", user("carol", (*state.Controller).RemoveUser)),
+	onController("ResetUserPassword", "", resets("bob")),
+	onController("ResetUserPassword", "of a superuser", resets("carol")),
+	secret(slow(onController("SetUserPassword", "", func(s *scene) error { return s.ctrl.SetUserPassword(s.ctx, "bob", "other") }))),
+	removeModel("bobs"),
+	onController("DestroyModel", "", func(s *scene) error { return s.ctrl.DestroyModel(s.ctx, s.stage.UUID, plain) }),
+	{name: "Controller.DestroyModel", how: "by force when it is being removed", ready: func(s *scene) func() error {
+		deadModel(s)
+		id := s.model("bobs")
+		s.ok(s.ctrl.RemoveModel(s.ctx, id))
+		return func() error { return s.ctrl.DestroyModel(s.ctx, id, forced) }
+	}},
+	logging(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
+		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
+	})),
+	logging(onController("ResumeModels", "what nobody makes any more", resumeModels, halfModel)),
+	onController("AddModel", "that nobody makes any more", addModel("half"), halfModel),
+}
