@@ -52,6 +52,7 @@ var mayCall = map[string]string{
 	"Application.ResolveUnitErrors":           "admin",
 	"Application.SetConfigs":                  "admin",
 	"Application.SetConstraints":              "admin",
+	"Application.SetMinUnits":                 "admin",
 	"Application.Unexpose":                    "admin",
 	"Application.UnsetApplicationsConfig":     "admin",
 	"Block.List":                              "admin",
@@ -118,6 +119,9 @@ var mayCall = map[string]string{
 	"Provisioner.SetProvisioned":    "manager",
 	"Provisioner.WatchMachines":     "manager",
 
+	"ApplicationScaler.EnsureMinUnits": "manager",
+	"ApplicationScaler.WatchMinUnits":  "manager",
+
 	"LeadershipService.BlockUntilLeadershipReleased": "u0",
 	"LeadershipService.ClaimLeadership":              "u0",
 	"LeadershipService.ReleaseLeadership":            "u0",
@@ -144,7 +148,10 @@ var mayCall = map[string]string{
 }
 
 // aboutNothing are the controller's methods whose request is about no single thing.
-var aboutNothing = []string{"Provisioner.DropResidues", "Provisioner.Machines", "Provisioner.Residues", "Provisioner.WatchMachines"}
+var aboutNothing = []string{"Provisioner.DropResidues", "Provisioner.Machines", "Provisioner.Residues", "Provisioner.WatchMachines", "ApplicationScaler.WatchMinUnits"}
+
+// aboutService are the agents' methods whose request is about a service.
+func aboutService(r route) bool { return r.facade == "ApplicationScaler" }
 
 // aboutMachine are the agents' methods whose request is about a machine.
 func aboutMachine(r route) bool {
@@ -243,7 +250,9 @@ func TestEveryMethodByEverybody(t *testing.T) {
 				}
 			}
 			about := params.Agent{Tag: params.TagOf(entity.UnitTag("mysql/0"))}
-			if aboutMachine(r) {
+			if aboutService(r) {
+				about.Tag = params.TagOf(entity.ServiceTag("mysql"))
+			} else if aboutMachine(r) {
 				about.Tag = params.TagOf(entity.MachineTag("0"))
 			}
 			// A relation of the unit's, for the methods that want one.
@@ -381,13 +390,13 @@ func TestLoginListsFacades(t *testing.T) {
 	for _, test := range []struct{ who, got, want string }{
 		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Deployer LeadershipService Pinger Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Deployer Machiner Pinger Watcher"},
-		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin Pinger Provisioner Watcher"},
+		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin ApplicationScaler Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin Deployer Machiner Pinger Provisioner Watcher"},
+			"Admin ApplicationScaler Deployer Machiner Pinger Provisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

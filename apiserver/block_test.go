@@ -32,6 +32,7 @@ var forUsers = map[string]string{
 	"Application.ResolveUnitErrors":           "write change",
 	"Application.SetConfigs":                  "write change",
 	"Application.SetConstraints":              "write change",
+	"Application.SetMinUnits":                 "write change",
 	"Application.Unexpose":                    "write change",
 	"Application.UnsetApplicationsConfig":     "write change",
 	"Block.List":                              "read -",

@@ -48,5 +48,13 @@ func machines(_ context.Context, _ *caller, subject entity.Tag) error {
 	return nil
 }
 
+// services passes the controller's requests about any service of the model.
+func services(_ context.Context, _ *caller, subject entity.Tag) error {
+	if subject.Kind != entity.KindService {
+		return denied()
+	}
+	return nil
+}
+
 // everything passes the controller's requests that are about no single thing.
 func everything(context.Context, *caller, entity.Tag) error { return nil }

@@ -32,6 +32,7 @@ func routes() []route {
 		{"Application", 19, "ResolveUnitErrors", atModel, writer, changes, nil, do(applicationResolveUnitErrors)},
 		{"Application", 19, "SetConfigs", atModel, writer, changes, nil, do(applicationSetConfigs)},
 		{"Application", 19, "SetConstraints", atModel, writer, changes, nil, act(applicationSetConstraints)},
+		{"Application", 19, "SetMinUnits", atModel, writer, changes, nil, act(applicationSetMinUnits)},
 		{"Application", 19, "Unexpose", atModel, writer, changes, nil, act(applicationUnexpose)},
 		{"Application", 19, "UnsetApplicationsConfig", atModel, writer, changes, nil, do(applicationUnset)},
 		{"Block", 2, "List", atModel, reader, reads, nil, do(blockList)},
@@ -102,6 +103,10 @@ func routes() []route {
 		{"Provisioner", 1, "SetMachineStatus", atModel, controllerAgent, free, machines, act(machineSetStatus)},
 		{"Provisioner", 1, "SetProvisioned", atModel, controllerAgent, free, machines, act(provisionerSetProvisioned)},
 		{"Provisioner", 1, "WatchMachines", atModel, controllerAgent, free, everything, watch(provisionerWatch)},
+
+		// For the controller: the services of any model that keep units.
+		{"ApplicationScaler", 1, "EnsureMinUnits", atModel, controllerAgent, free, services, act(scalerEnsureMinUnits)},
+		{"ApplicationScaler", 1, "WatchMinUnits", atModel, controllerAgent, free, everything, watch(scalerWatchMinUnits)},
 
 		// For the agent of a unit: itself as the leader of its service.
 		{"LeadershipService", 1, "BlockUntilLeadershipReleased", atModel, unitAgent, free, self, act(leadershipBlock)},

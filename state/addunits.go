@@ -47,62 +47,78 @@ type place struct {
 }
 
 func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]string, error) {
-	first, born := -1, s.st.born()
-	var (
-		names  []string
-		places []place
-	)
-	err := s.st.run(ctx, func(attempt int) ([]txn.Op, error) {
+	b := unitBatch{service: s, born: s.st.born()}
+	err := s.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := s.refresh(ctx); err != nil {
 			return nil, err
 		}
-		if s.doc.Life != entity.Alive {
-			return nil, entity.Errorf(entity.NotAlive, "cannot add unit to service %q: service is not alive", s.doc.Name)
-		}
-		if s.doc.Subordinate {
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "cannot add unit to service %q: service is a subordinate", s.doc.Name),
-				"It has a unit beside each unit of the services that it is related to.")
-		}
-		model, err := s.st.aliveModel()
-		if err != nil {
-			return nil, err
-		}
-		own, err := s.st.constraints(serviceKey(s.doc.Name))
-		if err != nil {
-			return nil, err
-		}
-		constraints, err := model.mergeConstraints(own)
-		if err != nil {
-			return nil, err
-		}
-		places, err = s.places(ctx, places, n, placement, constraints)
-		if err != nil {
-			return nil, err
-		}
-		if first < 0 {
-			if first, err = s.st.db.Next(ctx, unitSequence(s.doc.Name), n); err != nil {
-				return nil, err
-			}
-		}
 		o := newOps()
-		o.assertModelAs(model)
-		o.assertLife(servicesC, s.doc.Name, entity.Alive)
-		o.assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
-		o.inc(serviceKey(s.doc.Name), "units", n)
-		names = names[:0]
-		for i := range n {
-			doc := unitDoc{lifeDoc: born, Name: s.doc.Name + "/" + strconv.Itoa(first+i), Service: s.doc.Name, Series: s.doc.Series,
-				Machine: places[i].machine}
-			s.st.placeOps(o, born, places[i], s.doc.Series, constraints)
-			s.st.addUnitOps(o, doc, constraints)
-			names = append(names, doc.Name)
+		if err := b.addOps(ctx, o, n, placement); err != nil {
+			return nil, err
 		}
 		return o.build()
 	})
 	if err != nil {
 		return nil, err
 	}
-	return names, nil
+	return b.names, nil
+}
+
+// A unitBatch is new units of a service that one transaction adds. What it has
+// taken for them once it keeps from try to try.
+type unitBatch struct {
+	service *Service
+	born    lifeDoc
+	names   []string
+
+	first, numbers int // the units' numbers
+	places         []place
+}
+
+// addOps adds n units of the service, which was just read.
+func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []string) error {
+	s := b.service
+	if s.doc.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "cannot add unit to service %q: service is not alive", s.doc.Name)
+	}
+	if s.doc.Subordinate {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot add unit to service %q: service is a subordinate", s.doc.Name),
+			"It has a unit beside each unit of the services that it is related to.")
+	}
+	model, err := s.st.aliveModel()
+	if err != nil {
+		return err
+	}
+	own, err := s.st.constraints(serviceKey(s.doc.Name))
+	if err != nil {
+		return err
+	}
+	constraints, err := model.mergeConstraints(own)
+	if err != nil {
+		return err
+	}
+	if b.places, err = s.places(ctx, b.places, n, placement, constraints); err != nil {
+		return err
+	}
+	if b.numbers < n {
+		if b.first, err = s.st.db.Next(ctx, unitSequence(s.doc.Name), n); err != nil {
+			return err
+		}
+		b.numbers = n
+	}
+	o.assertModelAs(model)
+	o.assertLife(servicesC, s.doc.Name, entity.Alive)
+	o.assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
+	o.inc(serviceKey(s.doc.Name), "units", n)
+	b.names = b.names[:0]
+	for i := range n {
+		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name, Series: s.doc.Series,
+			Machine: b.places[i].machine}
+		s.st.placeOps(o, b.born, b.places[i], s.doc.Series, constraints)
+		s.st.addUnitOps(o, doc, constraints)
+		b.names = append(b.names, doc.Name)
+	}
+	return nil
 }
 
 // places finds a machine for each of n units. The numbers of new machines are

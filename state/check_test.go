@@ -52,6 +52,7 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 			}
 		}
 		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
+		w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 1))
 		w.claims("mysql/0", 1)
 		w.ok(w.unit("mysql/0").CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
 		return w
@@ -153,6 +154,9 @@ var damages = []damage{
 		finding: "ports 0: ports are open of units that are not on the machine: none/3"},
 	{collection: "credentials", id: "unit-mysql-0", finding: "credentials unit-mysql-0: it is missing"},
 	{collection: "credentials", id: "machine-44", insert: bson.M{}, finding: "credentials machine-44: what it belongs to is not there: machines 44"},
+	{collection: "minunits", id: "riak", finding: "minunits riak: it is missing, so nobody keeps the units of the service"},
+	{collection: "minunits", id: "mysql", insert: bson.M{}, finding: "minunits mysql: its service keeps no number of units"},
+	{collection: "minunits", id: "gone", insert: bson.M{}, finding: "minunits gone: what it belongs to is not there: services gone"},
 	{collection: "leaders", id: "mysql", finding: "counts s#mysql: it counts leaders, which nothing is"},
 	{collection: "leaders", id: "gone", insert: bson.M{"holder": "gone/0"}, finding: "leaders gone: what it belongs to is not there: services gone"},
 	{collection: "schema", id: "schema", finding: "schema schema: it is missing, so all upgrades would be done again"},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
 )
 
 // kept counts what an entity has one of, or none: those of its counts that stand
@@ -19,7 +21,22 @@ func (v *view) kept(collection, id, key string, want bson.M) {
 	}
 }
 
-// leasesOf names the leases of the model, and those that it should have none of.
+// judgeMinUnits finds services that keep a number of units, and nobody would know
+// when they have too few; and the other way about.
+func judgeMinUnits(v *view, service string) *wrong {
+	s, watched := v.get(servicesC, service), v.get(minUnitsC, service) != nil
+	keeps := s.life() == entity.Alive && s.number("minunits") > 0
+	where := docID{minUnitsC, service}
+	switch {
+	case s == nil || keeps == watched:
+		return nil // or another rule's
+	case keeps:
+		return toInsert(where, "it is missing, so nobody keeps the units of the service", "write it", minUnitsDoc{Service: service, Token: "mended"})
+	}
+	return toRemove(where, "its service keeps no number of units", "remove it")
+}
+
+// leasesOf names the leases of the model.
 func (st *State) leasesOf(v *view) []string {
 	ids, err := st.controller.leaseIDs(st.uuid)
 	v.fail(err)

@@ -20,7 +20,7 @@ var modelFields = map[string][]string{
 	modelC:       {"life"},
 	machinesC:    {"life", "strength", "deadline", "host"},
 	unitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
-	servicesC:    {"life", "strength", "deadline", "charm"},
+	servicesC:    {"life", "strength", "deadline", "charm", "minunits"},
 	relationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
 	endpointsC:   {"life", "strength", "service", "relation"},
 	scopesC:      {"relation", "unit"},
@@ -31,6 +31,7 @@ var modelFields = map[string][]string{
 	countsC:      nil,
 	statusesC:    {"_id"},
 	leadersC:     {"_id"},
+	minUnitsC:    {"_id"},
 	portsC:       nil,
 	credentialsC: {"_id"},
 	charmsC:      {"sha256"},
@@ -72,6 +73,8 @@ var modelRules = slices.Concat(
 		{of: unitsC, judge: judgeDeadUnit},
 		{of: modelC, judge: judgeDyingModel},
 		{of: servicesC, judge: judgeDyingService},
+		{of: servicesC, judge: judgeMinUnits},
+		{of: minUnitsC, judge: judgeMinUnits},
 		{of: relationsC, judge: judgeDyingRelation},
 		{of: unitsC, judge: judgeDyingPrincipal},
 	})
@@ -233,7 +236,9 @@ func ownerRules() (rules []rule) {
 	for _, c := range []string{countsC, statusesC, constraintsC, settingsC, annotationsC} {
 		of(c, (*view).ownerOfKey)
 	}
-	of(leadersC, func(_ *view, id string) (docID, bool) { return docID{servicesC, id}, true })
+	for _, c := range []string{leadersC, minUnitsC} {
+		of(c, func(_ *view, id string) (docID, bool) { return docID{servicesC, id}, true })
+	}
 	of(portsC, func(_ *view, id string) (docID, bool) { return docID{machinesC, id}, true })
 	of(credentialsC, func(_ *view, id string) (docID, bool) { return ownerOfTag(id), true })
 	return rules

@@ -24,6 +24,7 @@ const (
 	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs, and what it has one of; nobody watches it
 	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
 	annotationsC = "annotations" // a key: what users note about it
+	minUnitsC    = "minunits"    // "mysql": a service that keeps units; changes when it may have too few
 	leadersC     = "leaders"     // "mysql": which unit leads a service, and since which claim
 	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it
 	credentialsC = "credentials" // a tag: the hash of an agent's password

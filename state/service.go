@@ -23,6 +23,7 @@ type serviceDoc struct {
 	ForceCharm  bool   `bson:"forcecharm,omitempty"`
 	Subordinate bool   `bson:"subordinate"`
 	Exposed     bool   `bson:"exposed"`
+	MinUnits    int    `bson:"minunits,omitempty"` // how many Alive units are kept
 }
 
 // A Service is a service as it was when it was read.

@@ -55,13 +55,15 @@ func (s *Service) destroy(ctx context.Context, d destruction) error {
 			return nil, err
 		}
 		o.expectStep(serviceKey(s.doc.Name), step, gone)
+		s.dropMinUnitsOps(o)
 		if step.Move.To == entity.Gone {
 			if err := s.st.removeServiceOps(o, s.doc); err != nil {
 				return nil, err
 			}
 			return o.build()
 		}
-		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", append(d.turn(entity.Dying), d.raise(s.doc.lifeDoc)...)}})
+		o.update(servicesC, s.doc.Name, append(bson.D{s.doc.keeps()}, isAlive...), bson.D{
+			{"$set", append(d.turn(entity.Dying), d.raise(s.doc.lifeDoc)...)}, {"$unset", bson.D{{"minunits", 1}}}})
 		if d.forces(s.doc.lifeDoc) {
 			o.dismantleOps(serviceKey(s.doc.Name), s.doc.lifeDoc, d)
 		}
@@ -104,7 +106,7 @@ func (s *Service) destroyRelationsOps(ctx context.Context, o *ops, d destruction
 // removeServiceOps takes a service out of state with all that was its own.
 func (st *State) removeServiceOps(o *ops, doc serviceDoc) error {
 	key := serviceKey(doc.Name)
-	o.remove(servicesC, doc.Name, unraised(doc.lifeDoc))
+	o.remove(servicesC, doc.Name, append(unraised(doc.lifeDoc), doc.keeps()))
 	o.undismantleOps(key, doc.lifeDoc)
 	o.dropCounts(key)
 	o.remove(settingsC, key, exists)

@@ -88,7 +88,7 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 	doc := a.services[name]
 	s := entity.ServiceStatus{
 		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL),
-		Series: doc.Series, Exposed: doc.Exposed, Subordinate: doc.Subordinate, Relations: map[string][]string{},
+		Series: doc.Series, Exposed: doc.Exposed, Subordinate: doc.Subordinate, MinUnits: doc.MinUnits, Relations: map[string][]string{},
 	}
 	for _, r := range a.relations {
 		rel := Relation{doc: r}

@@ -88,6 +88,11 @@ func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor
 			return nil, mongo.ErrNothing
 		}
 		o.expectStep(unitKey(u.doc.Name), step, nil)
+		if step.Move.From == entity.Alive && u.doc.kind() == lifecycle.Principal {
+			if err := u.st.lessUnitsOps(ctx, o, u.doc.Service); err != nil {
+				return nil, err
+			}
+		}
 		if step.Move.To == entity.Gone {
 			if err := u.removeOps(ctx, o); err != nil {
 				return nil, err

@@ -13,6 +13,7 @@ import (
 	"juju/worker"
 	"juju/worker/cleaner"
 	"juju/worker/machiner"
+	"juju/worker/minunits"
 	"juju/worker/provisioner"
 	"juju/worker/pruner"
 	"juju/worker/resumer"
@@ -92,6 +93,9 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 			config := c.options.Provisioner
 			config.API, config.Environ, config.AgentConfig = conn, environ, c.agentConfig(st)
 			return provisioner.New(config)(ctx)
+		}),
+		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
+			return minunits.New(minunits.Config{API: conn})(ctx)
 		}),
 		"cleaner": cleaner.New(cleaner.Config{API: st}),
 		"undertaker": func(ctx context.Context) error {

@@ -264,6 +264,13 @@ type GetConstraintsResults struct {
 	Constraints entity.Constraints `json:"constraints"`
 }
 
+// A SetMinUnits is what SetMinUnits takes, a method of ours: how many Alive units
+// a service keeps, 0 for none.
+type SetMinUnits struct {
+	ApplicationName string `json:"application"`
+	MinUnits        int    `json:"min-units"`
+}
+
 // An ApplicationExpose is what Expose takes.
 type ApplicationExpose struct {
 	ApplicationName  string                     `json:"application"`

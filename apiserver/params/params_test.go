@@ -179,7 +179,7 @@ func TestStatusBothWays(t *testing.T) {
 		}, {ID: "10", Series: "oddos"}},
 		Services: []entity.ServiceStatus{{
 			Name: "web", Life: entity.Dying, CharmURL: "local:jammy/web-1", CanUpgradeTo: "local:jammy/web-2", Series: "jammy",
-			Exposed: true, Subordinate: true, SubordinateTo: []string{"a", "b"}, Status: status(entity.StatusActive),
+			Exposed: true, Subordinate: true, SubordinateTo: []string{"a", "b"}, MinUnits: 3, Status: status(entity.StatusActive),
 			WorkloadVersion: "9", Relations: map[string][]string{"db": {"store"}},
 			Units: []entity.UnitStatus{{
 				Name: "web/2", Life: entity.Dead, Machine: "2", CharmURL: "local:jammy/web-0",

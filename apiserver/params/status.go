@@ -105,6 +105,7 @@ type ApplicationStatus struct {
 	CanUpgradeTo     string                 `json:"can-upgrade-to"`
 	SubordinateTo    []string               `json:"subordinate-to"`
 	Subordinate      bool                   `json:"subordinate,omitempty"` // ours: one without relations is one too
+	MinUnits         int                    `json:"min-units,omitempty"`   // ours
 	Units            map[string]UnitStatus  `json:"units"`
 	MeterStatuses    map[string]MeterStatus `json:"meter-statuses"`
 	Status           DetailedStatus         `json:"status"`
@@ -168,7 +169,7 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 		f.Applications[s.Name] = ApplicationStatus{
 			Charm: s.CharmURL, Base: BaseOf(s.Series), Exposed: s.Exposed, Life: lifeOf(s.Life),
 			Relations: orEmpty(s.Relations), CanUpgradeTo: s.CanUpgradeTo,
-			SubordinateTo: orNone(s.SubordinateTo), Subordinate: s.Subordinate,
+			SubordinateTo: orNone(s.SubordinateTo), Subordinate: s.Subordinate, MinUnits: s.MinUnits,
 			Units: unitsOf(s.Units), MeterStatuses: map[string]MeterStatus{}, EndpointBindings: map[string]string{},
 			Status: detailed(s.Status, s.Life), WorkloadVersion: s.WorkloadVersion,
 		}
@@ -205,7 +206,7 @@ func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 		s := entity.ServiceStatus{
 			Name: name, Life: lifeFrom(a.Life), CharmURL: a.Charm, CanUpgradeTo: a.CanUpgradeTo,
 			Series: a.Base.Series(), Exposed: a.Exposed, Subordinate: a.Subordinate || len(a.SubordinateTo) > 0,
-			SubordinateTo: nilIfNone(a.SubordinateTo), WorkloadVersion: a.WorkloadVersion,
+			SubordinateTo: nilIfNone(a.SubordinateTo), WorkloadVersion: a.WorkloadVersion, MinUnits: a.MinUnits,
 		}
 		s.Status, _ = a.Status.read()
 		if len(a.Relations) > 0 {

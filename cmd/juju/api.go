@@ -29,6 +29,7 @@ type modelAPI interface {
 	exposeAPI
 	constraintsAPI
 	statusHistoryAPI
+	minUnitsAPI
 	debugLogAPI
 	blockAPI
 	explainAPI

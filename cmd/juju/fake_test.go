@@ -208,6 +208,10 @@ func (f *fakeModel) StatusHistory(ctx context.Context, kind entity.HistoryKind, 
 	return f.history, f.note("StatusHistory", kind, " ", of, " ", q.Size, " ", q.Ago, " ", from)
 }
 
+func (f *fakeModel) SetMinUnits(ctx context.Context, service string, n int) error {
+	return f.note("SetMinUnits", service, " ", n)
+}
+
 func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error {
 	text, err := json.Marshal(q)
 	if err != nil {

@@ -50,6 +50,7 @@ type ServiceStatus struct {
 	Exposed         bool                `json:"exposed,omitempty"`
 	Subordinate     bool                `json:"subordinate,omitempty"`
 	SubordinateTo   []string            `json:"subordinate-to,omitempty"`   // principal services, sorted
+	MinUnits        int                 `json:"min-units,omitempty"`        // how many Alive units are kept, 0 for none
 	Status          Status              `json:"status"`                     // its own if it set one, else Worst of its units
 	WorkloadVersion string              `json:"workload-version,omitempty"` // what application-version-set said last
 	Relations       map[string][]string `json:"relations,omitempty"`        // endpoint → the services at the other ends, sorted

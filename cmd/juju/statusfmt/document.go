@@ -31,6 +31,10 @@ func (m mapping) with(key string, value any) mapping {
 		if v == "" {
 			return m
 		}
+	case int:
+		if v == 0 {
+			return m
+		}
 	case []string:
 		if len(v) == 0 {
 			return m
@@ -191,6 +195,7 @@ func (d writer) service(s entity.ServiceStatus) mapping {
 	return one.
 		with("relations", relations).
 		with("subordinate-to", s.SubordinateTo).
+		with("min-units", s.MinUnits).
 		with("units", d.units(s.Units)).
 		with("version", s.WorkloadVersion)
 }

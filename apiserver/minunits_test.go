@@ -1,0 +1,43 @@
+package apiserver
+
+import (
+	"slices"
+	"testing"
+
+	"juju/state/entity"
+)
+
+func TestMinUnitsOverTheWire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	admin, manager := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.managerInfo(w.st.UUID()))
+	ctx := t.Context()
+	events, err := manager.WatchMinUnits(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := receive(t, events); len(names) > 0 {
+		t.Errorf("the first event names %q", names)
+	}
+	if err := admin.SetMinUnits(ctx, "mysql", 3); err != nil {
+		t.Fatal(err)
+	}
+	if names := receive(t, events); !slices.Equal(names, []string{"mysql"}) {
+		t.Errorf("the event names %q", names)
+	}
+	for range 2 {
+		if err := manager.EnsureMinUnits(ctx, entity.ServiceTag("mysql")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, err := admin.Status(ctx, "mysql")
+	if err != nil || len(status.Services) != 1 || len(status.Services[0].Units) != 3 || status.Services[0].MinUnits != 3 {
+		t.Errorf("status shows %+v (%v)", status, err)
+	}
+	if err := manager.EnsureMinUnits(ctx, entity.UnitTag("mysql/0")); entity.KindOf(err) != entity.Unauthorized {
+		t.Errorf("about a unit: %v", err)
+	}
+	if err := admin.SetMinUnits(ctx, "nosuch", 3); entity.KindOf(err) != entity.NotFound {
+		t.Errorf("a service that is not there: %v", err)
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+func setMinUnitsCommand(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "set-min-units SERVICE N",
+		Short: "Keep a service at a number of units at least",
+		Long: `Keep a service at N units at least: as many are added as it has too few, now and
+whenever one of them is destroyed. Units that are being destroyed don't count. With
+0 the service keeps no number any more; its units stay as they are.`,
+		Example: `  juju set-min-units web 3
+  juju set-min-units web 0`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := services(args[:min(1, len(args))]); err != nil {
+				return err
+			}
+			switch {
+			case len(args) == 1:
+				return usagef("no number of units specified")
+			case len(args) > 2:
+				return usagef("unrecognized args: %q", args[2:])
+			}
+			n, err := strconv.Atoi(args[1])
+			switch {
+			case err != nil:
+				return usagef("invalid number of units %q", args[1])
+			case n < 0:
+				return usagef("cannot set a negative minimum number of units")
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error { return api.SetMinUnits(cmd.Context(), args[0], n) })
+		},
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type minUnitsAPI interface {
+	SetMinUnits(ctx context.Context, service string, n int) error
+}

@@ -1,0 +1,16 @@
+package minunits
+
+import (
+	"context"
+
+	"juju/state/entity"
+)
+
+// API is what the worker needs of one model.
+type API interface {
+	// WatchMinUnits names services that may have fewer units than they keep; the
+	// first event names all that keep some.
+	WatchMinUnits(ctx context.Context) (<-chan []string, error)
+	// EnsureMinUnits adds the units that a service lacks, if it lacks any.
+	EnsureMinUnits(ctx context.Context, service entity.Tag) error
+}
