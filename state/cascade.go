@@ -2,6 +2,8 @@ package state
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -23,14 +25,24 @@ func (d destruction) goes(query bson.D) bson.D {
 	return query
 }
 
-// destroyUnits destroys units, each in a transaction.
+// destroyUnits destroys units, each in a transaction; one that can't be does not
+// hold up the others.
 func (st *State) destroyUnits(ctx context.Context, units []*Unit, d destruction) error {
-	for _, u := range units {
-		if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d); err != nil {
+	return forEach(ctx, units, func(u *Unit) error { return u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d) })
+}
+
+// forEach calls f with each, also when it fails with some, and returns the first
+// error.
+func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error) {
+	for _, one := range all {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := f(one); err != nil && first == nil {
+			first = err
+		}
 	}
-	return nil
+	return first
 }
 
 // isGoing reports whether the service is there and on its way out. If it is Alive,
@@ -64,12 +76,7 @@ func (st *State) cleanupRelations(ctx context.Context, service string, d destruc
 	if going, err := st.isGoing(ctx, service); err != nil || !going {
 		return err
 	}
-	for _, r := range relations {
-		if err := r.destroy(ctx, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return forEach(ctx, relations, func(r *Relation) error { return r.destroy(ctx, d) })
 }
 
 // cleanupSubordinates destroys the subordinates of a Dying principal, whose name
@@ -96,19 +103,13 @@ func (st *State) cleanupGuests(ctx context.Context, machine string, d destructio
 	if err != nil {
 		return err
 	}
-	if err := st.destroyUnits(ctx, units, d); err != nil {
-		return err
-	}
 	containers, err := m.containers()
 	if err != nil {
 		return err
 	}
-	for _, c := range containers {
-		if err := c.move(ctx, lifecycle.ToDestroy, byCleaner, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(st.destroyUnits(ctx, units, d), forEach(ctx, containers, func(c *Machine) error {
+		return c.move(ctx, lifecycle.ToDestroy, byCleaner, d)
+	}))
 }
 
 // cleanupOrphans destroys the subordinates that a relation of container scope has
@@ -135,13 +136,9 @@ func (st *State) cleanupOrphans(ctx context.Context, key string, d destruction) 
 			} else if alive {
 				continue
 			}
-			for _, u := range units {
-				if entity.UnitService(u.doc.Principal) != other {
-					continue
-				}
-				if err := u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d); err != nil {
-					return err
-				}
+			orphans := slices.DeleteFunc(units, func(u *Unit) bool { return entity.UnitService(u.doc.Principal) != other })
+			if err := st.destroyUnits(ctx, orphans, d); err != nil {
+				return err
 			}
 		}
 	}

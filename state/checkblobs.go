@@ -93,9 +93,11 @@ func judgeOldFile(v *view, name string) *wrong {
 }
 
 // fileNames returns the names of all files of archives.
-func (c *Controller) fileNames(v *view) (names []string) {
-	v.fail(c.files(func(fs *mgo.GridFS) error { return fs.Find(nil).Distinct("filename", &names) }))
-	return names
+func (c *Controller) fileNames(v *view) []string {
+	return remembered(v, "files", func() (names []string) {
+		v.fail(c.files(func(fs *mgo.GridFS) error { return fs.Find(nil).Distinct("filename", &names) }))
+		return names
+	})
 }
 
 // judgeFile finds files that are no archive's. An archive is referred to before its
@@ -150,23 +152,25 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 
 // strayChunks returns the files, by their ids in hex, of which there is no more than
 // their content: nobody came to the end of writing them, or of deleting them.
-func (c *Controller) strayChunks(v *view) (ids []string) {
-	v.fail(c.files(func(fs *mgo.GridFS) error {
-		var written, there []bson.ObjectId
-		if err := fs.Chunks.Find(nil).Distinct("files_id", &written); err != nil {
-			return err
-		}
-		if err := fs.Files.Find(nil).Distinct("_id", &there); err != nil {
-			return err
-		}
-		for _, id := range written {
-			if !slices.Contains(there, id) {
-				ids = append(ids, id.Hex())
+func (c *Controller) strayChunks(v *view) []string {
+	return remembered(v, "chunks", func() (ids []string) {
+		v.fail(c.files(func(fs *mgo.GridFS) error {
+			var written, there []bson.ObjectId
+			if err := fs.Chunks.Find(nil).Distinct("files_id", &written); err != nil {
+				return err
 			}
-		}
-		return nil
-	}))
-	return ids
+			if err := fs.Files.Find(nil).Distinct("_id", &there); err != nil {
+				return err
+			}
+			for _, id := range written {
+				if !slices.Contains(there, id) {
+					ids = append(ids, id.Hex())
+				}
+			}
+			return nil
+		}))
+		return ids
+	})
 }
 
 func (c *Controller) judgeChunks(v *view, id string) *wrong {

@@ -50,9 +50,11 @@ func (c *Controller) controllerRules(ctx context.Context) []rule {
 
 // databases returns the databases that can be models'.
 func (c *Controller) databases(v *view) []string {
-	names, err := c.store.Databases()
-	v.fail(err)
-	return slices.DeleteFunc(names, func(name string) bool { return !entity.IsValidUUID(name) })
+	return remembered(v, "databases", func() []string {
+		names, err := c.store.Databases()
+		v.fail(err)
+		return slices.DeleteFunc(names, func(name string) bool { return !entity.IsValidUUID(name) })
+	})
 }
 
 // judgeDatabase finds models that are ready and have no database. One that is made,

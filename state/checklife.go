@@ -200,16 +200,18 @@ func used(collection string, r row) (sequence string, number int) {
 
 // usedNumbers returns, of each sequence, the highest number that something has.
 func (v *view) usedNumbers() map[string]int {
-	highest := map[string]int{}
-	for _, collection := range []string{machinesC, unitsC, relationsC} {
-		for _, r := range v.all(collection) {
-			s, n := used(collection, r)
-			if was, ok := highest[s]; !ok || n > was {
-				highest[s] = n
+	return remembered(v, "numbers", func() map[string]int {
+		highest := map[string]int{}
+		for _, collection := range []string{machinesC, unitsC, relationsC} {
+			for _, r := range v.all(collection) {
+				s, n := used(collection, r)
+				if was, ok := highest[s]; !ok || n > was {
+					highest[s] = n
+				}
 			}
 		}
-	}
-	return highest
+		return highest
+	})
 }
 
 func sequences(v *view) []string { return slices.Sorted(maps.Keys(v.usedNumbers())) }

@@ -131,12 +131,18 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 	// Its neighbours, its service, its machine and the model don't notice.
 	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID()))
 	w.ok(w.unit("wordpress/0").EnterScope(w.ctx, r.ID()))
-	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"1", "0"})
 	w.ok(err)
 	w.ok(mustService(w, "mysql").SetExposed(w.ctx, true))
 	w.deploy("riak", statetest.Riak, 1)
 	w.ok(w.st.ResumeTransactions(w.ctx))
+	// Nor does it hold up those that are destroyed with it, when all agents are away.
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	left, _, err := w.st.Cleanup(w.ctx)
+	w.ok(err)
+	if life := w.unit("mysql/2").Life(); life == entity.Alive || left != 1 {
+		t.Errorf("mysql/2 is %v, %d cleanups are left", life, left)
+	}
 
 	for _, repair := range []bool{false, true} {
 		found := w.check(repair)
@@ -150,8 +156,10 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 		}
 	}
 	w.right()
-	w.ok(sick.EnterScope(w.ctx, r.ID()))
 	w.ok(sick.Destroy(w.ctx, entity.Destruction{}))
+	if left, _, err = w.st.Cleanup(w.ctx); err != nil || left > 0 {
+		t.Errorf("%d cleanups are left (%v)", left, err)
+	}
 	w.truth()
 }
 

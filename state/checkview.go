@@ -74,6 +74,7 @@ type view struct {
 	now    time.Time           // when the check began
 
 	loaded map[string]*table       // nil when nothing was read beforehand
+	listed map[string]any          // by remembered: what was found out when all was read beforehand
 	read   map[docID]mongo.Version // else what was read, and as what
 	err    error                   // the first failure to read; what was asked for since is not there
 }
@@ -91,7 +92,7 @@ func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *vi
 
 // loadedView reads everything that matters.
 func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (*view, error) {
-	v := &view{db: db, fields: fields, now: now, loaded: map[string]*table{}}
+	v := &view{db: db, fields: fields, now: now, loaded: map[string]*table{}, listed: map[string]any{}}
 	for collection, names := range fields {
 		t := &table{rows: map[string]row{}, by: map[string]map[any][]row{}}
 		err := db.With(collection, func(c *mgo.Collection) error {
@@ -200,6 +201,18 @@ func (v *view) all(collection string) []row {
 // ids returns those of all documents that were read beforehand.
 func (v *view) ids(collection string) []string {
 	return slices.Sorted(maps.Keys(v.loaded[collection].rows))
+}
+
+// remembered does f once for a view of what was read beforehand, for many ask it the
+// same; else each time.
+func remembered[T any](v *view, what string, f func() T) T {
+	if v.loaded == nil {
+		return f()
+	}
+	if _, ok := v.listed[what]; !ok {
+		v.listed[what] = f()
+	}
+	return v.listed[what].(T)
 }
 
 // settled reports whether nothing is just being done to what was read.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -97,20 +98,21 @@ func (st *State) dismantleService(ctx context.Context, name string) error {
 	if err != nil || !svc.doc.forced() {
 		return err
 	}
-	for _, u := range units {
-		if err := st.dismantleUnit(ctx, u.doc.Name); err != nil && !isNotFound(err) {
+	err = forEach(ctx, units, func(u *Unit) error {
+		if err := st.dismantleUnit(ctx, u.doc.Name); !isNotFound(err) {
 			return err
 		}
-	}
-	for _, r := range relations {
+		return nil
+	})
+	return errors.Join(err, forEach(ctx, relations, func(r *Relation) error {
 		if err := r.destroy(ctx, st.forced()); err != nil {
 			return err
 		}
-		if err := st.dismantleRelation(ctx, strconv.Itoa(r.doc.ID)); err != nil && !isNotFound(err) {
+		if err := st.dismantleRelation(ctx, strconv.Itoa(r.doc.ID)); !isNotFound(err) {
 			return err
 		}
-	}
-	return nil
+		return nil
+	}))
 }
 
 // dismantleRelation has every unit leave a relation; with the last it goes.

@@ -35,12 +35,7 @@ func (u *Unit) destroySubordinates(ctx context.Context, by lifecycle.Actor, d de
 	if err != nil {
 		return err
 	}
-	for _, s := range subordinates {
-		if err := s.move(ctx, lifecycle.ToDestroy, by, d); err != nil {
-			return err
-		}
-	}
-	return nil
+	return forEach(ctx, subordinates, func(s *Unit) error { return s.move(ctx, lifecycle.ToDestroy, by, d) })
 }
 
 // EnsureDead sets the Dying unit Dead. entity.InUse while it is in a relation's
