@@ -130,7 +130,13 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		if early := doc.Deadline.Sub(st.now()); early > 0 {
 			return false, early, nil
 		}
-		return st.dismantle(ctx, doc.Arg)
+		if done, again, err = st.dismantle(ctx, doc.Arg); err != nil || !done {
+			return false, again, err
+		}
+		// It goes with the thing itself. What something new has come to refer to
+		// meanwhile is looked at again.
+		n, err := st.db.Count(cleanupsC, bson.D{{"_id", doc.ID}})
+		return n == 0, 0, err
 	default:
 		return false, 0, fmt.Errorf("unknown cleanup kind %q", doc.Kind)
 	}

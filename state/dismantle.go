@@ -37,9 +37,6 @@ func (st *State) dismantle(ctx context.Context, key string) (done bool, again ti
 	default:
 		err = fmt.Errorf("cannot take apart %q: no such kind", key)
 	}
-	if isNotFound(err) {
-		err = nil
-	}
 	return err == nil, 0, err
 }
 
@@ -50,7 +47,9 @@ func (st *State) forced() destruction { return st.again(entity.Force, st.now()) 
 // dismantleUnit removes a unit: its subordinates, the scopes it is in, itself.
 func (st *State) dismantleUnit(ctx context.Context, name string) error {
 	u, err := st.Unit(ctx, name)
-	if err != nil {
+	if isNotFound(err) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if !u.doc.forced() {
@@ -63,7 +62,7 @@ func (st *State) dismantleUnit(ctx context.Context, name string) error {
 		return err
 	}
 	for _, s := range subordinates {
-		if err := st.dismantleUnit(ctx, s.doc.Name); err != nil && !isNotFound(err) {
+		if err := st.dismantleUnit(ctx, s.doc.Name); err != nil {
 			return err
 		}
 	}
@@ -95,23 +94,17 @@ func (st *State) dismantleService(ctx context.Context, name string) error {
 		return err
 	}
 	svc, err := st.Service(ctx, name)
-	if err != nil || !svc.doc.forced() {
+	if isNotFound(err) || err == nil && !svc.doc.forced() {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	err = forEach(ctx, units, func(u *Unit) error {
-		if err := st.dismantleUnit(ctx, u.doc.Name); !isNotFound(err) {
-			return err
-		}
-		return nil
-	})
+	err = forEach(ctx, units, func(u *Unit) error { return st.dismantleUnit(ctx, u.doc.Name) })
 	return errors.Join(err, forEach(ctx, relations, func(r *Relation) error {
 		if err := r.destroy(ctx, st.forced()); err != nil {
 			return err
 		}
-		if err := st.dismantleRelation(ctx, strconv.Itoa(r.doc.ID)); !isNotFound(err) {
-			return err
-		}
-		return nil
+		return st.dismantleRelation(ctx, strconv.Itoa(r.doc.ID))
 	}))
 }
 
@@ -127,7 +120,9 @@ func (st *State) dismantleRelation(ctx context.Context, number string) error {
 	}
 	for _, s := range scopes {
 		u, err := st.Unit(ctx, s.Unit)
-		if err != nil {
+		if isNotFound(err) {
+			continue // it has left meanwhile, to be removed
+		} else if err != nil {
 			return err
 		}
 		if err := u.LeaveScope(ctx, id); err != nil {
@@ -156,7 +151,7 @@ func (st *State) dismantleMachine(ctx context.Context, id string) (done bool, ag
 		return false, 0, err
 	}
 	for _, u := range units {
-		if err := st.dismantleUnit(ctx, u.doc.Name); err != nil && !isNotFound(err) {
+		if err := st.dismantleUnit(ctx, u.doc.Name); err != nil {
 			return false, 0, err
 		}
 	}

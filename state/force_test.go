@@ -280,3 +280,20 @@ func TestMachinesWithContainersAreNotDestroyedPlainly(t *testing.T) {
 	w.ok(host.Destroy(w.ctx, entity.Destruction{}))
 	w.empty()
 }
+
+// Whoever goes meanwhile does not keep the rest from being taken apart.
+func TestAUnitThatGoesWhileItsRelationIsTakenApart(t *testing.T) {
+	w, _ := forcedWorld(t)
+	w.related()
+	r := w.relation("wordpress", "mysql")
+	w.ok(w.unit("wordpress/0").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(r.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
+	w.st.Before(func() { // the first to leave, of whom there are two
+		w.ok(w.unit("wordpress/0").LeaveScope(w.ctx, r.ID()))
+		w.end("wordpress/0")
+	})
+	w.cleaned()
+	_, err := w.st.RelationByID(w.ctx, r.ID())
+	w.gone("relation", r.Key(), err)
+	w.truth()
+}
