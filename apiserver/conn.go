@@ -127,7 +127,7 @@ func (c *conn) accept(req *params.Request) bool {
 	c.requests.Go(func() {
 		defer close(done)
 		defer func() { <-c.turns }()
-		ctx, cancel := context.WithTimeout(c.ctx, c.server.limits.RequestTime)
+		ctx, cancel := context.WithTimeout(state.Began(c.ctx), c.server.limits.RequestTime)
 		defer cancel()
 		who, r, err := c.dispatch(ctx, s, req)
 		if err == nil {

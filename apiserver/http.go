@@ -52,6 +52,7 @@ func (s *Server) mux() http.Handler {
 // serveEndpoint authenticates and authorises, and answers for the endpoint when
 // it fails before it has written anything.
 func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
+	r = r.WithContext(state.Began(r.Context()))
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {

@@ -221,6 +221,11 @@ func (c *Controller) Name() string { return c.doc.Name }
 // Cloud returns the kind of the controller's provider.
 func (c *Controller) Cloud() string { return c.doc.Cloud }
 
+// Began says that a request begins, to the barrier that is passed with its context
+// at its end. On a MongoDB it fails when the primary was lost in between: what was
+// read from it may be taken back.
+func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
+
 // Barrier returns when everything that was written before is on disk.
 func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }
 

@@ -24,6 +24,8 @@ type BootstrapParams struct {
 	Series   string `json:"series"` // for charms that name none
 	User     string `json:"user"`
 	Password string `json:"password"`
+	// MongoURL names the MongoDB that the store is made in; "" is the embedded one.
+	MongoURL string `json:"mongo-url,omitempty"`
 }
 
 // Bootstrapped is what a client must know of a new controller.
@@ -36,9 +38,6 @@ type Bootstrapped struct {
 
 // DefaultModel is the model that bootstrap makes for the user.
 const DefaultModel = "default"
-
-// dbName is the directory of the embedded store, below the controller's.
-const dbName = "db"
 
 // Bootstrap makes a controller in the cloud's directory dir; it does not start
 // it. What it returns is on disk. It refuses a directory that has a controller.
@@ -58,7 +57,7 @@ func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 	if err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
-	store, err := mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
+	store, err := makeStore(ctx, own, conf.Controller, p.MongoURL, o)
 	if err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}

@@ -79,7 +79,7 @@ type controller struct {
 }
 
 func (c *controller) run(ctx context.Context) (err error) {
-	if c.store, err = mongo.OpenEmbedded(filepath.Join(c.own, dbName), c.options.Store); err != nil {
+	if c.store, err = openStore(ctx, c.own, c.options); err != nil {
 		return err
 	}
 	defer c.store.Close()

@@ -39,15 +39,25 @@ address of its own; all files of the controller are below $JUJU_DATA, by default
 ~/.local/share/juju. Processes go on when you log out. After a reboot the next
 juju command starts the controller again.
 
+The controller keeps its state in a store of its own, unless --mongo-url names a
+MongoDB, 3.6 or newer: a single server or a replica set, used by this controller
+alone, in which a user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.
+As --mongo-url @FILE, or in the environment variable JUJU_MONGO_URL, a password
+stays out of the list of processes. The controller keeps the URL in a file that only
+you can read.
+
 The controller is called NAME, or else like its cloud. A bootstrap that fails
 leaves nothing, unless --keep-broken is given.`,
 		Example: `  juju bootstrap
   juju bootstrap local test
-  juju bootstrap --config default-series=jammy`,
+  juju bootstrap --config default-series=jammy
+  juju bootstrap local prod --mongo-url @mongodb.url
+  JUJU_MONGO_URL='mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true' juju bootstrap`,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the models, as KEY=VALUE; so far there is default-series")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false, "leave what a bootstrap that fails has made, to be looked at")
+	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "", "the MongoDB to keep the state in, or @FILE with its URL")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
 	return cmd
 }
@@ -55,6 +65,7 @@ leaves nothing, unless --keep-broken is given.`,
 type bootstrap struct {
 	*session
 	config               []string
+	mongoURL             string
 	keepBroken, noSwitch bool
 }
 
@@ -66,6 +77,7 @@ type (
 		Series   string `json:"series"`
 		User     string `json:"user"`
 		Password string `json:"password"`
+		MongoURL string `json:"mongo-url,omitempty"`
 	}
 	bootstrapped struct {
 		Controller string            `json:"controller-uuid"`
@@ -166,10 +178,41 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	if p.Series == "" {
 		p.Series = hostSeries("/etc/os-release")
 	}
+	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
+		return p, err
+	}
 	secret := make([]byte, 24)
 	rand.Read(secret)
 	p.Password = base64.RawURLEncoding.EncodeToString(secret)
 	return p, nil
+}
+
+// mongoVariable names the environment variable that --mongo-url is taken from when
+// the flag is not given.
+const mongoVariable = "JUJU_MONGO_URL"
+
+// mongoURL returns the URL that was given, "" when none was. What it is worth jujud
+// says.
+func mongoURL(given string) (string, error) {
+	if given == "" {
+		given = os.Getenv(mongoVariable)
+	}
+	// No process that is started from here needs it.
+	if err := os.Unsetenv(mongoVariable); err != nil {
+		return "", err
+	}
+	file, ok := strings.CutPrefix(given, "@")
+	if !ok {
+		return given, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the URL of the MongoDB: %w", err)
+	}
+	if given = strings.TrimSpace(string(text)); given == "" {
+		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is empty", file)
+	}
+	return given, nil
 }
 
 // hostSeries returns what series this host is, as far as it says so itself.

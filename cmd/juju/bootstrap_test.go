@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -194,5 +195,62 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	u.note(func(c *store.Contents) { c.Controllers["prod"] = &store.Controller{Cloud: localCloud} })
 	u.types("destroy-controller", "prod", "--destroy-all-models", "--no-prompt", "-q")
 	u.sees(0, "", "")
+	u.left(true)
+}
+
+// The URL of a MongoDB holds a password: it goes to jujud by standard input, however
+// it was given, and to nobody else.
+func TestBootstrapOnAMongoDB(t *testing.T) {
+	u := newcomer(t)
+	bin := programsOnPath(t)
+	seen := filepath.Join(bin, "seen")
+	script := "#!/bin/sh\necho \"$@\" >" + seen + "\nenv >>" + seen + "\necho === >>" + seen + "\ncat >>" + seen + "\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const url = "mongodb://juju:s3cret@db1,db2/?replicaSet=rs0"
+	file := filepath.Join(t.TempDir(), "url")
+	if err := os.WriteFile(file, []byte("\n "+url+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ variable, flag, want string }{
+		"nowhere":               {"", "", ""},
+		"the flag":              {"", url, url},
+		"a file":                {"", "@" + file, url},
+		"the variable":          {url, "", url},
+		"a file by variable":    {"@" + file, "", url},
+		"the flag all the same": {"mongodb://other", url, url},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(mongoVariable, test.variable)
+			args := []string{"bootstrap", "-q"}
+			if test.flag != "" {
+				args = append(args, "--mongo-url", test.flag)
+			}
+			u.types(args...)
+			text, err := os.ReadFile(seen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, input, _ := strings.Cut(string(text), "===\n")
+			var params bootstrapParams
+			if err := json.Unmarshal([]byte(input), &params); err != nil {
+				t.Fatal(err)
+			}
+			if params.MongoURL != test.want {
+				t.Errorf("jujud is given %q", params.MongoURL)
+			}
+			if strings.Contains(before, "mongodb://") || strings.Contains(u.err.String(), "s3cret") {
+				t.Errorf("it is in the arguments, the environment or in what was said:\n%s\n%s", before, u.err.String())
+			}
+		})
+	}
+	u.types("bootstrap", "--mongo-url", "@/none/there")
+	u.sees(1, "", "ERROR cannot read the URL of the MongoDB: open /none/there: no such file or directory\n")
+	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.types("bootstrap", "--mongo-url", "@"+file)
+	u.sees(1, "", "ERROR cannot read the URL of the MongoDB: "+file+" is empty\n")
 	u.left(true)
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,7 +105,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if err := destroyLocal(ctx, st, name); err != nil {
-		return entity.WithHint(err, "Try again: juju destroy-environment %s", name)
+		return alsoHint(err, "Try again: juju destroy-environment %s", name)
 	}
 	p.done()
 	d.note("Controller %q is gone.", name)
@@ -178,6 +181,9 @@ func destroyInstances(ctx context.Context, dir, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := removeStore(ctx, dir); err != nil {
+		return err
+	}
 	// What is destroyed is the controller with every model; which one it is opened
 	// by makes no difference.
 	environ, err := cloud.Open(ctx, provider.Config{Controller: id, Model: id})
@@ -186,6 +192,37 @@ func destroyInstances(ctx context.Context, dir, id string) error {
 	}
 	return environ.DestroyController(ctx)
 }
+
+// mongoConfig is the file of a controller whose store is in a MongoDB.
+const mongoConfig = "mongo.conf"
+
+// removeStore ends keeper and controller and removes what they have in a MongoDB, if
+// they have it there. It needs the file that says where.
+func removeStore(ctx context.Context, dir string) error {
+	file := filepath.Join(local.ControllerDir(dir), mongoConfig)
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := local.EndKeeper(ctx, dir, endGrace); err != nil {
+		return err
+	}
+	path, err := program("jujud")
+	if err != nil {
+		return err
+	}
+	var errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, "remove-store", "--dir", dir)
+	cmd.Stderr = &errs
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = endGrace
+	if err := cmd.Run(); err != nil {
+		return alsoHint(jujudError(errs.String(), err), "To leave in the MongoDB what is there: rm %s", file)
+	}
+	return nil
+}
+
+// endGrace is how long a process has to end when it is told to.
+const endGrace = 10 * time.Second
 
 // ownerOf returns the UUID of the controller that a directory says it is of, ""
 // when it doesn't say.

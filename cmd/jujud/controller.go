@@ -58,3 +58,18 @@ func must(err error) {
 		panic(err)
 	}
 }
+
+// removeStoreCommand removes a controller's databases from a MongoDB, for `juju
+// destroy-environment`.
+func removeStoreCommand() *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "remove-store --dir DIR",
+		Short: "Remove what a controller has in a MongoDB (used by juju destroy-environment)",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return controller.RemoveStore(cmd.Context(), dir) },
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	must(cmd.MarkFlagRequired("dir"))
+	return cmd
+}

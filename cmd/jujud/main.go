@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func main() {
@@ -27,7 +29,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(bootstrapCommand(), controllerCommand(), mongodCommand(), mongoProxyCommand())
+	cmd.AddCommand(bootstrapCommand(), controllerCommand(), removeStoreCommand(), mongodCommand(), mongoProxyCommand())
 	return cmd
 }
 
@@ -38,6 +40,9 @@ func run(ctx context.Context, cmd *cobra.Command) int {
 		return 0
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "ERROR %v\n", err)
+	if hint := entity.Hint(err); hint != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), hint)
+	}
 	if errors.As(err, new(usageError)) {
 		return 2
 	}

@@ -12,9 +12,10 @@ import (
 	"juju/state/entity"
 )
 
-// Where the document of the barrier is. It is none of the state's.
+// Where the document of the barrier is: in a database of its own, for it is none of
+// the state's.
 const (
-	barrierDB = "juju"
+	barrierDB = "juju-barrier"
 	barrierC  = "barrier"
 )
 

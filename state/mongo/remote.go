@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -60,16 +59,19 @@ func (u *URL) adapter(dial Dial) *adapter.Adapter {
 
 // reach tries whether one of the hosts will do. mgo would try for long, and then
 // not say what was wrong.
-func reach(a *adapter.Adapter, hosts []string) error {
-	var errs []error
+func reach(a *adapter.Adapter, hosts []string) (err error) {
 	for _, host := range hosts {
-		conn, err := a.Connect(host)
-		if err == nil {
+		conn, cerr := a.Connect(host)
+		switch {
+		case cerr == nil:
 			return conn.Close()
+		case err == nil:
+			err = cerr
+		default:
+			err = fmt.Errorf("%w; %w", err, cerr)
 		}
-		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Proxy offers mgo's clients, who come by l, the first server that a URL names,

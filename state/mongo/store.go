@@ -92,7 +92,7 @@ func (s *Store) Barrier(ctx context.Context) error {
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
 // Databases returns the names of all databases that hold something, but for those
-// that every MongoDB keeps for itself.
+// that a MongoDB keeps for itself, and that of the barrier.
 func (s *Store) Databases() (names []string, err error) {
 	err = s.again(func() (err error) {
 		session := s.session.Copy()
@@ -103,10 +103,14 @@ func (s *Store) Databases() (names []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot list databases: %w", err)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ownOfMongoDB, name) }), nil
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(hidden, name) }), nil
 }
 
-var ownOfMongoDB = []string{"admin", "config", "local"}
+var hidden = []string{"admin", "config", "local", barrierDB}
+
+// DropBarrier removes what the barrier keeps in a MongoDB, as the last that is done
+// with the store.
+func (s *Store) DropBarrier() error { return s.Drop(barrierDB) }
 
 // Drop removes a whole database; nil when there is none. Nobody runs transactions
 // on it any more.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -161,6 +162,9 @@ func (u *URL) option(key, value string) (err error) {
 		return nil
 	}
 	on := false
+	if strings.HasSuffix(strings.ToLower(key), "file") && !filepath.IsAbs(value) {
+		return fmt.Errorf("%s=%s must be an absolute path: it is read by other processes too", key, value)
+	}
 	switch strings.ToLower(key) {
 	case "replicaset":
 		u.set = value

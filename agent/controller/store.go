@@ -1,0 +1,151 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"juju/provider/local"
+	"juju/provider/process"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// dbName is the directory of the embedded store, below the controller's.
+const dbName = "db"
+
+// mongoName is the file that says in which MongoDB the store is. Only its owner can
+// read it, for there is a password in it. Without it the store is embedded.
+const mongoName = "mongo.conf"
+
+// controllerDB is the database that every controller's store has.
+const controllerDB = "juju"
+
+// A mongoConfig is written before anything is in the MongoDB, so that what a
+// bootstrap leaves that is cut short can be found and removed.
+type mongoConfig struct {
+	URL        string `json:"url"`
+	Controller string `json:"controller"` // UUID of the one whose store it is
+}
+
+// readMongoConfig returns nil when the store is embedded.
+func readMongoConfig(own string) (*mongoConfig, error) {
+	path := filepath.Join(own, mongoName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	c := &mongoConfig{}
+	if err == nil {
+		err = json.Unmarshal(text, c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func openMongo(ctx context.Context, text string) (*mongo.Store, *mongo.URL, error) {
+	url, err := mongo.ParseURL(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := mongo.OpenURL(ctx, url, nil)
+	return store, url, err
+}
+
+// openStore opens the store of the controller in its own directory.
+func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error) {
+	conf, err := readMongoConfig(own)
+	if err != nil {
+		return nil, err
+	}
+	if conf == nil {
+		return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
+	}
+	store, _, err := openMongo(ctx, conf.URL)
+	return store, err
+}
+
+// makeStore opens the store of a controller that is being made, in the MongoDB that
+// a URL names or, without one, in the controller's own directory.
+func makeStore(ctx context.Context, own, controller, url string, o Options) (*mongo.Store, error) {
+	if url == "" {
+		return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
+	}
+	store, parsed, err := openMongo(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	names, err := store.Databases()
+	if err == nil && slices.Contains(names, controllerDB) {
+		err = entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s holds a controller: it has a database %s", parsed, controllerDB),
+			"A MongoDB is for one controller: end that one, by destroy-environment where it was bootstrapped, or name another MongoDB.")
+	}
+	if err == nil {
+		var text []byte
+		if text, err = json.MarshalIndent(mongoConfig{url, controller}, "", "  "); err == nil {
+			err = process.WriteFile(filepath.Join(own, mongoName), text)
+		}
+	}
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	return store, nil
+}
+
+// RemoveStore removes what the controller in the cloud's directory dir has in a
+// MongoDB: its own database and those of its models. An embedded store goes with the
+// directory. The controller must not run.
+func RemoveStore(ctx context.Context, dir string) error {
+	own := local.ControllerDir(dir)
+	conf, err := readMongoConfig(own)
+	if err != nil || conf == nil {
+		return err
+	}
+	if _, err := process.Holder(own); !errors.Is(err, process.ErrNotHeld) {
+		return errors.Join(fmt.Errorf("cannot remove the store: the controller still runs"), err)
+	}
+	store, url, err := openMongo(ctx, conf.URL)
+	if err != nil {
+		return fmt.Errorf("cannot remove the store: %w", err)
+	}
+	defer store.Close()
+	if err := dropAll(ctx, store, conf.Controller); err != nil {
+		return fmt.Errorf("cannot remove what is in %s: %w", url, err)
+	}
+	return nil
+}
+
+// dropAll drops the databases of the controller with this UUID.
+func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
+	names, err := store.Databases()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(names, controllerDB) {
+		ctrl, err := state.OpenController(ctx, store, state.Options{})
+		if errors.Is(err, entity.NotFound) {
+			// Its bootstrap was cut short before there was a controller in it.
+			return errors.Join(store.Drop(controllerDB), store.DropBarrier())
+		}
+		if err != nil {
+			return err
+		}
+		defer ctrl.Close()
+		if ctrl.UUID() != uuid {
+			return fmt.Errorf("it holds another controller, %s", ctrl.UUID())
+		}
+		if err := ctrl.DropDatabases(ctx); err != nil {
+			return err
+		}
+	}
+	return store.DropBarrier()
+}
