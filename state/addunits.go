@@ -186,7 +186,8 @@ func (st *State) checkPlacement(ctx context.Context, service, series, id string)
 // cleanMachines returns the machines that never had a unit and suit the service.
 func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
 	var docs []machineDoc
-	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series}, {"_id", bson.D{{"$nin", notNil(taken)}}}}
+	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series}, {"jobs", bson.D{{"$ne", JobManageModel}}},
+		{"_id", bson.D{{"$nin", notNil(taken)}}}}
 	if err := s.st.db.All(machinesC, query, &docs); err != nil {
 		return nil, err
 	}

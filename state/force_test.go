@@ -260,6 +260,16 @@ func TestAManagerThatIsNotTheLastLosesItsJob(t *testing.T) {
 	}
 }
 
+func TestAManagerWithoutUnitsIsNotGivenOne(t *testing.T) {
+	w := newWorld(t)
+	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
+	w.ok(err)
+	w.deploy("mysql", statetest.MySQL, 1)
+	if on := w.unit("mysql/0").Machine(); on == manager.ID() {
+		t.Errorf("the unit is on machine %s, which manages the model", on)
+	}
+}
+
 func TestMachinesWithContainersAreNotDestroyedPlainly(t *testing.T) {
 	w := newWorld(t)
 	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
