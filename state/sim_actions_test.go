@@ -1,0 +1,321 @@
+package state_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/simulation"
+)
+
+// any picks something that somebody does next; nil when there is nothing to do for
+// whom was picked.
+func (s *sim) any() (*simAction, error) {
+	full := len(s.model.Machines)+len(s.model.Units) > s.busy
+	switch n := s.rnd.IntN(100); {
+	case n < s.cleaning:
+		return s.cleaner(), nil
+	case n < 61:
+		return s.someAgent()
+	case n < 66:
+		return s.weather(), nil
+	case n < 72:
+		return s.unasked(), nil
+	case n < 82 && !full, n < 88:
+		return s.grow(), nil
+	}
+	return s.shrink(), nil
+}
+
+// someAgent picks an agent that has something to do.
+func (s *sim) someAgent() (*simAction, error) {
+	for range 8 {
+		var (
+			a   *simAction
+			err error
+		)
+		switch s.rnd.IntN(8) {
+		case 0:
+			a = s.machineAgent(s.someMachine())
+		case 1:
+			a = s.provisioner(s.someMachine())
+		case 2, 3:
+			a, err = s.deployer(s.someUnit())
+		default:
+			if u := s.someUnit(); u != nil && (!u.IsIdle() || s.rnd.IntN(10) == 0) {
+				a, err = s.unitAgent(u)
+			}
+		}
+		if a != nil || err != nil {
+			return a, err
+		}
+	}
+	return nil, nil
+}
+
+func one[T any](s *sim, all []T) (none T) {
+	if len(all) == 0 {
+		return none
+	}
+	return all[s.rnd.IntN(len(all))]
+}
+
+func (s *sim) someUnit() *simulation.Unit {
+	return s.model.Units[one(s, slices.Sorted(maps.Keys(s.model.Units)))]
+}
+
+func (s *sim) someMachine() *simulation.Machine {
+	return s.model.Machines[one(s, slices.Sorted(maps.Keys(s.model.Machines)))]
+}
+
+func (s *sim) someService() *simulation.Service {
+	return s.model.Services[one(s, slices.Sorted(maps.Keys(s.model.Services)))]
+}
+
+func (s *sim) someRelation() *simulation.Relation {
+	if len(s.model.Relations) == 0 {
+		return nil
+	}
+	return s.model.Relations[one(s, slices.Sorted(maps.Keys(s.model.Relations)))]
+}
+
+// grow is what a user does for there to be more.
+func (s *sim) grow() *simAction {
+	switch n := s.rnd.IntN(20); {
+	case n < 5:
+		name := one(s, simServices)
+		for i := 0; i < 4 && s.model.Services[name] != nil; i++ {
+			name = one(s, simServices)
+		}
+		return s.deploy(name, s.rnd.IntN(3), s.placement())
+	case n < 9:
+		svc := s.someService()
+		for i := 0; i < 3 && svc != nil && svc.Subordinate; i++ {
+			svc = s.someService()
+		}
+		return s.addUnits(svc, 1+s.rnd.IntN(2), s.placement())
+	case n < 17:
+		pair := s.rnd.IntN(len(simRelations))
+		for i := 0; i < 8 && s.model.MayRelate(relationOf(pair)) != nil; i++ {
+			pair = s.rnd.IntN(len(simRelations))
+		}
+		return s.relate(pair)
+	case n < 18:
+		host := ""
+		if m := s.someMachine(); m != nil {
+			host = m.ID
+		}
+		return s.addMachine(host, s.rnd.IntN(3) > 0, false)
+	}
+	return s.addMachine("", false, s.rnd.IntN(4) == 0)
+}
+
+// placement names a machine for a unit, now and then.
+func (s *sim) placement() []string {
+	if m := s.someMachine(); m != nil && s.rnd.IntN(3) == 0 {
+		return []string{m.ID}
+	}
+	return nil
+}
+
+// shrink is what a user does for there to be less.
+func (s *sim) shrink() *simAction {
+	how := s.destruction()
+	switch n := s.rnd.IntN(20); {
+	case n < 7:
+		u := s.someUnit()
+		for i := 0; i < 6 && u != nil && (u.Started || !s.up(unitTag(u))); i++ { // one whose agent is coming up
+			u = s.someUnit()
+		}
+		return s.destroyUnit(u, how)
+	case n < 11:
+		return s.destroyRelation(s.someRelation(), how)
+	case n < 13:
+		return s.destroyService(s.someService(), how)
+	}
+	m := s.someMachine()
+	for i := 0; i < 3 && m != nil && !m.IsEmpty(); i++ {
+		m = s.someMachine()
+	}
+	return s.destroyMachine(m, how)
+}
+
+func (s *sim) destruction() entity.Destruction {
+	switch n := s.rnd.IntN(100); {
+	case n < 74:
+		return entity.Destruction{}
+	case n < 86:
+		return entity.Destruction{Strength: entity.Lenient}
+	}
+	return entity.Destruction{Strength: entity.Force, Timeout: one(s, []time.Duration{0, 10 * time.Second, time.Minute})}
+}
+
+// said is the answer that does not depend on what state said.
+func said(f func() simulation.Answer) func(error) (simulation.Answer, error) {
+	return func(error) (simulation.Answer, error) { return f(), nil }
+}
+
+func (s *sim) deploy(name string, n int, placement []string) *simAction {
+	if isSubordinate(name) {
+		n = 0
+	}
+	if n == 0 {
+		placement = nil
+	}
+	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v", name, n, placement), by: "user",
+		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid},
+		run: func() error {
+			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n, Placement: placement})
+			return err
+		},
+		expect: func(error) (simulation.Answer, error) {
+			if s.model.Services[name] != nil {
+				return simulation.Answer{entity.AlreadyExists}, nil
+			}
+			for _, id := range placement {
+				if why := s.model.MayPlace(id); why != nil {
+					return why, nil
+				}
+			}
+			peer, key := -1, name+":ring"
+			if name == "ring" {
+				if r := s.shadow.docs["relations"][key]; r != nil {
+					peer = r.Number
+				}
+			}
+			s.model.AddService(name, isSubordinate(name), peer, key)
+			var units []string
+			for unit, u := range s.shadow.docs["units"] {
+				if u.Service == name && !s.model.Used("u#"+unit) {
+					units = append(units, unit)
+				}
+			}
+			return nil, s.placed(s.model.Services[name], n, units, placement)
+		}}
+}
+
+func (s *sim) addUnits(svc *simulation.Service, n int, placement []string) *simAction {
+	if svc == nil {
+		return nil
+	}
+	var names []string
+	return &simAction{what: fmt.Sprintf("add-unit %s -n %d --to %v", svc.Name, n, placement), by: "user",
+		may: []entity.Kind{entity.NotAlive, entity.Invalid},
+		rival: func() *simAction {
+			if len(placement) > 0 && s.rnd.IntN(2) == 0 {
+				return s.destroyMachine(s.model.Machines[placement[0]], s.destruction())
+			}
+			return s.destroyService(svc, s.destruction())
+		},
+		run: func() error {
+			handle, err := s.st.Service(s.ctx, svc.Name)
+			if err == nil {
+				names, err = handle.AddUnits(s.ctx, n, placement)
+			}
+			return err
+		},
+		expect: func(error) (simulation.Answer, error) {
+			if why := s.model.MayAddUnits(svc); why != nil {
+				return why, nil
+			}
+			for _, id := range placement {
+				if why := s.model.MayPlace(id); why != nil {
+					return why, nil
+				}
+			}
+			return nil, s.placed(svc, n, names, placement)
+		}}
+}
+
+// placed has the model add the units that state has added.
+func (s *sim) placed(svc *simulation.Service, n int, names, placement []string) error {
+	if len(names) != n {
+		return fmt.Errorf("added %v, want %d units", names, n)
+	}
+	slices.SortFunc(names, entity.CompareNatural)
+	var placed []simulation.Placed
+	for _, name := range names {
+		u := s.shadow.docs["units"][name]
+		if u == nil {
+			return fmt.Errorf("unit %s was added and is not there", name)
+		}
+		placed = append(placed, simulation.Placed{Unit: name, Machine: u.Machine})
+	}
+	return s.model.AddUnits(svc, placed, placement, s.raced)
+}
+
+func (s *sim) addMachine(host string, container, manager bool) *simAction {
+	var p state.AddMachineParams
+	if container {
+		p.Container, p.Host = "lxd", host
+	}
+	if manager {
+		p.Jobs = []string{state.JobManageModel}
+	}
+	var id string
+	return &simAction{what: fmt.Sprintf("add-machine %+v", p), by: "user",
+		may: []entity.Kind{entity.NotAlive},
+		rival: func() *simAction {
+			return s.destroyMachine(s.model.Machines[host], s.destruction())
+		},
+		run: func() error {
+			m, err := s.st.AddMachine(s.ctx, p)
+			if err == nil {
+				id = m.ID()
+			}
+			return err
+		},
+		expect: func(error) (simulation.Answer, error) {
+			on := ""
+			if container {
+				if host != "" {
+					if why := s.model.MayHost(host); why != nil {
+						return why, nil
+					}
+				}
+				on = id[:max(0, strings.LastIndex(id, "/lxd/"))]
+			}
+			s.model.AddMachine(id, on, manager)
+			if host != "" && on != host && container {
+				return nil, fmt.Errorf("container %s is not on machine %s", id, host)
+			}
+			return nil, nil
+		}}
+}
+
+// relationOf returns the services of a relation that can be, and its key.
+func relationOf(i int) (a, b, key string) {
+	p := simRelations[i]
+	a, _, _ = strings.Cut(p.a, ":")
+	b, _, _ = strings.Cut(p.b, ":")
+	return a, b, p.a + " " + p.b
+}
+
+func (s *sim) relate(i int) *simAction {
+	p := simRelations[i]
+	a, b, key := relationOf(i)
+	var id int
+	return &simAction{what: "add-relation " + key, by: "user",
+		may: []entity.Kind{entity.NotAlive, entity.AlreadyExists, entity.Invalid},
+		rival: func() *simAction {
+			return s.destroyService(s.model.Services[one(s, []string{a, b})], s.destruction())
+		},
+		run: func() error {
+			r, err := s.st.AddRelation(s.ctx, p.a, p.b)
+			if err == nil {
+				id = r.ID()
+			}
+			return err
+		},
+		expect: func(error) (simulation.Answer, error) {
+			if why := s.model.MayRelate(a, b, key); why != nil {
+				return why, nil
+			}
+			s.model.Relate(id, key, a, b, p.container)
+			return nil, nil
+		}}
+}

@@ -1,0 +1,165 @@
+package state_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// A rowCounts counts how often each row of the tables of lifecycles was seen at
+// work: moves in the operations of transactions, references when they kept
+// something from going on. The model knows nothing of the tables.
+type rowCounts struct {
+	mu   sync.Mutex
+	rows map[string]int
+	// What this action has done so far: a transaction that is tried again counts once.
+	seen map[string]bool
+}
+
+func newRowCounts() *rowCounts {
+	c := &rowCounts{rows: map[string]int{}, seen: map[string]bool{}}
+	for _, m := range lifecycle.Moves {
+		c.rows[moveRow(m)] = 0
+	}
+	for _, r := range lifecycle.Refs {
+		c.rows[refRow(r)] = 0
+	}
+	return c
+}
+
+func moveRow(m lifecycle.Move) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s→%s by %s %s", m.Kind, m.From, m.To, m.By, m.When))
+}
+
+func refRow(r lifecycle.Ref) string { return fmt.Sprintf("%s: %s→%s", r.Name, r.From, r.To) }
+
+// add sums up what others have counted.
+func (c *rowCounts) add(o *rowCounts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for row, n := range o.rows {
+		c.rows[row] += n
+	}
+}
+
+// fewest returns the row that was hit least.
+func (c *rowCounts) fewest() (row string, n int) {
+	n = -1
+	for r, hits := range c.rows {
+		if n < 0 || hits < n {
+			row, n = r, hits
+		}
+	}
+	return row, n
+}
+
+// least returns the rows that were hit least, with their numbers.
+func (c *rowCounts) least(n int) (rows []string) {
+	for row := range c.rows {
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b string) int { return cmp.Or(c.rows[a]-c.rows[b], strings.Compare(a, b)) })
+	rows = rows[:min(n, len(rows))]
+	for i, row := range rows {
+		rows[i] = fmt.Sprintf("%6d %s", c.rows[row], row)
+	}
+	return rows
+}
+
+// barred counts a reference that kept a thing from going on.
+func (c *rowCounts) barred(from, to, what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range lifecycle.Refs {
+		if string(r.From) != from || string(r.To) != to {
+			continue
+		}
+		if from == "principal" && to == "machine" && (what == "destroy") != (r.Name == "alive-units") {
+			continue
+		}
+		c.rows[refRow(r)]++
+	}
+}
+
+// see counts the moves that a transaction makes.
+func (c *rowCounts) see(s *sim, ops []txn.Op) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, op := range ops {
+		id, _ := op.Id.(string)
+		from, known := lifeIn(op.Assert)
+		to, moves := lifeIn(setOf(op.Update))
+		if op.Remove {
+			to, moves = entity.Gone, true
+		}
+		if !known || !moves || to == from {
+			continue
+		}
+		kind, by := lifecycle.Kind(""), s.by
+		switch op.C {
+		case "machines":
+			kind = lifecycle.Machine
+			if m := s.shadow.docs["machines"][id]; by == "machine agent" && m != nil && m.Instance == "" {
+				by = string(lifecycle.Provisioner)
+			}
+		case "units":
+			kind = lifecycle.Principal
+			if u := s.shadow.docs["units"][id]; u != nil && u.Principal != "" {
+				kind = lifecycle.Subordinate
+			}
+		case "services":
+			kind, by = lifecycle.Service, ""
+		case "relations":
+			kind, by = lifecycle.Relation, ""
+		}
+		for _, m := range lifecycle.Moves {
+			if m.Kind == kind && m.From == from && m.To == to && (by == "" || by == string(m.By)) {
+				c.once(moveRow(m), op.C+id)
+			}
+		}
+	}
+}
+
+func (c *rowCounts) once(row, id string) {
+	if !c.seen[row+id] {
+		c.seen[row+id] = true
+		c.rows[row]++
+	}
+}
+
+// next begins another action.
+func (c *rowCounts) next() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.seen)
+}
+
+// setOf returns what an update sets.
+func setOf(update any) any {
+	d, _ := update.(bson.D)
+	for _, e := range d {
+		if e.Name == "$set" {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// lifeIn finds a life in an assert or in what is set.
+func lifeIn(doc any) (entity.Life, bool) {
+	d, _ := doc.(bson.D)
+	for _, e := range d {
+		if l, ok := e.Value.(entity.Life); ok && e.Name == "life" {
+			return l, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,219 @@
+package state_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/state/entity"
+)
+
+// settle has everybody do his part until there is nothing left to do: every agent
+// answers, every failed hook is resolved. Then nothing is on its way out any more.
+func (s *sim) settle() error {
+	s.calm = true
+	defer func() { s.calm = false }()
+	for tag, a := range s.agents {
+		if strings.HasPrefix(tag, "machine-") {
+			delete(s.agents, tag)
+		} else {
+			a.down = false
+		}
+	}
+	for range 60 {
+		acted, err := s.round()
+		if err != nil {
+			return err
+		}
+		if !acted {
+			return s.quiet("every agent has done its part")
+		}
+	}
+	return errors.New("agents are never done")
+}
+
+// round has each agent act once, and then the cleaner.
+func (s *sim) round() (acted bool, err error) {
+	act := func(a *simAction, err error) (bool, error) {
+		if err != nil || a == nil {
+			return false, err
+		}
+		acted = true
+		return true, s.do(a, nil)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.model.Units)) {
+		u := s.model.Units[name]
+		if u == nil {
+			continue
+		}
+		if u.Erred && !u.Resolved && s.up(unitTag(u)) {
+			if _, err := act(s.resolve(u), nil); err != nil {
+				return false, err
+			}
+		}
+		if _, err := act(s.deployer(u)); err != nil {
+			return false, err
+		}
+		for range 50 {
+			if u.Life.Life == entity.Gone {
+				break
+			}
+			if more, err := act(s.unitAgent(u)); err != nil {
+				return false, err
+			} else if !more {
+				break
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.model.Machines)) {
+		for _, next := range []func() *simAction{
+			func() *simAction { return s.provisioner(s.model.Machines[id]) },
+			func() *simAction { return s.machineAgent(s.model.Machines[id]) },
+		} {
+			if _, err := act(next(), nil); err != nil {
+				return false, err
+			}
+		}
+	}
+	return acted, s.do(s.cleaner(), nil)
+}
+
+// force destroys with force whatever is on its way out, and lets time pass. Nobody
+// else does anything.
+func (s *sim) force() error {
+	for range 4 {
+		if err := s.do(s.cleaner(), nil); err != nil {
+			return err
+		}
+		if len(s.model.Ends()) == 0 {
+			return s.quiet("force was used and time has passed")
+		}
+		how := entity.Destruction{Strength: entity.Force, Timeout: one(s, []time.Duration{0, 10 * time.Second, time.Minute})}
+		if err := s.endAll(how, true); err != nil {
+			return err
+		}
+		for range 3 { // force's own time, and the cloud's for a container and its host
+			s.clock.Add((61 * time.Second).Milliseconds())
+			if err := s.do(s.cleaner(), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("in spite of force these are still there: %v", s.model.Ends())
+}
+
+// endAll destroys everything, or only what is on its way out.
+func (s *sim) endAll(how entity.Destruction, going bool) error {
+	var all []*simAction
+	for _, name := range slices.Sorted(maps.Keys(s.model.Services)) {
+		if svc := s.model.Services[name]; !going || svc.Life.Life != entity.Alive {
+			all = append(all, s.destroyService(svc, how))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.model.Relations)) {
+		if r := s.model.Relations[id]; going && r.Life.Life != entity.Alive {
+			all = append(all, s.destroyRelation(r, how))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.model.Units)) {
+		if u := s.model.Units[name]; going && u.Life.Life != entity.Alive {
+			all = append(all, s.destroyUnit(u, how))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.model.Machines)) {
+		if m := s.model.Machines[id]; !going || m.Life.Life != entity.Alive {
+			all = append(all, s.destroyMachine(m, how))
+		}
+	}
+	slices.Reverse(all) // containers before their hosts
+	for _, a := range all {
+		if err := s.do(a, nil); err != nil && !errors.Is(err, entity.NotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// quiet wants that nothing is on its way out, and nothing left to clean up.
+func (s *sim) quiet(after string) error {
+	if err := s.readAll(); err != nil {
+		return err
+	}
+	if ends := s.model.Ends(); len(ends) > 0 {
+		return fmt.Errorf("%s, and these are still there: %v", after, ends)
+	}
+	if left := s.shadow.names("cleanups"); len(left) > 0 {
+		return fmt.Errorf("%s, and these cleanups are left: %v", after, left)
+	}
+	findings, err := s.st.Check(s.ctx, false)
+	if err == nil && len(findings) > 0 {
+		err = fmt.Errorf("%s, and a check finds %v", after, findings)
+	}
+	return err
+}
+
+// end destroys everything, and wants an empty database.
+func (s *sim) end() error {
+	settle := s.settle
+	if s.rnd.IntN(2) == 0 {
+		settle = s.force
+	}
+	if err := settle(); err != nil {
+		return err
+	}
+	for range 5 { // a machine is refused while there is something on it
+		if err := s.endAll(s.destruction(), false); err != nil {
+			return err
+		}
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
+	for _, r := range s.shadow.docs["residues"] {
+		if err := s.st.DropResidues(s.ctx, r.Instance); err != nil {
+			return err
+		}
+	}
+	if err := s.shadow.refresh(s.st); err != nil {
+		return err
+	}
+	s.model.Residues = 0
+	return s.empty()
+}
+
+// empty wants a database that holds nothing but what outlives everything, and a
+// last manager with what is its own.
+func (s *sim) empty() error {
+	if err := s.readAll(); err != nil {
+		return err
+	}
+	managers := 0
+	for _, m := range s.model.Machines {
+		if !m.Manager {
+			return fmt.Errorf("machine %s is left", m.ID)
+		}
+		managers++
+	}
+	if managers > 1 {
+		return fmt.Errorf("%d managers are left", managers)
+	}
+	counts, err := s.st.Census(s.ctx)
+	if err != nil {
+		return err
+	}
+	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log", "txns.stash", "refusals"} {
+		delete(counts, keep)
+	}
+	for _, own := range []string{"machines", "counts", "statuses", "credentials", "constraints", "ports"} {
+		counts[own] -= managers
+	}
+	for collection, n := range counts {
+		if n != 0 {
+			return fmt.Errorf("%d documents are left in %s: %v", n, collection, s.shadow.docs[collection])
+		}
+	}
+	return nil
+}

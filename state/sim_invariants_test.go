@@ -1,0 +1,299 @@
+package state_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"juju/state/entity"
+	"juju/state/simulation"
+)
+
+// A history is what was seen of each thing before: life, strength and deadline only
+// ever move one way, and what has gone never comes back.
+type history struct {
+	last map[string]simulation.Life // machines, units by key, relations by number, services by key
+	gone map[string]bool
+}
+
+func newHistory() *history {
+	return &history{map[string]simulation.Life{}, map[string]bool{}}
+}
+
+// check compares what is there with what was; a service's name, alone, may be
+// given again.
+func (h *history) check(s *shadow) (wrong []string) {
+	now := map[string]simulation.Life{}
+	for _, c := range []struct{ collection, prefix string }{{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}} {
+		for id, d := range s.docs[c.collection] {
+			now[c.prefix+id] = d.life()
+		}
+	}
+	for _, r := range s.docs["relations"] {
+		now[fmt.Sprintf("r#%d", r.Number)] = r.life()
+	}
+	for key, l := range now {
+		was, known := h.last[key]
+		back := l.Life < was.Life || l.Strength < was.Strength ||
+			was.Strength == entity.Force && was.Deadline.Before(l.Deadline)
+		switch {
+		case h.gone[key]:
+			wrong = append(wrong, key+" was gone and is there again")
+		case known && back && !(key[0] == 's' && l.Life == entity.Alive):
+			wrong = append(wrong, fmt.Sprintf("%s went back from %s to %s", key, was, l))
+		}
+	}
+	for key := range h.last {
+		if _, there := now[key]; !there && key[0] != 's' {
+			h.gone[key] = true
+		}
+	}
+	h.last = now
+	return wrong
+}
+
+// check says what is wrong with a database by itself: counts that are not the
+// counted truth, references to what is not there, what outlives its owner, and
+// what is on its way out with nobody to act.
+func (s *shadow) check() (wrong []string) {
+	c := &checker{shadow: s, owned: map[string]map[string]bool{}, counts: map[string]map[string]int{}}
+	c.machines()
+	c.services()
+	c.relations()
+	c.units()
+	c.scopes()
+	c.compare()
+	c.actors()
+	return c.wrong
+}
+
+type checker struct {
+	*shadow
+	owned  map[string]map[string]bool // the documents that belong to what is there
+	counts map[string]map[string]int  // counted anew
+	wrong  []string
+}
+
+func (c *checker) complain(format string, args ...any) {
+	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
+}
+
+// own says that a document must be there, for its owner is.
+func (c *checker) own(collection string, ids ...string) {
+	if c.owned[collection] == nil {
+		c.owned[collection] = map[string]bool{}
+	}
+	for _, id := range ids {
+		c.owned[collection][id] = true
+	}
+}
+
+func (c *checker) begin(key string, names ...string) {
+	c.counts[key] = map[string]int{}
+	for _, n := range names {
+		c.counts[key][n] = 0
+	}
+	c.own("counts", key)
+}
+
+func (c *checker) refer(from, key, name string) {
+	if c.counts[key] == nil {
+		c.complain("%s refers to %s, which is not there", from, key)
+		return
+	}
+	c.counts[key][name]++
+}
+
+func (c *checker) forced(key string, d *simDoc) {
+	if d.Strength == entity.Force {
+		c.own("cleanups", "force-"+key)
+		if done := c.docs["cleanups"]["force-"+key]; done != nil && !done.Deadline.Equal(d.Deadline) {
+			c.complain("%s has the deadline %v, its cleanup %v", key, d.Deadline, done.Deadline)
+		}
+	}
+}
+
+func (c *checker) machines() {
+	for id, m := range c.docs["machines"] {
+		c.begin("m#"+id, "units", "alive-units", "containers")
+		c.own("statuses", "m#"+id)
+		c.own("constraints", "m#"+id)
+		c.own("ports", id)
+		c.own("credentials", entity.MachineTag(id).String())
+		c.forced("m#"+id, m)
+	}
+	for id, m := range c.docs["machines"] {
+		if m.Host == "" {
+			continue
+		}
+		c.refer(id, "m#"+m.Host, "containers")
+		if host := c.docs["machines"][m.Host]; host != nil && host.Life == entity.Dead {
+			c.complain("container %s is on a dead machine", id)
+		}
+	}
+}
+
+func (c *checker) services() {
+	for id, d := range c.docs["services"] {
+		key := "s#" + id
+		c.begin(key, "units", "relations")
+		c.own("statuses", key)
+		c.own("constraints", key)
+		c.own("settings", key)
+		c.forced(key, d)
+		if d.Life == entity.Dead {
+			c.complain("service %s is Dead, and there", id)
+		}
+	}
+}
+
+func (c *checker) relations() {
+	for key, r := range c.docs["relations"] {
+		id := fmt.Sprintf("r#%d", r.Number)
+		c.begin(id, "scopes")
+		c.forced(id, r)
+		if r.Life == entity.Dead {
+			c.complain("relation %s is Dead, and there", key)
+		}
+		for _, e := range r.Endpoints {
+			end := e.Service + "#" + key
+			c.own("endpoints", end)
+			c.refer(id, "s#"+e.Service, "relations")
+			if d := c.docs["endpoints"][end]; d != nil && (d.Life != r.Life || d.Strength != r.Strength) {
+				c.complain("endpoint %s is %s %s, its relation %s", end, d.Life, d.Strength, r.life())
+			}
+			if svc := c.docs["services"][e.Service]; svc != nil && svc.Life == entity.Dying && r.Life == entity.Alive {
+				c.complain("relation %s of a Dying service is Alive", key)
+			}
+		}
+	}
+}
+
+func (c *checker) units() {
+	units := c.docs["units"]
+	for id, u := range units {
+		key := "u#" + id
+		c.own("statuses", key, key+"#workload")
+		c.own("constraints", key)
+		c.own("credentials", entity.UnitTag(id).String())
+		c.forced(key, u)
+		if u.Principal == "" {
+			c.begin(key, "subordinates", "scopes")
+		} else {
+			c.begin(key, "scopes")
+		}
+	}
+	beside := map[string]bool{}
+	for id, u := range units {
+		c.refer(id, "s#"+u.Service, "units")
+		switch {
+		case (u.Machine == "") == (u.Principal == ""):
+			c.complain("unit %s is on machine %q and beside %q", id, u.Machine, u.Principal)
+		case u.Machine != "":
+			c.own("deployments", entity.MachineTag(u.Machine).String()+"#"+id)
+			c.refer(id, "m#"+u.Machine, "units")
+			if u.Life == entity.Alive {
+				c.refer(id, "m#"+u.Machine, "alive-units")
+			}
+			if m := c.docs["machines"][u.Machine]; m != nil && m.Life == entity.Dead {
+				c.complain("unit %s is on a dead machine", id)
+			}
+		default:
+			c.own("deployments", entity.UnitTag(u.Principal).String()+"#"+id)
+			c.refer(id, "u#"+u.Principal, "subordinates")
+			if p := units[u.Principal]; p != nil && p.Life == entity.Dead {
+				c.complain("unit %s is beside a dead one", id)
+			}
+			if two := u.Principal + " " + u.Service; u.Life == entity.Alive && beside[two] {
+				c.complain("%s has two subordinates of %s", u.Principal, u.Service)
+			} else if u.Life == entity.Alive {
+				beside[two] = true
+			}
+		}
+	}
+	for id, p := range c.docs["ports"] {
+		for _, open := range p.Ports {
+			if units[open.Unit] == nil {
+				c.complain("a port on machine %s is open for %s, which is gone", id, open.Unit)
+			}
+		}
+	}
+}
+
+func (c *checker) scopes() {
+	for id, d := range c.docs["scopes"] {
+		n, _ := d.Relation.(int)
+		c.own("scopes", id)
+		c.refer(id, fmt.Sprintf("r#%d", n), "scopes")
+		c.refer(id, "u#"+d.Unit, "scopes")
+		c.own("settings", fmt.Sprintf("r#%d#%s", n, d.Unit))
+		if u := c.docs["units"][d.Unit]; u != nil && u.Life == entity.Dead {
+			c.complain("dead unit %s is in relation %d", d.Unit, n)
+		}
+	}
+	for id, d := range c.docs["settings"] {
+		// What a unit told a relation lives as long as that; then a cleanup deletes it.
+		if n, ok := d.Relation.(int); ok {
+			if c.relation(n) == nil && c.docs["cleanups"][fmt.Sprintf("settings-r#%d", n)] == nil {
+				c.complain("settings %s outlive their relation, and nobody deletes them", id)
+			}
+			c.own("settings", id)
+		}
+	}
+	for id := range c.docs["statuses"] {
+		if machine, ok := strings.CutSuffix(id, "#instance"); ok && c.counts[machine] != nil {
+			c.own("statuses", id)
+		}
+	}
+	for id, d := range c.docs["cleanups"] {
+		if d.Kind != "force" {
+			c.own("cleanups", id)
+		}
+	}
+}
+
+// compare holds what is there against what should be.
+func (c *checker) compare() {
+	for _, collection := range simCollections {
+		switch collection {
+		case "machines", "units", "services", "relations", "residues":
+			continue
+		}
+		for id := range c.docs[collection] {
+			if !c.owned[collection][id] {
+				c.complain("%s %q belongs to nothing that is there", collection, id)
+			}
+		}
+		for id := range c.owned[collection] {
+			if c.docs[collection][id] == nil {
+				c.complain("%s %q is missing", collection, id)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.counts)) {
+		doc := c.docs["counts"][key]
+		if doc == nil {
+			continue
+		}
+		for name, n := range c.counts[key] {
+			if has, _ := doc.More[name].(int); has != n {
+				c.complain("%s counts %d %s, there are %d", key, has, name, n)
+			}
+		}
+	}
+}
+
+// actors wants that somebody is left to end whatever is on its way out.
+func (c *checker) actors() {
+	for id, d := range c.docs["services"] {
+		if n := c.counts["s#"+id]; d.Life == entity.Dying && n["units"]+n["relations"] == 0 {
+			c.complain("service %s is Dying, and nothing refers to it any more", id)
+		}
+	}
+	for key, r := range c.docs["relations"] {
+		if r.Life == entity.Dying && c.counts[fmt.Sprintf("r#%d", r.Number)]["scopes"] == 0 {
+			c.complain("relation %s is Dying, and nobody is in it", key)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package state_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// simSizes are how many runs there are, and how many steps in each. JUJU_SOAK_STEPS
+// is another number of steps in all.
+func simSizes(t *testing.T) (seeds, steps int) {
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		seeds, steps = 20, 50_000
+	case testing.Short():
+		seeds, steps = 2, 400
+	default:
+		seeds, steps = 3, 800
+	}
+	if n, err := strconv.Atoi(os.Getenv("JUJU_SOAK_STEPS")); err == nil {
+		steps = max(1, n/seeds)
+	}
+	return seeds, steps
+}
+
+// Whatever users, agents, clouds and machines do, state does what the model of it
+// does; and when all have done their part, or force was used, nothing is left that
+// is on its way out. JUJU_SIM_SEED=n runs one seed alone, JUJU_SIM_STORY=1 tells
+// all of what led to a failure.
+func TestStateDoesWhatTheModelDoes(t *testing.T) {
+	seeds, steps := simSizes(t)
+	first := uint64(time.Now().UnixNano() % 1e9)
+	if n, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64); err == nil {
+		first, seeds = n, 1
+	}
+	total := newRowCounts()
+	t.Run("seeds", func(t *testing.T) {
+		for i := range uint64(seeds) {
+			t.Run(strconv.FormatUint(first+i, 10), func(t *testing.T) {
+				if os.Getenv("JUJU_SOAK") != "" {
+					t.Parallel()
+				}
+				simulate(t, first+i, steps, total)
+			})
+		}
+	})
+	t.Logf("least hit:\n%s", strings.Join(total.least(10), "\n"))
+	if row, n := total.fewest(); os.Getenv("JUJU_SOAK") != "" && os.Getenv("JUJU_SOAK_STEPS") == "" && n < 100 {
+		t.Errorf("%s was hit %d times, want 100", row, n)
+	}
+}
+
+// simulate is one run: lives of lives, each of which ends with an empty database.
+func simulate(t *testing.T, seed uint64, steps int, total *rowCounts) {
+	s := newSim(t, seed)
+	s.cover = newRowCounts()
+	s.model.Barred = s.cover.barred
+	begin := time.Now()
+	for s.steps < steps {
+		err := s.run(min(2000, steps-s.steps))
+		if err == nil {
+			err = s.end()
+		}
+		if err != nil {
+			t.Fatalf("JUJU_SIM_SEED=%d: %v\n%s", seed, err, strings.Join(s.story, "\n"))
+		}
+	}
+	t.Logf("%d steps, %.0f a second", s.steps, float64(s.steps)/time.Since(begin).Seconds())
+	total.add(s.cover)
+}

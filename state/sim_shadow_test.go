@@ -1,0 +1,234 @@
+package state_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/simulation"
+)
+
+// A simDoc is any document of a model; what a collection's documents alone have
+// is in More.
+type simDoc struct {
+	ID        string          `bson:"_id"`
+	Life      entity.Life     `bson:"life"`
+	Strength  entity.Strength `bson:"strength"`
+	Deadline  time.Time       `bson:"deadline"`
+	Number    int             `bson:"id"`
+	Service   string          `bson:"service"`
+	Machine   string          `bson:"machine"`
+	Principal string          `bson:"principal"`
+	Host      string          `bson:"host"`
+	Instance  string          `bson:"instance"`
+	Unit      string          `bson:"unit"`
+	Parent    string          `bson:"parent"`
+	Relation  any             `bson:"relation"` // a number, or a key
+	Started   bool            `bson:"started"`
+	Clean     bool            `bson:"clean"`
+	Resolved  string          `bson:"resolved"`
+	Jobs      []string        `bson:"jobs"`
+	Kind      string          `bson:"kind"`
+	Arg       string          `bson:"arg"`
+	Ports     []struct {
+		Unit string `bson:"unit"`
+	} `bson:"ports"`
+	Endpoints []struct {
+		Service string `bson:"service"`
+	} `bson:"endpoints"`
+	More map[string]any `bson:",inline"`
+}
+
+func (d *simDoc) life() simulation.Life {
+	return simulation.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline}
+}
+
+// simCollections are those that hold what lives, and all that must go with it.
+var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments", "settings",
+	"constraints", "counts", "statuses", "ports", "credentials", "cleanups", "residues"}
+
+// A shadow is what a model's database holds, as far as it was read: after each step
+// only the documents are read that the operations of its transactions named.
+type shadow struct {
+	docs map[string]map[string]*simDoc
+
+	mu      sync.Mutex // of what follows: operations are seen by whoever runs them
+	touched map[string]map[string]bool
+	seen    int // how many transactions
+}
+
+func newShadow() *shadow {
+	s := &shadow{docs: map[string]map[string]*simDoc{}, touched: map[string]map[string]bool{}}
+	for _, c := range simCollections {
+		s.docs[c] = map[string]*simDoc{}
+	}
+	return s
+}
+
+// see notes what a transaction is about to touch.
+func (s *shadow) see(ops []txn.Op) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen++
+	for _, op := range ops {
+		if op.Insert == nil && op.Update == nil && !op.Remove {
+			continue
+		}
+		id, _ := op.Id.(string)
+		if s.touched[op.C] == nil {
+			s.touched[op.C] = map[string]bool{}
+		}
+		s.touched[op.C][id] = true
+	}
+}
+
+// refresh reads what was touched; and what is never touched by a transaction when
+// it goes, the settings of relations that are gone.
+func (s *shadow) refresh(st *state.State) error {
+	s.mu.Lock()
+	touched := s.touched
+	s.touched = map[string]map[string]bool{}
+	s.mu.Unlock()
+	for _, c := range simCollections {
+		ids := touched[c]
+		if c == "settings" { // after the relations
+			ids = s.outlived(ids)
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		var docs []simDoc
+		if err := documents(st, c, bson.M{"_id": bson.M{"$in": slices.Collect(maps.Keys(ids))}}, &docs); err != nil {
+			return err
+		}
+		for id := range ids {
+			delete(s.docs[c], id)
+		}
+		s.put(c, docs)
+	}
+	return nil
+}
+
+// outlived adds the settings of relations that are gone to those that were touched.
+func (s *shadow) outlived(touched map[string]bool) map[string]bool {
+	all := map[string]bool{}
+	maps.Copy(all, touched)
+	for id, d := range s.docs["settings"] {
+		if n, ok := d.Relation.(int); ok && s.relation(n) == nil {
+			all[id] = true
+		}
+	}
+	return all
+}
+
+// documents reads documents as they are.
+func documents(st *state.State, collection string, query any, docs *[]simDoc) error {
+	return st.Write(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
+}
+
+func (s *shadow) put(c string, docs []simDoc) {
+	for i := range docs {
+		delete(docs[i].More, "txn-queue") // not of the document itself
+		delete(docs[i].More, "txn-revno")
+		s.docs[c][docs[i].ID] = &docs[i]
+	}
+}
+
+// readAll reads everything afresh, and names what was not as it was believed to be.
+func (s *shadow) readAll(st *state.State) (stale []string, err error) {
+	fresh := newShadow()
+	for _, c := range simCollections {
+		var docs []simDoc
+		if err := documents(st, c, nil, &docs); err != nil {
+			return nil, err
+		}
+		fresh.put(c, docs)
+		for id, d := range fresh.docs[c] {
+			if old := s.docs[c][id]; old == nil || fmt.Sprintf("%+v", *old) != fmt.Sprintf("%+v", *d) {
+				stale = append(stale, c+" "+id)
+			}
+			delete(s.docs[c], id)
+		}
+		for id := range s.docs[c] {
+			stale = append(stale, c+" "+id+" is gone")
+		}
+	}
+	s.docs = fresh.docs
+	return stale, nil
+}
+
+// relation returns the relation of a number.
+func (s *shadow) relation(n int) *simDoc {
+	for _, r := range s.docs["relations"] {
+		if r.Number == n {
+			return r
+		}
+	}
+	return nil
+}
+
+// facts returns a line for each thing, as simulation.Model does.
+func (s *shadow) facts() map[string]string {
+	facts := map[string]string{}
+	for id, m := range s.docs["machines"] {
+		facts["m#"+id] = simulation.MachineFact(m.life(), m.Instance != "", slices.Contains(m.Jobs, state.JobManageModel), m.Clean)
+	}
+	for id, d := range s.docs["services"] {
+		facts["s#"+id] = d.life().String()
+	}
+	for id, u := range s.docs["units"] {
+		facts["u#"+id] = simulation.UnitFact(u.life(), u.Service, u.Machine, u.Principal, u.Started, u.Resolved != "")
+	}
+	in := map[int][]string{}
+	for _, d := range s.docs["scopes"] {
+		n, _ := d.Relation.(int)
+		in[n] = append(in[n], d.Unit)
+	}
+	for key, r := range s.docs["relations"] {
+		slices.Sort(in[r.Number])
+		facts[fmt.Sprintf("r#%d", r.Number)] = simulation.RelationFact(r.life(), key, in[r.Number])
+	}
+	return facts
+}
+
+// names returns the ids of a collection, sorted.
+func (s *shadow) names(collection string) []string {
+	return slices.Sorted(maps.Keys(s.docs[collection]))
+}
+
+// deployed returns the units that a machine or a unit deploys, by its tag.
+func (s *shadow) deployed(parent string) (units []string) {
+	for _, d := range s.docs["deployments"] {
+		if d.Parent == parent {
+			units = append(units, d.Unit)
+		}
+	}
+	slices.Sort(units)
+	return units
+}
+
+// subordinate returns the unit of a service beside a principal that nobody knows
+// yet; "" when there is none.
+func (s *shadow) subordinate(principal, service string, known func(string) bool) string {
+	for name, u := range s.docs["units"] {
+		if u.Principal == principal && u.Service == service && !known(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// transactions returns how many were seen.
+func (s *shadow) transactions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}

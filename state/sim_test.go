@@ -1,0 +1,316 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+	"juju/state/simulation"
+	"juju/state/statetest"
+)
+
+// A sim does random things to a real state and to the model of it, side by side,
+// and wants the same of both.
+type sim struct {
+	testing.TB
+	ctx    context.Context
+	store  *mongo.Store
+	ctrl   *state.Controller
+	st     *state.State
+	rnd    *rand.Rand
+	clock  *atomic.Int64 // milliseconds
+	charms map[string]string
+
+	model   *simulation.Model
+	shadow  *shadow
+	history *history
+	agents  map[string]*simAgent // of units and machines, by tag
+	by      string               // who acts just now
+	cover   *rowCounts
+	fault   func([]txn.Op) []txn.Op
+	ports   int
+
+	steps int
+	story []string // the latest steps
+	raced bool     // another may have come between
+	calm  bool     // nobody does what he should not
+	busy  int      // how many things there may be before more go than come
+	// One in so many steps another comes between its reads and its commit; so many in
+	// a hundred are the cleaner's.
+	racing, cleaning int
+}
+
+// simCharms are the charms of the services of the same name.
+var simCharms = map[string]string{
+	"db": statetest.MySQL, "db2": statetest.MySQL, "web": statetest.Wordpress, "ring": statetest.Riak,
+	"log": `{name: log, summary: s, description: d, subordinate: true,
+  requires: {info: {interface: juju-info, scope: container}, too: {interface: mysql, scope: container}}}`,
+	"col": collector, "ship": shipper,
+}
+
+// simRelations are those that can be between them: the ends, and whether it is of
+// container scope.
+var simRelations = []struct {
+	a, b      string
+	container bool
+}{
+	{"web:db", "db:server", false}, {"web:db", "db2:server", false},
+	{"log:info", "db:juju-info", true}, {"log:too", "db:server", true}, {"log:info", "web:juju-info", true},
+	{"log:info", "ring:juju-info", true}, {"col:info", "db:juju-info", true}, {"ship:info", "db:juju-info", true},
+	{"ship:feed", "col:feed", true},
+}
+
+var simServices = []string{"db", "db2", "web", "ring", "log", "col", "ship"}
+
+func isSubordinate(service string) bool {
+	return service == "log" || service == "col" || service == "ship"
+}
+
+func newSim(t testing.TB, seed uint64) *sim {
+	t.Helper()
+	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{}, charms: map[string]string{},
+		model: simulation.New(), shadow: newShadow(), history: newHistory(), agents: map[string]*simAgent{}}
+	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
+	s.clock.Store(time.Now().UnixMilli())
+	err = state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
+		Password: statetest.Password}, s.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ctrl, err = state.OpenController(s.ctx, store, s.options()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.ctrl.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: "sim", Owner: statetest.Admin, Series: "jammy"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, metadata := range simCharms {
+		s.charms[name] = statetest.Charm(t, s.st, metadata)
+	}
+	s.watch()
+	return s
+}
+
+func (s *sim) options() state.Options { return state.Options{Now: s.now} }
+
+func (s *sim) now() time.Time { return time.UnixMilli(s.clock.Load()).UTC() }
+
+// watch has every operation seen, and spoilt if there is a fault to plant.
+func (s *sim) watch() {
+	s.st.RewriteOps(func(ops []txn.Op) []txn.Op {
+		if s.fault != nil {
+			ops = s.fault(ops)
+		}
+		if s.cover != nil {
+			s.cover.see(s, ops)
+		}
+		s.shadow.see(ops)
+		return ops
+	})
+}
+
+// restart closes the controller and opens another on the same store.
+func (s *sim) restart() error {
+	uuid := s.st.UUID()
+	s.ctrl.Close()
+	var err error
+	if s.ctrl, err = state.OpenController(s.ctx, s.store, s.options()); err != nil {
+		return err
+	}
+	if s.st, err = s.ctrl.Model(s.ctx, uuid); err != nil {
+		return err
+	}
+	s.watch()
+	return nil
+}
+
+// A simAction is one thing that somebody does: to state, and to the model, which
+// says what state may answer.
+type simAction struct {
+	what   string
+	by     string
+	run    func() error
+	expect func(err error) (simulation.Answer, error)
+	// may are the kinds of error that are right when others act at the same time and
+	// nobody knows in which order, besides those of whatever has gone meanwhile.
+	may []entity.Kind
+	// rival picks what somebody may do at the same time that makes a difference.
+	rival func() *simAction
+}
+
+// do does an action, and another between its reads and its commit if there is one,
+// which is as if that had come first.
+func (s *sim) do(a *simAction, before *simAction) error {
+	s.tell(a, before)
+	s.model.Now = s.now()
+	fired := false
+	s.raced = before != nil
+	var berr error
+	if before != nil {
+		s.st.Before(func() {
+			fired, s.by = true, before.by
+			berr = before.run()
+			s.by = a.by
+		})
+	}
+	if s.cover != nil {
+		s.cover.next()
+	}
+	s.by = a.by
+	err := a.run()
+	if before != nil && !fired {
+		s.st.Before(nil)
+	}
+	if err := s.shadow.refresh(s.st); err != nil {
+		return err
+	}
+	if fired {
+		s.story[len(s.story)-1] += " (it did)"
+		began := s.model.Owed()
+		if err := s.judge(before, berr); err != nil {
+			return err
+		}
+		defer s.model.PutOff(began, s.model.Owed())
+	}
+	if err := s.judge(a, err); err != nil {
+		return err
+	}
+	return s.compare()
+}
+
+// judge has the model do an action that state has done.
+func (s *sim) judge(a *simAction, err error) (wrong error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if text, ok := r.(string); ok {
+				wrong = fmt.Errorf("%s: %s", a.what, text)
+				return
+			}
+			panic(r)
+		}
+	}()
+	want, wrong := a.expect(err)
+	if wrong != nil {
+		return fmt.Errorf("%s: %w", a.what, wrong)
+	}
+	kind := entity.KindOf(err)
+	if err != nil && kind == "" {
+		return fmt.Errorf("%s: an error of no kind: %w", a.what, err)
+	}
+	if !want.Allows(kind) {
+		return fmt.Errorf("%s: got error %w (kind %q), want one of %q", a.what, err, kind, []entity.Kind(want))
+	}
+	return nil
+}
+
+// compare holds state against the model, and against what must always be so.
+func (s *sim) compare() error {
+	wrong := s.shadow.check()
+	wrong = append(wrong, s.history.check(s.shadow)...)
+	want, got := s.model.Facts(), s.shadow.facts()
+	for key, fact := range want {
+		if got[key] != fact {
+			wrong = append(wrong, fmt.Sprintf("%s is %q, want %q", key, got[key], fact))
+		}
+	}
+	for key, fact := range got {
+		if want[key] == "" {
+			wrong = append(wrong, fmt.Sprintf("%s is %q, want it gone", key, fact))
+		}
+	}
+	if n := len(s.shadow.docs["residues"]); n != s.model.Residues {
+		wrong = append(wrong, fmt.Sprintf("there are %d residues, want %d", n, s.model.Residues))
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// readAll compares what is there in truth with what was believed to be.
+func (s *sim) readAll() error {
+	stale, err := s.shadow.readAll(s.st)
+	if err == nil && len(stale) > 0 {
+		err = fmt.Errorf("changed by nobody: %v", stale)
+	}
+	if err != nil {
+		return err
+	}
+	return s.compare()
+}
+
+// tell keeps the latest of the story.
+func (s *sim) tell(a, before *simAction) {
+	s.steps++
+	line := fmt.Sprintf("%d %s: %s", s.steps, a.by, a.what)
+	if before != nil {
+		line += fmt.Sprintf(" [before its commit %s: %s]", before.by, before.what)
+	}
+	if s.story = append(s.story, line); len(s.story) > 60 && os.Getenv("JUJU_SIM_STORY") == "" {
+		s.story = s.story[1:]
+	}
+}
+
+// run takes steps, and says what went wrong and how it came to that.
+func (s *sim) run(steps int) error {
+	for end := s.steps + steps; s.steps < end; {
+		if err := s.step(); err != nil {
+			return fmt.Errorf("at step %d:\n%w", s.steps, err)
+		}
+		if s.steps%200 == 0 {
+			if err := s.readAll(); err != nil {
+				return fmt.Errorf("at step %d:\n%w", s.steps, err)
+			}
+		}
+		if s.steps%1000 == 0 {
+			if _, err := s.st.PruneTransactions(s.ctx, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sim) step() error {
+	s.clock.Add(1)
+	a, err := s.any()
+	if err != nil || a == nil {
+		return err
+	}
+	if a.by == "cleaner" || s.rnd.IntN(s.racing) > 0 {
+		return s.do(a, nil)
+	}
+	if a.rival != nil && s.rnd.IntN(3) > 0 {
+		return s.do(a, a.rival())
+	}
+	before, err := s.any()
+	if err != nil {
+		return err
+	}
+	if before != nil && (before.by == "cleaner" || before.by == "time") {
+		before = nil
+	}
+	return s.do(a, before)
+}
