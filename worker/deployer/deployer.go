@@ -110,6 +110,7 @@ type action string
 const (
 	deploy        action = "deploy"
 	ensure        action = "keep running"
+	seeOff        action = "see off"
 	recall        action = "recall"
 	recallAndDrop action = "recall and remove"
 	drop          action = "remove"
@@ -120,6 +121,8 @@ func choose(deployed bool, life entity.Life) action {
 	switch {
 	case deployed && life == entity.Dead:
 		return recallAndDrop
+	case deployed && life == entity.Dying:
+		return seeOff
 	case deployed:
 		return ensure
 	case life == entity.Alive:
@@ -130,7 +133,7 @@ func choose(deployed bool, life entity.Life) action {
 
 func (d *deployer) do(ctx context.Context, what action, unit string) error {
 	tag := entity.UnitTag(unit)
-	if what != ensure {
+	if what != ensure && what != seeOff {
 		logger.Infof("%s: %s unit %s", d.Parent, what, unit)
 	}
 	switch what {
@@ -142,6 +145,16 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 			return d.do(ctx, deploy, unit)
 		}
 		return err
+	case seeOff:
+		err := d.do(ctx, ensure, unit)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		// An agent that never came up, and can't, has nothing to see to.
+		if d.API.RemoveUnit(ctx, tag) != nil {
+			return err
+		}
+		return d.Agents.Recall(ctx, unit)
 	case deploy:
 		password, err := d.API.NewPassword(ctx, tag)
 		if err != nil {

@@ -204,6 +204,28 @@ func TestADyingUnitFromALostMachineGetsAnAgentToEndIt(t *testing.T) {
 	})
 }
 
+// An agent was deployed and could never be started: nobody else would remove its
+// unit. One that was up before is waited for.
+func TestADyingUnitWhoseAgentCannotBeStarted(t *testing.T) {
+	for _, cameUp := range []bool{false, true} {
+		story(t, map[string]entity.Life{"web/0": entity.Dying}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
+			m.agents["web/0"] = false
+			m.faults["start web/0"] = 2
+			want := []string{"start web/0", "remove web/0", "recall web/0"}
+			if cameUp {
+				m.entangled = "web/0"
+				want = []string{"start web/0", "start web/0", "start web/0"}
+			}
+			m.events <- nil
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if !slices.Equal(m.log, want) {
+				t.Errorf("came up before: %v: the deployer did %q, want %q", cameUp, m.log, want)
+			}
+		})
+	}
+}
+
 func TestAnAgentThatTookItsUnitForGoneIsDeployedAnew(t *testing.T) {
 	story(t, map[string]entity.Life{"web/0": entity.Alive}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
 		m.expect(t)
