@@ -187,6 +187,8 @@ type source struct {
 	tag   entity.Tag
 	name  string // as the reference's Why names it
 	since time.Time
+	// must is what is awaited of its agent, unless the source has reasons of its own.
+	must string
 }
 
 // barred adds a reason for each thing that keeps tag from its next life, by the
@@ -207,8 +209,12 @@ func (x *explainer) barred(tag entity.Tag, kind lifecycle.Kind, to entity.Life, 
 			if s.tag.IsZero() || x.seen[s.tag] {
 				continue
 			}
+			before := len(x.reasons)
 			if _, _, err := x.explain(s.tag, depth+1); err != nil && !isNotFound(err) {
 				return n, err
+			}
+			if s.must != "" && len(x.reasons) == before {
+				x.add(entity.Reason{Depth: depth + 1, Of: s.tag.String(), By: s.tag.String(), Text: s.must, Since: s.since})
 			}
 		}
 	}
@@ -220,7 +226,7 @@ func (x *explainer) unitSources(query bson.D) ([]source, error) {
 	units, err := x.st.units(query)
 	all := make([]source, len(units))
 	for i, u := range units {
-		all[i] = source{entity.UnitTag(u.doc.Name), u.doc.Name, u.doc.Since}
+		all[i] = source{tag: entity.UnitTag(u.doc.Name), name: u.doc.Name, since: u.doc.Since}
 	}
 	return all, err
 }
@@ -241,7 +247,7 @@ func (x *explainer) service(s *Service, depth int) error {
 	}
 	sources := map[string][]source{"units": units}
 	for _, r := range relations {
-		sources["relations"] = append(sources["relations"], source{entity.RelationTag(r.doc.Key), r.doc.Key, r.doc.Since})
+		sources["relations"] = append(sources["relations"], source{tag: entity.RelationTag(r.doc.Key), name: r.doc.Key, since: r.doc.Since})
 	}
 	_, err = x.barred(tag, lifecycle.Service, entity.Gone, depth, sources)
 	return err
@@ -268,7 +274,8 @@ func (x *explainer) relation(r *Relation, depth int) error {
 	sortBy(scopes, func(s scopeDoc) string { return s.Unit })
 	sources := map[string][]source{}
 	for _, s := range scopes {
-		sources["scopes"] = append(sources["scopes"], source{tag: entity.UnitTag(s.Unit), name: s.Unit, since: r.doc.Since})
+		sources["scopes"] = append(sources["scopes"], source{tag: entity.UnitTag(s.Unit), name: s.Unit, since: r.doc.Since,
+			must: fmt.Sprintf("the agent of unit %q must leave the relation", s.Unit)})
 	}
 	_, err := x.barred(tag, lifecycle.Relation, entity.Gone, depth, sources)
 	return err

@@ -53,7 +53,8 @@ func TestExplainNamesWhatBarsAndWhoMustAct(t *testing.T) {
 		` service "mysql" is dying: the agent of unit "mysql/0", or the cleaner, must set the unit dying`,
 		`service "mysql" is in relation "wordpress:db mysql:server"`,
 		` relation "wordpress:db mysql:server" has unit "mysql/0" in scope`,
-		` relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`)
+		` relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`,
+		`  the agent of unit "wordpress/0" must leave the relation`)
 	w.cleaned()
 	e := w.explained("mysql/0",
 		`unit "mysql/0" is in relation "wordpress:db mysql:server"`,
@@ -70,7 +71,8 @@ func TestExplainNamesWhatBarsAndWhoMustAct(t *testing.T) {
 	w.explained("0", `machine 0 has unit "mysql/0" assigned`, ` unit "mysql/0" is dead: the agent of machine 0 must remove it`)
 	w.ok(my.Remove(w.ctx))
 	w.explained("wordpress mysql",
-		`relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`)
+		`relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`,
+		` the agent of unit "wordpress/0" must leave the relation`)
 	w.explained("0", `the agent of machine 0 must set it dead`)
 	w.ok(m.EnsureDead(w.ctx))
 	w.explained("0", `machine 0 is dead: the provisioner must stop instance i-0 and remove it`)
@@ -82,6 +84,22 @@ func TestExplainNamesWhatBarsAndWhoMustAct(t *testing.T) {
 	w.ok(m.Remove(w.ctx))
 	_, err = w.st.Explain(w.ctx, entity.MachineTag("0"))
 	w.gone("machine", "0", err)
+}
+
+// A relation is left by units that live on; one whose agent is away is named.
+func TestExplainNamesWhoMustLeaveARelation(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	r := w.relate("mysql", "wordpress")
+	w.ok(w.started("mysql/0").EnterScope(w.ctx, r.ID()))
+	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
+	e := w.explained("mysql wordpress",
+		`relation "wordpress:db mysql:server" has unit "mysql/0" in scope`,
+		` the agent of unit "mysql/0" must leave the relation`)
+	if len(e.Reasons) != 2 || e.Reasons[1].By != "unit-mysql-0" {
+		t.Errorf("who must act: %+v", e.Reasons)
+	}
 }
 
 func TestExplainSaysWhatForceHasLeft(t *testing.T) {

@@ -138,7 +138,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 		}
 		sources := map[string][]source{"units": units}
 		for _, c := range containers {
-			sources["containers"] = append(sources["containers"], source{entity.MachineTag(c.doc.ID), c.doc.ID, c.doc.Since})
+			sources["containers"] = append(sources["containers"], source{tag: entity.MachineTag(c.doc.ID), name: c.doc.ID, since: c.doc.Since})
 		}
 		n, err := x.barred(tag, lifecycle.Machine, entity.Dead, depth, sources)
 		if err != nil || n > 0 {
