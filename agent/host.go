@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +55,7 @@ type InProcess struct {
 
 	mu      sync.Mutex
 	running map[string]*inProcess
+	held    []*func(dir string) bool
 }
 
 type inProcess struct {
@@ -71,6 +73,20 @@ func (h *InProcess) StartMachine(dir string, config []byte) (stop func(), err er
 		return nil, err
 	}
 	return func() { h.stop(func(other string) bool { return within(dir, other) }) }, nil
+}
+
+// Hold ends the agents in the directories that match, and lets none start there
+// until it is released: they are away, and whoever deployed them can't help it.
+func (h *InProcess) Hold(match func(dir string) bool) (release func()) {
+	h.mu.Lock()
+	h.held = append(h.held, &match)
+	h.mu.Unlock()
+	h.stop(match)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.held = slices.DeleteFunc(h.held, func(other *func(string) bool) bool { return other == &match })
+	}
 }
 
 // Stop ends all agents.
@@ -110,6 +126,11 @@ func (h *InProcess) launch(kind entity.TagKind, dir string) error {
 	}
 	if h.running[dir] != nil {
 		return nil
+	}
+	for _, match := range h.held {
+		if (*match)(dir) {
+			return fmt.Errorf("cannot start the agent in %s: it is held", dir)
+		}
 	}
 	if why, ended := process.Ended(dir); ended {
 		return fmt.Errorf("cannot start the agent in %s: %w (%s)", dir, process.ErrEnded, why)

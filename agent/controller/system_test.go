@@ -41,6 +41,9 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
+// absent is the placement of machines whose agents never come up.
+const absent = "valid"
+
 // A system is a controller on the dummy cloud with all its agents, in this
 // process.
 type system struct {
@@ -50,17 +53,40 @@ type system struct {
 	cloud *dummy.Cloud
 	host  *agent.InProcess
 	st    *state.State // of the user's model
-	stop  func()
+	model string       // its UUID
+	// machines holds the directories of the machines' agents, "3-1234567" of machine 3.
+	machines string
+	stop     func() // the controller
+}
+
+// memoryDir makes a directory in memory, where there is such a place: hundreds of
+// agents in one process would wait for one disk.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "juju-test")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // newSystem bootstraps a controller and runs it until the test ends.
 func newSystem(t *testing.T, o Options) *system {
 	t.Helper()
-	dir := t.TempDir()
+	dir := memoryDir(t)
 	s := &system{T: t, ctx: t.Context(), host: &agent.InProcess{
 		HookTool: filepath.Join(binaries, "hook-tool"), Delay: 100 * time.Millisecond, Idle: 50 * time.Millisecond}}
-	machines := t.TempDir()
+	machines := memoryDir(t)
+	s.machines = machines
 	s.cloud = dummy.New(func(_ context.Context, p provider.StartParams) (func(), error) {
+		if p.Placement == absent {
+			return func() {}, nil
+		}
 		dir, err := os.MkdirTemp(machines, p.MachineID+"-")
 		if err != nil {
 			return nil, err
@@ -83,7 +109,8 @@ func newSystem(t *testing.T, o Options) *system {
 		s.host.Stop()
 		s.stop()
 	})
-	s.st, err = s.c.ctrl.Model(s.ctx, made.Models[DefaultModel])
+	s.model = made.Models[DefaultModel]
+	s.st, err = s.c.ctrl.Model(s.ctx, s.model)
 	s.ok(err)
 	return s
 }
