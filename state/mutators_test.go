@@ -48,10 +48,10 @@ var readers = map[string]string{
 	"Machine":  "Addresses ID Info InstanceID IsManager Life",
 	"ModelRow": "IsRemoving",
 	"Relation": "Endpoints ID Key Life",
-	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life Name Series",
+	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MinUnits Name Series",
 	"State": `Annotations Barrier Blocks Census Charm CharmArchive CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
 		Machine MachineInfos Machines Name Relation RelationByID Residues Service Status StatusHistory UUID Unblocked
-		Unit Unsettled WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
+		Unit Unsettled WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
 	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine Name OpenedPorts Principal RelationSettings Relations Service Status`,
 }
 
@@ -65,7 +65,7 @@ var direct = map[string]string{
 // ofTests are methods of export_test.go.
 var ofTests = map[string]string{
 	"Controller": "Before BeforeNext Contents DB Leases Make PutLease RewriteOps ShareStore Write",
-	"State":      "Before BeforeNext DB Die FailedAsserts LeadersText LoseTail Refusals RewriteOps Write",
+	"State":      "Before BeforeNext DB Die FailedAsserts LeadersText LoseTail MinUnitsChanges Refusals RewriteOps Write",
 	"Unit":       "WriteAsLeader",
 }
 

@@ -47,6 +47,14 @@ func configures(a string, reset ...string) func(*scene, *state.Service) error {
 	}
 }
 
+func keeps(n int) func(*scene, *state.Service) error {
+	return func(s *scene, x *state.Service) error { return x.SetMinUnits(s.ctx, n) }
+}
+
+func keepsUnits(service string, n int) func(*scene) {
+	return func(s *scene) { s.ok(keeps(n)(s, s.service(service))) }
+}
+
 // manyRelations is more than one transaction destroys.
 func manyRelations(s *scene) {
 	hub := statetest.Charm(s.T, s.st, `{name: hub, summary: s, description: d, provides: {x: {interface: i}}}`)
@@ -88,6 +96,11 @@ var serviceMutators = []mutator{
 	}),
 	on("Service.SetConstraints", "", theService("mysql"), func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=1G") }),
 	on("Service.SetExposed", "", theService("mysql"), func(s *scene, x *state.Service) error { return x.SetExposed(s.ctx, true) }),
+	on("Service.SetMinUnits", "", theService("mysql"), keeps(3)),
+	on("Service.SetMinUnits", "another number", theService("mysql"), keeps(3), keepsUnits("mysql", 2)),
+	on("Service.SetMinUnits", "none any more", theService("mysql"), keeps(0), keepsUnits("mysql", 2)),
+	on("Service.Destroy", "that keeps units", theService("mysql"), destroyService(plain), keepsUnits("mysql", 2)),
+	on("Service.Destroy", "that keeps units and has none", theService("idle"), destroyService(plain), keepsUnits("idle", 2)),
 	on("Relation.Destroy", "", theRelation("wordpress", "mysql"), destroyRelation(plain)),
 	on("Relation.Destroy", "with nobody in it", theRelation("wordpress", "mysql"), destroyRelation(plain),
 		leaves("mysql/0", "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),

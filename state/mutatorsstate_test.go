@@ -162,6 +162,7 @@ var modelMutators = []mutator{
 	onModel("EnsureDead", "", func(s *scene) error { return s.st.EnsureDead(s.ctx) }, emptied),
 	logging(onModel("Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
 	free(onModel("DropResidues", "", func(s *scene) error { return s.st.DropResidues(s.ctx, "i-4") }, residue)),
+	onModel("EnsureMinUnits", "", func(s *scene) error { return s.st.EnsureMinUnits(s.ctx, "mysql") }, keepsUnits("mysql", 4)),
 	onModel("SetAgentPassword", "", func(s *scene) error {
 		return s.st.SetAgentPassword(s.ctx, entity.UnitTag("mysql/0"), "0123456789012345678901234567890123456789")
 	}),

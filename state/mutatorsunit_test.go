@@ -146,6 +146,8 @@ var unitMutators = []mutator{
 	onUnit("Destroy", "by force and sooner", "mysql/0", destroyUnit(atLast), destroysUnit("mysql/0", forced)),
 	onUnit("Destroy", "never started", "mysql/1", destroyUnit(plain)),
 	onUnit("Destroy", "the last of a Dying service", "riak/0", destroyUnit(plain), destroysService("riak", plain)),
+	onUnit("Destroy", "of a service that keeps units", "mysql/0", destroyUnit(plain), keepsUnits("mysql", 2)),
+	onUnit("Destroy", "never started, of a service that keeps units", "mysql/1", destroyUnit(plain), keepsUnits("mysql", 2)),
 	onUnit("DestroySelf", "", "mysql/0", destroySelf),
 	onUnit("DestroySelf", "a subordinate", "logging/0", destroySelf),
 	onUnit("DestroySubordinates", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.DestroySubordinates(s.ctx) }),
