@@ -58,7 +58,7 @@ var readers = map[string]string{
 // Those that write, and not by transactions of their own: what they write is nobody's
 // ground, or they are about all transactions (see mongo_test.go there).
 var direct = map[string]string{
-	"Controller": "NoteLogin PruneTransactions ResumeTransactions",
+	"Controller": "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
 	"State":      "PruneTransactions ResumeTransactions",
 }
 
