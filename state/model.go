@@ -142,9 +142,10 @@ func (st *State) WatchEnd(ctx context.Context) (<-chan struct{}, error) {
 }
 
 // status is what users see of the model itself.
-func (d modelDoc) status() entity.Status {
-	if d.Life != entity.Alive {
-		return entity.Status{Status: entity.StatusDestroying, Since: d.Since}
+func (a *everything) modelStatus() entity.Status {
+	if a.model.Life == entity.Alive {
+		return entity.Status{Status: entity.StatusAvailable}
 	}
-	return entity.Status{Status: entity.StatusAvailable}
+	return entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
+		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))}
 }

@@ -3,7 +3,10 @@ package state
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
@@ -109,21 +112,40 @@ func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Cont
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
 		return 0, err
 	}
-	c.removeResidues(ctx, outside)
-	for _, row := range rows {
-		if err := ctx.Err(); err != nil {
-			return len(rows), err
-		}
-		done, err := c.resumeModel(ctx, row, outside)
-		if err != nil {
-			logger.Errorf("cannot remove what is left of model %q (%s): %v", row.Name, row.UUID, err)
-		}
-		if !done {
-			left++
-		}
+	bounded := func(ctx context.Context, row ModelRow) error {
+		ctx, cancel := context.WithTimeout(ctx, outsideBound)
+		defer cancel()
+		return outside(ctx, row)
 	}
-	return left, nil
+	begun := c.now().Truncate(time.Millisecond) // as the store keeps times
+	var remaining atomic.Int64
+	var group errgroup.Group
+	group.SetLimit(removalsAtOnce)
+	for _, row := range rows {
+		group.Go(func() error {
+			done, err := c.resumeModel(ctx, row, bounded)
+			if err != nil {
+				logger.Errorf("cannot remove what is left of model %q (%s): %v", row.Name, row.UUID, err)
+			}
+			if !done {
+				remaining.Add(1)
+			}
+			return nil
+		})
+	}
+	group.Wait() // each has told of its own failure
+	c.removeResidues(ctx, begun, bounded)
+	return int(remaining.Load()), ctx.Err()
 }
+
+const (
+	// removalsAtOnce is how many models are removed at once, so that a cloud that is
+	// slow with one does not hold up all.
+	removalsAtOnce = 8
+	// outsideBound is how long it may take to remove what a model has outside of the
+	// store, before that has failed.
+	outsideBound = 2 * time.Minute
+)
 
 func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func(context.Context, ModelRow) error) (done bool, err error) {
 	if row.Step == stepCreating {

@@ -43,10 +43,11 @@ func (c *Controller) leaveResidue(ctx context.Context, row ModelRow, why error) 
 	})
 }
 
-// removeResidues tries again to remove what was left, and forgets what is gone.
-func (c *Controller) removeResidues(ctx context.Context, outside func(context.Context, ModelRow) error) {
+// removeResidues tries again to remove what was left before a time, and forgets what
+// is gone.
+func (c *Controller) removeResidues(ctx context.Context, before time.Time, outside func(context.Context, ModelRow) error) {
 	var docs []leftDoc
-	err := c.db.All(leftC, nil, &docs)
+	err := c.db.All(leftC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
 	for _, doc := range docs {
 		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
 			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: leftC, Id: doc.Model, Remove: true}}, nil })
@@ -59,20 +60,17 @@ func (c *Controller) removeResidues(ctx context.Context, outside func(context.Co
 
 // ModelResidues returns what the removal of models with force has left outside of
 // the store, of all models or of those of one owner.
-func (c *Controller) ModelResidues(ctx context.Context, owner string) ([]entity.Residue, error) {
-	var query bson.D
-	if owner != "" {
-		query = bson.D{{"owner", owner}}
-	}
+func (c *Controller) ModelResidues(ctx context.Context, owner string) (all []entity.Residue, err error) {
 	var docs []leftDoc
-	if err := c.db.All(leftC, query, &docs); err != nil {
+	if err := c.db.All(leftC, nil, &docs); err != nil {
 		return nil, err
 	}
 	sortBy(docs, func(d leftDoc) string { return d.Name })
-	all := make([]entity.Residue, len(docs))
-	for i, d := range docs {
-		all[i] = entity.Residue{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name), Where: "cloud " + c.doc.Cloud,
-			Why: d.Why, How: d.How, At: d.At}
+	for _, d := range docs {
+		if owner == "" || userID(owner) == userID(d.Owner) {
+			all = append(all, entity.Residue{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),
+				Where: "cloud " + c.doc.Cloud, Why: d.Why, How: d.How, At: d.At})
+		}
 	}
 	return all, nil
 }

@@ -3,6 +3,7 @@ package state_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"juju/state"
 	"juju/state/entity"
@@ -189,62 +191,6 @@ func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
 	w.consistent(store)
 }
 
-// Whichever message to the store was the last before the controller was killed:
-// the next one finds a model that is ready or gone, and its name with it.
-func TestTheMakingOfAModelIsKilledAnywhere(t *testing.T) {
-	r := newRecorder(t)
-	w := aController(t, r.store)
-	points := r.record(func() { w.mustAddModel("one") })
-	for i, p := range some(t, points) {
-		store := aStore(t, nil)
-		p.restore(t, store)
-		w := &world{T: t, ctx: t.Context()}
-		w.open(store)
-		if i%2 == 0 {
-			w.resumed()
-			w.consistent(store)
-		}
-		// Otherwise whoever makes it again finishes it.
-		st, err := w.addModel("one")
-		if !errors.Is(err, entity.AlreadyExists) {
-			w.ok(err)
-			_, err = st.AddMachine(w.ctx, state.AddMachineParams{})
-			w.ok(err)
-		}
-		w.resumed()
-		w.consistent(store)
-	}
-}
-
-func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
-	r := newRecorder(t)
-	w := aController(t, r.store)
-	one, two := w.mustAddModel("one"), w.mustAddModel("two")
-	shared := statetest.CharmArchive(t, statetest.MySQL)
-	for _, st := range []*state.State{one, two} {
-		_, err := st.AddCharm(w.ctx, shared, "")
-		w.ok(err)
-	}
-	statetest.Charm(t, one, statetest.Wordpress)
-	w.ok(one.Destroy(w.ctx, entity.Destruction{}))
-	w.ok(one.EnsureDead(w.ctx))
-	points := r.record(func() {
-		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
-		w.resumed()
-	})
-	w.consistent(r.store)
-	for _, p := range some(t, points) {
-		store := aStore(t, nil)
-		p.restore(t, store)
-		w := &world{T: t, ctx: t.Context()}
-		w.open(store)
-		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
-		w.resumed()
-		w.consistent(store)
-		w.mustAddModel("one")
-	}
-}
-
 // A controller that comes back to a model which others took for given up stops.
 func TestACreatorThatLostItsStepStops(t *testing.T) {
 	store := aStore(t, nil)
@@ -381,50 +327,63 @@ func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
 	w.mustAddModel("one")
 }
 
-// Models come and go, and nothing stays: no goroutine, no connection, no database,
-// no name.
+// Many models come and go at once, watched and used, and two controllers remove them:
+// nothing stays, no goroutine, no connection, no database, no name.
 func TestManyModelsComeAndGo(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
+	other := &world{T: t, ctx: t.Context()}
+	other.open(store)
 	shared := statetest.CharmArchive(t, statetest.MySQL)
-	life := func() {
-		st := w.mustAddModel("one")
-		_, err := st.AddCharm(w.ctx, shared, "")
-		w.ok(err)
-		w.bury(st)
+	life := func(name string) error {
+		st, err := w.addModel(name)
+		if err != nil {
+			return err
+		}
+		if _, err := st.AddCharm(w.ctx, shared, ""); err != nil {
+			return err
+		}
+		watch, err := st.WatchMachines(w.ctx)
+		if err != nil {
+			return err
+		}
+		<-watch
+		if err := errors.Join(st.Destroy(w.ctx, entity.Destruction{}), st.EnsureDead(w.ctx), w.ctrl.RemoveModel(w.ctx, st.UUID())); err != nil {
+			return err
+		}
+		if _, open := <-watch; open {
+			return errors.New("a watch goes on")
+		}
+		return nil
+	}
+	lives := func(n int) {
+		t.Helper()
+		var all errgroup.Group
+		for i := range n {
+			all.Go(func() error { return life(fmt.Sprint("m", i)) })
+		}
+		w.ok(all.Wait())
+		all.Go(func() error { _, err := other.ctrl.ResumeModels(w.ctx, nowhere); return err })
+		all.Go(func() error { _, err := w.ctrl.ResumeModels(w.ctx, nowhere); return err })
+		w.ok(all.Wait())
 		w.resumed()
 	}
-	life()
-	before, open := runtime.NumGoroutine(), connections(w, store)
-	models := 50
+	models := 25
 	if testing.Short() {
-		models = 10
+		models = 5
 	}
-	for range models {
-		life()
-	}
+	lives(models)
 	w.consistent(store)
-	if after := connections(w, store); after > open+2 {
+	before, open := runtime.NumGoroutine(), connections(w, store)
+	lives(models)
+	w.consistent(store)
+	if after := connections(w, store); after > open+8 {
 		t.Errorf("%d connections are open, before there were %d", after, open)
 	}
 	// Those that end with a connection are given the time to.
-	for began := time.Now(); runtime.NumGoroutine() > before+4; runtime.Gosched() {
+	for began := time.Now(); runtime.NumGoroutine() > before+30; runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
 			t.Fatalf("there are %d goroutines, before there were %d", runtime.NumGoroutine(), before)
 		}
 	}
-}
-
-// connections returns how many connections to the store are open.
-func connections(w *world, store *mongo.Store) int {
-	w.Helper()
-	session := store.Session()
-	defer session.Close()
-	var status struct {
-		Connections struct {
-			Current int `bson:"current"`
-		} `bson:"connections"`
-	}
-	w.ok(session.DB("admin").Run("serverStatus", &status))
-	return status.Connections.Current
 }

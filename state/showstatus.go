@@ -14,7 +14,7 @@ import (
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
 		Name: a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
-		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.model.status(),
+		Life: a.model.Life, Cloud: a.model.Cloud, Status: a.modelStatus(),
 	}}
 	containers := map[string][]string{} // host → ids
 	for id := range a.machines {

@@ -237,3 +237,17 @@ func field(w *world, raw json.RawMessage, name string) string {
 	w.ok(json.Unmarshal(raw, &doc))
 	return fmt.Sprint(doc[name])
 }
+
+// connections returns how many connections to the store are open.
+func connections(w *world, store *mongo.Store) int {
+	w.Helper()
+	session := store.Session()
+	defer session.Close()
+	var status struct {
+		Connections struct {
+			Current int `bson:"current"`
+		} `bson:"connections"`
+	}
+	w.ok(session.DB("admin").Run("serverStatus", &status))
+	return status.Connections.Current
+}

@@ -1,0 +1,138 @@
+package state_test
+
+import (
+	"errors"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// Whichever message to the store was the last before the controller was killed:
+// the next one finds a model that is ready or gone, and its name with it.
+func TestTheMakingOfAModelIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	points := r.record(func() { w.mustAddModel("one") })
+	for i, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		if i%2 == 0 {
+			w.resumed()
+			w.consistent(store)
+		}
+		// Otherwise whoever makes it again finishes it.
+		st, err := w.addModel("one")
+		if !errors.Is(err, entity.AlreadyExists) {
+			w.ok(err)
+			_, err = st.AddMachine(w.ctx, state.AddMachineParams{})
+			w.ok(err)
+		}
+		w.resumed()
+		w.consistent(store)
+	}
+}
+
+func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	one, two := w.mustAddModel("one"), w.mustAddModel("two")
+	shared := statetest.CharmArchive(t, statetest.MySQL)
+	for _, st := range []*state.State{one, two} {
+		_, err := st.AddCharm(w.ctx, shared, "")
+		w.ok(err)
+	}
+	statetest.Charm(t, one, statetest.Wordpress)
+	w.ok(one.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(one.EnsureDead(w.ctx))
+	points := r.record(func() {
+		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
+		w.resumed()
+	})
+	w.consistent(r.store)
+	for _, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
+		w.resumed()
+		w.consistent(store)
+		w.mustAddModel("one")
+	}
+}
+
+// Whichever message to the store was the last before a kill, a charm can be added
+// again, and goes with its model.
+func TestTheKeepingOfAnArchiveIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	one := w.mustAddModel("one")
+	archive := statetest.CharmArchive(t, statetest.MySQL)
+	add := func(st *state.State) {
+		t.Helper()
+		_, err := st.AddCharm(t.Context(), archive, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	points := r.record(func() { add(one) })
+	for i, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		st, err := w.ctrl.Model(w.ctx, one.UUID())
+		w.ok(err)
+		if i%2 == 0 {
+			add(st)
+			w.consistent(store)
+			add(w.mustAddModel("two"))
+			w.consistent(store)
+		}
+		w.bury(st)
+		w.resumed()
+		w.consistent(store)
+	}
+}
+
+// Whichever message to the store was the last before a kill, the model comes to its
+// end.
+func TestTheEndOfAModelIsKilledAnywhere(t *testing.T) {
+	r := newRecorder(t)
+	w := aController(t, r.store)
+	w.st = w.mustAddModel("one")
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("riak", statetest.Riak, 1)
+	w.started("mysql/0")
+	w.provisioned("0")
+	points := r.record(func() {
+		w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+		w.cleaned()
+		w.ended()
+		w.ok(w.st.EnsureDead(w.ctx))
+	})
+	uuid := w.st.UUID()
+	for _, p := range some(t, points) {
+		store := aStore(t, nil)
+		p.restore(t, store)
+		w := &world{T: t, ctx: t.Context()}
+		w.open(store)
+		var err error
+		w.st, err = w.ctrl.Model(w.ctx, uuid)
+		w.ok(err)
+		w.truth()
+		if life, err := w.st.Life(w.ctx); err != nil || life == entity.Alive {
+			w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+		}
+		w.cleaned()
+		w.ended()
+		w.ok(w.st.EnsureDead(w.ctx))
+		w.ok(w.ctrl.RemoveModel(w.ctx, uuid))
+		w.resumed()
+		w.consistent(store)
+	}
+}
