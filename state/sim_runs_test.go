@@ -22,7 +22,18 @@ func simSizes(t *testing.T) (seeds, steps int) {
 	if n, err := strconv.Atoi(os.Getenv("JUJU_SOAK_STEPS")); err == nil {
 		steps = max(1, n/seeds)
 	}
+	if os.Getenv("JUJU_SIM_SEED") != "" {
+		seeds = 1
+	}
 	return seeds, steps
+}
+
+// simFirst is the first of the seeds.
+func simFirst() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64); err == nil {
+		return n
+	}
+	return uint64(time.Now().UnixNano() % 1e9)
 }
 
 // Whatever users, agents, clouds and machines do, state does what the model of it
@@ -31,10 +42,7 @@ func simSizes(t *testing.T) (seeds, steps int) {
 // all of what led to a failure.
 func TestStateDoesWhatTheModelDoes(t *testing.T) {
 	seeds, steps := simSizes(t)
-	first := uint64(time.Now().UnixNano() % 1e9)
-	if n, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64); err == nil {
-		first, seeds = n, 1
-	}
+	first := simFirst()
 	total := newRowCounts()
 	t.Run("seeds", func(t *testing.T) {
 		for i := range uint64(seeds) {

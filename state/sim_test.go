@@ -279,6 +279,11 @@ func (s *sim) run(steps int) error {
 		if err := s.step(); err != nil {
 			return fmt.Errorf("at step %d:\n%w", s.steps, err)
 		}
+		if s.steps%50 == 0 {
+			if err := s.explained(); err != nil {
+				return fmt.Errorf("at step %d:\n%w", s.steps, err)
+			}
+		}
 		if s.steps%200 == 0 {
 			if err := s.readAll(); err != nil {
 				return fmt.Errorf("at step %d:\n%w", s.steps, err)

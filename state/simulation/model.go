@@ -131,6 +131,10 @@ func (m *Model) fresh(key string) {
 // Used reports whether an id, "m#0", "u#mysql/0" or "r#5", was ever given.
 func (m *Model) Used(key string) bool { return m.used[key] }
 
+// Use notes that an id was given, and things are adopted that state has made when
+// nobody could tell in which order.
+func (m *Model) Use(key string) { m.used[key] = true }
+
 // A Destruction is an entity.Destruction with its deadline.
 type Destruction struct {
 	Strength entity.Strength

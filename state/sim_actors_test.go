@@ -1,0 +1,180 @@
+package state_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/simulation"
+)
+
+// adopt makes the model what state is, when nobody can tell how it came to that.
+func (s *sim) adopt() {
+	m := simulation.New()
+	m.Now, m.Residues = s.now(), len(s.shadow.docs["residues"])
+	if s.model != nil {
+		m.Barred = s.model.Barred
+	}
+	for key := range s.history.gone {
+		m.Use(key)
+	}
+	for _, id := range s.shadow.names("machines") { // hosts come before what is on them
+		d := s.shadow.docs["machines"][id]
+		x := &simulation.Machine{Life: d.life(), ID: id, Instance: d.Instance != "", Manager: slices.Contains(d.Jobs, state.JobManageModel),
+			Clean: d.Clean, Units: map[*simulation.Unit]bool{}, Containers: map[*simulation.Machine]bool{}}
+		x.DeadSince, _ = d.More["since"].(time.Time)
+		x.CloudErred = s.shadow.status("m#"+id+"#instance") == entity.StatusError
+		if x.Host = m.Machines[d.Host]; x.Host != nil {
+			x.Host.Containers[x] = true
+		}
+		m.Machines[id] = x
+		m.Use("m#" + id)
+	}
+	for id, d := range s.shadow.docs["services"] {
+		m.Services[id] = &simulation.Service{Life: d.life(), Name: id, Subordinate: isSubordinate(id),
+			Units: map[*simulation.Unit]bool{}, Relations: map[*simulation.Relation]bool{}}
+	}
+	for id, d := range s.shadow.docs["units"] {
+		m.Units[id] = &simulation.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service], Machine: m.Machines[d.Machine],
+			Started: d.Started, Resolved: d.Resolved != "", Erred: s.shadow.status("u#"+id+"#workload") == entity.StatusError,
+			Subs: map[*simulation.Unit]bool{}, Scopes: map[*simulation.Relation]bool{}}
+		m.Use("u#" + id)
+	}
+	for id, d := range s.shadow.docs["units"] {
+		u := m.Units[id]
+		u.Service.Units[u] = true
+		if u.Machine != nil {
+			u.Machine.Units[u] = true
+		} else if u.Principal = m.Units[d.Principal]; u.Principal != nil {
+			u.Principal.Subs[u] = true
+		}
+	}
+	for key, d := range s.shadow.docs["relations"] {
+		r := &simulation.Relation{Life: d.life(), ID: d.Number, Key: key, In: map[*simulation.Unit]bool{}}
+		for i := range r.Ends {
+			r.Ends[i] = m.Services[d.Endpoints[min(i, len(d.Endpoints)-1)].Service]
+			r.Ends[i].Relations[r] = true
+		}
+		for i, p := range simRelations {
+			if _, _, k := relationOf(i); k == key {
+				r.Container = p.container
+			}
+		}
+		m.Relations[r.ID] = r
+		m.Use("r#" + strconv.Itoa(r.ID))
+	}
+	for _, d := range s.shadow.docs["scopes"] {
+		n, _ := d.Relation.(int)
+		u, r := m.Units[d.Unit], m.Relations[n]
+		u.Scopes[r], r.In[u] = true, true
+	}
+	for tag, a := range s.agents {
+		if u := m.Units[strings.TrimPrefix(tag, "unit-")]; u != nil {
+			a.failed = u.Erred
+		}
+	}
+	s.model = m
+}
+
+// status returns the word of a status.
+func (s *shadow) status(key string) entity.StatusWord {
+	if d := s.docs["statuses"][key]; d != nil {
+		word, _ := d.More["status"].(string)
+		return entity.StatusWord(word)
+	}
+	return ""
+}
+
+// burst has several do things at once, each of which made sense before.
+func (s *sim) burst(actors, each int) error {
+	todo := make([][]*simAction, actors)
+	for n := range actors * each {
+		s.clock.Add(1)
+		a, err := s.any()
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			continue
+		}
+		if a.by == "cleaner" {
+			a.run = func() error { _, _, err := s.st.Cleanup(s.ctx); return err }
+		}
+		s.tell(a, nil)
+		todo[n%actors] = append(todo[n%actors], a)
+	}
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		wrong []error
+	)
+	for _, all := range todo {
+		group.Go(func() {
+			for _, a := range all {
+				err := a.run()
+				kind := entity.KindOf(err)
+				right := err == nil || kind == entity.NotFound || kind == entity.Contention || slices.Contains(a.may, kind)
+				if !right {
+					mu.Lock()
+					wrong = append(wrong, fmt.Errorf("%s: got error %w (kind %q), want one of %q", a.what, err, kind, a.may))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	if _, err := s.shadow.readAll(s.st); err != nil {
+		return err
+	}
+	found := s.shadow.check()
+	for _, w := range s.history.check(s.shadow) {
+		if !strings.HasPrefix(w, "s#") { // a name may have gone and come again
+			found = append(found, w)
+		}
+	}
+	if len(found) > 0 {
+		return errors.New(strings.Join(found, "\n"))
+	}
+	s.adopt()
+	return nil
+}
+
+// Several do everything at once. Nobody can tell in which order, but what must
+// always be so is so, every error is one that the model knows, and all of it ends.
+func TestManyAtOnceLeaveNothingWrong(t *testing.T) {
+	seeds, steps := simSizes(t)
+	first := simFirst()
+	for i := range uint64(seeds) {
+		s := newSim(t, first+i)
+		s.adopt()
+		begin := time.Now()
+		err := error(nil)
+		for err == nil && s.steps < steps/4 {
+			err = s.burst(6, 5)
+		}
+		if err == nil {
+			err = s.cleaner().run()
+		}
+		if err == nil {
+			err = s.burst(1, 0)
+		}
+		steps := s.steps
+		if err == nil {
+			err = s.end()
+		}
+		if err != nil {
+			t.Fatalf("JUJU_SIM_SEED=%d: %v\n%s", first+i, err, strings.Join(s.story, "\n"))
+		}
+		t.Logf("seed %d: %d steps at once, %.0f a second", first+i, steps, float64(s.steps)/time.Since(begin).Seconds())
+	}
+}

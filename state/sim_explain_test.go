@@ -1,0 +1,42 @@
+package state_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"juju/state/entity"
+)
+
+// explained wants that state explains of whatever is on its way out what the model
+// knows to keep it there.
+func (s *sim) explained() error {
+	for _, key := range s.model.Ends() {
+		kind, id, _ := strings.Cut(key, "#")
+		tag := map[string]func(string) entity.Tag{"m": entity.MachineTag, "u": entity.UnitTag,
+			"s": entity.ServiceTag, "r": entity.RelationTag}[kind](id)
+		e, err := s.st.Explain(s.ctx, tag)
+		if err != nil {
+			return fmt.Errorf("cannot explain %s: %w", key, err)
+		}
+		refs, by := map[string]int{}, ""
+		for _, r := range e.Reasons {
+			if r.Depth == 0 && r.Ref != "" {
+				refs[r.Ref]++
+			} else if r.Depth == 0 {
+				by += r.By
+			}
+		}
+		wantRefs, wantBy := s.model.Blockers(key)
+		for name, n := range wantRefs { // many are not named one by one
+			wantRefs[name] = min(n, 11)
+		}
+		if !maps.Equal(refs, wantRefs) || by != wantBy {
+			return fmt.Errorf("%s waits for %v and %q, and is said to wait for %v and %q: %+v", key, wantRefs, wantBy, refs, by, e.Reasons)
+		}
+		if len(wantRefs) == 0 && wantBy == "" {
+			return fmt.Errorf("%s waits for nobody", key)
+		}
+	}
+	return nil
+}
