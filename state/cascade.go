@@ -48,11 +48,18 @@ func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error)
 // isGoing reports whether the service is there and on its way out. If it is Alive,
 // it is another of the same name.
 func (st *State) isGoing(ctx context.Context, service string) (bool, error) {
+	return st.isGoingBy(ctx, service, destruction{})
+}
+
+// isGoingBy is isGoing of the very service that a destruction is of. One that is
+// Dying less strongly, or has more time left, was never told of it: that one has
+// gone, and this has taken its name.
+func (st *State) isGoingBy(ctx context.Context, service string, d destruction) (bool, error) {
 	svc, err := st.Service(ctx, service)
 	if isNotFound(err) {
 		return false, nil
 	}
-	return err == nil && svc.doc.Life != entity.Alive, err
+	return err == nil && svc.doc.Life != entity.Alive && d.raise(svc.doc.lifeDoc) == nil, err
 }
 
 // cleanupUnits destroys the units of a Dying service.
@@ -61,7 +68,7 @@ func (st *State) cleanupUnits(ctx context.Context, service string, d destruction
 	if err != nil {
 		return err
 	}
-	if going, err := st.isGoing(ctx, service); err != nil || !going {
+	if going, err := st.isGoingBy(ctx, service, d); err != nil || !going {
 		return err
 	}
 	return st.destroyUnits(ctx, units, d)
@@ -73,7 +80,7 @@ func (st *State) cleanupRelations(ctx context.Context, service string, d destruc
 	if err != nil {
 		return err
 	}
-	if going, err := st.isGoing(ctx, service); err != nil || !going {
+	if going, err := st.isGoingBy(ctx, service, d); err != nil || !going {
 		return err
 	}
 	return forEach(ctx, relations, func(r *Relation) error { return r.destroy(ctx, d) })

@@ -260,6 +260,27 @@ func TestAManagerThatIsNotTheLastLosesItsJob(t *testing.T) {
 	}
 }
 
+// What is still to be done for a service that is gone is not done to another that
+// has its name.
+func TestForceIsNotForAnotherServiceOfTheSameName(t *testing.T) {
+	w, _ := forcedWorld(t)
+	db := w.deploy("db", statetest.MySQL, 1)
+	w.started("db/0")
+	w.ok(db.Destroy(w.ctx, entity.Forced()))
+	w.ok(w.unit("db/0").DestroySelf(w.ctx))
+	w.end("db/0")
+	db = w.deploy("db", statetest.MySQL, 2)
+	w.started("db/1")
+	w.started("db/2")
+	w.ok(db.Destroy(w.ctx, entity.Destruction{}))
+	w.cleaned()
+	info, err := w.unit("db/1").Info(w.ctx)
+	w.ok(err)
+	if info.Life != entity.Dying || info.Strength != entity.Plain {
+		t.Errorf("the other's unit is %s, %s, want dying, plain", info.Life, info.Strength)
+	}
+}
+
 func TestAManagerWithoutUnitsIsNotGivenOne(t *testing.T) {
 	w := newWorld(t)
 	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
