@@ -11,13 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
-	"juju/state/mongo/embedded"
 	"juju/state/simulation"
 	"juju/state/statetest"
 )
@@ -81,15 +79,12 @@ func isSubordinate(service string) bool {
 
 func newSim(t testing.TB, seed uint64) *sim {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := statetest.Store(t)
 	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{}, charms: map[string]string{},
 		model: simulation.New(), shadow: newShadow(), history: newHistory(), agents: map[string]*simAgent{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
 	s.clock.Store(time.Now().UnixMilli())
-	err = state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
+	err := state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
 		Password: statetest.Password}, s.options())
 	if err != nil {
 		t.Fatal(err)
