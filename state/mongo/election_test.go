@@ -182,21 +182,42 @@ func TestStepDowns(t *testing.T) {
 	}
 }
 
-// TestABarrierIsNotSureAfterAStepDown: what was read before it may be taken back.
-func TestABarrierIsNotSureAfterAStepDown(t *testing.T) {
-	set := mongotest.NewSet(t, 3)
-	store, db := openSet(t, set)
-	began := mongo.Began(t.Context())
-	failed := set.Fail(mongotest.Fate{After: 1, Told: 10107})
+// TestABarrierIsNotSure of what was read before the primary was lost: it may be
+// taken back. That another was elected shows in the answers of a server that still
+// is there, and that a server has begun anew in the end of its connections.
+func TestABarrierIsNotSure(t *testing.T) {
+	for name, test := range map[string]struct {
+		members int
+		lose    func(*testing.T, *mongotest.Set, *mongo.Database)
+	}{
+		"after a step-down":                  {3, stepDown},
+		"after the server was elected again": {1, stepDown},
+		"after a restart":                    {1, func(_ *testing.T, set *mongotest.Set, _ *mongo.Database) { set.Restart() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := mongotest.NewSet(t, test.members)
+			store, db := openSet(t, set)
+			began := mongo.Began(t.Context())
+			if err := store.Barrier(began); err != nil {
+				t.Errorf("before: %v", err)
+			}
+			test.lose(t, set, db)
+			if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+				t.Errorf("to what began before: %v", err)
+			}
+			if err := store.Barrier(mongo.Began(t.Context())); err != nil {
+				t.Errorf("to what began after: %v", err)
+			}
+			if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+				t.Errorf("to what began before, again: %v", err)
+			}
+		})
+	}
+}
+
+// stepDown has the primary step down at a write that is made again on the next one.
+func stepDown(t *testing.T, set *mongotest.Set, db *mongo.Database) {
+	failed := set.Fail(mongotest.Fate{At: "insert txns", After: 1, Told: 10107})
 	insert(t, db, doc{"a", 1})
 	<-failed
-	if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
-		t.Errorf("to what began before: %v", err)
-	}
-	if err := store.Barrier(mongo.Began(t.Context())); err != nil {
-		t.Errorf("to what began after: %v", err)
-	}
-	if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
-		t.Errorf("to what began before, again: %v", err)
-	}
 }

@@ -122,6 +122,15 @@ func (s *Set) Fail(f Fate) <-chan struct{} {
 	return s.met
 }
 
+// Restart cuts all connections and elects nobody, as when a server begins anew.
+func (s *Set) Restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for f := range s.fronts {
+		f.close()
+	}
+}
+
 // Failed returns how often the primary was lost.
 func (s *Set) Failed() int {
 	s.mu.Lock()
