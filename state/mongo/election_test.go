@@ -16,6 +16,7 @@ import (
 
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
+	"juju/state/watcher"
 )
 
 // A bank has accounts, and workers who move money between them and write down each
@@ -220,4 +221,48 @@ func stepDown(t *testing.T, set *mongotest.Set, db *mongo.Database) {
 	failed := set.Fail(mongotest.Fate{At: "insert txns", After: 1, Told: 10107})
 	insert(t, db, doc{"a", 1})
 	<-failed
+}
+
+// TestATailGoesOn after each step-down: it tells of what changes then, or that
+// everything is to be read again.
+func TestATailGoesOn(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	store, db := openSet(t, set)
+	insert(t, db, doc{"a", 1})
+	hub := watcher.NewHub(nil)
+	sub := hub.Subscribe(watcher.Doc("c", "a"))
+	defer sub.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var tail sync.WaitGroup
+	tail.Go(func() { watcher.Tail(ctx, db.Tail, store.Barrier, hub) })
+	defer tail.Wait()
+	defer cancel()
+	// told waits until the tail has told of something.
+	told := func(what string) {
+		t.Helper()
+		select {
+		case <-sub.Wake():
+			sub.Take()
+		case <-time.After(time.Minute):
+			t.Fatalf("the tail is silent %s", what)
+		}
+	}
+	told("at its beginning")
+	change := func() {
+		t.Helper()
+		err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
+			return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, code := range []int32{0, 10107} {
+		failed := set.Fail(mongotest.Fate{At: "update c", After: 1, Told: code})
+		change()
+		<-failed
+		told("after a step-down")
+		change()
+		told("of what changed then")
+	}
 }
