@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,9 +12,15 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
+// oneByOne is held by whoever runs transactions: mgo/txn's chaos is for all of the
+// process, and the suite may run on several stores at once.
+var oneByOne sync.Mutex
+
 // testTransactions is a first look at mgo/txn on the store, one operation at a
 // time; mgo's own suite, which TestMgoTransactionSuite runs, is the thorough one.
 func testTransactions(t *testing.T, s *store) {
+	oneByOne.Lock()
+	defer oneByOne.Unlock()
 	t.Run("operations", func(t *testing.T) { testOperations(t, s) })
 	t.Run("interrupted", func(t *testing.T) { testInterrupted(t, s) })
 	t.Run("purge missing", func(t *testing.T) { testPurgeMissing(t, s) })
