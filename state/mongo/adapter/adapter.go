@@ -32,9 +32,15 @@ type Adapter struct {
 
 	mu      sync.Mutex
 	closed  bool
-	conns   map[*conn]bool
-	cursors map[string]*cursors // by server
+	servers map[string]*server // by address
 	work    sync.WaitGroup
+}
+
+// A server is what is known of one, and the connections to it.
+type server struct {
+	cursors cursors
+	primary bool // it said so when it was asked last
+	conns   map[*conn]bool
 }
 
 // ErrClosed is what a closed Adapter answers.
@@ -58,7 +64,7 @@ func New(opts Options) *Adapter {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
-	a := &Adapter{opts: opts, conns: map[*conn]bool{}, cursors: map[string]*cursors{}}
+	a := &Adapter{opts: opts, servers: map[string]*server{}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a
 }
@@ -147,27 +153,53 @@ func (a *Adapter) connect(address string, client net.Conn) (*conn, error) {
 		server.Close()
 		return nil, ErrClosed
 	}
-	if a.cursors[address] == nil {
-		a.cursors[address] = &cursors{}
-	}
-	c.cursors = a.cursors[address]
-	a.conns[c] = true
+	c.to.conns[c] = true
 	return c, nil
+}
+
+// server returns what is known of the server at an address.
+func (a *Adapter) server(address string) *server {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.servers[address]
+	if s == nil {
+		s = &server{conns: map[*conn]bool{}}
+		a.servers[address] = s
+	}
+	return s
 }
 
 // forget lets go of a connection that has ended.
 func (a *Adapter) forget(c *conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.conns, c)
+	delete(c.to.conns, c)
+}
+
+// isPrimary notes what a server says of itself to one of its connections. When it is
+// no primary any more all others end: a tail that is followed on one would never see
+// what the next primary writes, if the two don't reach each other.
+func (a *Adapter) isPrimary(c *conn, primary bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.to.primary && !primary {
+		for other := range c.to.conns {
+			if other != c {
+				other.close()
+			}
+		}
+	}
+	c.to.primary = primary
 }
 
 // Close ends all connections and returns when they are gone.
 func (a *Adapter) Close() {
 	a.mu.Lock()
 	a.closed = true
-	for c := range a.conns {
-		c.close()
+	for _, s := range a.servers {
+		for c := range s.conns {
+			c.close()
+		}
 	}
 	a.mu.Unlock()
 	a.cancel()

@@ -19,7 +19,7 @@ import (
 type conn struct {
 	a        *Adapter
 	address  string
-	cursors  *cursors
+	to       *server
 	client   net.Conn
 	server   net.Conn
 	serverIn *bufio.Reader
@@ -39,7 +39,7 @@ type conn struct {
 const maxAwaiting = 10_000
 
 func newConn(a *Adapter, address string, client, server net.Conn) *conn {
-	return &conn{a: a, address: address, client: client, server: server, serverIn: bufio.NewReaderSize(server, 4<<10)}
+	return &conn{a: a, address: address, to: a.server(address), client: client, server: server, serverIn: bufio.NewReaderSize(server, 4<<10)}
 }
 
 func (c *conn) close() {
@@ -159,7 +159,7 @@ func (c *conn) getMore(head wire.Header, g *wire.GetMore) error {
 }
 
 func (c *conn) killCursors(ids []int64) error {
-	for namespace, ids := range c.cursors.take(ids) {
+	for namespace, ids := range c.to.cursors.take(ids) {
 		body, a, err := killCursors(c.body[:0], namespace, ids)
 		if err != nil {
 			continue // the server named no collection: it ends them itself some day
@@ -247,12 +247,15 @@ func (c *conn) deliver(to int32, m *wire.Msg) error {
 		return errNonsense
 	}
 	a := c.awaiting[0]
-	reply, err := translate(a, m.Body, c.cursors)
+	reply, err := translate(a, m.Body, &c.to.cursors)
 	if err == nil && a.kind != aDiscard {
 		err = c.tell(a, reply)
 	}
 	if err != nil {
 		return err
+	}
+	if a.kind == aHello {
+		c.a.isPrimary(c, saysPrimary(m.Body))
 	}
 	if stepsDown(m.Body) {
 		return errSteppedDown

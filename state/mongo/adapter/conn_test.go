@@ -166,6 +166,39 @@ func TestAStepDownEndsTheConnection(t *testing.T) {
 	}
 }
 
+// TestAPrimaryNoMore ends all connections to a server that has been primary, but for
+// the one by which that is learnt. One that never was is left alone.
+func TestAPrimaryNoMore(t *testing.T) {
+	f := newFake(t, modern)
+	ad := adapter.New(adapter.Options{Dial: f.dial, Logf: t.Logf})
+	t.Cleanup(ad.Close)
+	tail, far := f.connect(ad)
+	tail.send(wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.log", Cursor: 5}))
+	far.request()
+	asks, server := f.connect(ad)
+	says := func(id int32, primary bool) {
+		t.Helper()
+		asks.send(query(t, id, "admin.$cmd", d{{"ismaster", 1}}))
+		head, _ := server.request()
+		server.answer(head, d{{"isWritablePrimary", primary}, {"ok", 1.0}})
+		asks.reply()
+	}
+	says(2, true)
+	says(3, false)
+	tail.ended()
+	far.ended()
+	other, _ := f.connect(ad) // its greeting says primary
+	says(4, false)
+	other.ended()
+	f.hello = d{{"ismaster", false}, {"secondary", true}, {"maxWireVersion", int32(21)}, {"helloOk", true}}
+	more, third := f.connect(ad)
+	says(5, false)
+	more.send(query(t, 6, "db.$cmd", d{{"ping", 1}}))
+	head, _ := third.request()
+	third.answer(head, d{{"ok", 1.0}})
+	more.reply()
+}
+
 // TestEnds has either side end the connection, in the middle of a request or not:
 // the other side sees it at once, and no goroutine is left.
 func TestEnds(t *testing.T) {

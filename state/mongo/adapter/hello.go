@@ -74,7 +74,17 @@ func (c *conn) greeted(reply bsoncore.Document) error {
 		}
 		return fmt.Errorf("it is a member of replica set %q, not of %q", set, c.a.opts.Set)
 	}
-	v, ok := raw.Get(reply, "helloOk")
-	c.hello = ok && raw.Truthy(v)
+	c.hello = truthy(reply, "helloOk")
+	c.a.isPrimary(c, saysPrimary(reply))
 	return nil
+}
+
+// saysPrimary looks at how a server answers hello or isMaster.
+func saysPrimary(reply bsoncore.Document) bool {
+	return truthy(reply, "isWritablePrimary") || truthy(reply, "ismaster")
+}
+
+func truthy(doc bsoncore.Document, key string) bool {
+	v, ok := raw.Get(doc, key)
+	return ok && raw.Truthy(v)
 }

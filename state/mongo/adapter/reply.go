@@ -133,10 +133,9 @@ func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 	if _, ok := raw.Get(body, "ismaster"); ok {
 		return body
 	}
-	v, ok := raw.Get(body, "isWritablePrimary")
 	start, doc := bsoncore.ReserveLength(nil)
 	doc = append(doc, body[4:len(body)-1]...)
-	doc = bsoncore.AppendBooleanElement(doc, "ismaster", ok && raw.Truthy(v))
+	doc = bsoncore.AppendBooleanElement(doc, "ismaster", truthy(body, "isWritablePrimary"))
 	doc, _ = bsoncore.AppendDocumentEnd(doc, start)
 	return doc
 }
@@ -144,7 +143,7 @@ func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 // failure returns the code and text of an answer that says that the request
 // failed, or 0.
 func failure(body bsoncore.Document) (code int32, why string) {
-	if ok, found := raw.Get(body, "ok"); found && raw.Truthy(ok) {
+	if truthy(body, "ok") {
 		return 0, ""
 	}
 	n, _ := number(body, "code")
@@ -180,7 +179,7 @@ var steppedDown = map[int64]bool{91: true, 189: true, 10058: true, 10107: true, 
 // stepsDown says whether an answer tells that the server is no primary any more,
 // wherever in it that is told.
 func stepsDown(body bsoncore.Document) bool {
-	if ok, found := raw.Get(body, "ok"); !found || !raw.Truthy(ok) {
+	if !truthy(body, "ok") {
 		if code, _ := number(body, "code"); steppedDown[code] {
 			return true
 		}

@@ -60,11 +60,11 @@ func (f *front) serve() {
 	}
 }
 
-// What a member answers whatever it is, and without a user.
+// What a member answers whatever it is, and all but getMore without a user.
 var (
-	open   = []string{"hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
+	open   = []string{"getMore", "killCursors", "hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
 	writes = []string{"insert", "update", "delete", "findAndModify"}
-	reads  = []string{"find", "getMore", "killCursors", "count", "distinct", "listCollections", "listIndexes", "listDatabases", "collStats", "serverStatus"}
+	reads  = []string{"find", "count", "distinct", "listCollections", "listIndexes", "listDatabases", "collStats", "serverStatus"}
 )
 
 // answer answers a command; false ends the connection.
@@ -79,7 +79,7 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	case "saslStart", "saslContinue", "logout":
 		return f.login.step(f.set.Users, name, body), true
 	}
-	if !slices.Contains(open, name) && len(f.set.Users) > 0 && !f.login.done {
+	if (!slices.Contains(open, name) || name == "getMore") && len(f.set.Users) > 0 && !f.login.done {
 		return refusal(13, "command "+name+" requires authentication"), true
 	}
 	is, election := f.set.isPrimary(f.member)
