@@ -44,15 +44,14 @@ MongoDB, 3.6 or newer: a single server or a replica set, used by this controller
 alone, in which a user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.
 As --mongo-url @FILE, or in the environment variable JUJU_MONGO_URL, a password
 stays out of the list of processes. The controller keeps the URL in a file that only
-you can read.
+you can read. A URL is like mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true
 
 The controller is called NAME, or else like its cloud. A bootstrap that fails
 leaves nothing, unless --keep-broken is given.`,
 		Example: `  juju bootstrap
   juju bootstrap local test
   juju bootstrap --config default-series=jammy
-  juju bootstrap local prod --mongo-url @mongodb.url
-  JUJU_MONGO_URL='mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true' juju bootstrap`,
+  juju bootstrap local prod --mongo-url @mongodb.url`,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the models, as KEY=VALUE; so far there is default-series")
