@@ -122,6 +122,11 @@ func (st *State) cleanupGuests(ctx context.Context, machine string, d destructio
 // cleanupOrphans destroys the subordinates that a relation of container scope has
 // left without another to their principals.
 func (st *State) cleanupOrphans(ctx context.Context, key string, d destruction) error {
+	if r, err := st.relation(key); err == nil && r.doc.Life != entity.Alive && d.raise(r.doc.lifeDoc) != nil {
+		return nil // it is another of the same key, which has a cleanup of its own
+	} else if err != nil && !isNotFound(err) {
+		return err
+	}
 	names := endpointServices(key)
 	for _, service := range names {
 		svc, err := st.Service(ctx, service)

@@ -94,8 +94,8 @@ func (st *State) dismantleService(ctx context.Context, name string) error {
 		return err
 	}
 	svc, err := st.Service(ctx, name)
-	if isNotFound(err) || err == nil && !svc.doc.forced() {
-		return nil
+	if isNotFound(err) || err == nil && st.forced().raise(svc.doc.lifeDoc) != nil {
+		return nil // or another has its name
 	} else if err != nil {
 		return err
 	}
@@ -189,7 +189,8 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 		return false, 0, err
 	}
 	late := m.doc.Since.Add(cloudTimeout).Sub(st.now())
-	if said.Status != entity.StatusError && late > 0 {
+	// If it is more the clock has gone back, and can't tell how long the cloud has had.
+	if said.Status != entity.StatusError && late > 0 && late <= cloudTimeout {
 		return false, late, nil
 	}
 	residue := residueDoc{ID: newID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
