@@ -61,12 +61,17 @@ func (p *presence) explain(model string, e *entity.Explanation) {
 		}
 		r.Text += fmt.Sprintf("; that agent has been away since %s", since.UTC().Format(time.RFC3339))
 		if e.Life != entity.Alive && e.Strength != entity.Force && r.Hint == "" {
-			r.Hint = "juju destroy-" + string(firstWord(e.Name)) + " --force " + strings.TrimPrefix(e.Name, firstWord(e.Name)+" ")
+			r.Hint = forceHint(e.Name)
 		}
 	}
 }
 
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
+// forceHint is how to destroy with force what an explanation names. A relation of a
+// service with itself goes with the service.
+func forceHint(named string) string {
+	kind, name, _ := strings.Cut(named, " ")
+	if service, _, ok := strings.Cut(name, ":"); ok && kind == string(entity.KindRelation) && !strings.Contains(name, " ") {
+		kind, name = string(entity.KindService), service
+	}
+	return "juju destroy-" + kind + " --force " + name
 }

@@ -141,3 +141,33 @@ func TestExplainTellsOfRefusedChanges(t *testing.T) {
 		t.Errorf("refused changes: %+v", e.Refusals)
 	}
 }
+
+// Whoever has used force is not told that hooks will run.
+func TestExplainSaysThatForceRunsNoHooks(t *testing.T) {
+	w, _ := forcedWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.provisioned("0")
+	w.ok(w.started("mysql/0").Destroy(w.ctx, entity.Forced()))
+	w.explained("mysql/0", `the agent of unit "mysql/0" must set it dead, without running hooks`)
+}
+
+// A Dying unit whose instance was lost waits for another one.
+func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	m := w.provisioned("0")
+	w.ok(w.started("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
+	w.explained("0",
+		`machine 0 has unit "mysql/0" assigned`,
+		` the agent of unit "mysql/0" must run its last hooks and set it dead`,
+		`  machine 0 has no instance: the provisioner must start one`)
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no capacity"}))
+	e := w.explained("mysql/0",
+		`the agent of unit "mysql/0" must run its last hooks and set it dead`,
+		` machine 0: no capacity`)
+	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju retry-provisioning 0" {
+		t.Errorf("who must act: %+v", last)
+	}
+}

@@ -93,11 +93,27 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 		reason.Text, reason.Since = fmt.Sprintf("unit %q: %s", u.doc.Name, orElse(agent.Message, "its agent is at work")), agent.Since
 	case barred:
 		reason.Text = fmt.Sprintf("the agent of unit %q must leave its relations and see its subordinates gone", u.doc.Name)
+	case u.doc.forced():
+		reason.Text = fmt.Sprintf("the agent of unit %q must set it dead, without running hooks", u.doc.Name)
 	default:
 		reason.Text = fmt.Sprintf("the agent of unit %q must run its last hooks and set it dead", u.doc.Name)
 	}
 	x.add(reason)
-	return nil
+	return x.uprooted(u, depth+1)
+}
+
+// uprooted says, of a Dying unit whose agent was on an instance that was lost, what
+// its machine waits for.
+func (x *explainer) uprooted(u *Unit, depth int) error {
+	by := u.doc.deployer()
+	if u.doc.Life != entity.Dying || by.Kind != entity.KindMachine {
+		return nil
+	}
+	m, err := x.st.Machine(x.ctx, by.ID)
+	if err != nil || m.doc.InstanceID != "" || m.doc.Life == entity.Dead {
+		return err
+	}
+	return x.machineStart(m, depth)
 }
 
 // undeployed says why the agent of a unit has not come up yet, or why a Dying unit
@@ -167,7 +183,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 	return nil
 }
 
-// machineStart says why an Alive machine has not started yet.
+// machineStart says why a machine that is to have an instance has not started yet.
 func (x *explainer) machineStart(m *Machine, depth int) error {
 	tag := entity.MachineTag(m.doc.ID)
 	status, err := x.st.status(machineKey(m.doc.ID))

@@ -94,6 +94,28 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 	}
 }
 
+// Force removes a machine while the cloud is still at its instance, and errs then.
+func TestAMachineThatGoesWhileItsInstanceIsStopped(t *testing.T) {
+	model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"})
+	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
+	stops := 0
+	cloud.onStop = func(string) error {
+		if stops++; stops > 1 {
+			return nil
+		}
+		model.mu.Lock()
+		defer model.mu.Unlock()
+		delete(model.machines, "1")
+		return errors.New("no answer")
+	}
+	story(t, model, cloud, nil, func(t *testing.T) {
+		after(time.Second)
+		if cloud.ids() != "" {
+			t.Errorf("left is %q: nobody has tried again when the machine went", cloud.ids())
+		}
+	})
+}
+
 // One stray that can't be stopped keeps neither the others nor the machines waiting.
 func TestStrayThatCannotBeStopped(t *testing.T) {
 	model := newModel(pending("1"))

@@ -21,7 +21,7 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 			return false
 		}
 		if errors.Is(err, entity.NotFound) {
-			return stray
+			return stray || left // left: it went while its instance was being stopped
 		}
 		stray, halfMade = left, true
 		logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
