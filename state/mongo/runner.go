@@ -172,9 +172,9 @@ func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	if r.elects && cutShort(err) {
 		return r.settle(s.session, id, err)
 	}
-	if err != nil && err != txn.ErrAborted {
-		s.session.Refresh() // its socket may be the reason
-	}
+	// Its socket may be broken also when all went well: mgo/txn does not mind what
+	// becomes of the last messages. The next transaction is given one that works.
+	s.session.Refresh()
 	return err
 }
 
