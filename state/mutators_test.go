@@ -16,18 +16,31 @@ import (
 type mutator struct {
 	name string // "Unit.Destroy"
 	how  string // what is special; "" for the plain way
-	// ready takes a copy of the stage to where the method is called, and returns the
-	// call. It has read by then what it is called on.
-	ready func(*scene) func() error
+	// before takes a copy of the stage to where the method is called; take reads what
+	// it is called on, and returns the call.
+	before []func(*scene)
+	take   func(*scene) func() error
 	// logs says that it logs what it fails at, and leaves it for the next time.
 	logs bool
-	// slow says that it takes a tenth of a second, for a password; secret, that nobody
-	// sees what it changes.
+	// slow says that it takes a tenth of a second, or its stage does; secret, that
+	// nobody sees what it changes.
 	slow, secret bool
 	// mends says that something is wrong before it.
 	mends bool
+	// givesUp says that it takes back what it has begun when it can't go on.
+	givesUp bool
+	// leaves says that what is cut short leaves something that a check finds and mends.
+	leaves bool
 	// free says that nothing can be in its way: it asserts nothing.
 	free bool
+}
+
+func (m mutator) ready(s *scene) func() error {
+	s.Helper()
+	for _, f := range m.before {
+		f(s)
+	}
+	return m.take(s)
 }
 
 func (m mutator) String() string {
@@ -143,6 +156,19 @@ func exported(roots ...reflect.Type) map[reflect.Type]bool {
 func cast() (all []mutator) {
 	for _, m := range mutators {
 		if testing.Short() && slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// quick are those of the cast that are not slow, and of a mutator that is always slow
+// the first; in a soak all.
+func quick() (all []mutator) {
+	for _, m := range cast() {
+		same := func(o mutator) bool { return o.name == m.name && !o.slow }
+		if m.slow && !soak && (slices.ContainsFunc(mutators, same) || slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name })) {
 			continue
 		}
 		all = append(all, m)

@@ -14,10 +14,7 @@ import (
 
 // onModel is a mutator of the model, onController of the controller.
 func onModel(name, how string, call func(*scene) error, before ...func(*scene)) mutator {
-	return mutator{name: "State." + name, how: how, ready: func(s *scene) func() error {
-		for _, f := range before {
-			f(s)
-		}
+	return mutator{name: "State." + name, how: how, before: before, take: func(s *scene) func() error {
 		return func() error { return call(s) }
 	}}
 }
@@ -34,14 +31,15 @@ func slow(m mutator) mutator { m.slow = true; return m }
 
 func mending(m mutator) mutator { m.mends, m.logs = true, true; return m }
 
+func givingUp(m mutator) mutator { m.givesUp = true; return m }
+
 func free(m mutator) mutator { m.free = true; return m }
 
 func secret(m mutator) mutator { m.secret = true; return m }
 
-func addService(p state.AddServiceParams, charmOf string) func(*scene) error {
+func addService(p state.AddServiceParams, charm string) func(*scene) error {
+	p.CharmURL = charmOf(charm)
 	return func(s *scene) error {
-		p := p
-		p.CharmURL = s.service(charmOf).CharmURL()
 		_, err := s.st.AddService(s.ctx, p)
 		return err
 	}
@@ -57,7 +55,7 @@ func addRelation(names ...string) func(*scene) error {
 
 // addCharm needs its archive before the call.
 func addCharm(how, metadata string) mutator {
-	return mutator{name: "State.AddCharm", how: how, ready: func(s *scene) func() error {
+	return mutator{name: "State.AddCharm", how: how, leaves: true, take: func(s *scene) func() error {
 		archive := statetest.CharmArchive(s.T, metadata, "revision", "0")
 		return func() error { _, err := s.st.AddCharm(s.ctx, archive, ""); return err }
 	}}
@@ -130,17 +128,17 @@ var modelMutators = []mutator{
 	onModel("AddMachine", "a container on a new one", addMachine(state.AddMachineParams{Container: "lxd"})),
 	onModel("AddRelation", "", addRelation("wordpress", "idle")),
 	onModel("AddRelation", "of a container", addRelation("wordpress", "logging")),
-	onModel("AddService", "", addService(state.AddServiceParams{Name: "more", Units: 2}, "mysql")),
+	givingUp(onModel("AddService", "", addService(state.AddServiceParams{Name: "more", Units: 2}, "mysql"))),
 	onModel("AddService", "with peers", addService(state.AddServiceParams{Name: "more"}, "riak")),
 	logging(onModel("Cleanup", "units of a service", cleanup, destroysService("mysql", plain))),
-	logging(onModel("Cleanup", "relations of a service", cleanup, manyRelations, destroysService("hub", plain))),
+	slow(logging(onModel("Cleanup", "relations of a service", cleanup, manyRelations, destroysService("hub", plain)))),
 	logging(onModel("Cleanup", "subordinates of a unit", cleanup, destroysUnit("mysql/0", plain))),
 	logging(onModel("Cleanup", "orphans of a relation", cleanup, destroysRelation(plain, "mysql", "logging"))),
 	logging(onModel("Cleanup", "what is on a machine", cleanup, destroysMachine("0", forced))),
 	logging(onModel("Cleanup", "settings of a relation", cleanup, destroysRelation(plain, "wordpress", "mysql"),
 		func(s *scene) {
 			for _, name := range []string{"wordpress/0", "mysql/0"} {
-				s.ok(s.unit(name).LeaveScope(s.ctx, 1))
+				s.ok(s.unit(name).LeaveScope(s.ctx, web))
 			}
 		})),
 	logging(onModel("Cleanup", "the lease of a service", cleanup, leads("riak/0"), destroysUnit("riak/0", plain), destroysService("riak", plain))),

@@ -7,10 +7,7 @@ import (
 
 // onUnit is a mutator of a unit, of which before is what happens to it first.
 func onUnit(name, how, unit string, call func(*scene, *state.Unit) error, before ...func(*scene)) mutator {
-	return mutator{name: "Unit." + name, how: how, ready: func(s *scene) func() error {
-		for _, f := range before {
-			f(s)
-		}
+	return mutator{name: "Unit." + name, how: how, before: before, take: func(s *scene) func() error {
 		u := s.unit(unit)
 		return func() error { return call(s, u) }
 	}}
@@ -74,29 +71,17 @@ func ensureDead(s *scene, u *state.Unit) error  { return u.EnsureDead(s.ctx) }
 func removeUnit(s *scene, u *state.Unit) error  { return u.Remove(s.ctx) }
 func destroySelf(s *scene, u *state.Unit) error { return u.DestroySelf(s.ctx) }
 
-func enter(names ...string) func(*scene, *state.Unit) error {
-	return func(s *scene, u *state.Unit) error { return u.EnterScope(s.ctx, s.webOr(names).ID()) }
+func enter(relation int) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.EnterScope(s.ctx, relation) }
 }
 
-func leave(names ...string) func(*scene, *state.Unit) error {
-	return func(s *scene, u *state.Unit) error { return u.LeaveScope(s.ctx, s.webOr(names).ID()) }
+func leave(relation int) func(*scene, *state.Unit) error {
+	return func(s *scene, u *state.Unit) error { return u.LeaveScope(s.ctx, relation) }
 }
 
-// webOr finds a relation, that of wordpress and mysql for no names, by its number,
-// which it keeps when a service has gone.
-func (s *scene) webOr(names []string) *state.Relation {
-	id := 1
-	switch {
-	case len(names) == 0:
-	case names[0] == "riak:ring":
-		id = 0
-	default:
-		id = 2
-	}
-	r, err := s.st.RelationByID(s.ctx, id)
-	s.ok(err)
-	return r
-}
+// The numbers of the relations on the stage: riak's peers, wordpress with mysql,
+// mysql with logging.
+const ring, web, logs = 0, 1, 2
 
 func commits(changes func(*scene) entity.HookChanges) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.CommitHook(s.ctx, changes(s)) }
@@ -104,7 +89,7 @@ func commits(changes func(*scene) entity.HookChanges) func(*scene, *state.Unit) 
 
 // says is a hook that tells the relation of wordpress and mysql something.
 func says(*scene) entity.HookChanges {
-	return entity.HookChanges{Relations: map[int]map[string]string{1: {"host": "h"}}}
+	return entity.HookChanges{Relations: map[int]map[string]string{web: {"host": "h"}}}
 }
 
 func opens(n int) func(*scene) entity.HookChanges {
@@ -120,8 +105,11 @@ func reports(s *scene, u *state.Unit) error {
 }
 
 func hasCharm(name string) func(*scene, *state.Unit) error {
-	return func(s *scene, u *state.Unit) error { return u.SetCharm(s.ctx, s.service(name).CharmURL()) }
+	return func(s *scene, u *state.Unit) error { return u.SetCharm(s.ctx, charmOf(name)) }
 }
+
+// charmOf is the URL of a charm on the stage.
+func charmOf(name string) string { return "local:jammy/" + name + "-0" }
 
 func resolve(retry bool) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.Resolve(s.ctx, retry) }
@@ -155,34 +143,34 @@ var unitMutators = []mutator{
 	onUnit("EnsureDead", "a subordinate", "logging/0", ensureDead, destroysRelation(plain, "mysql", "logging"),
 		func(s *scene) {
 			s.ok(s.unit("logging/0").DestroySelf(s.ctx))
-			s.ok(s.unit("logging/0").LeaveScope(s.ctx, 2))
+			s.ok(s.unit("logging/0").LeaveScope(s.ctx, logs))
 		}),
 	onUnit("EnsureDead", "by force", "riak/0", ensureDead, starts("riak/0"), destroysUnit("riak/0", forced)),
-	onUnit("EnterScope", "", "mysql/1", enter()),
-	onUnit("EnterScope", "again", "mysql/0", enter(), leaves("mysql/0", "wordpress", "mysql")),
-	onUnit("EnterScope", "with a new subordinate", "mysql/1", enter("mysql", "logging")),
-	onUnit("EnterScope", "with its subordinate there", "mysql/0", enter("mysql", "logging"), leaves("mysql/0", "mysql", "logging")),
-	onUnit("EnterScope", "of peers", "riak/0", enter("riak:ring")),
-	onUnit("LeaveScope", "", "mysql/0", leave()),
-	onUnit("LeaveScope", "a Dying relation", "mysql/0", leave(), destroysRelation(plain, "wordpress", "mysql")),
-	onUnit("LeaveScope", "the last", "mysql/0", leave(), destroysRelation(plain, "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),
-	onUnit("LeaveScope", "the last of a forced one", "mysql/0", leave(), destroysRelation(forced, "wordpress", "mysql"),
+	onUnit("EnterScope", "", "mysql/1", enter(web)),
+	onUnit("EnterScope", "again", "mysql/0", enter(web), leaves("mysql/0", "wordpress", "mysql")),
+	onUnit("EnterScope", "with a new subordinate", "mysql/1", enter(logs)),
+	onUnit("EnterScope", "with its subordinate there", "mysql/0", enter(logs), leaves("mysql/0", "mysql", "logging")),
+	onUnit("EnterScope", "of peers", "riak/0", enter(ring)),
+	onUnit("LeaveScope", "", "mysql/0", leave(web)),
+	onUnit("LeaveScope", "a Dying relation", "mysql/0", leave(web), destroysRelation(plain, "wordpress", "mysql")),
+	onUnit("LeaveScope", "the last", "mysql/0", leave(web), destroysRelation(plain, "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),
+	onUnit("LeaveScope", "the last of a forced one", "mysql/0", leave(web), destroysRelation(forced, "wordpress", "mysql"),
 		leaves("wordpress/0", "wordpress", "mysql")),
-	onUnit("LeaveScope", "the last, of two Dying services", "wordpress/0", leave(), func(s *scene) {
+	onUnit("LeaveScope", "the last, of two Dying services", "wordpress/0", leave(web), func(s *scene) {
 		s.ok(s.unit("wordpress/0").DestroySelf(s.ctx))
 		s.ok(s.service("mysql").Destroy(s.ctx, plain))
 		s.ok(s.service("wordpress").Destroy(s.ctx, plain))
-		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, 1))
+		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, web))
 	}),
-	onUnit("LeaveScope", "the last, and another service goes", "riak/0", leave("riak:ring"), func(s *scene) {
-		s.ok(s.unit("riak/0").EnterScope(s.ctx, 0))
+	onUnit("LeaveScope", "the last, and another service goes", "riak/0", leave(ring), func(s *scene) {
+		s.ok(s.unit("riak/0").EnterScope(s.ctx, ring))
 		s.started("riak/0")
 		s.ok(s.service("riak").Destroy(s.ctx, plain))
 	}),
 	onUnit("Remove", "", "mysql/0", removeUnit, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql"), kills("mysql/0")),
 	onUnit("Remove", "a subordinate", "logging/0", removeUnit, destroysRelation(plain, "mysql", "logging"), func(s *scene) {
 		s.ok(s.unit("logging/0").DestroySelf(s.ctx))
-		s.ok(s.unit("logging/0").LeaveScope(s.ctx, 2))
+		s.ok(s.unit("logging/0").LeaveScope(s.ctx, logs))
 		s.ok(s.unit("logging/0").EnsureDead(s.ctx))
 	}),
 	onUnit("Remove", "the last of a Dying service", "riak/0", removeUnit, starts("riak/0"), destroysService("riak", plain),

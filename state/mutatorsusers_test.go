@@ -18,8 +18,8 @@ func resets(name string) func(*scene) error {
 	return func(s *scene) error { _, err := s.ctrl.ResetUserPassword(s.ctx, name); return err }
 }
 
-func grants(model, user, level string) func(*scene) error {
-	return func(s *scene) error { return s.ctrl.GrantModel(s.ctx, s.model(model), user, level, statetest.Admin) }
+func grants(user, level string) func(*scene) error {
+	return func(s *scene) error { return s.ctrl.GrantModel(s.ctx, s.stage.UUID, user, level, statetest.Admin) }
 }
 
 func revokes(user, level string) func(*scene) error {
@@ -52,8 +52,7 @@ func deadModel(s *scene) {
 }
 
 func removeModel(name string) mutator {
-	return mutator{name: "Controller.RemoveModel", ready: func(s *scene) func() error {
-		deadModel(s)
+	return mutator{name: "Controller.RemoveModel", before: []func(*scene){deadModel}, take: func(s *scene) func() error {
 		id := s.model(name)
 		return func() error { return s.ctrl.RemoveModel(s.ctx, id) }
 	}}
@@ -84,7 +83,7 @@ func halfModel(s *scene) {
 }
 
 var userMutators = []mutator{
-	onController("AddModel", "", addModel("new")),
+	givingUp(onController("AddModel", "", addModel("new"))),
 	onController("AddUser", "", addUser("frank", "")),
 	slow(onController("AddUser", "with a password", addUser("frank", "secret"))),
 	onController("DisableUser", "", user("bob", (*state.Controller).DisableUser)),
@@ -93,11 +92,11 @@ var userMutators = []mutator{
 	onController("GrantController", "", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)),
 	onController("RevokeController", "", onTheController("carol", state.AccessSuperuser, (*state.Controller).RevokeController)),
 	onController("RevokeController", "who is none", onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
-	onController("GrantModel", "", grants("default", "carol", state.AccessRead)),
-	onController("GrantModel", "more", grants("default", "bob", state.AccessWrite)),
+	onController("GrantModel", "", grants("carol", state.AccessRead)),
+	onController("GrantModel", "more", grants("bob", state.AccessWrite)),
 	onController("RevokeModel", "", revokes("bob", state.AccessRead)),
 	onController("RevokeModel", "and leave some", revokes("bob", state.AccessWrite), func(s *scene) {
-		s.ok(grants("default", "bob", state.AccessAdmin)(s))
+		s.ok(grants("bob", state.AccessAdmin)(s))
 	}),
 	slow(onController("RegisterUser", "", registers)),
 	onController("RemoveUser", "", user("bob", (*state.Controller).RemoveUser)),
@@ -107,15 +106,15 @@ var userMutators = []mutator{
 	secret(slow(onController("SetUserPassword", "", func(s *scene) error { return s.ctrl.SetUserPassword(s.ctx, "bob", "other") }))),
 	removeModel("bobs"),
 	onController("DestroyModel", "", func(s *scene) error { return s.ctrl.DestroyModel(s.ctx, s.stage.UUID, plain) }),
-	{name: "Controller.DestroyModel", how: "by force when it is being removed", ready: func(s *scene) func() error {
-		deadModel(s)
+	{name: "Controller.DestroyModel", how: "by force when it is being removed", before: []func(*scene){deadModel, func(s *scene) {
+		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
+	}}, take: func(s *scene) func() error {
 		id := s.model("bobs")
-		s.ok(s.ctrl.RemoveModel(s.ctx, id))
 		return func() error { return s.ctrl.DestroyModel(s.ctx, id, forced) }
 	}},
 	logging(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
 		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
 	})),
 	logging(onController("ResumeModels", "what nobody makes any more", resumeModels, halfModel)),
-	onController("AddModel", "that nobody makes any more", addModel("half"), halfModel),
+	givingUp(onController("AddModel", "that nobody makes any more", addModel("half"), halfModel)),
 }

@@ -1,0 +1,304 @@
+package state_test
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A point is a moment in the conversation with the store: before the n-th message
+// since it was armed, counted from 1, or after its answer has come and before anybody
+// has read it.
+type point struct {
+	message int
+	after   bool
+}
+
+// A cutter counts the messages of all connections of a store and cuts them off at a
+// point.
+type cutter struct {
+	mu     sync.Mutex
+	on     bool
+	at     point
+	count  int
+	ends   bool          // with the one all connections end, as those of a process that is gone
+	gone   bool          // that is so
+	before func()        // what is done instead of cutting, if anything
+	ended  chan struct{} // made with the cut, and closed when mgo knows of it
+}
+
+func (c *cutter) tap(conn net.Conn) net.Conn { return &cuttable{Conn: conn, c: c} }
+
+// arm begins to count; for point{} only that.
+func (c *cutter) arm(at point) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.on, c.at, c.count = true, at, 0
+}
+
+// disarm returns how many messages there were.
+func (c *cutter) disarm() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.on = false
+	return c.count
+}
+
+// wait returns when mgo gives the connection that was cut to nobody any more.
+func (c *cutter) wait() {
+	c.mu.Lock()
+	ended := c.ended
+	c.mu.Unlock()
+	if ended != nil {
+		<-ended
+	}
+}
+
+type cuttable struct {
+	net.Conn
+	c     *cutter
+	mu    sync.Mutex
+	waits bool          // for the answer that nobody will read
+	ended chan struct{} // it was cut
+}
+
+// cut cuts the connection, at both ends.
+func (c *cuttable) cut() {
+	k := c.c
+	if k.before != nil {
+		k.before()
+	}
+	k.mu.Lock()
+	k.gone, k.ended = k.ends, make(chan struct{})
+	k.mu.Unlock()
+	c.mu.Lock()
+	c.ended = k.ended
+	c.mu.Unlock()
+	c.Conn.Close()
+}
+
+// Close is what mgo does once it has found out.
+func (c *cuttable) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended != nil {
+		close(c.ended)
+		c.ended = nil
+	}
+	return c.Conn.Close()
+}
+
+func (c *cuttable) Write(b []byte) (int, error) {
+	k := c.c
+	k.mu.Lock()
+	gone, here := k.gone, false
+	if k.on {
+		k.count++
+		here = k.count == k.at.message
+	}
+	after := k.at.after
+	k.mu.Unlock()
+	switch {
+	case here && after:
+		c.mu.Lock()
+		c.waits = true
+		c.mu.Unlock()
+	case here:
+		c.cut()
+		return 0, io.ErrClosedPipe
+	case gone:
+		c.Conn.Close()
+		return 0, io.ErrClosedPipe
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *cuttable) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.mu.Lock()
+	here := c.waits && n > 0
+	c.mu.Unlock()
+	if here {
+		c.cut()
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// A record is what is there after each transaction of a mutator that nothing disturbs,
+// from before the first on.
+type record struct {
+	states   []string
+	final    string // without numbers
+	messages int
+}
+
+func (m mutator) record(t *testing.T, st *stage) record {
+	var c cutter
+	s := st.scene(t, c.tap)
+	call := m.ready(s)
+	r := record{states: []string{inside(s.contents(true))}}
+	c.arm(point{})
+	s.ok(call())
+	r.messages = c.disarm()
+	r.states = append(r.states, inside(s.contents(true)))
+	s.goesOn(m, call)
+	r.final = inside(s.contents(false))
+	if m.logs || m.givesUp {
+		return r
+	}
+	// Once more, for what is in between.
+	between := st.scene(t, nil)
+	call = m.ready(between)
+	between.tries(func(_ *watch, _ *mongo.Database, _ []txn.Op) func() {
+		return func() { r.states = append(r.states, inside(between.contents(true))) }
+	})
+	between.ok(call())
+	between.unwatched()
+	return r
+}
+
+// goesOn repeats what does a part each time until it has done all.
+func (s *scene) goesOn(m mutator, call func() error) {
+	s.Helper()
+	for range 8 {
+		if m.logs {
+			s.ok(call())
+		}
+	}
+}
+
+// Wherever the conversation with the store breaks off, what was begun is done or not
+// done, and can be done again.
+func TestAConnectionThatIsCut(t *testing.T) {
+	st := aStage(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
+		r := m.record(t, st)
+		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))
+		for _, at := range points(rnd, r.messages) {
+			only := rnd.IntN(2) == 0
+			for _, ends := range []bool{false, true} {
+				if ends && (m.logs || m.givesUp) {
+					continue // it would not end with them; see TestAProcessThatIsKilled
+				}
+				if soak || ends == only || m.logs || m.givesUp {
+					m.cutAt(t, st, r, at, ends)
+				}
+			}
+		}
+	})
+}
+
+// Some messages are of no account, and who sends them is not told that they did not
+// arrive; but nor is the next who comes told so.
+func TestWhoComesAfterACutHasAConnection(t *testing.T) {
+	st := aStage(t)
+	m := mutators[slices.IndexFunc(mutators, func(m mutator) bool { return m.name == "Unit.SetStatus" })]
+	r := m.record(t, st)
+	for n := range r.messages {
+		m.cutAt(t, st, r, point{n + 1, false}, false)
+	}
+}
+
+// points are all, or in a short time some.
+func points(rnd *rand.Rand, messages int) (all []point) {
+	for n := range messages {
+		all = append(all, point{n + 1, false}, point{n + 1, true})
+	}
+	if soak {
+		return all
+	}
+	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(len(all), 1)]
+}
+
+// cutAt cuts one connection at a point, or has all end there and the store opened
+// anew.
+func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
+	c := cutter{ends: ends}
+	s := st.scene(t, c.tap)
+	call := m.ready(s)
+	c.arm(at)
+	err := call()
+	c.disarm()
+	c.wait()
+	told := err == nil && !m.logs
+	if ends {
+		s.close()
+		s.open(t, nil)
+	} else {
+		s.resumes()
+	}
+	if !s.stands(m, r, told) {
+		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); it said %v", at.message, r.messages, at.after, ends, err)
+	}
+	if s.again(m, r, call, ends); t.Failed() {
+		t.Fatalf("done again after a cut at message %d of %d (after it: %v; all end: %v); it had said %v", at.message, r.messages, at.after, ends, err)
+	}
+}
+
+// resumes takes unfinished transactions to their end, as is done when they are old.
+func (s *scene) resumes() {
+	s.Helper()
+	s.later.Add(int64(time.Hour))
+	s.ok(s.st.ResumeTransactions(s.ctx))
+	s.ok(s.ctrl.ResumeTransactions(s.ctx))
+	s.later.Add(-int64(time.Hour))
+}
+
+// stands reports whether all is in order, and nothing half done: what is there was
+// there at some time also when nothing was in the way, at last if somebody was told.
+func (s *scene) stands(m mutator, r record, told bool) bool {
+	s.Helper()
+	if m.leaves {
+		_, err := s.ctrl.Check(s.ctx, true)
+		s.ok(err)
+	}
+	if !m.mends {
+		s.intact()
+	}
+	is := inside(s.contents(true))
+	switch {
+	case told && is != r.states[1]:
+		s.Errorf("what was done is lost:%s", differ(is, r.states[1]))
+	case !m.logs && !m.givesUp && !slices.Contains(r.states, is):
+		s.Errorf("it is half done; from the beginning:%s\nand from the end:%s", differ(is, r.states[0]), differ(is, r.states[1]))
+	}
+	return !s.Failed()
+}
+
+// again does it once more, which ends as it would have, if it has not.
+func (s *scene) again(m mutator, r record, call func() error, anew bool) {
+	s.Helper()
+	done := inside(s.contents(true)) == r.states[1]
+	if anew {
+		if done {
+			return
+		}
+		call = m.take(s)
+	}
+	err := call()
+	if err != nil && entity.KindOf(err) == "" {
+		s.Errorf("an error of no kind: %v", err)
+	}
+	s.goesOn(m, call)
+	s.intact()
+	if done || m.givesUp || errors.Is(err, entity.AlreadyExists) {
+		return // it was there, if perhaps without what comes after it
+	}
+	if d := differ(inside(s.contents(false)), r.final); d != "" {
+		s.Errorf("it ends otherwise (%v):%s", err, d)
+	}
+}

@@ -1,0 +1,107 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// What a process is told that is to be killed: where the stage is, and when it ends
+// itself, doing what.
+const victimOf = "STATE_TEST_VICTIM"
+
+// answered is a file that the victim makes when its call has returned without an error.
+const answered = "answered"
+
+// TestVictim is the process that kills itself, at a point, in a mutator.
+func TestVictim(t *testing.T) {
+	dir := os.Getenv(victimOf)
+	if dir == "" {
+		t.Skip("it is run by TestAProcessThatIsKilled")
+	}
+	var (
+		at    point
+		which int
+	)
+	if _, err := fmt.Sscan(os.Getenv(victimOf+"_AT"), &which, &at.message, &at.after); err != nil {
+		t.Fatal(err)
+	}
+	s, err := readStage(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cutter{before: func() {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}}
+	s.open(t, c.tap)
+	m := mutators[which]
+	call := m.ready(s)
+	c.arm(at)
+	if err := call(); err == nil {
+		s.ok(os.WriteFile(filepath.Join(dir, answered), nil, 0o600))
+	}
+	s.close()
+}
+
+// killTimeout is far more than a victim needs.
+const killTimeout = time.Minute
+
+// As TestAConnectionThatIsCut, with the store on disk and in another process, which
+// is killed: nothing of it is left but the files.
+func TestAProcessThatIsKilled(t *testing.T) {
+	st := aStage(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	which := rnd.Perm(len(mutators))
+	if few := 12; !soak {
+		if testing.Short() {
+			few = 2
+		}
+		which = which[:few]
+	}
+	seeds := map[int]uint64{}
+	for _, i := range which {
+		seeds[i] = rnd.Uint64()
+	}
+	atOnce(t, which, func(i int) string { return mutators[i].String() }, func(t *testing.T, i int) {
+		r := mutators[i].record(t, st)
+		for _, at := range points(rand.New(rand.NewPCG(seeds[i], 0)), r.messages) {
+			killAt(t, st, i, r, at)
+		}
+	})
+}
+
+func killAt(t *testing.T, st *stage, which int, r record, at point) {
+	m, dir := mutators[which], t.TempDir()
+	st.write(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
+	defer cancel()
+	victim := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestVictim$")
+	victim.Env = append(os.Environ(), victimOf+"="+dir, fmt.Sprintf("%s_AT=%d %d %v", victimOf, which, at.message, at.after))
+	out, err := victim.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || ctx.Err() != nil {
+		t.Fatalf("the victim ended otherwise: %v\n%s", err, out)
+	}
+	s := &scene{stage: st, fs: vfs.Default, dir: filepath.Join(dir, "store")}
+	s.open(t, nil)
+	defer func() { s.close() }()
+	_, notTold := os.Stat(filepath.Join(dir, answered))
+	if !s.stands(m, r, notTold == nil && !m.logs) {
+		t.Fatalf("killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
+	}
+	if s.again(m, r, nil, true); t.Failed() {
+		t.Fatalf("done again after it was killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
+	}
+}
