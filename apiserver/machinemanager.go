@@ -28,7 +28,12 @@ func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (stri
 	if p.Placement != nil && p.Placement.Scope == params.MachineScope {
 		return "", entity.Errorf(entity.Invalid, "machine-id cannot be specified when adding machines")
 	}
-	args := state.AddMachineParams{Constraints: p.Constraints.String(), Placement: p.Placement.String()}
+	for _, job := range p.Jobs {
+		if job != params.JobHostUnits {
+			return "", entity.Errorf(entity.NotSupported, "cannot add a machine with job %q: not supported yet", job)
+		}
+	}
+	args := state.AddMachineParams{Constraints: p.Constraints.String(), Placement: p.Placement.String(), Jobs: p.Jobs}
 	if p.Base != nil {
 		args.Series = p.Base.Series()
 	}

@@ -207,7 +207,7 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
 	key := instanceKey(m.doc.ID)
 	doc := newStatusDoc(key, s, m.st.now())
-	return m.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := m.refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -227,6 +227,10 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 		}
 		return o.build()
 	})
+	if err == nil {
+		m.st.remember(doc)
+	}
+	return err
 }
 
 type residueDoc struct {

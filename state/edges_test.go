@@ -83,6 +83,49 @@ func TestEdge52MachinesInUseAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestEdge53WhichContainersAMachineHosts(t *testing.T) {
+	w := newWorld(t)
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()}) // nobody knows yet
+	w.ok(err)
+	w.ok(m.SetSupportedContainers(w.ctx, []string{"lxd"}))
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()})
+	w.refused(err, entity.NotSupported, "machine 0 cannot host kvm containers")
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: m.ID()})
+	w.ok(err)
+}
+
+func TestEdge54MachinesThatCannotBe(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct {
+		jobs []string
+		want string
+	}{
+		{[]string{}, "cannot add a machine: no jobs specified"},
+		{[]string{state.JobHostUnits, state.JobHostUnits}, "cannot add a machine: duplicate job: JobHostUnits"},
+		{[]string{state.JobManageModel, "JobManageEnviron"}, "cannot add a machine: duplicate job: JobManageEnviron"},
+		{[]string{"JobDance"}, `cannot add a machine: unknown job "JobDance"`},
+	} {
+		_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: c.jobs})
+		w.refused(err, entity.Invalid, c.want)
+	}
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{"JobManageEnviron"}})
+	w.ok(err)
+	if !m.IsManager() {
+		t.Error("the older name of a job is another job")
+	}
+	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bare", Owner: statetest.Admin})
+	w.ok(err)
+	_, err = st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.refused(err, entity.Invalid, "cannot add a machine: no series specified")
+	_, err = st.AddMachine(w.ctx, state.AddMachineParams{Series: "noble"})
+	w.ok(err)
+	for _, in := range []entity.Instance{{ID: "i"}, {Nonce: "n"}} {
+		w.refused(m.SetProvisioned(w.ctx, in), entity.Invalid, "instance id and nonce cannot be empty")
+	}
+}
+
 func TestEdge61AnEmptyTextIsAValue(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)

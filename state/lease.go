@@ -41,6 +41,9 @@ type sightings struct {
 	all map[string]sighting
 }
 
+// sightingsMost bounds what is remembered, of services that are gone among others.
+const sightingsMost = 100_000
+
 type sighting struct {
 	doc leaseDoc
 	at  time.Time
@@ -51,8 +54,8 @@ type sighting struct {
 func (s *sightings) see(doc leaseDoc, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[string]sighting{}
+	if s.all == nil || len(s.all) >= sightingsMost {
+		s.all = map[string]sighting{} // whatever is seen again has just been seen
 	}
 	if known, ok := s.all[doc.ID]; ok && known.doc == doc {
 		return known.at

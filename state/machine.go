@@ -18,6 +18,8 @@ import (
 const (
 	JobHostUnits   = "JobHostUnits"
 	JobManageModel = "JobManageModel"
+
+	jobManageEnviron = "JobManageEnviron" // its older name
 )
 
 type machineDoc struct {
@@ -146,7 +148,7 @@ type AddMachineParams struct {
 	Series      string   // the model's when empty
 	Constraints string   // laid over the model's
 	Placement   string   // for the cloud to understand
-	Jobs        []string // JobHostUnits alone when empty
+	Jobs        []string // JobHostUnits alone when nil
 	Container   string   // the type of a container, or "" for a machine that the cloud starts
 	Host        string   // the machine that the container is on; a new one when empty
 }
@@ -169,6 +171,9 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 			return nil, err
 		}
 		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.Series), Jobs: p.Jobs, Placement: p.Placement, Clean: true}
+		if doc.Series == "" {
+			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
+		}
 		o := newOps()
 		o.assertModelAs(model)
 		if p.Container == "" {
@@ -190,11 +195,20 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 
 // check refuses what no machine can be, and fills in the job that most have.
 func (p *AddMachineParams) check() error {
-	if len(p.Jobs) == 0 {
+	if p.Jobs == nil {
 		p.Jobs = []string{JobHostUnits}
 	}
+	if len(p.Jobs) == 0 {
+		return entity.Errorf(entity.Invalid, "no jobs specified")
+	}
+	p.Jobs = slices.Clone(p.Jobs)
 	for i, job := range p.Jobs {
-		if slices.Contains(p.Jobs[:i], job) {
+		if job == jobManageEnviron {
+			p.Jobs[i] = JobManageModel
+		} else if job != JobHostUnits && job != JobManageModel {
+			return entity.Errorf(entity.Invalid, "unknown job %q", job)
+		}
+		if slices.Contains(p.Jobs[:i], p.Jobs[i]) {
 			return entity.Errorf(entity.Invalid, "duplicate job: %s", job)
 		}
 	}

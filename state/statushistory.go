@@ -81,7 +81,10 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 		keys[unitKey(id)] = kind
 	case entity.HistoryWorkload:
 		keys[workloadKey(id)] = kind
-	case entity.HistoryMachine, entity.HistoryMachineAgent:
+	case entity.HistoryMachine:
+		valid, what = entity.IsValidMachine, "machine id"
+		keys[machineKey(id)], keys[instanceKey(id)] = entity.HistoryMachineAgent, kind
+	case entity.HistoryMachineAgent:
 		valid, what = entity.IsValidMachine, "machine id"
 		keys[machineKey(id)] = kind
 	default:

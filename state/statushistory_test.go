@@ -41,7 +41,7 @@ func TestStatusesAreRemembered(t *testing.T) {
 	all := entity.HistoryFilter{}
 	w.deploy("mysql", statetest.MySQL, 2)
 	check(entity.HistoryUnitAgent, "mysql/0", all, "juju-unit allocating")
-	check(entity.HistoryMachine, "0", all, "machine pending")
+	check(entity.HistoryMachine, "0", all, "juju-machine pending")
 	for i, s := range []entity.Status{{Status: entity.StatusMaintenance, Message: "installing"}, {Status: entity.StatusActive}, {Status: entity.StatusBlocked, Message: "no disk"}} {
 		now = now.Add(time.Hour)
 		w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: fmt.Sprint("hook ", i)}))
@@ -63,6 +63,12 @@ func TestStatusesAreRemembered(t *testing.T) {
 	w.ok(err)
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no instance to be had"}))
 	check(entity.HistoryMachineAgent, "0", all, "juju-machine pending", "juju-machine error no instance to be had")
+	for _, word := range []entity.StatusWord{"starting", "running"} {
+		now = now.Add(time.Minute)
+		w.ok(m.SetInstanceStatus(w.ctx, entity.Status{Status: word}))
+	}
+	check(entity.HistoryMachine, "0", entity.HistoryFilter{From: now.Add(-2 * time.Minute)},
+		"juju-machine error no instance to be had", "machine starting", "machine running")
 
 	// What is gone is remembered; what never was is not.
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))

@@ -23,7 +23,7 @@ func showStatusLogCommand(s *session) *cobra.Command {
 a bounded number of all of them together, those of what is gone included.
 
 --type says which: of a unit its agent's (juju-unit), its charm's (workload) or both
-(unit); of a machine its own (machine or juju-machine).`,
+(unit); of a machine its agent's (juju-machine), or the cloud's as well (machine).`,
 		Example: `  juju show-status-log web/0
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2

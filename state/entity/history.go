@@ -6,20 +6,20 @@ import "time"
 // Juju's.
 type HistoryKind string
 
-// The kinds. A machine has one status, its agent's, by either name.
+// The kinds. What is asked for by HistoryUnit is of the two that follow, what by
+// HistoryMachine is of both kinds that a machine has.
 const (
-	HistoryUnit         HistoryKind = "unit" // of a unit both that follow
+	HistoryUnit         HistoryKind = "unit"
 	HistoryUnitAgent    HistoryKind = "juju-unit"
 	HistoryWorkload     HistoryKind = "workload"
-	HistoryMachine      HistoryKind = "machine"
+	HistoryMachine      HistoryKind = "machine" // in an answer: what the cloud says
 	HistoryMachineAgent HistoryKind = "juju-machine"
 )
 
 // HistoryKinds are all kinds, as a refusal lists them.
 var HistoryKinds = []HistoryKind{HistoryUnit, HistoryUnitAgent, HistoryWorkload, HistoryMachine, HistoryMachineAgent}
 
-// A PastStatus is one that an entity had, or has now. Its kind is never
-// HistoryUnit.
+// A PastStatus is one that an entity had, or has now. Its kind is never HistoryUnit.
 type PastStatus struct {
 	Kind HistoryKind
 	Status
