@@ -69,8 +69,8 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 	for _, name := range names {
 		for look := firstLook; ; look = min(2*look, lastLook) {
 			e, err := explained(bounded, api, name)
-			if errors.Is(err, entity.NotFound) {
-				break
+			if errors.Is(err, entity.NotFound) || err == nil && e.Life == entity.Alive {
+				break // another has taken the name, if there is one
 			}
 			if err != nil && bounded.Err() == nil {
 				return err
