@@ -158,7 +158,9 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 		} else if there {
 			return nil, mongo.ErrNothing
 		}
-		if _, err := st.Service(ctx, service); err != nil {
+		if _, err := st.Service(ctx, service); isNotFound(err) {
+			return nil, refusedLeadership() // it has gone, and the unit with it
+		} else if err != nil {
 			return nil, err
 		}
 		o := newOps()

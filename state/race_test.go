@@ -143,3 +143,15 @@ func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 }
+
+func TestAClaimWhoseServiceGoes(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u := w.unit("mysql/0")
+	w.st.Before(func() {
+		w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+		w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	})
+	_, err := u.ClaimLeadership(w.ctx, state.LeastLease)
+	w.refused(err, entity.LeadershipRefused, "leadership claim denied")
+}
