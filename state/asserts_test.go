@@ -161,7 +161,7 @@ func report(t *testing.T, c *coverage) {
 // nothing has changed.
 func TestAMutatorThatIsAlwaysDisturbedGivesUp(t *testing.T) {
 	st := aStage(t)
-	atOnce(t, cast(), mutator.String, func(t *testing.T, m mutator) {
+	atOnce(t, firsts(), mutator.String, func(t *testing.T, m mutator) {
 		if m.free {
 			return
 		}

@@ -31,6 +31,9 @@ type mutator struct {
 	givesUp bool
 	// leaves says that what is cut short leaves something that a check finds and mends.
 	leaves bool
+	// steps says that it is done in two databases: what another does in between may
+	// come first there and not here.
+	steps bool
 	// free says that nothing can be in its way: it asserts nothing.
 	free bool
 }
@@ -153,12 +156,19 @@ func exported(roots ...reflect.Type) map[reflect.Type]bool {
 }
 
 // cast are the mutators, in all their ways or, in short, each in the first of them.
-func cast() (all []mutator) {
+func cast() []mutator {
+	if testing.Short() {
+		return firsts()
+	}
+	return mutators
+}
+
+// firsts are the mutators, each in the first of its ways; in a soak in all.
+func firsts() (all []mutator) {
 	for _, m := range mutators {
-		if testing.Short() && slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
-			continue
+		if soak || !slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
+			all = append(all, m)
 		}
-		all = append(all, m)
 	}
 	return all
 }

@@ -120,6 +120,8 @@ func claim(s *scene, u *state.Unit) error {
 	return err
 }
 
+func inSteps(m mutator) mutator { m.steps = true; return m }
+
 func release(s *scene, u *state.Unit) error { return u.ReleaseLeadership(s.ctx) }
 
 func leads(unit string) func(*scene)       { return func(s *scene) { s.ok(claim(s, s.unit(unit))) } }
@@ -195,9 +197,9 @@ var unitMutators = []mutator{
 	onUnit("SetCharm", "", "mysql/0", hasCharm("mysql")),
 	onUnit("Resolve", "", "mysql/0", resolve(true), errs("mysql/0")),
 	onUnit("Resolve", "without hooks", "mysql/0", resolve(false), errs("mysql/0")),
-	onUnit("ClaimLeadership", "", "mysql/0", claim),
-	onUnit("ClaimLeadership", "after another", "mysql/0", claim, leads("mysql/1"), leadsNoMore("mysql/1")),
-	onUnit("ReleaseLeadership", "", "mysql/0", release, leads("mysql/0")),
+	inSteps(onUnit("ClaimLeadership", "", "mysql/0", claim)),
+	inSteps(onUnit("ClaimLeadership", "after another", "mysql/0", claim, leads("mysql/1"), leadsNoMore("mysql/1"))),
+	inSteps(onUnit("ReleaseLeadership", "", "mysql/0", release, leads("mysql/0"))),
 	onUnit("ClearResolved", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.ClearResolved(s.ctx) },
 		errs("mysql/0"), func(s *scene) { s.ok(s.unit("mysql/0").Resolve(s.ctx, true)) }),
 }

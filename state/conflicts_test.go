@@ -1,0 +1,241 @@
+package state_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A conflict is something that another does between what a mutator reads and what it
+// writes. What it is refused it does not do.
+type conflict struct {
+	name string
+	do   func(*scene) error
+}
+
+func unitDoes(unit string, f func(*scene, *state.Unit) error) func(*scene) error {
+	return func(s *scene) error {
+		u, err := s.st.Unit(s.ctx, unit)
+		if err != nil {
+			return err
+		}
+		return f(s, u)
+	}
+}
+
+func serviceDoes(name string, f func(*scene, *state.Service) error) func(*scene) error {
+	return func(s *scene) error {
+		x, err := s.st.Service(s.ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(s, x)
+	}
+}
+
+func machineDoes(id string, f func(*scene, *state.Machine) error) func(*scene) error {
+	return func(s *scene) error {
+		x, err := s.st.Machine(s.ctx, id)
+		if err != nil {
+			return err
+		}
+		return f(s, x)
+	}
+}
+
+func relationDoes(id int, f func(*scene, *state.Relation) error) func(*scene) error {
+	return func(s *scene) error {
+		x, err := s.st.RelationByID(s.ctx, id)
+		if err != nil {
+			return err
+		}
+		return f(s, x)
+	}
+}
+
+// thenCleans has the cleaner come by after that.
+func thenCleans(f func(*scene) error) func(*scene) error {
+	return func(s *scene) error {
+		if err := f(s); err != nil {
+			return err
+		}
+		return cleanup(s)
+	}
+}
+
+var conflicts = []conflict{
+	{"the unit is destroyed", unitDoes("mysql/0", destroyUnit(plain))},
+	{"the unit is taken apart", thenCleans(unitDoes("mysql/0", destroyUnit(atLast)))},
+	{"the unit that never started goes", unitDoes("mysql/1", destroyUnit(plain))},
+	{"the unit that never started starts", unitDoes("mysql/1", reports)},
+	{"the subordinate is destroyed", unitDoes("logging/0", destroySelf)},
+	{"the subordinate leaves", unitDoes("logging/0", leave(logs))},
+	{"another unit enters", unitDoes("mysql/1", enter(web))},
+	{"the unit leaves", unitDoes("mysql/0", leave(web))},
+	{"the other unit leaves", unitDoes("wordpress/0", leave(web))},
+	{"a peer enters", unitDoes("riak/0", enter(ring))},
+	{"the only unit goes", unitDoes("riak/0", destroyUnit(plain))},
+	{"the unit opens a port", unitDoes("mysql/0", commits(opens(81)))},
+	{"its subordinate opens that port", unitDoes("logging/0", commits(opens(82)))},
+	{"the unit tells the relation something", unitDoes("mysql/0", commits(says))},
+	{"the hook fails", unitDoes("mysql/0", func(s *scene, u *state.Unit) error {
+		return u.SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "hook failed"})
+	})},
+	{"the hook has not failed", unitDoes("mysql/0", func(s *scene, u *state.Unit) error {
+		return u.SetStatus(s.ctx, entity.Status{Status: entity.StatusActive})
+	})},
+	{"the unit is resolved", unitDoes("mysql/0", resolve(false))},
+	{"another leads", unitDoes("mysql/1", claim)},
+	{"the service is destroyed", serviceDoes("mysql", destroyService(plain))},
+	{"the service is taken apart", thenCleans(serviceDoes("mysql", destroyService(atLast)))},
+	{"the service with nothing goes", serviceDoes("idle", destroyService(plain))},
+	{"the service with peers is destroyed", serviceDoes("riak", destroyService(plain))},
+	{"units are added", serviceDoes("mysql", addUnits(1))},
+	{"a unit is added to the other", serviceDoes("riak", addUnits(1, "1"))},
+	{"the service is configured", serviceDoes("mysql", configures("w"))},
+	{"the service is constrained", serviceDoes("mysql", func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=4G") })},
+	{"the relation is destroyed", relationDoes(web, destroyRelation(plain))},
+	{"the relation is taken apart", thenCleans(relationDoes(web, destroyRelation(atLast)))},
+	{"the relation of the container is destroyed", relationDoes(logs, destroyRelation(plain))},
+	{"the clean machine is destroyed", machineDoes("4", destroyMachine(plain))},
+	{"the clean machine gets an instance", machineDoes("4", func(s *scene, x *state.Machine) error {
+		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-9", Nonce: "n"})
+	})},
+	{"the machine is taken apart", thenCleans(machineDoes("1", destroyMachine(atLast)))},
+	{"the machine is to be taken apart", machineDoes("0", destroyMachine(forced))},
+	{"the container goes", machineDoes("5/lxd/0", destroyMachine(plain))},
+	{"a container comes", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})},
+	{"the same is added", addService(state.AddServiceParams{Name: "more"}, "mysql")},
+	{"the same are related", addRelation("wordpress", "idle")},
+	{"the model is constrained", setsConstraints("mem=8G")},
+	{"the model is destroyed", destroyModel(plain)},
+	{"it is blocked", blocks},
+	{"it is annotated", annotate(entity.UnitTag("mysql/0"), "other")},
+	{"the user is removed", user("bob", (*state.Controller).RemoveUser)},
+	{"the user is disabled", user("bob", (*state.Controller).DisableUser)},
+	{"the user is granted more", grants("bob", state.AccessAdmin)},
+	{"the user's password is void", resets("bob")},
+	{"the user is a superuser", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)},
+	{"the other superuser is none any more", onTheController("admin", state.AccessSuperuser, (*state.Controller).RevokeController)},
+	{"the superuser is disabled", user("carol", (*state.Controller).DisableUser)},
+	{"the new user loses the key", resets("eve")},
+	{"the same user is added", addUser("frank", "")},
+}
+
+// namedBy returns the documents that operations name, or those that they change.
+func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
+	found := map[string]bool{}
+	for _, op := range ops {
+		if !written || op.Insert != nil || op.Update != nil || op.Remove {
+			found[fmt.Sprint(db.Name(), op.C, op.Id)] = true
+		}
+	}
+	return found
+}
+
+// Whatever another does just before a mutator's first commit, what comes of it is what
+// had come of it if the other had been there first: the same error, and the same
+// contents.
+func TestAConflictIsAsIfTheOtherCameFirst(t *testing.T) {
+	st := aStage(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	writes := make([]map[string]bool, len(conflicts))
+	for i, c := range conflicts {
+		s := st.scene(t, nil)
+		writes[i] = map[string]bool{}
+		s.tries(func(_ *watch, db *mongo.Database, ops []txn.Op) func() {
+			for doc := range namedBy(db, ops, true) {
+				writes[i][doc] = true
+			}
+			return nil
+		})
+		c.do(s)
+		s.unwatched()
+	}
+	var pairs, tried atomic.Int64
+	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
+		if m.mends {
+			return // it looks again until nothing changes
+		}
+		touched := m.touches(t, st)
+		var near []conflict
+		for i, c := range conflicts {
+			for doc := range writes[i] {
+				if touched[doc] {
+					near = append(near, c)
+					break
+				}
+			}
+		}
+		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))
+		rnd.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+		pairs.Add(int64(len(near)))
+		if !soak {
+			near = near[:min(len(near), 1)]
+		}
+		tried.Add(int64(len(near)))
+		for _, c := range near {
+			m.conflict(t, st, c)
+		}
+	})
+	t.Logf("%d of %d pairs that meet", tried.Load(), pairs.Load())
+}
+
+// touches returns the documents that the mutator's first transaction names.
+func (m mutator) touches(t *testing.T, st *stage) (docs map[string]bool) {
+	s := st.scene(t, nil)
+	call := m.ready(s)
+	s.tries(func(_ *watch, db *mongo.Database, ops []txn.Op) func() {
+		if docs == nil {
+			docs = namedBy(db, ops, false)
+		}
+		return nil
+	})
+	s.ok(call())
+	s.unwatched()
+	return docs
+}
+
+func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
+	first := st.scene(t, nil)
+	call := m.ready(first)
+	other := c.do(first)
+	want := call()
+	first.goesOn(m, call)
+	first.intact()
+
+	s := st.scene(t, nil)
+	call = m.ready(s)
+	s.tries(func(w *watch, _ *mongo.Database, _ []txn.Op) func() {
+		if w.tries == 1 {
+			if err := c.do(s); !sameError(err, other) && !m.steps {
+				t.Errorf("%s: got %v, alone %v", c.name, err, other)
+			}
+		}
+		return nil
+	})
+	got := call()
+	s.unwatched()
+	s.goesOn(m, call)
+	s.intact()
+	if got != nil && entity.KindOf(got) == "" {
+		t.Errorf("%s: an error of no kind: %v", c.name, got)
+	}
+	if m.steps {
+		return
+	}
+	if !sameError(got, want) {
+		t.Errorf("%s: got %v, had the other come first %v", c.name, got, want)
+	}
+	if d := differ(inside(s.contents(false)), inside(first.contents(false))); d != "" {
+		t.Errorf("%s: got %v, and not what there would be had the other come first:%s", c.name, got, d)
+	}
+}
