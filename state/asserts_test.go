@@ -75,6 +75,7 @@ func TestEachAssertOfEachMutatorIsTheOneThatFails(t *testing.T) {
 			if got := w.tries - (len(done) - before); got != tries {
 				t.Fatalf("%d tries were not refused, want %d", got, tries)
 			}
+			s.close()
 		}
 	})
 	report(t, covered)

@@ -206,6 +206,7 @@ func (m mutator) touches(t *testing.T, st *stage) (docs map[string]bool) {
 
 func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	first := st.scene(t, nil)
+	defer first.close()
 	call := m.ready(first)
 	other := c.do(first)
 	want := call()
@@ -213,6 +214,7 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	first.intact()
 
 	s := st.scene(t, nil)
+	defer s.close()
 	call = m.ready(s)
 	s.tries(func(w *watch, _ *mongo.Database, _ []txn.Op) func() {
 		if w.tries == 1 {

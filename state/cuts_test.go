@@ -229,6 +229,7 @@ func points(rnd *rand.Rand, messages int) (all []point) {
 func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 	c := cutter{ends: ends}
 	s := st.scene(t, c.tap)
+	defer s.close()
 	call := m.ready(s)
 	c.arm(at)
 	err := call()

@@ -69,9 +69,14 @@ func small(fs vfs.FS, tap func(net.Conn) net.Conn) embedded.Options {
 	return embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10}
 }
 
+// close closes the store, if it is open.
 func (s *scene) close() {
+	if s.store == nil {
+		return
+	}
 	s.ctrl.Close()
 	s.ok(s.store.Close())
+	s.store = nil
 }
 
 // scene makes a copy of the stage in memory, which is closed with the test.
