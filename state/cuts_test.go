@@ -295,6 +295,10 @@ func (s *scene) again(m mutator, r record, call func() error, anew bool) {
 		s.Errorf("an error of no kind: %v", err)
 	}
 	s.goesOn(m, call)
+	if m.leaves {
+		_, err := s.ctrl.Check(s.ctx, true)
+		s.ok(err)
+	}
 	s.intact()
 	if done || m.givesUp || errors.Is(err, entity.AlreadyExists) {
 		return // it was there, if perhaps without what comes after it

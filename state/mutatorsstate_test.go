@@ -31,6 +31,8 @@ func slow(m mutator) mutator { m.slow = true; return m }
 
 func mending(m mutator) mutator { m.mends, m.logs = true, true; return m }
 
+func leaving(m mutator) mutator { m.leaves, m.logs = true, true; return m }
+
 func givingUp(m mutator) mutator { m.givesUp = true; return m }
 
 func free(m mutator) mutator { m.free = true; return m }

@@ -112,7 +112,7 @@ var userMutators = []mutator{
 		id := s.model("bobs")
 		return func() error { return s.ctrl.DestroyModel(s.ctx, id, forced) }
 	}},
-	logging(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
+	leaving(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
 		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
 	})),
 	logging(onController("ResumeModels", "what nobody makes any more", resumeModels, halfModel)),
