@@ -29,12 +29,12 @@ demo-down: ## end the demo and remove all it made
 	@doc/examples/demo.sh down
 
 test: ## run all tests
-	CGO_ENABLED=0 $(GO) test -vet=off $(TESTS)
+	CGO_ENABLED=0 $(GO) test -vet=off -timeout 20m $(TESTS)
 
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
 		echo "make race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off $(TESTS)
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m $(TESTS)
 
 check: lint test ## what must pass before a commit
 
