@@ -377,7 +377,8 @@ func TestManyModelsComeAndGo(t *testing.T) {
 	before, open := runtime.NumGoroutine(), connections(w, store)
 	lives(models)
 	w.consistent(store)
-	if after := connections(w, store); after > open+8 {
+	// mgo keeps as many as were ever used at once; one that leaks leaks with each model.
+	if after := connections(w, store); after > open+max(8, models-5) {
 		t.Errorf("%d connections are open, before there were %d", after, open)
 	}
 	// Those that end with a connection are given the time to.
