@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,6 +199,8 @@ func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
 // looks is a cloud whose answers to looks can be wrong.
 type looks struct {
 	Environ
+
+	mu     sync.Mutex
 	err    error
 	hidden []string
 	n      int
@@ -205,14 +208,26 @@ type looks struct {
 
 // await lets time pass until there were n more looks.
 func (l *looks) await(n int) {
-	for want := l.n + n; l.n < want; {
+	for want := l.count() + n; l.count() < want; {
 		after(time.Second)
 	}
 }
 
-func (l *looks) set(err error, hidden []string) { l.err, l.hidden = err, hidden }
+func (l *looks) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
+func (l *looks) set(err error, hidden []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err, l.hidden = err, hidden
+}
 
 func (l *looks) Instances(ctx context.Context) ([]provider.Instance, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.n++
 	all, err := l.Environ.Instances(ctx)
 	if l.err != nil {
