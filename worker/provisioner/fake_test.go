@@ -44,6 +44,20 @@ func (m *fakeModel) set(machine entity.MachineInfo) {
 	m.events <- []string{machine.ID}
 }
 
+// machine returns the machine of that number as it is now.
+func (m *fakeModel) machine(id string) entity.MachineInfo {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.machines[id]
+}
+
+// left returns what is noted of instances that nobody could stop.
+func (m *fakeModel) left() []entity.Residue {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.residues)
+}
+
 // first sends the watch's first event, which names all.
 func (m *fakeModel) first() {
 	m.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,22 +62,22 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 			model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"})
 			cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
 			var refuse error = errors.New("no answer")
-			stops := 0
-			cloud.onStop = func(string) error { stops++; return refuse }
+			var stops atomic.Int32
+			cloud.onStop = func(string) error { stops.Add(1); return refuse }
 			story(t, model, cloud, nil, func(t *testing.T) {
 				synctest.Wait()
 				model.mu.Lock()
 				delete(model.machines, "1")
 				model.residues = []entity.Residue{{ID: "r", Instance: "i-9"}}
 				model.mu.Unlock()
-				before := stops
+				before := stops.Load()
 				model.events <- []string{"1"}
 				synctest.Wait()
-				if stops <= before {
+				if stops.Load() <= before {
 					t.Error("nobody has tried again when the machine went")
 				}
 				after(10 * time.Minute)
-				if len(model.residues) != 1 {
+				if len(model.left()) != 1 {
 					t.Error("what is there was forgotten")
 				}
 				if by == "hand" {
@@ -87,8 +88,8 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 					cloud.mu.Unlock()
 				}
 				after(3 * time.Minute)
-				if cloud.ids() != "" || len(model.residues) != 0 {
-					t.Errorf("left are %q and %v", cloud.ids(), model.residues)
+				if cloud.ids() != "" || len(model.left()) != 0 {
+					t.Errorf("left are %q and %v", cloud.ids(), model.left())
 				}
 			})
 		})
@@ -121,9 +122,10 @@ func TestAMachineThatGoesWhileItsInstanceIsStopped(t *testing.T) {
 func TestStrayThatCannotBeStopped(t *testing.T) {
 	model := newModel(pending("1"))
 	cloud := &fakeCloud{instances: []provider.Instance{{ID: "stuck", MachineID: "7"}, {ID: "stray", MachineID: "8"}}}
-	refuse := true
+	var refuse atomic.Bool
+	refuse.Store(true)
 	cloud.onStop = func(id string) error {
-		if id == "stuck" && refuse {
+		if id == "stuck" && refuse.Load() {
 			return errors.New("no")
 		}
 		return nil
@@ -133,7 +135,7 @@ func TestStrayThatCannotBeStopped(t *testing.T) {
 		if got := cloud.ids(); got != "stuck i-1" {
 			t.Errorf("instances %q", got)
 		}
-		refuse = false
+		refuse.Store(false)
 		after(3 * time.Minute)
 		if got := cloud.ids(); got != "i-1" {
 			t.Errorf("instances %q", got)
@@ -173,7 +175,7 @@ func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
 	looks := &looks{}
 	story(t, model, cloud, func(c *Config) { looks.Environ = c.Environ; c.Environ = looks }, func(t *testing.T) {
 		synctest.Wait()
-		m := model.machines["1"]
+		m := model.machine("1")
 		// A cloud that does not answer, or forgets an instance for a moment, loses nobody.
 		looks.set(errors.New("no answer"), nil)
 		after(10 * time.Minute)
@@ -181,16 +183,16 @@ func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
 		looks.await(1)
 		looks.set(nil, nil)
 		after(10 * time.Minute)
-		if got := model.machines["1"]; got != m {
+		if got := model.machine("1"); got != m {
 			t.Fatalf("machine 1 was %v and is %v", m, got)
 		}
 		cloud.lose(m.InstanceID)
 		looks.await(1)
-		if got := model.machines["1"]; got != m {
+		if got := model.machine("1"); got != m {
 			t.Fatal("one look was enough")
 		}
 		looks.await(1)
-		if got := model.machines["1"]; got.InstanceID != "i-3" || got.Nonce == m.Nonce {
+		if got := model.machine("1"); got.InstanceID != "i-3" || got.Nonce == m.Nonce {
 			t.Errorf("machine 1 is now %v", got)
 		}
 	})

@@ -71,7 +71,7 @@ func TestLifeOfAMachine(t *testing.T) {
 		}
 
 		// While it is Dying, the agent is at work.
-		m = model.machines["1"]
+		m = model.machine("1")
 		m.Life = entity.Dying
 		model.set(m)
 		expect(t, model, "1 dying i-1 pending")
@@ -168,14 +168,14 @@ func TestFailedStarts(t *testing.T) {
 				if !strings.HasPrefix(got[0], strings.TrimSuffix(test.want, "i-1 pending")) || model.messages["1"] != test.message {
 					t.Errorf("machine %q with message %q, want %q and %q", got[0], model.messages["1"], test.want, test.message)
 				}
-				if model.machines["2"].InstanceID == "" {
+				if model.machine("2").InstanceID == "" {
 					t.Error("the other machine has no instance")
 				}
 			})
 			if attempts != test.starts || len(nonces) != 1 {
 				t.Errorf("%d attempts with %d nonces, want %d with one", attempts, len(nonces), test.starts)
 			}
-			if n := len(cloud.instances); model.machines["1"].InstanceID == "" && n != 1 {
+			if n := len(cloud.instances); model.machine("1").InstanceID == "" && n != 1 {
 				t.Errorf("instances left: %s", cloud.ids())
 			}
 		})
@@ -187,7 +187,7 @@ func TestMachineDestroyedWhileItsInstanceStarts(t *testing.T) {
 	cloud.onStart = func(context.Context, provider.StartParams) error { time.Sleep(time.Minute); return nil }
 	story(t, model, cloud, nil, func(t *testing.T) {
 		synctest.Wait()
-		m := model.machines["1"]
+		m := model.machine("1")
 		m.Life = entity.Dying
 		model.set(m)
 		time.Sleep(2 * time.Minute)
