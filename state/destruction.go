@@ -93,18 +93,20 @@ func (o *ops) raiseOps(collection, id, key string, l lifeDoc, d destruction, cas
 	}
 	o.update(collection, id, unraised(l), bson.D{{"$set", set}})
 	cascade()
-	if d.forces(l) {
-		o.dismantleOps(key, l, d)
-	}
+	o.dismantleOps(key, l, d)
 }
 
 // forceID is the cleanup that takes a thing apart; it comes and goes with the
 // strength of the thing's destruction.
 func forceID(key string) string { return cleanupForce + "-" + key }
 
-// dismantleOps has a thing taken apart when its time is over.
+// dismantleOps has a thing that a destruction forces taken apart when its time is
+// over.
 func (o *ops) dismantleOps(key string, l lifeDoc, d destruction) {
-	if l.forced() {
+	switch {
+	case !d.forces(l):
+		return
+	case l.forced():
 		o.update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
 		return
 	}
@@ -120,6 +122,6 @@ func (o *ops) undismantleOps(key string, l lifeDoc) {
 
 // cascadeOps leaves to the cleaner what the destruction does to others.
 func (o *ops) cascadeOps(kind, arg string, d destruction) {
-	o.insert(cleanupsC, d.id+"-"+kind+"-"+arg, cleanupDoc{ID: d.id + "-" + kind + "-" + arg, Kind: kind, Arg: arg,
-		Strength: d.strength, Deadline: d.deadline})
+	id := d.id + "-" + kind + "-" + arg
+	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
 }

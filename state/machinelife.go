@@ -135,9 +135,7 @@ func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManag
 			if d.strength > entity.Plain {
 				m.cascadeOps(o, d)
 			}
-			if d.forces(m.doc.lifeDoc) {
-				o.dismantleOps(key, m.doc.lifeDoc, d)
-			}
+			o.dismantleOps(key, m.doc.lifeDoc, d)
 		}
 		update := bson.D{{"$set", set}}
 		if m.IsManager() && step.Move.From == entity.Alive {

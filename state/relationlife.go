@@ -81,9 +81,7 @@ func (r *Relation) destroyOps(ctx context.Context, o *ops, except string, d dest
 		for _, e := range r.doc.Endpoints {
 			o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, bson.D{{"$set", bson.D{{"life", entity.Dying}, {"strength", d.strength}}}})
 		}
-		if d.forces(r.doc.lifeDoc) {
-			o.dismantleOps(key, r.doc.lifeDoc, d)
-		}
+		o.dismantleOps(key, r.doc.lifeDoc, d)
 	}
 	r.cascadeOps(o, d)
 	return gone, nil

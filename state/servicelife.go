@@ -64,9 +64,7 @@ func (s *Service) destroy(ctx context.Context, d destruction) error {
 		}
 		o.update(servicesC, s.doc.Name, append(bson.D{s.doc.keeps()}, isAlive...), bson.D{
 			{"$set", append(d.turn(entity.Dying), d.raise(s.doc.lifeDoc)...)}, {"$unset", bson.D{{"minunits", 1}}}})
-		if d.forces(s.doc.lifeDoc) {
-			o.dismantleOps(serviceKey(s.doc.Name), s.doc.lifeDoc, d)
-		}
+		o.dismantleOps(serviceKey(s.doc.Name), s.doc.lifeDoc, d)
 		if many {
 			// After the life: a cleaner that comes across it must find that Dying.
 			o.cascadeOps(cleanupRelations, s.doc.Name, d)

@@ -121,9 +121,7 @@ func (u *Unit) turnOps(o *ops, step lifecycle.Step, holders map[string]int, d de
 		// One that came meanwhile would want that too.
 		o.expect(unitKey(u.doc.Name), "subordinates", 0)
 	}
-	if d.forces(u.doc.lifeDoc) {
-		o.dismantleOps(unitKey(u.doc.Name), u.doc.lifeDoc, d)
-	}
+	o.dismantleOps(unitKey(u.doc.Name), u.doc.lifeDoc, d)
 }
 
 // cascadeOps has the subordinates of a principal destroyed.

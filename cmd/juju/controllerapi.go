@@ -55,6 +55,21 @@ func (s *session) controllerTarget(c *store.Contents) (target, error) {
 	return target{name: name, ctrl: ctrl}, err
 }
 
+// readTarget reads what this client knows, and finds the controller that the user
+// means in it.
+func (s *session) readTarget() (*store.Store, target, error) {
+	st, err := s.store()
+	if err != nil {
+		return nil, target{}, err
+	}
+	contents, err := st.Read()
+	if err != nil {
+		return nil, target{}, err
+	}
+	t, err := s.controllerTarget(contents)
+	return st, t, err
+}
+
 // splitModel takes CONTROLLER:MODEL apart, where the controller may be left out.
 func (s *session) splitModel(arg string) (model string, err error) {
 	name, model, named := strings.Cut(arg, ":")
@@ -71,15 +86,7 @@ func (s *session) splitModel(arg string) (model string, err error) {
 // withController connects to the controller that the user means, for as long as do
 // takes.
 func (s *session) withController(ctx context.Context, do func(target, controllerAPI) error) error {
-	st, err := s.store()
-	if err != nil {
-		return err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return err
-	}
-	t, err := s.controllerTarget(contents)
+	_, t, err := s.readTarget()
 	if err != nil {
 		return err
 	}

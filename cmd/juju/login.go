@@ -38,15 +38,7 @@ A new user begins with juju register.`,
 }
 
 func login(ctx context.Context, s *session, user string) error {
-	st, err := s.store()
-	if err != nil {
-		return err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return err
-	}
-	t, err := s.controllerTarget(contents)
+	st, t, err := s.readTarget()
 	if err != nil {
 		return err
 	}

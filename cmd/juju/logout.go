@@ -33,15 +33,7 @@ The password that bootstrap has made is known to nobody: change it first.`,
 }
 
 func logout(ctx context.Context, s *session, force bool) error {
-	st, err := s.store()
-	if err != nil {
-		return err
-	}
-	contents, err := st.Read()
-	if err != nil {
-		return err
-	}
-	t, err := s.controllerTarget(contents)
+	st, t, err := s.readTarget()
 	if err != nil {
 		return err
 	}
