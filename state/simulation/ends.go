@@ -101,7 +101,15 @@ func (u *Unit) IsOrphan() bool {
 	return u.Principal != nil && !hasContainerRelation(u.Service, u.Principal.Service)
 }
 
+// endOrphans ends what a relation has left without another to its principals. What
+// has come by a relation of the same key since, which is on its way out too, goes
+// with that one, and no more strongly.
 func (m *Model) endOrphans(r *Relation, d Destruction) {
+	for _, now := range m.Relations {
+		if life := now.Life; now.Key == r.Key && life.Life != entity.Alive && life.raise(d) {
+			return
+		}
+	}
 	for i, s := range r.Ends {
 		other := r.Ends[1-i]
 		for _, u := range sorted(s.Units) {
