@@ -149,7 +149,9 @@ func (st *State) cleanupOrphans(ctx context.Context, key string, d destruction) 
 				continue
 			}
 			orphans := slices.DeleteFunc(units, func(u *Unit) bool { return entity.UnitService(u.doc.Principal) != other })
-			if err := st.destroyUnits(ctx, orphans, d); err != nil {
+			if err := forEach(ctx, orphans, func(u *Unit) error {
+				return u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d, u.isOrphan)
+			}); err != nil {
 				return err
 			}
 		}

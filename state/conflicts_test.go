@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -75,7 +76,10 @@ var conflicts = []conflict{
 	{"the unit is taken apart", thenCleans(unitDoes("mysql/0", destroyUnit(atLast)))},
 	{"the unit that never started goes", unitDoes("mysql/1", destroyUnit(plain))},
 	{"the unit that never started starts", unitDoes("mysql/1", reports)},
-	{"the subordinate is destroyed", unitDoes("logging/0", destroySelf)},
+	{"the subordinate is destroyed", unitDoes("logging/0", func(s *scene, u *state.Unit) error {
+		err := relationDoes(logs, destroyRelation(plain))(s)
+		return errors.Join(err, destroySelf(s, u))
+	})},
 	{"the subordinate leaves", unitDoes("logging/0", leave(logs))},
 	{"another unit enters", unitDoes("mysql/1", enter(web))},
 	{"the unit leaves", unitDoes("mysql/0", leave(web))},

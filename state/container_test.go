@@ -59,6 +59,7 @@ func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
 	if !sees(feed) {
 		t.Fatal("the unit's agent does not see a relation that the unit is in")
 	}
+	w.ok(rc.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(c.DestroySelf(w.ctx))
 	w.refused(c.EnsureDead(w.ctx), entity.InUse, "in the scope of a relation")
 	w.end("collector/0", feed.ID())

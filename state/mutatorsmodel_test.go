@@ -70,13 +70,8 @@ var serviceMutators = []mutator{
 	on("Service.Destroy", "", theService("mysql"), destroyService(plain)),
 	on("Service.Destroy", "with nothing", theService("idle"), destroyService(plain)),
 	on("Service.Destroy", "with annotations", theService("idle"), destroyService(plain), annotates(entity.ServiceTag("idle"))),
-	on("Service.Destroy", "with relations only", theService("logging"), destroyService(plain), func(s *scene) {
-		s.ok(s.unit("logging/0").DestroySelf(s.ctx))
-		s.ok(s.unit("logging/0").LeaveScope(s.ctx, logs))
-		s.ok(s.unit("logging/0").EnsureDead(s.ctx))
-		s.ok(s.unit("logging/0").Remove(s.ctx))
-		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, logs))
-	}),
+	on("Service.Destroy", "with relations only", theService("logging"), destroyService(plain), withoutLogging,
+		func(s *scene) { s.relate("mysql", "logging") }),
 	on("Service.Destroy", "by force", theService("mysql"), destroyService(forced)),
 	on("Service.Destroy", "by force when Dying", theService("mysql"), destroyService(forced), destroysService("mysql", plain)),
 	on("Service.Destroy", "by force and sooner", theService("mysql"), destroyService(atLast), destroysService("mysql", forced)),

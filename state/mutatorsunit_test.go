@@ -139,7 +139,12 @@ var unitMutators = []mutator{
 	onUnit("Destroy", "of a service that keeps units", "mysql/0", destroyUnit(plain), keepsUnits("mysql", 2)),
 	onUnit("Destroy", "never started, of a service that keeps units", "mysql/1", destroyUnit(plain), keepsUnits("mysql", 2)),
 	onUnit("DestroySelf", "", "mysql/0", destroySelf),
-	onUnit("DestroySelf", "a subordinate", "logging/0", destroySelf),
+	onUnit("DestroySelf", "a subordinate", "logging/0", destroySelf, destroysService("logging", plain)),
+	onUnit("DestroySelf", "an orphan", "logging/0", destroySelf, destroysRelation(plain, "mysql", "logging")),
+	onUnit("DestroySelf", "an orphan that was counted on", "logging/0", destroySelf, func(s *scene) {
+		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, logs))
+		s.ok(s.unit("mysql/0").EnterScope(s.ctx, logs))
+	}, destroysRelation(plain, "mysql", "logging")),
 	onUnit("DestroySubordinates", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.DestroySubordinates(s.ctx) }),
 	onUnit("EnsureDead", "", "mysql/0", ensureDead, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql")),
 	onUnit("EnsureDead", "a subordinate", "logging/0", ensureDead, destroysRelation(plain, "mysql", "logging"),

@@ -155,3 +155,48 @@ func TestAClaimWhoseServiceGoes(t *testing.T) {
 	_, err := u.ClaimLeadership(w.ctx, state.LeastLease)
 	w.refused(err, entity.LeadershipRefused, "leadership claim denied")
 }
+
+// Whoever finds a subordinate without a container relation, and has not set it Dying
+// yet, looks again when its principal has come to count on it in another.
+func TestASubordinateIsCountedOnWhileItIsFoundAnOrphan(t *testing.T) {
+	for by, destroy := range map[string]func(w *world) error{
+		"its agent":   func(w *world) error { return w.unit("logging/0").DestroySelf(w.ctx) },
+		"the cleaner": func(w *world) error { _, _, err := w.st.Cleanup(w.ctx); return err },
+	} {
+		t.Run(by, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy("mysql", statetest.MySQL, 1)
+			w.deploy("logging", statetest.Logging, 0)
+			first := w.relate("mysql", "logging")
+			my := w.started("mysql/0")
+			w.ok(my.EnterScope(w.ctx, first.ID()))
+			w.ok(my.LeaveScope(w.ctx, first.ID()))
+			lg := w.started("logging/0")
+			w.ok(first.Destroy(w.ctx, entity.Destruction{}))
+			var second *state.Relation
+			w.st.Before(func() {
+				second = w.relate("mysql", "logging")
+				w.ok(my.EnterScope(w.ctx, second.ID()))
+			})
+			w.ok(destroy(w))
+			if life := w.unit("logging/0").Life(); life != entity.Alive {
+				t.Errorf("the subordinate is %s, and its principal counts on it", life)
+			}
+			w.truth()
+
+			// Whoever is not counted on goes, and the principal gets another.
+			w.ok(my.LeaveScope(w.ctx, second.ID()))
+			w.ok(second.Destroy(w.ctx, entity.Destruction{}))
+			var third *state.Relation
+			w.st.Before(func() { third = w.relate("mysql", "logging") })
+			w.ok(lg.DestroySelf(w.ctx))
+			w.refused(my.EnterScope(w.ctx, third.ID()), entity.CannotEnterYet, "")
+			w.end("logging/0")
+			w.ok(my.EnterScope(w.ctx, third.ID()))
+			if life := w.unit("logging/1").Life(); life != entity.Alive {
+				t.Errorf("the new subordinate is %s", life)
+			}
+			w.truth()
+		})
+	}
+}

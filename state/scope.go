@@ -156,7 +156,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 	}
 	for _, s := range there {
 		if s.doc.Life == entity.Alive {
-			o.assertLife(unitsC, s.doc.Name, entity.Alive)
+			o.update(unitsC, s.doc.Name, isAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
 			return nil
 		}
 	}

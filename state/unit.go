@@ -23,6 +23,9 @@ type unitDoc struct {
 	// Started is set with the first status that the unit's agent reports, and
 	// never taken back: from then on only the agent can end the unit in order.
 	Started bool `bson:"started"`
+	// Counted is how often its principal has entered a container relation, once it
+	// was there, counting on it.
+	Counted int `bson:"counted,omitempty"`
 }
 
 // kind is the unit's place in the tables of lifecycles.

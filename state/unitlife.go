@@ -20,9 +20,37 @@ func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
 }
 
 // DestroySelf is what the unit's own agent does when its service is Dying or,
-// of a subordinate, when its last container relation or its principal is.
+// of a subordinate, when its last container relation to its principal is. Nothing
+// for a subordinate that has come to have another meanwhile.
 func (u *Unit) DestroySelf(ctx context.Context) error {
-	return u.move(ctx, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}))
+	d := u.st.begin(entity.Destruction{})
+	if u.doc.kind() == lifecycle.Principal {
+		return u.move(ctx, lifecycle.ToDestroy, lifecycle.UnitAgent, d)
+	}
+	return u.move(ctx, lifecycle.ToDestroy, lifecycle.UnitAgent, d, func(o *ops) (bool, error) {
+		svc, err := u.st.Service(ctx, u.doc.Service)
+		if err != nil || svc.doc.Life != entity.Alive {
+			return true, err // which it stays as long as the unit is there
+		}
+		return u.isOrphan(o)
+	})
+}
+
+// isOrphan reports whether a subordinate is left without an Alive relation of
+// container scope to its principal's service. One that is added just then does no
+// harm as long as the principal does not enter it, counting on the subordinate: so
+// that is asserted.
+func (u *Unit) isOrphan(o *ops) (bool, error) {
+	related, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
+	if err != nil || related {
+		return false, err
+	}
+	var counted any = u.doc.Counted
+	if u.doc.Counted == 0 {
+		counted = bson.D{{"$exists", false}}
+	}
+	o.assert(unitsC, u.doc.Name, bson.D{{"counted", counted}})
+	return true, nil
 }
 
 // DestroySubordinates sets the unit's subordinates Dying.
@@ -51,8 +79,13 @@ func (u *Unit) Remove(ctx context.Context) error {
 	return u.move(ctx, lifecycle.ToRemove, lifecycle.Deployer, destruction{now: u.st.now()})
 }
 
-// move makes the farthest step toward a goal; nothing when the unit is gone.
-func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor, d destruction) error {
+// A ground is why an Alive unit is to be destroyed, where that may pass: whether it
+// holds of the unit as it was read last, with asserts that it still does.
+type ground func(*ops) (bool, error)
+
+// move makes the farthest step toward a goal; nothing when the unit is gone, or when
+// it is Alive and a ground does not hold.
+func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor, d destruction, grounds ...ground) error {
 	return u.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := u.refresh(ctx); isNotFound(err) {
 			return nil, mongo.ErrNothing
@@ -63,6 +96,13 @@ func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor
 		if goal == lifecycle.ToDestroy && u.doc.Life != entity.Alive {
 			o.raiseOps(unitsC, u.doc.Name, unitKey(u.doc.Name), u.doc.lifeDoc, d, func() { u.cascadeOps(o, d) })
 			return o.build()
+		}
+		for _, holds := range grounds {
+			if still, err := holds(o); err != nil {
+				return nil, err
+			} else if !still {
+				return nil, mongo.ErrNothing
+			}
 		}
 		holders, err := u.st.holders(unitKey(u.doc.Name))
 		if err != nil {

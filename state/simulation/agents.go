@@ -42,9 +42,10 @@ func (m *Model) Start(u *Unit) Answer {
 }
 
 // DestroySelf is what a unit's agent does when its service is Dying, or the last
-// container relation to its principal's.
+// container relation to its principal's; nothing when a subordinate has another.
 func (m *Model) DestroySelf(u *Unit) {
-	if u.Life.Life == entity.Alive {
+	stays := u.Principal != nil && u.Service.Life.Life == entity.Alive && !u.IsOrphan()
+	if u.Life.Life == entity.Alive && !stays {
 		m.endUnit(u, Destruction{}, true)
 	}
 }
