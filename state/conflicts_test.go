@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -76,10 +75,7 @@ var conflicts = []conflict{
 	{"the unit is taken apart", thenCleans(unitDoes("mysql/0", destroyUnit(atLast)))},
 	{"the unit that never started goes", unitDoes("mysql/1", destroyUnit(plain))},
 	{"the unit that never started starts", unitDoes("mysql/1", reports)},
-	{"the subordinate is destroyed", unitDoes("logging/0", func(s *scene, u *state.Unit) error {
-		err := relationDoes(logs, destroyRelation(plain))(s)
-		return errors.Join(err, destroySelf(s, u))
-	})},
+	{"the subordinate is destroyed", unitDoes("mysql/0", destroySubordinates)},
 	{"the subordinate leaves", unitDoes("logging/0", leave(logs))},
 	{"another unit enters", unitDoes("mysql/1", enter(web))},
 	{"the unit leaves", unitDoes("mysql/0", leave(web))},
@@ -151,6 +147,27 @@ func TestAConflictIsAsIfTheOtherCameFirst(t *testing.T) {
 	st := aStage(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
+	writes := conflictWrites(t, st)
+	var pairs, tried atomic.Int64
+	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
+		if m.mends {
+			return // it looks again until nothing changes
+		}
+		near := m.near(t, st, writes, rand.New(rand.NewPCG(seed, uint64(len(m.String())))))
+		pairs.Add(int64(len(near)))
+		if !soak {
+			near = near[:min(len(near), 1)]
+		}
+		tried.Add(int64(len(near)))
+		for _, c := range near {
+			m.conflict(t, st, c)
+		}
+	})
+	t.Logf("%d of %d pairs that meet", tried.Load(), pairs.Load())
+}
+
+// conflictWrites returns the documents that each conflict changes.
+func conflictWrites(t *testing.T, st *stage) []map[string]bool {
 	writes := make([]map[string]bool, len(conflicts))
 	for i, c := range conflicts {
 		s := st.scene(t, nil)
@@ -164,33 +181,22 @@ func TestAConflictIsAsIfTheOtherCameFirst(t *testing.T) {
 		c.do(s)
 		s.unwatched()
 	}
-	var pairs, tried atomic.Int64
-	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
-		if m.mends {
-			return // it looks again until nothing changes
-		}
-		touched := m.touches(t, st)
-		var near []conflict
-		for i, c := range conflicts {
-			for doc := range writes[i] {
-				if touched[doc] {
-					near = append(near, c)
-					break
-				}
+	return writes
+}
+
+// near returns the conflicts that meet the mutator at a document, in random order.
+func (m mutator) near(t *testing.T, st *stage, writes []map[string]bool, rnd *rand.Rand) (near []conflict) {
+	touched := m.touches(t, st)
+	for i, c := range conflicts {
+		for doc := range writes[i] {
+			if touched[doc] {
+				near = append(near, c)
+				break
 			}
 		}
-		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))
-		rnd.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
-		pairs.Add(int64(len(near)))
-		if !soak {
-			near = near[:min(len(near), 1)]
-		}
-		tried.Add(int64(len(near)))
-		for _, c := range near {
-			m.conflict(t, st, c)
-		}
-	})
-	t.Logf("%d of %d pairs that meet", tried.Load(), pairs.Load())
+	}
+	rnd.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+	return near
 }
 
 // touches returns the documents that the mutator's first transaction names.

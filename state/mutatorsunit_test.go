@@ -67,9 +67,10 @@ func destroyUnit(how entity.Destruction) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.Destroy(s.ctx, how) }
 }
 
-func ensureDead(s *scene, u *state.Unit) error  { return u.EnsureDead(s.ctx) }
-func removeUnit(s *scene, u *state.Unit) error  { return u.Remove(s.ctx) }
-func destroySelf(s *scene, u *state.Unit) error { return u.DestroySelf(s.ctx) }
+func ensureDead(s *scene, u *state.Unit) error          { return u.EnsureDead(s.ctx) }
+func removeUnit(s *scene, u *state.Unit) error          { return u.Remove(s.ctx) }
+func destroySubordinates(s *scene, u *state.Unit) error { return u.DestroySubordinates(s.ctx) }
+func destroySelf(s *scene, u *state.Unit) error         { return u.DestroySelf(s.ctx) }
 
 func enter(relation int) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.EnterScope(s.ctx, relation) }
@@ -145,7 +146,7 @@ var unitMutators = []mutator{
 		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, logs))
 		s.ok(s.unit("mysql/0").EnterScope(s.ctx, logs))
 	}, destroysRelation(plain, "mysql", "logging")),
-	onUnit("DestroySubordinates", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.DestroySubordinates(s.ctx) }),
+	onUnit("DestroySubordinates", "", "mysql/0", destroySubordinates),
 	onUnit("EnsureDead", "", "mysql/0", ensureDead, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql")),
 	onUnit("EnsureDead", "a subordinate", "logging/0", ensureDead, destroysRelation(plain, "mysql", "logging"),
 		func(s *scene) {

@@ -126,6 +126,32 @@ func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
 	}
 }
 
+// A builder reads one thing, others remove that and what it refers to, and it reads the
+// next: what it was after is what it is asked about again.
+func TestABuilderThatMissesSomethingIsAskedAgain(t *testing.T) {
+	_, db := open(t)
+	missing := func(what string) error { return entity.Errorf(entity.NotFound, "%s not found", what) }
+	for _, c := range []struct {
+		says []error // by one call after the other; the last for ever
+		want string
+		runs int
+	}{
+		{[]error{missing("service"), mongo.ErrNothing}, "", 2},
+		{[]error{missing("service"), missing("unit")}, "unit not found", 3},
+		{[]error{missing("unit")}, "unit not found", 2},
+		{[]error{missing("service"), errors.New("mine")}, "mine", 2},
+	} {
+		runs := 0
+		err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
+			runs++
+			return nil, c.says[min(runs, len(c.says))-1]
+		})
+		if runs != c.runs || (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%v: got %v after %d runs, want %q after %d", c.says, err, runs, c.want, c.runs)
+		}
+	}
+}
+
 // Many more writers than slots, all at one document: each gets its turn.
 func TestWritersWaitInOrder(t *testing.T) {
 	_, db := open(t)

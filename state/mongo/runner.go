@@ -22,8 +22,9 @@ var ErrNothing = errors.New("nothing to do")
 
 // A Builder makes the operations of one try. It may run many times, so it takes
 // no time and no random number; each time it reads what it needs afresh, and its
-// operations assert exactly the facts that they were built from. attempt counts
-// from 0.
+// operations assert exactly the facts that they were built from. What it does not find
+// it may return as entity.NotFound, whichever document of several that is: it is
+// asked again then. attempt counts from 0.
 type Builder func(attempt int) ([]txn.Op, error)
 
 // The bounds of trying. Ten agents that meet at one document settle within a
@@ -115,7 +116,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			}
 		}
 		var err error
-		ops, err = build(attempt)
+		ops, err = settled(build, attempt)
 		if errors.Is(err, ErrNothing) {
 			return false, nil
 		}
@@ -147,6 +148,21 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		hint = "It was refused because of " + why + ". " + hint
 	}
 	return false, entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
+}
+
+// settled runs a builder, and again when it does not find something: it may have read
+// one document before others removed what that refers to, and the next after. What
+// it does not find twice in a row is not there.
+func settled(build Builder, attempt int) (ops []txn.Op, err error) {
+	missed := ""
+	for range tries {
+		ops, err = build(attempt)
+		if !errors.Is(err, entity.NotFound) || err.Error() == missed {
+			break
+		}
+		missed = err.Error()
+	}
+	return ops, err
 }
 
 // once runs ops while it holds their documents and a slot; a retry goes to the
