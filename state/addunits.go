@@ -183,11 +183,12 @@ func (st *State) checkPlacement(ctx context.Context, service, series, id string)
 	return nil
 }
 
-// cleanMachines returns the machines that never had a unit and suit the service.
+// cleanMachines returns the machines that never had a unit and suit the service. A
+// container does not: it was added for what is to be placed in it.
 func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
 	var docs []machineDoc
 	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series}, {"jobs", bson.D{{"$ne", JobManageModel}}},
-		{"_id", bson.D{{"$nin", notNil(taken)}}}}
+		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}}
 	if err := s.st.db.All(machinesC, query, &docs); err != nil {
 		return nil, err
 	}

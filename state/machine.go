@@ -38,7 +38,8 @@ type machineDoc struct {
 	// Containers are the types of containers that the machine can host, once its
 	// agent has said so.
 	Containers *[]string `bson:"containers,omitempty"`
-	// Clean machines have never had a unit; a new unit may be given one.
+	// Clean machines have never had a unit; a new unit may be given one that is no
+	// container.
 	Clean bool `bson:"clean"`
 }
 

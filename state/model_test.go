@@ -254,6 +254,22 @@ func TestMachinesThatNeverHadAUnitAreUsedFirst(t *testing.T) {
 	}
 }
 
+// A container is there for what was placed in it.
+func TestAContainerIsGivenToNobodyWhoDidNotAskForIt(t *testing.T) {
+	w := newWorld(t)
+	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
+	w.ok(err)
+	my := w.deploy("mysql", statetest.MySQL, 1)
+	if got := w.unit("mysql/0").Machine(); got != "1" {
+		t.Errorf("mysql/0 is on machine %s, want a new one", got)
+	}
+	_, err = my.AddUnits(w.ctx, 1, []string{c.ID()})
+	w.ok(err)
+	if got := w.unit("mysql/1").Machine(); got != c.ID() {
+		t.Errorf("mysql/1 is on machine %s, want container %s", got, c.ID())
+	}
+}
+
 // Two at once can't have the same clean machine, nor the same name.
 func TestDeployingAtOnce(t *testing.T) {
 	w := newWorld(t)

@@ -57,6 +57,12 @@ func btoi(b bool) int {
 	return 0
 }
 
+// isFree reports whether a machine may be given to a unit that was not placed: it never
+// had one, and is no container, which is there for what is placed in it.
+func (x *Machine) isFree() bool {
+	return x.Life.Life == entity.Alive && x.Clean && !x.Manager && x.Host == nil
+}
+
 // AddUnits adds units where state has put them, and complains when that is wrong:
 // the first are on the machines that the user has named; for each other a machine
 // that never had a unit, or a new one when there is no such. When it was raced, a
@@ -67,14 +73,14 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 		switch {
 		case i < len(named) && p.Machine != named[i]:
 			return fmt.Errorf("%s is on machine %s, not on %s", p.Unit, p.Machine, named[i])
-		case i >= len(named) && x != nil && (x.Life.Life != entity.Alive || !x.Clean || x.Manager):
+		case i >= len(named) && x != nil && !x.isFree():
 			return fmt.Errorf("%s was put on machine %s: %s", p.Unit, p.Machine, MachineFact(x.Life, x.Instance, x.Manager, x.Clean))
 		case x == nil && m.used["m#"+p.Machine]:
 			return fmt.Errorf("%s was put on machine %s, which is gone", p.Unit, p.Machine)
 		case x == nil:
 			for _, other := range m.Machines {
-				if other.Life.Life == entity.Alive && other.Clean && !other.Manager && !raced {
-					return fmt.Errorf("%s has a new machine, though %s is clean", p.Unit, other.ID)
+				if other.isFree() && !raced {
+					return fmt.Errorf("%s has a new machine, though %s is free", p.Unit, other.ID)
 				}
 			}
 			x = m.addMachine(p.Machine, nil, false, false)
