@@ -232,10 +232,14 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 }
 
 // The states of an unfinished transaction, from gopkg.in/mgo.v2/txn: preparing,
-// prepared, aborting, applying. The two others are that it is aborted or applied.
+// prepared, aborting, applying.
 var unfinished = []int{1, 2, 3, 4}
 
-const aborted = 5
+// The states of a finished one.
+const (
+	aborted = 5
+	applied = 6
+)
 
 // ResumeTransactions takes every unfinished transaction that was begun before
 // the given time to its end, aborting ones too. One that fails is logged and

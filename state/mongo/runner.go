@@ -184,7 +184,10 @@ func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	}
 	defer r.slots.release(s)
 	id := bson.NewObjectId()
-	err = runOnce(s.session.DB(r.name), ops, id)
+	db := s.session.DB(r.name)
+	if err = clearQueues(db, ops); err == nil {
+		err = runOnce(db, ops, id)
+	}
 	if r.elects && cutShort(err) {
 		return r.settle(s.session, id, err)
 	}

@@ -1,0 +1,87 @@
+package mongo
+
+import (
+	"slices"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+)
+
+// manyInserts is how many documents a transaction inserts, for each that it touches
+// of those that are there, before it is worth clearing their queues.
+const manyInserts = 4
+
+// clearQueues takes the finished transactions out of the queues of the documents
+// that ops touch, when ops insert many others. A transaction stays in the queues of
+// its documents when it is finished, until another takes it out while it is applied
+// itself. That one has found it there when it began, and before it knows that it
+// need not wait, mgo/txn loads the other whole and reads each of its own documents
+// again, those that are to be inserted twice. A finished transaction is nothing to
+// wait for, so whoever is in the middle of something does not miss it.
+func clearQueues(db *mgo.Database, ops []txn.Op) error {
+	inserts := 0
+	touched := map[stashKey]bool{}
+	for _, op := range ops {
+		if op.Insert != nil {
+			inserts++
+		} else {
+			touched[stashKey{op.C, op.Id}] = true
+		}
+	}
+	if inserts < manyInserts*len(touched) {
+		return nil
+	}
+	queues := map[stashKey][]string{}
+	var ids []bson.ObjectId
+	for doc := range touched {
+		var b bookkeeping
+		err := db.C(doc.C).FindId(doc.ID).Select(bookkept).One(&b)
+		if IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		queues[doc] = b.Queue
+		named, _ := b.transactions()
+		ids = append(ids, named...)
+	}
+	finished, err := finishedOf(db, ids)
+	if err != nil {
+		return err
+	}
+	for doc, queue := range queues {
+		done := slices.DeleteFunc(queue, func(token string) bool {
+			id, ok := tokenID(token)
+			return !ok || !finished[id]
+		})
+		if len(done) == 0 {
+			continue
+		}
+		err := db.C(doc.C).UpdateId(doc.ID, bson.D{{"$pullAll", bson.D{{"txn-queue", done}}}})
+		if err != nil && !IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishedOf returns which of the transactions are applied or aborted.
+func finishedOf(db *mgo.Database, ids []bson.ObjectId) (map[bson.ObjectId]bool, error) {
+	finished := map[bson.ObjectId]bool{}
+	if len(ids) == 0 {
+		return finished, nil
+	}
+	var found []struct {
+		ID bson.ObjectId `bson:"_id"`
+	}
+	query := bson.D{{"_id", bson.D{{"$in", ids}}}, {"s", bson.D{{"$in", []int{aborted, applied}}}}}
+	if err := db.C(TxnsC).Find(query).Select(bson.D{{"_id", 1}}).All(&found); err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		finished[f.ID] = true
+	}
+	return finished, nil
+}

@@ -1,0 +1,95 @@
+package mongo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo"
+)
+
+// bulk is a transaction that inserts documents, counts them, and rests on one that
+// it leaves alone.
+func bulk(name string, n int) mongo.Builder {
+	return func(int) ([]txn.Op, error) {
+		ops := []txn.Op{
+			{C: "c", Id: "count", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", n}}}}},
+			{C: "c", Id: "basis", Assert: txn.DocExists},
+		}
+		for i := range n {
+			id := fmt.Sprint(name, i)
+			ops = append(ops, txn.Op{C: "c", Id: id, Assert: txn.DocMissing, Insert: doc{id, i}})
+		}
+		return ops, nil
+	}
+}
+
+func queue(t *testing.T, db *mongo.Database, id string) (tokens []string) {
+	t.Helper()
+	var found struct {
+		Queue []string `bson:"txn-queue"`
+	}
+	write(t, db, "c", func(c *mgo.Collection) error { return c.FindId(id).One(&found) })
+	return found.Queue
+}
+
+// One that inserts many documents costs no more when another has touched what it
+// counts them in, or rests on, before: what has finished is not looked at again.
+func TestManyInsertsDoNotWaitForWhatHasFinished(t *testing.T) {
+	const n = 40
+	_, db := open(t)
+	insert(t, db, doc{"count", 0})
+	insert(t, db, doc{"basis", 0})
+	cost := func(name string) int {
+		mgo.SetStats(true)
+		defer mgo.SetStats(false)
+		if err := db.Run(t.Context(), bulk(name, n)); err != nil {
+			t.Fatal(err)
+		}
+		return mgo.GetStats().SentOps
+	}
+	cost("warm")
+	if sent := cost("b"); sent > 8*n {
+		t.Errorf("%d requests for %d documents", sent, n)
+	}
+	if got := get(t, db, "count").N; got != 2*n {
+		t.Errorf("counted are %d, want %d", got, 2*n)
+	}
+}
+
+// What has not finished stays in a queue until it is brought to its end, and what
+// names no transaction that is there until it is mended.
+func TestOnlyWhatHasFinishedLeavesAQueue(t *testing.T) {
+	_, db := open(t)
+	insert(t, db, doc{"count", 0})
+	insert(t, db, doc{"basis", 0})
+	// A runner was stopped between its first two steps.
+	begun := bson.NewObjectId()
+	write(t, db, mongo.TxnsC, func(c *mgo.Collection) error {
+		return c.Insert(bson.D{{"_id", begun}, {"s", 2}, {"n", "0123abcd"},
+			{"o", []txn.Op{{C: "c", Id: "count", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1000}}}}}}}})
+	})
+	push := func(id string, txn bson.ObjectId) {
+		write(t, db, "c", func(c *mgo.Collection) error {
+			return c.UpdateId(id, bson.D{{"$push", bson.D{{"txn-queue", txn.Hex() + "_0123abcd"}}}})
+		})
+	}
+	push("count", begun)
+	if err := db.Run(t.Context(), bulk("a", 40)); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, db, "count").N; got != 1040 {
+		t.Errorf("n is %d, want 1040", got)
+	}
+	push("basis", bson.NewObjectId())
+	if err := db.Run(t.Context(), bulk("b", 40)); err == nil || !strings.Contains(err.Error(), "waits for a transaction that is lost") {
+		t.Errorf("got %v", err)
+	}
+	if q := queue(t, db, "basis"); len(q) != 1 {
+		t.Errorf("the queue is %v", q)
+	}
+}
