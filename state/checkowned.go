@@ -33,24 +33,15 @@ func noSettings(_ *view, id string, _ row) any {
 	return settingsDoc{ID: id, Settings: map[string]any{}}
 }
 
-func noPassword(_ *view, id string, _ row) any { return credentialDoc{ID: id} }
-
 // belongings are all of them, but for the counts, and for what judgeEnds and
 // judgeScope look after.
 var belongings = []belonging{
 	{machinesC, statusesC, keyed(machineKey), lostStatus, ""},
-	{machinesC, constraintsC, keyed(machineKey), noConstraints, ""},
-	{machinesC, credentialsC, keyed(func(id string) string { return entity.MachineTag(id).String() }), noPassword, noLogin},
-	{machinesC, portsC, keyed(func(id string) string { return id }), func(_ *view, id string, _ row) any {
-		return portsDoc{ID: id, Ports: []openPort{}}
-	}, "what its units opened is closed"},
 	{servicesC, statusesC, keyed(serviceKey), lostStatus, ""},
 	{servicesC, constraintsC, keyed(serviceKey), noConstraints, ""},
 	{servicesC, settingsC, keyed(serviceKey), noSettings, "the charm's defaults hold"},
 	{unitsC, statusesC, keyed(unitKey), lostStatus, ""},
 	{unitsC, statusesC, keyed(workloadKey), lostStatus, ""},
-	{unitsC, constraintsC, keyed(unitKey), noConstraints, ""},
-	{unitsC, credentialsC, keyed(func(name string) string { return entity.UnitTag(name).String() }), noPassword, noLogin},
 	{unitsC, deploymentsC, func(name string, r row) string {
 		if parent := deployerOf(r); !parent.IsZero() {
 			return deploymentID(parent, name)
@@ -60,8 +51,6 @@ var belongings = []belonging{
 		return deploymentDoc{Parent: deployerOf(r).String(), Unit: r.text("_id")}
 	}, ""},
 }
-
-const noLogin = "its agent can't log in before it is given a new password"
 
 func deployerOf(r row) entity.Tag {
 	return unitDoc{Principal: r.text("principal"), Machine: r.text("machine")}.deployer()

@@ -26,6 +26,14 @@ func (st *State) constraints(key string) (string, error) {
 	return doc.Value, err
 }
 
+// keepConstraints writes down what a new unit or machine was added with, for good;
+// nothing is not written.
+func (o *ops) keepConstraints(key, constraints string) {
+	if constraints != "" {
+		o.insert(constraintsC, key, constraintsDoc{key, constraints})
+	}
+}
+
 // checkConstraints reads what a user demands. Two demands that exclude each
 // other are Invalid, by the rules that all clouds share; what one cloud pays no
 // heed to bars nothing.

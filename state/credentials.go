@@ -32,8 +32,8 @@ func hashAgentPassword(password string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A credentialDoc comes and goes with its machine or unit. It has no hash until
-// the agent is given its first password, and then nothing matches it.
+// A credentialDoc comes with the first password that the agent of a machine or unit
+// is given, and goes with that. Nothing matches one without a hash.
 type credentialDoc struct {
 	ID   string `bson:"_id"` // a tag
 	Hash string `bson:"hash"`
@@ -72,13 +72,33 @@ func (st *State) SetAgentPassword(ctx context.Context, tag entity.Tag, password 
 		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password", len(password))
 	}
 	return st.run(ctx, func(int) ([]txn.Op, error) {
-		if n, err := st.db.Count(credentialsC, bson.D{{"_id", tag.String()}}); err != nil {
-			return nil, err
-		} else if n == 0 {
-			return nil, entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
-		}
 		o := newOps()
-		o.update(credentialsC, tag.String(), exists, bson.D{{"$set", bson.D{{"hash", hashAgentPassword(password)}}}})
+		if err := st.hashOps(o, tag, hashAgentPassword(password)); err != nil {
+			return nil, err
+		}
 		return o.build()
 	})
+}
+
+// hashOps makes hash that of the password of a machine's or unit's agent.
+func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
+	id := tag.String()
+	if n, err := st.db.Count(credentialsC, bson.D{{"_id", id}}); err != nil {
+		return err
+	} else if n > 0 {
+		o.update(credentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
+		return nil
+	}
+	owner := unitsC
+	if tag.Kind == entity.KindMachine {
+		owner = machinesC
+	}
+	if n, err := st.db.Count(owner, bson.D{{"_id", tag.ID}}); err != nil {
+		return err
+	} else if n == 0 {
+		return entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
+	}
+	o.assert(owner, tag.ID, exists)
+	o.insert(credentialsC, id, credentialDoc{ID: id, Hash: hash})
+	return nil
 }

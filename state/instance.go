@@ -75,7 +75,9 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce}, {"jobs", bson.D{{"$ne", JobManageModel}}}},
 			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
 		o.replaceStatus(doc, exists)
-		o.update(credentialsC, entity.MachineTag(m.doc.ID).String(), exists, bson.D{{"$set", bson.D{{"hash", ""}}}})
+		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
+			return nil, err
+		}
 		lost = true
 		return o.build()
 	})

@@ -291,9 +291,7 @@ func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 	o.insert(machinesC, doc.ID, doc)
 	o.newCounts(key, lifecycle.Machine)
 	o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusPending}, st.controller.now()))
-	o.insert(credentialsC, entity.MachineTag(doc.ID).String(), credentialDoc{ID: entity.MachineTag(doc.ID).String()})
-	o.insert(constraintsC, key, constraintsDoc{key, constraints})
-	o.insert(portsC, doc.ID, portsDoc{ID: doc.ID, Ports: []openPort{}})
+	o.keepConstraints(key, constraints)
 }
 
 // ManagerNonce is the nonce, and the instance, of machine 0 of the controller's model, which

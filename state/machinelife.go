@@ -149,10 +149,10 @@ func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManag
 	o.undismantleOps(key, m.doc.lifeDoc)
 	o.dropCounts(key)
 	o.remove(statusesC, key, exists)
-	o.remove(statusesC, instanceKey(m.doc.ID), nil) // there once the cloud has said something
-	o.remove(credentialsC, entity.MachineTag(m.doc.ID).String(), exists)
-	o.remove(constraintsC, key, exists)
-	o.remove(portsC, m.doc.ID, exists)
+	o.remove(statusesC, instanceKey(m.doc.ID), nil)                   // there once the cloud has said something
+	o.remove(credentialsC, entity.MachineTag(m.doc.ID).String(), nil) // there since its first password
+	o.remove(constraintsC, key, nil)                                  // there if it has any
+	o.remove(portsC, m.doc.ID, nil)                                   // there since a unit has opened one
 	if host := hostOf(m.doc.ID); host != "" {
 		o.inc(machineKey(host), "containers", -1)
 	}

@@ -182,6 +182,7 @@ var machineMutators = []mutator{
 		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n"})
 	}, destroysUnit("mysql/0", plain), destroysMachine("0", plain), func(s *scene) { s.ok(loseInstance(s, s.machine("0"))) }),
 	on("Machine.LoseInstance", "", theMachine("0"), loseInstance),
+	on("Machine.LoseInstance", "of an agent with a password", theMachine("0"), loseInstance, hasPassword(entity.MachineTag("0"))),
 	on("Machine.RetryProvisioning", "", theMachine("4"), func(s *scene, x *state.Machine) error { return x.RetryProvisioning(s.ctx) },
 		func(s *scene) {
 			s.ok(s.machine("4").SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "no room"}))

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"strings"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -92,6 +93,17 @@ func annotates(tag entity.Tag) func(*scene) {
 	return func(s *scene) { s.ok(annotate(tag, "k")(s)) }
 }
 
+// somePassword is as long as an agent's must be.
+const somePassword = "0123456789012345678901234567890123456789"
+
+func setsPassword(tag entity.Tag) func(*scene) error {
+	return func(s *scene) error { return s.st.SetAgentPassword(s.ctx, tag, somePassword) }
+}
+
+func hasPassword(tag entity.Tag) func(*scene) {
+	return func(s *scene) { s.ok(s.st.SetAgentPassword(s.ctx, tag, strings.Repeat("x", len(somePassword)))) }
+}
+
 func destroyModel(how entity.Destruction) func(*scene) error {
 	return func(s *scene) error { return s.st.Destroy(s.ctx, how) }
 }
@@ -163,9 +175,8 @@ var modelMutators = []mutator{
 	logging(onModel("Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
 	free(onModel("DropResidues", "", func(s *scene) error { return s.st.DropResidues(s.ctx, "i-4") }, residue)),
 	onModel("EnsureMinUnits", "", func(s *scene) error { return s.st.EnsureMinUnits(s.ctx, "mysql") }, keepsUnits("mysql", 4)),
-	onModel("SetAgentPassword", "", func(s *scene) error {
-		return s.st.SetAgentPassword(s.ctx, entity.UnitTag("mysql/0"), "0123456789012345678901234567890123456789")
-	}),
+	onModel("SetAgentPassword", "", setsPassword(entity.UnitTag("mysql/0"))),
+	secret(onModel("SetAgentPassword", "another", setsPassword(entity.UnitTag("mysql/0")), hasPassword(entity.UnitTag("mysql/0")))),
 	onModel("SetConstraints", "", setsConstraints("mem=2G")),
 	onModel("SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
 	onModel("SwitchBlockOn", "", blocks),

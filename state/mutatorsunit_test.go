@@ -195,6 +195,7 @@ var unitMutators = []mutator{
 	onUnit("CommitHook", "opens a port", "mysql/0", commits(opens(81))),
 	onUnit("CommitHook", "closes a port", "mysql/0", commits(closes80)),
 	onUnit("CommitHook", "a port beside another's", "logging/0", commits(opens(82))),
+	onUnit("CommitHook", "a machine's first port", "wordpress/0", commits(opens(80))),
 	onUnit("SetStatus", "", "mysql/0", func(s *scene, u *state.Unit) error {
 		return u.SetStatus(s.ctx, entity.Status{Status: entity.StatusActive})
 	}),

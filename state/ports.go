@@ -5,15 +5,27 @@ import (
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 )
 
-// A portsDoc holds what units have open on a machine.
+// A portsDoc holds what units have open on a machine. It comes with the first port
+// that is opened there, and goes with the machine.
 type portsDoc struct {
 	ID      string     `bson:"_id"` // a machine
 	Ports   []openPort `bson:"ports"`
 	Version int64      `bson:"version"`
+
+	missing bool // there was none yet
+}
+
+// asRead is an assert that it is as it was read.
+func (d portsDoc) asRead() any {
+	if d.missing {
+		return txn.DocMissing
+	}
+	return bson.D{{"version", d.Version}}
 }
 
 type openPort struct {
@@ -30,6 +42,9 @@ func (p openPort) portRange() entity.PortRange {
 func (st *State) ports(machine string) (portsDoc, error) {
 	var doc portsDoc
 	err := st.db.Get(portsC, machine, &doc, "ports of machine "+machine)
+	if isNotFound(err) {
+		return portsDoc{ID: machine, missing: true}, nil
+	}
 	return doc, err
 }
 
@@ -93,7 +108,11 @@ func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.Por
 }
 
 func (o *ops) setPorts(doc portsDoc, ports []openPort) {
-	o.update(portsC, doc.ID, bson.D{{"version", doc.Version}},
+	if doc.missing {
+		o.insert(portsC, doc.ID, portsDoc{ID: doc.ID, Ports: ports, Version: 1})
+		return
+	}
+	o.update(portsC, doc.ID, doc.asRead(),
 		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
@@ -104,9 +123,7 @@ func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 		return err
 	}
 	doc, err := u.st.ports(id)
-	if isNotFound(err) {
-		return nil
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	after := slices.DeleteFunc(slices.Clone(doc.Ports), func(p openPort) bool { return p.Unit == u.doc.Name })
@@ -115,7 +132,7 @@ func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 		o.setPorts(doc, after)
 	case u.doc.Life != entity.Dead:
 		// One that is not Dead may open another meanwhile.
-		o.assert(portsC, doc.ID, bson.D{{"version", doc.Version}})
+		o.assert(portsC, doc.ID, doc.asRead())
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (h *history) check(s *shadow) (wrong []string) {
 // counted truth, references to what is not there, what outlives its owner, and
 // what is on its way out with nobody to act.
 func (s *shadow) check() (wrong []string) {
-	c := &checker{shadow: s, owned: map[string]map[string]bool{}, counts: map[string]map[string]int{}}
+	c := &checker{shadow: s, owned: map[string]map[string]bool{}, allowed: map[string]map[string]bool{}, counts: map[string]map[string]int{}}
 	c.machines()
 	c.services()
 	c.relations()
@@ -70,9 +70,10 @@ func (s *shadow) check() (wrong []string) {
 
 type checker struct {
 	*shadow
-	owned  map[string]map[string]bool // the documents that belong to what is there
-	counts map[string]map[string]int  // counted anew
-	wrong  []string
+	owned   map[string]map[string]bool // the documents that belong to what is there
+	allowed map[string]map[string]bool // and those that may
+	counts  map[string]map[string]int  // counted anew
+	wrong   []string
 }
 
 func (c *checker) complain(format string, args ...any) {
@@ -86,6 +87,16 @@ func (c *checker) own(collection string, ids ...string) {
 	}
 	for _, id := range ids {
 		c.owned[collection][id] = true
+	}
+}
+
+// may says that a document can be there, for its owner is.
+func (c *checker) may(collection string, ids ...string) {
+	if c.allowed[collection] == nil {
+		c.allowed[collection] = map[string]bool{}
+	}
+	for _, id := range ids {
+		c.allowed[collection][id] = true
 	}
 }
 
@@ -118,9 +129,9 @@ func (c *checker) machines() {
 	for id, m := range c.docs["machines"] {
 		c.begin("m#"+id, "units", "alive-units", "containers")
 		c.own("statuses", "m#"+id)
-		c.own("constraints", "m#"+id)
-		c.own("ports", id)
-		c.own("credentials", entity.MachineTag(id).String())
+		c.may("constraints", "m#"+id)
+		c.may("ports", id)
+		c.may("credentials", entity.MachineTag(id).String())
 		c.forced("m#"+id, m)
 	}
 	for id, m := range c.docs["machines"] {
@@ -175,8 +186,8 @@ func (c *checker) units() {
 	for id, u := range units {
 		key := "u#" + id
 		c.own("statuses", key, key+"#workload")
-		c.own("constraints", key)
-		c.own("credentials", entity.UnitTag(id).String())
+		c.may("constraints", key)
+		c.may("credentials", entity.UnitTag(id).String())
 		c.forced(key, u)
 		if u.Principal == "" {
 			c.begin(key, "subordinates", "scopes")
@@ -261,7 +272,7 @@ func (c *checker) compare() {
 			continue
 		}
 		for id := range c.docs[collection] {
-			if !c.owned[collection][id] {
+			if !c.owned[collection][id] && !c.allowed[collection][id] {
 				c.complain("%s %q belongs to nothing that is there", collection, id)
 			}
 		}

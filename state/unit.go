@@ -111,8 +111,7 @@ func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
 	o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusAllocating}, now))
 	o.insert(statusesC, workloadKey(doc.Name), newStatusDoc(workloadKey(doc.Name),
 		entity.Status{Status: entity.StatusWaiting, Message: "waiting for machine"}, now))
-	o.insert(credentialsC, entity.UnitTag(doc.Name).String(), credentialDoc{ID: entity.UnitTag(doc.Name).String()})
-	o.insert(constraintsC, key, constraintsDoc{key, constraints})
+	o.keepConstraints(key, constraints)
 	if parent := doc.deployer(); !parent.IsZero() {
 		st.addDeploymentOps(o, parent, doc.Name)
 	}

@@ -202,8 +202,8 @@ func (u *Unit) removeOps(ctx context.Context, o *ops) error {
 	o.dropCounts(key)
 	o.remove(statusesC, key, exists)
 	o.remove(statusesC, workloadKey(name), exists)
-	o.remove(constraintsC, key, exists)
-	o.remove(credentialsC, entity.UnitTag(name).String(), exists)
+	o.remove(constraintsC, key, nil)                           // there if it has any
+	o.remove(credentialsC, entity.UnitTag(name).String(), nil) // there since its first password
 	if parent := u.doc.deployer(); !parent.IsZero() {
 		o.remove(deploymentsC, deploymentID(parent, name), exists)
 		if parent.Kind == entity.KindMachine {
