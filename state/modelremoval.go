@@ -20,7 +20,7 @@ import (
 func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Destruction) error {
 	st, err := c.Model(ctx, id)
 	if err == nil {
-		return st.Destroy(ctx, how)
+		err = st.Destroy(ctx, how) // and whoever removes it will find that
 	}
 	if !isNotFound(err) {
 		return err
@@ -33,23 +33,40 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 		if row.Step != stepRemoving {
 			return nil, notReady(id)
 		}
-		if row.Forced || how.Strength != entity.Force {
+		if how.Strength != entity.Force {
 			return nil, mongo.ErrNothing
 		}
-		o := newOps()
-		o.update(modelsC, id, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
-		return o.build()
+		return row.forceOps()
 	})
+}
+
+// forceOps has the removal of a model not wait for what a cloud does not do.
+func (r ModelRow) forceOps() ([]txn.Op, error) {
+	if r.Forced {
+		return nil, mongo.ErrNothing
+	}
+	o := newOps()
+	o.update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
+	return o.build()
 }
 
 // RemoveModel begins to remove a Dead model: nobody can open it any more, and what
 // had it open is closed. ResumeModels does the rest. entity.InUse when the model is
 // not Dead; nothing when it is being removed or gone.
 func (c *Controller) RemoveModel(ctx context.Context, id string) error {
-	row, err := c.row(id)
-	if isNotFound(err) || err == nil && row.Step == stepRemoving {
-		return nil
+	err := c.removeDead(ctx, id)
+	if err != nil {
+		// Others may do so at the same time, and be done.
+		row, rowErr := c.row(id)
+		if isNotFound(rowErr) || rowErr == nil && row.Step == stepRemoving {
+			return nil
+		}
 	}
+	return err
+}
+
+func (c *Controller) removeDead(ctx context.Context, id string) error {
+	row, err := c.row(id)
 	if err != nil {
 		return err
 	}
@@ -64,12 +81,12 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	if doc.Life != entity.Dead {
 		return entity.Errorf(entity.InUse, "cannot remove model %q: it is %s", row.Name, doc.Life)
 	}
-	return c.beginRemoval(ctx, row, doc.forced())
+	return c.beginRemoval(ctx, row)
 }
 
 // beginRemoval takes a row from the step that it was seen in to removing.
-func (c *Controller) beginRemoval(ctx context.Context, row ModelRow, forced bool) error {
-	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}, {"forced", forced}}
+func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
+	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
 	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
 		now, err := c.row(row.UUID)
 		if err == nil && now.Step == stepRemoving {
@@ -93,6 +110,33 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow, forced bool
 		c.forget(row.UUID)
 	}
 	return err
+}
+
+// takeForce notes in the row of a model that is being removed that the model was
+// destroyed with force. That may be so until the last who has it open is done, which
+// is after its row says that it is being removed; and its database goes before the row.
+func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
+	if row.Forced {
+		return nil
+	}
+	db := c.store.Open(row.UUID)
+	defer db.Close(closing())
+	var doc modelDoc
+	if err := db.Get(modelC, modelC, &doc, "model"); isNotFound(err) || err == nil && !doc.forced() {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	row.Forced = true
+	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		now, err := c.row(row.UUID)
+		if isNotFound(err) {
+			return nil, mongo.ErrNothing // another has removed it
+		} else if err != nil {
+			return nil, err
+		}
+		return now.forceOps()
+	})
 }
 
 // WatchUnfinishedModels fires when there may be something for ResumeModels to do.
@@ -153,11 +197,14 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 			return false, nil
 		}
 		logger.Infof("model %q (%s) was never finished, and whoever was making it is gone: it is removed", row.Name, row.UUID)
-		if err := c.beginRemoval(ctx, row, false); err != nil {
+		if err := c.beginRemoval(ctx, row); err != nil {
 			return false, err
 		}
 	}
 	c.forget(row.UUID)
+	if err := c.takeForce(ctx, &row); err != nil {
+		return false, fmt.Errorf("cannot see how it was destroyed: %w", err)
+	}
 	if err := outside(ctx, row); err != nil {
 		if !row.Forced || ctx.Err() != nil || c.now().Sub(row.Removing) < cloudTimeout {
 			return false, err

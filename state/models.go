@@ -205,7 +205,7 @@ func (c *Controller) newModelDoc(row ModelRow) modelDoc {
 func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingBound)
 	defer cancel()
-	err := c.beginRemoval(ctx, row, false)
+	err := c.beginRemoval(ctx, row)
 	if errors.Is(err, errLostStep) {
 		// Somebody else has the row; if that has gone already, so must what this
 		// controller has made after it.
