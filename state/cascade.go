@@ -119,15 +119,41 @@ func (st *State) cleanupGuests(ctx context.Context, machine string, d destructio
 	}))
 }
 
-// cleanupOrphans destroys the subordinates that a relation of container scope has
-// left without another to their principals.
-func (st *State) cleanupOrphans(ctx context.Context, key string, d destruction) error {
-	if r, err := st.relation(key); err == nil && r.doc.Life != entity.Alive && d.raise(r.doc.lifeDoc) != nil {
-		return nil // it is another of the same key, which has a cleanup of its own
-	} else if err != nil && !isNotFound(err) {
+// forgetOrphans has a new relation of container scope end what earlier ones between
+// its services have left to do: who is beside a principal now counts as its own, and
+// goes with it, as strongly as it does.
+func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
+	names := endpointServices(doc.Key)
+	others, err := st.relationsOf(names[0])
+	if err != nil {
 		return err
 	}
-	names := endpointServices(key)
+	for _, r := range others {
+		if r.doc.Life == entity.Alive && r.doc.isContainer() && sameServices(r.doc.Key, doc.Key) {
+			o.assertLife(relationsC, r.doc.Key, entity.Alive) // or it has left orphans meanwhile
+		}
+	}
+	var owed []cleanupDoc
+	if err := st.db.All(cleanupsC, bson.D{{"kind", cleanupOrphans}}, &owed); err != nil {
+		return err
+	}
+	for _, c := range owed {
+		if sameServices(c.Arg, doc.Key) {
+			o.remove(cleanupsC, c.ID, nil)
+		}
+	}
+	return nil
+}
+
+// cleanupOrphans destroys the subordinates that a relation of container scope has
+// left without another to their principals, unless one comes that has it forgotten.
+func (st *State) cleanupOrphans(ctx context.Context, owed cleanupDoc, d destruction) error {
+	still := func(o *ops) (bool, error) {
+		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})
+		o.assert(cleanupsC, owed.ID, exists)
+		return n > 0, err
+	}
+	names := endpointServices(owed.Arg)
 	for _, service := range names {
 		svc, err := st.Service(ctx, service)
 		if isNotFound(err) || err == nil && !svc.doc.Subordinate {
@@ -150,7 +176,7 @@ func (st *State) cleanupOrphans(ctx context.Context, key string, d destruction) 
 			}
 			orphans := slices.DeleteFunc(units, func(u *Unit) bool { return entity.UnitService(u.doc.Principal) != other })
 			if err := forEach(ctx, orphans, func(u *Unit) error {
-				return u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d, u.isOrphan)
+				return u.move(ctx, lifecycle.ToDestroy, lifecycle.Cleaner, d, still, u.isOrphan)
 			}); err != nil {
 				return err
 			}

@@ -117,7 +117,7 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 	case cleanupSubordinates:
 		err = st.cleanupSubordinates(ctx, doc.Arg, d)
 	case cleanupOrphans:
-		err = st.cleanupOrphans(ctx, doc.Arg, d)
+		err = st.cleanupOrphans(ctx, doc, d)
 	case cleanupGuests:
 		err = st.cleanupGuests(ctx, doc.Arg, d)
 	case cleanupLease:

@@ -119,6 +119,14 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, e
 	return nil, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint)
 }
 
+// sameServices reports whether two canonical relation names are of the same services.
+func sameServices(key, other string) bool {
+	a, b := endpointServices(key), endpointServices(other)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
 // endpointServices returns the services that a canonical relation name names.
 func endpointServices(key string) []string {
 	var services []string

@@ -71,8 +71,8 @@ func (r *Relation) Life() entity.Life { return r.doc.Life }
 // Endpoints returns the relation's ends, one of a peer relation.
 func (r *Relation) Endpoints() []Endpoint { return slices.Clone(r.doc.Endpoints) }
 
-func (r *Relation) isContainer() bool {
-	return r.doc.Endpoints[0].Scope == string(charm.ScopeContainer)
+func (d relationDoc) isContainer() bool {
+	return d.Endpoints[0].Scope == string(charm.ScopeContainer)
 }
 
 func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
@@ -181,6 +181,11 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		if err := st.checkEnds(ctx, o, doc); err != nil {
 			return nil, err
 		}
+		if doc.isContainer() {
+			if err := st.forgetOrphans(o, doc); err != nil {
+				return nil, err
+			}
+		}
 		if !taken {
 			var err error
 			if id, err = st.db.Next(ctx, "relation", 1); err != nil {
@@ -221,7 +226,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 		o.assert(servicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
 		services = append(services, svc)
 	}
-	if doc.Endpoints[0].Scope != string(charm.ScopeContainer) {
+	if !doc.isContainer() {
 		return nil
 	}
 	a, b := services[0].doc, services[1].doc
@@ -282,6 +287,6 @@ func (st *State) hasContainerRelation(service, other string) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(relations, func(r *Relation) bool {
-		return r.doc.Life == entity.Alive && r.isContainer() && r.counterpart(service).Service == other
+		return r.doc.Life == entity.Alive && r.doc.isContainer() && r.counterpart(service).Service == other
 	}), nil
 }

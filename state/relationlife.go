@@ -91,7 +91,7 @@ func (r *Relation) destroyOps(ctx context.Context, o *ops, except string, d dest
 // leaves without another. Their agents do that; the cleanup is for those away. It
 // may be the last relation of the two services though nobody was in it.
 func (r *Relation) cascadeOps(o *ops, d destruction) {
-	if r.isContainer() {
+	if r.doc.isContainer() {
 		o.cascadeOps(cleanupOrphans, r.doc.Key, d)
 	}
 }

@@ -104,3 +104,39 @@ func TestForceDoesNotReachTheSubordinatesOfAnotherRelation(t *testing.T) {
 	}
 	w.truth()
 }
+
+// What a relation has left for the cleaner to do with its orphans is not done to those
+// that count for the next relation between the two.
+func TestOrphansOfOneRelationAreNotThoseOfTheNext(t *testing.T) {
+	for when, before := range map[string]bool{"before the cleaner comes": false, "while it is at work": true} {
+		t.Run(when, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy("mysql", statetest.MySQL, 1)
+			w.deploy("logging", statetest.Logging, 0)
+			first := w.relate("mysql", "logging")
+			my := w.started("mysql/0")
+			w.ok(my.EnterScope(w.ctx, first.ID()))
+			w.started("logging/0")
+			w.ok(my.LeaveScope(w.ctx, first.ID()))
+			w.ok(first.Destroy(w.ctx, entity.Forced()))
+			again := func() {
+				second := w.relate("mysql", "logging")
+				w.ok(my.EnterScope(w.ctx, second.ID()))
+				w.ok(second.Destroy(w.ctx, entity.Destruction{}))
+			}
+			if before {
+				w.st.Before(again)
+			} else {
+				again()
+			}
+			w.cleaned()
+			w.cleaned()
+			info, err := w.unit("logging/0").Info(w.ctx)
+			w.ok(err)
+			if info.Life != entity.Dying || info.Strength != entity.Plain {
+				t.Errorf("the subordinate is %s, %s, want dying, plain", info.Life, info.Strength)
+			}
+			w.truth()
+		})
+	}
+}

@@ -52,7 +52,7 @@ func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*
 // relation is global and all are in one scope.
 func (ru *relationUnit) container() string {
 	switch {
-	case !ru.rel.isContainer():
+	case !ru.rel.doc.isContainer():
 		return ""
 	case ru.unit.doc.Principal != "":
 		return ru.unit.doc.Principal
@@ -139,7 +139,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 // subordinateOps adds the subordinate that a principal gets when it enters a
 // container scope, unless it has it already.
 func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int, born lifeDoc) error {
-	if !ru.rel.isContainer() || ru.unit.doc.Principal != "" {
+	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal != "" {
 		return nil
 	}
 	service := ru.rel.counterpart(ru.unit.doc.Service).Service
@@ -271,7 +271,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 // container scope, a subordinate only with its principal's service, or with
 // another subordinate beside it.
 func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
-	if !ru.rel.isContainer() || ru.unit.doc.Principal == "" {
+	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal == "" {
 		return true, nil
 	}
 	other := ru.rel.counterpart(ru.unit.doc.Service).Service

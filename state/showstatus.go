@@ -98,7 +98,7 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 		}
 		other := rel.counterpart(name).Service
 		s.Relations[end.Name] = append(s.Relations[end.Name], other)
-		if doc.Subordinate && rel.isContainer() && !a.services[other].Subordinate {
+		if doc.Subordinate && rel.doc.isContainer() && !a.services[other].Subordinate {
 			s.SubordinateTo = append(s.SubordinateTo, other)
 		}
 	}

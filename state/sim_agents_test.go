@@ -324,7 +324,7 @@ func (s *sim) provisioner(m *simulation.Machine) *simAction {
 	switch {
 	case m == nil:
 		return nil
-	case m.Life.Life == entity.Alive && !m.Instance:
+	case !m.Instance && (m.Life.Life == entity.Alive || m.Life.Life == entity.Dying && len(m.Units) > 0):
 		return s.provision(m)
 	case m.Life.Life == entity.Dying && !m.Instance && (len(m.Units)+len(m.Containers) == 0 || !s.calm && s.rnd.IntN(4) == 0):
 		return s.machineDead(m, "provisioner")

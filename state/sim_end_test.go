@@ -164,7 +164,9 @@ func (s *sim) end() error {
 	if err := settle(); err != nil {
 		return err
 	}
-	for range 5 { // a machine is refused while there is something on it
+	// A machine is refused while there is something on it: so one in a machine in a
+	// machine goes first.
+	for rounds := 0; rounds < 3 || len(s.model.Machines) > 1 && rounds < 20; rounds++ {
 		if err := s.endAll(s.destruction(), false); err != nil {
 			return err
 		}

@@ -79,12 +79,12 @@ func (u *Unit) Remove(ctx context.Context) error {
 	return u.move(ctx, lifecycle.ToRemove, lifecycle.Deployer, destruction{now: u.st.now()})
 }
 
-// A ground is why an Alive unit is to be destroyed, where that may pass: whether it
-// holds of the unit as it was read last, with asserts that it still does.
+// A ground is why a unit is to be destroyed, where that may pass: whether it holds of
+// the unit as it was read last, with asserts that it still does.
 type ground func(*ops) (bool, error)
 
-// move makes the farthest step toward a goal; nothing when the unit is gone, or when
-// it is Alive and a ground does not hold.
+// move makes the farthest step toward a goal; nothing when the unit is gone, or a
+// ground does not hold.
 func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor, d destruction, grounds ...ground) error {
 	return u.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := u.refresh(ctx); isNotFound(err) {
@@ -93,16 +93,16 @@ func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor
 			return nil, err
 		}
 		o := newOps()
-		if goal == lifecycle.ToDestroy && u.doc.Life != entity.Alive {
-			o.raiseOps(unitsC, u.doc.Name, unitKey(u.doc.Name), u.doc.lifeDoc, d, func() { u.cascadeOps(o, d) })
-			return o.build()
-		}
 		for _, holds := range grounds {
 			if still, err := holds(o); err != nil {
 				return nil, err
 			} else if !still {
 				return nil, mongo.ErrNothing
 			}
+		}
+		if goal == lifecycle.ToDestroy && u.doc.Life != entity.Alive {
+			o.raiseOps(unitsC, u.doc.Name, unitKey(u.doc.Name), u.doc.lifeDoc, d, func() { u.cascadeOps(o, d) })
+			return o.build()
 		}
 		holders, err := u.st.holders(unitKey(u.doc.Name))
 		if err != nil {

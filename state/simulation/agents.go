@@ -154,8 +154,8 @@ func (m *Model) Provision(x *Machine) Answer {
 		return Answer{entity.NotFound}
 	case x.Instance:
 		return nil // the very same
-	case x.Life.Life != entity.Alive:
-		return Answer{entity.NotAlive}
+	case x.Life.Life != entity.Alive && (x.Life.Life != entity.Dying || len(x.Units) == 0):
+		return Answer{entity.NotAlive} // a Dying one needs it for what is on it
 	}
 	x.Instance = true
 	return nil

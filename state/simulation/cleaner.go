@@ -12,9 +12,9 @@ import (
 func (m *Model) Clean() {
 	for again := true; again; {
 		for len(m.owed) > 0 {
-			f := m.owed[0]
+			d := m.owed[0]
 			m.owed = m.owed[1:]
-			f()
+			d.pay()
 		}
 		again = m.dismantle()
 	}

@@ -5,7 +5,13 @@ import "juju/state/entity"
 // How the end of each kind begins, and what its removal takes with it. None of
 // these does anything to what is gone.
 
-func (m *Model) owe(f func()) { m.owed = append(m.owed, f) }
+// A debt is something that the cleaner owes.
+type debt struct {
+	pay     func()
+	orphans *Relation // of which
+}
+
+func (m *Model) owe(f func()) { m.owed = append(m.owed, debt{pay: f}) }
 
 // endUnit sets a unit Dying; one whose agent never came up goes at once, unless
 // its own agent says so. What is Dying already takes on the strength.
@@ -72,7 +78,7 @@ func (m *Model) endRelation(r *Relation, d Destruction) {
 		r.raise(d)
 	}
 	if r.Container {
-		m.owe(func() { m.endOrphans(r, d) })
+		m.owed = append(m.owed, debt{func() { m.endOrphans(r, d) }, r})
 	}
 }
 
@@ -101,15 +107,18 @@ func (u *Unit) IsOrphan() bool {
 	return u.Principal != nil && !hasContainerRelation(u.Service, u.Principal.Service)
 }
 
-// endOrphans ends what a relation has left without another to its principals. What
-// has come by a relation of the same key since, which is on its way out too, goes
-// with that one, and no more strongly.
-func (m *Model) endOrphans(r *Relation, d Destruction) {
-	for _, now := range m.Relations {
-		if life := now.Life; now.Key == r.Key && life.Life != entity.Alive && life.raise(d) {
-			return
+// forgetOrphans has nobody owe any more what earlier relations between two services
+// have left, for there is another now.
+func (m *Model) forgetOrphans(a, b *Service) {
+	for i, d := range m.owed {
+		if r := d.orphans; r != nil && (r.Ends == [2]*Service{a, b} || r.Ends == [2]*Service{b, a}) {
+			m.owed[i].pay = func() {}
 		}
 	}
+}
+
+// endOrphans ends what a relation has left without another to its principals.
+func (m *Model) endOrphans(r *Relation, d Destruction) {
 	for i, s := range r.Ends {
 		other := r.Ends[1-i]
 		for _, u := range sorted(s.Units) {

@@ -85,7 +85,7 @@ type Model struct {
 	Residues  int
 	Now       time.Time
 
-	owed []func()
+	owed []debt
 	used map[string]bool // ids that were ever given
 	// Barred is told, if set, each time that something that refers to a thing kept it
 	// from going on: who refers, to what, and how far the thing would have gone.

@@ -165,6 +165,9 @@ func (m *Model) addRelation(id int, key string, a, b *Service, container bool) {
 	r := &Relation{ID: id, Key: key, Ends: [2]*Service{a, b}, Container: container, In: map[*Unit]bool{}}
 	m.Relations[id] = r
 	a.Relations[r], b.Relations[r] = true, true
+	if container {
+		m.forgetOrphans(a, b)
+	}
 }
 
 // DestroyMachine is juju destroy-machine.
