@@ -145,7 +145,7 @@ var damages = []damage{
 	{collection: "counts", id: "m#1", change: bson.D{{"$unset", bson.D{{"units", 1}}}}, finding: "counts m#1: it does not count units, of which there are 1"},
 	{collection: "counts", id: "u#mysql/0", change: set("apples", 1), finding: "counts u#mysql/0: it counts apples, which nothing is"},
 	{collection: "counts", id: "r#9", insert: bson.M{"scopes": 0}, finding: "counts r#9: what it belongs to is not there: relations (number 9)"},
-	{collection: "statuses", id: "m#0", finding: "statuses m#0: it is missing"},
+	{collection: "statuses", id: "s#mysql", finding: "statuses s#mysql: it is missing"},
 	{collection: "statuses", id: "u#none/1#workload", insert: bson.M{}, finding: "statuses u#none/1#workload: what it belongs to is not there: units none/1"},
 	{collection: "statuses", id: "??", insert: bson.M{}, finding: "statuses ??: it belongs to nothing that this program knows", stays: true},
 	{collection: "ports", id: "99", insert: bson.M{"ports": []any{}}, finding: "ports 99: what it belongs to is not there: machines 99"},

@@ -36,12 +36,9 @@ func noSettings(_ *view, id string, _ row) any {
 // belongings are all of them, but for the counts, and for what judgeEnds and
 // judgeScope look after.
 var belongings = []belonging{
-	{machinesC, statusesC, keyed(machineKey), lostStatus, ""},
 	{servicesC, statusesC, keyed(serviceKey), lostStatus, ""},
 	{servicesC, constraintsC, keyed(serviceKey), noConstraints, ""},
 	{servicesC, settingsC, keyed(serviceKey), noSettings, "the charm's defaults hold"},
-	{unitsC, statusesC, keyed(unitKey), lostStatus, ""},
-	{unitsC, statusesC, keyed(workloadKey), lostStatus, ""},
 	{unitsC, deploymentsC, func(name string, r row) string {
 		if parent := deployerOf(r); !parent.IsZero() {
 			return deploymentID(parent, name)

@@ -82,6 +82,10 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 // Unsettled returns the tags of all that explanations have something to say of:
 // what is on its way out, and what has not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
+	unset, err := st.unsetMachines()
+	if err != nil {
+		return nil, err
+	}
 	var tags []entity.Tag
 	going := bson.D{{"life", bson.D{{"$ne", entity.Alive}}}}
 	for _, c := range []struct {
@@ -94,6 +98,7 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		{unitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
 		{machinesC, going, entity.MachineTag},
 		{statusesC, bson.D{{"status", bson.D{{"$in", []entity.StatusWord{entity.StatusError, entity.StatusPending}}}}}, tagOfStatus},
+		{machinesC, bson.D{{"_id", bson.D{{"$in", notNil(unset)}}}}, entity.MachineTag}, // which are pending, too
 	} {
 		var docs []struct {
 			ID string `bson:"_id"`
@@ -110,6 +115,34 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		sortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
 	}
 	return tags, nil
+}
+
+// unsetMachines returns the machines of which nobody has set a status.
+func (st *State) unsetMachines() ([]string, error) {
+	var machines, statuses []struct {
+		ID string `bson:"_id"`
+	}
+	if err := st.db.All(machinesC, nil, &machines); err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(machines))
+	for i, m := range machines {
+		keys[i] = machineKey(m.ID)
+	}
+	if err := st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &statuses); err != nil {
+		return nil, err
+	}
+	set := map[string]bool{}
+	for _, s := range statuses {
+		set[s.ID] = true
+	}
+	var unset []string
+	for i, m := range machines {
+		if !set[keys[i]] {
+			unset = append(unset, m.ID)
+		}
+	}
+	return unset, nil
 }
 
 // tagOfStatus returns the unit or machine that a status is of.

@@ -74,7 +74,11 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		o.update(machinesC, m.doc.ID,
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce}, {"jobs", bson.D{{"$ne", JobManageModel}}}},
 			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
-		o.replaceStatus(doc, exists)
+		was, err := m.st.statusDoc(key)
+		if err != nil {
+			return nil, err
+		}
+		o.replaceStatus(was, doc, exists)
 		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
 			return nil, err
 		}
@@ -100,7 +104,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 		if err := m.refresh(ctx); err != nil {
 			return nil, err
 		}
-		said, err := m.st.status(key)
+		said, err := m.st.statusDoc(key)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +120,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 		o := newOps()
 		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})
-		o.replaceStatus(doc, bson.D{{"status", entity.StatusError}})
+		o.replaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
 		return o.build()
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ const (
 
 type machineDoc struct {
 	lifeDoc    `bson:",inline"`
+	birth      `bson:",inline"`
 	ID         string   `bson:"_id"`
 	Series     string   `bson:"series"`
 	Jobs       []string `bson:"jobs"`
@@ -131,6 +132,9 @@ func (st *State) MachineInfos(ctx context.Context, ids ...string) ([]entity.Mach
 	}
 	infos := make([]entity.MachineInfo, len(machines))
 	for i, m := range machines {
+		if word[keys[i]] == "" {
+			word[keys[i]] = firstStatus(keys[i], m.doc.birth).Status
+		}
 		infos[i] = m.info(word[keys[i]], value[keys[i]])
 	}
 	return infos, nil
@@ -288,9 +292,9 @@ func (st *State) newMachineID(ctx context.Context) (string, error) {
 
 func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 	key := machineKey(doc.ID)
+	doc.Born = doc.Since
 	o.insert(machinesC, doc.ID, doc)
 	o.newCounts(key, lifecycle.Machine)
-	o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusPending}, st.controller.now()))
 	o.keepConstraints(key, constraints)
 }
 

@@ -148,7 +148,7 @@ func (m *Machine) moveOps(o *ops, step lifecycle.Step, d destruction, otherManag
 	o.remove(machinesC, m.doc.ID, assert)
 	o.undismantleOps(key, m.doc.lifeDoc)
 	o.dropCounts(key)
-	o.remove(statusesC, key, exists)
+	o.remove(statusesC, key, nil)                                     // there since it was set
 	o.remove(statusesC, instanceKey(m.doc.ID), nil)                   // there once the cloud has said something
 	o.remove(credentialsC, entity.MachineTag(m.doc.ID).String(), nil) // there since its first password
 	o.remove(constraintsC, key, nil)                                  // there if it has any

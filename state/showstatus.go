@@ -62,10 +62,18 @@ func cutLast(s, sep string, n int) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
+// statusOf returns that of a unit or machine, set or what it began with.
+func (a *everything) statusOf(key string, its birth) entity.Status {
+	if doc, ok := a.statuses[key]; ok {
+		return doc.status()
+	}
+	return firstStatus(key, its).status()
+}
+
 func (a *everything) machine(id string, containers map[string][]string) entity.MachineStatus {
 	doc := a.machines[id]
 	m := entity.MachineStatus{
-		ID: id, Life: doc.Life, Series: doc.Series, Status: a.statuses[machineKey(id)].status(),
+		ID: id, Life: doc.Life, Series: doc.Series, Status: a.statusOf(machineKey(id), doc.birth),
 		InstanceID: doc.InstanceID, Addresses: doc.Addresses, Constraints: a.constraints[machineKey(id)].Value,
 		Manager: slices.Contains(doc.Jobs, JobManageModel),
 	}
@@ -143,7 +151,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	doc := a.units[name]
 	u := entity.UnitStatus{
 		Name: name, Life: doc.Life, Machine: doc.Machine,
-		Workload: a.statuses[workloadKey(name)].status(), Agent: a.statuses[unitKey(name)].status(),
+		Workload: a.statusOf(workloadKey(name), doc.birth), Agent: a.statusOf(unitKey(name), doc.birth),
 		Leader: a.leaders[doc.Service].Holder == name,
 	}
 	if doc.Principal != "" {

@@ -53,8 +53,6 @@ func (s *sim) unitAgent(u *simulation.Unit) (*simAction, error) {
 	case !info.Started && info.Life == entity.Dying && !s.calm && s.rnd.IntN(2) == 0:
 		delete(s.agents, unitTag(u)) // it never comes up
 		return nil, nil
-	case !info.Started && s.rnd.IntN(3) == 0:
-		return s.givePassword(u), nil
 	case !info.Started:
 		return s.start(u), nil
 	case !s.calm && info.Life == entity.Dying && s.rnd.IntN(6) == 0:
@@ -126,19 +124,11 @@ func (s *sim) onUnit(by, what string, u *simulation.Unit, do func(*state.Unit) e
 
 func (s *sim) start(u *simulation.Unit) *simAction {
 	return s.onUnit("unit agent", "start", u, func(h *state.Unit) error {
+		if err := s.st.SetAgentPassword(s.ctx, entity.UnitTag(u.Name), state.NewAgentPassword()); err != nil {
+			return err
+		}
 		return h.SetAgentStatus(s.ctx, entity.Status{Status: entity.StatusIdle})
 	}, func() simulation.Answer { return s.model.Start(u) })
-}
-
-func (s *sim) givePassword(u *simulation.Unit) *simAction {
-	return s.onUnit("deployer", "give a password to", u, func(*state.Unit) error {
-		return s.st.SetAgentPassword(s.ctx, entity.UnitTag(u.Name), state.NewAgentPassword())
-	}, func() simulation.Answer {
-		if u.Life.Life == entity.Gone {
-			return simulation.Answer{entity.NotFound}
-		}
-		return nil
-	})
 }
 
 func (s *sim) destroySelf(u *simulation.Unit) *simAction {

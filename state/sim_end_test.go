@@ -209,7 +209,7 @@ func (s *sim) empty() error {
 	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log", "txns.stash", "refusals"} {
 		delete(counts, keep)
 	}
-	for _, own := range []string{"machines", "counts", "statuses"} {
+	for _, own := range []string{"machines", "counts"} {
 		counts[own] -= managers
 	}
 	for collection, n := range counts {

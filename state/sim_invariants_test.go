@@ -128,7 +128,7 @@ func (c *checker) forced(key string, d *simDoc) {
 func (c *checker) machines() {
 	for id, m := range c.docs["machines"] {
 		c.begin("m#"+id, "units", "alive-units", "containers")
-		c.own("statuses", "m#"+id)
+		c.may("statuses", "m#"+id)
 		c.may("constraints", "m#"+id)
 		c.may("ports", id)
 		c.may("credentials", entity.MachineTag(id).String())
@@ -185,7 +185,7 @@ func (c *checker) units() {
 	units := c.docs["units"]
 	for id, u := range units {
 		key := "u#" + id
-		c.own("statuses", key, key+"#workload")
+		c.may("statuses", key, key+"#workload")
 		c.may("constraints", key)
 		c.may("credentials", entity.UnitTag(id).String())
 		c.forced(key, u)

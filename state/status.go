@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -11,6 +12,8 @@ import (
 	"juju/state/entity"
 )
 
+// A statusDoc is a status that was set. What a unit or a machine begins with is not
+// written: it follows from what it is.
 type statusDoc struct {
 	ID      string            `bson:"_id"`
 	Status  entity.StatusWord `bson:"status"`
@@ -20,6 +23,8 @@ type statusDoc struct {
 	// Kept is set once it is in the history; what an entity begins with is not
 	// until it is replaced.
 	Kept bool `bson:"kept,omitempty"`
+
+	unset bool // it is what the entity began with, and not written
 }
 
 func (d statusDoc) status() entity.Status {
@@ -37,9 +42,52 @@ func newStatusDoc(key string, s entity.Status, now time.Time) statusDoc {
 
 // status reads the status that is kept under a key.
 func (st *State) status(key string) (entity.Status, error) {
+	doc, err := st.statusDoc(key)
+	return doc.status(), err
+}
+
+func (st *State) statusDoc(key string) (statusDoc, error) {
 	var doc statusDoc
 	err := st.db.Get(statusesC, key, &doc, "status of "+key)
-	return doc.status(), err
+	if owner := beginner(key); isNotFound(err) && owner.id != "" {
+		var its birth
+		err = st.db.Get(owner.collection, owner.id, &its, "status of "+key)
+		return firstStatus(key, its), err
+	}
+	return doc, err
+}
+
+// A birth is what a unit or a machine knows of its beginning.
+type birth struct {
+	Born time.Time `bson:"born,omitempty"`
+}
+
+// beginner returns the unit or the machine that begins with the status of a key;
+// nothing for a key of something else.
+func beginner(key string) docID {
+	kind, id, _ := strings.Cut(key, "#")
+	id, part, _ := strings.Cut(id, "#")
+	switch {
+	case kind == "m" && part == "":
+		return docID{machinesC, id}
+	case kind == "u" && (part == "" || part == "workload"):
+		return docID{unitsC, id}
+	}
+	return docID{}
+}
+
+// firstStatus is what a unit or a machine begins with under a key.
+func firstStatus(key string, its birth) statusDoc {
+	first := entity.Status{Status: entity.StatusPending, Since: its.Born}
+	switch {
+	case strings.HasSuffix(key, "#workload"):
+		first.Status, first.Message = entity.StatusWaiting, "waiting for machine"
+	case strings.HasPrefix(key, "u#"):
+		first.Status = entity.StatusAllocating
+	}
+	doc := newStatusDoc(key, first, its.Born)
+	doc.unset = true
+	return doc
 }
 
 // setStatus replaces a status, which lives as long as its entity, and notes it in
@@ -51,12 +99,12 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	doc := newStatusDoc(key, s, st.controller.now())
 	var was statusDoc
 	err := st.run(ctx, func(int) ([]txn.Op, error) {
-		was = statusDoc{}
-		if err := st.db.Get(statusesC, key, &was, "status of "+key); err != nil {
+		var err error
+		if was, err = st.statusDoc(key); err != nil {
 			return nil, err
 		}
 		o := newOps()
-		o.replaceStatus(doc, exists)
+		o.replaceStatus(was, doc, exists)
 		for _, op := range more {
 			o.add(op)
 		}
@@ -72,9 +120,16 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	return nil
 }
 
-// replaceStatus replaces a status of which the assert holds; whoever does it tells
-// the history.
-func (o *ops) replaceStatus(doc statusDoc, assert any) {
+// replaceStatus replaces a status that was read, and of which the assert holds;
+// whoever does it tells the history.
+func (o *ops) replaceStatus(was, doc statusDoc, assert any) {
+	if was.unset {
+		owner := beginner(doc.ID)
+		o.assert(owner.collection, owner.id, exists)
+		doc.Kept = true
+		o.insert(statusesC, doc.ID, doc)
+		return
+	}
 	o.update(statusesC, doc.ID, assert, bson.D{{"$set", bson.D{
 		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }

@@ -44,8 +44,12 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	// The present one may not be in the history: the first, or one that could not
 	// be written there.
 	var present []statusDoc
-	if err := st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &present); err != nil {
-		return nil, err
+	for _, key := range keys {
+		if now, err := st.statusDoc(key); err == nil {
+			present = append(present, now)
+		} else if !isNotFound(err) {
+			return nil, err
+		}
 	}
 	if len(past) == 0 && len(present) == 0 {
 		return nil, st.neverThere(kind, keys, id)

@@ -27,6 +27,33 @@ func (w *world) history(kind entity.HistoryKind, id string, filter entity.Histor
 	return lines
 }
 
+// What a unit and a machine begin with is of when they were made, whatever has
+// become of them since.
+func TestTheFirstStatusIsAsOldAsItsOwner(t *testing.T) {
+	born := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	now := born
+	ctrl, st := statetest.ControllerWith(t, state.Options{Now: func() time.Time { return now }})
+	w := &world{t, t.Context(), ctrl, st}
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(w.machine("0").SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
+	now = now.Add(time.Hour)
+	w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
+	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.machine("0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))
+	status := w.status()
+	workload, machine := status.Services[0].Units[0].Workload, status.Machines[0].Status
+	if workload.Status != entity.StatusWaiting || !workload.Since.Equal(born) || machine.Status != entity.StatusPending || !machine.Since.Equal(born) {
+		t.Errorf("the workload is %v, the machine %v", workload, machine)
+	}
+	if said, err := w.unit("mysql/0").Status(w.ctx); err != nil || !said.Since.Equal(born) {
+		t.Errorf("the workload is %v (%v)", said, err)
+	}
+	past, err := w.st.StatusHistory(w.ctx, entity.HistoryUnitAgent, "mysql/0", entity.HistoryFilter{})
+	if err != nil || len(past) != 2 || !past[0].Since.Equal(born) || !past[1].Since.Equal(now) {
+		t.Errorf("remembered is %v (%v)", past, err)
+	}
+}
+
 func TestStatusesAreRemembered(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }

@@ -13,6 +13,7 @@ import (
 
 type unitDoc struct {
 	lifeDoc   `bson:",inline"`
+	birth     `bson:",inline"`
 	Name      string          `bson:"_id"`
 	Service   string          `bson:"service"`
 	Series    string          `bson:"series"`
@@ -105,12 +106,10 @@ func (u *Unit) refresh(ctx context.Context) error {
 // addUnitOps adds a new unit of a service. The caller counts it at the service,
 // and asserts that the service is Alive.
 func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
-	key, now := unitKey(doc.Name), st.controller.now()
+	key := unitKey(doc.Name)
+	doc.Born = doc.Since
 	o.insert(unitsC, doc.Name, doc)
 	o.newCounts(key, doc.kind())
-	o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusAllocating}, now))
-	o.insert(statusesC, workloadKey(doc.Name), newStatusDoc(workloadKey(doc.Name),
-		entity.Status{Status: entity.StatusWaiting, Message: "waiting for machine"}, now))
 	o.keepConstraints(key, constraints)
 	if parent := doc.deployer(); !parent.IsZero() {
 		st.addDeploymentOps(o, parent, doc.Name)

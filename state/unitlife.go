@@ -200,8 +200,8 @@ func (u *Unit) removeOps(ctx context.Context, o *ops) error {
 	o.remove(unitsC, name, append(unraised(u.doc.lifeDoc), bson.DocElem{Name: "started", Value: u.doc.Started}))
 	o.undismantleOps(key, u.doc.lifeDoc)
 	o.dropCounts(key)
-	o.remove(statusesC, key, exists)
-	o.remove(statusesC, workloadKey(name), exists)
+	o.remove(statusesC, key, nil) // there since it was set
+	o.remove(statusesC, workloadKey(name), nil)
 	o.remove(constraintsC, key, nil)                           // there if it has any
 	o.remove(credentialsC, entity.UnitTag(name).String(), nil) // there since its first password
 	if parent := u.doc.deployer(); !parent.IsZero() {
