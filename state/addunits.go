@@ -146,16 +146,17 @@ func (s *Service) places(ctx context.Context, last []place, n int, placement []s
 			spare = append(spare, p.machine)
 		}
 	}
-	for len(all) < n {
-		if len(spare) == 0 {
-			id, err := s.st.newMachineID(ctx)
-			if err != nil {
-				return nil, err
-			}
-			spare = append(spare, id)
+	if more := n - len(all) - len(spare); more > 0 {
+		first, err := s.st.db.Next(ctx, machineSequence, more)
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, place{machine: spare[0], isNew: true})
-		spare = spare[1:]
+		for i := range more {
+			spare = append(spare, strconv.Itoa(first+i))
+		}
+	}
+	for _, id := range spare[:n-len(all)] {
+		all = append(all, place{machine: id, isNew: true})
 	}
 	return all, nil
 }

@@ -285,8 +285,11 @@ func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) er
 	})
 }
 
+// machineSequence numbers the machines that are not in others.
+const machineSequence = "machine"
+
 func (st *State) newMachineID(ctx context.Context) (string, error) {
-	n, err := st.db.Next(ctx, "machine", 1)
+	n, err := st.db.Next(ctx, machineSequence, 1)
 	return strconv.Itoa(n), err
 }
 
