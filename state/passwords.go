@@ -6,10 +6,10 @@ import (
 	"crypto/subtle"
 	"fmt"
 
-	"golang.org/x/crypto/bcrypt"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 )
 
 // keyLength is how many random bytes a registration's key has.
@@ -91,25 +91,22 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 	}
 	if err != nil || !doc.stands() {
 		// The same work as for somebody who can, or the time would tell.
-		_ = bcrypt.CompareHashAndPassword([]byte(nobodyHash), []byte(password))
+		secret.Pretend(password)
 		return User{}, wrongPassword()
 	}
-	if bcrypt.CompareHashAndPassword([]byte(doc.Password), []byte(password)) != nil {
+	if !secret.Matches(doc.Password, password) {
 		return User{}, wrongPassword()
 	}
 	return doc.user(), nil
 }
 
-// nobodyHash is the hash of no password in use, of the cost of all others.
-const nobodyHash = "$2a$10$7EqJtq98hPqEX7fNZaFWoOhiKDXHl6bPqYsnjm6tGgl9.1zqTzb1e"
-
 func hashUserPassword(password string) (string, error) {
 	if password == "" {
 		return "", entity.Errorf(entity.Invalid, "cannot use an empty password")
 	}
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.DefaultCost)
+	hash, err := secret.Hash(password)
 	if err != nil {
 		return "", entity.Errorf(entity.Invalid, "cannot use this password: %w", err)
 	}
-	return string(hash), nil
+	return hash, nil
 }

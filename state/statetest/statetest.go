@@ -13,8 +13,12 @@ import (
 
 	"juju/charm"
 	"juju/state"
+	"juju/state/internal/secret"
 	"juju/state/mongo"
 )
+
+// Tests log in all the time, and what a password costs is tested where it is hashed.
+func init() { secret.Cheapen() }
 
 // The user who owns everything, and the password.
 const (
