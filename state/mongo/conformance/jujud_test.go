@@ -19,8 +19,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// TestJujud has jujud serve the store as a process of its own. It is parallel
-// because one test of mgo's suite does nothing but sleep for two minutes.
+// TestJujud has jujud serve the store as a process of its own.
 func TestJujud(t *testing.T) {
 	t.Parallel()
 	jujud := buildJujud(t)
@@ -28,7 +27,7 @@ func TestJujud(t *testing.T) {
 	t.Run("MgoTransactionSuite", func(t *testing.T) {
 		t.Parallel()
 		mongod := asMongod(t, fmt.Sprintf("exec %q mongod \"$@\"\n", jujud))
-		testMgoTransactionSuite(t, mongod, testing.Short())
+		testMgoTransactionSuite(t, mongod, os.Getenv("JUJU_SOAK") == "")
 	})
 	t.Run("MgoTransactionSuiteThroughTheProxy", func(t *testing.T) {
 		t.Parallel()
@@ -156,7 +155,7 @@ func testKeepsItsData(t *testing.T, jujud string) {
 // them, on a mongod that is ours. The seed is in the output of the test that
 // fails; MGO_TXN_SEED sets it.
 //
-// One test of the suite takes two minutes, in which it sleeps. In short it is left
+// One test of the suite takes two minutes, in which it sleeps. But in a soak it is left
 // to "stashed at once" of TestEmbedded, which is the same in small.
 //
 // Another, TestTxnQueueStressTest, is left out by mgo itself unless it gets
@@ -164,14 +163,16 @@ func testKeepsItsData(t *testing.T, jujud string) {
 // long, two clients of mgo/txn may come to different orders for them, and an
 // update is lost. It fails on MongoDB, as a comment in it says, and here; what
 // the store answered in such a run was right, each operation for itself.
-func testMgoTransactionSuite(t *testing.T, path string, short bool) {
+func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 	seeds, duration := 1, "200ms" // the suite's own default
-	var flags []string
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
 		seeds, duration = 5, "10s"
-	case short:
+	case testing.Short():
 		duration = "100ms"
+	}
+	var flags []string
+	if fast {
 		flags = []string{"-fast"}
 	}
 	given := os.Getenv("MGO_TXN_SEED")
