@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -435,7 +436,7 @@ func TestAgentsStory(t *testing.T) {
 			t.Error(step)
 		}
 	}
-	for got := receive(t, ids); !cmp.Equal(got, []string{"0"}); got = receive(t, ids) {
+	for got := receive(t, ids); !slices.Contains(got, "0"); got = receive(t, ids) {
 		t.Logf("machines %v", got)
 	}
 }

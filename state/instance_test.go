@@ -117,9 +117,7 @@ func TestRetryProvisioning(t *testing.T) {
 		t.Errorf("to be tried again are %v, want machine 0", all)
 	}
 	w.ok(w.machine("0").RetryProvisioning(w.ctx))
-	if ids := <-events; len(ids) != 1 || ids[0] != "0" {
-		t.Errorf("the provisioner is told of %v, want machine 0", ids)
-	}
+	named(t, events, "0")
 	info, err := w.machine("0").Info(w.ctx)
 	w.ok(err)
 	if info.Status != entity.StatusPending {

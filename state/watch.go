@@ -178,6 +178,7 @@ func (st *State) WatchRelationUnits(ctx context.Context, unit string, relation i
 		defer close(out)
 		var pending entity.RelationUnitsChange
 		var send chan<- entity.RelationUnitsChange
+		first := true
 		for {
 			select {
 			case <-ctx.Done():
@@ -193,9 +194,11 @@ func (st *State) WatchRelationUnits(ctx context.Context, unit string, relation i
 					}
 				}
 				pending = mergeMembers(pending, versions, names, now)
-				send = out
+				if first || len(pending.Changed)+len(pending.Departed) > 0 {
+					send = out
+				}
 			case send <- pending:
-				pending, send = entity.RelationUnitsChange{}, nil
+				pending, send, first = entity.RelationUnitsChange{}, nil, false
 			}
 		}
 	}()

@@ -12,6 +12,9 @@
 //     older ones, and holds up nobody.
 //   - An id may be of something that has gone since: not found is normal.
 //   - Watch, then read: what changes after the first event is told.
+//   - Who reads at an event may find half of a transaction that goes on. When all of
+//     it is there, there is an event more, of a Strings watch with the same ids: so an
+//     id may be named again though nothing of it has changed.
 //   - The channel closes when the context ends, or when the database is closed
 //     or can't be read; whoever still wants to watch then starts anew.
 //

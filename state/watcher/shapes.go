@@ -48,13 +48,22 @@ type Listing[V comparable] struct {
 	List func(ids []string) (map[string]V, error)
 }
 
+// A sight is a fact as a watch has read it. It is raw until a change that concerns it was
+// told of: a transaction is applied document by document, and told of when all of it is,
+// so who reads between may see one of its documents and not the next.
+type sight[V comparable] struct {
+	fact V
+	raw  bool
+}
+
 // Strings watches a set of things and names those that appeared, vanished, or
 // whose watched fact V is another than before. Only what a change concerns is
-// read again.
+// read again. What was seen raw is named once more at the next change that concerns it,
+// for whoever was told of it too early has found it half made, and done nothing.
 func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []string, error) {
 	sub := h.Subscribe(l.Topics...)
-	known := map[string]V{}
-	if err := l.read(sub, nil, known, map[string]bool{}); err != nil {
+	known := map[string]sight[V]{}
+	if err := l.read(sub, nil, false, known, map[string]bool{}); err != nil {
 		sub.Close()
 		return nil, err
 	}
@@ -93,10 +102,10 @@ func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []
 }
 
 // refresh reads what changed and notes the differences in known and pending.
-func (l Listing[V]) refresh(sub *Subscription, known map[string]V, pending map[string]bool) error {
+func (l Listing[V]) refresh(sub *Subscription, known map[string]sight[V], pending map[string]bool) error {
 	changes, reset := sub.Take()
 	if reset {
-		return l.read(sub, nil, known, pending)
+		return l.read(sub, nil, true, known, pending)
 	}
 	var ids []string
 	for _, c := range changes {
@@ -110,12 +119,14 @@ func (l Listing[V]) refresh(sub *Subscription, known map[string]V, pending map[s
 		return nil
 	}
 	slices.Sort(ids)
-	return l.read(sub, slices.Compact(ids), known, pending)
+	return l.read(sub, slices.Compact(ids), true, known, pending)
 }
 
-// read reads the ids, or all for none. What is followed from now on may have
-// changed before it was, so it is read once more.
-func (l Listing[V]) read(sub *Subscription, ids []string, known map[string]V, pending map[string]bool) error {
+// read reads the ids, or all for none, because something was told of them, unless it is
+// the first time. What is followed from now on may have changed before it was, so it is
+// read once more.
+func (l Listing[V]) read(sub *Subscription, ids []string, told bool, known map[string]sight[V], pending map[string]bool) error {
+	reset := ids == nil
 	for {
 		now, err := l.List(ids)
 		if err != nil {
@@ -133,12 +144,18 @@ func (l Listing[V]) read(sub *Subscription, ids []string, known map[string]V, pe
 		for _, id := range ids {
 			was, knew := known[id]
 			is, exists := now[id]
-			if knew == exists && was == is {
+			if knew == exists && was.fact == is {
+				if told && was.raw {
+					// After a reset the change may be yet to come, or be among those that
+					// the reset stands for.
+					known[id] = sight[V]{is, reset}
+					pending[id] = true
+				}
 				continue
 			}
 			pending[id] = true
 			if exists {
-				known[id] = is
+				known[id] = sight[V]{is, true}
 			} else {
 				delete(known, id)
 			}
@@ -152,6 +169,6 @@ func (l Listing[V]) read(sub *Subscription, ids []string, known map[string]V, pe
 		if len(came) == 0 {
 			return nil
 		}
-		ids = came
+		ids, told = came, false
 	}
 }

@@ -1,0 +1,82 @@
+package watcher_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"juju/state/watcher"
+)
+
+// facts is what a watch looks at, in memory.
+type facts struct {
+	mu  sync.Mutex
+	all map[string]int
+}
+
+func (f *facts) set(id string, fact int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all[id] = fact
+}
+
+func (f *facts) list(ids []string) (map[string]int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := map[string]int{}
+	for id, fact := range f.all {
+		if ids == nil || slices.Contains(ids, id) {
+			found[id] = fact
+		}
+	}
+	return found, nil
+}
+
+// A watch that begins, or looks, in the midst of a transaction names what it is about
+// again when the transaction is told of: whoever was told before has found it half made.
+func TestWhatWasSeenHalfMadeIsNamedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := watcher.NewHub(nil)
+		defer hub.Close()
+		f := &facts{all: map[string]int{"a": 1}} // its transaction goes on
+		events, err := watcher.Strings(t.Context(), hub, watcher.Listing[int]{
+			Topics: []watcher.Topic{watcher.Collection("c")}, List: f.list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect := func(when string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			select {
+			case got := <-events:
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: named are %v, want %v", when, got, want)
+				}
+			default:
+				if len(want) > 0 {
+					t.Errorf("%s: nothing was named, want %v", when, want)
+				}
+			}
+		}
+		change := func(ids ...string) {
+			for _, id := range ids {
+				hub.Publish(watcher.Change{Collection: "c", ID: id})
+			}
+		}
+		expect("at first", "a")
+		change("a")
+		expect("when it is made", "a")
+		change("a")
+		expect("when something else of it has changed")
+		f.set("a", 2)
+		hub.Reset() // for something else
+		expect("when it is half changed", "a")
+		hub.Reset()
+		expect("when a reset may stand for the rest", "a")
+		change("a")
+		expect("when the rest comes after it", "a")
+		change("a")
+		expect("when something else of it has changed")
+	})
+}
