@@ -55,8 +55,10 @@ func (st *State) CheckAgent(ctx context.Context, tag entity.Tag, password, nonce
 		return nil
 	}
 	m, err := st.Machine(ctx, tag.ID)
-	if err != nil {
+	if isNotFound(err) {
 		return wrongPassword()
+	} else if err != nil {
+		return err // an agent that is refused ends for good
 	}
 	if m.doc.InstanceID == "" || m.doc.Nonce != nonce {
 		// An agent that started before its instance was recorded tries again; one
