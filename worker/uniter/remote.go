@@ -99,10 +99,10 @@ func (r *remote) refresh(ctx context.Context) error {
 		r.snapshot.Unit, r.unitStale = unit, false
 	}
 	if r.relationsStale {
+		r.relationsStale = false // unless one goes while they are read
 		if err := r.readRelations(ctx); err != nil {
 			return err
 		}
-		r.relationsStale = false
 	}
 	return nil
 }
