@@ -89,6 +89,13 @@ func (h *InProcess) Hold(match func(dir string) bool) (release func()) {
 	}
 }
 
+// Runs reports whether an agent runs in a directory.
+func (h *InProcess) Runs(dir string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running[dir] != nil
+}
+
 // Stop ends all agents.
 func (h *InProcess) Stop() { h.stop(func(string) bool { return true }) }
 

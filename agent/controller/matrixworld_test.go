@@ -51,6 +51,16 @@ func newCharms(s *system) charms {
 	return all
 }
 
+func (w *world) tell() string {
+	var names []string
+	for service, units := range cast[w.kind] {
+		for i := range max(units, 1) {
+			names = append(names, fmt.Sprintf("%s/%d", w.name(service), i))
+		}
+	}
+	return fmt.Sprintf("%v: %s", w, w.history(w.st, names...))
+}
+
 func (w *world) name(service string) string { return w.prefix + service }
 
 func (w *world) unit(service string) string { return w.name(service) + "/0" }

@@ -57,6 +57,7 @@ type system struct {
 	// machines holds the directories of the machines' agents, "3-1234567" of machine 3.
 	machines string
 	stop     func() // the controller
+	log      lately // see keepsLog
 }
 
 // memoryDir makes a directory in memory, where there is such a place: hundreds of

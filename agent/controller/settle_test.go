@@ -1,0 +1,148 @@
+package controller
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/juju/loggo"
+
+	"juju/agent"
+	"juju/provider/process"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// settled bounds how long nothing may come of a wait for many things: hundreds of agents
+// on a busy machine need their time, but not each as much as all.
+const settled = 4 * patience
+
+// A teller is what can be waited for, and tells of itself what may explain that nothing
+// comes of it.
+type teller interface {
+	fmt.Stringer
+	tell() string
+}
+
+// settle waits until nothing is missing of any. It looks when something may have
+// changed, and fails with what is missing when none has come to an end for too long.
+// look, which comes first each time, reads what missing needs.
+func settle[T teller](s *system, what string, all []T, look func() error, missing func(T) string) {
+	s.Helper()
+	began := time.Now()
+	changes := s.cloud.Watch(s.ctx) // every provisioner looks there all the time
+	stall := time.NewTimer(settled)
+	defer stall.Stop()
+	left := slices.Clone(all)
+	var last []string
+	for len(left) > 0 {
+		select {
+		case <-changes:
+		case <-stall.C:
+			for _, one := range left {
+				last = append(last, one.tell())
+			}
+			s.Fatalf("waited in vain for %d of %d to be %s:\n%s\n%s", len(left), len(all), what, strings.Join(last, "\n"), s.circumstances())
+		}
+		looked := time.Now()
+		if look() != nil {
+			continue // as while the controller is away
+		}
+		last = nil
+		before := len(left)
+		left = slices.DeleteFunc(left, func(one T) bool {
+			lack := missing(one)
+			if lack != "" {
+				last = append(last, one.String()+": "+lack)
+			}
+			return lack == ""
+		})
+		if len(left) < before {
+			stall.Reset(settled)
+		}
+		// The looks are not to be most of the work.
+		select {
+		case <-time.After(4 * time.Since(looked)):
+		case <-s.ctx.Done():
+		}
+	}
+	s.Logf("%d %s after %v", len(all), what, time.Since(began).Round(time.Millisecond))
+}
+
+// circumstances tells what may explain that nothing happens: the agents there are and
+// those that have ended, what all goroutines wait for, and what was logged lately.
+func (s *system) circumstances() string {
+	var b bytes.Buffer
+	for _, pattern := range []string{"*", "*/agents/*", "*/agents/*/agents/*"} {
+		homes, _ := filepath.Glob(filepath.Join(s.machines, pattern, agent.ConfigName))
+		for _, home := range homes {
+			home = filepath.Dir(home)
+			config, err := agent.ReadConfig(home)
+			why, ended := process.Ended(home)
+			fmt.Fprintf(&b, "agent %s of model %s in %s: runs %v, has ended %v %s %v\n", config.Tag, config.ModelName, home, s.host.Runs(home), ended, why, err)
+		}
+	}
+	pprof.Lookup("goroutine").WriteTo(&b, 1)
+	b.WriteString(s.log.String())
+	return b.String()
+}
+
+// history tells what became of units, and of the machines they are on.
+func (s *system) history(st *state.State, names ...string) string {
+	var b strings.Builder
+	say := func(kind entity.HistoryKind, id string) {
+		past, err := st.StatusHistory(s.ctx, kind, id, entity.HistoryFilter{Size: 20})
+		fmt.Fprintf(&b, "%s: %+v %v\n", id, past, err)
+	}
+	for _, name := range names {
+		say(entity.HistoryUnit, name)
+		if u, err := st.Unit(s.ctx, name); err == nil && u.Machine() != "" {
+			say(entity.HistoryMachine, u.Machine())
+		}
+	}
+	return b.String()
+}
+
+// A lately is a log of which the last lines are kept.
+type lately struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write implements loggo.Writer.
+func (l *lately) Write(e loggo.Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	const kept = 2000
+	if len(l.lines) >= 2*kept {
+		l.lines = slices.Delete(l.lines, 0, kept)
+	}
+	l.lines = append(l.lines, fmt.Sprintf("%s %s %s %s", e.Timestamp.Format(time.TimeOnly), e.Level, e.Module, e.Message))
+}
+
+func (l *lately) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+// keepsLog keeps what is logged from INFO on while the test runs, and doesn't print more
+// than before.
+func (s *system) keepsLog() {
+	s.Helper()
+	loggo.GetLogger("juju").SetLogLevel(loggo.INFO)
+	before, err := loggo.RemoveWriter(loggo.DefaultWriterName)
+	s.ok(err)
+	s.ok(loggo.RegisterWriter(loggo.DefaultWriterName, loggo.NewMinimumLevelWriter(before, loggo.WARNING)))
+	s.ok(loggo.RegisterWriter("lately", &s.log))
+	s.Cleanup(func() {
+		loggo.GetLogger("juju").SetLogLevel(loggo.UNSPECIFIED)
+		loggo.RemoveWriter("lately")
+		loggo.ReplaceDefaultWriter(before)
+	})
+}
