@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
@@ -174,10 +175,8 @@ func TestWhateverIsDamagedIsFoundAndMended(t *testing.T) {
 	all := damages
 	if testing.Short() {
 		all = nil
-		for i, d := range damages {
-			if i%4 == 0 || d.change == nil && d.insert == nil {
-				all = append(all, d)
-			}
+		for _, i := range rand.Perm(len(damages))[:len(damages)/5] { // others in each run
+			all = append(all, damages[i])
 		}
 	}
 	full := fullModels(t)

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"reflect"
 	"slices"
@@ -155,7 +156,7 @@ func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	return found
 }
 
-// cast are the mutators, in all their ways or, in short, each in the first of them.
+// cast are the mutators, in all their ways or, in short, some in the first of them.
 func cast() []mutator {
 	if testing.Short() {
 		return firsts()
@@ -163,12 +164,17 @@ func cast() []mutator {
 	return mutators
 }
 
-// firsts are the mutators, each in the first of its ways; in a soak in all.
+// firsts are the mutators, each in the first of its ways; in a soak in all, and in short
+// a few of them, others in each run.
 func firsts() (all []mutator) {
 	for _, m := range mutators {
 		if soak || !slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
 			all = append(all, m)
 		}
+	}
+	if testing.Short() {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all = all[:len(all)/5]
 	}
 	return all
 }
