@@ -37,10 +37,16 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 }
 
 // isOrphan reports whether a subordinate is left without an Alive relation of
-// container scope to its principal's service. One that is added just then does no
-// harm as long as the principal does not enter it, counting on the subordinate: so
-// that is asserted.
+// container scope to its principal's service, and asserts that none has been added
+// since. If as many went as came, at least nobody has entered one, counting on the
+// subordinate.
 func (u *Unit) isOrphan(o *ops) (bool, error) {
+	service := serviceKey(u.doc.Service)
+	holders, err := u.st.holders(service)
+	if err != nil {
+		return false, err
+	}
+	o.expect(service, "relations", holders["relations"])
 	related, err := u.st.hasContainerRelation(u.doc.Service, entity.UnitService(u.doc.Principal))
 	if err != nil || related {
 		return false, err
