@@ -128,6 +128,48 @@ func TestAHookCommitsAllOrNothing(t *testing.T) {
 	}
 }
 
+// A hook does not fail because it told something to a relation that has been removed by
+// force meanwhile: what else it did is done.
+func TestWhatAHookTellsARelationThatIsGoneIsDropped(t *testing.T) {
+	w, _ := forcedWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	stays, goes := w.relate("mysql", "wordpress"), w.relate("mysql", "logging")
+	u := w.started("mysql/0")
+	w.ok(u.EnterScope(w.ctx, stays.ID()))
+	remove := func() {
+		w.ok(goes.Destroy(w.ctx, atLast))
+		w.cleaned()
+		_, err := w.st.RelationByID(w.ctx, goes.ID())
+		w.gone("relation", goes.Key(), err)
+	}
+	for i, when := range []string{"before it is committed", "while it is"} {
+		w.ok(u.EnterScope(w.ctx, goes.ID()))
+		changes := entity.HookChanges{
+			Relations: map[int]map[string]string{stays.ID(): {"try": when}, goes.ID(): {"user": "me"}},
+			OpenPorts: []entity.PortRange{port(80 + i)},
+		}
+		if i == 0 {
+			remove()
+		} else {
+			w.st.Before(remove)
+		}
+		w.ok(u.CommitHook(w.ctx, changes))
+		settings, err := u.RelationSettings(w.ctx, stays.ID(), "mysql/0")
+		w.ok(err)
+		open, err := u.OpenedPorts(w.ctx)
+		w.ok(err)
+		if settings["try"] != when || len(open["mysql/0"]) != i+1 {
+			t.Errorf("the relation is gone %s: there are settings %v and ports %v", when, settings, open)
+		}
+		w.truth()
+		goes = w.relate("mysql", "logging")
+	}
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{Relations: map[int]map[string]string{goes.ID(): {"user": "me"}}}),
+		entity.NotFound, "settings") // it has never been in it
+}
+
 func TestResolvingAFailedHook(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)

@@ -307,7 +307,8 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	return settings, nil
 }
 
-// CommitHook writes what a successful hook has buffered: all or nothing.
+// CommitHook writes what a successful hook has buffered: all or nothing. What it told
+// a relation that is gone by now, as by force, is for nobody and dropped.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
 	return u.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := u.refresh(ctx); err != nil {
@@ -318,8 +319,13 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		o := newOps()
 		for id, values := range changes.Relations {
-			ru, err := u.st.relationUnit(ctx, u.doc.Name, id)
-			if err != nil {
+			rel, err := u.st.RelationByID(ctx, id)
+			if isNotFound(err) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			if _, err := rel.endpoint(u.doc.Service); err != nil {
 				return nil, err
 			}
 			doc, err := u.st.settings(relationSettingsKey(id, u.doc.Name))
@@ -335,12 +341,12 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			}
 			before := len(o.list)
 			if err := o.changeSettings(doc, set); err != nil {
-				return nil, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, ru.rel.doc.Key, err)
+				return nil, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 			}
 			if len(o.list) > before {
 				// Once the relation is gone its settings are deleted outside
 				// transactions, so none may write them then.
-				o.assert(relationsC, ru.rel.doc.Key, bson.D{{"id", id}})
+				o.assert(relationsC, rel.doc.Key, bson.D{{"id", id}})
 			}
 		}
 		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {

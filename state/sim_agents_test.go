@@ -230,11 +230,6 @@ func (s *sim) openPort(u *simulation.Unit) *simAction {
 	}
 	return s.onUnit("unit agent", "hook:", u, func(h *state.Unit) error { return h.CommitHook(s.ctx, changes) },
 		func() simulation.Answer {
-			for id := range changes.Relations {
-				if s.model.Relations[id] == nil {
-					return simulation.Answer{entity.NotFound}
-				}
-			}
 			switch u.Life.Life {
 			case entity.Gone:
 				return simulation.Answer{entity.NotFound}

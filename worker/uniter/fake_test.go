@@ -249,12 +249,10 @@ func (c *controller) OpenedPorts(context.Context, entity.Tag) (map[string][]enti
 
 func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes entity.HookChanges) error {
 	return c.call("CommitHook", func() error {
-		for id := range changes.Relations {
-			if r := c.relations[id]; r == nil || r.gone {
-				return entity.Errorf(entity.NotFound, "relation %d not found", id)
-			}
-		}
 		for id, settings := range changes.Relations {
+			if r := c.relations[id]; r == nil || r.gone {
+				continue
+			}
 			for key, value := range settings {
 				if value == "" {
 					delete(c.settings[id], key)

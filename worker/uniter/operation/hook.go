@@ -202,7 +202,7 @@ func (o *runHook) endInstalling(ctx context.Context) error {
 
 // isRefusal tells an answer that will be the same next time from a failure that may
 // pass. What is refused is like a hook that fails: a port that another unit has opened
-// meanwhile, a relation that was removed by force.
+// meanwhile.
 func isRefusal(err error) bool {
 	switch entity.KindOf(err) {
 	case entity.NotFound, entity.AlreadyExists, entity.Invalid, entity.NotAlive, entity.InUse, entity.NotSupported:
