@@ -23,8 +23,7 @@ import (
 // found all the same, though what it is about is hardly ever still.
 func TestACheckUnderLoadTellsWhatIsWrongAndNothingElse(t *testing.T) {
 	w := newWorld(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	charms := map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, w.st, meta)

@@ -145,8 +145,7 @@ func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
 // contents.
 func TestAConflictIsAsIfTheOtherCameFirst(t *testing.T) {
 	st := aStage(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	writes := conflictWrites(t, st)
 	var pairs, tried atomic.Int64
 	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {

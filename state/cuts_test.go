@@ -182,8 +182,7 @@ func (s *scene) goesOn(m mutator, call func() error) {
 // done, and can be done again.
 func TestAConnectionThatIsCut(t *testing.T) {
 	st := aStage(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		r := m.record(t, st)
 		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))

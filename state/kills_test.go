@@ -60,8 +60,7 @@ const killTimeout = time.Minute
 // is killed: nothing of it is left but the files.
 func TestAProcessThatIsKilled(t *testing.T) {
 	st := aStage(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	which := rnd.Perm(len(mutators))
 	if few := 12; !soak {

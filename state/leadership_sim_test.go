@@ -258,8 +258,7 @@ func (e *election) disturbs(until time.Time, another func() *state.State) {
 }
 
 func TestLeadersNeverOverlap(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	length := 2 * time.Hour
 	if testing.Short() {
 		length = 20 * time.Minute

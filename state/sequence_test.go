@@ -79,8 +79,7 @@ func TestNumbersAreTakenOnceByWhomever(t *testing.T) {
 // heard of is not given again.
 func TestNumbersAfterALossOfPower(t *testing.T) {
 	ctx := t.Context()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	fs := vfs.NewCrashableMem()
 	store := openStore(t, fs)

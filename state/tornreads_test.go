@@ -68,8 +68,7 @@ func (c *interrupted) Write(b []byte) (int, error) {
 // and the same contents.
 func TestAConflictBetweenReadsIsAsIfTheOtherCameFirstOrLast(t *testing.T) {
 	st := aStage(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	writes := conflictWrites(t, st)
 	var tried atomic.Int64
 	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {

@@ -119,8 +119,7 @@ func (w *world) truth() {
 // and nothing is left.
 func TestWhateverHappensAtOnceCountsStayTrueAndAllOfItEnds(t *testing.T) {
 	w := newWorld(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := aSeed(t)
 	charms := map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, w.st, meta)

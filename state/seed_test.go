@@ -1,0 +1,20 @@
+package state_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// aSeed returns the seed of a random test, and prints it. JUJU_SIM_SEED=n is another
+// to begin with: that of a failure, to see it again.
+func aSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	t.Logf("JUJU_SIM_SEED=%d", seed)
+	return seed
+}
