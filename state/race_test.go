@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	jujutxn "github.com/juju/txn"
+
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -142,6 +144,24 @@ func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
 	w.ok(err)
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
+}
+
+// The caller goes away when the service is made and that is not known to be on disk.
+func TestAServiceWhoseMakerIsNotToldOfItIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.Riak)
+	ctx, cancel := context.WithCancel(w.ctx)
+	hooks := w.st.DB().TestHooks()
+	<-hooks
+	hooks <- []jujutxn.TestHook{{After: cancel}}
+	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "riak", CharmURL: url})
+	if err == nil {
+		t.Fatal("it was added")
+	}
+	w.cleaned()
+	_, err = w.st.Service(w.ctx, "riak")
+	w.gone("service", "riak", err)
+	w.truth()
 }
 
 func TestAClaimWhoseServiceGoes(t *testing.T) {

@@ -24,6 +24,7 @@ type serviceDoc struct {
 	Subordinate bool   `bson:"subordinate"`
 	Exposed     bool   `bson:"exposed"`
 	MinUnits    int    `bson:"minunits,omitempty"` // how many Alive units are kept
+	Maker       string `bson:"maker,omitempty"`    // the call that made it, which knows it by that
 }
 
 // A Service is a service as it was when it was read.
@@ -80,29 +81,43 @@ type AddServiceParams struct {
 }
 
 // AddService adds a service with its peer relations, and its units. When it fails
-// nothing has changed.
+// nothing has changed, or what has is taken back. Only when the connection to the
+// store breaks meanwhile the service may be there, with some of its units or none:
+// status shows it, and it can be destroyed.
 func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, error) {
-	if err := st.addService(ctx, p); err != nil {
+	maker := newID()
+	if err := st.addService(ctx, p, maker); err != nil {
+		st.takeBackService(ctx, p.Name, maker)
 		return nil, fmt.Errorf("cannot add service %q: %w", p.Name, err)
 	}
 	s, err := st.Service(ctx, p.Name)
-	if err != nil {
-		return nil, err
+	if err == nil && p.Units > 0 {
+		_, err = s.AddUnits(ctx, p.Units, p.Placement)
 	}
-	if p.Units > 0 {
-		if _, err := s.AddUnits(ctx, p.Units, p.Placement); err != nil {
-			// Nobody has heard of the service yet: it goes again, also when the
-			// caller has gone meanwhile.
-			if derr := s.Destroy(context.WithoutCancel(ctx), entity.Destruction{}); derr != nil {
-				logger.Errorf("cannot take back service %q: %v", p.Name, derr)
-			}
-			return nil, err
-		}
+	if err != nil {
+		st.takeBackService(ctx, p.Name, maker)
+		return nil, err
 	}
 	return s, nil
 }
 
-func (st *State) addService(ctx context.Context, p AddServiceParams) error {
+// takeBackService destroys the service that a failed AddService has made, if it has:
+// nobody has heard of it yet. That is so also when the caller has gone meanwhile.
+func (st *State) takeBackService(ctx context.Context, name, maker string) {
+	ctx = context.WithoutCancel(ctx)
+	s, err := st.Service(ctx, name)
+	if isNotFound(err) || err == nil && s.doc.Maker != maker {
+		return
+	}
+	if err == nil {
+		err = s.Destroy(ctx, entity.Destruction{})
+	}
+	if err != nil {
+		logger.Errorf("cannot take back service %q: %v", name, err)
+	}
+}
+
+func (st *State) addService(ctx context.Context, p AddServiceParams, maker string) error {
 	if !entity.IsValidService(p.Name) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"),
 			"A name has lowercase letters, digits and hyphens, and begins with a letter.")
@@ -141,9 +156,11 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 		if err != nil {
 			return nil, err
 		}
-		if n, err := st.db.Count(servicesC, bson.D{{"_id", p.Name}}); err != nil {
+		if there, err := st.Service(ctx, p.Name); err == nil && there.doc.Maker == maker {
+			return nil, mongo.ErrNothing
+		} else if err != nil && !isNotFound(err) {
 			return nil, err
-		} else if n > 0 {
+		} else if err == nil {
 			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
@@ -167,7 +184,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams) error {
 		o.assertModelAlive()
 		o.assert(charmsC, p.CharmURL, exists)
 		o.insert(servicesC, p.Name, serviceDoc{lifeDoc: born, Name: p.Name, Series: series,
-			CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate})
+			CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate, Maker: maker})
 		o.newCounts(key, lifecycle.Service)
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
 		o.insert(constraintsC, key, constraintsDoc{key, constraints.String()})
