@@ -17,7 +17,8 @@ type Destruction struct {
 	MaxWait *time.Duration `json:"max-wait,omitempty"`
 }
 
-// Read returns what it comes to; entity.Invalid when the time is negative.
+// Read returns what it comes to; entity.Invalid when the time is negative or
+// more than entity.MostTimeout.
 func (d Destruction) Read() (entity.Destruction, error) {
 	how := entity.Destruction{}
 	switch {
@@ -28,6 +29,9 @@ func (d Destruction) Read() (entity.Destruction, error) {
 		}
 		if how.Timeout < 0 {
 			return how, entity.Errorf(entity.Invalid, "max-wait must not be negative, got %v", how.Timeout)
+		}
+		if how.Timeout > entity.MostTimeout {
+			return how, entity.Errorf(entity.Invalid, "max-wait must not be more than %v, got %v", entity.MostTimeout, how.Timeout)
 		}
 	case d.Lenient:
 		how.Strength = entity.Lenient

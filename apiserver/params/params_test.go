@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -221,5 +222,17 @@ func TestEmptyStatusHasNoNulls(t *testing.T) {
 		if strings.Contains(string(text), `"`+key+`":null`) {
 			t.Errorf("%s is null in %s", key, text)
 		}
+	}
+}
+
+func TestATimeThatForceCannotWait(t *testing.T) {
+	for _, d := range []time.Duration{-1, entity.MostTimeout + 1, math.MaxInt64} {
+		if how, err := (params.Destruction{Force: true, MaxWait: &d}).Read(); !errors.Is(err, entity.Invalid) {
+			t.Errorf("%v: got %+v, %v", d, how, err)
+		}
+	}
+	most := entity.MostTimeout
+	if how, err := (params.Destruction{Force: true, MaxWait: &most}).Read(); err != nil || how.Timeout != most {
+		t.Errorf("%v: got %+v, %v", most, how, err)
 	}
 }

@@ -40,6 +40,8 @@ func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
 		return entity.Destruction{}, usagef("--no-wait and --timeout exclude each other")
 	case f.timeout < 0:
 		return entity.Destruction{}, usagef("--timeout must not be negative, got %v", f.timeout)
+	case f.timeout > entity.MostTimeout:
+		return entity.Destruction{}, usagef("--timeout must not be more than %v, got %v", entity.MostTimeout, f.timeout)
 	case f.lenient:
 		return entity.Destruction{Strength: entity.Lenient}, nil
 	case f.noWait:

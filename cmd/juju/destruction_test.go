@@ -21,6 +21,7 @@ func TestStrengthsOfDestruction(t *testing.T) {
 		{"destroy-unit web/0 --timeout 1s", "", "--timeout is only used with --force"},
 		{"destroy-unit web/0 --no-wait", "", "--no-wait without --force not valid"},
 		{"destroy-unit web/0 --force --timeout=-1s", "", "--timeout must not be negative, got -1s"},
+		{"destroy-unit web/0 --force --timeout=2562047h47m16s", "", "--timeout must not be more than 8760h0m0s, got 2562047h47m16s"},
 	} {
 		u := newUser(t)
 		u.types(strings.Fields(test.line)...)

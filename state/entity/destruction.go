@@ -49,6 +49,10 @@ type Destruction struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
+// MostTimeout is the longest Timeout: more is a slip, and near the longest duration
+// there is sums with it would overflow.
+const MostTimeout = 365 * 24 * time.Hour
+
 // ForceTimeout is the Timeout of those who don't say.
 const ForceTimeout = time.Minute
 
