@@ -56,6 +56,30 @@ func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
 // and what else may take a moment.
 const cloudTime = 90 * time.Second
 
+// A patience is how long what is destroyed with force is waited for: its timeout and
+// the cloud's, and the cloud's again whenever fewer things bar its end than ever, for
+// containers are stopped one after another.
+type patience struct {
+	begin, end time.Time
+	name       string // what was looked at last
+	fewest     int    // things that barred its end
+}
+
+func newPatience(timeout time.Duration) *patience {
+	now := time.Now()
+	return &patience{begin: now, end: now.Add(timeout + cloudTime)}
+}
+
+// look is told how many things bar an end now.
+func (p *patience) look(name string, bars int) {
+	if end := time.Now().Add(cloudTime); name == p.name && bars < p.fewest && end.After(p.end) {
+		p.end = end
+	}
+	if name != p.name || bars < p.fewest {
+		p.name, p.fewest = name, bars
+	}
+}
+
 // end waits, of a destruction with force, until what the names mean is gone, and
 // says what is left of it outside of the controller's reach. Other destructions
 // are not waited for. Each name is as explain takes it.
@@ -63,25 +87,31 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 	if how.Strength != entity.Force {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, how.Timeout+cloudTime)
-	defer cancel()
 	var p *progress
 	defer func() { p.done() }()
 	var left []error
+	patience := newPatience(how.Timeout)
 	for _, name := range names {
+		waiting := name
 		for look := firstLook; ; look = min(2*look, lastLook) {
+			bounded, cancel := context.WithDeadline(ctx, patience.end)
 			e, err := explained(bounded, api, name)
+			late := bounded.Err() != nil
+			cancel()
 			if errors.Is(err, entity.NotFound) || err == nil && e.Life == entity.Alive {
 				break // another has taken the name, if there is one
 			}
-			if err != nil && bounded.Err() == nil {
+			if err != nil && !late {
 				return err
 			}
 			if err == nil && e.Life == entity.Gone {
 				left = append(left, leftOver(e)...)
 				break
 			}
-			waiting := name
+			if err == nil {
+				waiting = name
+				patience.look(name, len(e.Reasons))
+			}
 			if n := len(e.Reasons); n > 0 {
 				waiting = e.Reasons[n-1].Text
 			}
@@ -91,13 +121,13 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 				p.say("Waiting for %s", waiting)
 			}
 			select {
-			case <-bounded.Done():
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", how.Timeout+cloudTime, waiting),
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(min(look, time.Until(patience.end))):
+			}
+			if !time.Now().Before(patience.end) {
+				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", time.Since(patience.begin).Round(time.Second), waiting),
 					"See what bars it: juju explain %s", name)
-			case <-time.After(look):
 			}
 		}
 	}

@@ -49,6 +49,51 @@ func TestForceReportsWhatIsLeft(t *testing.T) {
 	})
 }
 
+// A host's containers are stopped one after another, each as slowly as the cloud may.
+func TestForceIsWaitedForAsLongAsSomethingGoes(t *testing.T) {
+	bars := func(containers ...string) (e entity.Explanation) {
+		e = entity.Explanation{Name: "machine 3", Life: entity.Dying}
+		for _, c := range containers {
+			e.Reasons = append(e.Reasons, entity.Reason{Text: "machine 3 has container " + c})
+		}
+		return e
+	}
+	for end, test := range map[string]struct {
+		containers []string
+		life       entity.Life
+		wait       time.Duration
+		says       string
+	}{
+		"all go": {[]string{"a", "b", "c"}, entity.Gone, 3 * time.Minute, ""},
+		"one never does": {[]string{"a", "b"}, entity.Dying, 3*time.Minute + 30*time.Second,
+			"ERROR gave up after 3m30s: still waiting for 3\nSee what bars it: juju explain 3\n"},
+	} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := newUser(t)
+				begin := time.Now()
+				u.fake.explain = func() entity.Explanation {
+					gone := min(int(time.Since(begin)/time.Minute), len(test.containers))
+					e := bars(test.containers[gone:]...)
+					if gone == len(test.containers) {
+						e.Life = test.life
+					}
+					return e
+				}
+				u.types("destroy-machine", "3", "--force", "-q")
+				code := 0
+				if test.says != "" {
+					code = 1
+				}
+				u.sees(code, "", test.says)
+				if took := time.Since(begin).Truncate(30 * time.Second); took != test.wait {
+					t.Errorf("it took %v, want %v", took, test.wait)
+				}
+			})
+		})
+	}
+}
+
 func TestExplain(t *testing.T) {
 	now := time.Now()
 	u := newUser(t)

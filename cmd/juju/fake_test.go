@@ -22,9 +22,10 @@ type fakeModel struct {
 	mu    sync.Mutex
 	calls []string
 
-	err          error                // of every call
-	errs         []error              // outcomes of bulk calls, nil for each that is missing
-	explanations []entity.Explanation // one for each question, then there is nothing
+	err          error                     // of every call
+	errs         []error                   // outcomes of bulk calls, nil for each that is missing
+	explanations []entity.Explanation      // one for each question, then there is nothing
+	explain      func() entity.Explanation // if there are none
 	statuses     []*entity.ModelStatus
 	config       params.ApplicationGetResults
 	logs         []params.LogMessage
@@ -133,6 +134,9 @@ func with(how entity.Destruction) string {
 func (f *fakeModel) Explain(ctx context.Context, words ...string) ([]entity.Explanation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.explanations) == 0 && f.explain != nil {
+		return []entity.Explanation{f.explain()}, nil
+	}
 	if len(f.explanations) == 0 {
 		return nil, entity.Errorf(entity.NotFound, "%v not found", words)
 	}
