@@ -1,8 +1,10 @@
 package lifecycle
 
 import (
+	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -106,6 +108,31 @@ func TestNobodyElseMay(t *testing.T) {
 	}
 }
 
+// sentences renders doc/seeds.txt, below its own head, as Markdown.
+func sentences(t *testing.T) string {
+	text, err := os.ReadFile("../../doc/seeds.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("\n\n"))
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "\n## Sentence by sentence")
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			fmt.Fprintf(b, "\n### %s\n\n| | it says | shown by |\n|---|---|---|\n", title)
+		} else if line != "" {
+			number, says, _ := strings.Cut(line, ":")
+			i := strings.LastIndex(says, ": ")
+			if i < 0 {
+				t.Fatalf("doc/seeds.txt: %q names no tests", line)
+			}
+			fmt.Fprintf(b, "| %s | %s | %s |\n", number, strings.TrimSpace(says[:i]), says[i+2:])
+		}
+	}
+	return b.String()
+}
+
 var update = flag.Bool("update", false, "write doc/lifecycles.md anew")
 
 // doc/lifecycles.md holds the tables as they are.
@@ -119,7 +146,7 @@ func TestTheDocumentIsFresh(t *testing.T) {
 	if !found {
 		t.Fatalf("%s does not have the line that says where the tables begin", file)
 	}
-	want := head + mark + "\n" + Render()
+	want := head + mark + "\n" + Render() + sentences(t)
 	if want == string(text) {
 		return
 	}
