@@ -204,3 +204,14 @@ func TestForceOnAModelThatIsBeingRemoved(t *testing.T) {
 	}
 	w.mustAddModel("default")
 }
+
+// A unit's agent that enters a relation before the cleaner has come gets no new unit.
+func TestADyingModelMakesNoSubordinate(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	r := w.relate("mysql", "logging")
+	my := w.started("mysql/0")
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.refused(my.EnterScope(w.ctx, r.ID()), entity.CannotEnter, `cannot enter scope: model "default" is no longer alive`)
+}

@@ -166,6 +166,11 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 	if svc.doc.Life != entity.Alive {
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	}
+	if _, err := ru.st.aliveModel(); entity.KindOf(err) == entity.NotAlive {
+		return entity.Errorf(entity.CannotEnter, "cannot enter scope: %v", err) // all in it is about to go
+	} else if err != nil {
+		return err
+	}
 	if *number < 0 {
 		if *number, err = ru.st.db.Next(ctx, unitSequence(service), 1); err != nil {
 			return err

@@ -111,7 +111,7 @@ func (s *sim) grow() *simAction {
 		}
 		return s.addMachine(host, s.rnd.IntN(3) > 0, false)
 	}
-	return s.addMachine("", false, s.rnd.IntN(4) == 0)
+	return s.addMachine("", false, !s.hosted && s.rnd.IntN(4) == 0)
 }
 
 // placement names a machine for a unit, now and then.

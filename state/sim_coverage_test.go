@@ -119,6 +119,8 @@ func (c *rowCounts) see(s *sim, ops []txn.Op) {
 			kind, by = lifecycle.Service, ""
 		case "relations":
 			kind, by = lifecycle.Relation, ""
+		case "model":
+			kind = lifecycle.Model
 		}
 		for _, m := range lifecycle.Moves {
 			if m.Kind == kind && m.From == from && m.To == to && (by == "" || by == string(m.By)) {

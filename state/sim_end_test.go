@@ -78,7 +78,9 @@ func (s *sim) round() (acted bool, err error) {
 			}
 		}
 	}
-	return acted, s.do(s.cleaner(), nil)
+	before := s.shadow.transactions()
+	err = s.do(s.cleaner(), nil)
+	return acted || s.shadow.transactions() != before, err
 }
 
 // force destroys with force whatever is on its way out, and lets time pass. Nobody
@@ -174,16 +176,21 @@ func (s *sim) end() error {
 			return err
 		}
 	}
+	if err := s.forgetResidues(); err != nil {
+		return err
+	}
+	return s.empty()
+}
+
+// forgetResidues has the cloud hold nothing any more of what force has left.
+func (s *sim) forgetResidues() error {
 	for _, r := range s.shadow.docs["residues"] {
 		if err := s.st.DropResidues(s.ctx, r.Instance); err != nil {
 			return err
 		}
 	}
-	if err := s.shadow.refresh(s.st); err != nil {
-		return err
-	}
 	s.model.Residues = 0
-	return s.empty()
+	return s.shadow.refresh(s.st)
 }
 
 // empty wants a database that holds nothing but what outlives everything, and a

@@ -67,11 +67,7 @@ func simulate(t *testing.T, seed uint64, steps int, total *rowCounts) {
 	s.model.Barred = s.cover.barred
 	begin := time.Now()
 	for s.steps < steps {
-		err := s.run(min(2000, steps-s.steps))
-		if err == nil {
-			err = s.end()
-		}
-		if err != nil {
+		if err := s.life(min(2000, steps-s.steps)); err != nil {
 			t.Fatalf("JUJU_SIM_SEED=%d: %v\n%s", seed, err, strings.Join(s.story, "\n"))
 		}
 	}

@@ -41,11 +41,12 @@ type sim struct {
 	fault   func([]txn.Op) []txn.Op
 	ports   int
 
-	steps int
-	story []string // the latest steps
-	raced bool     // another may have come between
-	calm  bool     // nobody does what he should not
-	busy  int      // how many things there may be before more go than come
+	steps  int
+	story  []string // the latest steps
+	raced  bool     // another may have come between
+	hosted bool     // the model has no managers, and goes in the end
+	calm   bool     // nobody does what he should not
+	busy   int      // how many things there may be before more go than come
 	// One in so many steps another comes between its reads and its commit; so many in
 	// a hundred are the cleaner's.
 	racing, cleaning int
@@ -80,8 +81,7 @@ func isSubordinate(service string) bool {
 func newSim(t testing.TB, seed uint64) *sim {
 	t.Helper()
 	store := statetest.Store(t)
-	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{}, charms: map[string]string{},
-		model: simulation.New(), shadow: newShadow(), history: newHistory(), agents: map[string]*simAgent{}}
+	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{}, charms: map[string]string{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
 	s.clock.Store(time.Now().UnixMilli())
 	err := state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
@@ -98,13 +98,9 @@ func newSim(t testing.TB, seed uint64) *sim {
 			t.Error(err)
 		}
 	})
-	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: "sim", Owner: statetest.Admin, Series: "jammy"}); err != nil {
+	if err := s.begin(); err != nil {
 		t.Fatal(err)
 	}
-	for name, metadata := range simCharms {
-		s.charms[name] = statetest.Charm(t, s.st, metadata)
-	}
-	s.watch()
 	return s
 }
 

@@ -77,6 +77,9 @@ func (m *Model) EnterScope(u *Unit, r *Relation, born func(principal, service st
 			if there != nil && there.Life.Life != entity.Alive {
 				return Answer{entity.CannotEnterYet}
 			}
+			if there == nil && m.Life.Life != entity.Alive {
+				return Answer{entity.CannotEnter}
+			}
 			if there == nil {
 				m.addUnit(born(u.Name, other.Name), other, nil, u)
 			}

@@ -16,7 +16,7 @@ func (m *Model) Clean() {
 			m.owed = m.owed[1:]
 			d.pay()
 		}
-		again = m.dismantle()
+		again = m.endAll() || m.dismantle()
 	}
 }
 

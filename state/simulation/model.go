@@ -84,6 +84,9 @@ type Model struct {
 	Relations map[int]*Relation
 	Residues  int
 	Now       time.Time
+	Life      Life // of the model itself
+
+	wants []Destruction // of all that is in it
 
 	owed []debt
 	used map[string]bool // ids that were ever given

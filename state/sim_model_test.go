@@ -1,0 +1,166 @@
+package state_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/lifecycle"
+	"juju/state/simulation"
+	"juju/state/statetest"
+)
+
+// begin makes a model for the simulation, and a reference model to hold it against.
+func (s *sim) begin() (err error) {
+	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: fmt.Sprintf("sim%d", s.steps), Owner: statetest.Admin, Series: "jammy"}); err != nil {
+		return err
+	}
+	for name, metadata := range simCharms {
+		s.charms[name] = statetest.Charm(s, s.st, metadata)
+	}
+	s.model, s.shadow, s.history, s.agents = simulation.New(), newShadow(), newHistory(), map[string]*simAgent{}
+	if s.cover != nil {
+		s.model.Barred = s.cover.barred
+	}
+	s.watch()
+	return nil
+}
+
+// life has many things happen in a model until it is empty: because all that is in it
+// is destroyed, or the model itself. A model that has managers is never destroyed.
+func (s *sim) life(steps int) error {
+	s.hosted = s.rnd.IntN(2) == 0
+	if s.hosted && s.hasManagers() {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	if err := s.run(steps); err != nil {
+		return err
+	}
+	if s.hosted {
+		return s.endModel()
+	}
+	return s.end()
+}
+
+func (s *sim) hasManagers() bool {
+	for _, m := range s.model.Machines {
+		if m.Manager {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sim) destroyModel(how entity.Destruction) *simAction {
+	return &simAction{what: fmt.Sprintf("destroy-model %v %v", how.Strength, how.Timeout), by: "user",
+		run:    func() error { return s.st.Destroy(s.ctx, how) },
+		expect: said(func() simulation.Answer { s.model.Destroy(s.model.Begin(how)); return nil })}
+}
+
+func (s *sim) modelDead() *simAction {
+	return &simAction{what: "the model is dead", by: "controller",
+		run:    func() error { return s.st.EnsureDead(s.ctx) },
+		expect: said(func() simulation.Answer { return s.model.Dead() })}
+}
+
+// endModel destroys the model with all that is in it, and begins another.
+func (s *sim) endModel() error {
+	if err := s.do(s.destroyModel(s.destruction()), nil); err != nil {
+		return err
+	}
+	for range 100 {
+		a, err := s.whileItEnds()
+		if err == nil && a != nil {
+			s.clock.Add(1)
+			err = s.do(a, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("at step %d:\n%w", s.steps, err)
+		}
+	}
+	settle := s.settle
+	if s.rnd.IntN(2) == 0 {
+		settle = s.forceModel
+	}
+	if err := settle(); err != nil {
+		return err
+	}
+	if err := s.forgetResidues(); err != nil {
+		return err
+	}
+	if err := s.empty(); err != nil {
+		return err
+	}
+	if err := s.do(s.modelDead(), nil); err != nil {
+		return err
+	}
+	if err := s.removeModel(); err != nil {
+		return err
+	}
+	return s.begin()
+}
+
+// whileItEnds picks something that somebody does in a model that is on its way out.
+func (s *sim) whileItEnds() (*simAction, error) {
+	switch n := s.rnd.IntN(100); {
+	case n < 10:
+		return s.cleaner(), nil
+	case n < 70:
+		return s.someAgent()
+	case n < 80:
+		return s.weather(), nil
+	case n < 90:
+		return s.shrink(), nil
+	case n < 93:
+		return s.destroyModel(s.destruction()), nil
+	case len(s.model.Machines)+len(s.model.Services) > 0:
+		return s.modelDead(), nil
+	}
+	return nil, nil
+}
+
+// forceModel destroys the model with force, and lets time pass. Nobody else does
+// anything.
+func (s *sim) forceModel() error {
+	if err := s.do(s.destroyModel(entity.Forced()), nil); err != nil {
+		return err
+	}
+	for range 30 { // force's own time, and the cloud's for a container and its host
+		if err := s.do(s.cleaner(), nil); err != nil {
+			return err
+		}
+		if len(s.model.Machines)+len(s.model.Services) == 0 {
+			return s.quiet("the model was destroyed with force and time has passed")
+		}
+		s.clock.Add(61_000)
+	}
+	return fmt.Errorf("in spite of force these are still there: %v", s.model.Ends())
+}
+
+// removeModel does what a controller does with a model that is Dead.
+func (s *sim) removeModel() error {
+	uuid := s.st.UUID()
+	if err := s.ctrl.RemoveModel(s.ctx, uuid); err != nil {
+		return err
+	}
+	left, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, state.ModelRow) error { return nil }) // the cloud holds nothing
+	if err != nil || left > 0 {
+		return errors.Join(err, fmt.Errorf("%d models are not removed", left))
+	}
+	rows, err := s.ctrl.Models(s.ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == uuid }) {
+		return errors.New("the model is still there")
+	}
+	if s.cover != nil { // its row is not in its own database, where moves are counted
+		s.cover.rows[moveRow(lifecycle.Move{Kind: lifecycle.Model, From: entity.Dead, To: entity.Gone, By: lifecycle.Controller})]++
+	}
+	return nil
+}
