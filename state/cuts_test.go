@@ -232,7 +232,7 @@ func points(rnd *rand.Rand, messages int) (all []point) {
 func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 	c := cutter{ends: ends}
 	s := st.scene(t, c.tap)
-	defer s.close()
+	defer s.end()
 	call := m.ready(s)
 	c.arm(at)
 	err := call()

@@ -79,6 +79,12 @@ func (s *scene) close() {
 	s.store = nil
 }
 
+// end closes a scene of which a test has many, and keeps nothing of it.
+func (s *scene) end() {
+	s.close()
+	s.fs, s.ctrl, s.st, s.world = nil, nil, nil, nil
+}
+
 // scene makes a copy of the stage in memory, which is closed with the test.
 func (st *stage) scene(t *testing.T, tap func(net.Conn) net.Conn) *scene {
 	t.Helper()
