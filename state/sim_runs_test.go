@@ -55,7 +55,8 @@ func TestStateDoesWhatTheModelDoes(t *testing.T) {
 		}
 	})
 	t.Logf("least hit:\n%s", strings.Join(total.least(10), "\n"))
-	if row, n := total.fewest(); os.Getenv("JUJU_SOAK") != "" && os.Getenv("JUJU_SOAK_STEPS") == "" && n < 100 {
+	whole := os.Getenv("JUJU_SOAK") != "" && os.Getenv("JUJU_SOAK_STEPS") == "" && os.Getenv("JUJU_SIM_SEED") == ""
+	if row, n := total.fewest(); whole && n < 100 {
 		t.Errorf("%s was hit %d times, want 100", row, n)
 	}
 }
