@@ -30,9 +30,6 @@ type mutator struct {
 	mends bool
 	// givesUp says that it takes back what it has begun when it can't go on.
 	givesUp bool
-	// asks says that it looks again once it has failed: when nobody answers any more,
-	// that lasts as long as mgo waits for somebody.
-	asks bool
 	// leaves says that what is cut short leaves something that a check finds and mends.
 	leaves bool
 	// steps says that it is done in two databases: what another does in between may

@@ -322,10 +322,11 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		if u.doc.Life == entity.Dead {
 			return nil, entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		o := newOps()
+		o, gone := newOps(), false
 		for id, values := range changes.Relations {
 			rel, err := u.st.RelationByID(ctx, id)
 			if isNotFound(err) {
+				gone = true // perhaps with the unit
 				continue
 			} else if err != nil {
 				return nil, err
@@ -359,7 +360,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 				return nil, err
 			}
 		}
-		if len(o.list) > 0 {
+		if len(o.list) > 0 || gone {
 			// What a unit has open is closed with it, once it can open no more.
 			o.assert(unitsC, u.doc.Name, notDead)
 		}
