@@ -123,15 +123,12 @@ func (st *State) cleanupGuests(ctx context.Context, machine string, d destructio
 // its services have left to do: who is beside a principal now counts as its own, and
 // goes with it, as strongly as it does.
 func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
-	names := endpointServices(doc.Key)
-	others, err := st.relationsOf(names[0])
+	others, err := st.containerRelations(doc.Endpoints[0].Service, doc.Endpoints[1].Service)
 	if err != nil {
 		return err
 	}
 	for _, r := range others {
-		if r.doc.Life == entity.Alive && r.doc.isContainer() && sameServices(r.doc.Key, doc.Key) {
-			o.assertLife(relationsC, r.doc.Key, entity.Alive) // or it has left orphans meanwhile
-		}
+		o.assertLife(relationsC, r.doc.Key, entity.Alive) // or it has left orphans meanwhile
 	}
 	var owed []cleanupDoc
 	if err := st.db.All(cleanupsC, bson.D{{"kind", cleanupOrphans}}, &owed); err != nil {

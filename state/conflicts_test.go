@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -20,44 +21,31 @@ type conflict struct {
 	do   func(*scene) error
 }
 
-func unitDoes(unit string, f func(*scene, *state.Unit) error) func(*scene) error {
+// does is what somebody does to what is read by its key.
+func does[K, T any](read func(*state.State, context.Context, K) (T, error), key K, f func(*scene, T) error) func(*scene) error {
 	return func(s *scene) error {
-		u, err := s.st.Unit(s.ctx, unit)
+		x, err := read(s.st, s.ctx, key)
 		if err != nil {
 			return err
 		}
-		return f(s, u)
+		return f(s, x)
 	}
+}
+
+func unitDoes(name string, f func(*scene, *state.Unit) error) func(*scene) error {
+	return does((*state.State).Unit, name, f)
 }
 
 func serviceDoes(name string, f func(*scene, *state.Service) error) func(*scene) error {
-	return func(s *scene) error {
-		x, err := s.st.Service(s.ctx, name)
-		if err != nil {
-			return err
-		}
-		return f(s, x)
-	}
+	return does((*state.State).Service, name, f)
 }
 
 func machineDoes(id string, f func(*scene, *state.Machine) error) func(*scene) error {
-	return func(s *scene) error {
-		x, err := s.st.Machine(s.ctx, id)
-		if err != nil {
-			return err
-		}
-		return f(s, x)
-	}
+	return does((*state.State).Machine, id, f)
 }
 
 func relationDoes(id int, f func(*scene, *state.Relation) error) func(*scene) error {
-	return func(s *scene) error {
-		x, err := s.st.RelationByID(s.ctx, id)
-		if err != nil {
-			return err
-		}
-		return f(s, x)
-	}
+	return does((*state.State).RelationByID, id, f)
 }
 
 // thenCleans has the cleaner come by after that.

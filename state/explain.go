@@ -82,11 +82,16 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 // Unsettled returns the tags of all that explanations have something to say of:
 // what is on its way out, and what has not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
-	unset, err := st.unsetMachines()
-	if err != nil {
-		return nil, err
-	}
 	var tags []entity.Tag
+	note := func(ids []string, tag func(string) entity.Tag) {
+		sort := len(tags)
+		for _, id := range ids {
+			if tag := tag(id); !tag.IsZero() && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+		sortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
+	}
 	going := bson.D{{"life", bson.D{{"$ne", entity.Alive}}}}
 	for _, c := range []struct {
 		name  string
@@ -98,51 +103,47 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		{unitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
 		{machinesC, going, entity.MachineTag},
 		{statusesC, bson.D{{"status", bson.D{{"$in", []entity.StatusWord{entity.StatusError, entity.StatusPending}}}}}, tagOfStatus},
-		{machinesC, bson.D{{"_id", bson.D{{"$in", notNil(unset)}}}}, entity.MachineTag}, // which are pending, too
 	} {
-		var docs []struct {
-			ID string `bson:"_id"`
-		}
-		if err := st.db.All(c.name, c.query, &docs); err != nil {
+		ids, err := st.ids(c.name, c.query)
+		if err != nil {
 			return nil, err
 		}
-		sort := len(tags)
-		for _, d := range docs {
-			if tag := c.tag(d.ID); !tag.IsZero() && !slices.Contains(tags, tag) {
-				tags = append(tags, tag)
-			}
-		}
-		sortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
+		note(ids, c.tag)
 	}
-	return tags, nil
+	unset, err := st.unsetMachines()
+	note(unset, entity.MachineTag) // which are pending, too
+	return tags, err
+}
+
+// ids returns those of the documents that a query finds.
+func (st *State) ids(collection string, query bson.D) ([]string, error) {
+	var docs []struct {
+		ID string `bson:"_id"`
+	}
+	err := st.db.All(collection, query, &docs)
+	ids := make([]string, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	return ids, err
 }
 
 // unsetMachines returns the machines of which nobody has set a status.
 func (st *State) unsetMachines() ([]string, error) {
-	var machines, statuses []struct {
-		ID string `bson:"_id"`
-	}
-	if err := st.db.All(machinesC, nil, &machines); err != nil {
+	machines, err := st.ids(machinesC, nil)
+	if err != nil {
 		return nil, err
 	}
 	keys := make([]string, len(machines))
-	for i, m := range machines {
-		keys[i] = machineKey(m.ID)
+	for i, id := range machines {
+		keys[i] = machineKey(id)
 	}
-	if err := st.db.All(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}}, &statuses); err != nil {
-		return nil, err
-	}
+	statuses, err := st.ids(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}})
 	set := map[string]bool{}
-	for _, s := range statuses {
-		set[s.ID] = true
+	for _, key := range statuses {
+		set[key] = true
 	}
-	var unset []string
-	for i, m := range machines {
-		if !set[keys[i]] {
-			unset = append(unset, m.ID)
-		}
-	}
-	return unset, nil
+	return slices.DeleteFunc(machines, func(id string) bool { return set[machineKey(id)] }), err
 }
 
 // tagOfStatus returns the unit or machine that a status is of.

@@ -71,6 +71,18 @@ func (w *world) relate(a, b string) *state.Relation {
 	return r
 }
 
+// accompanied is a principal in the scope of a container relation, with its subordinate,
+// whose agent has not come up.
+func (w *world) accompanied() (principal *state.Unit, r *state.Relation) {
+	w.Helper()
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("logging", statetest.Logging, 0)
+	r = w.relate("mysql", "logging")
+	principal = w.started("mysql/0")
+	w.ok(principal.EnterScope(w.ctx, r.ID()))
+	return principal, r
+}
+
 func (w *world) gone(kind, name string, err error) {
 	w.Helper()
 	if !errors.Is(err, entity.NotFound) {
@@ -323,11 +335,7 @@ func TestASubordinateComesAndGoesWithItsPrincipal(t *testing.T) {
 
 func TestTheLastContainerRelationTakesItsSubordinates(t *testing.T) {
 	w := newWorld(t)
-	w.deploy("mysql", statetest.MySQL, 1)
-	w.deploy("logging", statetest.Logging, 0)
-	r := w.relate("mysql", "logging")
-	my := w.started("mysql/0")
-	w.ok(my.EnterScope(w.ctx, r.ID()))
+	my, r := w.accompanied()
 	lg := w.started("logging/0")
 	w.ok(lg.EnterScope(w.ctx, r.ID()))
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))

@@ -39,13 +39,7 @@ func TestTheMakingOfAModelIsKilledAnywhere(t *testing.T) {
 func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
-	one, two := w.mustAddModel("one"), w.mustAddModel("two")
-	shared := statetest.CharmArchive(t, statetest.MySQL)
-	for _, st := range []*state.State{one, two} {
-		_, err := st.AddCharm(w.ctx, shared, "")
-		w.ok(err)
-	}
-	statetest.Charm(t, one, statetest.Wordpress)
+	one, _, _ := w.twins()
 	w.ok(one.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(one.EnsureDead(w.ctx))
 	points := r.record(func() {

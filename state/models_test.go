@@ -119,16 +119,23 @@ func (w *world) consistent(store *mongo.Store) {
 	}
 }
 
-func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
-	store := aStore(t, nil)
-	w := aController(t, store)
-	one, two := w.mustAddModel("one"), w.mustAddModel("two")
-	shared := statetest.CharmArchive(t, statetest.MySQL)
+// twins are two models that have an archive in common; one has another besides.
+func (w *world) twins() (one, two *state.State, shared string) {
+	w.Helper()
+	one, two = w.mustAddModel("one"), w.mustAddModel("two")
+	shared = statetest.CharmArchive(w, statetest.MySQL)
 	for _, st := range []*state.State{one, two} {
 		_, err := st.AddCharm(w.ctx, shared, "")
 		w.ok(err)
 	}
-	statetest.Charm(t, one, statetest.Wordpress)
+	statetest.Charm(w, one, statetest.Wordpress)
+	return one, two, shared
+}
+
+func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
+	store := aStore(t, nil)
+	w := aController(t, store)
+	one, two, shared := w.twins()
 	w.addUser("bob")
 	for _, st := range []*state.State{one, two} {
 		w.ok(w.ctrl.GrantModel(w.ctx, st.UUID(), "bob", "read", statetest.Admin))

@@ -185,11 +185,7 @@ func TestASubordinateIsCountedOnWhileItIsFoundAnOrphan(t *testing.T) {
 	} {
 		t.Run(by, func(t *testing.T) {
 			w := newWorld(t)
-			w.deploy("mysql", statetest.MySQL, 1)
-			w.deploy("logging", statetest.Logging, 0)
-			first := w.relate("mysql", "logging")
-			my := w.started("mysql/0")
-			w.ok(my.EnterScope(w.ctx, first.ID()))
+			my, first := w.accompanied()
 			w.ok(my.LeaveScope(w.ctx, first.ID()))
 			w.started("logging/0")
 			w.ok(first.Destroy(w.ctx, entity.Destruction{}))

@@ -282,11 +282,14 @@ func (st *State) relationsOf(service string) ([]*Relation, error) {
 // hasContainerRelation reports whether an Alive relation of container scope
 // stands between two services.
 func (st *State) hasContainerRelation(service, other string) (bool, error) {
+	relations, err := st.containerRelations(service, other)
+	return len(relations) > 0, err
+}
+
+// containerRelations reads the Alive relations of container scope between two services.
+func (st *State) containerRelations(service, other string) ([]*Relation, error) {
 	relations, err := st.relationsOf(service)
-	if err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(relations, func(r *Relation) bool {
-		return r.doc.Life == entity.Alive && r.doc.isContainer() && r.counterpart(service).Service == other
-	}), nil
+	return slices.DeleteFunc(relations, func(r *Relation) bool {
+		return r.doc.Life != entity.Alive || !r.doc.isContainer() || r.counterpart(service).Service != other
+	}), err
 }

@@ -111,11 +111,7 @@ func TestOrphansOfOneRelationAreNotThoseOfTheNext(t *testing.T) {
 	for when, before := range map[string]bool{"before the cleaner comes": false, "while it is at work": true} {
 		t.Run(when, func(t *testing.T) {
 			w := newWorld(t)
-			w.deploy("mysql", statetest.MySQL, 1)
-			w.deploy("logging", statetest.Logging, 0)
-			first := w.relate("mysql", "logging")
-			my := w.started("mysql/0")
-			w.ok(my.EnterScope(w.ctx, first.ID()))
+			my, first := w.accompanied()
 			w.started("logging/0")
 			w.ok(my.LeaveScope(w.ctx, first.ID()))
 			w.ok(first.Destroy(w.ctx, entity.Forced()))

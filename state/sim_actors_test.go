@@ -94,7 +94,7 @@ func (s *shadow) status(key string) entity.StatusWord {
 
 // burst has several do things at once, each of which made sense before.
 func (s *sim) burst(actors, each int) error {
-	todo := make([][]*simAction, actors)
+	turns := make([][]*simAction, actors)
 	for n := range actors * each {
 		s.clock.Add(1)
 		a, err := s.any()
@@ -108,14 +108,14 @@ func (s *sim) burst(actors, each int) error {
 			a.run = func() error { _, _, err := s.st.Cleanup(s.ctx); return err }
 		}
 		s.tell(a, nil)
-		todo[n%actors] = append(todo[n%actors], a)
+		turns[n%actors] = append(turns[n%actors], a)
 	}
 	var (
 		group sync.WaitGroup
 		mu    sync.Mutex
 		wrong []error
 	)
-	for _, all := range todo {
+	for _, all := range turns {
 		group.Go(func() {
 			for _, a := range all {
 				err := a.run()

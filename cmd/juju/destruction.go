@@ -56,33 +56,11 @@ func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
 // and what else may take a moment.
 const cloudTime = 90 * time.Second
 
-// A patience is how long what is destroyed with force is waited for: its timeout and
-// the cloud's, and the cloud's again whenever fewer things bar its end than ever, for
-// containers are stopped one after another.
-type patience struct {
-	begin, end time.Time
-	name       string // what was looked at last
-	fewest     int    // things that barred its end
-}
-
-func newPatience(timeout time.Duration) *patience {
-	now := time.Now()
-	return &patience{begin: now, end: now.Add(timeout + cloudTime)}
-}
-
-// look is told how many things bar an end now.
-func (p *patience) look(name string, bars int) {
-	if end := time.Now().Add(cloudTime); name == p.name && bars < p.fewest && end.After(p.end) {
-		p.end = end
-	}
-	if name != p.name || bars < p.fewest {
-		p.name, p.fewest = name, bars
-	}
-}
-
 // end waits, of a destruction with force, until what the names mean is gone, and
 // says what is left of it outside of the controller's reach. Other destructions
-// are not waited for. Each name is as explain takes it.
+// are not waited for. Each name is as explain takes it. It waits for the timeout and the
+// cloud's time, and the cloud's again whenever fewer things bar an end than ever, for
+// containers are stopped one after another.
 func (s *session) end(ctx context.Context, api explainAPI, how entity.Destruction, names ...string) error {
 	if how.Strength != entity.Force {
 		return nil
@@ -90,11 +68,12 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 	var p *progress
 	defer func() { p.done() }()
 	var left []error
-	patience := newPatience(how.Timeout)
+	begin := time.Now()
+	end := begin.Add(how.Timeout + cloudTime)
 	for _, name := range names {
-		waiting := name
+		waiting, fewest := name, -1 // not known yet
 		for look := firstLook; ; look = min(2*look, lastLook) {
-			bounded, cancel := context.WithDeadline(ctx, patience.end)
+			bounded, cancel := context.WithDeadline(ctx, end)
 			e, err := explained(bounded, api, name)
 			late := bounded.Err() != nil
 			cancel()
@@ -110,10 +89,16 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 			}
 			if err == nil {
 				waiting = name
-				patience.look(name, len(e.Reasons))
-			}
-			if n := len(e.Reasons); n > 0 {
-				waiting = e.Reasons[n-1].Text
+				bars := len(e.Reasons)
+				if bars > 0 {
+					waiting = e.Reasons[bars-1].Text
+				}
+				if more := time.Now().Add(cloudTime); bars < fewest && more.After(end) {
+					end = more
+				}
+				if fewest < 0 || bars < fewest {
+					fewest = bars
+				}
 			}
 			if p == nil {
 				p = s.progress("Waiting for %s", waiting)
@@ -123,10 +108,10 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-time.After(min(look, time.Until(patience.end))):
+			case <-time.After(min(look, time.Until(end))):
 			}
-			if !time.Now().Before(patience.end) {
-				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", time.Since(patience.begin).Round(time.Second), waiting),
+			if !time.Now().Before(end) {
+				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", time.Since(begin).Round(time.Second), waiting),
 					"See what bars it: juju explain %s", name)
 			}
 		}

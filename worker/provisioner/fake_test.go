@@ -51,13 +51,6 @@ func (m *fakeModel) machine(id string) entity.MachineInfo {
 	return m.machines[id]
 }
 
-// left returns what is noted of instances that nobody could stop.
-func (m *fakeModel) left() []entity.Residue {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.residues)
-}
-
 // first sends the watch's first event, which names all.
 func (m *fakeModel) first() {
 	m.mu.Lock()

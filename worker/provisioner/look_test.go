@@ -77,7 +77,7 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 					t.Error("nobody has tried again when the machine went")
 				}
 				after(10 * time.Minute)
-				if len(model.left()) != 1 {
+				if left, _ := model.Residues(t.Context()); len(left) != 1 {
 					t.Error("what is there was forgotten")
 				}
 				if by == "hand" {
@@ -88,8 +88,8 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 					cloud.mu.Unlock()
 				}
 				after(3 * time.Minute)
-				if cloud.ids() != "" || len(model.left()) != 0 {
-					t.Errorf("left are %q and %v", cloud.ids(), model.left())
+				if left, _ := model.Residues(t.Context()); cloud.ids() != "" || len(left) != 0 {
+					t.Errorf("left are %q and %v", cloud.ids(), left)
 				}
 			})
 		})
