@@ -1,0 +1,98 @@
+package state_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// status is what users see of what the patterns choose.
+func (w *world) status(patterns ...string) *entity.ModelStatus {
+	w.Helper()
+	s, err := w.st.Status(w.ctx)
+	w.ok(err)
+	w.ok(state.MatchStatus(s, patterns))
+	return s
+}
+
+func TestStatusShowsWhatIsChosen(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.deploy("logging", statetest.Logging, 0)
+	w.relate("wordpress", "mysql")
+	r := w.relate("mysql", "logging")
+	w.ok(w.started("mysql/0").EnterScope(w.ctx, r.ID()))
+	w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusBlocked, Message: "no disk"}))
+	w.ok(mustService(w, "wordpress").SetExposed(w.ctx, true))
+	for _, c := range []struct {
+		patterns []string
+		units    string
+	}{
+		{nil, "mysql/0 logging/0 mysql/1 wordpress/0"},
+		{[]string{"mysql"}, "mysql/0 logging/0 mysql/1"},
+		{[]string{"mysql/1"}, "mysql/1"},
+		{[]string{"logging"}, "mysql/0 logging/0"},
+		{[]string{"word*"}, "wordpress/0"},
+		{[]string{"exposed"}, "wordpress/0"},
+		{[]string{"blocked"}, "mysql/1"},
+		{[]string{"0"}, "wordpress/0"},
+		{[]string{"nosuch"}, ""},
+	} {
+		s := w.status(c.patterns...)
+		var got []string
+		for _, svc := range s.Services {
+			for _, u := range svc.Units {
+				got = append(got, u.Name)
+				for _, sub := range u.Subordinates {
+					got = append(got, sub.Name)
+				}
+			}
+		}
+		if strings.Join(got, " ") != c.units {
+			t.Errorf("%v shows %v, want %s", c.patterns, got, c.units)
+		}
+	}
+	s := w.status("mysql")
+	if got := s.Services[len(s.Services)-1].Status; got.Status != entity.StatusBlocked || got.Message != "no disk" {
+		t.Errorf("the service shows %v, want its worst unit's", got)
+	}
+	w.refused(state.MatchStatus(s, []string{"a/b/c"}), entity.Invalid, `pattern "a/b/c" contains too many '/' characters`)
+	w.refused(state.MatchStatus(s, []string{"b_d"}), entity.Invalid, `pattern "b_d" contains invalid characters`)
+}
+
+func TestADumpShowsEverythingButSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	password := state.NewAgentPassword()
+	w.ok(w.st.SetAgentPassword(w.ctx, entity.UnitTag("mysql/0"), password))
+	dump, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	again, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	if !reflect.DeepEqual(dump, again) {
+		t.Error("two dumps of one thing differ")
+	}
+	counts, err := w.st.Census(w.ctx)
+	w.ok(err)
+	for collection, docs := range dump {
+		if len(docs) != counts[collection] {
+			t.Errorf("%d of %d documents of %s", len(docs), counts[collection], collection)
+		}
+		for _, doc := range docs {
+			if collection == "credentials" && strings.Contains(string(doc), "mysql") && !strings.Contains(string(doc), "(not shown)") {
+				t.Errorf("a secret is shown: %s", doc)
+			}
+			if strings.Contains(string(doc), "txn-") {
+				t.Errorf("bookkeeping is shown: %s", doc)
+			}
+		}
+	}
+	if len(dump["units"]) != 1 || dump["txns"] != nil {
+		t.Errorf("units %s, txns %s", dump["units"], dump["txns"])
+	}
+}
