@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/cmd/juju/statusfmt"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -177,7 +177,7 @@ func findingLine(f entity.Finding) string {
 	default:
 		line += "; --repair can't mend that"
 	}
-	return statusfmt.OneLine(line)
+	return display.Line(line)
 }
 
 // allOf writes "a, b and c".

@@ -66,7 +66,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to what was counted\n"+charm,
 		"ERROR 3 things are wrong\nTo mend what can be: juju check --repair\n")
 	u.types("check", "--repair")
-	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to what was counted: no luck\n"+charm,
+	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to what was counted: no\\nluck\n"+charm,
 		"ERROR 2 things are wrong still\n")
 	f.findings["default-uuid"] = nil
 	u.types("check", "--repair")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"juju/apiserver/params"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -491,11 +492,11 @@ func TestDebugLog(t *testing.T) {
 	// On a terminal it goes on until it is interrupted, which is no failure.
 	u.session.outTerminal = true
 	ctx, cancel := context.WithCancel(t.Context())
-	u.session.stdout = &interrupter{cancel: cancel}
+	u.session.stdout = display.NewWriter(&interrupter{cancel: cancel})
 	u.typesUntil(ctx, "debug-log", "--utc")
 	u.asked("DebugLog " + query(`"Backlog":10`))
 	u.sees(0, "", "")
-	u.session.stdout = &u.out
+	u.session.stdout = display.NewWriter(&u.out)
 	u.types("debug-log", "--utc", "--limit", "1")
 	u.asked("DebugLog " + query(`"Backlog":10,"Limit":1,"NoTail":true`))
 	u.session.outTerminal = false

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -97,7 +98,7 @@ func (s *session) dialModel(ctx context.Context) (*client.Conn, error) {
 func noModel(t target) error {
 	var known []string
 	for _, model := range slices.Sorted(maps.Keys(t.ctrl.Models)) {
-		known = append(known, t.ctrl.Unqualify(model))
+		known = append(known, display.Line(t.ctrl.Unqualify(model)))
 	}
 	return entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model)),
 		"The models there are: %s", strings.Join(known, ", "))

@@ -10,6 +10,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
+	"juju/cmd/juju/display"
 )
 
 func debugLogCommand(s *session) *cobra.Command {
@@ -115,7 +116,11 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 	})
 }
 
-// line is how a line of the log is shown.
+// continued stands before each further line of a message, so that it can't pass
+// for another's: no entry begins like this.
+const continued = "    | "
+
+// line is how an entry of the log is shown.
 func (d *debugLog) line(m params.LogMessage) string {
 	layout := "15:04:05"
 	if d.ms {
@@ -132,5 +137,6 @@ func (d *debugLog) line(m params.LogMessage) string {
 	if d.location {
 		location = m.Location + " "
 	}
-	return fmt.Sprintf("%s: %s %s %s %s%s", m.Entity, t.Format(layout), m.Severity, m.Module, location, m.Message)
+	head := display.Line(fmt.Sprintf("%s: %s %s %s %s", m.Entity, t.Format(layout), m.Severity, m.Module, location))
+	return head + display.Message(m.Message, continued)
 }

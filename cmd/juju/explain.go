@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -70,21 +71,21 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		return fmt.Sprintf(", for %v", max(now.Sub(t), 0).Round(time.Second))
 	}
 	for _, e := range all {
-		fmt.Fprintf(&b, "%s is %s%s\n", e.Name, e.Life, ago(e.Since))
+		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, ago(e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
 			fmt.Fprintf(&b, "  what agents have not done by %s is done for them\n", e.Deadline.UTC().Format(time.RFC3339))
 		}
 		for _, r := range e.Reasons {
-			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), r.Text, ago(r.Since))
+			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), ago(r.Since))
 			if r.Hint != "" {
-				fmt.Fprintf(&b, "%s→ %s\n", strings.Repeat("  ", r.Depth+2), r.Hint)
+				fmt.Fprintf(&b, "%s→ %s\n", strings.Repeat("  ", r.Depth+2), display.Line(r.Hint))
 			}
 		}
 		for _, r := range e.Refusals {
-			fmt.Fprintf(&b, "  a change was given up%s: %s\n", ago(r.At), r.Text)
+			fmt.Fprintf(&b, "  a change was given up%s: %s\n", ago(r.At), display.Line(r.Text))
 		}
 		for _, r := range e.Residues {
-			fmt.Fprintf(&b, "  left over: %s in %s: %s\n    → %s\n", r.What, r.Where, r.Why, r.How)
+			fmt.Fprintf(&b, "  left over: %s\n    → %s\n", display.Line(fmt.Sprintf("%s in %s: %s", r.What, r.Where, r.Why)), display.Line(r.How))
 		}
 		if len(e.Reasons)+len(e.Residues) == 0 {
 			b.WriteString("  nothing is waited for\n")

@@ -13,6 +13,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -264,7 +265,7 @@ func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{t: t, fake: &fakeModel{}, ctrl: &fakeController{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
 	u.session = &session{
-		stdin: strings.NewReader(""), stdout: &u.out, stderr: &u.err, width: func() int { return 80 },
+		stdin: strings.NewReader(""), stdout: display.NewWriter(&u.out), stderr: display.NewWriter(&u.err), width: func() int { return 80 },
 		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second,
 	}
 	u.session.connect = func(context.Context) (modelAPI, error) {

@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
 	"juju/apiserver/params"
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -92,10 +91,9 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 
 func encode(format string, v any) ([]byte, error) {
 	if format == "json" {
-		text, err := json.Marshal(v)
-		return append(text, '\n'), err
+		return display.JSON(v)
 	}
-	return yaml.Marshal(v)
+	return display.YAML(v, 4)
 }
 
 // The form in which settings are shown.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"juju/cmd/juju/statusfmt"
 	"juju/state/entity"
@@ -38,18 +37,6 @@ func (s *session) writeList(o output, value any, rows [][]string) error {
 // table aligns rows in columns.
 func table(rows [][]string) []byte {
 	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = statusfmt.OneLine(cell)
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	w.Flush() // a buffer takes everything
-	var lines []string
-	for line := range strings.Lines(b.String()) {
-		lines = append(lines, strings.TrimRight(line, " \n")+"\n")
-	}
-	return []byte(strings.Join(lines, ""))
+	_ = statusfmt.Rows(&b, rows) // a buffer takes everything
+	return b.Bytes()
 }

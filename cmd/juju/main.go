@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/juju/loggo"
 
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -44,9 +44,9 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(w, "ERROR %v\n", err)
+	fmt.Fprintf(w, "ERROR %s\n", display.Message(err.Error(), "  "))
 	if hint := entity.Hint(err); hint != "" {
-		fmt.Fprintln(w, hint)
+		fmt.Fprintln(w, display.Text(hint))
 	}
 	if isUsage(err) {
 		return 2
@@ -63,7 +63,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // formatEntry writes what this program logs, for --debug.
 func formatEntry(e loggo.Entry) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, e.Module, e.Message))
+	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module), display.Message(e.Message, continued))
 }
 
 func isUsage(err error) bool {

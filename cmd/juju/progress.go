@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unicode/utf8"
 
-	"juju/cmd/juju/statusfmt"
+	"juju/cmd/juju/display"
 )
 
 // A progress says during a long wait what it is that takes so long. On a
@@ -42,7 +41,7 @@ func (s *session) progress(format string, args ...any) *progress {
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.text = statusfmt.OneLine(fmt.Sprintf(format, args...))
+	p.text = display.Line(fmt.Sprintf(format, args...))
 	p.show()
 }
 
@@ -59,7 +58,7 @@ func (p *progress) done() {
 	close(p.stop)
 	p.ended.Wait()
 	if p.s.errTerminal && !p.s.quiet {
-		fmt.Fprint(p.s.stderr, "\r\x1b[K")
+		fmt.Fprint(p.s.stderr.Raw(), "\r\x1b[K")
 	}
 }
 
@@ -95,8 +94,8 @@ func (p *progress) show() {
 func (p *progress) draw(now time.Time) {
 	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.begun).Seconds()))
 	text := p.text
-	if room := p.s.width() - len(passed) - 1; utf8.RuneCountInString(text) > room {
-		text = string([]rune(text)[:max(0, room-1)]) + "…"
+	if room := p.s.width() - len(passed) - 1; display.Width(text) > room {
+		text = display.Cut(text, room-1) + "…"
 	}
-	fmt.Fprintf(p.s.stderr, "\r%s%s\x1b[K", text, passed)
+	fmt.Fprintf(p.s.stderr.Raw(), "\r%s%s\x1b[K", text, passed)
 }

@@ -147,7 +147,10 @@ func (s *session) enter(ctx context.Context, st *store.Store, t target) error {
 	case 1:
 		s.note("\nCurrent model set to %q.", names[0])
 	default:
-		s.note("\nThere are %d models available. Use \"juju switch\" to select\none of them:\n  - juju switch %s", len(names), strings.Join(names, "\n  - juju switch "))
+		s.note("\nThere are %d models available. Use \"juju switch\" to select\none of them:", len(names))
+		for _, name := range names {
+			s.note("  - juju switch %s", name)
+		}
 	}
 	return nil
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -23,7 +25,7 @@ var logger = loggo.GetLogger("juju.cmd")
 type session struct {
 	stdin          io.Reader
 	lines          *bufio.Reader // of stdin, once a line was read
-	stdout, stderr io.Writer
+	stdout, stderr *display.Writer
 	outTerminal    bool // standard output is a terminal
 	errTerminal    bool
 	width          func() int // of that terminal
@@ -46,7 +48,7 @@ type session struct {
 
 func newSession() *session {
 	s := &session{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		stdin: os.Stdin, stdout: display.NewWriter(os.Stdout), stderr: display.NewWriter(os.Stderr),
 		outTerminal: term.IsTerminal(int(os.Stdout.Fd())), errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		width: func() int {
 			width, _, err := term.GetSize(int(os.Stderr.Fd()))
@@ -99,11 +101,28 @@ func (s *session) begin() error {
 	return nil
 }
 
-// note says something that nobody asked for.
+// note says something that nobody asked for. What is foreign is among the
+// arguments; it begins no line of its own.
 func (s *session) note(format string, args ...any) {
 	if !s.quiet {
-		fmt.Fprintf(s.stderr, format+"\n", args...)
+		fmt.Fprintf(s.stderr, format+"\n", inLine(args)...)
 	}
+}
+
+// inLine has texts among the arguments of a format stay within one line.
+func inLine(args []any) []any {
+	shown := slices.Clone(args)
+	for i, arg := range shown {
+		switch arg := arg.(type) {
+		case string:
+			shown[i] = display.Line(arg)
+		case error:
+			shown[i] = display.Line(arg.Error())
+		case fmt.Stringer:
+			shown[i] = display.Line(arg.String())
+		}
+	}
+	return shown
 }
 
 // detail says what only they want to know who ask for more.
@@ -164,10 +183,21 @@ func (s *session) write(o output, text []byte) error {
 		_, err := s.stdout.Write(text)
 		return err
 	}
-	if err := os.WriteFile(o.path, text, 0o644); err != nil {
+	// The file may well be shown on a terminal later.
+	if err := os.WriteFile(o.path, []byte(display.Text(string(text))), 0o644); err != nil {
 		return fmt.Errorf("cannot write the result: %w", err)
 	}
 	return nil
+}
+
+// writeStyled prints a result that has colours, and in which all that is foreign is
+// escaped already.
+func (s *session) writeStyled(o output, text []byte) error {
+	if o.path == "" {
+		_, err := s.stdout.Raw().Write(text)
+		return err
+	}
+	return s.write(o, text)
 }
 
 // oneOf writes "a, b or c".

@@ -179,6 +179,9 @@ func (c *showStatusLog) show(past []entity.PastStatus) error {
 		if err := statusfmt.History(&text, past, statusfmt.Options{Location: location, Color: color}); err != nil {
 			return err
 		}
+		if color {
+			return c.writeStyled(c.output, text.Bytes())
+		}
 		return c.write(c.output, text.Bytes())
 	}
 	shown := make([]shownStatus, len(past))

@@ -59,7 +59,7 @@ func TestHowAStatusLogLooks(t *testing.T) {
 	u.types("show-status-log", "web/0", "--utc")
 	u.sees(0, `Time                   Type       Status      Message
 21 Nov 2026 09:30:00Z  juju-unit  allocating
-21 Nov 2026 10:30:00Z  workload   blocked     no disk
+21 Nov 2026 10:30:00Z  workload   blocked     no\ndisk
 `, "")
 	u.types("show-status-log", "web/0", "--utc", "--format", "json")
 	u.sees(0, `[{"since":"2026-11-21T09:30:00Z","type":"juju-unit","status":"allocating"},`+

@@ -148,12 +148,16 @@ func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelSt
 func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statusfmt.Options, chosen bool) error {
 	var text bytes.Buffer
 	if c.watch > 0 && c.outTerminal {
-		text.WriteString("\x1b[H\x1b[2J") // to the top of an empty screen
+		fmt.Fprint(c.stdout.Raw(), "\x1b[H\x1b[2J") // to the top of an empty screen
 	}
 	if err := format(&text, m, o); err != nil {
 		return err
 	}
-	if err := c.write(c.output, text.Bytes()); err != nil {
+	write := c.write
+	if o.Color {
+		write = c.writeStyled
+	}
+	if err := write(c.output, text.Bytes()); err != nil {
 		return err
 	}
 	if c.watch > 0 && !c.outTerminal {

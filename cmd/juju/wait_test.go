@@ -270,7 +270,7 @@ func testProgress(t *testing.T) {
 	p.say("Short")
 	p.done()
 	frames := strings.Split(u.err.String(), "\r")
-	want := []string{"", "Doing somethi… (0s)\x1b[K", "Doing somethi… (0s)\x1b[K", "Doing somethi… (1s)\x1b[K", "Short (1s)\x1b[K", "\x1b[K"}
+	want := []string{"", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (1s)\x1b[K", "Short (1s)\x1b[K", "\x1b[K"}
 	if strings.Join(frames, "\r") != strings.Join(want, "\r") {
 		t.Errorf("drew %q, want %q", frames, want)
 	}

@@ -1,14 +1,12 @@
 package statusfmt
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -46,17 +44,22 @@ func Find(name string) (Formatter, error) {
 
 // YAML writes all of it.
 func YAML(w io.Writer, m *entity.ModelStatus, o Options) error {
-	e := yaml.NewEncoder(w)
-	e.SetIndent(2)
-	if err := e.Encode(document(m, o)); err != nil {
+	text, err := display.YAML(document(m, o), 2)
+	if err != nil {
 		return err
 	}
-	return e.Close()
+	_, err = w.Write(text)
+	return err
 }
 
 // JSON writes all of it on one line, in the structure of YAML.
 func JSON(w io.Writer, m *entity.ModelStatus, o Options) error {
-	return json.NewEncoder(w).Encode(document(m, o))
+	text, err := display.JSON(document(m, o))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
 }
 
 // visit calls f with every unit, a subordinate after its principal; depth is 0

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -12,18 +13,19 @@ import (
 // workload:active) 80/tcp". Subordinates stand under their principals.
 func Oneline(w io.Writer, m *entity.ModelStatus, o Options) (err error) {
 	paint := func(s entity.Status) string {
+		word := display.Line(string(s.Status))
 		if color := colors[s.Status]; o.Color && color != "" {
-			return "\x1b[" + color + "m" + string(s.Status) + "\x1b[0m"
+			return "\x1b[" + color + "m" + word + "\x1b[0m"
 		}
-		return string(s.Status)
+		return word
 	}
 	for _, s := range m.Services {
 		visit(s.Units, 0, func(u entity.UnitStatus, depth int) {
 			if err != nil {
 				return
 			}
-			line := fmt.Sprintf("%s- %s: %s (agent:%s, workload:%s) %s", strings.Repeat("  ", depth), u.Name, u.PublicAddress,
-				paint(u.Agent), paint(u.Workload), strings.Join(portTexts(u), ", "))
+			line := fmt.Sprintf("%s- %s: %s (agent:%s, workload:%s) %s", strings.Repeat("  ", depth), display.Line(u.Name), display.Line(u.PublicAddress),
+				paint(u.Agent), paint(u.Workload), display.Line(strings.Join(portTexts(u), ", ")))
 			_, err = fmt.Fprintln(w, strings.TrimRight(line, " "))
 		})
 	}

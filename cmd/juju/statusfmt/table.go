@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -29,7 +29,22 @@ type table struct {
 	right map[int]bool // columns whose texts stand at the right
 }
 
-func (t *table) add(row ...cell) { t.rows = append(t.rows, row) }
+// add adds a row. Whatever is in a cell stays there, on one line.
+func (t *table) add(row ...cell) {
+	for i := range row {
+		row[i].text = display.Line(row[i].text)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Rows writes rows of texts as a table.
+func Rows(w io.Writer, rows [][]string) error {
+	t := &table{}
+	for _, row := range rows {
+		t.add(plain(row...)...)
+	}
+	return t.write(w, false)
+}
 
 // write writes the table, with colours or without.
 func (t *table) write(w io.Writer, color bool) error {
@@ -39,14 +54,14 @@ func (t *table) write(w io.Writer, color bool) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+			widths[i] = max(widths[i], display.Width(c.text))
 		}
 	}
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, c := range row {
-			text := OneLine(c.text)
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			text := c.text
+			pad := strings.Repeat(" ", widths[i]-display.Width(text))
 			if color && c.color != "" && text != "" {
 				text = "\x1b[" + c.color + "m" + text + "\x1b[0m"
 			}
@@ -65,17 +80,6 @@ func (t *table) write(w io.Writer, color bool) error {
 		}
 	}
 	return nil
-}
-
-// OneLine keeps a message that a charm has set, whatever is in it, from breaking
-// out of its cell. It changes no text's length.
-func OneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // The colours of statuses: what works, what is under way, what needs somebody.

@@ -1,0 +1,74 @@
+package display
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// JSON returns v as JSON on one line. What can't be seen is escaped as JSON does,
+// so that it is read again as it was.
+func JSON(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	// Such characters stand in strings only, where any may be escaped.
+	return append(inStrings(text, func(r rune) string {
+		if r >= 0x10000 {
+			r -= 0x10000
+			return fmt.Sprintf(`\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+		return fmt.Sprintf(`\u%04x`, r)
+	}), '\n'), nil
+}
+
+// YAML returns v as YAML with that indent. What can't be seen is escaped as YAML
+// does, so that it is read again as it was.
+func YAML(v any, indent int) ([]byte, error) {
+	var tree yaml.Node
+	if err := tree.Encode(v); err != nil {
+		return nil, err
+	}
+	quote(&tree)
+	var text bytes.Buffer
+	e := yaml.NewEncoder(&text)
+	e.SetIndent(indent)
+	if err := e.Encode(&tree); err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	return inStrings(text.Bytes(), escaped), nil
+}
+
+// quote gives all strings that hold what can't be seen the style in which it can
+// be escaped.
+func quote(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Value != Text(n.Value) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		quote(child)
+	}
+}
+
+// inStrings replaces what can't be seen in a document, in which it stands in
+// strings only.
+func inStrings(text []byte, escape func(rune) string) []byte {
+	var out []byte
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == '\n' || r == '\t' || isVisible(r) { // those structure a document
+			out = append(out, text[:size]...)
+		} else {
+			out = append(out, escape(r)...)
+		}
+		text = text[size:]
+	}
+	return out
+}

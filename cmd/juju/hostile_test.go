@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/cmd/juju/display"
+	"juju/cmd/juju/store"
+	"juju/state/entity"
+)
+
+// hostile is what a charm or another user may have put into any text: a title for
+// the window, a cursor that moves, writing that runs backwards, what can't be seen,
+// and a line that would pass for somebody else's.
+const hostile = "a\x1b]0;t\x07b\x1b[2J\u009bc\u202ed\u2066e\u200ff\u061cg\u200bh\ufeffi\u2028j\u2029k\x7fl\x00m\x85n\xffo\rp\tq\nFORGED"
+
+// fill sets every text below v.
+func fill(v reflect.Value, depth int) {
+	if depth == 0 || v.Type() == reflect.TypeFor[time.Time]() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(hostile)
+	case reflect.Interface:
+		if v.NumMethod() == 0 {
+			v.Set(reflect.ValueOf(hostile))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth-1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth-1)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth-1)
+		fill(value, depth-1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), depth-1)
+			}
+		}
+	}
+}
+
+// planted is a T in which every text is hostile.
+func planted[T any]() (v T) {
+	fill(reflect.ValueOf(&v).Elem(), 8)
+	return v
+}
+
+// A hostileController answers as a controller does whose texts are all hostile.
+type hostileController struct{ *fakeController }
+
+func (h hostileController) Models(context.Context) ([]client.Model, error) {
+	return []client.Model{planted[client.Model](), {Name: "default", UUID: "d", Owner: "admin"}}, h.err
+}
+
+func (h hostileController) ModelSummaries(context.Context) ([]params.ModelSummary, error) {
+	return planted[[]params.ModelSummary](), h.err
+}
+
+func (h hostileController) ModelInfo(context.Context, string) (params.ModelInfo, error) {
+	return planted[params.ModelInfo](), h.err
+}
+
+func (h hostileController) ModelResidues(context.Context) ([]entity.Residue, error) {
+	residues := planted[[]entity.Residue]()
+	residues[0].Of = "d"
+	return residues, h.err
+}
+
+func (h hostileController) BlockedModels(context.Context) ([]params.ModelBlockInfo, error) {
+	return planted[[]params.ModelBlockInfo](), h.err
+}
+
+func (h hostileController) User(context.Context, string) (params.UserInfo, error) {
+	return planted[params.UserInfo](), h.err
+}
+
+func (h hostileController) Users(context.Context, bool) ([]params.UserInfo, error) {
+	return planted[[]params.UserInfo](), h.err
+}
+
+func (h hostileController) ModelUsers(context.Context, string) ([]params.ModelUserInfo, error) {
+	return planted[[]params.ModelUserInfo](), h.err
+}
+
+func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
+	return planted[[]entity.Finding](), h.err
+}
+
+func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.Finding, error) {
+	return planted[[]entity.Finding](), h.err
+}
+
+// What is said by charms, agents, other users and controllers reaches a terminal
+// only after all in it that a terminal acts on, or that can't be seen, was made
+// visible; nor does it begin a line. It is so for every command.
+func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
+	lines := map[string][]string{ // by command
+		"status": {"status", "status --color", "status --format oneline", "status --format oneline --color", "status --format summary",
+			"status --format yaml", "status --format json", "status --relations", "status web"},
+		"show-status-log": {"show-status-log web/0", "show-status-log web/0 --format yaml", "show-status-log web/0 --format json"},
+		"debug-log":       {"debug-log -T", "debug-log -T --location --date"},
+		"explain":         {"explain", "explain --format yaml", "explain --format json"},
+		"get":             {"get web", "get web --format json"},
+		"config":          {"config web", "config web --format json", "config web a=b", "config web --reset b"},
+		"models":          {"models", "models --format yaml", "models --format json"},
+		"show-model":      {"show-model default", "show-model default --format json"},
+		"users":           {"users", "users --format yaml", "users --format json", "users default"},
+		"show-user":       {"show-user", "show-user --format json"},
+		"disabled-commands": {"disabled-commands", "disabled-commands --format yaml", "disabled-commands --format json", "disabled-commands --all",
+			"disabled-commands --all --format json"},
+		"check":                     {"check", "check --format yaml", "check --format json"},
+		"whoami":                    {"whoami"},
+		"wait-for":                  {"wait-for web", "wait-for"},
+		"add-unit":                  {"add-unit web"},
+		"destroy-unit":              {"destroy-unit web/0", "destroy-unit web/0 --force", "destroy-unit web/0 --wait=1ms"},
+		"destroy-service":           {"destroy-service web", "destroy-service web --force"},
+		"destroy-machine":           {"destroy-machine 0", "destroy-machine 0 --force"},
+		"destroy-relation":          {"destroy-relation web store"},
+		"destroy-model":             {"destroy-model -y default --force"},
+		"add-relation":              {"add-relation web store -v"},
+		"add-machine":               {"add-machine"},
+		"add-model":                 {"add-model x"},
+		"set":                       {"set web a=b"},
+		"unset":                     {"unset web a"},
+		"constraints":               {"constraints web", "constraints web --format yaml", "constraints web --format json"},
+		"model-constraints":         {"model-constraints"},
+		"set-constraints":           {"set-constraints web mem=1G"},
+		"set-model-constraints":     {"set-model-constraints mem=1G"},
+		"set-min-units":             {"set-min-units web 1"},
+		"expose":                    {"expose web"},
+		"unexpose":                  {"unexpose web"},
+		"resolved":                  {"resolved web/0", "resolved --all"},
+		"retry-provisioning":        {"retry-provisioning 0", "retry-provisioning --all"},
+		"deploy":                    {"deploy ../../doc/examples/charms/keyvalue"},
+		"add-user":                  {"add-user bob"},
+		"enable-user":               {"enable-user bob"},
+		"disable-user":              {"disable-user bob"},
+		"remove-user":               {"remove-user -y bob"},
+		"change-user-password":      {"change-user-password bob --reset"},
+		"grant":                     {"grant bob read default"},
+		"revoke":                    {"revoke bob read default"},
+		"disable-command":           {"disable-command all"},
+		"enable-command":            {"enable-command all"},
+		"enable-destroy-controller": {"enable-destroy-controller"},
+		"switch":                    {"switch default", "switch nope"},
+	}
+	// These ask a model or a controller nothing, or not by what can be played here.
+	other := map[string]string{
+		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "", "dump-db": "encodes as get does",
+		"version": "", "help": "", "keeper": "",
+	}
+	newTestUser := func(t *testing.T) *user {
+		u := newUser(t)
+		u.session.connectController = func(context.Context, target) (controllerAPI, error) { return hostileController{u.ctrl}, nil }
+		return u
+	}
+	plant := func(u *user) {
+		f := u.fake
+		f.statuses, f.config, f.logs = planted[[]*entity.ModelStatus](), planted[params.ApplicationGetResults](), planted[[]params.LogMessage]()
+		f.blocks, f.history, f.constraints = planted[[]entity.Block](), planted[[]entity.PastStatus](), planted[entity.Constraints]()
+		f.explain = planted[entity.Explanation]
+		f.err, f.errs, u.ctrl.err = nil, nil, nil
+		u.note(func(c *store.Contents) { // as it was, whatever the command before has noted
+			c.Controllers["prod"].Model = "admin/default"
+			c.Controllers["prod"].Models = map[string]string{"admin/default": "d"}
+		})
+	}
+	for _, cmd := range newRoot(newTestUser(t).session).Commands() {
+		if _, ok := other[cmd.Name()]; !ok && len(lines[cmd.Name()]) == 0 {
+			t.Errorf("juju %s is not tried", cmd.Name())
+		}
+	}
+	for _, terminal := range []bool{false, true} {
+		for _, all := range lines {
+			for _, line := range all {
+				u := newTestUser(t)
+				u.session.outTerminal, u.session.errTerminal = terminal, terminal
+				try := func(what string) {
+					t.Helper()
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					defer cancel()
+					u.typesUntil(ctx, strings.Fields(line)...)
+					for _, printed := range []string{u.out.String(), u.err.String()} {
+						if bad := raw(printed); bad != "" {
+							t.Errorf("%s, %s: %s stands raw in\n%q", line, what, bad, printed)
+						}
+						if strings.HasPrefix(printed, "FORGED") || strings.Contains(printed, "\nFORGED") {
+							t.Errorf("%s, %s: a foreign text begins a line of\n%s", line, what, printed)
+						}
+					}
+				}
+				plant(u)
+				try("hostile answers")
+				failure := entity.WithHint(errors.New(hostile), "%s", strings.ReplaceAll(hostile, "\n", ""))
+				plant(u)
+				u.fake.err, u.ctrl.err = failure, failure
+				try("a hostile error")
+				plant(u)
+				u.fake.errs = []error{failure}
+				try("a hostile outcome")
+			}
+		}
+	}
+}
+
+// raw returns what in a text that was printed should not have been, "" if nothing.
+// This program's own are the colours, and the line that is drawn anew.
+func raw(printed string) string {
+	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[0m", "", "\x1b[K", "").Replace(printed)
+	if !utf8.ValidString(printed) {
+		return "what is not UTF-8"
+	}
+	for i, r := range printed {
+		if r == '\n' || r == '\t' || r == '\r' && (i == 0 || printed[i-1] != 'o') {
+			continue
+		}
+		if r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return display.Line(string(r))
+		}
+	}
+	return ""
+}
+
+// The value of one option is printed with its lines, and nothing else of it that a
+// terminal acts on; in JSON and YAML it is read again as it was.
+func TestGetShowsWhatAValueHolds(t *testing.T) {
+	u := newUser(t)
+	u.fake.config.Config = map[string]params.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
+	u.types("get", "web", "motd")
+	u.sees(0, "two\nlines\t\\x1b[2J\\u202e\n", "")
+}
+
+// An entry of the log with several lines is one that can be seen to be one.
+func TestDebugLogContinues(t *testing.T) {
+	u := newUser(t)
+	u.fake.logs = []params.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
+		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
+	u.types("debug-log", "--utc")
+	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n    | \tthree\\x1b[A\n", "")
+}
