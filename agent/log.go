@@ -29,6 +29,9 @@ func startLog(w io.Writer) *logQueue {
 	q := &logQueue{make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
 	loggo.GetLogger("").SetLogLevel(loggo.INFO)
+	// What charms log is kept whatever its level, so that juju-log --debug is not in vain;
+	// debug-log chooses.
+	loggo.GetLogger("unit").SetLogLevel(loggo.TRACE)
 	_ = loggo.RegisterWriter("file", loggo.NewSimpleWriter(w, formatEntry))
 	_ = loggo.RegisterWriter("controller", q)
 	return q

@@ -2,8 +2,10 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -44,8 +46,18 @@ type output struct {
 	freed   int64  // up to here it takes no space
 	skip    bool   // zeros, left where an earlier agent's reading was freed
 	partial []byte // a line whose end has not been written
+	lineAt  int64  // where in the file that line begins
 	broken  error  // why it can't be read any more; told once
+
+	// Of the hook that runs: its two streams, and the last line that says something,
+	// of all that it printed and of what it printed to stderr.
+	stdout, stderr *os.File
+	errEnd         int64 // the end of what it has written to stderr
+	last, lastErr  string
 }
+
+// maxLast is the longest last line that is kept to explain a failure, in bytes.
+const maxLast = 500
 
 // openOutput begins to follow the file, which is made if it is missing. What
 // an earlier agent has not read comes first. Emit is called with one line at a
@@ -85,32 +97,50 @@ func (o *output) close() error {
 	return o.file.Close()
 }
 
-// begin says whose the next lines are, and returns the file for a hook to
-// print to.
-func (o *output) begin(module string) (*os.File, error) {
+// begin says whose the next lines are, and returns what a hook prints to, which
+// end closes. Both streams go to the one file, so that their lines stay in order. Each
+// has an open file of its own: the position of the second is the end of what was last
+// written to stderr, which tells its lines from those of stdout.
+func (o *output) begin(module string) (stdout, stderr *os.File, err error) {
 	o.mu.Lock()
 	o.read()
 	o.flush()
 	o.module = module
+	o.errEnd, o.last, o.lastErr = 0, "", ""
 	o.mu.Unlock()
-	// A file of its own, not a duplicate: reset asks the kernel whether anybody
-	// but the follower has it open.
-	file, err := os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the hook's output: %w", err)
+	// Not duplicates of the follower's: reset asks the kernel whether anybody but the
+	// follower has the file open.
+	if stdout, err = os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0); err == nil {
+		stderr, err = os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0)
 	}
+	if err != nil {
+		stdout.Close() // of nil it is harmless
+		return nil, nil, fmt.Errorf("cannot open the hook's output: %w", err)
+	}
+	o.mu.Lock()
+	o.stdout, o.stderr = stdout, stderr
+	o.mu.Unlock()
 	o.wake <- true
-	return file, nil
+	return stdout, stderr, nil
 }
 
-// end logs all that was printed up to now.
-func (o *output) end() {
+// end logs all that was printed up to now, closes what begin opened, and returns the
+// last line that the hook printed to stderr or, if it printed none there, to stdout.
+func (o *output) end() (last string) {
 	o.wake <- false
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.read()
 	o.flush()
+	o.stdout.Close()
+	o.stderr.Close()
+	o.stdout, o.stderr = nil, nil
 	o.reset()
+	last = cmp.Or(o.lastErr, o.last)
+	if len(last) > maxLast {
+		last = strings.ToValidUTF8(last[:maxLast], "") + "…"
+	}
+	return last
 }
 
 func (o *output) follow() {
@@ -146,12 +176,18 @@ func (o *output) read() {
 	if err == nil && info.Size() < o.offset { // somebody has emptied it
 		o.offset, o.freed = 0, 0
 	}
+	// After the size: what is written to stderr from here on is found the next time.
+	if o.stderr != nil {
+		if end, err := o.stderr.Seek(0, io.SeekCurrent); err == nil {
+			o.errEnd = end
+		}
+	}
 	for err == nil && o.offset < info.Size() {
 		buf := make([]byte, min(info.Size()-o.offset, maxLine))
 		var n int
 		n, err = o.file.ReadAt(buf, o.offset)
+		o.take(buf[:n], o.offset)
 		o.offset += int64(n)
-		o.take(buf[:n])
 		o.free(freeAfter)
 	}
 	if err != nil && o.broken == nil {
@@ -160,13 +196,17 @@ func (o *output) read() {
 	}
 }
 
-// take splits what was read into lines.
-func (o *output) take(data []byte) {
+// take splits what was read at a place of the file into lines.
+func (o *output) take(data []byte, at int64) {
+	end := at + int64(len(data))
 	if o.skip {
 		data = bytes.TrimLeft(data, "\x00")
 		o.skip = len(data) == 0
 	}
 	for len(data) > 0 {
+		if len(o.partial) == 0 {
+			o.lineAt = end - int64(len(data))
+		}
 		line, rest, whole := bytes.Cut(data, []byte("\n"))
 		if room := maxLine - len(o.partial); len(line) > room {
 			line, rest, whole = data[:room], data[room:], true
@@ -181,8 +221,16 @@ func (o *output) take(data []byte) {
 
 // line logs the line that has been gathered.
 func (o *output) line() {
-	o.emit(o.module, strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r"))
+	text := strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r")
 	o.partial = o.partial[:0]
+	o.emit(o.module, text)
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	o.last = text
+	if o.lineAt < o.errEnd {
+		o.lastErr = text
+	}
 }
 
 // flush logs a line that lacks its end.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // An outputRig is an output and the lines that have come of it.
@@ -36,6 +37,21 @@ func (r *outputRig) want(t *testing.T, lines ...string) {
 	r.lines = nil
 }
 
+// begun begins a hook, and returns what that prints to. It is the hook's own, which
+// outlives the end.
+func (o *output) begun(t *testing.T, name string) *os.File {
+	t.Helper()
+	stdout, _, err := o.begin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Dup(int(stdout.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), "stdout")
+}
+
 func write(t *testing.T, f *os.File, text string) {
 	t.Helper()
 	if _, err := f.WriteString(text); err != nil {
@@ -59,10 +75,7 @@ func TestOutputLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
-	f, err := o.begin("start")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := o.begun(t, "start")
 	write(t, f, "one\ntwo\r\n\nbad \xff byte\nno end")
 	f.Close()
 	o.end()
@@ -71,10 +84,7 @@ func TestOutputLines(t *testing.T) {
 		t.Errorf("the file is %d long and takes %d bytes", size, used)
 	}
 
-	f, err = o.begin("stop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f = o.begun(t, "stop")
 	long := strings.Repeat("x", maxLine)
 	write(t, f, long+long+"yz\n")
 	o.end()
@@ -94,10 +104,7 @@ func TestOutputOutlivesAgents(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
-	f, err := o.begin("start")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := o.begun(t, "start")
 	defer f.Close()
 	for round := range 3 {
 		line := fmt.Sprintf("round %d\n", round)
@@ -136,10 +143,7 @@ func TestOutputTakesNoSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := o.begin("start")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := o.begun(t, "start")
 	for total < 16<<20 {
 		var batch strings.Builder
 		for i := range 1000 {
@@ -178,10 +182,7 @@ func TestOutputEmptiedByHand(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
 	o := newOutput(t, path)
-	f, err := o.begin("start")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := o.begun(t, "start")
 	defer f.Close()
 	write(t, f, "a long line before\n")
 	o.end()
@@ -193,4 +194,54 @@ func TestOutputEmptiedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.want(t, "start: a long line before", "start: after")
+}
+
+// The last line of stderr is told from those of stdout, though both are logged in the
+// order in which they were printed.
+func TestOutputKnowsTheLastLineOfStderr(t *testing.T) {
+	t.Parallel()
+	o := newOutput(t, filepath.Join(t.TempDir(), "output"))
+	for _, test := range []struct {
+		name   string
+		prints []string // to stderr those that begin with E
+		last   string
+	}{
+		{"both", []string{"one\n", "E: broken\n", "cleaning up\n"}, "E: broken"},
+		{"stderr last", []string{"one\n", "E: broken\n", "E: worse"}, "E: worse"},
+		{"several lines at once", []string{"E: a\nE: b\n", "out\n"}, "E: b"},
+		{"blank lines", []string{"E: broken\n\n \n", "out\n"}, "E: broken"},
+		{"a line in parts", []string{"E: bro", "E: ken\n", "out\n"}, "E: broE: ken"},
+		{"stdout alone", []string{"one\n", "two\n"}, "two"},
+		{"nothing", nil, ""},
+		{"long", []string{"E" + strings.Repeat("x", maxLast) + "\n"}, "E" + strings.Repeat("x", maxLast-1) + "…"},
+	} {
+		for _, looks := range []bool{false, true} {
+			stdout, stderr, err := o.begin("start")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range test.prints {
+				if strings.HasPrefix(text, "E") {
+					write(t, stderr, text)
+				} else {
+					write(t, stdout, text)
+				}
+				if looks { // as the follower does now and then
+					o.mu.Lock()
+					o.read()
+					o.mu.Unlock()
+				}
+			}
+			if last := o.end(); last != test.last {
+				t.Errorf("%s (looks: %v): the last line is %q, want %q", test.name, looks, last, test.last)
+			}
+			if all := strings.TrimSpace(strings.Join(test.prints, "")); len(o.lines) != strings.Count(all, "\n")+min(len(all), 1) && test.name != "blank lines" {
+				t.Errorf("%s: logged %q", test.name, o.lines)
+			}
+			o.lines = nil
+		}
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -26,10 +26,19 @@ type FailedError struct {
 	Hook     string // its file's name, "install"
 	ExitCode int    // -1 when it did not exit by itself
 	Reason   string // "exit status 1", "signal: killed", "the agent was stopped before it was over"
+	// LastLine is the last that it printed to stderr or, if it printed nothing there,
+	// to stdout.
+	LastLine string
 }
 
 // Error says which hook has failed, and how.
-func (e *FailedError) Error() string { return fmt.Sprintf("hook %q failed: %s", e.Hook, e.Reason) }
+func (e *FailedError) Error() string {
+	text := fmt.Sprintf("hook %q failed: %s", e.Hook, e.Reason)
+	if e.LastLine != "" {
+		text += ": " + e.LastLine
+	}
+	return text
+}
 
 // RunnerParams says where a unit's hooks run. All paths are absolute.
 type RunnerParams struct {
@@ -137,26 +146,30 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	// From here on the tools of this hook work, and from the Close on they
 	// don't: so what Changes returns after Run is all there will ever be.
 	defer server.Close()
-	stdout, err := r.output.begin("unit." + hctx.params.Unit + "." + name)
+	stdout, stderr, err := r.output.begin("unit." + hctx.params.Unit + "." + name)
 	if err != nil {
 		return err
 	}
-	defer r.output.end()
-	defer stdout.Close()
-	env := hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
-	return r.exec(ctx, name, path, env, stdout, persist)
+	cmd := tool.LaunchCommand(r.params.LauncherPath, path)
+	cmd.Dir, cmd.Env = r.params.CharmDir, hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	err = r.exec(ctx, name, cmd, persist)
+	last := r.output.end()
+	var failed *FailedError
+	if errors.As(err, &failed) {
+		failed.LastLine = last
+	}
+	return err
 }
 
 // exec starts the hook and waits for its process.
-func (r *Runner) exec(ctx context.Context, name, path string, env []string, stdout *os.File, persist func(Process) error) error {
+func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist func(Process) error) error {
 	wait, word, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("cannot run hook %q: %w", name, err)
 	}
 	defer word.Close()
-	cmd := tool.LaunchCommand(r.params.LauncherPath, wait, path)
-	cmd.Dir, cmd.Env = r.params.CharmDir, env
-	cmd.Stdout, cmd.Stderr = stdout, stdout
+	cmd.ExtraFiles = []*os.File{wait} // the first is tool.LaunchFD
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Start()
 	wait.Close()

@@ -340,7 +340,7 @@ func openFiles(t *testing.T) int {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"install":        "echo before; relation-set -r db:0 a=b; status-set blocked 'help me'; exit 3",
+		"install":        "echo before; relation-set -r db:0 a=b; status-set blocked 'help me'; echo cannot go on >&2; echo after; exit 3",
 		"start":          "kill -KILL $$",
 		"config-changed": "exit 0",
 		"stop":           "config-get nonsense --format nope || exit $?",
@@ -348,7 +348,7 @@ func TestFailures(t *testing.T) {
 	hooks := filepath.Join(r.params.CharmDir, "hooks")
 	hctx, err := r.run(Info{Kind: Install})
 	wantFailed(t, err, 3, "exit status 3")
-	if got, want := err.Error(), `hook "install" failed: exit status 3`; got != want {
+	if got, want := err.Error(), `hook "install" failed: exit status 3: cannot go on`; got != want {
 		t.Errorf("error is %q, want %q", got, want)
 	}
 	// What is for the caller to forget, and what is not.
@@ -369,7 +369,7 @@ func TestFailures(t *testing.T) {
 	r.log.take()
 	_, err = r.run(Info{Kind: ConfigChanged})
 	wantFailed(t, err, 126, "exit status 126")
-	want := []string{"unit.wordpress/0.config-changed INFO ERROR cannot run " + filepath.Join(hooks, "config-changed") + ": permission denied"}
+	want := []string{"unit.wordpress/0.config-changed INFO ERROR cannot run hooks/config-changed: it is not executable"}
 	if diff := cmp.Diff(want, r.log.take()); diff != "" {
 		t.Error(diff)
 	}

@@ -37,7 +37,8 @@ func launch(t *testing.T, script string, words func(pipe *os.File, pid int)) (st
 	}
 	defer word.Close()
 	var out bytes.Buffer
-	cmd := tool.LaunchCommand(os.Args[0], wait, path)
+	cmd := tool.LaunchCommand(os.Args[0], path)
+	cmd.ExtraFiles = []*os.File{wait}
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Start()
 	wait.Close()
@@ -65,7 +66,10 @@ func TestLaunch(t *testing.T) {
 		{"told to go", script, say("g"), "ran with 0\n", 7},
 		{"told nothing", script, say(""), "ERROR the unit agent has gone away, nothing was run\n", 1},
 		{"told something else", script, say("x"), "ERROR cannot launch a hook: unexpected word 'x'\n", 2},
-		{"no interpreter", "echo ran", say("g"), "ERROR cannot run SCRIPT: exec format error\n", 126},
+		{"no first line", "echo ran", say("g"), "ERROR cannot run SCRIPT: it is neither a program for this machine nor a script that begins with #!\n", 126},
+		{"no interpreter", "#! /usr/bin/no-python -u\nprint(1)", say("g"), "ERROR cannot run SCRIPT: its interpreter \"/usr/bin/no-python\" does not exist\n", 127},
+		{"lines of DOS", "#!/bin/sh\r\necho ran\r\n", say("g"), "ERROR cannot run SCRIPT: its interpreter \"/bin/sh\\r\" does not exist\n", 127},
+		{"interpreter without rights", "#!/etc/passwd\n", say("g"), "ERROR cannot run SCRIPT: its interpreter \"/etc/passwd\" cannot be run: permission denied\n", 126},
 		{"no script", "", say("g"), "ERROR cannot run SCRIPT: no such file or directory\n", 127},
 		{"killed before", script, func(pipe *os.File, pid int) { syscall.Kill(pid, syscall.SIGKILL) }, "", -1},
 	} {

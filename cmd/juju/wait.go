@@ -235,6 +235,9 @@ func (t thing) failed() error {
 		return nil
 	}
 	err := fmt.Errorf("%s %s is in error: %s", t.kind, t.name, t.status.Message)
+	if cause := t.status.Cause(); cause != "" {
+		err = fmt.Errorf("%w (%s)", err, cause)
+	}
 	if t.kind == "unit" {
 		return entity.WithHint(err, "See why: juju debug-log --replay -i unit-%s; then let it go on: juju resolved %s",
 			strings.ReplaceAll(t.name, "/", "-"), t.name)

@@ -1,12 +1,15 @@
 package tool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,13 +32,9 @@ const (
 )
 
 // LaunchCommand returns the command that starts program through the launcher
-// at binary, which waits for pipe.
-func LaunchCommand(binary string, pipe *os.File, program string) *exec.Cmd {
-	return &exec.Cmd{
-		Path:       binary,
-		Args:       []string{BinaryName, LaunchName, "--", program},
-		ExtraFiles: []*os.File{pipe}, // the first is LaunchFD
-	}
+// at binary. Its first extra file must be the pipe.
+func LaunchCommand(binary, program string) *exec.Cmd {
+	return &exec.Cmd{Path: binary, Args: []string{BinaryName, LaunchName, "--", program}}
 }
 
 // Launch is the launcher's own side: it waits for the word and becomes the
@@ -69,5 +68,44 @@ func Launch(args []string) (code int, err error) {
 	if errors.Is(err, syscall.ENOENT) {
 		code = 127
 	}
-	return code, fmt.Errorf("cannot run %s: %w", args[1], err)
+	return code, fmt.Errorf("cannot run %s: %s", shortName(args[1]), whyNot(args[1], err))
+}
+
+// shortName is how the program is called from the directory that it runs in, which for
+// a hook is the charm's.
+func shortName(path string) string {
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}
+
+// whyNot explains why the kernel does not run a program. Of a script whose interpreter
+// is missing it says the same as of a file that is missing, though the file is there.
+func whyNot(path string, err error) string {
+	file, openErr := os.Open(path)
+	if openErr != nil {
+		return err.Error()
+	}
+	defer file.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(file, head)
+	head, isScript := bytes.CutPrefix(head[:n], []byte("#!"))
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	interpreter, _, _ := strings.Cut(strings.TrimLeft(string(line), " \t"), " ")
+	switch {
+	case isScript && errors.Is(err, syscall.ENOENT):
+		return fmt.Sprintf("its interpreter %q does not exist", interpreter)
+	case errors.Is(err, syscall.EACCES) && unix.Access(path, unix.X_OK) != nil:
+		return "it is not executable"
+	case isScript && errors.Is(err, syscall.EACCES):
+		return fmt.Sprintf("its interpreter %q cannot be run: %v", interpreter, err)
+	case errors.Is(err, syscall.ENOENT):
+		return "the loader that it was built for does not exist"
+	case errors.Is(err, syscall.ENOEXEC):
+		return "it is neither a program for this machine nor a script that begins with #!"
+	}
+	return err.Error()
 }

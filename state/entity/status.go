@@ -10,6 +10,17 @@ type Status struct {
 	Since   time.Time      `json:"since"`
 }
 
+// Cause returns why it is so, of a workload that is in error: how the hook has failed,
+// and the last line that it printed; "" when that is not known.
+func (s Status) Cause() string {
+	reason, _ := s.Data["reason"].(string)
+	line, _ := s.Data["last-line"].(string)
+	if reason == "" || line == "" {
+		return reason
+	}
+	return reason + ": " + line
+}
+
 // A StatusWord is one of the constants below.
 type StatusWord string
 

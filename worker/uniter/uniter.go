@@ -174,8 +174,13 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	}
 	err = u.remote.watchOver(ctx, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
 	u.busy, u.reported = time.Now(), false
+	// The user has seen a failure that was there before, or that a forced upgrade comes back to.
+	failed := u.executor.State().FailedHook()
+	if failed != nil && failed != before.Op && (before.Op == nil || failed != before.Op.After) {
+		logger.Errorf("unit %s: %s", u.Unit.ID, operation.Failure(failed))
+	}
 	if message := op.History(); message != "" {
-		if u.executor.State().FailedHook() != nil {
+		if failed != nil {
 			message += " (failed)"
 		}
 		if err := u.host.record(message); err != nil {

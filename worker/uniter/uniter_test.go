@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/juju/loggo"
 
 	"juju/hooks"
 	"juju/state/entity"
@@ -123,14 +125,16 @@ func (r *rig) expectHistory(want ...string) {
 }
 
 func TestFailedHook(t *testing.T) {
-	r := newRig(t, map[string]string{"db-relation-changed": `relation-set half=done; status-set waiting "for a file"; [ -e ready ]`})
+	r := newRig(t, map[string]string{"db-relation-changed": `relation-set half=done; status-set waiting "for a file"; [ -e ready ] || { echo no file >&2; exit 1; }`})
+	var said said
+	said.listen(t)
 	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.start()
 	r.settle(nil)
 	r.expect("install", "config-changed", "start", "db-relation-joined mysql/0", "db-relation-changed mysql/0")
 	failed := func() {
 		t.Helper()
-		want := map[string]any{"hook": "db-relation-changed", "relation-id": 3, "remote-unit": "mysql/0", "reason": "exit status 1"}
+		want := map[string]any{"hook": "db-relation-changed", "relation-id": 3, "remote-unit": "mysql/0", "reason": "exit status 1", "exit-code": 1, "last-line": "no file"}
 		if r.c.failure() != `hook failed: "db-relation-changed"` || !cmp.Equal(r.c.workload.Data, want) {
 			t.Errorf("workload's status is %+v, want data %v", r.c.workload, want)
 		}
@@ -139,6 +143,7 @@ func TestFailedHook(t *testing.T) {
 		}
 	}
 	failed()
+	said.expect(t, `unit web/0: hook "db-relation-changed" for mysql/0 failed: exit status 1: no file`)
 
 	// Nothing else runs meanwhile, and the next agent finds the same.
 	r.c.change(func() { r.c.unit.ConfigVersion = 7 })
@@ -150,6 +155,7 @@ func TestFailedHook(t *testing.T) {
 
 	r.settle(func() { r.c.unit.Resolved = entity.ResolvedRetry })
 	failed()
+	said.expect(t, `unit web/0: hook "db-relation-changed" for mysql/0 failed: exit status 1: no file`)
 	r.expect("db-relation-changed mysql/0")
 	if r.c.unit.Resolved != entity.ResolvedNone {
 		t.Error("the user's request was not taken back")
@@ -166,6 +172,39 @@ func TestFailedHook(t *testing.T) {
 	if r.c.workload.Status != entity.StatusWaiting || r.c.workload.Message != "for a file" {
 		t.Errorf("workload's status is %+v, not what the hook has set", r.c.workload)
 	}
+}
+
+// said is what uniters have logged as errors.
+type said struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (s *said) Write(e loggo.Entry) {
+	if e.Level == loggo.ERROR {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lines = append(s.lines, e.Message)
+	}
+}
+
+// listen must not be used by tests that run in parallel with others.
+func (s *said) listen(t *testing.T) {
+	t.Helper()
+	if err := loggo.RegisterWriter(t.Name(), s); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { loggo.RemoveWriter(t.Name()) })
+}
+
+func (s *said) expect(t *testing.T, want ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.lines, want) {
+		t.Errorf("errors in the log:\n  %s\nwant:\n  %s", strings.Join(s.lines, "\n  "), strings.Join(want, "\n  "))
+	}
+	s.lines = nil
 }
 
 func TestFailedHookIsPassedOver(t *testing.T) {

@@ -96,6 +96,10 @@ type Op struct {
 	Resolved bool `json:"resolved,omitempty"`
 	// Reason tells why a hook has failed, "exit status 1".
 	Reason string `json:"reason,omitempty"`
+	// ExitCode and LastLine say more of that: the code if it exited by itself, and the
+	// last line that it printed to stderr.
+	ExitCode int    `json:"exit-code,omitempty"`
+	LastLine string `json:"last-line,omitempty"`
 	// Workload is the workload's status from before it showed the failure, to show
 	// again when that is resolved.
 	Workload *entity.Status `json:"workload,omitempty"`

@@ -44,6 +44,12 @@ func (o report) Execute(ctx context.Context, s localstate.State, _ func(localsta
 	if op.Reason != "" {
 		data["reason"] = op.Reason
 	}
+	if op.ExitCode != 0 {
+		data["exit-code"] = op.ExitCode
+	}
+	if op.LastLine != "" {
+		data["last-line"] = op.LastLine
+	}
 	if op.Hook.Kind.IsRelation() {
 		data["relation-id"] = op.Hook.RelationID
 		if op.Hook.RemoteUnit != "" {
@@ -57,6 +63,19 @@ func (o report) Execute(ctx context.Context, s localstate.State, _ func(localsta
 
 func (report) Commit(_ context.Context, s localstate.State) (localstate.State, error) {
 	return s, nil
+}
+
+// Failure says for the log which hook has failed, and how.
+func Failure(op *localstate.Op) string {
+	name := fmt.Sprintf("%q", op.Name)
+	if op.Hook.RemoteUnit != "" {
+		name += " for " + op.Hook.RemoteUnit
+	}
+	text := fmt.Sprintf("hook %s failed: %s", name, op.Reason)
+	if op.LastLine != "" {
+		text += ": " + op.LastLine
+	}
+	return text
 }
 
 func message(op *localstate.Op) string { return fmt.Sprintf("hook failed: %q", op.Name) }

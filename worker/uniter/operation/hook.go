@@ -56,7 +56,7 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 		if err := o.showWorkload(ctx, s); err != nil {
 			return s, err
 		}
-		op.Step, op.Resolved, op.Reason, op.Workload = localstate.Done, true, "", nil
+		op.Step, op.Resolved, op.Reason, op.ExitCode, op.LastLine, op.Workload = localstate.Done, true, "", 0, "", nil
 		return s.With(&op), errSkipExecute
 	}
 	hctx, err := o.context(s)
@@ -154,7 +154,9 @@ func (o *runHook) Execute(ctx context.Context, s localstate.State, persist func(
 	var failed *hooks.FailedError
 	switch {
 	case errors.As(err, &failed):
-		return s.With(op.FailedWith(failed.Reason)), nil
+		op := op.FailedWith(failed.Reason)
+		op.ExitCode, op.LastLine = max(failed.ExitCode, 0), failed.LastLine
+		return s.With(op), nil
 	case err != nil:
 		return s, err
 	}
