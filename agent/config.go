@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/provider/process"
+	"juju/safeyaml"
 	"juju/state/entity"
 )
 
@@ -49,7 +50,7 @@ func ReadConfig(dir string) (Config, error) {
 		return Config{}, fmt.Errorf("cannot read the agent's configuration: %w", err)
 	}
 	var c Config
-	if err := yaml.Unmarshal(text, &c); err != nil {
+	if err := safeyaml.Unmarshal(text, &c, safeyaml.Own); err != nil {
 		return Config{}, fmt.Errorf("cannot read the agent's configuration: %w", err)
 	}
 	if c.Tag.IsZero() || c.Password == "" || c.Model == "" || len(c.Addresses) == 0 || c.CACert == "" {

@@ -1,16 +1,15 @@
 package charm
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"juju/safeyaml"
 )
 
 // field is one value in a YAML file, with what an error about it has to name.
@@ -29,51 +28,20 @@ type entry struct {
 	value field
 }
 
-var yamlErrorPattern = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n  )?(?:line (\d+): )?([^\n]*)`)
-
 // parseYAML returns the root of the only document in data. An empty file gives
 // an absent field.
 func parseYAML(file string, data []byte) (field, error) {
-	root := field{file: file}
-	fail := func(err error) (field, error) {
-		fe := &FileError{File: file, Err: err}
-		if m := yamlErrorPattern.FindStringSubmatch(err.Error()); m != nil {
-			fe.Line, _ = strconv.Atoi(m[1])
-			fe.Err = errors.New(m[2])
-		}
-		return field{}, fe
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc yaml.Node
-	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return root, nil
+	node, err := safeyaml.Parse(data, safeyaml.Default)
+	if bad := (*safeyaml.Error)(nil); errors.As(err, &bad) {
+		return field{}, &FileError{File: file, Line: bad.Line, Err: bad.Err}
 	} else if err != nil {
-		return fail(err)
+		return field{}, err
 	}
-	var more yaml.Node
-	if err := dec.Decode(&more); err == nil {
-		return field{}, &FileError{File: file, Line: more.Line, Err: errors.New("expected one YAML document, got a second")}
-	} else if !errors.Is(err, io.EOF) {
-		return fail(err)
-	}
-	// The decoder refuses what a walk over the nodes would stumble on: an alias
-	// within its own anchor, aliases that multiply, a key given twice.
-	var all any
-	if err := doc.Decode(&all); err != nil {
-		return fail(err)
-	}
-	if len(doc.Content) == 1 {
-		root.node = resolved(doc.Content[0])
-		root.line = root.node.Line
+	root := field{file: file, node: node}
+	if node != nil {
+		root.line = node.Line
 	}
 	return root, nil
-}
-
-func resolved(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
 }
 
 // errorf returns an error about this field.
@@ -115,7 +83,7 @@ func (f field) child(name string, n *yaml.Node) field {
 	}
 	if n != nil {
 		c.line = n.Line // of an alias rather than of what it stands for
-		c.node = resolved(n)
+		c.node = safeyaml.Resolve(n)
 	}
 	return c
 }
@@ -132,15 +100,15 @@ func (f field) entries() ([]entry, error) {
 	var own, merged []entry
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(f.node.Content); i += 2 {
-		key, value := resolved(f.node.Content[i]), f.node.Content[i+1]
+		key, value := safeyaml.Resolve(f.node.Content[i]), f.node.Content[i+1]
 		switch {
 		case key.ShortTag() == "!!merge":
-			sources := []*yaml.Node{resolved(value)}
+			sources := []*yaml.Node{safeyaml.Resolve(value)}
 			if sources[0].Kind == yaml.SequenceNode {
 				sources = sources[0].Content
 			}
 			for _, s := range sources {
-				es, err := field{f.file, f.path, s.Line, resolved(s)}.entries()
+				es, err := field{f.file, f.path, s.Line, safeyaml.Resolve(s)}.entries()
 				if err != nil {
 					return nil, err
 				}

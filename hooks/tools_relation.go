@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"gopkg.in/yaml.v3"
 
+	"juju/safeyaml"
 	"juju/state/entity"
 )
 
@@ -167,7 +167,7 @@ func (t *relationSet) run(ctx context.Context, run *toolRun) error {
 		if err != nil {
 			return fmt.Errorf("cannot read settings: %w", err)
 		}
-		if err := yaml.Unmarshal(data, &settings); err != nil {
+		if err := safeyaml.Unmarshal(data, &settings, safeyaml.Hook); err != nil {
 			return fmt.Errorf("cannot read settings: %s: %w", name, err)
 		}
 		for key := range settings {

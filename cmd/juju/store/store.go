@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/provider/process"
+	"juju/safeyaml"
 	"juju/state/entity"
 )
 
@@ -156,7 +157,7 @@ func (s *Store) Read() (*Contents, error) {
 			continue
 		}
 		if err == nil {
-			err = yaml.Unmarshal(text, into)
+			err = safeyaml.Unmarshal(text, into, safeyaml.Own)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", filepath.Join(s.dir, name), err)

@@ -1,0 +1,298 @@
+// Package safeyaml reads YAML that may come from anyone, at a cost that its text
+// bounds.
+//
+// Package yaml alone does not do: it compares each key of a map with each other
+// one, it collects an error for each pair that is equal, and it lets a few bytes
+// of aliases stand for millions of values. Here the text, the tree and what the
+// aliases in it stand for are bounded before anything is decoded, and keys are
+// compared in linear time.
+package safeyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Limits bound a text and what is in it.
+type Limits struct {
+	Bytes int // of text
+	Marks int // commas, colons, brackets, lines and dashes before a space, wherever they stand
+	Nodes int // values, lists, maps and keys; those that an alias stands for count wherever it is used
+	Depth int // lists and maps, one in the other
+}
+
+// Default is for what users and charms hand to a controller, Hook for what a hook
+// hands to its own agent, Own for files that Juju itself writes and that grow with
+// what it knows.
+//
+// The tree of a text is built as a whole, in some 200 bytes a node, before its nodes
+// can be counted. So marks are counted first, which separate the nodes. They stand
+// in prose and in quoted JSON, too, where they mean nothing: hence more of them.
+var (
+	Default = Limits{Bytes: 5 << 20, Marks: 200_000, Nodes: 50_000, Depth: 64}
+	Hook    = Limits{Bytes: 8 << 20, Marks: 1_000_000, Nodes: 50_000, Depth: 64}
+	Own     = Limits{Bytes: 64 << 20, Marks: 2_000_000, Nodes: 1_000_000, Depth: 64}
+)
+
+// An Error says what is wrong with a text, and where.
+type Error struct {
+	Line int // counted from 1; 0 when not known
+	Err  error
+}
+
+// Error reads "line 4: mapping key "a" already defined at line 3".
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("line %d: %v", e.Line, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func errorAt(line int, format string, args ...any) error {
+	return &Error{line, fmt.Errorf(format, args...)}
+}
+
+var (
+	decoderError = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n  )?(?:line (\d+): )?([^\n]*)`)
+	mismatch     = regexp.MustCompile("^cannot unmarshal (!!\\w+)( `.*`)? into (.*)$")
+)
+
+// plain makes an Error of one of package yaml's, the first of several, in words that
+// are not Go's.
+func plain(err error) error {
+	m := decoderError.FindStringSubmatch(err.Error())
+	if m == nil {
+		return &Error{Err: err}
+	}
+	line, _ := strconv.Atoi(m[1]) // "" is 0: not known
+	text := m[2]
+	if m := mismatch.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("expected a %s, got a %s%s", kindOf(m[3]), kindOf(m[1]), m[2])
+	}
+	return &Error{line, errors.New(text)}
+}
+
+// kindOf names what a tag of YAML or a type of Go stands for.
+func kindOf(name string) string {
+	switch strings.TrimPrefix(name, "!!") {
+	case "seq":
+		return "list"
+	case "str", "string":
+		return "string"
+	case "int", "float", "int64", "float64":
+		return "number"
+	case "bool":
+		return "boolean"
+	}
+	if strings.HasPrefix(name, "[]") {
+		return "list"
+	}
+	return "map"
+}
+
+// Parse returns the root of the only document in a text, nil if the text is empty.
+// In the tree no map has a key twice, no alias is within its own anchor, and
+// whatever follows the aliases sees no more than l.Nodes nodes.
+func Parse(text []byte, l Limits) (*yaml.Node, error) {
+	if len(text) > l.Bytes {
+		return nil, errorAt(0, "larger than %d bytes", l.Bytes)
+	}
+	if marks(text) > l.Marks {
+		return nil, errorAt(0, "too many values: more than %d commas, colons, brackets, dashes and lines", l.Marks)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, plain(err)
+	}
+	if err := dec.Decode(&more); err == nil {
+		return nil, errorAt(more.Line, "expected one YAML document, got a second")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, plain(err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, nil
+	}
+	c := checker{limits: l, known: map[*yaml.Node]extent{}}
+	if _, err := c.check(doc.Content[0], 0); err != nil {
+		return nil, err
+	}
+	return Resolve(doc.Content[0]), nil
+}
+
+// Unmarshal decodes a text into a struct, or a map with keys that are strings.
+func Unmarshal(text []byte, into any, l Limits) error {
+	root, err := Parse(text, l)
+	if err != nil || root == nil {
+		return err
+	}
+	split(root, chunk, map[*yaml.Node]bool{})
+	if err := root.Decode(into); err != nil {
+		return plain(err)
+	}
+	return nil
+}
+
+// Resolve returns the node that an alias stands for, another node itself.
+func Resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// marks counts what separates the nodes of a text. A text with n marks has at most
+// 2n+3 nodes.
+func marks(text []byte) int {
+	count := 0
+	for i, b := range text {
+		switch b {
+		case ',', ':', '[', '{', '\n', '\r': // a line is no node, but may be a comment, which is kept
+			count++
+		case '-', '?':
+			if i+1 == len(text) || text[i+1] <= ' ' {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// An extent is how much there is of a node, itself and what its aliases stand for
+// included.
+type extent struct{ nodes, depth int }
+
+// A checker goes over a tree, once over each node however often aliases name it.
+type checker struct {
+	limits Limits
+	known  map[*yaml.Node]extent // nodes with an anchor; zero while the check is in them
+}
+
+func (c *checker) check(n *yaml.Node, depth int) (e extent, err error) {
+	if depth > c.limits.Depth {
+		return e, c.tooDeep(n)
+	}
+	if n.Kind == yaml.AliasNode {
+		e, ok := c.known[n.Alias]
+		if !ok || e == (extent{}) {
+			return e, errorAt(0, "anchor '%s' value contains itself", n.Value)
+		}
+		if depth+e.depth > c.limits.Depth {
+			return e, c.tooDeep(n)
+		}
+		return e, nil
+	}
+	if n.Anchor != "" {
+		c.known[n] = extent{}
+	}
+	if n.Kind == yaml.MappingNode {
+		if err := unique(n); err != nil {
+			return e, err
+		}
+	}
+	e = extent{nodes: 1}
+	for _, child := range n.Content {
+		of, err := c.check(child, depth+1)
+		if err != nil {
+			return e, err
+		}
+		e = extent{e.nodes + of.nodes, max(e.depth, of.depth+1)}
+		if e.nodes > c.limits.Nodes {
+			return e, errorAt(child.Line, "too many values: more than %d, aliases counted wherever they are used", c.limits.Nodes)
+		}
+	}
+	if n.Anchor != "" {
+		c.known[n] = e
+	}
+	return e, nil
+}
+
+func (c *checker) tooDeep(n *yaml.Node) error {
+	return errorAt(n.Line, "lists and maps are nested too deep: more than %d in one another", c.limits.Depth)
+}
+
+// unique refuses a key that a map has twice.
+func unique(n *yaml.Node) error {
+	type key struct {
+		kind  yaml.Kind
+		value string
+	}
+	lines := make(map[key]int, len(n.Content)/2)
+	for i := 0; i < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode && k.Kind != yaml.AliasNode {
+			continue // a list or map as a key: nothing that is read here has one
+		}
+		id := key{k.Kind, k.Value}
+		if first, ok := lines[id]; ok {
+			return errorAt(k.Line, "mapping key %s already defined at line %d", quoted(k.Value), first)
+		}
+		lines[id] = k.Line
+	}
+	return nil
+}
+
+// quoted shows a key, not more of it than a reader can use.
+func quoted(key string) string {
+	if len(key) > 100 {
+		return fmt.Sprintf("%.100q…", key)
+	}
+	return strconv.Quote(key)
+}
+
+// chunk is how many keys of a map package yaml is given to compare with each other.
+const chunk = 100
+
+// split makes of each map with more than chunk keys one that merges maps of that
+// many keys. It decodes to the same, in linear time: package yaml compares the keys
+// of each map only with one another, and Parse has compared them all.
+func split(n *yaml.Node, chunk int, done map[*yaml.Node]bool) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if done[n] {
+		return
+	}
+	done[n] = true
+	for _, child := range n.Content {
+		split(child, chunk, done)
+	}
+	if n.Kind != yaml.MappingNode || len(n.Content) <= 2*chunk {
+		return
+	}
+	sources := &yaml.Node{Kind: yaml.SequenceNode}
+	var merged []*yaml.Node // what the map merges itself comes last: its own keys win
+	part := &yaml.Node{Kind: yaml.MappingNode}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.ShortTag() == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		if len(part.Content) == 2*chunk {
+			sources.Content = append(sources.Content, part)
+			part = &yaml.Node{Kind: yaml.MappingNode}
+		}
+		part.Content = append(part.Content, key, value)
+	}
+	sources.Content = append(sources.Content, part)
+	for _, m := range merged {
+		if m.Kind == yaml.SequenceNode {
+			sources.Content = append(sources.Content, m.Content...)
+		} else {
+			sources.Content = append(sources.Content, m)
+		}
+	}
+	n.Content = []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!merge", Value: "<<"}, sources}
+}
