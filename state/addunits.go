@@ -219,7 +219,7 @@ func notNil(s []string) []string {
 // placeOps makes the machine, or asserts that it can take a unit.
 func (st *State) placeOps(o *ops, born lifeDoc, p place, series, constraints string) {
 	if p.isNew {
-		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}}, constraints)
+		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}, ForUnits: true}, constraints)
 		return
 	}
 	assert := isAlive

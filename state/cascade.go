@@ -119,6 +119,18 @@ func (st *State) cleanupGuests(ctx context.Context, machine string, d destructio
 	}))
 }
 
+// cleanupEmptied destroys a machine that units have left which take it along, unless
+// something else is on it, or a user has added it.
+func (st *State) cleanupEmptied(ctx context.Context, machine string, d destruction) error {
+	m, err := st.Machine(ctx, machine)
+	if isNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return m.move(ctx, lifecycle.ToDestroy, byCleaner, d, m.isEmptied)
+}
+
 // forgetOrphans has a new relation of container scope end what earlier ones between
 // its services have left to do: who is beside a principal now counts as its own, and
 // goes with it, as strongly as it does.

@@ -16,7 +16,7 @@ import (
 )
 
 // cleanupKinds are those that this program does.
-var cleanupKinds = []string{cleanupModel, cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupGuests, cleanupForce, cleanupLease, cleanupSettings}
+var cleanupKinds = []string{cleanupModel, cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupGuests, cleanupForce, cleanupEmptied, cleanupLease, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *wrong {
 	c := v.get(cleanupsC, id)

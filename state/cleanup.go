@@ -35,6 +35,7 @@ const (
 	cleanupOrphans      = "orphans"      // subordinates of a Dying container relation: destroy them
 	cleanupGuests       = "guests"       // of a machine that is destroyed with more than plain strength: as strongly what is on it
 	cleanupForce        = "force"        // take a thing apart that was destroyed with force; its key
+	cleanupEmptied      = "emptied"      // a machine that a unit has left which takes it along: destroy it if nothing is on it
 	cleanupLease        = "lease"        // of a removed service: delete it, outside transactions
 	cleanupSettings     = "settings"     // of a removed relation: delete them, outside transactions
 )
@@ -120,6 +121,8 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		err = st.cleanupOrphans(ctx, doc, d)
 	case cleanupGuests:
 		err = st.cleanupGuests(ctx, doc.Arg, d)
+	case cleanupEmptied:
+		err = st.cleanupEmptied(ctx, doc.Arg, d)
 	case cleanupLease:
 		done, err = st.cleanupLease(ctx, doc.Arg)
 		return done, 0, err

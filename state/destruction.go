@@ -16,6 +16,8 @@ type lifeDoc struct {
 	// of force, when what agents have not done is done for them.
 	Strength entity.Strength `bson:"strength,omitempty"`
 	Deadline time.Time       `bson:"deadline,omitempty"`
+	// Machines says, of units and services, that machines go with them.
+	Machines bool `bson:"machines,omitempty"`
 }
 
 // born is the life of what is made now.
@@ -33,6 +35,7 @@ type destruction struct {
 	deadline time.Time // of force
 	now      time.Time
 	id       string // what the ids of its cleanups begin with
+	machines bool   // of a unit or a service: machines go with it
 }
 
 // begin is where the time of a destruction begins to run.
@@ -41,6 +44,19 @@ func (st *State) begin(how entity.Destruction) destruction {
 	if how.Strength == entity.Force {
 		d.deadline = d.now.Add(how.Timeout)
 	}
+	return d
+}
+
+// beginWithMachines is begin for what may take machines along.
+func (st *State) beginWithMachines(how entity.Destruction) destruction {
+	d := st.begin(how)
+	d.machines = how.Machines
+	return d
+}
+
+// alone is the same destruction of what has no machines to take along.
+func (d destruction) alone() destruction {
+	d.machines = false
 	return d
 }
 
@@ -60,8 +76,8 @@ func (d destruction) forces(l lifeDoc) bool {
 	return d.strength == entity.Force && (!l.forced() || d.deadline.Before(l.Deadline))
 }
 
-// raise is what is set in a document because of the destruction's strength, and
-// nil when the document says as much already.
+// raise is what is set in a document because of how it is destroyed, and nil when
+// the document says as much already.
 func (d destruction) raise(l lifeDoc) bson.D {
 	var set bson.D
 	if d.strength > l.Strength {
@@ -69,6 +85,9 @@ func (d destruction) raise(l lifeDoc) bson.D {
 	}
 	if d.forces(l) {
 		set = append(set, bson.DocElem{Name: "deadline", Value: d.deadline})
+	}
+	if d.machines && !l.Machines {
+		set = append(set, bson.DocElem{Name: "machines", Value: true})
 	}
 	return set
 }

@@ -196,8 +196,9 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 	residue := residueDoc{ID: newID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
 		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", cloudTimeout)), At: st.now()}
 	residue.How, _ = said.Data["hint"].(string)
-	err = m.move(ctx, lifecycle.ToRemove, byCleaner, st.forced(), func(o *ops) {
+	err = m.move(ctx, lifecycle.ToRemove, byCleaner, st.forced(), func(o *ops) (bool, error) {
 		o.insert(residuesC, residue.ID, residue)
+		return true, nil
 	})
 	return err == nil, 0, err
 }

@@ -42,6 +42,9 @@ type machineDoc struct {
 	// Clean machines have never had a unit; a new unit may be given one that is no
 	// container.
 	Clean bool `bson:"clean"`
+	// ForUnits machines were made by deploy or add-unit. No user has asked for them
+	// by themselves, so they may go with their units.
+	ForUnits bool `bson:"forunits,omitempty"`
 }
 
 // A Machine is a machine as it was when it was read.

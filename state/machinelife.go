@@ -45,9 +45,9 @@ func (m *Machine) Remove(ctx context.Context) error {
 func byUser() lifecycle.Actor    { return lifecycle.User }
 func byCleaner() lifecycle.Actor { return lifecycle.Cleaner }
 
-// move makes the farthest step toward a goal, with what more adds to it; nothing
-// when the machine is gone.
-func (m *Machine) move(ctx context.Context, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction, more ...func(*ops)) error {
+// move makes the farthest step toward a goal; nothing when the machine is gone, or a
+// ground does not hold.
+func (m *Machine) move(ctx context.Context, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction, grounds ...ground) error {
 	return m.st.run(ctx, func(int) ([]txn.Op, error) {
 		if err := m.refresh(ctx); isNotFound(err) {
 			return nil, mongo.ErrNothing
@@ -55,6 +55,13 @@ func (m *Machine) move(ctx context.Context, goal lifecycle.Goal, by func() lifec
 			return nil, err
 		}
 		o := newOps()
+		for _, holds := range grounds {
+			if still, err := holds(o); err != nil {
+				return nil, err
+			} else if !still {
+				return nil, mongo.ErrNothing
+			}
+		}
 		if goal == lifecycle.ToDestroy && m.doc.Life != entity.Alive {
 			o.raiseOps(machinesC, m.doc.ID, machineKey(m.doc.ID), m.doc.lifeDoc, d, func() { m.cascadeOps(o, d) })
 			return o.build()
@@ -73,9 +80,6 @@ func (m *Machine) move(ctx context.Context, goal lifecycle.Goal, by func() lifec
 		}
 		if step.Nothing() {
 			return nil, mongo.ErrNothing
-		}
-		for _, f := range more {
-			f(o)
 		}
 		if err := m.moveOps(o, step, d, other); err != nil {
 			return nil, err
@@ -117,6 +121,9 @@ func (m *Machine) facts(otherManager string, force bool) (lifecycle.Facts, error
 	}
 	if force || m.doc.forced() {
 		facts.Guards = append(facts.Guards, lifecycle.Forced)
+	}
+	if m.doc.ForUnits && holders["units"]+holders["containers"] == 0 {
+		facts.Guards = append(facts.Guards, lifecycle.Emptied)
 	}
 	return facts, err
 }

@@ -65,11 +65,11 @@ var readers = map[string]string{
 	"Machine":  "Addresses ID Info InstanceID IsManager Life",
 	"ModelRow": "IsRemoving",
 	"Relation": "Endpoints ID Key Life",
-	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MinUnits Name Series",
+	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
 	"State": `Annotations Barrier Blocks Census Charm CharmArchive CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
 		Machine MachineInfos Machines Name Relation RelationByID Residues Service Status StatusHistory UUID Unblocked
 		Unit Unsettled WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
-	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine Name OpenedPorts Principal RelationSettings Relations Service Status`,
+	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine MachineLeft Name OpenedPorts Principal RelationSettings Relations Service Status`,
 }
 
 // Those that write, and not by transactions of their own: what they write is nobody's

@@ -93,6 +93,8 @@ var serviceMutators = []mutator{
 	on("Service.SetMinUnits", "none any more", theService("mysql"), keeps(0), keepsUnits("mysql", 2)),
 	on("Service.Destroy", "that keeps units", theService("mysql"), destroyService(plain), keepsUnits("mysql", 2)),
 	on("Service.Destroy", "that keeps units and has none", theService("idle"), destroyService(plain), keepsUnits("idle", 2)),
+	on("Service.Destroy", "with machines", theService("mysql"), destroyService(cleanly)),
+	on("Service.Destroy", "with machines when Dying", theService("mysql"), destroyService(cleanly), destroysService("mysql", plain)),
 	on("Relation.Destroy", "", theRelation("wordpress", "mysql"), destroyRelation(plain)),
 	on("Relation.Destroy", "with nobody in it", theRelation("wordpress", "mysql"), destroyRelation(plain),
 		leaves("mysql/0", "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),

@@ -18,6 +18,9 @@ var (
 	lenient = entity.Destruction{Strength: entity.Lenient}
 	forced  = entity.Forced()
 	atLast  = entity.Destruction{Strength: entity.Force} // with no time for agents
+	// with their machines
+	cleanly       = entity.Destruction{Machines: true}
+	atLastCleanly = entity.Destruction{Strength: entity.Force, Machines: true}
 )
 
 // destroys is how something is destroyed beforehand.
@@ -35,6 +38,10 @@ func destroysRelation(how entity.Destruction, names ...string) func(*scene) {
 
 func leaves(unit string, names ...string) func(*scene) {
 	return func(s *scene) { s.ok(s.unit(unit).LeaveScope(s.ctx, s.relation(names...).ID())) }
+}
+
+func removes(unit string) func(*scene) {
+	return func(s *scene) { s.ok(s.unit(unit).Remove(s.ctx)) }
 }
 
 func kills(unit string) func(*scene) {
@@ -139,6 +146,9 @@ var unitMutators = []mutator{
 	onUnit("Destroy", "the last of a Dying service", "riak/0", destroyUnit(plain), destroysService("riak", plain)),
 	onUnit("Destroy", "of a service that keeps units", "mysql/0", destroyUnit(plain), keepsUnits("mysql", 2)),
 	onUnit("Destroy", "never started, of a service that keeps units", "mysql/1", destroyUnit(plain), keepsUnits("mysql", 2)),
+	onUnit("Destroy", "with its machine", "mysql/0", destroyUnit(cleanly)),
+	onUnit("Destroy", "with its machine when Dying", "mysql/0", destroyUnit(cleanly), destroysUnit("mysql/0", plain)),
+	onUnit("Destroy", "never started, with its machine", "mysql/1", destroyUnit(cleanly)),
 	onUnit("DestroySelf", "", "mysql/0", destroySelf),
 	onUnit("DestroySelf", "a subordinate", "logging/0", destroySelf, destroysService("logging", plain)),
 	onUnit("DestroySelf", "an orphan", "logging/0", destroySelf, destroysRelation(plain, "mysql", "logging")),
@@ -189,6 +199,9 @@ var unitMutators = []mutator{
 		destroysUnit("riak/0", plain), kills("riak/0")),
 	onUnit("Remove", "the last of a service that is forced", "riak/0", removeUnit, starts("riak/0"), destroysService("riak", forced),
 		destroysUnit("riak/0", forced), kills("riak/0")),
+	onUnit("Remove", "with its machine", "riak/0", removeUnit, starts("riak/0"), destroysUnit("riak/0", cleanly), kills("riak/0")),
+	onUnit("Remove", "with its machine, for its service goes so", "mysql/1", removeUnit, starts("mysql/1"), destroysUnit("mysql/1", plain),
+		destroysService("mysql", cleanly), kills("mysql/1")),
 	onUnit("Remove", "one of a Dying service", "mysql/1", removeUnit, starts("mysql/1"), destroysService("mysql", plain),
 		destroysUnit("mysql/1", plain), kills("mysql/1")),
 	onUnit("CommitHook", "settings", "mysql/0", commits(says)),

@@ -17,9 +17,10 @@ import (
 const relationsAtOnce = 30
 
 // Destroy sets the service Dying, with its relations, or removes it when nothing
-// refers to it. A service that is Dying already only takes on the strength.
+// refers to it. A service that is Dying already only takes on the strength, and that
+// machines go with its units.
 func (s *Service) Destroy(ctx context.Context, how entity.Destruction) error {
-	return s.destroy(ctx, s.st.begin(how))
+	return s.destroy(ctx, s.st.beginWithMachines(how))
 }
 
 func (s *Service) destroy(ctx context.Context, d destruction) error {
@@ -44,7 +45,7 @@ func (s *Service) destroy(ctx context.Context, d destruction) error {
 		gone := map[string]int{}
 		many := holders["relations"] > relationsAtOnce
 		if !many {
-			if holders["relations"], gone["relations"], err = s.destroyRelationsOps(ctx, o, d); err != nil {
+			if holders["relations"], gone["relations"], err = s.destroyRelationsOps(ctx, o, d.alone()); err != nil {
 				return nil, err
 			}
 		}
@@ -124,6 +125,11 @@ func (st *State) dropServiceRefOps(ctx context.Context, o *ops, name, ref string
 	if err != nil {
 		return err
 	}
+	return st.dropRefOps(o, svc, ref)
+}
+
+func (st *State) dropRefOps(o *ops, svc *Service, ref string) error {
+	name := svc.doc.Name
 	key := serviceKey(name)
 	if svc.doc.Life == entity.Alive {
 		o.assertLife(servicesC, name, entity.Alive)

@@ -131,10 +131,12 @@ func (s *sim) shrink() *simAction {
 		for i := 0; i < 6 && u != nil && (u.Started || !s.up(unitTag(u))); i++ { // one whose agent is coming up
 			u = s.someUnit()
 		}
+		how.Machines = s.rnd.IntN(2) == 0
 		return s.destroyUnit(u, how)
 	case n < 11:
 		return s.destroyRelation(s.someRelation(), how)
 	case n < 13:
+		how.Machines = s.rnd.IntN(2) == 0
 		return s.destroyService(s.someService(), how)
 	}
 	m := s.someMachine()

@@ -28,7 +28,7 @@ func (s *sim) adopt() {
 	for _, id := range s.shadow.names("machines") { // hosts come before what is on them
 		d := s.shadow.docs["machines"][id]
 		x := &simulation.Machine{Life: d.life(), ID: id, Instance: d.Instance != "", Manager: slices.Contains(d.Jobs, state.JobManageModel),
-			Clean: d.Clean, Units: map[*simulation.Unit]bool{}, Containers: map[*simulation.Machine]bool{}}
+			Clean: d.Clean, ForUnits: d.ForUnits, Units: map[*simulation.Unit]bool{}, Containers: map[*simulation.Machine]bool{}}
 		x.DeadSince, _ = d.More["since"].(time.Time)
 		x.CloudErred = s.shadow.status("m#"+id+"#instance") == entity.StatusError
 		if x.Host = m.Machines[d.Host]; x.Host != nil {

@@ -12,7 +12,7 @@ func (s *sim) destroyUnit(u *simulation.Unit, how entity.Destruction) *simAction
 	if u == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-unit %s %v %v", u.Name, how.Strength, how.Timeout), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-unit %s %v %v machines=%t", u.Name, how.Strength, how.Timeout, how.Machines), by: "user",
 		may: []entity.Kind{entity.Invalid},
 		rival: func() *simAction {
 			if u.Started || !s.up(unitTag(u)) {
@@ -53,7 +53,7 @@ func (s *sim) destroyService(svc *simulation.Service, how entity.Destruction) *s
 	if svc == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v", svc.Name, how.Strength, how.Timeout), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v machines=%t", svc.Name, how.Strength, how.Timeout, how.Machines), by: "user",
 		rival: func() *simAction {
 			if s.rnd.IntN(2) == 0 {
 				return s.addUnits(svc, 1, nil)

@@ -35,7 +35,7 @@ func (h *history) check(s *shadow) (wrong []string) {
 	}
 	for key, l := range now {
 		was, known := h.last[key]
-		back := l.Life < was.Life || l.Strength < was.Strength ||
+		back := l.Life < was.Life || l.Strength < was.Strength || was.Machines && !l.Machines ||
 			was.Strength == entity.Force && was.Deadline.Before(l.Deadline)
 		switch {
 		case h.gone[key]:

@@ -23,6 +23,8 @@ type simDoc struct {
 	Life      entity.Life     `bson:"life"`
 	Strength  entity.Strength `bson:"strength"`
 	Deadline  time.Time       `bson:"deadline"`
+	Machines  bool            `bson:"machines"`
+	ForUnits  bool            `bson:"forunits"`
 	Number    int             `bson:"id"`
 	Service   string          `bson:"service"`
 	Machine   string          `bson:"machine"`
@@ -48,7 +50,7 @@ type simDoc struct {
 }
 
 func (d *simDoc) life() simulation.Life {
-	return simulation.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline}
+	return simulation.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines}
 }
 
 // simCollections are those that hold what lives, and all that must go with it.
@@ -179,7 +181,7 @@ func (s *shadow) relation(n int) *simDoc {
 func (s *shadow) facts() map[string]string {
 	facts := map[string]string{}
 	for id, m := range s.docs["machines"] {
-		facts["m#"+id] = simulation.MachineFact(m.life(), m.Instance != "", slices.Contains(m.Jobs, state.JobManageModel), m.Clean)
+		facts["m#"+id] = simulation.MachineFact(m.life(), m.Instance != "", slices.Contains(m.Jobs, state.JobManageModel), m.Clean, m.ForUnits)
 	}
 	for id, d := range s.docs["services"] {
 		facts["s#"+id] = d.life().String()

@@ -14,9 +14,9 @@ import (
 
 // Destroy is what the user does to a principal: it becomes Dying, or is removed
 // when its agent never came up. A unit that is Dying already only takes on the
-// strength. A subordinate that is Alive is refused.
+// strength, and that its machine goes with it. A subordinate that is Alive is refused.
 func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
-	return u.move(ctx, lifecycle.ToDestroy, lifecycle.User, u.st.begin(how))
+	return u.move(ctx, lifecycle.ToDestroy, lifecycle.User, u.st.beginWithMachines(how))
 }
 
 // DestroySelf is what the unit's own agent does when its service is Dying or,
@@ -135,7 +135,7 @@ func (u *Unit) move(ctx context.Context, goal lifecycle.Goal, by lifecycle.Actor
 			}
 		}
 		if step.Move.To == entity.Gone {
-			if err := u.removeOps(ctx, o); err != nil {
+			if err := u.removeOps(ctx, o, d); err != nil {
 				return nil, err
 			}
 			return o.build()
@@ -173,7 +173,7 @@ func (u *Unit) turnOps(o *ops, step lifecycle.Step, holders map[string]int, d de
 // cascadeOps has the subordinates of a principal destroyed.
 func (u *Unit) cascadeOps(o *ops, d destruction) {
 	if u.doc.kind() == lifecycle.Principal {
-		o.cascadeOps(cleanupSubordinates, u.doc.Name, d)
+		o.cascadeOps(cleanupSubordinates, u.doc.Name, d.alone())
 	}
 }
 
@@ -201,9 +201,13 @@ func (u *Unit) refusal(goal lifecycle.Goal, err error) error {
 
 // removeOps takes the unit out of state with all that was its own, and with it
 // its service when it was the last thing that referred to it.
-func (u *Unit) removeOps(ctx context.Context, o *ops) error {
+func (u *Unit) removeOps(ctx context.Context, o *ops, d destruction) error {
 	name, key := u.doc.Name, unitKey(u.doc.Name)
-	o.remove(unitsC, name, append(unraised(u.doc.lifeDoc), bson.DocElem{Name: "started", Value: u.doc.Started}))
+	assert := append(unraised(u.doc.lifeDoc), bson.DocElem{Name: "started", Value: u.doc.Started})
+	if !u.doc.Machines {
+		assert = append(assert, bson.DocElem{Name: "machines", Value: bson.D{{"$ne", true}}})
+	}
+	o.remove(unitsC, name, assert)
 	o.undismantleOps(key, u.doc.lifeDoc)
 	o.dropCounts(key)
 	o.remove(statusesC, key, nil) // there since it was set
@@ -227,5 +231,26 @@ func (u *Unit) removeOps(ctx context.Context, o *ops) error {
 	if err := u.st.dropAnnotationsOps(o, key); err != nil {
 		return err
 	}
-	return u.st.dropServiceRefOps(ctx, o, u.doc.Service, "units")
+	svc, err := u.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return err
+	}
+	if u.doc.Machines || d.machines || svc.doc.Machines {
+		u.emptiedOps(o, d)
+	}
+	return u.st.dropRefOps(o, svc, "units")
+}
+
+// emptiedOps has the machine of a unit that goes destroyed as strongly as the unit, if
+// nothing else is on it by then. It is left to the cleaner, for others may go at the
+// same time: the last of them finds the machine empty.
+func (u *Unit) emptiedOps(o *ops, d destruction) {
+	if u.doc.Machine == "" {
+		return
+	}
+	if d.strength <= u.doc.Strength {
+		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
+	}
+	id := cleanupEmptied + "-" + u.doc.Name // which no other unit ever has
+	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength, Deadline: d.deadline})
 }

@@ -47,6 +47,10 @@ type Destruction struct {
 	// Timeout is how long force leaves the agents to do their part, before it is
 	// done for them; 0 leaves them none. It means nothing with less strength.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Machines says, of units and services, that each machine is destroyed too that
+	// deploy or add-unit has made and that is left with nothing on it. Like strength
+	// it can be added later, and is never taken back.
+	Machines bool `json:"machines,omitempty"`
 }
 
 // MostTimeout is the longest Timeout: more is a slip, and near the longest duration

@@ -46,6 +46,7 @@ const (
 	Unprovisioned Guard = "it has no instance"
 	NotLast       Guard = "it is not the last manager"
 	Forced        Guard = "it was destroyed with force"
+	Emptied       Guard = "it was made for units, and the last took it along"
 )
 
 // The lives by their short names, so that the tables read as tables.
@@ -77,6 +78,7 @@ var Moves = []Move{
 	{Machine, dying, dead, Provisioner, Unprovisioned},
 	{Machine, dead, gone, Provisioner, Always},
 	{Machine, alive, dying, Cleaner, Forced}, // a container whose host was destroyed with force
+	{Machine, alive, dying, Cleaner, Emptied},
 	{Machine, alive, gone, Cleaner, Unprovisioned},
 	{Machine, dying, dead, Cleaner, Forced},
 	{Machine, dead, gone, Cleaner, Forced}, // leaves the instance behind as a residue, if there is one

@@ -146,7 +146,7 @@ func (m *Model) RemoveUnit(u *Unit) Answer {
 	case u.Life.Life != entity.Dead:
 		return Answer{entity.InUse}
 	}
-	m.removeUnit(u)
+	m.removeUnit(u, Destruction{})
 	return nil
 }
 

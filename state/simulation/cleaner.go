@@ -91,7 +91,7 @@ func (m *Model) dismantleUnit(u *Unit) {
 		m.LeaveScope(u, r)
 	}
 	if u.Life.Life != entity.Gone {
-		m.removeUnit(u)
+		m.removeUnit(u, m.forced())
 	}
 }
 

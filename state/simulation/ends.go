@@ -24,13 +24,13 @@ func (m *Model) endUnit(u *Unit, d Destruction, itself bool) {
 			return
 		}
 	case !itself && u.Principal == nil && !u.Started && len(u.Subs)+len(u.Scopes) == 0:
-		m.removeUnit(u)
+		m.removeUnit(u, d)
 		return
 	default:
 		u.Life.Life = entity.Dying
 		u.raise(d)
 	}
-	m.owe(func() { m.endSubordinates(u, d) })
+	m.owe(func() { m.endSubordinates(u, d.alone()) })
 }
 
 func (m *Model) endSubordinates(u *Unit, d Destruction) {
@@ -39,7 +39,15 @@ func (m *Model) endSubordinates(u *Unit, d Destruction) {
 	}
 }
 
-func (m *Model) removeUnit(u *Unit) {
+// removeUnit removes a unit, and has its machine go with it if that is wanted of the
+// unit or of its service.
+func (m *Model) removeUnit(u *Unit, d Destruction) {
+	if x := u.Machine; x != nil && (u.Machines || d.Machines || u.Service.Machines) {
+		if d.Strength <= u.Strength {
+			d.Strength, d.Deadline = u.Strength, u.Deadline
+		}
+		m.owe(func() { m.endEmptied(x, d.alone()) })
+	}
 	u.Life.Life = entity.Gone
 	delete(m.Units, u.Name)
 	if u.Machine != nil {
@@ -50,6 +58,13 @@ func (m *Model) removeUnit(u *Unit) {
 	}
 	delete(u.Service.Units, u)
 	m.dropService(u.Service)
+}
+
+// endEmptied ends a machine that was made for units and has none any more.
+func (m *Model) endEmptied(x *Machine, d Destruction) {
+	if x.Life.Life == entity.Alive && x.ForUnits && len(x.Units)+len(x.Containers) == 0 {
+		m.endMachine(x, d)
+	}
 }
 
 // dropService removes a Dying service that nothing refers to any more.

@@ -16,6 +16,7 @@ type Life struct {
 	Life     entity.Life
 	Strength entity.Strength
 	Deadline time.Time // of force
+	Machines bool      // machines go with it
 }
 
 // A Machine is a machine, or a container on one.
@@ -26,6 +27,7 @@ type Machine struct {
 	Instance   bool
 	Manager    bool
 	Clean      bool // it never had a unit or a container
+	ForUnits   bool // it was made for a unit that was not placed
 	CloudErred bool // what the cloud said last of the instance
 	DeadSince  time.Time
 	Units      map[*Unit]bool
@@ -142,11 +144,18 @@ func (m *Model) Use(key string) { m.used[key] = true }
 type Destruction struct {
 	Strength entity.Strength
 	Deadline time.Time
+	Machines bool // of units and services: take machines along
+}
+
+// alone is the same for what takes no machines along.
+func (d Destruction) alone() Destruction {
+	d.Machines = false
+	return d
 }
 
 // Begin is where the time of a destruction begins to run.
 func (m *Model) Begin(how entity.Destruction) Destruction {
-	d := Destruction{Strength: how.Strength}
+	d := Destruction{Strength: how.Strength, Machines: how.Machines}
 	if how.Strength == entity.Force {
 		d.Deadline = m.Now.Add(how.Timeout)
 	}
@@ -154,7 +163,7 @@ func (m *Model) Begin(how entity.Destruction) Destruction {
 }
 
 // forced is the destruction of what goes with a thing whose time is over.
-func (m *Model) forced() Destruction { return Destruction{entity.Force, m.Now} }
+func (m *Model) forced() Destruction { return Destruction{Strength: entity.Force, Deadline: m.Now} }
 
 // raise makes a life end as strongly as d says: strength grows, a deadline comes
 // nearer. It reports whether that was anything new.
@@ -164,16 +173,21 @@ func (l *Life) raise(d Destruction) bool {
 	if d.Strength == entity.Force && (was.Strength != entity.Force || d.Deadline.Before(l.Deadline)) {
 		l.Deadline = d.Deadline
 	}
+	l.Machines = l.Machines || d.Machines
 	return *l != was
 }
 
 func (l Life) due(now time.Time) bool { return l.Strength == entity.Force && !l.Deadline.After(now) }
 
 func (l Life) String() string {
+	text := fmt.Sprintf("%s %s", l.Life, l.Strength)
 	if l.Strength == entity.Force {
-		return fmt.Sprintf("%s force@%d", l.Life, l.Deadline.UnixMilli())
+		text = fmt.Sprintf("%s force@%d", l.Life, l.Deadline.UnixMilli())
 	}
-	return fmt.Sprintf("%s %s", l.Life, l.Strength)
+	if l.Machines {
+		text += " with machines"
+	}
+	return text
 }
 
 // sorted returns the keys of a set in their order by name.
@@ -207,7 +221,7 @@ func (r *Relation) Members() []*Unit {
 func (m *Model) Facts() map[string]string {
 	facts := map[string]string{}
 	for _, x := range m.Machines {
-		facts["m#"+x.ID] = MachineFact(x.Life, x.Instance, x.Manager, x.Clean)
+		facts["m#"+x.ID] = MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits)
 	}
 	for _, s := range m.Services {
 		facts["s#"+s.Name] = s.Life.String()
@@ -233,8 +247,8 @@ func (m *Model) Facts() map[string]string {
 }
 
 // MachineFact is the line of a machine.
-func MachineFact(l Life, instance, manager, clean bool) string {
-	return fmt.Sprintf("%s instance=%t manager=%t clean=%t", l, instance, manager, clean)
+func MachineFact(l Life, instance, manager, clean, forUnits bool) string {
+	return fmt.Sprintf("%s instance=%t manager=%t clean=%t for-units=%t", l, instance, manager, clean, forUnits)
 }
 
 // UnitFact is the line of a unit.

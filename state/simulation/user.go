@@ -74,7 +74,7 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 		case i < len(named) && p.Machine != named[i]:
 			return fmt.Errorf("%s is on machine %s, not on %s", p.Unit, p.Machine, named[i])
 		case i >= len(named) && x != nil && !x.isFree():
-			return fmt.Errorf("%s was put on machine %s: %s", p.Unit, p.Machine, MachineFact(x.Life, x.Instance, x.Manager, x.Clean))
+			return fmt.Errorf("%s was put on machine %s: %s", p.Unit, p.Machine, MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits))
 		case x == nil && m.used["m#"+p.Machine]:
 			return fmt.Errorf("%s was put on machine %s, which is gone", p.Unit, p.Machine)
 		case x == nil:
@@ -84,6 +84,7 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 				}
 			}
 			x = m.addMachine(p.Machine, nil, false, false)
+			x.ForUnits = true
 		}
 		x.Clean = false
 		m.addUnit(p.Unit, s, x, nil)
@@ -227,7 +228,7 @@ func (m *Model) DestroyService(s *Service, d Destruction) {
 		s.Life.Life = entity.Dying
 		s.raise(d)
 		for _, r := range sorted(s.Relations) {
-			m.endRelation(r, d)
+			m.endRelation(r, d.alone())
 		}
 		for u := range s.Units {
 			m.bar(u.kind(), "service", "remove")
@@ -240,12 +241,12 @@ func (m *Model) DestroyService(s *Service, d Destruction) {
 	m.owe(func() {
 		for _, r := range sorted(s.Relations) {
 			if !begins {
-				m.endRelation(r, d)
+				m.endRelation(r, d.alone())
 			}
 		}
 		for _, u := range sorted(s.Units) {
 			if u.Life.Life == entity.Alive || d.Strength > entity.Plain {
-				m.endUnit(u, d, false)
+				m.endUnit(u, d.alone(), false)
 			}
 		}
 	})
