@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -27,8 +28,12 @@ func Main(kind entity.TagKind, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	unitAgent, err := sibling("unit-agent")
+	var log io.Writer
 	if err == nil {
-		err = run(ctx, kind, args[0], runParams{host: processes{unitAgent}, logs: startLog(os.Stdout)})
+		log, err = process.Log(args[0])
+	}
+	if err == nil {
+		err = run(ctx, kind, args[0], runParams{host: processes{unitAgent}, logs: startLog(log)})
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "ERROR %v\n", err)

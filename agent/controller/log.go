@@ -8,7 +8,20 @@ import (
 
 	"juju/apiserver/logs"
 	"juju/apiserver/params"
+	"juju/provider/local"
+	"juju/provider/process"
 )
+
+// StartLog sends what a controller's process logs to the log of the process.
+func StartLog(dir string) error {
+	log, err := process.Log(local.ControllerDir(dir))
+	if err != nil {
+		return err
+	}
+	loggo.GetLogger("").SetLogLevel(loggo.INFO)
+	_, err = loggo.ReplaceDefaultWriter(loggo.NewSimpleWriter(log, loggo.DefaultFormatter))
+	return err
+}
 
 // logWriter puts what the controller itself logs into the log of its own model,
 // as its machine's.

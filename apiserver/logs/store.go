@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -19,8 +20,10 @@ const (
 	// segments is how many files a model's share is divided into: what is lost
 	// at once when the share is full is one of them.
 	segments = 4
-	// maxMessage is how many bytes of a message's text are kept.
+	// maxMessage is how many bytes of a message's text are kept, maxField of each of
+	// its other words.
 	maxMessage = 16 << 10
+	maxField   = 256
 	suffix     = ".log"
 )
 
@@ -44,27 +47,27 @@ func Open(dir string, share int64) (*Store, error) {
 	return &Store{dir: dir, share: share, models: map[string]*modelLog{}}, nil
 }
 
-// Append adds messages to a model's log, in order.
+// Append adds messages to a model's log, in order. What an agent sends too fast is
+// dropped, which a line of the agent's tells.
 func (s *Store) Append(model string, messages ...params.LogMessage) error {
-	var lines []byte
-	for _, m := range messages {
-		if len(m.Message) > maxMessage {
-			m.Message = strings.ToValidUTF8(m.Message[:maxMessage], "") + " [cut]"
-		}
-		line, err := json.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("cannot log: %w", err)
-		}
-		lines = append(append(lines, line...), '\n')
-	}
 	l, err := s.model(model)
 	if err != nil {
 		return err
 	}
-	if err := l.append(lines); err != nil {
+	if err := l.append(messages); err != nil {
 		return fmt.Errorf("cannot log: %w", err)
 	}
 	return nil
+}
+
+// encode returns the line of a message.
+func encode(m params.LogMessage) ([]byte, error) {
+	m.Message = entity.Cut(m.Message, maxMessage)
+	for _, field := range []*string{&m.Entity, &m.Severity, &m.Module, &m.Location} {
+		*field = entity.Cut(*field, maxField)
+	}
+	line, err := json.Marshal(m)
+	return append(line, '\n'), err
 }
 
 // Remove deletes a model's log. Who follows it comes to its end.
@@ -111,7 +114,8 @@ func (s *Store) model(uuid string) (*modelLog, error) {
 	} else if known {
 		return l, nil
 	}
-	l := &modelLog{dir: filepath.Join(s.dir, uuid), segment: max(1, s.share/segments), changed: make(chan struct{})}
+	l := &modelLog{dir: filepath.Join(s.dir, uuid), segment: max(1, s.share/segments), changed: make(chan struct{}),
+		rates: rates{share: s.share, buckets: map[source]*bucket{}}}
 	numbers, err := l.list()
 	if err != nil {
 		return nil, err
@@ -134,6 +138,7 @@ type modelLog struct {
 	size    int64
 	changed chan struct{} // closed at the next append, and at the end
 	ended   bool
+	rates   rates
 }
 
 func (l *modelLog) path(number int) string {
@@ -155,11 +160,32 @@ func (l *modelLog) list() (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (l *modelLog) append(lines []byte) error {
+func (l *modelLog) append(messages []params.LogMessage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
 		return entity.Errorf(entity.NotFound, "the model is gone")
+	}
+	var lines []byte
+	for _, m := range messages {
+		line, err := encode(m)
+		if err != nil {
+			return err
+		}
+		ok, before := l.rates.admit(m, len(line), time.Now())
+		if before != nil {
+			told, err := encode(*before)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, told...)
+		}
+		if ok {
+			lines = append(lines, line...)
+		}
+	}
+	if len(lines) == 0 {
+		return nil
 	}
 	if l.file == nil && l.last > 0 {
 		if err := l.resume(); err != nil {

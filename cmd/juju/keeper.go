@@ -3,9 +3,11 @@ package main
 import (
 	"path/filepath"
 
+	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
 	"juju/provider/local"
+	"juju/provider/process"
 )
 
 // keeperCommand is the process that keeps a local controller running. Bootstrap
@@ -26,6 +28,14 @@ func keeperCommand() *cobra.Command {
 			}
 			config, err := readKeeperConfig(dir)
 			if err != nil {
+				return err
+			}
+			log, err := process.Log(local.KeeperDir(dir))
+			if err != nil {
+				return err
+			}
+			loggo.ResetWriters()
+			if err := loggo.RegisterWriter("log", loggo.NewSimpleWriter(log, loggo.DefaultFormatter)); err != nil {
 				return err
 			}
 			err = local.Keep(cmd.Context(), config)

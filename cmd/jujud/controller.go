@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
 	"juju/agent/controller"
@@ -43,7 +42,9 @@ func controllerCommand() *cobra.Command {
 		Short: "Run the controller in a directory (started by its keeper)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loggo.GetLogger("").SetLogLevel(loggo.INFO)
+			if err := controller.StartLog(dir); err != nil {
+				return err
+			}
 			return controller.Run(cmd.Context(), dir, controller.Options{})
 		},
 	}

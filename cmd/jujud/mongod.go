@@ -12,6 +12,7 @@ import (
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
 
+	"juju/provider/process/logfile"
 	"juju/state/mongo/embedded"
 )
 
@@ -26,6 +27,9 @@ suites of MongoDB can look at the store. No controller may run on DIR meanwhile.
 
 Every answer waits until what it rests on is on disk; with --nojournal none does.
 There are no users and no passwords, so only loopback addresses are served.
+
+It logs to standard error. With --logpath it logs to a file, which is put aside as
+FILE.1 whenever it has 8 MiB; so the log never takes more than 16 MiB.
 
 --nssize, --noprealloc and --smallfiles, which test harnesses pass to a real
 mongod, are accepted and mean nothing here.`,
@@ -46,6 +50,7 @@ mongod, are accepted and mean nothing here.`,
 	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
 	f.BoolVar(&opts.nojournal, "nojournal", false, "answer before it is on disk")
+	f.StringVar(&opts.logpath, "logpath", "", "file to log to, instead of standard error")
 	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB has given up in 5.1")
 	f.StringVar(&opts.replSet, "replSet", "", "refused: the store is no replica set")
 	f.Int("nssize", 0, "ignored")
@@ -61,9 +66,9 @@ mongod, are accepted and mean nothing here.`,
 const waiting = "waiting for connections on %s\n"
 
 type mongodOptions struct {
-	dbpath, bindIP, replSet string
-	port                    uint16
-	nojournal, onlyMsg      bool
+	dbpath, bindIP, replSet, logpath string
+	port                             uint16
+	nojournal, onlyMsg               bool
 }
 
 func (o mongodOptions) check() error {
@@ -99,6 +104,18 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 	addr, err := o.address()
 	if err != nil {
 		return err
+	}
+	if o.logpath != "" {
+		log, err := logfile.Open(o.logpath, 0)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		before, err := loggo.ReplaceDefaultWriter(loggo.NewSimpleWriter(log, loggo.DefaultFormatter))
+		if err != nil {
+			return err
+		}
+		defer loggo.ReplaceDefaultWriter(before)
 	}
 	server, err := embedded.Open(o.dbpath, embedded.Options{
 		Sync:    !o.nojournal,

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -71,5 +73,20 @@ func TestMongodHelp(t *testing.T) {
 	}
 	if strings.Contains(stdout, "--replSet") {
 		t.Error("the help offers what is refused")
+	}
+}
+
+// TestMongodLog has the server log to a file, whose size is bounded by logfile.
+func TestMongodLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if code, _, stderr := start(t, "mongod", "--dbpath", t.TempDir(), "--port", "0", "--logpath", path); code != 0 {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+	if code, _, stderr := start(t, "mongod", "--dbpath", t.TempDir(), "--logpath", "/dev/null/log"); code != 1 ||
+		!strings.Contains(stderr, "cannot open the log") {
+		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"juju/provider/process/logfile"
 	"juju/state/entity"
 )
 
@@ -25,12 +25,17 @@ type Spec struct {
 	Args    []string      // its arguments, without its name
 	Env     []string      // "KEY=value", laid over this process's environment
 	WorkDir string        // "" for Dir
-	LogMax  int64         // bytes; a longer log is put aside as log.1 at the next start; 0 for 8 MiB
+	LogMax  int64         // bytes; a longer log is put aside as log.1 at the start; 0 for logfile.MaxSize
 	Bound   time.Duration // how long it may take to be ready; 0 for 20 s
 }
 
 // LogPath returns the file that holds what the process in dir prints.
 func LogPath(dir string) string { return filepath.Join(dir, logName) }
+
+// Log returns where this process, which Start has started in dir, writes its log, so
+// that the file stays within a size for as long as the process runs. One that was
+// started by hand logs to standard error.
+func Log(dir string) (io.Writer, error) { return logfile.OfProcess(LogPath(dir), 0) }
 
 // Start starts the process, detached: in a session of its own, without a
 // terminal, so that it survives this one. It returns once the process holds its
@@ -71,7 +76,11 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 }
 
 func start(ctx context.Context, spec Spec) error {
-	log, err := openLog(LogPath(spec.Dir), spec.LogMax)
+	max := spec.LogMax
+	if max == 0 {
+		max = logfile.MaxSize
+	}
+	log, err := logfile.OpenFile(LogPath(spec.Dir), max)
 	if err != nil {
 		return err
 	}
@@ -167,19 +176,6 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 		}
 		pause.wait(ctx) // its error is found at the top
 	}
-}
-
-// openLog opens a log for appending, after it has put a long one aside.
-func openLog(path string, max int64) (*os.File, error) {
-	if max == 0 {
-		max = 8 << 20
-	}
-	if info, err := os.Stat(path); err == nil && info.Size() > max {
-		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
 // logTail returns the last lines written after offset begin.
