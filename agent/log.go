@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/juju/loggo"
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 var logger = loggo.GetLogger("juju.agent")
@@ -19,14 +21,21 @@ var logger = loggo.GetLogger("juju.agent")
 // after stands in the agent's own log file only.
 const logBacklog = 2000
 
+// maxSent is how many bytes of a message are sent to the controller, which keeps no
+// more.
+const maxSent = 16 << 10
+
 // A logQueue is what stands between loggers, which must not wait, and the
 // controller.
-type logQueue struct{ lines chan params.LogRecord }
+type logQueue struct {
+	lines   chan params.LogRecord
+	dropped atomic.Int64 // lines for which there was no room, not yet told
+}
 
 // startLog sends all that this process logs to w, one line each, and to a queue
 // for the controller.
 func startLog(w io.Writer) *logQueue {
-	q := &logQueue{make(chan params.LogRecord, logBacklog)}
+	q := &logQueue{lines: make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
 	loggo.GetLogger("").SetLogLevel(loggo.INFO)
 	// What charms log is kept whatever its level, so that juju-log --debug is not in vain;
@@ -47,8 +56,9 @@ func formatEntry(e loggo.Entry) string {
 func (q *logQueue) Write(e loggo.Entry) {
 	select {
 	case q.lines <- params.LogRecord{Time: e.Timestamp, Module: e.Module, Level: e.Level.String(),
-		Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: e.Message}:
+		Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: entity.Cut(e.Message, maxSent)}:
 	default:
+		q.dropped.Add(1)
 	}
 }
 
@@ -66,7 +76,14 @@ func (q *logQueue) send(conn *client.Conn) func(context.Context) error {
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			case line := <-q.lines:
-				if err := sink.Send(line); err != nil {
+				if n := q.dropped.Swap(0); n > 0 {
+					err = sink.Send(params.LogRecord{Time: line.Time, Module: "juju.agent", Level: loggo.WARNING.String(),
+						Message: fmt.Sprintf("%d lines were not sent to the controller; the last of them are in the agent's own log file", n)})
+				}
+				if err == nil {
+					err = sink.Send(line)
+				}
+				if err != nil {
 					return err
 				}
 			}

@@ -15,8 +15,18 @@ import (
 )
 
 const (
-	// maxLine is the longest line that is logged as one, in bytes.
-	maxLine = 64 << 10
+	// maxLine is how many bytes of a line are logged; the controller keeps no more.
+	maxLine = 16 << 10
+	// readAtOnce is how much is read of the file at once.
+	readAtOnce = 64 << 10
+	// maxBehind is how far what is printed may be ahead of what is logged. Of more than
+	// that the last keptBehind bytes are logged and the rest is skipped: hooks print
+	// faster than anybody logs, and must not fill the disk meanwhile.
+	maxBehind  = 8 << 20
+	keptBehind = 1 << 20
+	// maxLength is the length from which on the file is emptied although a process has
+	// it open, and may append something in that very moment, which is lost.
+	maxLength = 64 << 20
 	// freeAfter is how much of the file may have been read and still take space.
 	freeAfter = 1 << 20
 	// busyLook and idleLook are how often the file is looked at while a hook runs
@@ -46,6 +56,7 @@ type output struct {
 	freed   int64  // up to here it takes no space
 	skip    bool   // zeros, left where an earlier agent's reading was freed
 	partial []byte // a line whose end has not been written
+	cut     int64  // bytes of it beyond maxLine
 	lineAt  int64  // where in the file that line begins
 	broken  error  // why it can't be read any more; told once
 
@@ -183,17 +194,34 @@ func (o *output) read() {
 		}
 	}
 	for err == nil && o.offset < info.Size() {
-		buf := make([]byte, min(info.Size()-o.offset, maxLine))
+		if behind := info.Size() - o.offset; behind > maxBehind {
+			o.pass(behind - keptBehind)
+		}
+		buf := make([]byte, min(info.Size()-o.offset, readAtOnce))
 		var n int
 		n, err = o.file.ReadAt(buf, o.offset)
 		o.take(buf[:n], o.offset)
 		o.offset += int64(n)
 		o.free(freeAfter)
 	}
+	if err == nil && o.freed > maxLength {
+		if info, err := o.file.Stat(); err == nil && info.Size() > o.offset {
+			o.pass(info.Size() - o.offset) // it never stands still
+		}
+		o.empty()
+	}
 	if err != nil && o.broken == nil {
 		o.broken = err
 		o.emit(o.module, fmt.Sprintf("cannot read the hook's output: %v", err))
 	}
+}
+
+// pass skips so many bytes of the file, and says so.
+func (o *output) pass(bytes int64) {
+	o.flush()
+	o.emit(o.module, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged", bytes))
+	o.offset += bytes
+	o.free(freeAfter)
 }
 
 // take splits what was read at a place of the file into lines.
@@ -208,11 +236,12 @@ func (o *output) take(data []byte, at int64) {
 			o.lineAt = end - int64(len(data))
 		}
 		line, rest, whole := bytes.Cut(data, []byte("\n"))
+		data = rest
 		if room := maxLine - len(o.partial); len(line) > room {
-			line, rest, whole = data[:room], data[room:], true
+			o.cut += int64(len(line) - room)
+			line = line[:room]
 		}
 		o.partial = append(o.partial, line...)
-		data = rest
 		if whole {
 			o.line()
 		}
@@ -222,7 +251,10 @@ func (o *output) take(data []byte, at int64) {
 // line logs the line that has been gathered.
 func (o *output) line() {
 	text := strings.TrimSuffix(strings.ToValidUTF8(string(o.partial), "\uFFFD"), "\r")
-	o.partial = o.partial[:0]
+	if o.cut > 0 {
+		text += fmt.Sprintf(" [%d bytes cut]", o.cut)
+	}
+	o.partial, o.cut = o.partial[:0], 0
 	o.emit(o.module, text)
 	if strings.TrimSpace(text) == "" {
 		return
@@ -252,9 +284,17 @@ func (o *output) free(least int64) {
 		o.freed = o.offset
 		return
 	}
-	// A file system without holes. A line may be lost here, but not the disk.
-	if info, err := o.file.Stat(); err == nil && info.Size() == o.offset && o.file.Truncate(0) == nil {
-		o.offset, o.freed = 0, 0
+	o.empty() // a file system without holes: a line may be lost here, but not the disk
+}
+
+// empty makes the file empty if all of it was read.
+func (o *output) empty() {
+	if info, err := o.file.Stat(); err != nil || info.Size() != o.offset || o.file.Truncate(0) != nil {
+		return
+	}
+	o.offset, o.freed, o.errEnd = 0, 0, 0
+	if o.stderr != nil {
+		_, _ = o.stderr.Seek(0, io.SeekStart) // or it would say where stderr ended before
 	}
 }
 
@@ -270,7 +310,5 @@ func (o *output) reset() {
 		return
 	}
 	defer unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_UNLCK)
-	if info, err := o.file.Stat(); err == nil && info.Size() == o.offset && o.file.Truncate(0) == nil {
-		o.offset, o.freed = 0, 0
-	}
+	o.empty()
 }

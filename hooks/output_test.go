@@ -86,9 +86,9 @@ func TestOutputLines(t *testing.T) {
 
 	f = o.begun(t, "stop")
 	long := strings.Repeat("x", maxLine)
-	write(t, f, long+long+"yz\n")
+	write(t, f, long+long+"yz\nand on\n")
 	o.end()
-	o.want(t, "stop: "+long, "stop: "+long, "stop: yz")
+	o.want(t, fmt.Sprintf("stop: %s [%d bytes cut]", long, maxLine+2), "stop: and on")
 	// Whoever still has it open goes on printing, and belongs to the last hook.
 	write(t, f, "later\n")
 	f.Close()
@@ -175,6 +175,52 @@ func TestOutputTakesNoSpace(t *testing.T) {
 	if size, _ := space(t, path); size != 0 {
 		t.Errorf("the file is still %d long", size)
 	}
+}
+
+// A hook that prints faster than anybody reads, and what it leaves in the background,
+// fill neither the disk nor the log; the last lines are there, and what is missing is
+// counted.
+func TestOutputRunsAhead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "output")
+	o := newOutput(t, path)
+	f := o.begun(t, "start")
+	const lines, width = 1_000_000, 100 // 100 MB
+	var text strings.Builder
+	o.mu.Lock() // nobody reads meanwhile
+	for i := range lines {
+		fmt.Fprintf(&text, "%0*d\n", width-1, i)
+		if text.Len() >= 1<<20 {
+			write(t, f, text.String())
+			text.Reset()
+		}
+	}
+	write(t, f, text.String())
+	o.mu.Unlock()
+	o.end() // f stays open, as in a child that lives on
+	logged, skipped := 0, 0
+	for _, line := range o.lines {
+		logged += len(line)
+		if strings.Contains(line, "skipped") {
+			fmt.Sscanf(line, "start: %d bytes of output are skipped here", &skipped)
+		}
+	}
+	if logged > 2*keptBehind || skipped < lines*width-2*keptBehind || skipped > lines*width-keptBehind {
+		t.Errorf("%d bytes are logged, %d are said to be skipped", logged, skipped)
+	}
+	if want := fmt.Sprintf("start: %0*d", width-1, lines-1); o.lines[len(o.lines)-1] != want {
+		t.Errorf("the last line is %q", o.lines[len(o.lines)-1])
+	}
+	if size, used := space(t, path); size > 0 || used > 0 {
+		t.Errorf("the file is %d long and takes %d bytes", size, used)
+	}
+	o.lines = nil
+	write(t, f, "later\n")
+	f.Close()
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	o.want(t, "start: later")
 }
 
 // Somebody who empties the file by hand doesn't stop the log.

@@ -279,7 +279,7 @@ func TestLongAndOddMessages(t *testing.T) {
 		}
 	}
 	got := read(t, s, logs.Query{Replay: true})
-	if len(got) != 3 || got[0] != "a\nb" || len(got[1]) > 20_000 || !strings.HasSuffix(got[1], " [183616 bytes cut]") {
+	if len(got) != 3 || got[0] != "a\nb" || len(got[1]) > 20_000 || !strings.HasSuffix(got[1], " [183552 bytes cut]") {
 		t.Errorf("read back %d messages: %.50q", len(got), got)
 	}
 }

@@ -20,9 +20,10 @@ const (
 	// segments is how many files a model's share is divided into: what is lost
 	// at once when the share is full is one of them.
 	segments = 4
-	// maxMessage is how many bytes of a message's text are kept, maxField of each of
+	// maxMessage is how many bytes of a message's text are kept: 16 KiB, and the mark of a
+	// sender that has cut it there. maxField is how many are kept of each of
 	// its other words.
-	maxMessage = 16 << 10
+	maxMessage = 16<<10 + 64
 	maxField   = 256
 	suffix     = ".log"
 )
