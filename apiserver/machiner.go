@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -45,8 +46,26 @@ func machineSetAddresses(ctx context.Context, c *caller, p params.AgentAddresses
 }
 
 func machineSetStatus(ctx context.Context, c *caller, p params.AgentStatus) error {
-	return machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.SetStatus(ctx, p.Status) })
+	status, err := said(p, entity.MachineWords)
+	if err != nil {
+		return err
+	}
+	return machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.SetStatus(ctx, status) })
 }
+
+// said returns the status that an agent sets, which must be one of words. It is set
+// now, by the controller's clock, unless the agent gives a time in the past: a status
+// that a failed hook has hidden is shown again with the time it had.
+func said(p params.AgentStatus, words []entity.StatusWord) (entity.Status, error) {
+	status := p.Status
+	if status.Since.Before(firstSince) || status.Since.After(time.Now()) {
+		status.Since = time.Time{}
+	}
+	return status, status.CheckWord(words)
+}
+
+// firstSince is earlier than any status.
+var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func machineEnsureDead(ctx context.Context, c *caller, p params.Agent) error {
 	return ignoreGone(machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.EnsureDead(ctx) }))

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -26,7 +27,9 @@ func provisionerRemoveMachine(ctx context.Context, c *caller, p params.Agent) er
 }
 
 func provisionerSetInstanceStatus(ctx context.Context, c *caller, p params.AgentStatus) error {
-	return ignoreGone(machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.SetInstanceStatus(ctx, p.Status) }))
+	status := p.Status
+	status.Since = time.Time{} // now, by the controller's clock
+	return ignoreGone(machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.SetInstanceStatus(ctx, status) }))
 }
 
 // provisionerLoseInstance believes no cloud that says an instance is not there whose

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"juju/apiserver/params"
@@ -93,6 +94,9 @@ func (r *route) call(ctx context.Context, c *caller, raw json.RawMessage) (any, 
 		if err := r.own(ctx, c, subject); err != nil {
 			return nil, err
 		}
+	}
+	if err := params.Check(p); err != nil {
+		return nil, fmt.Errorf("cannot take %s.%s: %w", r.facade, r.method, err)
 	}
 	if err := r.effect.allowed(ctx, c); err != nil {
 		return nil, err

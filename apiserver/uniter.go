@@ -84,7 +84,11 @@ func uniterCommitHook(ctx context.Context, c *caller, p params.AgentHook) error 
 }
 
 func uniterSetUnitStatus(ctx context.Context, c *caller, p params.AgentStatus) error {
-	return unitDo(ctx, c, p.Tag.Tag, func(u *state.Unit) error { return u.SetStatus(ctx, p.Status) })
+	status, err := said(p, entity.UnitWords)
+	if err != nil {
+		return err
+	}
+	return unitDo(ctx, c, p.Tag.Tag, func(u *state.Unit) error { return u.SetStatus(ctx, status) })
 }
 
 func uniterUnitStatus(ctx context.Context, c *caller, p params.Agent) (entity.Status, error) {
@@ -92,7 +96,11 @@ func uniterUnitStatus(ctx context.Context, c *caller, p params.Agent) (entity.St
 }
 
 func uniterSetAgentStatus(ctx context.Context, c *caller, p params.AgentStatus) error {
-	return unitDo(ctx, c, p.Tag.Tag, func(u *state.Unit) error { return u.SetAgentStatus(ctx, p.Status) })
+	status, err := said(p, entity.AgentWords)
+	if err != nil {
+		return err
+	}
+	return unitDo(ctx, c, p.Tag.Tag, func(u *state.Unit) error { return u.SetAgentStatus(ctx, status) })
 }
 
 func uniterClearResolved(ctx context.Context, c *caller, p params.Agent) error {

@@ -82,6 +82,7 @@ type Context struct {
 	status   *entity.Status
 	settings map[settingsKey]map[string]string
 	writes   map[int]map[string]string // relation id → what relation-set has said
+	written  map[int]int               // relation id → how much that is, as limits count it
 	ports    portBuffer
 }
 
@@ -123,6 +124,7 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 		log:      logToLoggo,
 		settings: map[settingsKey]map[string]string{},
 		writes:   map[int]map[string]string{},
+		written:  map[int]int{},
 	}
 	// The id is also the secret that the hook shows when it uses a tool: only
 	// the hook and what it starts can read its environment.
@@ -144,8 +146,8 @@ func (c *Context) Changes() entity.HookChanges {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changes := entity.HookChanges{
-		OpenPorts:  slices.Clone(c.ports.open),
-		ClosePorts: slices.Clone(c.ports.close),
+		OpenPorts:  inOrder(c.ports.open),
+		ClosePorts: inOrder(c.ports.close),
 	}
 	for id, settings := range c.writes {
 		if changes.Relations == nil {

@@ -77,17 +77,35 @@ func (c *Context) relationSettings(ctx context.Context, relation int, unit strin
 	return view, nil
 }
 
-// writeSettings buffers settings of the unit's own; "" deletes a key.
-func (c *Context) writeSettings(relation int, settings map[string]string) {
+// writeSettings buffers settings of the unit's own; "" deletes a key. What the
+// controller would not take is refused at once: at the commit the hook is over, and
+// can't say what was wrong.
+func (c *Context) writeSettings(relation int, settings map[string]string) error {
 	if len(settings) == 0 {
-		return
+		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	size := c.written[relation]
+	for k, v := range settings {
+		if old, ok := c.writes[relation][k]; ok {
+			size -= entity.SettingSize(k, old)
+		}
+		size += entity.SettingSize(k, v)
+	}
+	err := entity.CheckRelationSettings(settings)
+	if err == nil {
+		err = entity.LimitRelationSettings.Check(size)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot set %s: %w", c.relationID(relation), err)
+	}
 	if c.writes[relation] == nil {
 		c.writes[relation] = map[string]string{}
 	}
 	maps.Copy(c.writes[relation], settings)
+	c.written[relation] = size
+	return nil
 }
 
 // withPorts calls f with the buffer of ports, which knows by then what is open.
@@ -125,7 +143,7 @@ func (c *Context) workloadStatus(ctx context.Context) (entity.Status, error) {
 func (c *Context) setWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	status := entity.Status{Status: word, Message: message, Since: time.Now().UTC()}
+	status := entity.Status{Status: word, Message: message}
 	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 	defer cancel()
 	if err := c.backend.SetUnitStatus(ctx, c.unit, status); err != nil {

@@ -72,7 +72,7 @@ func (t *openedPorts) init(hook *Context, args []string) error {
 func (t *openedPorts) run(ctx context.Context, run *toolRun) error {
 	list := []string{}
 	err := run.hook.withPorts(ctx, func(b *portBuffer) error {
-		for _, r := range b.mine {
+		for _, r := range b.mine.Ranges() {
 			list = append(list, r.String())
 		}
 		return nil

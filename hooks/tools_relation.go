@@ -180,8 +180,7 @@ func (t *relationSet) run(ctx context.Context, run *toolRun) error {
 		}
 	}
 	maps.Copy(settings, t.settings)
-	run.hook.writeSettings(t.relation.id, settings)
-	return nil
+	return run.hook.writeSettings(t.relation.id, settings)
 }
 
 var relationIDsInfo = commandInfo{

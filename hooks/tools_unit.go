@@ -177,6 +177,9 @@ func (t *statusSet) init(hook *Context, args []string) error {
 		return nil
 	}
 	t.message = args[1]
+	if err := entity.LimitStatusMessage.CheckText(t.message); err != nil {
+		return err
+	}
 	return checkEmpty(args[2:])
 }
 

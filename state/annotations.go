@@ -24,9 +24,6 @@ type annotationsDoc struct {
 
 const annotated = "annotations"
 
-// annotationsMost bounds one entity's annotations, in bytes of keys and values.
-const annotationsMost = 64 << 10
-
 // annotationKey finds the key of what a tag names: a machine, unit, service or
 // relation, or the model itself; entity.NotFound when it is not there.
 func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, error) {
@@ -130,10 +127,7 @@ func checkAnnotations(values, after map[string]string) error {
 	for k, v := range after {
 		size += len(k) + len(v)
 	}
-	if size > annotationsMost {
-		return entity.Errorf(entity.Invalid, "%d bytes are more than the %d that there can be", size, annotationsMost)
-	}
-	return nil
+	return entity.LimitAnnotations.Check(size)
 }
 
 // dropAnnotationsOps takes away what is noted about an entity whose counts this

@@ -37,7 +37,7 @@ func TestAnnotations(t *testing.T) {
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1", "b.c": "1"}), entity.Invalid,
 			"cannot update annotations on "+tag.String()+`: invalid key "b.c"`)
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"": "1"}), entity.Invalid, `invalid key ""`)
-		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid, "more than")
+		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid, "the limit is 65536")
 		w.noted(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"$y": "", "z": "", "w": ""}))
 		w.noted(tag, map[string]string{})

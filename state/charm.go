@@ -87,7 +87,7 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 		} else if err != nil {
 			return nil, entity.Errorf(entity.Invalid, "cannot read %s of the charm: %w", name, err)
 		}
-		files[escapeKey.Replace(name)] = string(data)
+		files[escapeKey(name)] = string(data)
 	}
 	return files, nil
 }

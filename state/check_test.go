@@ -5,12 +5,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -149,6 +151,20 @@ var damages = []damage{
 	{collection: "statuses", id: "s#mysql", finding: "statuses s#mysql: it is missing"},
 	{collection: "statuses", id: "u#none/1#workload", insert: bson.M{}, finding: "statuses u#none/1#workload: what it belongs to is not there: units none/1"},
 	{collection: "statuses", id: "??", insert: bson.M{}, finding: "statuses ??: it belongs to nothing that this program knows", stays: true},
+	{collection: "statuses", id: "u#mysql/0", change: set("since", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
+		finding: "statuses u#mysql/0: it is damaged: since: the year 10000"},
+	{collection: "statuses", id: "u#mysql/0", change: set("data", bson.M{"a": math.NaN()}),
+		finding: "statuses u#mysql/0: it is damaged: status data: NaN is not a number"},
+	{collection: "statuses", id: "u#mysql/0", change: set("message", strings.Repeat("x", 20<<10)),
+		finding: "statuses u#mysql/0: it is damaged: status message: 20480 bytes, the limit is 16384"},
+	{collection: "statuses", id: "u#mysql/0", change: set("message", 5),
+		finding: "statuses u#mysql/0: it is damaged: status data: a value is of type entity.Status"},
+	{collection: "machines", id: "3", change: set("addresses", []string{"127.0.0.9", "a\x00b"}),
+		finding: `machines 3: its addresses are damaged: address: it holds a NUL character`},
+	{collection: "ports", id: "1", change: bson.D{{"$push", bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 0, "to": 99999, "protocol": "x"}}}}},
+		finding: "ports 1: 1 of the open ports can't be"},
+	{collection: "ports", id: "1", change: bson.D{{"$push", bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 79, "to": 80, "protocol": "tcp"}}}}},
+		finding: "ports 1: port ranges 80/tcp and 79-80/tcp conflict: a unit must close one of them", stays: true},
 	{collection: "ports", id: "99", insert: bson.M{"ports": []any{}}, finding: "ports 99: what it belongs to is not there: machines 99"},
 	{collection: "ports", id: "0", insert: bson.M{"ports": []bson.M{{"unit": "none/3", "from": 1, "to": 1, "protocol": "tcp"}}, "version": 1},
 		finding: "ports 0: ports are open of units that are not on the machine: none/3"},

@@ -18,7 +18,7 @@ import (
 // here with its rules, or to unruled.
 var modelFields = map[string][]string{
 	modelC:       {"life"},
-	machinesC:    {"life", "strength", "deadline", "host"},
+	machinesC:    {"life", "strength", "deadline", "host", "addresses"},
 	unitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
 	servicesC:    {"life", "strength", "deadline", "charm", "minunits"},
 	relationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
@@ -29,7 +29,7 @@ var modelFields = map[string][]string{
 	constraintsC: {"_id"},
 	annotationsC: {"_id"},
 	countsC:      nil,
-	statusesC:    {"_id"},
+	statusesC:    {"status", "message", "data", "since"},
 	leadersC:     {"_id"},
 	minUnitsC:    {"_id"},
 	portsC:       nil,
@@ -67,6 +67,9 @@ var modelRules = slices.Concat(
 		{of: scopesC, judge: judgeScope},
 		{of: settingsC, judge: judgeSettings},
 		{of: portsC, judge: judgePorts},
+		{of: portsC, judge: judgeRanges},
+		{of: statusesC, judge: judgeStatus},
+		{of: machinesC, judge: judgeAddresses},
 		{of: cleanupsC, judge: judgeCleanup},
 		{of: sequenceC, ids: sequences, judge: judgeSequence},
 		{of: machinesC, judge: judgeGuests},

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/entity"
 	"juju/state/mongo"
 )
 
@@ -43,10 +45,43 @@ func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error)
 			}
 			text, err := json.Marshal(doc)
 			if err != nil {
-				return nil, fmt.Errorf("cannot dump %s %v: %w", collection, doc["_id"], err)
+				// Most of it can be written; what can't is said in its place.
+				if text, err = json.Marshal(writable(doc)); err != nil {
+					return nil, fmt.Errorf("cannot dump %s %v: %w", collection, doc["_id"], err)
+				}
 			}
 			dump[collection] = append(dump[collection], text)
 		}
 	}
 	return dump, nil
+}
+
+// writable returns a stored value with a note in the place of all that JSON can't hold.
+func writable(v any) any {
+	switch v := v.(type) {
+	case bson.M:
+		out := make(bson.M, len(v))
+		for k, inner := range v {
+			out[k] = writable(inner)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = writable(inner)
+		}
+		return out
+	}
+	if _, err := json.Marshal(v); err != nil {
+		return fmt.Sprintf("(damaged: %v)", err)
+	}
+	return v
+}
+
+// writableTime returns t, or the zero time for one that no answer can hold.
+func writableTime(t time.Time) time.Time {
+	if !entity.WritableTime(t) {
+		return time.Time{}
+	}
+	return t
 }

@@ -68,7 +68,10 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	} else if err != nil {
 		return e, err
 	}
-	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = doc.Life, doc.Since, doc.Strength, doc.Deadline, x.reasons
+	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = doc.Life, writableTime(doc.Since), doc.Strength, writableTime(doc.Deadline), x.reasons
+	for i := range e.Reasons {
+		e.Reasons[i].Since = writableTime(e.Reasons[i].Since)
+	}
 	refusals, err := st.db.Refusals(collection, tag.ID)
 	if err != nil {
 		return e, err

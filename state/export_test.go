@@ -125,3 +125,9 @@ func (st *State) LoseTail() {
 	ctx, t.cancel = context.WithCancel(context.Background())
 	t.group.Go(func() { watcher.Tail(ctx, st.db.Tail, st.controller.store.Barrier, t.hub) })
 }
+
+// EscapeKey and UnescapeKey are how keys that users and agents choose are stored.
+var (
+	EscapeKey   = escapeKey
+	UnescapeKey = unescapeKey
+)

@@ -33,6 +33,8 @@ type everything struct {
 	constraints map[string]constraintsDoc
 	charms      map[string]charmDoc
 	leaders     map[string]leadersDoc
+
+	opened map[string]map[string][]entity.PortRange // by machine and unit: openPorts makes it
 }
 
 func (st *State) readAll() (*everything, error) {

@@ -147,5 +147,5 @@ func (a *everything) modelStatus() entity.Status {
 		return entity.Status{Status: entity.StatusAvailable}
 	}
 	return entity.Status{Status: entity.StatusDestroying, Since: a.model.Since,
-		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))}
+		Message: fmt.Sprintf("%d machine(s), %d service(s) are left in it", len(a.machines), len(a.services))}.Mended()
 }

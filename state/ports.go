@@ -82,29 +82,65 @@ func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.Por
 	if err != nil {
 		return err
 	}
-	after := slices.Clone(doc.Ports)
-	for _, r := range closed {
-		after = slices.DeleteFunc(after, func(p openPort) bool { return p.Unit == u.doc.Name && p.portRange() == r })
+	after, err := changedPorts(doc.Ports, u.doc.Name, opened, closed)
+	if err != nil {
+		return err
 	}
-	for _, r := range opened {
-		if err := r.Check(); err != nil {
-			return err
-		}
-		mine := openPort{u.doc.Name, r.From, r.To, r.Protocol}
-		if slices.Contains(after, mine) {
-			continue
-		}
-		for _, p := range after {
-			if p.portRange().Conflicts(r) {
-				return entity.Errorf(entity.InUse, "port ranges %v (%q) and %v (%q) conflict", p.portRange(), p.Unit, r, u.doc.Name)
-			}
-		}
-		after = append(after, mine)
-	}
-	if !slices.Equal(after, doc.Ports) {
+	if after != nil {
 		o.setPorts(doc, after)
 	}
 	return nil
+}
+
+// changedPorts returns what is open on a machine once a unit has closed and opened
+// some; nil when that is no change.
+func changedPorts(before []openPort, unit string, opened, closed []entity.PortRange) ([]openPort, error) {
+	going := make(map[entity.PortRange]bool, len(closed))
+	for _, r := range closed {
+		going[r] = true
+	}
+	after := slices.DeleteFunc(slices.Clone(before), func(p openPort) bool { return p.Unit == unit && going[p.portRange()] })
+	changed := len(after) < len(before)
+	units := make(map[entity.PortRange]string, len(after)+len(opened)) // whose a range is
+	there := make([]entity.PortRange, len(after))
+	mine := 0
+	for i, p := range after {
+		there[i] = p.portRange()
+		units[there[i]] = p.Unit
+		if p.Unit == unit {
+			mine++
+		}
+	}
+	// Those that are there stay as they are; the new ones grow in a table of their own.
+	tables := []*entity.PortTable{entity.NewPortTable(there), entity.NewPortTable(nil)}
+	for _, r := range opened {
+		if err := r.Check(); err != nil {
+			return nil, err
+		}
+		if units[r] == unit {
+			continue
+		}
+		for _, table := range tables {
+			if with, conflict := table.Conflict(r); conflict {
+				return nil, entity.Errorf(entity.InUse, "port ranges %v (%q) and %v (%q) conflict", with, units[with], r, unit)
+			}
+		}
+		tables[1].Add(r)
+		units[r] = unit
+		after = append(after, openPort{unit, r.From, r.To, r.Protocol})
+		mine++
+		changed = true
+	}
+	if !changed {
+		return nil, nil
+	}
+	if len(after) > len(before) {
+		// What is beyond a limit already may get smaller.
+		if err := firstErr(entity.LimitUnitPorts.Check(mine), entity.LimitMachinePorts.Check(len(after))); err != nil {
+			return nil, err
+		}
+	}
+	return after, nil
 }
 
 func (o *ops) setPorts(doc portsDoc, ports []openPort) {

@@ -121,8 +121,8 @@ func TestAChangeThatTheStoreCannotMakeIsRefused(t *testing.T) {
 	for _, key := range []string{"", "a\x00b"} {
 		w.refused(set(key, "x"), entity.Invalid, "")
 	}
-	w.ok(set("a", long))
-	w.refused(set("b", long), entity.Invalid, "")
+	w.ok(set("a", long[:1<<20]))
+	w.refused(set("b", long[:1<<20]), entity.Invalid, "settings of a unit in a relation: ")
 	w.ok(set("b", "short"))
 	w.ok(s.SetConfig(w.ctx, map[string]string{"a": long}, nil))
 	w.refused(s.SetConfig(w.ctx, map[string]string{"b": long}, nil), entity.Invalid, "")

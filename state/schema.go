@@ -2,7 +2,6 @@ package state
 
 import (
 	"strconv"
-	"strings"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -126,23 +125,4 @@ func scopePrefix(relation int, container string) string {
 		return strconv.Itoa(relation) + "#"
 	}
 	return strconv.Itoa(relation) + "-" + entity.UnitTag(container).String() + "#"
-}
-
-// Keys of maps that users choose can hold what MongoDB forbids in a field's
-// name; this is the one place where they are escaped, and back.
-var (
-	escapeKey   = strings.NewReplacer(".", "\uff0e", "$", "\uff04")
-	unescapeKey = strings.NewReplacer("\uff0e", ".", "\uff04", "$")
-)
-
-func escapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, escapeKey) }
-
-func unescapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, unescapeKey) }
-
-func mapKeys[V any](m map[string]V, r *strings.Replacer) map[string]V {
-	out := make(map[string]V, len(m))
-	for k, v := range m {
-		out[r.Replace(k)] = v
-	}
-	return out
 }

@@ -130,7 +130,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 	if err != nil {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
-	if err := checkSettings(config); err != nil {
+	if err := entity.LimitServiceSettings.Check(settingsSize(config)); err != nil {
 		return err
 	}
 	constraints, err := checkConstraints(p.Constraints)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strings"
 
 	"gopkg.in/mgo.v2/bson"
 
@@ -29,25 +28,38 @@ func (st *State) settings(key string) (settingsDoc, error) {
 	return doc, err
 }
 
-// settingsMost bounds one document's settings, in bytes of their names and texts
-// and 16 for each: well below what the store takes. A transaction that the store refuses only when
-// it is applied would never end, and hold up all that touches its documents.
-const settingsMost = 8 << 20
+// limit bounds the settings, well below what the store takes. A transaction that the
+// store refuses only when it is applied would never end, and hold up all that touches
+// its documents.
+func (d settingsDoc) limit() entity.Limit {
+	if d.Relation != nil {
+		return entity.LimitRelationSettings
+	}
+	return entity.LimitServiceSettings
+}
 
 // changeSettings adds the operation that merges changes into settings that were
 // just read; a nil value deletes its key. It asserts the version, and adds
-// nothing when no value changes. Names that can't be kept, and too much of
-// everything, are Invalid.
+// nothing when no value changes. Names that can't be kept, and more than the limit,
+// are Invalid.
 func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	set, unset := bson.M{}, bson.M{}
 	after := maps.Clone(doc.Settings)
 	maps.Copy(after, changes)
-	if err := checkSettings(after); err != nil {
-		return err
+	for k := range changes {
+		if err := entity.CheckSettingsKey(k); err != nil {
+			return err
+		}
+	}
+	// What is beyond the limit already may get smaller.
+	if size := settingsSize(after); size > settingsSize(doc.Settings) {
+		if err := doc.limit().Check(size); err != nil {
+			return err
+		}
 	}
 	for k, v := range changes {
 		was, had := doc.Settings[k]
-		field := "settings." + escapeKey.Replace(k)
+		field := "settings." + escapeKey(k)
 		switch {
 		case v == nil && had:
 			unset[field] = 1
@@ -69,18 +81,14 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	return nil
 }
 
-// checkSettings refuses what can't be kept.
-func checkSettings(settings map[string]any) error {
-	size := 0
+// settingsSize is what settings count towards a limit.
+func settingsSize(settings map[string]any) (size int) {
 	for k, v := range settings {
-		if k == "" || strings.Contains(k, "\x00") {
-			return entity.Errorf(entity.Invalid, "%q can't be the name of a setting", k)
+		if v == nil {
+			continue // it is deleted
 		}
 		text, _ := v.(string)
-		size += len(escapeKey.Replace(k)) + len(text) + 16 // what the store adds is less
+		size += entity.SettingSize(k, text)
 	}
-	if size > settingsMost {
-		return entity.Errorf(entity.Invalid, "cannot keep %d bytes of settings, the most is %d", size, settingsMost)
-	}
-	return nil
+	return size
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -163,16 +164,41 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	if addresses := a.machines[u.Machine].Addresses; len(addresses) > 0 {
 		u.PublicAddress = addresses[0]
 	}
-	for _, p := range a.ports[u.Machine].Ports {
-		if p.Unit == name {
-			u.OpenedPorts = append(u.OpenedPorts, p.portRange())
-		}
+	var damaged []entity.PortRange
+	if u.OpenedPorts, damaged = a.openPorts(u.Machine, name); len(damaged) > 0 {
+		u.Agent.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %d open ports that can't be: run juju check)", u.Agent.Message, len(damaged)))
 	}
-	slices.SortFunc(u.OpenedPorts, entity.ComparePorts)
 	for _, s := range subordinates[name] {
 		u.Subordinates = append(u.Subordinates, a.unit(s, subordinates))
 	}
 	return u
+}
+
+// openPorts returns what a unit has open on its machine, sorted, and what is stored
+// there that can't be open. A machine's ports are sorted by unit once, for all.
+func (a *everything) openPorts(machine, unit string) (open, damaged []entity.PortRange) {
+	units, known := a.opened[machine]
+	if !known {
+		units = map[string][]entity.PortRange{}
+		for _, p := range a.ports[machine].Ports {
+			units[p.Unit] = append(units[p.Unit], p.portRange())
+		}
+		for _, ranges := range units {
+			slices.SortFunc(ranges, entity.ComparePorts)
+		}
+		if a.opened == nil {
+			a.opened = map[string]map[string][]entity.PortRange{}
+		}
+		a.opened[machine] = units
+	}
+	for _, r := range units[unit] {
+		if r.Check() != nil {
+			damaged = append(damaged, r)
+		} else {
+			open = append(open, r)
+		}
+	}
+	return open, damaged
 }
 
 func (a *everything) relation(doc relationDoc) entity.RelationStatus {

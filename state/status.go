@@ -27,8 +27,12 @@ type statusDoc struct {
 	unset bool // it is what the entity began with, and not written
 }
 
+// status returns it as it can be shown, damaged or not; the zero one of no document.
 func (d statusDoc) status() entity.Status {
-	return entity.Status{Status: d.Status, Message: d.Message, Data: unescapeKeys(d.Data), Since: d.Since}
+	if d.ID == "" {
+		return entity.Status{}
+	}
+	return entity.Status{Status: d.Status, Message: d.Message, Data: unescapeKeys(d.Data), Since: d.Since}.Mended()
 }
 
 func newStatusDoc(key string, s entity.Status, now time.Time) statusDoc {

@@ -68,7 +68,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	}
 	all := make([]entity.PastStatus, len(past))
 	for i, d := range past {
-		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}}
+		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}.Mended()}
 	}
 	return all, nil
 }

@@ -10,6 +10,13 @@ import (
 // agent names the entity that an agent's request is about.
 func agent(tag entity.Tag) params.Agent { return params.Agent{Tag: params.TagOf(tag)} }
 
+// agentStatus is the request of an agent that sets a status. What the controller would
+// refuse of it, because a cloud or an error said too much, is cut: the agent could do
+// nothing about the refusal, and the user would see no status at all.
+func agentStatus(tag entity.Tag, status entity.Status) params.AgentStatus {
+	return params.AgentStatus{Agent: agent(tag), Status: status.Fitted()}
+}
+
 // machineFacade returns the facade for a request about a machine that both a
 // machiner and a provisioner may make: a machine's agent acts for itself, the
 // controller's for any other. On a model that is not its own, the controller's
@@ -39,7 +46,7 @@ func (c *Conn) SetMachineAddresses(ctx context.Context, machine entity.Tag, addr
 
 // SetMachineStatus replaces the machine's status.
 func (c *Conn) SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
-	return c.call(ctx, c.machineFacade(machine), 1, "SetMachineStatus", params.AgentStatus{Agent: agent(machine), Status: status}, nil)
+	return c.call(ctx, c.machineFacade(machine), 1, "SetMachineStatus", agentStatus(machine, status), nil)
 }
 
 // EnsureDead takes a Dying machine or unit to Dead: one's own or, for the
@@ -110,7 +117,7 @@ func (c *Conn) RemoveMachine(ctx context.Context, machine entity.Tag) error {
 // SetInstanceStatus records what the cloud said last of a machine's instance; an
 // error's data may hold a "hint".
 func (c *Conn) SetInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
-	return c.call(ctx, "Provisioner", 1, "SetInstanceStatus", params.AgentStatus{Agent: agent(machine), Status: status}, nil)
+	return c.call(ctx, "Provisioner", 1, "SetInstanceStatus", agentStatus(machine, status), nil)
 }
 
 // LoseInstance takes off a machine the instance that the cloud does not have any

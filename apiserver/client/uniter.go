@@ -86,7 +86,7 @@ func (c *Conn) CommitHook(ctx context.Context, unit entity.Tag, changes entity.H
 
 // SetUnitStatus replaces the status of the unit's workload.
 func (c *Conn) SetUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
-	return c.uniter(ctx, "SetUnitStatus", params.AgentStatus{Agent: agent(unit), Status: status}, nil)
+	return c.uniter(ctx, "SetUnitStatus", agentStatus(unit, status), nil)
 }
 
 // UnitStatus returns the status of the unit's workload.
@@ -97,7 +97,7 @@ func (c *Conn) UnitStatus(ctx context.Context, unit entity.Tag) (status entity.S
 
 // SetAgentStatus replaces the status of the unit's agent.
 func (c *Conn) SetAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
-	return c.uniter(ctx, "SetAgentStatus", params.AgentStatus{Agent: agent(unit), Status: status}, nil)
+	return c.uniter(ctx, "SetAgentStatus", agentStatus(unit, status), nil)
 }
 
 // ClearResolved says that the agent has seen what the user said of its failed hook.

@@ -24,6 +24,9 @@ type AgentAddresses struct {
 	Addresses []string `json:"addresses"`
 }
 
+// Check judges the addresses.
+func (a AgentAddresses) Check() error { return entity.CheckAddresses(a.Addresses) }
+
 // An AgentStatus is what the methods that set a status take.
 type AgentStatus struct {
 	Agent

@@ -9,7 +9,7 @@ type AnnotationsSet struct {
 // empty one deletes its key.
 type EntityAnnotations struct {
 	Entity      Tag               `json:"entity"`
-	Annotations map[string]string `json:"annotations"`
+	Annotations map[string]string `json:"annotations" limit:"file"` // state bounds them all together
 }
 
 // An AnnotationsGetResults is what Get returns, in the order of what was asked.

@@ -18,8 +18,8 @@ type ApplicationDeploy struct {
 	CharmOrigin      *CharmOrigin       `json:"charm-origin,omitempty"` // its base is the service's
 	Channel          string             `json:"channel"`
 	NumUnits         int                `json:"num-units"`
-	Config           map[string]string  `json:"config,omitempty"`
-	ConfigYAML       string             `json:"config-yaml"` // {application: {key: value}}
+	Config           map[string]string  `json:"config,omitempty" limit:"file"`
+	ConfigYAML       string             `json:"config-yaml" limit:"file"` // {application: {key: value}}
 	Constraints      entity.Constraints `json:"constraints"`
 	Placement        []*Placement       `json:"placement,omitempty"`
 	EndpointBindings map[string]string  `json:"endpoint-bindings,omitempty"`
@@ -225,8 +225,8 @@ type ConfigSetArgs struct {
 type ConfigSet struct {
 	ApplicationName string            `json:"application"`
 	Generation      string            `json:"generation"`
-	Config          map[string]string `json:"config"`
-	ConfigYAML      string            `json:"config-yaml"` // {application: {key: value}}
+	Config          map[string]string `json:"config" limit:"file"`
+	ConfigYAML      string            `json:"config-yaml" limit:"file"` // {application: {key: value}}
 }
 
 // An ApplicationConfigUnsetArgs is what UnsetApplicationsConfig takes.

@@ -42,7 +42,8 @@ func ToError(err error) *Error {
 	if _, ok := codes[string(kind)]; !ok {
 		return &Error{Message: Internal}
 	}
-	e := &Error{Message: err.Error(), Code: string(kind)}
+	// An error often quotes what was sent, which may be long.
+	e := &Error{Message: entity.LimitStatusMessage.Cut(err.Error()), Code: string(kind)}
 	if hint := entity.Hint(err); hint != "" {
 		e.Info = map[string]any{hintKey: hint}
 	}

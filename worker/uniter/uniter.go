@@ -158,7 +158,7 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 	if u.status.word == word && u.status.message == message {
 		return nil
 	}
-	err := u.API.SetAgentStatus(ctx, u.Unit, entity.Status{Status: word, Message: message, Since: time.Now().UTC()})
+	err := u.API.SetAgentStatus(ctx, u.Unit, entity.Status{Status: word, Message: message})
 	if err == nil {
 		u.status.word, u.status.message = word, message
 	}

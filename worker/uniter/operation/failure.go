@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"juju/state/entity"
 	"juju/worker/uniter/localstate"
@@ -57,7 +56,7 @@ func (o report) Execute(ctx context.Context, s localstate.State, _ func(localsta
 		}
 	}
 	return s, o.API.SetUnitStatus(ctx, o.Unit, entity.Status{
-		Status: entity.StatusError, Message: message(op), Data: data, Since: time.Now().UTC(),
+		Status: entity.StatusError, Message: message(op), Data: data,
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"juju/hooks"
 	"juju/state/entity"
@@ -95,7 +94,7 @@ func (o *runHook) announce(ctx context.Context) error {
 }
 
 func (o *runHook) setWorkload(ctx context.Context, word entity.StatusWord, message string) error {
-	return o.API.SetUnitStatus(ctx, o.Unit, entity.Status{Status: word, Message: message, Since: time.Now().UTC()})
+	return o.API.SetUnitStatus(ctx, o.Unit, entity.Status{Status: word, Message: message})
 }
 
 // context makes the sandbox that the hook runs in.

@@ -1,0 +1,128 @@
+package params
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"juju/state/entity"
+)
+
+// limitTag is the struct tag that gives a field of a request another limit than
+// entity.LimitName for the texts in it: `limit:"file"`.
+const limitTag = "limit"
+
+// textLimits are what limitTag may name.
+var textLimits = map[string]entity.Limit{"file": entity.LimitFile}
+
+// Check holds what a request says against the limits, before anything is done with
+// it. A type with a method Check judges itself; every other text, list, map and time
+// is bounded here, so that a new request is bounded before anybody thinks of it.
+// Errors are Invalid and name the field and the limit.
+func Check(request any) error {
+	if request == nil {
+		return nil
+	}
+	return check(reflect.ValueOf(request), entity.LimitName, 0)
+}
+
+var (
+	checkerType = reflect.TypeFor[interface{ Check() error }]()
+	timeType    = reflect.TypeFor[time.Time]()
+	bytesType   = reflect.TypeFor[[]byte]()
+)
+
+func check(v reflect.Value, limit entity.Limit, depth int) error {
+	if err := entity.LimitDepth.Check(depth); err != nil {
+		return err
+	}
+	switch kind := v.Kind(); {
+	case kind == reflect.Pointer || kind == reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return check(v.Elem(), limit, depth)
+	case v.Type() == timeType:
+		if t := v.Interface().(time.Time); !entity.WritableTime(t) {
+			return entity.Errorf(entity.Invalid, "time: the year %d is not one of four digits", t.UTC().Year())
+		}
+		return nil
+	case v.Type().Implements(checkerType):
+		return v.Interface().(interface{ Check() error }).Check()
+	case kind == reflect.String:
+		return limit.CheckText(v.String())
+	case v.Type().ConvertibleTo(bytesType) && kind == reflect.Slice:
+		return limit.Check(v.Len())
+	case kind == reflect.Slice || kind == reflect.Array:
+		return checkList(v, limit, depth)
+	case kind == reflect.Map:
+		return checkMap(v, limit, depth)
+	case kind == reflect.Struct:
+		return checkStruct(v, limit, depth)
+	}
+	return nil // numbers have the range of their type
+}
+
+func checkList(v reflect.Value, limit entity.Limit, depth int) error {
+	if err := entity.LimitList.Check(v.Len()); err != nil {
+		return err
+	}
+	for i := range v.Len() {
+		if err := check(v.Index(i), limit, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkMap(v reflect.Value, limit entity.Limit, depth int) error {
+	if err := entity.LimitList.Check(v.Len()); err != nil {
+		return err
+	}
+	for entries := v.MapRange(); entries.Next(); {
+		if err := check(entries.Key(), entity.LimitName, depth+1); err != nil {
+			return err
+		}
+		if err := check(entries.Value(), limit, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkStruct(v reflect.Value, limit entity.Limit, depth int) error {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		limit := limit
+		if named, ok := f.Tag.Lookup(limitTag); ok {
+			limit = textLimits[named]
+		}
+		inner := depth + 1
+		if f.Anonymous {
+			inner = depth
+		}
+		if err := check(v.Field(i), limit, inner); err != nil {
+			if f.Anonymous {
+				return err
+			}
+			return fmt.Errorf("%s: %w", nameOf(f), err)
+		}
+	}
+	return nil
+}
+
+// nameOf returns a field's name on the wire.
+func nameOf(f reflect.StructField) string {
+	for i, c := range f.Tag.Get("json") {
+		if c == ',' {
+			return f.Tag.Get("json")[:i]
+		}
+	}
+	if name := f.Tag.Get("json"); name != "" {
+		return name
+	}
+	return f.Name
+}

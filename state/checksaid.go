@@ -1,0 +1,103 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// What agents have said is held against entity's limits where it comes in. These rules
+// find what is stored all the same: written by an older program, or by hand.
+
+// judgeStatus finds a status that can't be shown as it is.
+func judgeStatus(v *view, id string) *wrong {
+	s := v.get(statusesC, id)
+	if s == nil {
+		return nil
+	}
+	said := entity.Status{Status: entity.StatusWord(s.text("status")), Message: s.text("message")}
+	data, ok := plainRows(s["data"]).(map[string]any)
+	said.Data = unescapeKeys(data)
+	var okSince bool
+	said.Since, okSince = s["since"].(time.Time)
+	if _, okMessage := s["message"].(string); !okMessage || !okSince || !ok && s["data"] != nil {
+		said.Data = map[string]any{"a field is of another type": said} // which no status can hold
+	}
+	damage := said.Damage()
+	if damage == "" {
+		return nil
+	}
+	mended := said.Mended()
+	if mended.Since.IsZero() {
+		mended.Since = v.now
+	}
+	return toUpdate(docID{statusesC, id}, "it is damaged: "+damage, "keep what can be shown of it",
+		bson.D{{"$set", bson.D{{"status", mended.Status}, {"message", mended.Message},
+			{"data", escapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
+}
+
+// plainRows makes maps of the rows in a value.
+func plainRows(v any) any {
+	switch v := v.(type) {
+	case row:
+		out := make(map[string]any, len(v))
+		for k, inner := range v {
+			out[k] = plainRows(inner)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = plainRows(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// judgeRanges finds open ports that are none, and ranges that share a port.
+func judgeRanges(v *view, machine string) *wrong {
+	p := v.get(portsC, machine)
+	if p == nil {
+		return nil
+	}
+	where := docID{portsC, machine}
+	table := entity.NewPortTable(nil)
+	var bad []bson.M
+	for _, open := range p.docs("ports") {
+		r := entity.PortRange{From: open.number("from"), To: open.number("to"), Protocol: open.text("protocol")}
+		if r.Check() != nil {
+			bad = append(bad, bson.M{"from": open["from"], "to": open["to"], "protocol": open["protocol"]})
+		} else if with, conflict := table.Conflict(r); conflict {
+			return &wrong{where: where, what: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
+		} else {
+			table.Add(r)
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	return toUpdate(where, fmt.Sprintf("%d of the open ports can't be", len(bad)), "close them",
+		bson.D{{"$pull", bson.D{{"ports", bson.D{{"$or", bad}}}}}, {"$inc", bson.D{{"version", 1}}}})
+}
+
+// judgeAddresses finds addresses of a machine that are none.
+func judgeAddresses(v *view, id string) *wrong {
+	m := v.get(machinesC, id)
+	if m == nil {
+		return nil
+	}
+	addresses := m.texts("addresses")
+	err := entity.CheckAddresses(addresses)
+	if err == nil {
+		return nil
+	}
+	good := slices.DeleteFunc(slices.Clone(addresses), func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
+	good = good[:min(len(good), entity.LimitAddresses.Most)]
+	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()), "keep those that are addresses",
+		bson.D{{"$set", bson.D{{"addresses", good}}}})
+}

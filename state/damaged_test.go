@@ -1,0 +1,114 @@
+package state_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// What an older program, or a hand, has stored of one agent hides nothing of the others:
+// every answer can be written, and shows what is damaged as that.
+func TestADamagedStatusIsShownAsDamaged(t *testing.T) {
+	year10000 := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, damage := range map[string]struct {
+		change bson.D
+		shown  string
+	}{
+		"time":          {set("since", year10000), "(damaged: since: the year 10000)"},
+		"long":          {set("message", strings.Repeat("x", 15<<20)), "bytes cut] (damaged: status message: 15728640 bytes, the limit is 16384)"},
+		"not a number":  {set("data", bson.M{"deep": bson.M{"er": math.NaN()}}), "(damaged: status data: NaN is not a number)"},
+		"an odd type":   {set("data", bson.M{"a": bson.NewObjectId()}), "(damaged: status data: a value is of type bson.ObjectId)"},
+		"an empty word": {set("status", ""), "(damaged: status: it is empty)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.deploy("mysql", statetest.MySQL, 1)
+			w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
+			w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.UpdateId("u#mysql/0", damage.change) }))
+			w.ok(w.st.Write("statushistory", func(c *mgo.Collection) error {
+				return c.Insert(bson.M{"_id": bson.NewObjectId(), "key": "u#mysql/0", "status": "idle", "message": "", "since": year10000})
+			}))
+			w.ok(w.st.Write("machines", func(c *mgo.Collection) error { return c.UpdateId("0", set("since", year10000)) }))
+
+			status, err := w.st.Status(w.ctx)
+			w.ok(err)
+			w.writable(status)
+			agent := status.Services[0].Units[0].Agent
+			if !strings.HasSuffix(agent.Message, damage.shown) {
+				t.Errorf("shown is %.100q, want %q", agent.Message, damage.shown)
+			}
+			if err := agent.Check(); err != nil {
+				t.Errorf("shown is what can't be set: %v", err)
+			}
+			_, err = w.st.Dump(w.ctx)
+			w.ok(err)
+			past, err := w.st.StatusHistory(w.ctx, entity.HistoryUnit, "mysql/0", entity.HistoryFilter{Size: 100})
+			w.ok(err)
+			w.writable(past)
+			for _, tag := range []entity.Tag{entity.UnitTag("mysql/0"), entity.MachineTag("0")} {
+				explained, err := w.st.Explain(w.ctx, tag)
+				w.ok(err)
+				w.writable(explained)
+			}
+		})
+	}
+}
+
+func (w *world) writable(v any) {
+	w.Helper()
+	if _, err := json.Marshal(v); err != nil {
+		w.Errorf("%T can't be written: %v", v, err)
+	}
+}
+
+// Any string can be a key within status data, and comes back as it was: none ends a
+// field's name early, or passes for another.
+func TestEveryKeyIsKept(t *testing.T) {
+	keys := []string{"", ".", "$", "$set", "a.b", "a\x00b", "a\x00\x10\x01\x00\x00\x00", "\xff\xfe", "\ufdd0", "\ufdd000", "．", "＄",
+		"\uff0e\uff04.$", "\ufffd", "plain", "ü"}
+	fields := map[string]bool{}
+	for _, key := range keys {
+		field := state.EscapeKey(key)
+		if strings.ContainsAny(field, ".$\x00") || field == "" {
+			t.Errorf("the field of %q is %q", key, field)
+		}
+		if fields[field] {
+			t.Errorf("the field %q of %q is another key's", field, key)
+		}
+		fields[field] = true
+		if back := state.UnescapeKey(field); back != key {
+			t.Errorf("%q comes back as %q", key, back)
+		}
+	}
+	// As the first version wrote them.
+	if state.EscapeKey("a.$b") != "a．＄b" {
+		t.Errorf("a.$b is %q", state.EscapeKey("a.$b"))
+	}
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	data := map[string]any{}
+	for _, key := range keys {
+		one := map[string]any{key: map[string]any{key: []any{map[string]any{key: "x"}}}}
+		if (entity.Status{Status: entity.StatusActive, Data: one}).Check() == nil {
+			data[key] = one[key]
+		}
+	}
+	w.ok(w.unit("mysql/0").SetStatus(w.ctx, entity.Status{Status: entity.StatusActive, Data: data}))
+	got, err := w.unit("mysql/0").Status(w.ctx)
+	w.ok(err)
+	want, err := json.Marshal(data)
+	w.ok(err)
+	if text, err := json.Marshal(got.Data); err != nil || string(text) != string(want) {
+		t.Errorf("kept is %s (%v)\nwant    %s", text, err, want)
+	}
+}

@@ -1,0 +1,96 @@
+package entity
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A Limit bounds one thing that agents, users and clouds tell the controller. The
+// API server checks it where a request comes in; nothing behind it checks again.
+type Limit struct {
+	Of   string // what is bounded, as errors name it
+	Most int
+	Unit string // of Most
+}
+
+// The limits. Each allows what real charms do, and keeps what one agent says from
+// filling a document of the store (16 MiB) or a model's status.
+var (
+	// LimitName is for names, ids, URLs and all other text without a limit of its own.
+	LimitName = Limit{"text", 4 << 10, "bytes"}
+	// LimitFile is for what users read from a file: a charm's settings, one or all.
+	LimitFile = Limit{"file", 5 << 20, "bytes"}
+	// LimitList is for lists and maps without a limit of their own.
+	LimitList = Limit{"list", 100_000, "entries"}
+	// LimitDepth is for values within values, where a request may hold any.
+	LimitDepth = Limit{"nesting", 16, "levels"}
+
+	LimitStatusWord    = Limit{"status", 64, "bytes"}
+	LimitStatusMessage = Limit{"status message", 16 << 10, "bytes"}
+	LimitStatusData    = Limit{"status data", 64 << 10, "bytes"}
+	LimitStatusDepth   = Limit{"status data", 8, "levels"}
+
+	LimitSettingsKey      = Limit{"name of a setting", 1 << 10, "bytes"}
+	LimitRelationSettings = Limit{"settings of a unit in a relation", 2 << 20, "bytes"}
+	// LimitServiceSettings counts 16 bytes for each setting beside its name and text.
+	LimitServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
+
+	LimitUnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
+	LimitMachinePorts = Limit{"open port ranges of a machine's units", 10_000, "ranges"}
+
+	LimitAddress    = Limit{"address", 255, "bytes"}
+	LimitAddresses  = Limit{"addresses of a machine", 256, "addresses"}
+	LimitInstanceID = Limit{"instance id", 255, "bytes"}
+	LimitNonce      = Limit{"nonce", 255, "bytes"}
+
+	LimitConstraints = Limit{"constraints", 4 << 10, "bytes"}
+	LimitAnnotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
+)
+
+// Limits are all of them, for whoever lists them.
+var Limits = []Limit{
+	LimitName, LimitFile, LimitList, LimitDepth, LimitStatusWord, LimitStatusMessage, LimitStatusData, LimitStatusDepth,
+	LimitSettingsKey, LimitRelationSettings, LimitServiceSettings, LimitUnitPorts, LimitMachinePorts,
+	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitConstraints, LimitAnnotations,
+}
+
+// Check returns an Invalid error that names the limit when n is beyond it.
+func (l Limit) Check(n int) error {
+	if n <= l.Most {
+		return nil
+	}
+	return Errorf(Invalid, "%s: %d %s, the limit is %d", l.Of, n, l.Unit, l.Most)
+}
+
+// CheckText returns an Invalid error for text that is beyond the limit, is not
+// UTF-8, or holds a NUL, which neither the store's keys nor a hook's arguments can.
+func (l Limit) CheckText(s string) error {
+	if err := l.Check(len(s)); err != nil {
+		return err
+	}
+	return checkPlain(l.Of, s)
+}
+
+func checkPlain(what, s string) error {
+	switch {
+	case strings.IndexByte(s, 0) >= 0:
+		return Errorf(Invalid, "%s: it holds a NUL character", what)
+	case !utf8.ValidString(s):
+		return Errorf(Invalid, "%s: it is not UTF-8 text", what)
+	}
+	return nil
+}
+
+// Cut returns s as CheckText allows it. It is for text that comes from where no
+// refusal would be heard: an error of a cloud's, an old database.
+func (l Limit) Cut(s string) string {
+	if l.CheckText(s) == nil {
+		return s
+	}
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+	if len(s) <= l.Most {
+		return s
+	}
+	const mark = len(" [9223372036854775807 bytes cut]")
+	return Cut(s, max(0, l.Most-mark))
+}

@@ -1,0 +1,67 @@
+package entity
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A table answers as a look at every range would.
+func TestPortTableAgainstModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		table := NewPortTable(nil)
+		var model []PortRange
+		for range 40 {
+			from := 1 + random.IntN(40)
+			r := PortRange{from, from + random.IntN(4), []string{"tcp", "udp"}[random.IntN(2)]}
+			if random.IntN(8) == 0 {
+				r = PortRange{-1, -1, "icmp"}
+			}
+			i := slices.IndexFunc(model, r.Conflicts)
+			if _, conflict := table.Conflict(r); conflict != (i >= 0) {
+				t.Fatalf("seed %d: %v conflicts: %v; there are %v", seed, r, conflict, model)
+			}
+			if table.Has(r) != slices.Contains(model, r) {
+				t.Fatalf("seed %d: has %v: %v; there are %v", seed, r, table.Has(r), model)
+			}
+			switch {
+			case i < 0:
+				table.Add(r)
+				model = append(model, r)
+			case random.IntN(2) == 0:
+				if table.Remove(r) != slices.Contains(model, r) {
+					t.Fatalf("seed %d: removed %v of %v", seed, r, model)
+				}
+				model = slices.DeleteFunc(model, func(m PortRange) bool { return m == r })
+			}
+			slices.SortFunc(model, ComparePorts)
+			if !slices.Equal(table.Ranges(), model) {
+				t.Fatalf("seed %d: the table has %v, want %v", seed, table.Ranges(), model)
+			}
+		}
+	}
+}
+
+// Opening 32,000 ports one by one looks at a few ranges for each, not at all.
+func TestPortTableLooksAtFew(t *testing.T) {
+	t.Parallel()
+	const n = 32_000
+	table := NewPortTable(nil)
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+		r := PortRange{1 + 2*i, 1 + 2*i, "tcp"}
+		if _, conflict := table.Conflict(r); conflict {
+			t.Fatalf("%v conflicts", r)
+		}
+		table.Add(r)
+	}
+	// Twice for each, to look and to add.
+	if most := 2 * n * (bits.Len(n) + 1); table.looked > most {
+		t.Errorf("%d ranges were looked at for %d ports, want at most %d", table.looked, n, most)
+	}
+	if table = NewPortTable(table.Ranges()); len(table.Ranges()) != n {
+		t.Errorf("there are %d ranges, want %d", len(table.Ranges()), n)
+	}
+}

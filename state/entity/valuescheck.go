@@ -1,0 +1,107 @@
+package entity
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+var hostName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?$`)
+
+// CheckAddresses returns an Invalid error unless each is an IP address or a host's
+// name.
+func CheckAddresses(addresses []string) error {
+	if err := LimitAddresses.Check(len(addresses)); err != nil {
+		return err
+	}
+	for _, a := range addresses {
+		if err := LimitAddress.CheckText(a); err != nil {
+			return err
+		}
+		if _, err := netip.ParseAddr(a); err != nil && !hostName.MatchString(a) {
+			return Errorf(Invalid, "%q is neither an IP address nor the name of a host", a)
+		}
+	}
+	return nil
+}
+
+// Check returns an Invalid error for an instance that can't be recorded. Whether
+// id and nonce must be there depends on what is done with it.
+func (in Instance) Check() error {
+	if err := LimitInstanceID.CheckText(in.ID); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(in.ID, isControl) {
+		return Errorf(Invalid, "instance id: %q holds a control character", in.ID)
+	}
+	if err := LimitNonce.CheckText(in.Nonce); err != nil {
+		return err
+	}
+	return CheckAddresses(in.Addresses)
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// Check returns an Invalid error for changes that can't be kept, whatever they are
+// added to.
+func (c HookChanges) Check() error {
+	if err := LimitList.Check(len(c.Relations)); err != nil {
+		return err
+	}
+	for _, settings := range c.Relations {
+		if err := CheckRelationSettings(settings); err != nil {
+			return err
+		}
+	}
+	for _, ranges := range [][]PortRange{c.OpenPorts, c.ClosePorts} {
+		if err := LimitUnitPorts.Check(len(ranges)); err != nil {
+			return err
+		}
+		for _, r := range ranges {
+			if err := r.Check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CheckRelationSettings returns an Invalid error for settings of a unit in a
+// relation that can't be kept, or are too many.
+func CheckRelationSettings(settings map[string]string) error {
+	size := 0
+	for key, value := range settings {
+		if err := CheckSettingsKey(key); err != nil {
+			return err
+		}
+		if err := checkPlain("setting "+key, value); err != nil {
+			return err
+		}
+		size += SettingSize(key, value)
+	}
+	return LimitRelationSettings.Check(size)
+}
+
+// CheckSettingsKey returns an Invalid error for what can't be the name of a setting.
+func CheckSettingsKey(key string) error {
+	if key == "" {
+		return Errorf(Invalid, "%s: it is empty", LimitSettingsKey.Of)
+	}
+	return LimitSettingsKey.CheckText(key)
+}
+
+// SettingSize is what a setting counts towards a limit: its name, its text, and what
+// the store needs beside them.
+func SettingSize(key, value string) int { return len(key) + len(value) + 16 }
+
+// Check returns an Invalid error for constraints that can't be kept.
+func (c Constraints) Check() error {
+	size := 0
+	for key, value := range c.values {
+		if err := checkPlain("constraint "+key, value); err != nil {
+			return err
+		}
+		size += len(key) + len(value) + 2
+	}
+	return LimitConstraints.Check(size)
+}
