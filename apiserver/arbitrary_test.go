@@ -1,0 +1,456 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// fuzzWorld is a server with a model in which agents say what they like.
+type fuzzWorld struct {
+	*world
+	agents []*fuzzAgent
+	admin  *client.Conn
+	root   *client.Conn // the same user at the controller
+	models int
+	taken  map[string]int // by method: how many calls had no error
+}
+
+// A fuzzAgent is one agent with the methods that it may call.
+type fuzzAgent struct {
+	tag     entity.Tag
+	conn    *rawConn
+	methods []*route
+}
+
+func newFuzzWorld(t testing.TB) *fuzzWorld {
+	w := &fuzzWorld{world: newWorld(t), taken: map[string]int{}}
+	w.root = w.dial(w.adminInfo(""))
+	w.fresh()
+	return w
+}
+
+// fresh gives the agents a new model, with all of them alive.
+func (w *fuzzWorld) fresh() {
+	w.Helper()
+	if w.models++; w.models > 1 {
+		for _, a := range w.agents {
+			a.conn.ws.Close()
+		}
+		w.admin.Close()
+		var err error
+		w.st, err = w.controller.AddModel(w.Context(), state.AddModelParams{Name: fmt.Sprint("m", w.models), Owner: statetest.Admin, Series: "jammy"})
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.populate()
+	for unit, service := range map[string]string{"mysql/0": "mysql", "wordpress/0": "wordpress"} {
+		u, err := w.st.Unit(w.Context(), unit)
+		if err == nil {
+			err = u.SetAgentStatus(w.Context(), entity.Status{Status: entity.StatusIdle})
+		}
+		if err == nil {
+			err = u.EnterScope(w.Context(), 0)
+		}
+		if err != nil {
+			w.Fatalf("%s of %s: %v", unit, service, err)
+		}
+	}
+	w.admin = w.dial(w.adminInfo(w.st.UUID()))
+	w.agents = nil
+	for _, tag := range []entity.Tag{entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.MachineTag("1")} {
+		w.agents = append(w.agents, &fuzzAgent{tag: tag, conn: w.raw(w.modelPath()).login(tag, w.passwords[tag], nonce)})
+	}
+	w.agents = append(w.agents, &fuzzAgent{tag: entity.MachineTag("0"), conn: w.rawMemory(w.modelPath()).login(entity.MachineTag("0"), w.manager, "controller")})
+	for i, a := range w.agents {
+		as := unitAgent
+		if a.tag.Kind == entity.KindMachine {
+			as = machineAgent
+		}
+		if i == len(w.agents)-1 {
+			as = controllerAgent
+		}
+		for j := range w.server.table.routes {
+			if r := &w.server.table.routes[j]; r.own != nil && r.who&as != 0 {
+				a.methods = append(a.methods, r)
+			}
+		}
+	}
+}
+
+// ends are the methods after which an agent may have nothing more to say. They are
+// mostly called with what they must refuse.
+var ends = []string{"EnsureDead", "RemoveMachine", "RemoveUnit", "DestroyUnit", "LeaveScope", "LoseInstance", "NewPassword"}
+
+// say makes one call and returns false when the agent has lost its connection by it.
+func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
+	w.Helper()
+	name := r.facade + "." + r.method
+	if r.method == "BlockUntilLeadershipReleased" {
+		for _, unit := range []string{"mysql/0", "mysql/1"} {
+			if u, err := w.st.Unit(w.Context(), unit); err == nil {
+				_ = u.ReleaseLeadership(w.Context())
+			}
+		}
+	}
+	a.conn.id++
+	frame := fmt.Appendf(nil, `{"request-id":%d,"type":%q,"version":%d,"request":%q,"params":%s}`, a.conn.id, r.facade, r.version, r.method, raw)
+	if err := a.conn.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
+		return false
+	}
+	_ = a.conn.ws.SetReadDeadline(time.Now().Add(time.Minute))
+	_, text, err := a.conn.ws.ReadMessage()
+	if err != nil {
+		if ce, ok := err.(*websocket.CloseError); !ok || !json.Valid(raw) && ce.Code == websocket.CloseInvalidFramePayloadData {
+			return false
+		}
+		w.Fatalf("%s as %s: %v\nparams %.500q", name, a.tag, err, raw)
+	}
+	var reply params.Response
+	if err := json.Unmarshal(text, &reply); err != nil {
+		w.Fatalf("%s as %s answers %.500q: %v", name, a.tag, text, err)
+	}
+	switch err := reply.Err(); {
+	case err != nil && entity.KindOf(err) == "":
+		w.Fatalf("%s as %s: %v\nparams %.500q", name, a.tag, err, raw)
+	case err == nil && w.foreign(a, r, raw):
+		w.Fatalf("%s as %s takes what is another's\nparams %.500q\nanswer %.500q", name, a.tag, raw, text)
+	}
+	if reply.Err() == nil {
+		w.taken[name]++
+	}
+	return true
+}
+
+// foreign reports whether a request is about what is not the agent's.
+func (w *fuzzWorld) foreign(a *fuzzAgent, r *route, raw []byte) bool {
+	p, err := r.handler.decode(raw)
+	if err != nil {
+		return true // nothing can be made of it
+	}
+	s, ok := p.(interface{ Subject() entity.Tag })
+	same := func(check ownCheck) bool { return reflect.ValueOf(r.own).Pointer() == reflect.ValueOf(check).Pointer() }
+	switch {
+	case same(everything):
+		return false
+	case !ok:
+		return true
+	case same(self):
+		return s.Subject() != a.tag
+	case same(deployed), same(deployedOrGone):
+		u, err := w.st.Unit(w.Context(), s.Subject().ID)
+		if err != nil {
+			return same(deployed)
+		}
+		return u.Deployer() != a.tag
+	case same(machines):
+		return s.Subject().Kind != entity.KindMachine
+	case same(services):
+		return s.Subject().Kind != entity.KindService
+	}
+	w.Fatalf("%s.%s: whose it may be about is not known to this test", r.facade, r.method)
+	return true
+}
+
+// answers wants every question about the model answered, and nothing wrong with it.
+func (w *fuzzWorld) answers() {
+	w.Helper()
+	ctx := w.Context()
+	must := func(what string, err error) {
+		w.Helper()
+		if err != nil {
+			w.Fatalf("%s: %v", what, err)
+		}
+	}
+	_, err := w.admin.Status(ctx)
+	must("status", err)
+	_, err = w.root.DumpModel(ctx, w.st.UUID())
+	must("dump-db", err)
+	found, err := w.root.CheckModel(ctx, w.st.UUID(), false)
+	must("check", err)
+	for _, f := range found {
+		w.Errorf("check finds %s: %s", f.Where, f.What)
+	}
+	_, err = w.admin.Explain(ctx)
+	must("explain-all", err)
+	for _, of := range []struct {
+		kind entity.HistoryKind
+		tag  entity.Tag
+	}{{entity.HistoryUnit, entity.UnitTag("mysql/0")}, {entity.HistoryMachine, entity.MachineTag("0")}, {entity.HistoryMachine, entity.MachineTag("1")}} {
+		if _, err := w.admin.StatusHistory(ctx, of.kind, of.tag, client.HistoryQuery{Size: 100}); err != nil && entity.KindOf(err) != entity.NotFound {
+			must("show-status-log", err)
+		}
+		if _, err := w.admin.Explain(ctx, of.tag.ID); err != nil && entity.KindOf(err) != entity.NotFound {
+			must("explain "+of.tag.ID, err)
+		}
+	}
+}
+
+// Whatever agents say in whatever method, no answer is an internal error, nothing of
+// another's is told or changed, and every question about the model has an answer.
+func TestAgentsSayWhatTheyLike(t *testing.T) {
+	calls := 2000
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		calls = 100_000
+	case testing.Short():
+		calls = 300
+	}
+	seed := rand.Uint64()
+	if text := os.Getenv("JUJU_FUZZ_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("JUJU_FUZZ_SEED=%d", seed)
+	w, g := newFuzzWorld(t), &garbage{rand.New(rand.NewPCG(seed, 0))}
+	for i := range calls {
+		// Any method of any agent; a unit's has more of them than the others together.
+		n := 0
+		for _, a := range w.agents {
+			n += len(a.methods)
+		}
+		n = g.IntN(n)
+		lost := false
+		for _, a := range w.agents {
+			if n >= 0 && n < len(a.methods) {
+				r := a.methods[n]
+				lost = !w.say(a, r, g.request(r, a.tag))
+			}
+			n -= len(a.methods)
+		}
+		if lost || i%250 == 249 || i == calls-1 {
+			w.answers()
+			w.fresh()
+		}
+	}
+	t.Logf("taken: %v", w.taken)
+	for _, r := range routes() {
+		// Else all that comes behind the door would not be tried. Ends need a whole life
+		// before them, and take nothing but a tag.
+		if name := r.facade + "." + r.method; r.own != nil && !slices.Contains(ends, r.method) && w.taken[name] == 0 && calls >= 100_000 {
+			t.Errorf("%s was never taken", name)
+		}
+	}
+}
+
+// FuzzAgentMethods is the same with requests that a fuzzer makes.
+func FuzzAgentMethods(f *testing.F) {
+	g := &garbage{rand.New(rand.NewPCG(1, 1))}
+	for i, r := range routes() {
+		if r.own != nil {
+			f.Add(uint(i), g.request(&r, entity.UnitTag("mysql/0")))
+			f.Add(uint(i), g.request(&r, entity.MachineTag("0")))
+		}
+	}
+	var w *fuzzWorld
+	f.Fuzz(func(t *testing.T, n uint, raw []byte) {
+		if w == nil {
+			w = newFuzzWorld(f)
+		}
+		all := routes()
+		i := int(n % uint(len(all)))
+		if len(raw) > 1<<20 {
+			return
+		}
+		for _, a := range w.agents {
+			for _, r := range a.methods {
+				if r.facade == all[i].facade && r.method == all[i].method && !w.say(a, r, raw) {
+					w.fresh()
+					return
+				}
+			}
+		}
+		w.answers()
+	})
+}
+
+// garbage makes requests: of the types that a method takes, sometimes; else of
+// anything.
+type garbage struct{ *rand.Rand }
+
+func (g *garbage) request(r *route, self entity.Tag) []byte {
+	zero, err := r.handler.decode(nil)
+	if err != nil {
+		panic(err)
+	}
+	odd := []float64{0, 0.02, 0.1, 0.4}[g.IntN(4)] // how much of it nobody would send
+	if slices.Contains(ends, r.method) && g.IntN(30) > 0 {
+		self, odd = entity.UnitTag("mysql/1"), 0.5
+	}
+	var b strings.Builder
+	g.value(&b, reflect.TypeOf(zero), "", self, odd, 0)
+	return []byte(b.String())
+}
+
+func (g *garbage) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+// value writes a value for a type, or now and then something else.
+func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self entity.Tag, odd float64, depth int) {
+	if depth > 6 || g.Float64() < odd/2 {
+		b.WriteString(g.any())
+		return
+	}
+	sane := g.Float64() > odd
+	switch {
+	case t == reflect.TypeFor[none]():
+		b.WriteString(g.any())
+	case t == reflect.TypeFor[params.Tag]():
+		tag := params.TagOf(self).String()
+		if g.IntN(5) == 0 {
+			tag = g.pick("machine-0", "machine-1", "machine-7", "unit-mysql-0", "unit-mysql-1", "unit-wordpress-0", "application-mysql",
+				"user-admin", "model-"+strings.Repeat("0", 8), "", "relation-wordpress.db#mysql.server", "unit-mysql-0\x00", "UNIT-mysql-0")
+		}
+		writeText(b, tag)
+	case t == reflect.TypeFor[time.Time]() && sane:
+		b.WriteString(g.pick(`"2013-06-07T08:09:10Z"`, `"2999-01-01T00:00:00Z"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-23:00"`))
+	case t == reflect.TypeFor[time.Time]():
+		b.WriteString(g.pick(`"2013-06-07T08:09:10Z"`, `"9999-12-31T23:59:59-23:00"`, `"0000-01-01T00:00:00+23:59"`, `"0001-01-01T00:00:00Z"`,
+			`"2999-01-01T00:00:00Z"`, `"1969-12-31T23:59:59.999999999Z"`, `"now"`, `0`, `null`))
+	case t.Kind() == reflect.Struct:
+		b.WriteByte('{')
+		n := 0
+		g.fields(b, t, self, odd, depth, &n)
+		b.WriteByte('}')
+	case t.Kind() == reflect.Pointer:
+		g.value(b, t.Elem(), name, self, odd, depth)
+	case t.Kind() == reflect.Slice:
+		b.WriteByte('[')
+		for i := range g.IntN(4) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			g.value(b, t.Elem(), name, self, odd, depth+1)
+		}
+		b.WriteByte(']')
+	case t.Kind() == reflect.Map:
+		b.WriteByte('{')
+		for i := range g.IntN(4) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if t.Key().Kind() == reflect.Int && sane {
+				b.WriteString(`"0"`)
+			} else if sane {
+				b.WriteString(g.pick(`"key"`, `"a.b"`, `"$set"`, `"．"`, `"private-address"`))
+			} else if t.Key().Kind() == reflect.Int {
+				b.WriteString(g.pick(`"0"`, `"1"`, `"-1"`, `"9223372036854775807"`, `"x"`, `"0"`, `"0"`))
+			} else {
+				b.WriteString(g.text())
+			}
+			b.WriteByte(':')
+			g.value(b, t.Elem(), name, self, odd, depth+1)
+		}
+		b.WriteByte('}')
+	case t.Kind() == reflect.String && sane:
+		writeText(b, g.word(name))
+	case t.Kind() == reflect.String:
+		b.WriteString(g.text())
+	case t.Kind() == reflect.Int && sane:
+		b.WriteString(g.pick("0", "0", "1", "80", "81", "443"))
+	case t.Kind() == reflect.Int64 && sane:
+		b.WriteString("60000000000")
+	case t.Kind() == reflect.Interface && sane:
+		b.WriteString(g.pick(`"x"`, "5", "0.5", "true", "null", `["a"]`, `{"a.b":{"$c":"d"}}`))
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		b.WriteString(g.pick("0", "0", "1", "80", "443", "65535", "65536", "-1", "60000000000", "9223372036854775807", "-9223372036854775808",
+			"9223372036854775808", "1e3", "1e400", "0.5"))
+	case t.Kind() == reflect.Bool:
+		b.WriteString(g.pick("true", "false", "null", "1"))
+	default:
+		b.WriteString(g.any())
+	}
+}
+
+func (g *garbage) fields(b *strings.Builder, t reflect.Type, self entity.Tag, odd float64, depth int, n *int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			g.fields(b, f.Type, self, odd, depth, n)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if g.Float64() < odd/4 {
+			continue
+		}
+		if *n++; *n > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "%q:", name)
+		g.value(b, f.Type, name, self, odd, depth+1)
+	}
+}
+
+// word is a text that a field of this name may well hold.
+func (g *garbage) word(name string) string {
+	switch name {
+	case "status":
+		return g.pick("active", "blocked", "error", "idle", "executing", "started", "pending", "stopped", "unknown", "running")
+	case "protocol":
+		return g.pick("tcp", "udp", "icmp", "sctp")
+	case "addresses":
+		return g.pick("10.0.0.1", "fe80::1", "host.example", "10.0.0.256", "a b")
+	case "remote":
+		return g.pick("mysql/0", "wordpress/0", "wordpress/1", "none/0", "mysql")
+	case "url":
+		return g.pick("local:jammy/mysql-0", "local:jammy/mysql-1", "local:jammy/none-0", "mysql")
+	case "ids":
+		return g.pick("0", "1", "7", "0/lxd/0")
+	}
+	return g.pick("", "x", "i-0", nonce, "a message")
+}
+
+// text is a text in JSON that no field hopes for.
+func (g *garbage) text() string {
+	if g.IntN(300) == 0 {
+		return `"` + strings.Repeat("x", 3<<20) + `"`
+	}
+	return g.pick(`""`, `"\u0000"`, `"a\u0000b"`, `"a\u0000\u0010c\u0000\u0001\u0000\u0000\u0000"`, "\"\xff\xfe\"", `"\ud800"`, `"."`, `"$"`,
+		`"$set"`, `"a.b"`, `"．"`, `"\ufdd0"`, `"\ufdd000"`, `"\u202e\u001b[2J"`, `"_id"`, `"txn-queue"`, `"key"`, `"key"`,
+		`"`+strings.Repeat("y", 300)+`"`, `"`+strings.Repeat("z", 5000)+`"`, `"`+strings.Repeat("\\u0001", 20000)+`"`, `"`+strings.Repeat("é", 9000)+`"`)
+}
+
+// any is any value at all.
+func (g *garbage) any() string {
+	switch g.IntN(8) {
+	case 0:
+		n := 1 << g.IntN(12)
+		return strings.Repeat("[", n) + strings.Repeat("]", n)
+	case 1:
+		n := 1 << g.IntN(10)
+		return strings.Repeat(`{"a.b":`, n) + g.text() + strings.Repeat("}", n)
+	case 2:
+		return g.text()
+	case 3:
+		return "{" + g.text() + ":" + g.any() + "}"
+	case 4:
+		return "[" + g.text() + "," + g.any() + "]"
+	}
+	return g.pick("null", "true", "0", "-0", "1e308", "1e999", "9223372036854775807", "123456789012345678901234567890", "{}", "[]", `{"":null}`,
+		`{"a":1,"a":2}`, "0.1", `"2013-06-07T08:09:10Z"`)
+}
+
+func writeText(b *strings.Builder, s string) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	b.Write(text)
+}
