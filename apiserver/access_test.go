@@ -52,6 +52,7 @@ var mayCall = map[string]string{
 	"Application.ResolveUnitErrors":           "admin",
 	"Application.SetConfigs":                  "admin",
 	"Application.SetConstraints":              "admin",
+	"Application.CheckDeploy":                 "admin",
 	"Application.SetMinUnits":                 "admin",
 	"Application.Unexpose":                    "admin",
 	"Application.UnsetApplicationsConfig":     "admin",
@@ -67,6 +68,9 @@ var mayCall = map[string]string{
 	"MachineManager.DestroyMachineWithParams": "admin",
 	"MachineManager.RetryProvisioning":        "admin",
 	"ModelConfig.GetModelConstraints":         "admin",
+	"ModelConfig.ModelGet":                    "admin",
+	"ModelConfig.ModelSet":                    "admin",
+	"ModelConfig.ModelUnset":                  "admin",
 	"ModelConfig.SetModelConstraints":         "admin",
 
 	"Controller.AllModels":              "admin",

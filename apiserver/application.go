@@ -46,37 +46,48 @@ func noHub(url string) error {
 	return nil
 }
 
-func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDeploy) (params.ErrorResults, error) {
-	return outcomes(c, "Deploy", p.Applications, func(a params.ApplicationDeploy) error {
-		switch {
-		case len(a.Storage) > 0 || len(a.AttachStorage) > 0:
-			return entity.Errorf(entity.NotSupported, "cannot deploy %q: storage is not supported yet", a.ApplicationName)
-		case len(a.Resources) > 0 || len(a.Devices) > 0:
-			return entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet", a.ApplicationName)
-		case a.NumUnits < 0:
-			return entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
-		}
-		if err := noHub(a.CharmURL); err != nil {
-			return err
-		}
-		ch, err := c.model.Charm(ctx, a.CharmURL)
+func applicationDeploy(ctx context.Context, c *caller, p params.ApplicationsDeploy) (params.DeployResults, error) {
+	results := make([]params.DeployResult, 0, len(p.Applications))
+	for _, a := range p.Applications {
+		warnings, err := deploy(ctx, c, a)
+		result := params.DeployResult{Warnings: warnings.log(c)}
 		if err != nil {
-			return err
+			result.Error = c.server.wireError(c.conn.String()+": Deploy", err)
 		}
-		config, _, err := settings(ch.Config, a.ApplicationName, a.Config, a.ConfigYAML)
-		if err != nil {
-			return err
-		}
-		args := state.AddServiceParams{
-			Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
-			Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement), Force: a.Force,
-		}
-		if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
-			args.Series = a.CharmOrigin.Base.Series()
-		}
-		_, err = c.model.AddService(ctx, args)
-		return err
-	}), nil
+		results = append(results, result)
+	}
+	return params.DeployResults{Results: results}, nil
+}
+
+func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warnings, err error) {
+	switch {
+	case len(a.Storage) > 0 || len(a.AttachStorage) > 0:
+		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: storage is not supported yet", a.ApplicationName)
+	case len(a.Resources) > 0 || len(a.Devices) > 0:
+		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet", a.ApplicationName)
+	case a.NumUnits < 0:
+		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
+	}
+	if err := noHub(a.CharmURL); err != nil {
+		return nil, err
+	}
+	ch, err := c.model.Charm(ctx, a.CharmURL)
+	if err != nil {
+		return nil, err
+	}
+	config, _, err := settings(ch.Config, a.ApplicationName, a.Config, a.ConfigYAML)
+	if err != nil {
+		return nil, err
+	}
+	args := state.AddServiceParams{
+		Name: a.ApplicationName, CharmURL: a.CharmURL, Config: config,
+		Constraints: a.Constraints.String(), Units: a.NumUnits, Placement: placements(a.Placement), Force: a.Force,
+	}
+	if args.Series, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
+		return w, err
+	}
+	_, err = c.model.AddService(ctx, args)
+	return w, err
 }
 
 func placements(list []*params.Placement) (out []string) {
@@ -121,8 +132,19 @@ func applicationAddUnits(ctx context.Context, c *caller, p params.AddApplication
 	if err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
+	// A subordinate's are refused by state, which says why.
+	var warnings warnings
+	if !svc.IsSubordinate() {
+		constraints, err := svc.Constraints(ctx)
+		if err != nil {
+			return params.AddApplicationUnitsResults{}, err
+		}
+		if warnings, err = checkUnits(ctx, c, p, svc.Series(), constraints); err != nil {
+			return params.AddApplicationUnitsResults{}, err
+		}
+	}
 	units, err := svc.AddUnits(ctx, p.NumUnits, placements(p.Placement))
-	return params.AddApplicationUnitsResults{Units: units}, err
+	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
 }
 
 func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnitsParams) (params.DestroyUnitResults, error) {

@@ -41,12 +41,20 @@ func constraintsOf(ctx context.Context, c *caller, tag params.Tag) (entity.Const
 	return serviceConstraints(ctx, svc)
 }
 
-func applicationSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) error {
+func applicationSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) (params.SetConstraintsResult, error) {
 	svc, err := c.model.Service(ctx, p.ApplicationName)
 	if err != nil {
-		return err
+		return params.SetConstraintsResult{}, err
 	}
-	return svc.SetConstraints(ctx, p.Constraints.String())
+	judged, err := overModel(ctx, c, p.Constraints)
+	if err != nil {
+		return params.SetConstraintsResult{}, err
+	}
+	warnings, err := checkConstraints(ctx, c, judged, p.Constraints)
+	if err != nil {
+		return params.SetConstraintsResult{}, err
+	}
+	return params.SetConstraintsResult{Warnings: warnings.log(c)}, svc.SetConstraints(ctx, p.Constraints.String())
 }
 
 func modelConfigGetConstraints(ctx context.Context, c *caller, _ none) (params.GetConstraintsResults, error) {
@@ -58,6 +66,10 @@ func modelConfigGetConstraints(ctx context.Context, c *caller, _ none) (params.G
 	return params.GetConstraintsResults{Constraints: constraints}, err
 }
 
-func modelConfigSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) error {
-	return c.model.SetConstraints(ctx, p.Constraints.String())
+func modelConfigSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) (params.SetConstraintsResult, error) {
+	warnings, err := checkConstraints(ctx, c, p.Constraints, p.Constraints)
+	if err != nil {
+		return params.SetConstraintsResult{}, err
+	}
+	return params.SetConstraintsResult{Warnings: warnings.log(c)}, c.model.SetConstraints(ctx, p.Constraints.String())
 }

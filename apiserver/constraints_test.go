@@ -22,7 +22,7 @@ func TestConstraintsOverTheWire(t *testing.T) {
 		return c
 	}
 	want := constraints("mem=2G tags=a,^b arch=")
-	if err := c.SetServiceConstraints(ctx, "mysql", want); err != nil {
+	if _, err := c.SetServiceConstraints(ctx, "mysql", want); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := c.ServiceConstraints(ctx, "mysql"); err != nil || !got.Equal(want) {
@@ -31,13 +31,13 @@ func TestConstraintsOverTheWire(t *testing.T) {
 	if got, err := c.ServiceConfig(ctx, "mysql"); err != nil || got.Constraints.IsEmpty() {
 		t.Errorf("what is told of the service has constraints %v (%v)", got.Constraints, err)
 	}
-	if err := c.SetModelConstraints(ctx, constraints("cores=2")); err != nil {
+	if _, err := c.SetModelConstraints(ctx, constraints("cores=2")); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := c.ModelConstraints(ctx); err != nil || !got.Equal(constraints("cores=2")) {
 		t.Errorf("the model has %v (%v)", got, err)
 	}
-	units, err := c.AddUnits(ctx, "mysql", 1, nil)
+	units, _, err := c.AddUnits(ctx, "mysql", 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestConstraintsOverTheWire(t *testing.T) {
 		if _, err := c.ServiceConstraints(ctx, name); entity.KindOf(err) != kind {
 			t.Errorf("constraints of %s: %v", name, err)
 		}
-		if err := c.SetServiceConstraints(ctx, name, want); entity.KindOf(err) != kind {
+		if _, err := c.SetServiceConstraints(ctx, name, want); entity.KindOf(err) != kind {
 			t.Errorf("set constraints of %s: %v", name, err)
 		}
 	}

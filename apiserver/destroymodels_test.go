@@ -108,7 +108,7 @@ func TestAModelIsDestroyed(t *testing.T) {
 	if err := root.Err(); err != nil {
 		t.Errorf("the connection to the controller: %v", err)
 	}
-	_, err = root.CreateModel(ctx, "default", "")
+	_, err = root.CreateModel(ctx, "default", nil)
 	w.ok(err)
 }
 

@@ -26,6 +26,8 @@ type Limits struct {
 	// more are read when one of them is done. RequestTime bounds each.
 	Requests    int
 	RequestTime time.Duration
+	// CloudTime is how long a cloud may take to answer all that one request asks it.
+	CloudTime time.Duration
 	// Watches is how many a connection may have open.
 	Watches int
 
@@ -46,7 +48,7 @@ func DefaultLimits() Limits {
 		UserLogins: 4, UserWait: 30 * time.Second,
 		// A configuration file may have 5 MiB, and JSON escapes some of it.
 		Frame: 16 << 20, LoginFrame: 64 << 10,
-		Requests: 32, RequestTime: 5 * time.Minute, Watches: 1024,
+		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
 		Charm: 512 << 20, UploadTime: 10 * time.Minute,
 	}

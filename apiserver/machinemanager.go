@@ -11,37 +11,48 @@ import (
 func machineManagerAddMachines(ctx context.Context, c *caller, p params.AddMachines) (params.AddMachinesResults, error) {
 	results := make([]params.AddMachinesResult, 0, len(p.MachineParams))
 	for _, one := range p.MachineParams {
-		id, err := addMachine(ctx, c, one)
+		id, warnings, err := addMachine(ctx, c, one)
+		result := params.AddMachinesResult{Machine: id, Warnings: warnings.log(c)}
 		if err != nil {
-			results = append(results, params.AddMachinesResult{Error: c.server.wireError(c.conn.String()+": AddMachines", err)})
-			continue
+			result.Error = c.server.wireError(c.conn.String()+": AddMachines", err)
 		}
-		results = append(results, params.AddMachinesResult{Machine: id})
+		results = append(results, result)
 	}
 	return params.AddMachinesResults{Machines: results}, nil
 }
 
-func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (string, error) {
+func addMachine(ctx context.Context, c *caller, p params.AddMachineParams) (id string, w warnings, err error) {
+	place := p.Placement
 	if p.ContainerType != "" || p.ParentID != "" {
-		return "", entity.Errorf(entity.NotSupported, "cannot add a container: not supported yet")
+		place = &params.Placement{Scope: orElse(p.ContainerType, containerScopes[0]), Directive: p.ParentID}
+	}
+	if err := noContainers("add a machine", []*params.Placement{place}); err != nil {
+		return "", nil, err
 	}
 	if p.Placement != nil && p.Placement.Scope == params.MachineScope {
-		return "", entity.Errorf(entity.Invalid, "machine-id cannot be specified when adding machines")
+		return "", nil, entity.Errorf(entity.Invalid, "machine-id cannot be specified when adding machines")
 	}
 	for _, job := range p.Jobs {
 		if job != params.JobHostUnits {
-			return "", entity.Errorf(entity.NotSupported, "cannot add a machine with job %q: not supported yet", job)
+			return "", nil, entity.Errorf(entity.NotSupported, "cannot add a machine with job %q: not supported yet", job)
 		}
 	}
 	args := state.AddMachineParams{Constraints: p.Constraints.String(), Placement: p.Placement.String(), Jobs: p.Jobs}
-	if p.Base != nil {
-		args.Series = p.Base.Series()
+	if args.Series, w, err = checkMachine(ctx, c, p); err != nil {
+		return "", w, err
 	}
 	m, err := c.model.AddMachine(ctx, args)
 	if err != nil {
-		return "", err
+		return "", w, err
 	}
-	return m.ID(), nil
+	return m.ID(), w, nil
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
 }
 
 func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.DestroyMachinesParams) (params.DestroyMachineResults, error) {

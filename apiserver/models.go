@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -155,11 +156,11 @@ func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreat
 	if err != nil {
 		return params.ModelInfo{}, err
 	}
-	series, _ := p.Config["default-series"].(string)
-	if series == "" {
-		series = c.server.config.Series
+	config, err := modelConfigOf(ctx, c, p.Config)
+	if err != nil {
+		return params.ModelInfo{}, fmt.Errorf("cannot add model %q: %w", p.Name, err)
 	}
-	st, err := c.server.controller.AddModel(ctx, state.AddModelParams{Name: p.Name, Owner: owner, Series: series})
+	st, err := c.server.controller.AddModel(ctx, state.AddModelParams{Name: p.Name, Owner: owner, Series: c.server.config.Series, Config: config})
 	if err != nil {
 		return params.ModelInfo{}, err
 	}

@@ -22,6 +22,7 @@ func routes() []route {
 		{"Application", 19, "AddUnits", atModel, writer, changes, nil, do(applicationAddUnits)},
 		{"Application", 19, "ApplicationsInfo", atModel, reader, reads, nil, do(applicationApplicationsInfo)},
 		{"Application", 19, "CharmConfig", atModel, reader, reads, nil, do(applicationCharmConfig)},
+		{"Application", 19, "CheckDeploy", atModel, writer, changes, nil, do(applicationCheckDeploy)},
 		{"Application", 19, "Deploy", atModel, writer, changes, nil, do(applicationDeploy)},
 		{"Application", 19, "DestroyApplication", atModel, writer, removes, nil, do(applicationDestroyApplication)},
 		{"Application", 19, "DestroyRelation", atModel, writer, removes, nil, act(applicationDestroyRelation)},
@@ -31,7 +32,7 @@ func routes() []route {
 		{"Application", 19, "GetConstraints", atModel, reader, reads, nil, do(applicationGetConstraints)},
 		{"Application", 19, "ResolveUnitErrors", atModel, writer, changes, nil, do(applicationResolveUnitErrors)},
 		{"Application", 19, "SetConfigs", atModel, writer, changes, nil, do(applicationSetConfigs)},
-		{"Application", 19, "SetConstraints", atModel, writer, changes, nil, act(applicationSetConstraints)},
+		{"Application", 19, "SetConstraints", atModel, writer, changes, nil, do(applicationSetConstraints)},
 		{"Application", 19, "SetMinUnits", atModel, writer, changes, nil, act(applicationSetMinUnits)},
 		{"Application", 19, "Unexpose", atModel, writer, changes, nil, act(applicationUnexpose)},
 		{"Application", 19, "UnsetApplicationsConfig", atModel, writer, changes, nil, do(applicationUnset)},
@@ -47,7 +48,10 @@ func routes() []route {
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},
 		{"MachineManager", 10, "RetryProvisioning", atModel, writer, changes, nil, do(machineManagerRetryProvisioning)},
 		{"ModelConfig", 3, "GetModelConstraints", atModel, reader, reads, nil, do(modelConfigGetConstraints)},
-		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, act(modelConfigSetConstraints)},
+		{"ModelConfig", 3, "ModelGet", atModel, reader, reads, nil, do(modelConfigModelGet)},
+		{"ModelConfig", 3, "ModelSet", atModel, writer, changes, nil, act(modelConfigModelSet)},
+		{"ModelConfig", 3, "ModelUnset", atModel, writer, changes, nil, act(modelConfigModelUnset)},
+		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, do(modelConfigSetConstraints)},
 
 		// For users, at the controller. Of a model they see and may what their access
 		// to that model says, of other users nothing, which the methods look up.

@@ -33,6 +33,8 @@ type Config struct {
 	Limits     Limits          // DefaultLimits when zero
 	Dashboard  http.Handler    // for all paths that are not the API's; may be nil
 	Series     string          // of new models' machines, when the user names none
+	// Cloud opens the cloud of a model; nil for no checks by a cloud.
+	Cloud func(ctx context.Context, model string) (Cloud, error)
 	// DestroyController begins the end of the controller and all its models; it
 	// does not wait for it, since the reply has yet to go out. It may be nil.
 	DestroyController func(context.Context) error

@@ -83,23 +83,23 @@ func TestUsersStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql, Units: 2, Constraints: constraints,
+	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql, Units: 2, Constraints: constraints,
 		Config: map[string]string{"title": "T"}, ConfigYAML: "mysql: {size: 7}"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Deploy(ctx, client.DeployArgs{Service: "wordpress", CharmURL: wordpress, Units: 1, Placement: []string{"0"}}); err != nil {
+	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "wordpress", CharmURL: wordpress, Units: 1, Placement: []string{"0"}}); err != nil {
 		t.Fatal(err)
 	}
 	if ends, err := c.AddRelation(ctx, "wordpress", "mysql"); err != nil || ends["wordpress"].Name != "db" || ends["mysql"].Name != "server" {
 		t.Fatal(ends, err)
 	}
-	if units, err := c.AddUnits(ctx, "wordpress", 1, nil); err != nil || len(units) != 1 || units[0] != "wordpress/1" {
+	if units, _, err := c.AddUnits(ctx, "wordpress", 1, nil); err != nil || len(units) != 1 || units[0] != "wordpress/1" {
 		t.Fatal(units, err)
 	}
 	if err := c.Expose(ctx, "wordpress"); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := c.AddMachine(ctx, client.MachineArgs{Constraints: constraints, Series: "jammy"}); err != nil || id != "3" {
+	if id, _, err := c.AddMachine(ctx, client.MachineArgs{Constraints: constraints, Series: "jammy"}); err != nil || id != "3" {
 		t.Fatal(id, err)
 	}
 
@@ -183,7 +183,7 @@ func TestUsersStory(t *testing.T) {
 	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || entity.Hint(err) == "" {
 		t.Errorf("destroying the controller: %v", err)
 	}
-	if m, err := root.CreateModel(ctx, "second", ""); err != nil || m.Name != "second" || !entity.IsValidUUID(m.UUID) {
+	if m, err := root.CreateModel(ctx, "second", nil); err != nil || m.Name != "second" || !entity.IsValidUUID(m.UUID) {
 		t.Errorf("a second model: %+v, %v", m, err)
 	}
 }
@@ -209,15 +209,15 @@ func TestRefusals(t *testing.T) {
 		kind entity.Kind
 		text string // "" for any
 	}{
-		"a charm from a hub": {c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:mysql-1"}), entity.NotSupported, ""},
-		"a charm that is not there": {c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "local:jammy/x-1"}), entity.NotFound,
+		"a charm from a hub": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:mysql-1"})), entity.NotSupported, ""},
+		"a charm that is not there": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "local:jammy/x-1"})), entity.NotFound,
 			`charm "local:jammy/x-1" not found`},
-		"no charm's URL": {c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "::"}), entity.Invalid, ""},
-		"the same name": {c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql}), entity.AlreadyExists,
+		"no charm's URL": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "::"})), entity.Invalid, ""},
+		"the same name": {second(c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql})), entity.AlreadyExists,
 			`cannot add service "mysql": service already exists`},
-		"a wrong type in a file": {c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "x: {size: big}"}), entity.Invalid,
+		"a wrong type in a file": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "x: {size: big}"})), entity.Invalid,
 			`settings:1: x.size: option "size" expected int, got "big"`},
-		"a file for another service": {c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "y: {size: 1}"}), entity.Invalid,
+		"a file for another service": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "y: {size: 1}"})), entity.Invalid,
 			`no settings found for "x"`},
 		"an unknown option":             {c.SetServiceConfig(ctx, "mysql", map[string]string{"sise": "1", "size": "9"}, ""), entity.Invalid, `unknown option "sise"`},
 		"a reset of an unknown option":  {c.ResetServiceConfig(ctx, "mysql", "sise"), entity.Invalid, `unknown option "sise"`},
@@ -228,12 +228,12 @@ func TestRefusals(t *testing.T) {
 		"a relation that there is":      {second(c.AddRelation(ctx, "mysql", "wordpress")), entity.AlreadyExists, ""},
 		"a relation that there is not":  {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound, ""},
 		"a machine with units":          {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
-		"a machine as placement":        {second(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid, "machine-id cannot be specified when adding machines"},
+		"a machine as placement":        {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid, "machine-id cannot be specified when adding machines"},
 		"a charm to download":           {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
 		"an agent's method":             {second(c.Unit(ctx, entity.UnitTag("mysql/0"))), entity.Unauthorized, "permission denied"},
 		"a bad pattern":                 {second(c.Status(ctx, "a/b/c")), entity.Invalid, ""},
-		"units of a service not there":  {second(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
-		"no units":                      {second(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid, "--num-units must be a positive integer"},
+		"units of a service not there":  {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
+		"no units":                      {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid, "--num-units must be a positive integer"},
 		"debug-log of an unknown level": {c.DebugLog(ctx, client.LogQuery{Level: "loud"}, nil), entity.Invalid, ""},
 	} {
 		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" && test.err.Error() != test.text {

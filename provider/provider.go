@@ -28,10 +28,14 @@ type Environ interface {
 	// Instances returns all that the cloud has with this model's tags, half made
 	// ones too, sorted by ID.
 	Instances(ctx context.Context) ([]Instance, error)
+	// Series returns the series that instances can have, the preferred one first. None
+	// means that any can be had.
+	Series(ctx context.Context) ([]string, error)
 	// ConstraintRules says which constraints conflict, are heeded, or can be had.
 	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
-	// PrecheckInstance returns an Invalid error when StartInstance would refuse
-	// these parameters; it starts nothing.
+	// PrecheckInstance returns an Invalid error when the cloud can't have such an
+	// instance. It starts nothing. It is asked before a machine is recorded, so that
+	// the user hears at once what StartInstance would say later.
 	PrecheckInstance(ctx context.Context, params PrecheckParams) error
 	// Destroy stops all instances of the model and removes whatever else the
 	// cloud has of it.
@@ -53,7 +57,8 @@ type StartParams struct {
 	AgentConfig []byte // what the machine agent reads at its start; holds secrets
 }
 
-// PrecheckParams is the part of StartParams that a cloud can refuse.
+// PrecheckParams is the part of StartParams that a cloud can refuse. "" for the
+// series leaves it open.
 type PrecheckParams struct {
 	Series      string
 	Constraints entity.Constraints
@@ -120,6 +125,15 @@ func (c Clouds) Open(ctx context.Context, name string, config Config) (Environ, 
 		return nil, entity.WithHint(err, "the clouds there are: %s", strings.Join(slices.Sorted(maps.Keys(c)), ", "))
 	}
 	return open(ctx, config)
+}
+
+// CheckSeries returns an Invalid error if the series is not one that a cloud has;
+// place says what the cloud's machines are, as in "this host".
+func CheckSeries(series string, have []string, place string) error {
+	if series == "" || len(have) == 0 || slices.Contains(have, series) {
+		return nil
+	}
+	return entity.Errorf(entity.Invalid, "series %q is not available: %s has %s", series, place, strings.Join(have, ", "))
 }
 
 // Retryable marks err as one that may not happen again: the provisioner tries

@@ -40,10 +40,7 @@ func (st *State) AddCharm(ctx context.Context, file, series string) (url string,
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
-	if series == "" && len(archive.Meta.Series) > 0 {
-		series = archive.Meta.Series[0]
-	}
-	series = orElse(series, model.Series)
+	series = orElse(series, model.seriesFor(archive.Meta.Series))
 	doc := charmDoc{Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err

@@ -103,6 +103,7 @@ var conflicts = []conflict{
 	{"the same is added", addService(state.AddServiceParams{Name: "more"}, "mysql")},
 	{"the same are related", addRelation("wordpress", "idle")},
 	{"the model is constrained", setsConstraints("mem=8G")},
+	{"the model is configured", setsConfig("destroyed")},
 	{"the model is destroyed", destroyModel(plain)},
 	{"it is blocked", blocks},
 	{"it is annotated", annotate(entity.UnitTag("mysql/0"), "other")},

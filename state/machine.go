@@ -178,7 +178,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return nil, err
 		}
-		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.Series), Jobs: p.Jobs, Placement: p.Placement, Clean: true}
+		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs, Placement: p.Placement, Clean: true}
 		if doc.Series == "" {
 			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
 		}

@@ -30,10 +30,12 @@ type ModelRow struct {
 	UUID    string    `bson:"_id"`
 	Name    string    `bson:"name"`
 	Owner   string    `bson:"owner"`
-	Series  string    `bson:"series"`
+	Series  string    `bson:"series"` // the controller's default
 	Step    string    `bson:"step"`
 	Created time.Time `bson:"created"`
 	Creator string    `bson:"creator,omitempty"` // the Controller that makes it
+	// Config is what the model is made with; its own document has what it is now.
+	Config map[string]string `bson:"config,omitempty"`
 	// Of one that is being removed: since when, and that it was destroyed with force,
 	// so that what a cloud does not do is not waited for.
 	Removing time.Time `bson:"removing,omitempty"`
@@ -50,7 +52,8 @@ func modelNameID(owner, name string) string { return owner + "#" + name }
 type AddModelParams struct {
 	Name   string
 	Owner  string
-	Series string
+	Series string            // the controller's default
+	Config map[string]string // settings of the model, as the user wrote them
 }
 
 // AddModel makes a model and opens it. When one of that name and owner was begun by
@@ -67,9 +70,14 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 		return nil, entity.Errorf(entity.Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", p.Name)
 	}
 	fail := func(err error) (*State, error) { return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err) }
+	config, err := checkModelConfig(p.Config)
+	if err != nil {
+		return fail(err)
+	}
 	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
-		Created: c.now(), Creator: c.id}
-	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		Created: c.now(), Creator: c.id, Config: config}
+	takenOver := false
+	err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
 		owner, err := c.userDocOf(p.Owner)
 		if err != nil {
 			return nil, err
@@ -88,7 +96,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 			return o.build()
 		}
 		if c.isAbandoned(same[0]) {
-			row = same[0]
+			row, takenOver = same[0], true
 			o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
 			row.Creator = c.id
 			return o.build()
@@ -102,7 +110,12 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 		c.giveUp(ctx, row)
 		return fail(err)
 	}
-	return c.Model(ctx, row.UUID)
+	st, err := c.Model(ctx, row.UUID)
+	if err == nil && takenOver {
+		// It may have been begun with other settings.
+		err = st.SetModelConfig(ctx, config, nil)
+	}
+	return st, err
 }
 
 func alreadyThere(row ModelRow) error {
@@ -198,7 +211,7 @@ func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
 
 func (c *Controller) newModelDoc(row ModelRow) modelDoc {
 	return modelDoc{lifeDoc: lifeDoc{Since: row.Created}, ID: modelC, Name: row.Name, UUID: row.UUID,
-		Series: row.Series, Cloud: c.doc.Cloud}
+		Series: row.Series, Cloud: c.doc.Cloud, Config: row.Config}
 }
 
 // giveUp has a model removed whose making failed, also when the caller has gone.

@@ -85,6 +85,16 @@ func setsConstraints(c string) func(*scene) error {
 	return func(s *scene) error { return s.st.SetConstraints(s.ctx, c) }
 }
 
+func setsConfig(mode string, reset ...string) func(*scene) error {
+	return func(s *scene) error {
+		set := map[string]string{}
+		if mode != "" {
+			set[entity.ConfigHarvestMode] = mode
+		}
+		return s.st.SetModelConfig(s.ctx, set, reset)
+	}
+}
+
 func annotate(tag entity.Tag, key string) func(*scene) error {
 	return func(s *scene) error { return s.st.SetAnnotations(s.ctx, tag, map[string]string{key: "v"}) }
 }
@@ -183,6 +193,9 @@ var modelMutators = []mutator{
 	secret(onModel("SetAgentPassword", "another", setsPassword(entity.UnitTag("mysql/0")), hasPassword(entity.UnitTag("mysql/0")))),
 	onModel("SetConstraints", "", setsConstraints("mem=2G")),
 	onModel("SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
+	onModel("SetModelConfig", "", setsConfig("none")),
+	onModel("SetModelConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
+	onModel("SetModelConfig", "reset", setsConfig("", entity.ConfigHarvestMode), func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("SwitchBlockOn", "", blocks),
 	onModel("SwitchBlockOff", "", func(s *scene) error { return s.st.SwitchBlockOff(s.ctx, entity.BlockRemove) }, func(s *scene) { s.ok(blocks(s)) }),
 }

@@ -72,7 +72,7 @@ func (s *Service) refresh(ctx context.Context) error {
 type AddServiceParams struct {
 	Name        string
 	CharmURL    string
-	Series      string            // the charm's first when empty, or the model's
+	Series      string            // the model's default when empty, or the charm's first if that is not among its own
 	Config      map[string]string // as the user wrote it
 	Constraints string
 	Units       int
@@ -164,11 +164,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
-		series := p.Series
-		if series == "" && len(ch.Meta.Series) > 0 {
-			series = ch.Meta.Series[0]
-		}
-		series = orElse(series, model.Series)
+		series := orElse(p.Series, model.seriesFor(ch.Meta.Series))
 		for _, id := range p.Placement {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
 				return nil, err

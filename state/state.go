@@ -120,10 +120,12 @@ type modelDoc struct {
 	ID      string `bson:"_id"`
 	Name    string `bson:"name"`
 	UUID    string `bson:"uuid"`
-	Series  string `bson:"series"` // for charms that name none
+	Series  string `bson:"series"` // the controller's default; see defaultSeries
 	Cloud   string `bson:"cloud"`
 	// Constraints are the user's, for whatever says nothing of its own.
 	Constraints string `bson:"constraints,omitempty"`
+	// Config has the settings that were set for this model, in their stored form.
+	Config map[string]string `bson:"config,omitempty"`
 }
 
 func (st *State) model() (modelDoc, error) {

@@ -26,6 +26,8 @@ type BootstrapParams struct {
 	Password string `json:"password"`
 	// MongoURL names the MongoDB that the store is made in; "" is the embedded one.
 	MongoURL string `json:"mongo-url,omitempty"`
+	// Config has settings of the model that is made for the user.
+	Config map[string]string `json:"config,omitempty"`
 }
 
 // Bootstrapped is what a client must know of a new controller.
@@ -115,7 +117,7 @@ func initialize(ctx context.Context, store *mongo.Store, conf config, p Bootstra
 		return nil, err
 	}
 	defer ctrl.Close()
-	if _, err := ctrl.AddModel(ctx, state.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series}); err != nil {
+	if _, err := ctrl.AddModel(ctx, state.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
 		return nil, err
 	}
 	rows, err := ctrl.Models(ctx)

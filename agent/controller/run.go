@@ -101,11 +101,10 @@ func (c *controller) run(ctx context.Context) (err error) {
 		return entity.WithHint(fmt.Errorf("cannot serve the API: %w", err),
 			"Its port was chosen at bootstrap, and agents look for it there; end whatever has taken it.")
 	}
-	if err := c.newServer(ctx); err != nil {
-		l.Close()
-		return err
-	}
 	open, cloudWorker, err := c.cloud()
+	if err == nil {
+		err = c.newServer(ctx, open)
+	}
 	if err != nil {
 		l.Close()
 		return err
@@ -131,7 +130,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 	return nil
 }
 
-func (c *controller) newServer(ctx context.Context) error {
+func (c *controller) newServer(ctx context.Context, open provider.Open) error {
 	tls, err := apiserver.TLSConfig(c.conf.Server)
 	if err != nil {
 		return err
@@ -140,8 +139,20 @@ func (c *controller) newServer(ctx context.Context) error {
 		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
 		Addresses: func() []string { return []string{c.conf.Address} },
 		TempDir:   c.own, Series: c.conf.Series,
+		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
+			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
+			return cloud{environ}, err
+		},
 	})
 	return err
+}
+
+// A cloud is a model's, as the API server asks it.
+type cloud struct{ provider.Environ }
+
+// Precheck implements apiserver.Cloud.
+func (c cloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error {
+	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
 }
 
 // cloud returns how a model's cloud is opened, and what the cloud itself needs to

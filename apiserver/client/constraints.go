@@ -21,9 +21,12 @@ func (c *Conn) ServiceConstraints(ctx context.Context, service string) (entity.C
 	return result.Results[0].Constraints, params.FromError(result.Results[0].Error)
 }
 
-// SetServiceConstraints replaces a service's constraints.
-func (c *Conn) SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) error {
-	return c.application(ctx, "SetConstraints", params.SetConstraints{ApplicationName: service, Constraints: constraints}, nil)
+// SetServiceConstraints replaces a service's constraints. It returns what the user is to
+// be warned of.
+func (c *Conn) SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) (warnings []string, err error) {
+	var result params.SetConstraintsResult
+	err = c.application(ctx, "SetConstraints", params.SetConstraints{ApplicationName: service, Constraints: constraints}, &result)
+	return result.Warnings, err
 }
 
 // ModelConstraints returns what is demanded of machines where services, or
@@ -34,7 +37,10 @@ func (c *Conn) ModelConstraints(ctx context.Context) (entity.Constraints, error)
 	return result.Constraints, err
 }
 
-// SetModelConstraints replaces the model's constraints.
-func (c *Conn) SetModelConstraints(ctx context.Context, constraints entity.Constraints) error {
-	return c.call(ctx, "ModelConfig", 3, "SetModelConstraints", params.SetConstraints{Constraints: constraints}, nil)
+// SetModelConstraints replaces the model's constraints. It returns what the user is to be
+// warned of.
+func (c *Conn) SetModelConstraints(ctx context.Context, constraints entity.Constraints) (warnings []string, err error) {
+	var result params.SetConstraintsResult
+	err = c.call(ctx, "ModelConfig", 3, "SetModelConstraints", params.SetConstraints{Constraints: constraints}, &result)
+	return result.Warnings, err
 }

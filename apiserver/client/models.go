@@ -26,8 +26,8 @@ type MachineArgs struct {
 	Placement   string // as users write it
 }
 
-// AddMachine adds a machine and returns its id.
-func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (string, error) {
+// AddMachine adds a machine. It returns its id, and what the user is to be warned of.
+func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, warnings []string, err error) {
 	machine := params.AddMachineParams{
 		Constraints: args.Constraints, Placement: params.PlacementOf(args.Placement), Jobs: []string{params.JobHostUnits},
 	}
@@ -36,14 +36,14 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (string, error)
 		machine.Base = &base
 	}
 	var result params.AddMachinesResults
-	err := c.call(ctx, "MachineManager", 10, "AddMachines", params.AddMachines{MachineParams: []params.AddMachineParams{machine}}, &result)
+	err = c.call(ctx, "MachineManager", 10, "AddMachines", params.AddMachines{MachineParams: []params.AddMachineParams{machine}}, &result)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if len(result.Machines) != 1 {
-		return "", entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Machines))
+		return "", nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Machines))
 	}
-	return result.Machines[0].Machine, params.FromError(result.Machines[0].Error)
+	return result.Machines[0].Machine, result.Machines[0].Warnings, params.FromError(result.Machines[0].Error)
 }
 
 // DestroyMachines destroys machines by id. It returns an outcome for each, in
@@ -143,12 +143,12 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (params.ModelInfo, er
 	return *result.Results[0].Result, nil
 }
 
-// CreateModel makes a model of the user's own. The connection must be to the
-// controller itself; the series may be "" for the controller's.
-func (c *Conn) CreateModel(ctx context.Context, name, series string) (Model, error) {
-	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag())}
-	if series != "" {
-		args.Config = map[string]any{"default-series": series}
+// CreateModel makes a model of the user's own, with settings as users write them. The
+// connection must be to the controller itself.
+func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]string) (Model, error) {
+	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag()), Config: map[string]any{}}
+	for key, value := range config {
+		args.Config[key] = value
 	}
 	var result params.ModelInfo
 	err := c.call(ctx, "ModelManager", 10, "CreateModel", args, &result)

@@ -43,8 +43,8 @@ type DeployArgs struct {
 	Force       bool // whatever series the charm is for
 }
 
-// Deploy adds a service with its units.
-func (c *Conn) Deploy(ctx context.Context, args DeployArgs) error {
+// deployment is what the wire has of args.
+func (args DeployArgs) deployment() params.ApplicationDeploy {
 	deploy := params.ApplicationDeploy{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
 		Config: args.Config, ConfigYAML: args.ConfigYAML, Constraints: args.Constraints, Force: args.Force,
@@ -54,11 +54,29 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) error {
 		base := params.BaseOf(args.Series)
 		deploy.CharmOrigin.Base = &base
 	}
-	var result params.ErrorResults
-	if err := c.application(ctx, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{deploy}}, &result); err != nil {
-		return err
+	return deploy
+}
+
+// Deploy adds a service with its units. It returns what the user is to be warned of.
+func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, err error) {
+	var result params.DeployResults
+	err = c.application(ctx, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{args.deployment()}}, &result)
+	if err != nil {
+		return nil, err
 	}
-	return only(result.Results)
+	if len(result.Results) != 1 {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	}
+	return result.Results[0].Warnings, params.FromError(result.Results[0].Error)
+}
+
+// CheckDeploy asks whether the cloud has machines for a service, before its charm is
+// uploaded. Charm is the series that the charm names. It returns the series that the
+// service would have, "" when that is open.
+func (c *Conn) CheckDeploy(ctx context.Context, args DeployArgs, charm []string) (series string, err error) {
+	var result params.CheckDeployResult
+	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm}, &result)
+	return result.Series, err
 }
 
 func placements(texts []string) (list []*params.Placement) {
@@ -68,13 +86,14 @@ func placements(texts []string) (list []*params.Placement) {
 	return list
 }
 
-// AddUnits adds units to a service and returns their names.
-func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []string) ([]string, error) {
+// AddUnits adds units to a service. It returns their names, and what the user is to be
+// warned of.
+func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error) {
 	var result params.AddApplicationUnitsResults
-	err := c.application(ctx, "AddUnits", params.AddApplicationUnits{
+	err = c.application(ctx, "AddUnits", params.AddApplicationUnits{
 		ApplicationName: service, NumUnits: n, Placement: placements(placement),
 	}, &result)
-	return result.Units, err
+	return result.Units, result.Warnings, err
 }
 
 // DestroyUnits destroys units by name. It returns an outcome for each, in order.

@@ -32,6 +32,29 @@ type ApplicationDeploy struct {
 	Resources     map[string]string `json:"resources,omitempty"`
 }
 
+// A DeployResults is what Deploy returns.
+type DeployResults struct {
+	Results []DeployResult `json:"results"`
+}
+
+// A DeployResult is the outcome for one service. Warnings, of ours, are for the user.
+type DeployResult struct {
+	Error    *Error   `json:"error,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A CheckDeploy is what CheckDeploy takes, a method of ours: what Deploy will be asked,
+// before the controller has the charm.
+type CheckDeploy struct {
+	ApplicationDeploy
+	CharmSeries []string `json:"charm-series,omitempty"` // that the charm names
+}
+
+// A CheckDeployResult says which series the service would have; "" when it is open.
+type CheckDeployResult struct {
+	Series string `json:"series,omitempty"`
+}
+
 // A CharmOrigin says where a charm came from.
 type CharmOrigin struct {
 	ID           string `json:"id"`
@@ -54,7 +77,8 @@ type AddApplicationUnits struct {
 
 // An AddApplicationUnitsResults names the units made.
 type AddApplicationUnitsResults struct {
-	Units []string `json:"units"`
+	Units    []string `json:"units"`
+	Warnings []string `json:"warnings,omitempty"` // ours
 }
 
 // A DestroyUnitsParams is what DestroyUnit takes.
@@ -257,6 +281,12 @@ type ApplicationConstraint struct {
 type SetConstraints struct {
 	ApplicationName string             `json:"application"`
 	Constraints     entity.Constraints `json:"constraints"`
+}
+
+// A SetConstraintsResult is what both methods that set constraints return; it is ours,
+// where Juju's return nothing.
+type SetConstraintsResult struct {
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // A GetConstraintsResults is what ModelConfig 3 GetModelConstraints returns.

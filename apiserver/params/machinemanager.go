@@ -24,8 +24,9 @@ type AddMachinesResults struct {
 
 // An AddMachinesResult is a machine's id, or why there is none.
 type AddMachinesResult struct {
-	Machine string `json:"machine"`
-	Error   *Error `json:"error,omitempty"`
+	Machine  string   `json:"machine"`
+	Error    *Error   `json:"error,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // ours
 }
 
 // A DestroyMachinesParams is what DestroyMachineWithParams takes.

@@ -18,10 +18,12 @@ func addMachineCommand(s *session) *cobra.Command {
 		Short: "Add machines that have no units yet",
 		Long: `Add a machine, or as many as -n says. Units can be put there with --to. Constraints
 go over those of the model. PLACEMENT is what the cloud understands: "zone=a";
-the local cloud understands none.`,
+the local cloud understands none. What the cloud can't provide is refused before a
+machine is added; constraints that it ignores give a warning. Containers ("lxd:0")
+are not supported yet.`,
 		Example: `  juju add-machine
   juju add-machine -n 2
-  juju add-machine --constraints mem=2G --series jammy`,
+  juju add-machine --constraints mem=2G`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "how many machines")
@@ -33,7 +35,7 @@ the local cloud understands none.`,
 }
 
 type addMachineAPI interface {
-	AddMachine(ctx context.Context, args client.MachineArgs) (string, error)
+	AddMachine(ctx context.Context, args client.MachineArgs) (id string, warnings []string, err error)
 }
 
 type addMachine struct {
@@ -92,10 +94,13 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 }
 
 func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.MachineArgs) (added []string, err error) {
-	for range a.n {
-		id, err := api.AddMachine(ctx, r)
+	for i := range a.n {
+		id, warnings, err := api.AddMachine(ctx, r)
 		if err != nil {
 			return added, err
+		}
+		if i == 0 { // the others are like it
+			a.warn(warnings...)
 		}
 		a.note("created machine %s", id)
 		added = append(added, id)

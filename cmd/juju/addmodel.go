@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,10 +20,10 @@ own: names in it have nothing to do with those in another, and it can be destroy
 as a whole.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
-  juju add-model staging --config default-series=jammy`,
+  juju add-model staging --config automatically-retry-hooks=true`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&a.config, "config", nil, "a setting of the model, as KEY=VALUE; so far there is default-series")
+	cmd.Flags().StringArrayVar(&a.config, "config", nil, "a setting of the model, as KEY=VALUE; see juju help model-config")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.controllerFlag(cmd)
 	return cmd
@@ -47,16 +46,12 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 	if !entity.IsValidModel(name) {
 		return usagef("%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name)
 	}
-	series := ""
-	for _, pair := range a.config {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key != "default-series" || value == "" {
-			return usagef("cannot use --config %s: so far there is default-series=SERIES", pair)
-		}
-		series = value
+	config, err := modelSettings(a.config)
+	if err != nil {
+		return err
 	}
 	return a.withController(ctx, func(t target, api controllerAPI) error {
-		made, err := api.CreateModel(ctx, name, series)
+		made, err := api.CreateModel(ctx, name, config)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ unless --to names one that is there.`,
 }
 
 type addUnitAPI interface {
-	AddUnits(ctx context.Context, service string, n int, placement []string) ([]string, error)
+	AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error)
 }
 
 type addUnit struct {
@@ -58,7 +58,8 @@ func (a *addUnit) run(ctx context.Context, args []string) error {
 }
 
 func (a *addUnit) add(ctx context.Context, api addUnitAPI, service string, to []string) ([]string, error) {
-	added, err := api.AddUnits(ctx, service, a.units, to)
+	added, warnings, err := api.AddUnits(ctx, service, a.units, to)
+	a.warn(warnings...)
 	if len(added) > 0 {
 		a.note("Added %s.", strings.Join(added, ", "))
 	}

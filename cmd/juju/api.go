@@ -28,6 +28,7 @@ type modelAPI interface {
 	retryProvisioningAPI
 	exposeAPI
 	constraintsAPI
+	modelConfigAPI
 	statusHistoryAPI
 	minUnitsAPI
 	debugLogAPI

@@ -20,8 +20,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/charm"
 	"juju/cmd/juju/store"
+	"juju/provider/local"
 	"juju/state/entity"
 )
 
@@ -50,11 +50,11 @@ The controller is called NAME, or else like its cloud. A bootstrap that fails
 leaves nothing, unless --keep-broken is given.`,
 		Example: `  juju bootstrap
   juju bootstrap local test
-  juju bootstrap --config default-series=jammy
+  juju bootstrap --config automatically-retry-hooks=true
   juju bootstrap local prod --mongo-url @mongodb.url`,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the models, as KEY=VALUE; so far there is default-series")
+	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the model default, as KEY=VALUE; see juju help model-config")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false, "leave what a bootstrap that fails has made, to be looked at")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "", "the MongoDB to keep the state in, or @FILE with its URL")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
@@ -77,6 +77,8 @@ type (
 		User     string `json:"user"`
 		Password string `json:"password"`
 		MongoURL string `json:"mongo-url,omitempty"`
+
+		Config map[string]string `json:"config,omitempty"` // of the model "default"
 	}
 	bootstrapped struct {
 		Controller string            `json:"controller-uuid"`
@@ -164,19 +166,17 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	if !controllerName.MatchString(p.Name) {
 		return p, usagef("%q is not a valid name of a controller: it may have letters, digits, hyphens and dots", p.Name)
 	}
-	for _, pair := range b.config {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key != "default-series" {
-			return p, usageError{entity.WithHint(fmt.Errorf("unknown setting %q", key), "The settings there are: default-series")}
-		}
-		if !charm.IsValidSeries(value) {
-			return p, usagef("invalid series %q", value)
-		}
-		p.Series = value
+	if p.Config, err = modelSettings(b.config); err != nil {
+		return p, err
 	}
-	if p.Series == "" {
-		p.Series = hostSeries("/etc/os-release")
+	host := local.HostSeries()
+	if series, ok := p.Config[entity.ConfigDefaultSeries]; ok && series != host {
+		return p, usageError{entity.WithHint(fmt.Errorf("cannot use default-series %q: on the local cloud hooks run on this host, which is %q", series, host),
+			"Leave default-series away")}
 	}
+	// It is the default of all models, and not of the first alone.
+	delete(p.Config, entity.ConfigDefaultSeries)
+	p.Series = host
 	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
 		return p, err
 	}
@@ -212,25 +212,6 @@ func mongoURL(given string) (string, error) {
 		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is empty", file)
 	}
 	return given, nil
-}
-
-// hostSeries returns what series this host is, as far as it says so itself.
-func hostSeries(path string) string {
-	words := map[string]string{}
-	text, err := os.ReadFile(path)
-	if err == nil {
-		for line := range strings.Lines(string(text)) {
-			if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-				words[key] = strings.Trim(value, `"'`)
-			}
-		}
-	}
-	for _, series := range []string{words["VERSION_CODENAME"], words["ID"] + strings.ReplaceAll(words["VERSION_ID"], ".", "")} {
-		if charm.IsValidSeries(series) {
-			return series
-		}
-	}
-	return "linux"
 }
 
 // claim makes the controller's directory, which must not be there yet, and locks

@@ -14,6 +14,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/cmd/juju/display"
+	"juju/provider/local"
 	"juju/state/entity"
 )
 
@@ -207,8 +208,10 @@ func TestUsageErrors(t *testing.T) {
 		"version --format x":                      `unknown format "x"`,
 		"bootstrap a b c":                         `unrecognized args: ["c"]`,
 		"bootstrap local a/b":                     `"a/b" is not a valid name of a controller: it may have letters, digits, hyphens and dots`,
-		"bootstrap --config x=y":                  `unknown setting "x"`,
-		"bootstrap --config default-series=":      `invalid series ""`,
+		"bootstrap --config x=y":                  `unknown model config key "x"`,
+		"bootstrap --config default-series=":      `default-series: expected a value, got ""`,
+		"bootstrap --config default-series=win7":  `cannot use default-series "win7": on the local cloud hooks run on this host, which is "` + local.HostSeries() + `"`,
+		"bootstrap --config default-series":       `expected "key=value", got "default-series"`,
 		"destroy-environment":                     `no controller specified`,
 		"destroy-environment a b":                 `unrecognized args: ["a" "b"]`,
 		"keeper":                                  `keeper takes --dir and nothing else`,
@@ -406,6 +409,31 @@ func TestDeploy(t *testing.T) {
 	if u.code != 0 || !strings.Contains(u.fake.calls[2], `"Units":0`) {
 		t.Errorf("exit code %d, asked %v", u.code, u.fake.calls)
 	}
+}
+
+// What the cloud refuses is refused before the charm is sent, and what it accepts with
+// a warning is told.
+func TestWhatTheCloudSays(t *testing.T) {
+	dir := charmDir(t, metadata)
+	u := newUser(t)
+	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"), "Try another.")
+	u.types("deploy", dir)
+	u.asked("Status webpage")
+	u.sees(1, "", "ERROR cannot deploy \"webpage\": no such machine\nTry another.\n")
+
+	u.fake.refused = entity.Errorf(entity.NotImplemented, "no such method") // an older controller
+	u.fake.warnings = []string{"tags are ignored"}
+	u.types("deploy", dir)
+	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\nWARNING tags are ignored\n"+
+		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
+	u.types("add-machine", "-n", "2", "--constraints", "tags=x")
+	u.sees(0, "", "WARNING tags are ignored\ncreated machine 0\ncreated machine 1\n")
+	u.types("add-unit", "web")
+	u.sees(0, "", "WARNING tags are ignored\nAdded web/0.\n")
+	u.types("set-constraints", "web", "tags=x")
+	u.sees(0, "", "WARNING tags are ignored\n")
+	u.types("set-model-constraints", "tags=x", "-q")
+	u.sees(0, "", "")
 }
 
 func TestDeployRefusals(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 type constraintsAPI interface {
 	ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error)
-	SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) error
+	SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) (warnings []string, err error)
 	ModelConstraints(ctx context.Context) (entity.Constraints, error)
-	SetModelConstraints(ctx context.Context, constraints entity.Constraints) error
+	SetModelConstraints(ctx context.Context, constraints entity.Constraints) (warnings []string, err error)
 }
 
 func setConstraintsCommand(s *session) *cobra.Command {
@@ -44,7 +44,9 @@ none, whatever the model says.`,
 				return err
 			}
 			return s.withModel(cmd.Context(), func(api modelAPI) error {
-				return api.SetServiceConstraints(cmd.Context(), service, constraints)
+				warnings, err := api.SetServiceConstraints(cmd.Context(), service, constraints)
+				s.warn(warnings...)
+				return err
 			})
 		},
 	}
@@ -71,7 +73,9 @@ one that the service demands, as mem does instance-type, is left out there.`,
 				return err
 			}
 			return s.withModel(cmd.Context(), func(api modelAPI) error {
-				return api.SetModelConstraints(cmd.Context(), constraints)
+				warnings, err := api.SetModelConstraints(cmd.Context(), constraints)
+				s.warn(warnings...)
+				return err
 			})
 		},
 	}

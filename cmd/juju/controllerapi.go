@@ -23,7 +23,7 @@ type controllerAPI interface {
 	usersAPI
 	blockedModelsAPI
 	checkAPI
-	CreateModel(ctx context.Context, name, series string) (client.Model, error)
+	CreateModel(ctx context.Context, name string, config map[string]string) (client.Model, error)
 }
 
 var _ controllerAPI = (*client.Conn)(nil)

@@ -29,6 +29,12 @@ its charm.
 Each unit gets a machine of its own, unless --to names one that is there, by its
 number. With several units, --to takes a list.
 
+The machines have the series that --series names, or else one that the charm
+supports, the model's default-series if it is among them. What the cloud can't
+provide, a series or constraints, is refused before anything is made. On the local
+cloud hooks run on this host's own series: --series with --force deploys a charm
+that does not support it. Constraints that the cloud ignores give a warning.
+
 Settings are given one by one with --config KEY=VALUE, with the content of a file
 as --config KEY=@FILE, or all together with --config FILE, a YAML file that holds
 them below the service's name. Single ones go over those of the file.`,
@@ -47,7 +53,7 @@ them below the service's name. Single ones go over those of the file.`,
 	f.StringArrayVar(&d.config, "config", nil, "a setting as KEY=VALUE or KEY=@FILE, or a YAML file of settings")
 	f.StringVar(&d.constraints, "constraints", "", "what the machines must have")
 	f.StringVar(&d.series, "series", "", "the series of the machines")
-	f.BoolVar(&d.force, "force", false, "with --series: deploy to a series that the charm does not name")
+	f.BoolVar(&d.force, "force", false, "with --series: deploy to a series that the charm does not name, or the cloud does not have")
 	d.wait.flag(cmd, "until the service is active")
 	s.modelFlag(cmd)
 	return cmd
@@ -56,7 +62,8 @@ them below the service's name. Single ones go over those of the file.`,
 type deployAPI interface {
 	statusAPI
 	UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error)
-	Deploy(ctx context.Context, args client.DeployArgs) error
+	CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (series string, err error)
+	Deploy(ctx context.Context, args client.DeployArgs) (warnings []string, err error)
 }
 
 type deploy struct {
@@ -185,15 +192,24 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 		}
 		return entity.WithHint(err, "Give it another name: juju deploy %s NAME; or add units to that one: juju add-unit %s", source.path, r.Service)
 	}
+	series, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
+	if errors.Is(err, entity.NotImplemented) { // by a controller that is older than this program
+		series, err = r.Series, nil
+	}
+	if err != nil {
+		return err
+	}
 	p := d.progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
 	defer p.done()
-	if r.CharmURL, err = api.UploadCharm(ctx, source.archive, d.series); err != nil {
+	if r.CharmURL, err = api.UploadCharm(ctx, source.archive, series); err != nil {
 		return err
 	}
-	if err := api.Deploy(ctx, r); err != nil {
-		return err
-	}
+	warnings, err := api.Deploy(ctx, r)
 	p.done()
+	if err != nil {
+		return err
+	}
+	d.warn(warnings...)
 	plural := "s"
 	if r.Units == 1 {
 		plural = ""

@@ -24,6 +24,8 @@ type fakeModel struct {
 	calls []string
 
 	err          error                     // of every call
+	refused      error                     // by the cloud
+	warnings     []string                  // of what the cloud accepts
 	errs         []error                   // outcomes of bulk calls, nil for each that is missing
 	explanations []entity.Explanation      // one for each question, then there is nothing
 	explain      func() entity.Explanation // if there are none
@@ -32,6 +34,7 @@ type fakeModel struct {
 	logs         []params.LogMessage
 	blocks       []entity.Block
 	constraints  entity.Constraints
+	modelConfig  entity.ModelConfig
 	history      []entity.PastStatus
 	uploaded     []byte
 	opened       int
@@ -82,19 +85,23 @@ func (f *fakeModel) UploadCharm(ctx context.Context, archive io.Reader, series s
 	return "local:jammy/web-0", f.note("UploadCharm", series)
 }
 
-func (f *fakeModel) Deploy(ctx context.Context, args client.DeployArgs) error {
-	text, err := json.Marshal(args)
-	if err != nil {
-		return err
-	}
-	return f.note("Deploy", string(text))
+func (f *fakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (string, error) {
+	return args.Series, f.refused
 }
 
-func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units []string, err error) {
+func (f *fakeModel) Deploy(ctx context.Context, args client.DeployArgs) ([]string, error) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	return f.warnings, f.note("Deploy", string(text))
+}
+
+func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error) {
 	for i := range n {
 		units = append(units, fmt.Sprintf("%s/%d", service, i))
 	}
-	return units, f.note("AddUnits", service, " ", n, " ", placement)
+	return units, f.warnings, f.note("AddUnits", service, " ", n, " ", placement)
 }
 
 func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error) {
@@ -146,11 +153,11 @@ func (f *fakeModel) Explain(ctx context.Context, words ...string) ([]entity.Expl
 	return []entity.Explanation{e}, nil
 }
 
-func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (string, error) {
+func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (string, []string, error) {
 	f.mu.Lock()
 	id := fmt.Sprint(len(f.calls))
 	f.mu.Unlock()
-	return id, f.note("AddMachine", fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
+	return id, f.warnings, f.note("AddMachine", fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
 }
 
 func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error) {
@@ -193,16 +200,28 @@ func (f *fakeModel) ServiceConstraints(ctx context.Context, service string) (ent
 	return f.constraints, f.note("ServiceConstraints", service)
 }
 
-func (f *fakeModel) SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) error {
-	return f.note("SetServiceConstraints", service, " ", fmt.Sprintf("%q", c.String()))
+func (f *fakeModel) SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) ([]string, error) {
+	return f.warnings, f.note("SetServiceConstraints", service, " ", fmt.Sprintf("%q", c.String()))
+}
+
+func (f *fakeModel) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+	return f.modelConfig, f.note("ModelConfig")
+}
+
+func (f *fakeModel) SetModelConfig(ctx context.Context, config map[string]string) error {
+	return f.note("SetModelConfig", config)
+}
+
+func (f *fakeModel) ResetModelConfig(ctx context.Context, keys ...string) error {
+	return f.note("ResetModelConfig", keys)
 }
 
 func (f *fakeModel) ModelConstraints(ctx context.Context) (entity.Constraints, error) {
 	return f.constraints, f.note("ModelConstraints")
 }
 
-func (f *fakeModel) SetModelConstraints(ctx context.Context, c entity.Constraints) error {
-	return f.note("SetModelConstraints", fmt.Sprintf("%q", c.String()))
+func (f *fakeModel) SetModelConstraints(ctx context.Context, c entity.Constraints) ([]string, error) {
+	return f.warnings, f.note("SetModelConstraints", fmt.Sprintf("%q", c.String()))
 }
 
 func (f *fakeModel) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) ([]entity.PastStatus, error) {

@@ -69,8 +69,8 @@ func (f *fakeController) ModelInfo(_ context.Context, uuid string) (params.Model
 	return params.ModelInfo{}, entity.Errorf(entity.Unauthorized, "permission denied")
 }
 
-func (f *fakeController) CreateModel(_ context.Context, name, series string) (client.Model, error) {
-	f.calls = append(f.calls, strings.TrimSpace("CreateModel "+name+" "+series))
+func (f *fakeController) CreateModel(_ context.Context, name string, config map[string]string) (client.Model, error) {
+	f.calls = append(f.calls, strings.TrimSpace("CreateModel "+name+" "+strings.TrimPrefix(fmt.Sprint(config), "map[]")))
 	if f.err == nil {
 		f.add("admin", name)
 	}
@@ -107,14 +107,14 @@ func TestAddModel(t *testing.T) {
 	if got := u.selected(); got != "prod:admin/staging" {
 		t.Errorf("selected is %q", got)
 	}
-	if got := fmt.Sprint(u.ctrl.calls); got != "[CreateModel staging CreateModel other noble]" {
+	if got := fmt.Sprint(u.ctrl.calls); got != "[CreateModel staging CreateModel other map[default-series:noble]]" {
 		t.Errorf("asked %s", got)
 	}
 	for line, want := range map[string]string{
 		"add-model":                     "ERROR no model specified\n",
 		"add-model a b":                 "ERROR unrecognized args: [\"b\"]\n",
 		"add-model Big":                 "ERROR \"Big\" is not a valid name: model names may only contain lowercase letters, digits and hyphens\n",
-		"add-model a --config x=y":      "ERROR cannot use --config x=y: so far there is default-series=SERIES\n",
+		"add-model a --config x=y":      "ERROR unknown model config key \"x\"\n",
 		"add-model a:b -c prod":         "ERROR --controller prod and \"a:b\" do not agree\n",
 		"models x":                      "ERROR unrecognized args: [\"x\"]\n",
 		"models --format xml":           "ERROR unknown format \"xml\"\n",

@@ -125,6 +125,13 @@ func inLine(args []any) []any {
 	return shown
 }
 
+// warn tells of what was done all the same, and may not be what the user meant.
+func (s *session) warn(warnings ...string) {
+	for _, w := range warnings {
+		s.note("WARNING %s", w)
+	}
+}
+
 // detail says what only they want to know who ask for more.
 func (s *session) detail(format string, args ...any) {
 	if s.verbose {

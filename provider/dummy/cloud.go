@@ -26,6 +26,7 @@ type Cloud struct {
 	attempts  map[attempt]*instance // the same ones
 	jammed    map[string]bool       // by ID: they can't be stopped
 	made      int                   // instances ever
+	series    []string              // that instances can have; none for any
 }
 
 // New returns an empty cloud. For a nil start its instances have no agents.
@@ -41,6 +42,19 @@ func New(start StartFunc) *Cloud {
 // of Environ, separated by blanks, that are broken in this model.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	return &environ{cloud: c, config: config, broken: strings.Fields(config.Attrs["broken"])}, nil
+}
+
+// SetSeries limits the series that instances can have; none lifts the limit.
+func (c *Cloud) SetSeries(series ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.series = slices.Clone(series)
+}
+
+func (c *Cloud) hasSeries() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.series
 }
 
 // Lose makes an instance vanish, as if its host had burnt down: its agent ends,

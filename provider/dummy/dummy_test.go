@@ -56,7 +56,10 @@ func (a *agents) list(t *testing.T) (all []string) {
 func TestConformance(t *testing.T) {
 	providertest.Run(t, func(t *testing.T) providertest.Harness {
 		var a agents
-		return providertest.Harness{Controller: controller, Open: dummy.New(a.start).Open, Agents: a.list, Placement: "under-the-desk"}
+		c := dummy.New(a.start)
+		c.SetSeries("jammy", "noble")
+		return providertest.Harness{Controller: controller, Open: c.Open, Agents: a.list, Placement: "under-the-desk",
+			Series: "xenial", Demands: []string{"arch=s390x"}, Ignored: map[string]string{"cpu-power": "mem=1G cpu-power=7", "virt-type": "virt-type=kvm"}}
 	})
 }
 

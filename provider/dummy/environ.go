@@ -47,6 +47,9 @@ func (e *environ) StartInstance(ctx context.Context, params provider.StartParams
 	if err := check(params.Constraints, params.Placement); err != nil {
 		return provider.Instance{}, err
 	}
+	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
+		return provider.Instance{}, err
+	}
 	inst, found := e.cloud.find(params)
 	op.InstanceIDs = []string{inst.ID}
 	if found {
@@ -123,16 +126,27 @@ func (e *environ) Instances(ctx context.Context) (result []provider.Instance, er
 	return result, nil
 }
 
+// Series returns those that SetSeries has set; none at first.
+func (e *environ) Series(ctx context.Context) (_ []string, err error) {
+	op := Op{Method: "Series"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return nil, err
+	}
+	return e.cloud.hasSeries(), nil
+}
+
 // rules are the dummy's: features of clouds that users meet, one of each kind.
 func rules() entity.ConstraintRules {
 	return entity.ConstraintRules{
 		Conflicts:   [][2]string{{entity.ConstraintInstanceType, entity.ConstraintMem}},
 		Unsupported: []string{entity.ConstraintCPUPower, entity.ConstraintVirtType},
+		Values:      map[string][]string{entity.ConstraintArch: {"amd64", "arm64"}},
 	}
 }
 
-// ConstraintRules says that an instance type decides the memory, and that
-// cpu-power and virt-type are not heeded.
+// ConstraintRules says that an instance type decides the memory, that cpu-power and
+// virt-type are not heeded, and that there are two architectures.
 func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules, err error) {
 	op := Op{Method: "ConstraintRules"}
 	defer e.done(&op, &err)
@@ -142,11 +156,14 @@ func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules
 	return rules(), nil
 }
 
-// PrecheckInstance accepts the placement "valid" and no other.
+// PrecheckInstance accepts the placement "valid" and no other, and the cloud's series.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) (err error) {
 	op := Op{Method: "PrecheckInstance"}
 	defer e.done(&op, &err)
 	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
 		return err
 	}
 	return check(params.Constraints, params.Placement)

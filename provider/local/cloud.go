@@ -41,6 +41,7 @@ type Config struct {
 	Args         []string      // its arguments; the instance's directory follows as the last
 	Env          []string      // "KEY=value", laid over this process's environment
 	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for 10 s
+	Series       string        // of the host; "" to find it out
 }
 
 // Cloud is what one controller has on this host. Its methods may be called from
@@ -66,6 +67,9 @@ func New(config Config) (*Cloud, error) {
 	}
 	if config.Grace == 0 {
 		config.Grace = 10 * time.Second
+	}
+	if config.Series == "" {
+		config.Series = HostSeries()
 	}
 	if !isName(config.Controller) {
 		return nil, entity.Errorf(entity.Invalid, "cannot use %q as the name of a controller", config.Controller)

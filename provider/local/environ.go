@@ -41,7 +41,8 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 	if err := provider.CheckStart(e.config, &params); err != nil {
 		return inst, err
 	}
-	if err := e.PrecheckInstance(ctx, provider.PrecheckParams{Series: params.Series, Constraints: params.Constraints, Placement: params.Placement}); err != nil {
+	// The series is left open: the host may have been upgraded since the machine was added.
+	if err := e.PrecheckInstance(ctx, provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement}); err != nil {
 		return inst, err
 	}
 	if c.config.MachineAgent == "" {
@@ -185,32 +186,61 @@ func (e *environ) Instances(context.Context) ([]provider.Instance, error) {
 	return result, nil
 }
 
-// ConstraintRules says that an instance is the host and can't be more: the
-// architecture is what it is, and nothing else is heeded.
+// Series returns the host's: hooks run on the host itself.
+func (e *environ) Series(context.Context) ([]string, error) {
+	return []string{e.cloud.config.Series}, nil
+}
+
+// ConstraintRules says that an instance is the host. What the host has of
+// architecture, cores, memory and disk, PrecheckInstance compares; the rest is not
+// heeded.
 func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, error) {
 	rules := entity.DefaultConstraintRules()
 	rules.Values = map[string][]string{entity.ConstraintArch: {hostArch()}}
 	rules.Unsupported = []string{
-		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCores, entity.ConstraintCPUPower,
-		entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintInstanceType, entity.ConstraintMem,
-		entity.ConstraintRootDisk, entity.ConstraintRootDiskSource, entity.ConstraintSpaces, entity.ConstraintTags,
+		entity.ConstraintAllocatePublicIP, entity.ConstraintContainer, entity.ConstraintCPUPower,
+		entity.ConstraintImageID, entity.ConstraintInstanceRole, entity.ConstraintInstanceType,
+		entity.ConstraintRootDiskSource, entity.ConstraintSpaces, entity.ConstraintTags,
 		entity.ConstraintVirtType, entity.ConstraintZones,
 	}
 	return rules, nil
 }
 
-// PrecheckInstance refuses every placement, and constraints that contradict
-// each other or the host's architecture.
+// PrecheckInstance refuses every placement, every series but the host's, constraints
+// that contradict each other, and those that ask for more than the host has.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Placement != "" {
 		return entity.Errorf(entity.Invalid, "unknown placement directive: %s", params.Placement)
+	}
+	if err := provider.CheckSeries(params.Series, []string{e.cloud.config.Series}, "this host"); err != nil {
+		return err
 	}
 	rules, err := e.ConstraintRules(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = rules.Check(params.Constraints)
-	return err
+	if _, err = rules.Check(params.Constraints); err != nil {
+		return err
+	}
+	return fits(params.Constraints, hardware(e.cloud.config.Dir))
+}
+
+// fits returns an Invalid error if a host with this hardware does not have what the
+// constraints demand. What is not known of the host is taken to do.
+func fits(cons entity.Constraints, host provider.Hardware) error {
+	for _, c := range []struct {
+		key  string
+		most uint64
+	}{
+		{entity.ConstraintCores, host.Cores}, {entity.ConstraintMem, host.Mem}, {entity.ConstraintRootDisk, host.RootDisk},
+	} {
+		if cons.Number(c.key) > c.most && c.most != 0 {
+			value, _ := cons.Get(c.key)
+			return entity.WithHint(entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: this host has %s", c.key, value, host),
+				"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
+		}
+	}
+	return nil
 }
 
 // Destroy stops all instances of the model and removes its directory.

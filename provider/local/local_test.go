@@ -47,8 +47,63 @@ func TestConformance(t *testing.T) {
 				return living
 			},
 			Placement: "zone=a",
+			Series:    "xenial",
+			Demands:   []string{"mem=9999999G", "cores=9999", "root-disk=9999P", "arch=" + otherArch()},
+			Ignored:   map[string]string{"tags": "mem=1M tags=fast", "zones": "cores=1 zones=a", "virt-type": "virt-type=kvm"},
 		}
 	})
+}
+
+func otherArch() string {
+	if hostArch() == "s390x" {
+		return "amd64"
+	}
+	return "s390x"
+}
+
+// Who demands too much is told what there is.
+func TestWhatTheHostDoesNotHaveIsRefused(t *testing.T) {
+	host := provider.Hardware{Arch: "amd64", Cores: 2, Mem: 2048}
+	for text, want := range map[string]string{
+		"mem=2G cores=2":      "",
+		"mem=2049M":           "constraint mem=2049M cannot be met: this host has arch=amd64 cores=2 mem=2048M",
+		"cores=3":             "constraint cores=3 cannot be met: this host has arch=amd64 cores=2 mem=2048M",
+		"root-disk=9999999T":  "", // of which nothing is known
+		"mem= cores=0 tags=x": "",
+	} {
+		cons, err := entity.ParseConstraints(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := fits(cons, host); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got error %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestHostSeries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "os-release")
+	for text, want := range map[string]string{
+		"":                                    "linux",
+		"ID=arch\n":                           "arch",
+		"VERSION_CODENAME=bookworm\nID=x\n":   "bookworm",
+		"ID=\"centos\"\nVERSION_ID='7'\n":     "centos7",
+		"ID=alpine\nVERSION_ID=3.19.1\n":      "alpine3191",
+		"VERSION_CODENAME=\"Not One\"\nID=\n": "linux",
+	} {
+		if text != "" {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := seriesOf(path); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
 }
 
 func TestInstance(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,12 @@ type Harness struct {
 	Agents func(t *testing.T) []string
 	// Placement is one that the cloud refuses.
 	Placement string
+	// Series is one that the cloud does not have.
+	Series string
+	// Demands are constraints that each alone can't be met.
+	Demands []string
+	// Ignored are constraints that the cloud accepts and does not heed, by their keys.
+	Ignored map[string]string
 }
 
 // Run tests a cloud; fresh makes the Harness for each test.
@@ -49,6 +56,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 		{"StartAfterStop", testStartAfterStop},
 		{"ModelsApart", testModelsApart},
 		{"Refusals", testRefusals},
+		{"Series", testSeries},
+		{"Demands", testDemands},
+		{"Ignored", testIgnored},
 		{"CancelledStartLeavesNothing", testCancelledStart},
 		{"DestroyModel", testDestroy},
 		{"DestroyController", testDestroyController},
@@ -271,13 +281,71 @@ func testRefusals(t *testing.T, w *world) {
 			t.Errorf("precheck of a bad %s: got error %v, want one that is Invalid", name, err)
 		}
 	}
-	if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: "jammy"}); err != nil {
+	if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{}); err != nil {
 		t.Errorf("precheck of what anybody may have: %v", err)
 	}
 	if all := w.list(t, w.a); len(all) != 0 {
 		t.Errorf("what was refused is there: %v", all)
 	}
 	w.agents(t)
+}
+
+// Of series, a cloud accepts those that it says it has, and no other.
+func testSeries(t *testing.T, w *world) {
+	have, err := w.a.Series(w.ctx)
+	if err != nil || len(have) == 0 || slices.Contains(have, w.Harness.Series) {
+		t.Fatalf("the cloud has series %v (%v), want some that are not %s", have, err, w.Harness.Series)
+	}
+	for _, series := range have {
+		if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: series}); err != nil {
+			t.Errorf("precheck of series %s, which the cloud has: %v", series, err)
+		}
+	}
+	err = w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: w.Harness.Series})
+	if !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), have[0]) {
+		t.Errorf("precheck of series %s: got error %v, want one that is Invalid and names what the cloud has", w.Harness.Series, err)
+	}
+}
+
+// What can't be met is refused in advance, and by a start too.
+func testDemands(t *testing.T, w *world) {
+	for _, text := range w.Harness.Demands {
+		demand, err := entity.ParseConstraints(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Constraints: demand}); !errors.Is(err, entity.Invalid) {
+			t.Errorf("precheck of %s: got error %v, want one that is Invalid", text, err)
+		}
+		p := params("0", "n")
+		p.Constraints = demand
+		if _, err := w.a.StartInstance(w.ctx, p); !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
+			t.Errorf("start with %s: got error %v, want one that is Invalid", text, err)
+		}
+	}
+	if all := w.list(t, w.a); len(all) != 0 {
+		t.Errorf("what was refused is there: %v", all)
+	}
+}
+
+// What a cloud does not heed it names, and accepts.
+func testIgnored(t *testing.T, w *world) {
+	rules, err := w.a.ConstraintRules(w.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range w.Harness.Ignored {
+		demand, err := entity.ParseConstraints(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := rules.Check(demand); err != nil || !slices.Equal(got, []string{key}) {
+			t.Errorf("of %s the cloud ignores %v (%v), want %s", text, got, err, key)
+		}
+		if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Constraints: demand}); err != nil {
+			t.Errorf("precheck of %s: %v", text, err)
+		}
+	}
 }
 
 func testCancelledStart(t *testing.T, w *world) {

@@ -1,0 +1,32 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// ModelConfig returns all settings of the model, with where each value comes from.
+func (c *Conn) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+	var result params.ModelConfigResults
+	if err := c.call(ctx, "ModelConfig", 3, "ModelGet", nil, &result); err != nil {
+		return nil, err
+	}
+	return result.ModelConfig()
+}
+
+// SetModelConfig changes settings of the model, all or none; values are as users write
+// them.
+func (c *Conn) SetModelConfig(ctx context.Context, config map[string]string) error {
+	args := params.ModelSet{Config: map[string]any{}}
+	for key, value := range config {
+		args.Config[key] = value
+	}
+	return c.call(ctx, "ModelConfig", 3, "ModelSet", args, nil)
+}
+
+// ResetModelConfig gives settings of the model their defaults again, all or none.
+func (c *Conn) ResetModelConfig(ctx context.Context, keys ...string) error {
+	return c.call(ctx, "ModelConfig", 3, "ModelUnset", params.ModelUnset{Keys: keys}, nil)
+}

@@ -1,0 +1,283 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A Cloud says which machines a model can have. It is asked before anything is
+// written, so that a user hears at once of what could never be started.
+type Cloud interface {
+	// Series returns the series that machines can have, the preferred one first; none
+	// for any.
+	Series(ctx context.Context) ([]string, error)
+	// ConstraintRules says, above all, which constraints are not heeded.
+	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
+	// Precheck returns an Invalid error when there can be no such machine. "" for the
+	// series leaves it open.
+	Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error
+}
+
+// askCloud asks the cloud of the caller's model, or of the controller's own when the
+// caller is at the controller. A server that has no clouds, in tests, asks nothing.
+func (c *caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) error) error {
+	model := c.model
+	if model == nil {
+		model = c.server.controllerModel
+	}
+	if c.server.config.Cloud == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.server.limits.CloudTime)
+	defer cancel()
+	cloud, err := c.server.config.Cloud(ctx, model.UUID())
+	if err == nil {
+		err = ask(ctx, cloud)
+	}
+	switch {
+	case err == nil || entity.KindOf(err) != "":
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return entity.WithHint(entity.Errorf(entity.Unavailable, "the cloud has not answered for %v", c.server.limits.CloudTime),
+			"Nothing was changed; try again when the cloud answers.")
+	}
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot ask the cloud what machines it has: %w", err),
+		"Nothing was changed; try again when the cloud answers.")
+}
+
+// warnings is what a user is warned of about what was done all the same.
+type warnings []string
+
+func (w *warnings) add(format string, args ...any) { *w = append(*w, fmt.Sprintf(format, args...)) }
+
+// log writes the warnings to the controller's log too, for those who come later.
+func (w warnings) log(c *caller) warnings {
+	for _, text := range w {
+		logger.Warningf("%s: model %s: %s", c.conn, c.model.Name(), text)
+	}
+	return w
+}
+
+// ignored warns of constraints that the cloud accepts and does not heed.
+func (w *warnings) ignored(ctx context.Context, c *caller, cloud Cloud, constraints entity.Constraints) error {
+	rules, err := cloud.ConstraintRules(ctx)
+	if err != nil {
+		return err
+	}
+	keys, err := rules.Check(constraints)
+	if err == nil && len(keys) > 0 {
+		w.add("unsupported constraints: %s: cloud %q ignores them", strings.Join(keys, ", "), c.server.controller.Cloud())
+	}
+	return err
+}
+
+// A seriesChoice is what the series of new machines is chosen from.
+type seriesChoice struct {
+	asked string   // by the user; "" for none
+	force bool     // the user insists
+	charm []string // that the charm supports; none for any
+	cloud []string // that the cloud has, the preferred one first; none for any
+	model entity.ModelValue
+}
+
+// choose returns the series of new machines: the one that they will have in truth.
+// Whoever insists on one that the cloud does not have gets the cloud's own, and a
+// warning.
+func (s seriesChoice) choose() (series, warning string, err error) {
+	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
+	lacks := func(what string) error {
+		return entity.Errorf(entity.Invalid, "%s not available: the cloud has %s", what, strings.Join(s.cloud, ", "))
+	}
+	switch {
+	case s.asked != "" && has(s.asked):
+		return s.asked, "", nil
+	case s.asked != "" && s.force:
+		return s.cloud[0], fmt.Sprintf("series %q is not available: hooks run on %q", s.asked, s.cloud[0]), nil
+	case s.asked != "":
+		return "", "", entity.WithHint(lacks(fmt.Sprintf("series %q is", s.asked)), "Leave --series away for %s.", s.cloud[0])
+	case len(s.charm) > 0:
+		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
+			return s.model.Value, "", nil
+		}
+		// The cloud's preference goes before the charm's: one of several is the host's.
+		for _, series := range s.cloud {
+			if slices.Contains(s.charm, series) {
+				return series, "", nil
+			}
+		}
+		if len(s.cloud) == 0 {
+			return s.charm[0], "", nil
+		}
+		return "", "", entity.WithHint(lacks("the charm's series "+strings.Join(s.charm, ", ")+" are"),
+			"To run the charm on %s all the same: --series %[1]s --force", s.cloud[0])
+	case has(s.model.Value):
+		return s.model.Value, "", nil
+	case s.model.Source == entity.ConfigFromModel:
+		return "", "", entity.WithHint(lacks(fmt.Sprintf("the model's default-series %q is", s.model.Value)),
+			"Change it: juju model-config default-series=%s", s.cloud[0])
+	}
+	return s.cloud[0], "", nil // nobody has asked for the controller's default
+}
+
+// series chooses the series of new machines.
+func (w *warnings) series(ctx context.Context, c *caller, cloud Cloud, asked string, force bool, charm []string) (string, error) {
+	config, err := c.model.ModelConfig(ctx)
+	if err != nil {
+		return "", err
+	}
+	choice := seriesChoice{asked: asked, force: force, charm: charm, model: config[entity.ConfigDefaultSeries]}
+	if choice.cloud, err = cloud.Series(ctx); err != nil {
+		return "", err
+	}
+	series, warning, err := choice.choose()
+	if warning != "" {
+		w.add("%s", warning)
+	}
+	return series, err
+}
+
+// overModel lays constraints over the model's, as state does for new machines.
+func overModel(ctx context.Context, c *caller, constraints entity.Constraints) (entity.Constraints, error) {
+	text, err := c.model.Constraints(ctx)
+	if err != nil {
+		return entity.Constraints{}, err
+	}
+	model, err := entity.ParseConstraints(text)
+	return entity.MergeConstraints(model, constraints), err
+}
+
+// containerScopes are the placements that name a container.
+var containerScopes = []string{"lxd", "lxc", "kvm"}
+
+// noContainers refuses what would be a container: no cloud starts one yet. Doing is
+// what can't be done, as in "add a machine".
+func noContainers(doing string, places []*params.Placement) error {
+	for _, p := range places {
+		if p == nil || !slices.Contains(containerScopes, p.Scope) {
+			continue
+		}
+		err := entity.Errorf(entity.NotSupported, "cannot %s in a container (%s): containers are not supported yet", doing, p)
+		if p.Directive == "" {
+			return entity.WithHint(err, "Use a machine of its own: leave %q away.", p.String())
+		}
+		return entity.WithHint(err, "Use the machine itself, by its number: juju add-unit SERVICE --to %s; or a new one: juju add-machine", p.Directive)
+	}
+	return nil
+}
+
+// checkDeploy asks the cloud whether a service can have machines, and returns the
+// series that they will have. Charm is the series that its charm names.
+func checkDeploy(ctx context.Context, c *caller, a params.ApplicationDeploy, charm []string) (series string, w warnings, err error) {
+	if err := noContainers(fmt.Sprintf("deploy %q", a.ApplicationName), a.Placement); err != nil {
+		return "", nil, err
+	}
+	if a.CharmOrigin != nil && a.CharmOrigin.Base != nil {
+		series = a.CharmOrigin.Base.Series()
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if series, err = w.series(ctx, c, cloud, series, a.Force, charm); err != nil {
+			return err
+		}
+		constraints, err := overModel(ctx, c, a.Constraints)
+		if err != nil {
+			return err
+		}
+		if err := cloud.Precheck(ctx, series, constraints, ""); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, a.Constraints)
+	})
+	if err != nil {
+		return "", w, fmt.Errorf("cannot deploy %q: %w", a.ApplicationName, err)
+	}
+	return series, w, nil
+}
+
+// applicationCheckDeploy says in advance what Deploy would say of the cloud, and which
+// series the service would have: before the client has uploaded the charm.
+func applicationCheckDeploy(ctx context.Context, c *caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
+	series, _, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
+	return params.CheckDeployResult{Series: series}, err
+}
+
+// checkUnits asks the cloud whether a service can have more machines.
+func checkUnits(ctx context.Context, c *caller, p params.AddApplicationUnits, series, constraints string) (w warnings, err error) {
+	doing := fmt.Sprintf("add a unit to service %q", p.ApplicationName)
+	if err := noContainers(doing, p.Placement); err != nil {
+		return nil, err
+	}
+	if len(p.Placement) >= p.NumUnits {
+		return nil, nil // all go to machines that are there
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		own, err := entity.ParseConstraints(constraints)
+		if err != nil {
+			return err
+		}
+		all, err := overModel(ctx, c, own)
+		if err != nil {
+			return err
+		}
+		have, err := cloud.Series(ctx)
+		if err != nil {
+			return err
+		}
+		// The service keeps the series that it has. A host that was upgraded since has another.
+		if len(have) > 0 && !slices.Contains(have, series) {
+			w.add("service %q has series %q, which is not available any more: hooks run on %q", p.ApplicationName, series, have[0])
+			series = ""
+		}
+		return cloud.Precheck(ctx, series, all, "")
+	})
+	if err != nil {
+		return w, fmt.Errorf("cannot %s: %w", doing, err)
+	}
+	return w, nil
+}
+
+// checkMachine asks the cloud whether there can be such a machine, and returns its
+// series.
+func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams) (series string, w warnings, err error) {
+	if p.Base != nil {
+		series = p.Base.Series()
+	}
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if series, err = w.series(ctx, c, cloud, series, false, nil); err != nil {
+			return err
+		}
+		constraints, err := overModel(ctx, c, p.Constraints)
+		if err != nil {
+			return err
+		}
+		if err := cloud.Precheck(ctx, series, constraints, p.Placement.String()); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, p.Constraints)
+	})
+	if err != nil {
+		return "", w, fmt.Errorf("cannot add a machine: %w", err)
+	}
+	return series, w, nil
+}
+
+// checkConstraints asks the cloud whether machines can be as constraints demand.
+// Judged is what machines would then be demanded to have; the warnings are about
+// what the user has given.
+func checkConstraints(ctx context.Context, c *caller, judged, given entity.Constraints) (w warnings, err error) {
+	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		if err := cloud.Precheck(ctx, "", judged, ""); err != nil {
+			return err
+		}
+		return w.ignored(ctx, c, cloud, given)
+	})
+	if err != nil {
+		return w, fmt.Errorf("cannot set constraints: %w", err)
+	}
+	return w, nil
+}

@@ -1,0 +1,229 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/provider"
+	"juju/provider/dummy"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// dummyCloud is a model on the dummy cloud, as the API server asks it.
+type dummyCloud struct{ provider.Environ }
+
+func (c dummyCloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error {
+	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
+}
+
+// onCloud has a server ask a cloud.
+func onCloud(cloud *dummy.Cloud) func(*Config) {
+	return func(c *Config) {
+		c.Cloud = func(ctx context.Context, model string) (Cloud, error) {
+			environ, err := cloud.Open(ctx, provider.Config{Controller: "c", Model: model})
+			return dummyCloud{environ}, err
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) entity.Constraints {
+	t.Helper()
+	c, err := entity.ParseConstraints(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stored is all that a model has, but for charms, which are uploaded before.
+func (w *world) stored() string {
+	w.Helper()
+	all, err := w.st.Dump(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	var text strings.Builder
+	for _, name := range []string{"model", "machines", "services", "units", "constraints", "settings", "counts", "cleanups", "sequence"} {
+		for _, doc := range all[name] {
+			text.Write(doc)
+		}
+	}
+	return text.String()
+}
+
+// What the cloud can't have is refused by whatever asks for it, and nothing is written.
+func TestWhatTheCloudDoesNotHaveIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	cloud := dummy.New(nil)
+	cloud.SetSeries("jammy", "noble")
+	w := newWorld(t, onCloud(cloud), func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = 50 * time.Millisecond })
+	ctx := t.Context()
+	c, root := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.adminInfo(""))
+	mysql := statetest.Charm(t, w.st, statetest.MySQL)
+	old := statetest.Charm(t, w.st, `{name: old, summary: s, description: d, series: [trusty, xenial]}`)
+	if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: "there", CharmURL: mysql, Units: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: "needy", CharmURL: mysql, Constraints: "arch=s390x"}); err != nil {
+		t.Fatal(err)
+	}
+	const arch = "invalid constraint value: arch=s390x\nvalid values are: [amd64 arm64]"
+	check := func(what string, err error, kind entity.Kind, text string) {
+		t.Helper()
+		if entity.KindOf(err) != kind || !strings.Contains(err.Error(), text) || entity.Hint(err) == "" && kind != entity.Invalid {
+			t.Errorf("%s: got error %v (%q, hint %q), want %q with %q", what, err, entity.KindOf(err), entity.Hint(err), kind, text)
+		}
+	}
+	before := w.stored()
+	deploy := func(args client.DeployArgs) error {
+		args.Service, args.Units = "x", 1
+		_, checked := c.CheckDeploy(ctx, args, map[string][]string{old: {"trusty", "xenial"}}[args.CharmURL])
+		_, err := c.Deploy(ctx, args)
+		if err == nil || checked == nil || err.Error() != checked.Error() {
+			t.Errorf("deploy says %v, and in advance %v", err, checked)
+		}
+		return err
+	}
+	container := func(err error) {
+		t.Helper()
+		check("a container", err, entity.NotSupported, "containers are not supported yet")
+	}
+	refusals := func() {
+		check("deploy", deploy(client.DeployArgs{CharmURL: mysql, Constraints: parsed(t, "arch=s390x")}), entity.Invalid, `cannot deploy "x": `+arch)
+		check("deploy to a series", deploy(client.DeployArgs{CharmURL: mysql, Series: "xenial"}), entity.Invalid,
+			`series "xenial" is not available: the cloud has jammy, noble`)
+		check("deploy of an old charm", deploy(client.DeployArgs{CharmURL: old}), entity.Invalid,
+			"the charm's series trusty, xenial are not available: the cloud has jammy, noble")
+		container(deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"lxd:0"}}))
+		check("add-unit", third(c.AddUnits(ctx, "needy", 1, nil)), entity.Invalid, `cannot add a unit to service "needy": `+arch)
+		container(third(c.AddUnits(ctx, "there", 1, []string{"lxd:0"})))
+		container(third(c.AddUnits(ctx, "there", 1, []string{"kvm"})))
+		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, "arch=s390x")})), entity.Invalid, "cannot add a machine: "+arch)
+		check("add-machine of a series", third(c.AddMachine(ctx, client.MachineArgs{Series: "xenial"})), entity.Invalid, `series "xenial" is not available`)
+		check("add-machine at a place", third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=a"})), entity.Invalid, "zone=a placement is invalid")
+		container(third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:0"})))
+		container(third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd"})))
+		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", parsed(t, "arch=s390x"))), entity.Invalid, "cannot set constraints: "+arch)
+		check("set-model-constraints", second(c.SetModelConstraints(ctx, parsed(t, "arch=s390x"))), entity.Invalid, "cannot set constraints: "+arch)
+		check("model-config", c.SetModelConfig(ctx, map[string]string{"default-series": "xenial", "automatically-retry-hooks": "true"}), entity.Invalid,
+			`default-series "xenial" is not available: the cloud has jammy, noble`)
+	}
+	refusals()
+	_, err := root.CreateModel(ctx, "second", map[string]string{"default-series": "xenial"})
+	check("add-model", err, entity.Invalid, `cannot add model "second": default-series "xenial" is not available`)
+	if after := w.stored(); after != before {
+		t.Errorf("what was refused has left something:\n%s\nbefore\n%s", after, before)
+	}
+
+	// A cloud that fails, or does not answer, is no reason to write anything either.
+	cloud.Break("PrecheckInstance")
+	_, _, err = c.AddMachine(ctx, client.MachineArgs{})
+	check("a broken cloud", err, entity.Unavailable, "cannot ask the cloud what machines it has: dummy.PrecheckInstance is broken")
+	cloud.Mend("PrecheckInstance")
+	release := cloud.Stall("Series")
+	_, err = c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1})
+	check("a cloud that stalls", err, entity.Unavailable, "the cloud has not answered for 50ms")
+	release()
+	if after := w.stored(); after != before {
+		t.Errorf("what failed has left something:\n%s\nbefore\n%s", after, before)
+	}
+	if _, _, err := c.AddMachine(ctx, client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
+		t.Errorf("what the cloud has: %v", err)
+	}
+}
+
+// What the cloud pays no heed to is done, and the user hears of it.
+func TestUserIsWarnedOfWhatTheCloudIgnores(t *testing.T) {
+	t.Parallel()
+	cloud := dummy.New(nil)
+	w := newWorld(t, onCloud(cloud))
+	ctx := t.Context()
+	c := w.dial(w.adminInfo(w.st.UUID()))
+	mysql := statetest.Charm(t, w.st, statetest.MySQL)
+	ignored := parsed(t, "mem=1G cpu-power=7 virt-type=kvm")
+	check := func(what string, warnings []string, err error, want ...string) {
+		t.Helper()
+		if err != nil || !slices.Equal(warnings, want) {
+			t.Errorf("%s: got warnings %q, %v, want %q", what, warnings, err, want)
+		}
+	}
+	text := `unsupported constraints: cpu-power, virt-type: cloud "dummy" ignores them`
+	warnings, err := c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql, Units: 1, Constraints: ignored})
+	check("deploy", warnings, err, text)
+	_, warnings, err = c.AddMachine(ctx, client.MachineArgs{Constraints: ignored})
+	check("add-machine", warnings, err, text)
+	warnings, err = c.SetServiceConstraints(ctx, "mysql", ignored)
+	check("set-constraints", warnings, err, text)
+	warnings, err = c.SetModelConstraints(ctx, ignored)
+	check("set-model-constraints", warnings, err, text)
+	// Who has been warned is not again, by each unit that takes the constraints.
+	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
+	check("add-unit", warnings, err)
+	// An unsupported key does not make an error of another a warning.
+	if _, err = c.SetServiceConstraints(ctx, "mysql", parsed(t, "cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
+		t.Errorf("one that is ignored and one that is wrong: %v", err)
+	}
+
+	// A host that was upgraded has another series than what was deployed there before.
+	cloud.SetSeries("trixie")
+	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
+	check("add-unit", warnings, err, `service "mysql" has series "jammy", which is not available any more: hooks run on "trixie"`)
+	warnings, err = c.Deploy(ctx, client.DeployArgs{Service: "forced", CharmURL: mysql, Series: "xenial", Force: true})
+	check("deploy --series xenial --force", warnings, err, `series "xenial" is not available: hooks run on "trixie"`)
+	if svc, err := w.st.Service(ctx, "forced"); err != nil || svc.Series() != "trixie" {
+		t.Errorf("status shows the series %q (%v), hooks see trixie", svc.Series(), err)
+	}
+}
+
+func TestSeriesIsChosen(t *testing.T) {
+	byController := entity.ModelValue{Value: "bookworm", Source: entity.ConfigFromController}
+	byModel := entity.ModelValue{Value: "jammy", Source: entity.ConfigFromModel}
+	host, upgraded := []string{"bookworm"}, []string{"trixie"}
+	for _, c := range []struct {
+		name   string
+		choice seriesChoice
+		want   string // or what the error says
+		hint   string
+	}{
+		{"nobody says anything", seriesChoice{cloud: host, model: byController}, "bookworm", ""},
+		{"any cloud", seriesChoice{model: byModel}, "jammy", ""},
+		{"the user", seriesChoice{asked: "bookworm", cloud: host, model: byController}, "bookworm", ""},
+		{"the user, anything", seriesChoice{asked: "xenial", model: byController}, "xenial", ""},
+		{"the user, in vain", seriesChoice{asked: "xenial", cloud: host, model: byController},
+			`series "xenial" is not available: the cloud has bookworm`, "Leave --series away for bookworm."},
+		{"the user insists", seriesChoice{asked: "xenial", force: true, cloud: host, model: byController}, "bookworm", ""},
+		{"the user insists, and gets it", seriesChoice{asked: "xenial", force: true, model: byController}, "xenial", ""},
+		{"a charm of several", seriesChoice{charm: []string{"xenial", "bookworm"}, cloud: host, model: byController}, "bookworm", ""},
+		{"a charm of several, any cloud", seriesChoice{charm: []string{"xenial", "jammy"}, model: byModel}, "jammy", ""},
+		{"a charm of others, any cloud", seriesChoice{charm: []string{"xenial", "bionic"}, model: byModel}, "xenial", ""},
+		{"a charm of others", seriesChoice{charm: []string{"xenial", "bionic"}, cloud: host, model: byController},
+			"the charm's series xenial, bionic are not available: the cloud has bookworm",
+			"To run the charm on bookworm all the same: --series bookworm --force"},
+		{"the host is upgraded", seriesChoice{cloud: upgraded, model: byController}, "trixie", ""},
+		{"the host is upgraded, and the charm is too", seriesChoice{charm: []string{"bookworm", "trixie"}, cloud: upgraded, model: byController}, "trixie", ""},
+		{"the model's is not there", seriesChoice{cloud: host, model: byModel},
+			`the model's default-series "jammy" is not available: the cloud has bookworm`, "Change it: juju model-config default-series=bookworm"},
+	} {
+		series, warning, err := c.choice.choose()
+		got := series
+		if err != nil {
+			got = err.Error()
+			if !errors.Is(err, entity.Invalid) {
+				t.Errorf("%s: error %v is not Invalid", c.name, err)
+			}
+		}
+		if got != c.want || entity.Hint(err) != c.hint {
+			t.Errorf("%s: got %q, hint %q, want %q, hint %q", c.name, got, entity.Hint(err), c.want, c.hint)
+		}
+		if insists := c.choice.asked != "" && series != c.choice.asked && err == nil; (warning != "") != insists {
+			t.Errorf("%s: warning %q", c.name, warning)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+func modelConfigModelGet(ctx context.Context, c *caller, _ none) (params.ModelConfigResults, error) {
+	config, err := c.model.ModelConfig(ctx)
+	if err != nil {
+		return params.ModelConfigResults{}, err
+	}
+	return params.ModelConfigResultsOf(config), nil
+}
+
+func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) error {
+	if err := fixedSettings(c, p.Config); err != nil {
+		return err
+	}
+	config, err := modelConfigOf(ctx, c, p.Config)
+	if err != nil {
+		return fmt.Errorf("cannot change model config: %w", err)
+	}
+	return c.model.SetModelConfig(ctx, config, nil)
+}
+
+func modelConfigModelUnset(ctx context.Context, c *caller, p params.ModelUnset) error {
+	return c.model.SetModelConfig(ctx, nil, p.Keys)
+}
+
+// fixedSettings refuses, in Juju's words, what Juju has among a model's settings and
+// nobody can change there.
+func fixedSettings(c *caller, given map[string]any) error {
+	if _, ok := given["agent-version"]; ok {
+		return entity.Errorf(entity.Invalid, "agent-version cannot be changed")
+	}
+	fixed := map[string]string{"name": c.model.Name(), "uuid": c.model.UUID(), "type": c.server.controller.Cloud()}
+	for _, key := range slices.Sorted(maps.Keys(fixed)) {
+		if value, ok := given[key]; ok {
+			return entity.Errorf(entity.Invalid, "cannot change %s from %#v to %#v", key, fixed[key], value)
+		}
+	}
+	return nil
+}
+
+// modelConfigOf reads settings from a request, and asks the cloud whether it has the
+// default series.
+func modelConfigOf(ctx context.Context, c *caller, given map[string]any) (map[string]string, error) {
+	words := make(map[string]string, len(given))
+	for key, value := range given {
+		switch value.(type) {
+		case string, bool, float64:
+			words[key] = fmt.Sprint(value)
+		default:
+			return nil, entity.Errorf(entity.Invalid, "%s: cannot use a value of type %T", key, value)
+		}
+	}
+	config, err := entity.ParseModelConfig(words)
+	if err != nil {
+		return nil, err
+	}
+	series, ok := config[entity.ConfigDefaultSeries]
+	if !ok {
+		return config, nil
+	}
+	return config, c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
+		have, err := cloud.Series(ctx)
+		if err == nil && len(have) > 0 && !slices.Contains(have, series) {
+			err = entity.Errorf(entity.Invalid, "default-series %q is not available: the cloud has %s", series, strings.Join(have, ", "))
+		}
+		return err
+	})
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/safeyaml"
+	"juju/state/entity"
+)
+
+func modelConfigCommand(s *session) *cobra.Command {
+	m := &modelConfig{session: s}
+	cmd := &cobra.Command{
+		Use:     "model-config [KEY | KEY=VALUE...]",
+		Aliases: []string{"get-model-config", "set-model-config", "unset-model-config", "get-env", "set-env", "unset-env"},
+		Short:   "Show or change the settings of a model",
+		Long: `Show the settings of a model with where each value comes from, or the value of one;
+or change some: all that are given, or none if one of them is wrong. --file names a
+YAML file of settings; those given one by one go over it. --reset gives settings
+their defaults again. Changes take effect at once.
+
+The settings there are:
+
+` + modelSettingsHelp(),
+		Example: `  juju model-config
+  juju model-config automatically-retry-hooks
+  juju model-config automatically-retry-hooks=true
+  juju model-config --file model.yaml --reset provisioner-harvest-mode`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// The names of old are commands of their own, each with arguments of one kind.
+			if cmd.CalledAs() == "unset-model-config" || cmd.CalledAs() == "unset-env" {
+				m.reset, args = append(m.reset, args...), nil
+			}
+			return m.run(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().StringVar(&m.file, "file", "", "a YAML file of settings")
+	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "settings to give their defaults again, separated by commas")
+	m.output.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// modelSettingsHelp describes the settings for help.
+func modelSettingsHelp() string {
+	var text strings.Builder
+	for _, s := range entity.ModelSettings {
+		about := s.Type
+		if len(s.Values) > 0 {
+			about = oneOf(s.Values)
+		}
+		if s.Default != "" {
+			about += "; default " + s.Default
+		}
+		fmt.Fprintf(&text, "%s (%s)\n%s\n", s.Key, about, wrap("    ", s.Doc+"."))
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// wrap breaks a text into lines that begin with an indent and fit a terminal.
+func wrap(indent, text string) string {
+	const width = 84
+	var out strings.Builder
+	line := indent
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > width && line != indent {
+			out.WriteString(line + "\n")
+			line = indent
+		}
+		if line != indent {
+			line += " "
+		}
+		line += word
+	}
+	out.WriteString(line)
+	return out.String()
+}
+
+type modelConfigAPI interface {
+	ModelConfig(ctx context.Context) (entity.ModelConfig, error)
+	SetModelConfig(ctx context.Context, config map[string]string) error
+	ResetModelConfig(ctx context.Context, keys ...string) error
+}
+
+type modelConfig struct {
+	*session
+	file   string
+	reset  []string
+	output output
+}
+
+func (m *modelConfig) run(ctx context.Context, args []string) error {
+	shows := m.file == "" && len(m.reset) == 0 && (len(args) == 0 || len(args) == 1 && !strings.Contains(args[0], "="))
+	if shows {
+		if err := checkListFormat(m.output.format); err != nil {
+			return err
+		}
+		return m.withModel(ctx, func(api modelAPI) error { return m.show(ctx, api, args) })
+	}
+	values, err := m.values(args)
+	if err != nil {
+		return err
+	}
+	return m.withModel(ctx, func(api modelAPI) error {
+		if len(values) > 0 {
+			if err := api.SetModelConfig(ctx, values); err != nil {
+				return err
+			}
+		}
+		if len(m.reset) > 0 {
+			return api.ResetModelConfig(ctx, m.reset...)
+		}
+		return nil
+	})
+}
+
+// values reads the settings to change, and judges those to be reset, so that nothing is
+// changed when one of either kind is wrong.
+func (m *modelConfig) values(args []string) (map[string]string, error) {
+	values, err := m.fileValues()
+	if err != nil {
+		return nil, err
+	}
+	given, err := modelPairs(args)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(values, given)
+	for _, key := range m.reset {
+		if strings.Contains(key, "=") {
+			return nil, usagef(`--reset accepts a comma delimited set of keys "a,b,c", received: %q`, key)
+		}
+		if _, ok := values[key]; ok {
+			return nil, usagef("cannot set and reset key %q simultaneously", key)
+		}
+		if _, err := entity.FindModelSetting(key); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// fileValues reads the settings in --file.
+func (m *modelConfig) fileValues() (map[string]string, error) {
+	values := map[string]string{}
+	if m.file == "" {
+		return values, nil
+	}
+	text, err := readOptionFile(m.file)
+	if err != nil {
+		return nil, err
+	}
+	var found map[string]any
+	if err := safeyaml.Unmarshal([]byte(text), &found, safeyaml.Default); err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", m.file, err)
+	}
+	for key, value := range found {
+		// What --format yaml has printed can be given back.
+		if printed, ok := value.(map[string]any); ok {
+			value = printed["value"]
+		}
+		switch value.(type) {
+		case string, bool, int, float64:
+			values[key] = fmt.Sprint(value)
+		default:
+			return nil, entity.Errorf(entity.Invalid, "cannot read %s: %s has no single value", m.file, key)
+		}
+	}
+	return values, nil
+}
+
+// modelPairs reads settings of a model that are given as KEY=VALUE. What they are
+// worth the controller says.
+func modelPairs(pairs []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usagef("expected \"key=value\", got %q", pair)
+		}
+		values[key] = value
+	}
+	return values, nil
+}
+
+// modelSettings reads the settings of a model that is to be made, and judges them.
+func modelSettings(pairs []string) (map[string]string, error) {
+	given, err := modelPairs(pairs)
+	if err != nil {
+		return nil, err
+	}
+	config, err := entity.ParseModelConfig(given)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return config, nil
+}
+
+// show prints all settings, or the value of one.
+func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []string) error {
+	config, err := api.ModelConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		setting, err := entity.FindModelSetting(args[0])
+		if err != nil {
+			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
+		}
+		if m.output.format == "tabular" {
+			return m.write(m.output, []byte(config[setting.Key].Value+"\n"))
+		}
+		config = entity.ModelConfig{setting.Key: config[setting.Key]}
+	}
+	shown := map[string]shownSetting{}
+	rows := [][]string{{"Attribute", "From", "Value"}}
+	for _, setting := range entity.ModelSettings {
+		if v, ok := config[setting.Key]; ok {
+			shown[setting.Key] = shownSetting{setting.Plain(v.Value), v.Source}
+			rows = append(rows, []string{setting.Key, v.Source, v.Value})
+		}
+	}
+	return m.writeList(m.output, shown, rows)
+}
+
+// A shownSetting is a setting in YAML and JSON.
+type shownSetting struct {
+	Value  any    `yaml:"value" json:"value"`
+	Source string `yaml:"source" json:"source"`
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"juju/state/entity"
+)
+
+func TestShowingModelConfig(t *testing.T) {
+	u := newUser(t)
+	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
+	u.types("model-config")
+	u.asked("ModelConfig")
+	u.sees(0, "Attribute                  From        Value\n"+
+		"automatically-retry-hooks  model       true\n"+
+		"default-series             controller  jammy\n"+
+		"provisioner-harvest-mode   default     all\n", "")
+	u.types("get-model-config", "automatically-retry-hooks")
+	u.sees(0, "true\n", "")
+	u.types("get-env", "--format", "json")
+	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy","source":"controller"},`+
+		`"provisioner-harvest-mode":{"value":"all","source":"default"}}`+"\n", "")
+	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
+	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
+	u.types("model-config", "retry")
+	u.sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
+		"The keys there are: automatically-retry-hooks, default-series, provisioner-harvest-mode\n")
+	u.types("model-config", "--format", "oneline")
+	u.asked()
+	u.sees(2, "", "ERROR unknown format \"oneline\"\nThe formats there are: tabular, yaml, json\n")
+}
+
+func TestChangingModelConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "model.yaml")
+	// Settings as a user writes them, and as --format yaml prints them.
+	write(t, file, "automatically-retry-hooks: true\nprovisioner-harvest-mode: {value: none, source: model}\n")
+	list := filepath.Join(t.TempDir(), "list.yaml")
+	write(t, list, "default-series: [a, b]\n")
+	u := newUser(t)
+	for _, c := range []struct {
+		args  []string
+		asked []string
+	}{
+		{[]string{"model-config", "a=b=c", "d="}, []string{"SetModelConfig map[a:b=c d:]"}},
+		{[]string{"set-model-config", "a=b"}, []string{"SetModelConfig map[a:b]"}},
+		{[]string{"model-config", "--file", file, "automatically-retry-hooks=false"},
+			[]string{"SetModelConfig map[automatically-retry-hooks:false provisioner-harvest-mode:none]"}},
+		{[]string{"model-config", "a=b", "--reset", "default-series,provisioner-harvest-mode"},
+			[]string{"SetModelConfig map[a:b]", "ResetModelConfig [default-series provisioner-harvest-mode]"}},
+		{[]string{"unset-env", "default-series"}, []string{"ResetModelConfig [default-series]"}},
+	} {
+		u.types(c.args...)
+		u.asked(c.asked...)
+		u.sees(0, "", "")
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+		said string
+	}{
+		{2, []string{"model-config", "a=b", "c"}, "expected \"key=value\", got \"c\"\nWhat it takes: juju help model-config"},
+		{2, []string{"model-config", "default-series=x", "--reset", "default-series"}, "cannot set and reset key \"default-series\" simultaneously\nWhat it takes: juju help model-config"},
+		{2, []string{"model-config", "--reset", "a=b"}, "--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nWhat it takes: juju help model-config"},
+		{1, []string{"model-config", "default-series=x", "--reset", "retry"}, "unknown model config key \"retry\"\n" +
+			"The keys there are: automatically-retry-hooks, default-series, provisioner-harvest-mode"},
+		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": default-series has no single value"},
+	} {
+		u.types(c.args...)
+		u.asked()
+		u.sees(c.code, "", "ERROR "+c.said+"\n")
+	}
+}

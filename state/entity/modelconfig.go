@@ -1,0 +1,156 @@
+package entity
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The settings of a model.
+const (
+	ConfigRetryHooks    = "automatically-retry-hooks"
+	ConfigDefaultSeries = "default-series"
+	ConfigHarvestMode   = "provisioner-harvest-mode"
+)
+
+// The values of ConfigHarvestMode.
+const (
+	HarvestNone      = "none"
+	HarvestUnknown   = "unknown"
+	HarvestDestroyed = "destroyed"
+	HarvestAll       = "all"
+)
+
+// The sources of a model setting's value, in Juju's words.
+const (
+	ConfigFromDefault    = "default"    // nobody has set it
+	ConfigFromController = "controller" // from the bootstrap of the controller
+	ConfigFromModel      = "model"      // set for this model
+)
+
+// A ModelSetting describes one setting that a model can have.
+type ModelSetting struct {
+	Key     string
+	Type    string   // "bool" or "string"
+	Values  []string // the only values it can have, if they are few
+	Default string   // "" for one that each controller has its own default of
+	Doc     string
+}
+
+// ModelSettings lists all of them, sorted by key. A setting is here only if something
+// in the product acts on it.
+var ModelSettings = []ModelSetting{
+	{
+		Key: ConfigRetryHooks, Type: "bool", Default: "false",
+		Doc: "whether a unit runs a failed hook again by itself, first after 5 seconds, then after twice as long each time, " +
+			"up to 5 minutes; otherwise it waits for juju resolved",
+	},
+	{
+		Key: ConfigDefaultSeries, Type: "string",
+		Doc: "the series of machines when neither the user nor the charm names one",
+	},
+	{
+		Key: ConfigHarvestMode, Type: "string", Default: HarvestAll,
+		Values: []string{HarvestNone, HarvestUnknown, HarvestDestroyed, HarvestAll},
+		Doc: "which instances are stopped that no machine needs: those of destroyed machines (destroyed), those that no machine " +
+			"is known for (unknown), both (all) or neither (none). Destroying the model stops all of them",
+	},
+}
+
+// FindModelSetting returns the setting with this key; Invalid for an unknown key.
+func FindModelSetting(key string) (ModelSetting, error) {
+	for _, s := range ModelSettings {
+		if s.Key == key {
+			return s, nil
+		}
+	}
+	keys := make([]string, len(ModelSettings))
+	for i, s := range ModelSettings {
+		keys[i] = s.Key
+	}
+	return ModelSetting{}, WithHint(Errorf(Invalid, "unknown model config key %q", key), "The keys there are: %s", strings.Join(keys, ", "))
+}
+
+// Canonical returns the form in which a value is stored. Invalid when the setting
+// can't have it.
+func (s ModelSetting) Canonical(value string) (string, error) {
+	if s.Type == "bool" {
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return "", Errorf(Invalid, "%s: expected bool, got %q", s.Key, value)
+		}
+		return strconv.FormatBool(b), nil
+	}
+	if len(s.Values) > 0 && !slices.Contains(s.Values, value) {
+		return "", Errorf(Invalid, "%s: expected one of [%s], got %q", s.Key, strings.Join(s.Values, " "), value)
+	}
+	if value == "" {
+		return "", WithHint(Errorf(Invalid, "%s: expected a value, got %q", s.Key, value), "To give it its default: --reset %s", s.Key)
+	}
+	return value, nil
+}
+
+// Plain returns a stored value as JSON and YAML show it: a bool is true or false.
+func (s ModelSetting) Plain(value string) any {
+	if s.Type == "bool" {
+		return value == "true"
+	}
+	return value
+}
+
+// ParseModelConfig checks settings that a user gives and returns them in their stored
+// form: all of them, or the error of the first that is wrong, by key.
+func ParseModelConfig(given map[string]string) (map[string]string, error) {
+	config := make(map[string]string, len(given))
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		s, err := FindModelSetting(key)
+		if err != nil {
+			return nil, err
+		}
+		if config[key], err = s.Canonical(given[key]); err != nil {
+			return nil, err
+		}
+	}
+	return config, nil
+}
+
+// A ModelValue is the value of a setting in one model.
+type ModelValue struct {
+	Value  string // in its stored form
+	Source string // ConfigFromModel, …
+}
+
+// A ModelConfig is all settings of one model, by key.
+type ModelConfig map[string]ModelValue
+
+// NewModelConfig completes what was set for a model with the defaults. Series is the
+// controller's default series.
+func NewModelConfig(set map[string]string, series string) ModelConfig {
+	config := ModelConfig{}
+	for _, s := range ModelSettings {
+		if value, ok := set[s.Key]; ok {
+			config[s.Key] = ModelValue{value, ConfigFromModel}
+		} else if s.Key == ConfigDefaultSeries {
+			config[s.Key] = ModelValue{series, ConfigFromController}
+		} else {
+			config[s.Key] = ModelValue{s.Default, ConfigFromDefault}
+		}
+	}
+	return config
+}
+
+// RetryHooks reports whether failed hooks are run again without a user's asking.
+func (c ModelConfig) RetryHooks() bool { return c[ConfigRetryHooks].Value == "true" }
+
+// HarvestsUnknown reports whether instances are stopped that no machine is known for.
+func (c ModelConfig) HarvestsUnknown() bool {
+	mode := c[ConfigHarvestMode].Value
+	return mode == HarvestUnknown || mode == HarvestAll
+}
+
+// HarvestsDestroyed reports whether the instances of destroyed machines are stopped.
+func (c ModelConfig) HarvestsDestroyed() bool {
+	mode := c[ConfigHarvestMode].Value
+	return mode == HarvestDestroyed || mode == HarvestAll
+}

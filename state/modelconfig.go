@@ -1,0 +1,109 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// config returns all settings of the model.
+func (d modelDoc) config() entity.ModelConfig { return entity.NewModelConfig(d.Config, d.Series) }
+
+// defaultSeries returns the series of machines for which nobody names one.
+func (d modelDoc) defaultSeries() string { return d.config()[entity.ConfigDefaultSeries].Value }
+
+// seriesFor returns the series for a charm, which may name those that it supports: the
+// model's default if that is among them, or else the first.
+func (d modelDoc) seriesFor(charm []string) string {
+	series := d.defaultSeries()
+	if len(charm) > 0 && !slices.Contains(charm, series) {
+		return charm[0]
+	}
+	return series
+}
+
+// checkModelConfig returns settings that a user gives in their stored form.
+func checkModelConfig(given map[string]string) (map[string]string, error) {
+	config, err := entity.ParseModelConfig(given)
+	if err != nil {
+		return nil, err
+	}
+	if series, ok := config[entity.ConfigDefaultSeries]; ok && !charm.IsValidSeries(series) {
+		return nil, entity.Errorf(entity.Invalid, "invalid series %q", series)
+	}
+	return config, nil
+}
+
+// ModelConfig returns all settings of the model, with where each value comes from.
+func (st *State) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+	doc, err := st.model()
+	return doc.config(), err
+}
+
+// SetModelConfig changes settings of the model, all or none. Set has values as the
+// user wrote them; the keys in reset get their defaults again. A Dying model can be
+// changed too: what still goes on in it heeds its settings.
+func (st *State) SetModelConfig(ctx context.Context, set map[string]string, reset []string) error {
+	values, err := checkModelConfig(set)
+	if err != nil {
+		return fmt.Errorf("cannot change model config: %w", err)
+	}
+	for _, key := range reset {
+		if _, err := entity.FindModelSetting(key); err != nil {
+			return fmt.Errorf("cannot change model config: %w", err)
+		}
+		if _, ok := values[key]; ok {
+			return entity.Errorf(entity.Invalid, "cannot set and reset key %q simultaneously", key)
+		}
+	}
+	err = st.run(ctx, func(int) ([]txn.Op, error) {
+		doc, err := st.model()
+		if err != nil {
+			return nil, err
+		}
+		if doc.Life == entity.Dead {
+			return nil, entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
+		}
+		var change bson.D
+		var sets, unsets bson.D
+		for _, s := range entity.ModelSettings {
+			was, isSet := doc.Config[s.Key]
+			if value, ok := values[s.Key]; ok && (!isSet || value != was) {
+				sets = append(sets, bson.DocElem{Name: "config." + s.Key, Value: value})
+			}
+			if isSet && slices.Contains(reset, s.Key) {
+				unsets = append(unsets, bson.DocElem{Name: "config." + s.Key, Value: 1})
+			}
+		}
+		if len(sets) > 0 {
+			change = append(change, bson.DocElem{Name: "$set", Value: sets})
+		}
+		if len(unsets) > 0 {
+			change = append(change, bson.DocElem{Name: "$unset", Value: unsets})
+		}
+		if len(change) == 0 {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		// Nothing else is asserted: each key is replaced whatever it was.
+		o.update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
+		return o.build()
+	})
+	if err != nil {
+		return fmt.Errorf("cannot change model config: %w", err)
+	}
+	return nil
+}
+
+// WatchModelConfig fires when a setting of the model may have changed.
+func (st *State) WatchModelConfig(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, st.hub, watcher.Doc(modelC, modelC)), nil
+}

@@ -1,0 +1,115 @@
+package state_test
+
+import (
+	"maps"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// hasConfig checks the settings that are not the defaults, as "value (source)".
+func (w *world) hasConfig(st *state.State, want map[string]string) {
+	w.Helper()
+	config, err := st.ModelConfig(w.ctx)
+	w.ok(err)
+	if len(config) != len(entity.ModelSettings) {
+		w.Errorf("%d settings have values, there are %d", len(config), len(entity.ModelSettings))
+	}
+	got := map[string]string{}
+	for key, v := range config {
+		if v.Source != entity.ConfigFromDefault {
+			got[key] = v.Value + " (" + v.Source + ")"
+		}
+	}
+	if !maps.Equal(got, want) {
+		w.Errorf("the settings are %v, want %v", got, want)
+	}
+}
+
+func TestModelConfigIsSetAllOrNothing(t *testing.T) {
+	w := newWorld(t)
+	events, err := w.st.WatchModelConfig(w.ctx)
+	w.ok(err)
+	next(t, events)
+	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
+
+	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "True", "provisioner-harvest-mode": "none"}, nil))
+	next(t, events)
+	set := map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)", "provisioner-harvest-mode": "none (model)"}
+	w.hasConfig(w.st, set)
+
+	const cannot = "cannot change model config: "
+	for _, c := range []struct {
+		set   map[string]string
+		reset []string
+		why   string
+	}{
+		{map[string]string{"provisioner-harvest-mode": "all", "automatically-retry-hook": "true"}, nil,
+			cannot + `unknown model config key "automatically-retry-hook"`},
+		{map[string]string{"automatically-retry-hooks": "false", "provisioner-harvest-mode": "some"}, nil,
+			cannot + `provisioner-harvest-mode: expected one of [none unknown destroyed all], got "some"`},
+		{map[string]string{"automatically-retry-hooks": "maybe"}, nil, cannot + `automatically-retry-hooks: expected bool, got "maybe"`},
+		{map[string]string{"default-series": "UPPER"}, nil, cannot + `invalid series "UPPER"`},
+		{map[string]string{"default-series": ""}, nil, cannot + `default-series: expected a value, got ""`},
+		{map[string]string{"provisioner-harvest-mode": "all"}, []string{"provisioner-harvest-mode"},
+			`cannot set and reset key "provisioner-harvest-mode" simultaneously`},
+		{nil, []string{"provisioner-harvest-mode", "nothing"}, cannot + `unknown model config key "nothing"`},
+	} {
+		w.refused(w.st.SetModelConfig(w.ctx, c.set, c.reset), entity.Invalid, c.why)
+	}
+	w.hasConfig(w.st, set)
+
+	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, []string{"automatically-retry-hooks"}))
+	w.ok(w.st.SetModelConfig(w.ctx, nil, []string{"automatically-retry-hooks"})) // it has its default already
+	w.hasConfig(w.st, map[string]string{"default-series": "noble (model)", "provisioner-harvest-mode": "none (model)"})
+}
+
+// A series that nobody names is the model's default at that moment; a charm that names
+// several gets the default if that is among them.
+func TestDefaultSeriesIsForWhatIsAddedFromNowOn(t *testing.T) {
+	w := newWorld(t)
+	several := statetest.Charm(t, w.st, `{name: several, summary: s, description: d, series: [xenial, noble]}`)
+	add := func(name, url, want string) {
+		t.Helper()
+		s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: name, CharmURL: url})
+		w.ok(err)
+		if s.Series() != want {
+			t.Errorf("service %s has series %q, want %q", name, s.Series(), want)
+		}
+	}
+	none := statetest.Charm(t, w.st, statetest.MySQL)
+	add("a", none, "jammy")
+	add("b", several, "xenial")
+	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, nil))
+	add("c", none, "noble")
+	add("d", several, "noble")
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	info, err := m.Info(w.ctx)
+	w.ok(err)
+	if info.Series != "noble" {
+		t.Errorf("the machine has series %q", info.Series)
+	}
+}
+
+func TestModelIsMadeWithItsConfig(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy", Config: map[string]string{"x": "y"}})
+	w.refused(err, entity.Invalid, `cannot add model "bad": unknown model config key "x"`)
+	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "good", Owner: statetest.Admin, Series: "jammy",
+		Config: map[string]string{"automatically-retry-hooks": "1", "default-series": "noble"}})
+	w.ok(err)
+	w.hasConfig(st, map[string]string{"automatically-retry-hooks": "true (model)", "default-series": "noble (model)"})
+	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
+}
+
+// A model that is going heeds its settings, so they can be changed still.
+func TestModelConfigOfADyingModel(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil))
+	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
+}
