@@ -124,22 +124,24 @@ func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
 		"show-user":       {"show-user", "show-user --format json"},
 		"disabled-commands": {"disabled-commands", "disabled-commands --format yaml", "disabled-commands --format json", "disabled-commands --all",
 			"disabled-commands --all --format json"},
-		"check":                     {"check", "check --format yaml", "check --format json"},
-		"whoami":                    {"whoami"},
-		"wait-for":                  {"wait-for web", "wait-for"},
-		"add-unit":                  {"add-unit web"},
-		"destroy-unit":              {"destroy-unit web/0", "destroy-unit web/0 --force", "destroy-unit web/0 --wait=1ms"},
-		"destroy-service":           {"destroy-service web", "destroy-service web --force"},
-		"destroy-machine":           {"destroy-machine 0", "destroy-machine 0 --force"},
-		"destroy-relation":          {"destroy-relation web store"},
-		"destroy-model":             {"destroy-model -y default --force"},
-		"add-relation":              {"add-relation web store -v"},
-		"add-machine":               {"add-machine"},
-		"add-model":                 {"add-model x"},
-		"set":                       {"set web a=b"},
-		"unset":                     {"unset web a"},
-		"constraints":               {"constraints web", "constraints web --format yaml", "constraints web --format json"},
-		"model-constraints":         {"model-constraints"},
+		"check":             {"check", "check --format yaml", "check --format json"},
+		"whoami":            {"whoami"},
+		"wait-for":          {"wait-for web", "wait-for"},
+		"add-unit":          {"add-unit web"},
+		"destroy-unit":      {"destroy-unit web/0", "destroy-unit web/0 --force", "destroy-unit web/0 --wait=1ms"},
+		"destroy-service":   {"destroy-service web", "destroy-service web --force"},
+		"destroy-machine":   {"destroy-machine 0", "destroy-machine 0 --force"},
+		"destroy-relation":  {"destroy-relation web store"},
+		"destroy-model":     {"destroy-model -y default --force"},
+		"add-relation":      {"add-relation web store -v"},
+		"add-machine":       {"add-machine"},
+		"add-model":         {"add-model x"},
+		"set":               {"set web a=b"},
+		"unset":             {"unset web a"},
+		"constraints":       {"constraints web", "constraints web --format yaml", "constraints web --format json"},
+		"model-constraints": {"model-constraints"},
+		"model-config": {"model-config", "model-config --format yaml", "model-config --format json", "model-config default-series",
+			"model-config default-series=x", "model-config --reset default-series"},
 		"set-constraints":           {"set-constraints web mem=1G"},
 		"set-model-constraints":     {"set-model-constraints mem=1G"},
 		"set-min-units":             {"set-min-units web 1"},
@@ -174,6 +176,8 @@ func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
 		f := u.fake
 		f.statuses, f.config, f.logs = planted[[]*entity.ModelStatus](), planted[params.ApplicationGetResults](), planted[[]params.LogMessage]()
 		f.blocks, f.history, f.constraints = planted[[]entity.Block](), planted[[]entity.PastStatus](), planted[entity.Constraints]()
+		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
+		f.warnings = planted[[]string]()
 		f.explain = planted[entity.Explanation]
 		f.err, f.errs, u.ctrl.err = nil, nil, nil
 		u.note(func(c *store.Contents) { // as it was, whatever the command before has noted

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/cmd/juju/display"
 	"juju/safeyaml"
 	"juju/state/entity"
 )
@@ -212,7 +213,7 @@ func (m *modelConfig) show(ctx context.Context, api modelConfigAPI, args []strin
 			return entity.WithHint(fmt.Errorf("key %q not found in model settings", args[0]), "%s", entity.Hint(err))
 		}
 		if m.output.format == "tabular" {
-			return m.write(m.output, []byte(config[setting.Key].Value+"\n"))
+			return m.write(m.output, []byte(display.Line(config[setting.Key].Value)+"\n"))
 		}
 		config = entity.ModelConfig{setting.Key: config[setting.Key]}
 	}
