@@ -126,6 +126,7 @@ func TestExplainTellsOfRefusedChanges(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
+	w.st.DB().SetPatience(50 * time.Millisecond)
 	restore := w.st.RewriteOps(func(ops []txn.Op) []txn.Op {
 		for i := range ops {
 			if ops[i].C == "units" {

@@ -60,7 +60,7 @@ func whileElected(do func() error) error {
 			return err
 		}
 		logger.Infof("the MongoDB is tried again: %v", err)
-		time.Sleep(pause(min(attempt, tries)))
+		time.Sleep(pause(attempt))
 	}
 }
 

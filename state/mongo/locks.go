@@ -30,9 +30,30 @@ type docLock struct {
 
 const allReaders = 1 << 30
 
-// acquire locks the documents of ops, in an order that all keep to; it returns
-// what unlocks them.
-func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (release func(), err error) {
+// A holding is the documents that one caller has locked.
+type holding struct {
+	of      *docLocks
+	weights map[string]int64 // by document
+	locks   map[string]*docLock
+}
+
+// acquire locks the documents of ops, in an order that all keep to.
+func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) {
+	h := &holding{l, weigh(ops), map[string]*docLock{}}
+	for _, key := range slices.Sorted(maps.Keys(h.weights)) {
+		lock := l.get(key)
+		if err := lock.sem.Acquire(ctx, h.weights[key]); err != nil {
+			l.drop(key, lock)
+			h.release()
+			return nil, context.Cause(ctx)
+		}
+		h.locks[key] = lock
+	}
+	return h, nil
+}
+
+// weigh returns how much of its lock each document of ops takes.
+func weigh(ops []txn.Op) map[string]int64 {
 	weights := map[string]int64{}
 	for _, op := range ops {
 		key := fmt.Sprintf("%s\x00%v", op.C, op.Id)
@@ -42,23 +63,31 @@ func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (release func(), e
 		}
 		weights[key] = max(weights[key], weight)
 	}
-	held := map[string]*docLock{}
-	release = func() {
-		for key, lock := range held {
-			lock.sem.Release(weights[key])
-			l.drop(key, lock)
+	return weights
+}
+
+// covers reports whether all that ops need is locked. Nothing covers no operations.
+func (h *holding) covers(ops []txn.Op) bool {
+	if h == nil {
+		return false
+	}
+	for key, weight := range weigh(ops) {
+		if h.weights[key] < weight {
+			return false
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(weights)) {
-		lock := l.get(key)
-		if err := lock.sem.Acquire(ctx, weights[key]); err != nil {
-			l.drop(key, lock)
-			release()
-			return nil, context.Cause(ctx)
-		}
-		held[key] = lock
+	return true
+}
+
+// release unlocks the documents, once; nil has none.
+func (h *holding) release() {
+	if h == nil {
+		return
 	}
-	return release, nil
+	for key, lock := range h.locks {
+		lock.sem.Release(h.weights[key])
+		h.of.drop(key, lock)
+	}
 }
 
 // get returns a document's lock, which is there until it is dropped as often.

@@ -42,7 +42,7 @@ func TestWhatConflictsIsKeptApart(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &docLocks{}
-			release, err := l.acquire(t.Context(), c.first)
+			held, err := l.acquire(t.Context(), c.first)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,19 +50,19 @@ func TestWhatConflictsIsKeptApart(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				release, err := l.acquire(t.Context(), c.second)
+				held, err := l.acquire(t.Context(), c.second)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				got = true
-				release()
+				held.release()
 			}()
 			synctest.Wait()
 			if got == c.waits {
 				t.Errorf("%s: waited is %v, want %v", c.says, !got, c.waits)
 			}
-			release()
+			held.release()
 			<-done
 			if len(l.docs) != 0 {
 				t.Errorf("%s: %d locks are left", c.says, len(l.docs))
@@ -80,12 +80,12 @@ func TestNobodyWaitsForEver(t *testing.T) {
 		for _, ops := range [][]txn.Op{write("a", "b", "c"), write("c", "b", "a"), write("b", "a"), read("c", "a")} {
 			go func() {
 				for range 50 {
-					release, err := l.acquire(t.Context(), ops)
+					held, err := l.acquire(t.Context(), ops)
 					if err != nil {
 						t.Error(err)
 						break
 					}
-					release()
+					held.release()
 				}
 				done <- struct{}{}
 			}()
@@ -93,7 +93,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 		for range 4 {
 			<-done
 		}
-		release, err := l.acquire(t.Context(), write("b"))
+		held, err := l.acquire(t.Context(), write("b"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,12 +102,12 @@ func TestNobodyWaitsForEver(t *testing.T) {
 		if _, err := l.acquire(ctx, write("a", "b")); err != context.Canceled {
 			t.Errorf("who gave up was told %v", err)
 		}
-		release()
-		release, err = l.acquire(t.Context(), write("a", "b"))
+		held.release()
+		held, err = l.acquire(t.Context(), write("a", "b"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		release()
+		held.release()
 		if len(l.docs) != 0 {
 			t.Errorf("%d locks are left", len(l.docs))
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -92,25 +91,6 @@ func TestABuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T) {
 
 // instead returns the hooks that take the place of those that were there.
 func instead(_ []jujutxn.TestHook, hooks ...jujutxn.TestHook) []jujutxn.TestHook { return hooks }
-
-func TestContentionIsTold(t *testing.T) {
-	_, db := open(t)
-	insert(t, db, doc{"a", 1})
-	attempts := 0
-	err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
-		attempts++
-		return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 99}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
-	})
-	if !errors.Is(err, entity.Contention) || err.Error() != "state changing too quickly; try again soon" {
-		t.Errorf("got %v", err)
-	}
-	if attempts != 10 {
-		t.Errorf("%d attempts, want 10", attempts)
-	}
-	if hint := entity.Hint(err); !strings.HasPrefix(hint, "It was refused because of c a: n is 1, not 99. ") {
-		t.Errorf("the hint is %q", hint)
-	}
-}
 
 func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
 	_, db := open(t)

@@ -3,6 +3,7 @@ package mongo_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -67,6 +68,7 @@ func TestFailedAssertsAreToldInWords(t *testing.T) {
 
 func TestTransactionsThatWereGivenUpAreKept(t *testing.T) {
 	_, db := open(t)
+	db.SetPatience(50 * time.Millisecond)
 	insert(t, db, doc{"a", 1})
 	insert(t, db, doc{"b", 1})
 	for _, n := range []int{98, 99} {
@@ -93,6 +95,7 @@ func TestTransactionsThatWereGivenUpAreKept(t *testing.T) {
 
 func TestATestSeesAndChangesOperations(t *testing.T) {
 	_, db := open(t)
+	db.SetPatience(50 * time.Millisecond)
 	insert(t, db, doc{"a", 1})
 	var seen []txn.Op
 	db.RewriteOps(func(ops []txn.Op) []txn.Op {

@@ -27,11 +27,18 @@ var ErrNothing = errors.New("nothing to do")
 // asked again then. attempt counts from 0.
 type Builder func(attempt int) ([]txn.Op, error)
 
-// The bounds of trying. Ten agents that meet at one document settle within a
-// few tries; ten thousand wait in Go for a slot, not here.
+// patience is how long a transaction is tried whose facts keep changing, not counting
+// the time that it waits in line for its documents and for a slot: how long a line is
+// says how many others there are, and how fast the store is, not that there is no end.
+// It is much less than the API's bound of a request.
+const patience = 30 * time.Second
+
 const (
-	tries      = 10
-	slots      = 8
+	slots = 8
+	// misses is how often a builder is asked again that does not find something, and
+	// elections how often a transaction is run again since the primary has changed.
+	misses, elections = 10, 10
+
 	pauseLeast = time.Millisecond
 	pauseMost  = 200 * time.Millisecond
 )
@@ -46,8 +53,10 @@ type Runner struct {
 	all     []*slot
 	locks   *docLocks
 	gate    gate // of all that uses the connections
-	hooks   chan []jujutxn.TestHook
-	rewrite atomic.Pointer[func([]txn.Op) []txn.Op]
+	// Of tests only; see TestHooks, RewriteOps and SetPatience.
+	hooks    chan []jujutxn.TestHook
+	patience atomic.Int64
+	rewrite  atomic.Pointer[func([]txn.Op) []txn.Op]
 }
 
 // A slot is the right to have one transaction under way, and a connection for it.
@@ -57,6 +66,7 @@ func newRunner(s *Store, name string) *Runner {
 	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, elects: s.remote != nil,
 		slots: &slotQueue{}, locks: s.locksOf(name), hooks: make(chan []jujutxn.TestHook, 1)}
 	r.hooks <- nil
+	r.SetPatience(patience)
 	for range slots {
 		r.all = append(r.all, &slot{s.session.Copy()})
 	}
@@ -86,7 +96,7 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 // on disk. It returns the builder's own error, or entity.Contention when the
 // facts kept changing under it. A builder that has ErrNothing to do succeeds.
 func (r *Runner) Run(ctx context.Context, build Builder) error {
-	for range tries {
+	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
 		// Also what was only read, or was refused, may rest on what another wrote.
@@ -102,19 +112,27 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 	return ErrUnsure
 }
 
+// A trial is a change that is tried until its facts hold still.
+type trial struct {
+	*Runner
+	began  time.Time
+	waited time.Duration // in line, for documents or a slot
+	// held are the documents of the last attempt. built says that its operations were
+	// built while they were held: nobody in this process has changed the facts since.
+	held  *holding
+	built bool
+}
+
 // try reports whether it has applied a transaction.
 func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
+	t := &trial{Runner: r, began: time.Now()}
+	defer t.letGo()
 	var ops []txn.Op
 	lost := 0
-	for attempt := range tries {
-		if attempt > 0 {
-			if err := sleep(ctx, pause(attempt)); err != nil {
-				return false, err
-			}
-		}
+	for attempt := 0; attempt == 0 || t.tried() < time.Duration(r.patience.Load()); attempt++ {
 		var err error
 		ops, err = settled(build, attempt)
 		if errors.Is(err, ErrNothing) {
@@ -126,13 +144,15 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		if f := r.rewrite.Load(); f != nil {
 			ops = (*f)(ops)
 		}
-		switch err := r.once(ctx, ops, attempt > 0); {
+		switch err := t.once(ctx, ops, attempt > 0); {
 		case err == nil:
 			return true, nil
+		case err == txn.ErrAborted && t.keeps():
+			continue
 		case err == txn.ErrAborted:
 		case errors.Is(err, errLost):
 			if lost++; lost == 1 {
-				continue // it may have been the pruner
+				break // it may have been the pruner
 			}
 			if derr := r.damaged(ops); derr != nil {
 				return false, derr
@@ -142,6 +162,10 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		default:
 			return false, fmt.Errorf("cannot run a transaction: %w", err)
 		}
+		t.letGo()
+		if err := sleep(ctx, pause(attempt+1)); err != nil {
+			return false, err
+		}
 	}
 	hint := "Others are changing the same things just now; run the command again."
 	if why := r.refused(ops).Why; why != "" {
@@ -150,12 +174,28 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 	return false, entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
 }
 
+// tried is how long it has been tried, without the time in line.
+func (t *trial) tried() time.Duration { return time.Since(t.began) - t.waited }
+
+func (t *trial) letGo() {
+	t.held.release()
+	t.held = nil
+}
+
+// keeps reports whether the documents of an attempt whose facts had changed stay locked
+// while its operations are built anew. What it read while it waited in line for them was
+// out of date by the time it had them; what it reads now stays so. Without this eight
+// who change the same few documents refuse each other for as long as a transaction
+// takes. If they were locked then too, somebody outside this process changes them, and
+// who waits for them here need not wait for that.
+func (t *trial) keeps() bool { return !t.built && t.held != nil }
+
 // settled runs a builder, and again when it does not find something: it may have read
 // one document before others removed what that refers to, and the next after. What
 // it does not find twice in a row is not there.
 func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	missed := ""
-	for range tries {
+	for range misses {
 		ops, err = build(attempt)
 		if !errors.Is(err, entity.NotFound) || err.Error() == missed {
 			break
@@ -166,22 +206,32 @@ func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 }
 
 // once runs ops while it holds their documents and a slot; a retry goes to the
-// front of the queue for one.
-func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
+// front of the queue for one. The documents stay locked, unless a test looks on that may
+// run other transactions on them.
+func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
+	r := t.Runner
+	observed := r.observed()
 	defer r.hooked()()
+	if observed {
+		defer t.letGo()
+	}
 	if err := r.gate.enter(); err != nil {
 		return err
 	}
 	defer r.gate.leave()
-	unlock, err := r.locks.acquire(ctx, ops)
-	if err != nil {
-		return err
+	inLine := time.Now()
+	if t.built = t.held.covers(ops); !t.built {
+		t.letGo()
+		var err error
+		if t.held, err = r.locks.acquire(ctx, ops); err != nil {
+			return err
+		}
 	}
-	defer unlock()
 	s, err := r.slots.acquire(ctx, retry)
 	if err != nil {
 		return err
 	}
+	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)
@@ -202,7 +252,7 @@ func (r *Runner) once(ctx context.Context, ops []txn.Op, retry bool) error {
 func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }
 
 func pause(attempt int) time.Duration {
-	most := min(pauseMost, pauseLeast<<(attempt+1))
+	most := min(pauseMost, pauseLeast<<min(attempt+1, 10))
 	return pauseLeast + rand.N(most)
 }
 
@@ -223,6 +273,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 // holds its documents while juju/txn calls its own.
 func (r *Runner) TestHooks() chan []jujutxn.TestHook { return r.hooks }
 
+// SetPatience changes how long transactions are tried, for tests of what never holds.
+func (r *Runner) SetPatience(d time.Duration) { r.patience.Store(int64(d)) }
+
 // RewriteOps lets f see, and change, the operations of every transaction before
 // they run, for tests: many may call it at once. No f, as in service, is nil.
 func (r *Runner) RewriteOps(f func([]txn.Op) []txn.Op) {
@@ -231,6 +284,14 @@ func (r *Runner) RewriteOps(f func([]txn.Op) []txn.Op) {
 		return
 	}
 	r.rewrite.Store(&f)
+}
+
+// observed reports whether a test sees the transactions, and may run others meanwhile on
+// the same documents.
+func (r *Runner) observed() bool {
+	hooks := <-r.hooks
+	r.hooks <- hooks
+	return len(hooks) > 0 || r.rewrite.Load() != nil
 }
 
 // hooked calls the next hook's Before, and returns what is to be called after.

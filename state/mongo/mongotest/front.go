@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"net"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
@@ -37,6 +38,7 @@ func (f *front) serve() {
 		if err != nil {
 			return
 		}
+		time.Sleep(f.set.RoundTrip)
 		var reply []byte
 		switch m := m.(type) {
 		case *wire.Query: // the greeting: the server sees to it that it is no other

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/bson/primitive"
@@ -26,6 +27,8 @@ type Set struct {
 	// Users are those who must log in, with their passwords; without any nobody
 	// must.
 	Users map[string]string
+	// RoundTrip is how long a member takes to answer, set before any connects.
+	RoundTrip time.Duration
 
 	server *embedded.Server
 	hosts  []string

@@ -1,0 +1,151 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo/mongotest"
+)
+
+// virtually runs a test in a bubble, where time passes only while all wait.
+func virtually(t *testing.T, test func(*testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
+		test(t)
+	})
+}
+
+// tooQuick checks that an error says that a change was given up.
+func tooQuick(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, entity.Contention) || err.Error() != "state changing too quickly; try again soon" {
+		t.Errorf("got %v (kind %q)", err, entity.KindOf(err))
+	}
+}
+
+// TestAFactThatNeverHolds is tried for half a minute, and then told of.
+func TestAFactThatNeverHolds(t *testing.T) {
+	virtually(t, func(t *testing.T) {
+		_, db := open(t)
+		insert(t, db, doc{"a", 1})
+		attempts, began := 0, time.Now()
+		err := db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
+			if attempts++; attempt != attempts-1 {
+				t.Errorf("attempt %d says it is %d", attempts-1, attempt)
+			}
+			return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 99}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+		})
+		tooQuick(t, err)
+		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second || attempts < 100 {
+			t.Errorf("%d attempts in %v", attempts, took)
+		}
+		if hint := entity.Hint(err); !strings.HasPrefix(hint, "It was refused because of c a: n is 1, not 99. ") {
+			t.Errorf("the hint is %q", hint)
+		}
+	})
+}
+
+// TestEndlessContention comes from outside this process, so no line is waited in: it
+// ends within the bound, or with the context.
+func TestEndlessContention(t *testing.T) {
+	virtually(t, func(t *testing.T) {
+		_, db := open(t)
+		insert(t, db, doc{"a", 1})
+		disturbed := func(int) ([]txn.Op, error) {
+			d := get(t, db, "a")
+			time.Sleep(10 * time.Millisecond) // as reading takes on a store that is some way off
+			write(t, db, "c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$inc", bson.D{{"n", 1}}}}) })
+			return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+		}
+		began := time.Now()
+		tooQuick(t, db.Run(t.Context(), disturbed))
+		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
+			t.Errorf("it was given up after %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		began = time.Now()
+		err := db.Run(ctx, disturbed)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 6*time.Second {
+			t.Errorf("whose context ended after 5s: %v after %v", err, took)
+		}
+	})
+}
+
+// TestARefusedWriterHasItsTurn however many others there are: what it read while it waited
+// is out of date, what it reads then stays so until it has written.
+func TestARefusedWriterHasItsTurn(t *testing.T) {
+	const writers = 200
+	virtually(t, func(t *testing.T) {
+		_, db := open(t)
+		insert(t, db, doc{"a", 0})
+		var all sync.WaitGroup
+		began := time.Now()
+		for w := range writers {
+			all.Go(func() {
+				refused := 0
+				err := db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
+					refused = attempt
+					var d doc
+					if err := db.Get("c", "a", &d, "doc"); err != nil {
+						return nil, err
+					}
+					time.Sleep(400 * time.Millisecond)
+					return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$set", bson.D{{"n", d.N + 1}}}}}}, nil
+				})
+				if err != nil || refused > 1 {
+					t.Errorf("writer %d: %v, refused %d times", w, err, refused)
+				}
+			})
+		}
+		all.Wait()
+		if n := get(t, db, "a").N; n != writers {
+			t.Errorf("n is %d, want %d", n, writers)
+		}
+		// Most of them were in line for longer than they may try.
+		if took := time.Since(began); took < time.Minute {
+			t.Errorf("all were done in %v: the test shows nothing", took)
+		}
+	})
+}
+
+// TestManyWritersOfFewDocuments on a store that is some way off: a transaction takes some
+// tens of milliseconds, nearly all want what another has just changed, and most of their
+// time is spent in line. None is given up. (In real time: mgo waits for an answer with a
+// mutex, which holds up a bubble's clock.)
+func TestManyWritersOfFewDocuments(t *testing.T) {
+	const workers, accounts = 12, 2
+	each := 4
+	if testing.Short() {
+		each = 2
+	}
+	set := mongotest.NewSet(t, 3)
+	set.RoundTrip = time.Millisecond
+	_, db := openSet(t, set)
+	b := newBank(t, db, accounts)
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := range each {
+				if err := b.transfer(t.Context(), fmt.Sprintf("%d-%d", w, i)); err != nil && !errors.Is(err, errNoFunds) {
+					t.Errorf("worker %d: %v (%s)", w, err, entity.Hint(err))
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.audit(t)
+}
