@@ -100,6 +100,8 @@ var mayCall = map[string]string{
 	"UserManager.SetPassword":           "admin",
 	"UserManager.UserInfo":              "admin",
 
+	"Agent.SetTroubles": "m0",
+
 	"Machiner.EnsureDead":          "m0",
 	"Machiner.Machine":             "m0",
 	"Machiner.SetMachineAddresses": "m0",
@@ -159,7 +161,7 @@ func aboutService(r route) bool { return r.facade == "ApplicationScaler" }
 
 // aboutMachine are the agents' methods whose request is about a machine.
 func aboutMachine(r route) bool {
-	return r.facade == "Machiner" || r.facade == "Provisioner" ||
+	return r.facade == "Machiner" || r.facade == "Agent" || r.facade == "Provisioner" ||
 		r.facade == "Deployer" && (r.method == "DeployedUnits" || r.method == "WatchDeployed")
 }
 
@@ -392,15 +394,15 @@ func TestLoginListsFacades(t *testing.T) {
 	}
 	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
 	for _, test := range []struct{ who, got, want string }{
-		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Deployer LeadershipService Pinger Uniter Watcher"},
-		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Deployer Machiner Pinger Watcher"},
+		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
+		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin ApplicationScaler Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
-			"Admin ApplicationScaler Deployer Machiner Pinger Provisioner Watcher"},
+			"Admin Agent ApplicationScaler Deployer Machiner Pinger Provisioner Watcher"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %s\nwant %s", test.who, test.got, test.want)

@@ -187,7 +187,7 @@ func (w *fuzzWorld) answers() {
 	for _, f := range found {
 		w.Errorf("check finds %s: %s", f.Where, f.What)
 	}
-	_, err = w.admin.Explain(ctx)
+	_, _, err = w.admin.Explain(ctx)
 	must("explain-all", err)
 	for _, of := range []struct {
 		kind entity.HistoryKind
@@ -196,7 +196,7 @@ func (w *fuzzWorld) answers() {
 		if _, err := w.admin.StatusHistory(ctx, of.kind, of.tag, client.HistoryQuery{Size: 100}); err != nil && entity.KindOf(err) != entity.NotFound {
 			must("show-status-log", err)
 		}
-		if _, err := w.admin.Explain(ctx, of.tag.ID); err != nil && entity.KindOf(err) != entity.NotFound {
+		if _, _, err := w.admin.Explain(ctx, of.tag.ID); err != nil && entity.KindOf(err) != entity.NotFound {
 			must("explain "+of.tag.ID, err)
 		}
 	}

@@ -31,7 +31,8 @@ type conn struct {
 	cancel context.CancelCauseFunc
 
 	session  atomic.Pointer[session] // nil until somebody has logged in
-	logins   int                     // attempts that failed, one by one
+	line     line
+	logins   int // attempts that failed, one by one
 	watches  watches
 	followed sync.Once      // a user's rights
 	turns    slots          // requests being worked on
@@ -79,10 +80,13 @@ func (c *conn) serve(ctx context.Context) {
 		}
 	})
 	defer noLogin.Stop()
-	ping := c.server.pinging(c.ctx, c.ws)
+	ping := c.server.pinging(c.ctx, c.ws, c.line.ping)
 	defer ping.Stop()
 
-	alive := func(string) error { return c.ws.SetReadDeadline(time.Now().Add(limits.Silence)) }
+	alive := func(string) error {
+		c.line.heard()
+		return c.ws.SetReadDeadline(time.Now().Add(limits.Silence))
+	}
 	c.ws.SetPongHandler(alive)
 	c.ws.SetReadLimit(limits.LoginFrame)
 	for {
@@ -238,8 +242,8 @@ func (c *conn) send(frame []byte) error {
 
 // pinging pings the client of a websocket now and then until ctx ends, so that
 // either side notices when the other has gone without a word. A timer and no
-// goroutine: there are thousands of idle connections.
-func (s *Server) pinging(ctx context.Context, ws *websocket.Conn) *time.Timer {
+// goroutine: there are thousands of idle connections. Each ping is noted with note.
+func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time.Time)) *time.Timer {
 	every := func() time.Duration {
 		// Not all at the same moment, though all may have connected at the same.
 		return s.limits.PingEvery/2 + rand.N(s.limits.PingEvery/2+1)
@@ -248,6 +252,7 @@ func (s *Server) pinging(ctx context.Context, ws *websocket.Conn) *time.Timer {
 	ready := make(chan struct{})
 	timer = time.AfterFunc(every(), func() {
 		<-ready
+		note(time.Now())
 		// A failure shows soon enough, in the silence that follows.
 		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.WriteTime))
 		if ctx.Err() == nil {

@@ -114,7 +114,7 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	defer cancel(errGone)
 	defer context.AfterFunc(ctx, func() { ws.Close() })()
 	defer ws.Close()
-	ping := s.pinging(ctx, ws)
+	ping := s.pinging(ctx, ws, func(time.Time) {})
 	defer ping.Stop()
 	ws.SetReadLimit(maxLogFrame)
 	alive := func(string) error { return ws.SetReadDeadline(time.Now().Add(s.limits.Silence)) }
@@ -154,7 +154,7 @@ func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who 
 		ws.Close()
 	})
 	stop := context.AfterFunc(ctx, closing)
-	ping := s.pinging(ctx, ws)
+	ping := s.pinging(ctx, ws, func(time.Time) {})
 	reading := make(chan struct{})
 	go func() { // notices that the client leaves, and reads its pongs
 		defer close(reading)

@@ -1,20 +1,31 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"juju/apiserver/params"
+	"juju/state"
 	"juju/state/entity"
 )
 
-// maxExplained bounds how many things are explained at once.
-const maxExplained = 100
+const (
+	// maxExplained bounds how many things are explained at once.
+	maxExplained = 100
+	// maxAway bounds how many agents of one thing are said to be away.
+	maxAway = 10
+)
 
+// explain explains what the words name or, without words, all of which there is
+// something to say: what state knows, and which agents are away and which workers fail,
+// which state doesn't.
 func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainResults, error) {
+	results := params.ExplainResults{Explanations: []entity.Explanation{}}
 	var tags []entity.Tag
 	if len(p.Words) > 0 {
 		tag, err := c.model.FindEntity(ctx, p.Words...)
@@ -23,13 +34,28 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 		}
 		tags = append(tags, tag)
 	} else {
-		var err error
-		if tags, err = c.model.Unsettled(ctx); err != nil {
+		agents, err := c.model.StartedAgents(ctx, entity.Tag{})
+		if err != nil {
 			return params.ExplainResults{}, err
 		}
-		tags = tags[:min(len(tags), maxExplained)]
+		for _, tag := range agents {
+			if _, _, away := c.server.presence.missing(c.model.UUID(), tag); away || len(c.server.presence.troubles(c.model.UUID(), tag)) > 0 {
+				tags = append(tags, tag)
+			}
+		}
+		unsettled, err := c.model.Unsettled(ctx)
+		if err != nil {
+			return params.ExplainResults{}, err
+		}
+		known := map[entity.Tag]bool{}
+		for _, tag := range tags {
+			known[tag] = true
+		}
+		tags = append(tags, slices.DeleteFunc(unsettled, func(t entity.Tag) bool { return known[t] })...)
+		results.More = max(0, len(tags)-maxExplained)
+		tags = tags[:len(tags)-results.More]
+		results.Explanations = append(results.Explanations, explainWorkers(c)...)
 	}
-	results := params.ExplainResults{Explanations: []entity.Explanation{}}
 	for _, tag := range tags {
 		e, err := c.model.Explain(ctx, tag)
 		if errors.Is(err, entity.NotFound) && len(p.Words) == 0 {
@@ -38,32 +64,167 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 		if err != nil {
 			return params.ExplainResults{}, err
 		}
+		if err := explainAgents(ctx, c, tag, &e); err != nil {
+			return params.ExplainResults{}, err
+		}
 		if len(p.Words) == 0 && len(e.Reasons) == 0 {
 			continue
 		}
-		c.server.presence.explain(c.model.UUID(), &e)
 		results.Explanations = append(results.Explanations, e)
 	}
 	return results, nil
 }
 
-// explain adds to an explanation which of the agents that must act are away.
-func (p *presence) explain(model string, e *entity.Explanation) {
-	for i := range e.Reasons {
-		r := &e.Reasons[i]
-		tag, err := entity.ParseTag(r.By)
-		if err != nil || tag.Kind != entity.KindMachine && tag.Kind != entity.KindUnit {
-			continue
+// explainWorkers explains which of the controller's workers fail: those of the model
+// and, for those who may know, those that work for all models.
+func explainWorkers(c *caller) (all []entity.Explanation) {
+	add := func(name string, tag entity.Tag, troubles []entity.Trouble) {
+		e := entity.Explanation{Tag: tag.String(), Name: name}
+		for _, t := range troubles {
+			e.Reasons = append(e.Reasons, troubled(tag.String(), 0, "", t))
 		}
-		since, lost := p.lost(model, tag)
-		if !lost {
-			continue
-		}
-		r.Text += fmt.Sprintf("; that agent has been away since %s", since.UTC().Format(time.RFC3339))
-		if e.Life != entity.Alive && e.Strength != entity.Force && r.Hint == "" {
-			r.Hint = forceHint(e.Name)
+		if len(e.Reasons) > 0 {
+			e.Reasons[len(e.Reasons)-1].Hint = hintFor(entity.Reason{By: entity.ByProvisioner})
+			all = append(all, e)
 		}
 	}
+	if c.controllerAccess == state.AccessSuperuser {
+		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()}, c.server.workerTroubles(""))
+	}
+	add("model "+c.model.Name(), entity.ModelTag(c.model.UUID()), c.server.workerTroubles(c.model.UUID()))
+	return all
+}
+
+// workerTroubles returns which of the controller's own workers for a model fail, or of
+// those for all models.
+func (s *Server) workerTroubles(model string) []entity.Trouble {
+	if s.config.Troubles == nil {
+		return nil
+	}
+	return s.config.Troubles(model)
+}
+
+// troubled is the reason that a worker fails again and again.
+func troubled(of string, depth int, whose string, t entity.Trouble) entity.Reason {
+	return entity.Reason{Depth: depth, Of: of, Since: t.Since, Text: fmt.Sprintf("worker %q%s fails again and again: %s", t.Worker, whose, t.Error)}
+}
+
+// explainAgents adds to an explanation which of the agents that must act are away, and
+// what fails in them or in the workers that must act.
+func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Explanation) error {
+	p, model := c.server.presence, c.model.UUID()
+	told := map[entity.Tag]bool{}
+	var reasons []entity.Reason
+	fails := func(of string, depth int, agent entity.Tag) {
+		for _, t := range p.troubles(model, agent) {
+			reasons = append(reasons, troubled(of, depth, " of "+nameOf(agent), t))
+			reasons[len(reasons)-1].By = agent.String()
+		}
+	}
+	for _, r := range e.Reasons {
+		agent, err := entity.ParseTag(r.By)
+		if err != nil || agent.Kind != entity.KindMachine && agent.Kind != entity.KindUnit {
+			reasons = append(reasons, r)
+			for _, t := range c.server.workerTroubles(model) {
+				if t.Worker == r.By {
+					reasons = append(reasons, troubled(r.Of, r.Depth+1, "", t))
+					reasons[len(reasons)-1].By = r.By
+				}
+			}
+			continue
+		}
+		// Of one that has never come up nobody can say that it is away.
+		if since, silent, away := p.missing(model, agent); away && !r.Starting {
+			word := "has been away"
+			if silent {
+				word = "has not answered"
+			}
+			r.Text += fmt.Sprintf("; that agent %s since %s", word, since.UTC().Format(time.RFC3339))
+			if r.Hint == "" {
+				r.Hint = awayHint(e, agent, silent)
+			}
+			told[agent] = true
+		}
+		reasons = append(reasons, r)
+		if !told[agent] {
+			fails(r.Of, r.Depth+1, agent)
+			told[agent] = len(p.troubles(model, agent)) > 0
+		}
+	}
+	agents, err := c.model.StartedAgents(ctx, tag)
+	if err != nil {
+		return err
+	}
+	away := 0
+	for _, agent := range agents {
+		if told[agent] {
+			continue
+		}
+		since, silent, isAway := p.missing(model, agent)
+		switch {
+		case !isAway:
+			fails(agent.String(), 0, agent)
+			continue
+		case away == maxAway:
+			reasons = append(reasons, entity.Reason{Of: e.Tag, Text: "and more agents are away"})
+		case away < maxAway:
+			text := "is away"
+			if silent {
+				text = "does not answer"
+			}
+			reasons = append(reasons, entity.Reason{Of: agent.String(), By: agent.String(), Since: since,
+				Text: fmt.Sprintf("the agent of %s %s", nameOf(agent), text), Hint: awayHint(e, agent, silent)})
+		}
+		away++
+	}
+	if n := len(reasons); n > 0 && reasons[n-1].Hint == "" {
+		reasons[n-1].Hint = hintFor(reasons[n-1])
+	}
+	e.Reasons = reasons
+	return nil
+}
+
+// missing returns since when an agent has been away, if for so long that it is to be
+// said, and whether it is connected all the same, but does not answer.
+func (p *presence) missing(model string, tag entity.Tag) (since time.Time, silent, missing bool) {
+	since, silent = p.away(model, tag)
+	bound := lostAfter
+	if silent {
+		bound = answerTime
+	}
+	return since, silent, !since.IsZero() && p.now().Sub(since) > bound
+}
+
+// nameOf is how users call the entity of an agent.
+func nameOf(agent entity.Tag) string { return string(agent.Kind) + " " + agent.ID }
+
+// awayHint is what can be done about an agent that is away, or does not answer.
+func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
+	switch {
+	case e.Life != entity.Alive && e.Strength != entity.Force:
+		return forceHint(e.Name)
+	case silent && agent.Kind == entity.KindUnit:
+		return fmt.Sprintf("on its machine, ps ax | grep %s finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started", agent)
+	case silent:
+		return "on the machine, ps ax | grep machine-agent finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started"
+	}
+	return hintFor(entity.Reason{By: agent.String()})
+}
+
+// hintFor says where more can be seen of what somebody must do.
+func hintFor(r entity.Reason) string {
+	switch r.By {
+	case entity.ByProvisioner, entity.ByCleaner:
+		return "juju debug-log --replay -m " + state.ControllerModel + " -l WARNING"
+	}
+	tag, err := entity.ParseTag(cmp.Or(r.By, r.Of))
+	if err != nil {
+		tag, err = entity.ParseTag(r.Of)
+	}
+	if err == nil && (tag.Kind == entity.KindUnit || tag.Kind == entity.KindMachine) {
+		return "juju debug-log --replay -i " + tag.String()
+	}
+	return "juju status"
 }
 
 // forceHint is how to destroy with force what an explanation names. A relation of a

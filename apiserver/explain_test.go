@@ -1,6 +1,18 @@
 package apiserver
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/apiserver/client"
+	"juju/state"
+	"juju/state/entity"
+)
 
 func TestForceHint(t *testing.T) {
 	for named, want := range map[string]string{
@@ -11,6 +23,96 @@ func TestForceHint(t *testing.T) {
 	} {
 		if got := forceHint(named); got != want {
 			t.Errorf("%s: got %q, want %q", named, got, want)
+		}
+	}
+}
+
+// An agent that is connected and answers no ping is said to be silent, long before its
+// connection is given up; one that has never come up is not said to be away; and workers
+// that fail again and again are named where something waits for them.
+func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
+	t.Parallel()
+	began := time.Now().Add(-3 * time.Minute)
+	w := newWorld(t, func(c *Config) {
+		c.Limits = DefaultLimits()
+		c.Limits.PingEvery = 20 * time.Millisecond
+		c.Troubles = func(model string) []entity.Trouble {
+			if model == "" {
+				return []entity.Trouble{{Worker: "resumer", Error: "no disk", Since: began}}
+			}
+			return []entity.Trouble{{Worker: "provisioner", Error: "no more addresses", Since: began}}
+		}
+	}).populate()
+	var later atomic.Int64
+	w.server.presence.now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	ctx, admin := t.Context(), w.dial(w.adminInfo(w.st.UUID()))
+	explained := func(words ...string) (text string) {
+		all, _, err := admin.Explain(ctx, words...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			text += e.Name + "\n"
+			for _, r := range e.Reasons {
+				text += strings.Repeat(" ", r.Depth+1) + r.Text + "\n"
+				if r.Hint != "" {
+					text += strings.Repeat(" ", r.Depth+1) + "→ " + r.Hint + "\n"
+				}
+			}
+		}
+		return text
+	}
+	want := func(text, want string) {
+		t.Helper()
+		if diff := cmp.Diff(want, text); diff != "" {
+			t.Errorf("explained otherwise:\n%s", diff)
+		}
+	}
+	active, idle := entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusIdle}
+	for _, unit := range []string{"mysql/0", "mysql/1"} {
+		tag := entity.UnitTag(unit)
+		conn, err := client.Dial(ctx, w.info(tag))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(conn.SetAgentStatus(ctx, tag, idle), conn.SetUnitStatus(ctx, tag, active), conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u1 := w.dial(w.info(entity.UnitTag("mysql/1")))
+	// It reads nothing, and so answers no ping, as a process does that was stopped.
+	w.raw(w.modelPath()).login(entity.UnitTag("mysql/0"), w.passwords[entity.UnitTag("mysql/0")], "")
+	for silent := false; !silent; {
+		_, silent = w.server.presence.away(w.st.UUID(), entity.UnitTag("mysql/0"))
+	}
+	want(explained("mysql/0"), "unit mysql/0\n")
+	later.Store(int64(answerTime + time.Second))
+	const silent = " the agent of unit mysql/0 does not answer\n" +
+		" → on its machine, ps ax | grep unit-mysql-0 finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started\n"
+	want(explained("mysql/0"), "unit mysql/0\n"+silent)
+	want(explained("mysql"), "service mysql\n"+silent)
+
+	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
+		t.Fatal(err)
+	}
+	later.Store(int64(time.Hour)) // the one who answers is here, however late it is
+	const failing = " worker \"uniter\" of unit mysql/1 fails again and again: cannot write: disk full\n → juju debug-log --replay -i unit-mysql-1\n"
+	want(explained("mysql/1"), "unit mysql/1\n"+failing)
+	want(explained("0"), "machine 0\n the agent of machine 0 has not come up on instance i-0\n → juju debug-log --replay -i machine-0\n")
+
+	id, err := w.st.AddMachine(ctx, state.AddMachineParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(explained(id.ID()), "machine "+id.ID()+"\n machine "+id.ID()+" has no instance: the provisioner must start one\n"+
+		"  worker \"provisioner\" fails again and again: no more addresses\n  → juju debug-log --replay -m controller -l WARNING\n")
+	// Who asks for everything is told of all of them.
+	all := explained()
+	for _, part := range []string{
+		"controller\n worker \"resumer\" fails again and again: no disk\n", "model default\n worker \"provisioner\" fails again and again: no more addresses\n",
+		"unit mysql/0\n" + silent, "unit mysql/1\n" + failing} {
+		if strings.Count(all, part) != 1 {
+			t.Errorf("of everything it is not said once: %s\n%s", part, all)
 		}
 	}
 }

@@ -48,7 +48,7 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 	}
 	leave := []func(){}
 	if id.roles&(machineAgent|unitAgent) != 0 {
-		leave = append(leave, s.presence.arrive(conn.uuid, id.tag))
+		leave = append(leave, s.presence.arrive(conn.uuid, id.tag, &conn.line))
 	}
 	if model != nil {
 		leave = append(leave, s.ending.join(model, conn))

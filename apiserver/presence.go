@@ -1,7 +1,9 @@
 package apiserver
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"juju/state/entity"
@@ -25,14 +27,31 @@ type presenceKey struct {
 }
 
 type presenceEntry struct {
-	conns int
-	left  time.Time // when the last of them ended
+	conns    []*line
+	left     time.Time        // when the last of them ended
+	troubles []entity.Trouble // what the agent says of its workers
 }
+
+// A line is what is known of one connection of an agent.
+type line struct {
+	// asked is since when a ping awaits its answer, in Unix nanoseconds; 0 when none
+	// does. A process that is stopped keeps its connection, and answers nothing.
+	asked atomic.Int64
+}
+
+// ping notes that the agent is asked for a sign of life.
+func (l *line) ping(now time.Time) { l.asked.CompareAndSwap(0, now.UnixNano()) }
+
+// heard notes one.
+func (l *line) heard() { l.asked.Store(0) }
 
 const (
 	// lostAfter is how long an agent may be away before users hear of it: longer
 	// than it takes to restart one, or thousands.
 	lostAfter = 30 * time.Second
+	// answerTime is how long an agent may leave a ping unanswered before an explanation
+	// says so.
+	answerTime = 10 * time.Second
 	// goneKept is from how many absent agents on the oldest are forgotten; of
 	// these one knows only that they have not been here lately.
 	goneKept = 1000
@@ -43,7 +62,7 @@ func newPresence(now func() time.Time) *presence {
 }
 
 // arrive notes a connection of an agent; the function it returns notes its end.
-func (p *presence) arrive(model string, tag entity.Tag) (leave func()) {
+func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func()) {
 	key := presenceKey{model, tag}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,17 +70,18 @@ func (p *presence) arrive(model string, tag entity.Tag) (leave func()) {
 	if e == nil {
 		e = &presenceEntry{}
 		p.agents[key] = e
-	} else if e.conns == 0 {
+	} else if len(e.conns) == 0 {
 		p.gone--
 	}
-	e.conns++
+	e.conns, e.troubles = append(e.conns, conn), nil
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if e.conns--; e.conns > 0 {
+		e.conns = slices.DeleteFunc(e.conns, func(other *line) bool { return other == conn })
+		if len(e.conns) > 0 {
 			return
 		}
-		e.left = p.now()
+		e.left, e.conns, e.troubles = p.now(), nil, nil
 		if p.gone++; p.gone > goneKept {
 			p.forget()
 		}
@@ -73,32 +93,67 @@ func (p *presence) connected(model string, tag entity.Tag) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.agents[presenceKey{model, tag}]
-	return e != nil && e.conns > 0
+	return e != nil && len(e.conns) > 0
+}
+
+// setTroubles notes what a connected agent says of its workers.
+func (p *presence) setTroubles(model string, tag entity.Tag, troubles []entity.Trouble) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
+		e.troubles = troubles
+	}
+}
+
+// troubles returns what an agent says of its workers.
+func (p *presence) troubles(model string, tag entity.Tag) []entity.Trouble {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.agents[presenceKey{model, tag}]; e != nil {
+		return e.troubles
+	}
+	return nil
 }
 
 // forget drops those absent agents that have been so for longer than lostAfter:
 // what is said of them needs no entry.
 func (p *presence) forget() {
 	for key, e := range p.agents {
-		if e.conns == 0 && p.now().Sub(e.left) > lostAfter {
+		if len(e.conns) == 0 && p.now().Sub(e.left) > lostAfter {
 			delete(p.agents, key)
 			p.gone--
 		}
 	}
 }
 
-// lost returns since when an agent has been away, if for too long.
-func (p *presence) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
+// away returns since when nothing has been heard of an agent, the zero time when it is
+// here, and whether it is connected all the same, but does not answer.
+func (p *presence) away(model string, tag entity.Tag) (since time.Time, silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	left := p.since
-	if e := p.agents[presenceKey{model, tag}]; e != nil {
-		if e.conns > 0 {
+	e := p.agents[presenceKey{model, tag}]
+	if e == nil {
+		return p.since, false
+	}
+	if len(e.conns) == 0 {
+		return e.left, false
+	}
+	for _, conn := range e.conns {
+		asked := conn.asked.Load()
+		if asked == 0 {
 			return time.Time{}, false
 		}
-		left = e.left
+		if t := time.Unix(0, asked); t.After(since) {
+			since = t
+		}
 	}
-	return left, p.now().Sub(left) > lostAfter
+	return since, true
+}
+
+// lost returns since when an agent has been away, if for too long.
+func (p *presence) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
+	since, _ = p.away(model, tag)
+	return since, !since.IsZero() && p.now().Sub(since) > lostAfter
 }
 
 // mark puts into a status which agents are lost. It is done here, so that every

@@ -8,6 +8,9 @@ import (
 	"juju/state/entity"
 )
 
+// here is a connection of which nothing special is known.
+func here() *line { return new(line) }
+
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
@@ -40,13 +43,13 @@ func TestPresence(t *testing.T) {
 		}
 	}
 	check("just started, nobody is back yet", well)
-	leaveM := p.arrive("m", entity.MachineTag("0"))
-	leaveA := p.arrive("m", entity.UnitTag("a/0"))
-	again := p.arrive("m", entity.UnitTag("a/0")) // the new connection comes before the old one's end
-	p.arrive("other", entity.UnitTag("s/0"))
+	leaveM := p.arrive("m", entity.MachineTag("0"), here())
+	leaveA := p.arrive("m", entity.UnitTag("a/0"), here())
+	again := p.arrive("m", entity.UnitTag("a/0"), here()) // the new connection comes before the old one's end
+	p.arrive("other", entity.UnitTag("s/0"), here())
 	now = now.Add(lostAfter + 1)
 	check("the subordinate never came back", "started pending started idle/active lost/error allocating/active ")
-	p.arrive("m", entity.UnitTag("s/0"))
+	p.arrive("m", entity.UnitTag("s/0"), here())
 	leaveA()
 	leaveM()
 	check("left just now, but for a/0's second connection", well)
@@ -58,11 +61,26 @@ func TestPresence(t *testing.T) {
 	if since, lost := p.lost("m", entity.UnitTag("a/0")); !lost || !since.Equal(now.Add(-lostAfter-1)) {
 		t.Errorf("a/0 is lost %v since %v", lost, since)
 	}
-	p.arrive("m", entity.UnitTag("a/0"))
+	p.arrive("m", entity.UnitTag("a/0"), here())
 	check("it is back", "down pending started idle/active idle/error allocating/active ")
 
+	// One that is stopped keeps its connection, and answers no ping.
+	conn := here()
+	p.arrive("m", entity.MachineTag("0"), conn)
+	conn.ping(now)
+	now = now.Add(answerTime + 1)
+	check("a ping is unanswered", "started pending started idle/active idle/error allocating/active ")
+	if since, silent, missing := p.missing("m", entity.MachineTag("0")); !silent || !missing || !since.Equal(now.Add(-answerTime-1)) {
+		t.Errorf("the machine's agent is silent: %v %v, since %v", silent, missing, since)
+	}
+	conn.ping(now) // which tells nothing new
+	now = now.Add(lostAfter)
+	check("and for longer", "down pending started idle/active idle/error allocating/active ")
+	conn.heard()
+	check("it goes on", well)
+
 	for i := range 5 * goneKept {
-		p.arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)))()
+		p.arrive("m", entity.UnitTag(fmt.Sprint("gone/", i)), here())()
 		now = now.Add(time.Second)
 	}
 	if n := len(p.agents); n > goneKept+10 || p.gone > goneKept {

@@ -89,6 +89,9 @@ func routes() []route {
 		{"Machiner", 1, "SetMachineStatus", atModel, machineAgent, free, self, act(machineSetStatus)},
 		{"Machiner", 1, "WatchMachine", atModel, machineAgent, free, self, watch(machineWatch)},
 
+		// For all agents: themselves.
+		{"Agent", 1, "SetTroubles", atModel, machineAgent | unitAgent, free, self, act(agentSetTroubles)},
+
 		// For the agents that deploy units: what is deployed by them.
 		{"Deployer", 1, "DeployedUnits", atModel, machineAgent | unitAgent, free, self, do(deployerUnits)},
 		{"Deployer", 1, "NewPassword", atModel, machineAgent | unitAgent, free, deployed, do(newPassword)},

@@ -105,7 +105,7 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		{relationsC, going, entity.RelationTag},
 		{unitsC, bson.D{{"$or", []bson.D{going, {{"started", false}}}}}, entity.UnitTag},
 		{machinesC, going, entity.MachineTag},
-		{statusesC, bson.D{{"status", bson.D{{"$in", []entity.StatusWord{entity.StatusError, entity.StatusPending}}}}}, tagOfStatus},
+		{statusesC, bson.D{{"status", bson.D{{"$in", append(unsettled, entity.StatusPending)}}}}, tagOfStatus},
 	} {
 		ids, err := st.ids(c.name, c.query)
 		if err != nil {
@@ -268,10 +268,11 @@ func (x *explainer) unitSources(query bson.D) ([]source, error) {
 	return all, err
 }
 
-// service says why a service that is on its way out is still there.
+// service says why a service that is on its way out is still there, or of which of its
+// units there is something to say.
 func (x *explainer) service(s *Service, depth int) error {
 	if s.doc.Life == entity.Alive {
-		return nil
+		return x.serviceUnits(s, depth)
 	}
 	tag := entity.ServiceTag(s.doc.Name)
 	units, err := x.unitSources(bson.D{{"service", s.doc.Name}})

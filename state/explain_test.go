@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +171,106 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 		` machine 0: no capacity`)
 	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju retry-provisioning 0" {
 		t.Errorf("who must act: %+v", last)
+	}
+}
+
+// A service is explained by its units: the hooks that run or have failed, what charms
+// say, and that there are none.
+func TestExplainServiceByItsUnits(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 0)
+	if e := w.explained("mysql", `service "mysql" has no units`); e.Reasons[0].Hint != "juju add-unit mysql" {
+		t.Errorf("what to do: %+v", e.Reasons)
+	}
+	_, err := mustService(w, "mysql").AddUnits(w.ctx, 13, nil)
+	w.ok(err)
+	for i := range 13 {
+		u := w.started(fmt.Sprint("mysql/", i))
+		w.ok(u.SetStatus(w.ctx, entity.Status{Status: entity.StatusActive}))
+		w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
+	}
+	w.explained("mysql")
+	set := func(i int, workload, agent entity.Status) {
+		u, err := w.st.Unit(w.ctx, fmt.Sprint("mysql/", i))
+		w.ok(err)
+		w.ok(u.SetStatus(w.ctx, workload))
+		w.ok(u.SetAgentStatus(w.ctx, agent))
+	}
+	idle := entity.Status{Status: entity.StatusIdle}
+	set(0, entity.Status{Status: entity.StatusError, Message: `hook failed: "start"`,
+		Data: map[string]any{"hook": "start", "reason": "exit status 7", "last-line": "no space"}}, idle)
+	set(2, entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusExecuting, Message: "running config-changed hook"})
+	set(3, entity.Status{Status: entity.StatusBlocked, Message: "needs a database"}, idle)
+	set(10, entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusFailed, Message: "cannot deploy charm"})
+	e := w.explained("mysql",
+		`unit "mysql/0": hook failed: "start" (exit status 7: no space)`,
+		`unit "mysql/2": running config-changed hook`,
+		`unit "mysql/3" says that it is blocked: needs a database`,
+		`unit "mysql/10": its agent has failed: cannot deploy charm`)
+	if len(e.Reasons) == 4 && (e.Reasons[1].By != "unit-mysql-2" || e.Reasons[2].By != entity.ByUser) {
+		t.Errorf("who must act: %+v", e.Reasons)
+	}
+	// Others than those of that name are not looked at.
+	w.deploy("mysql0", statetest.MySQL, 1)
+	tags, err := w.st.Unsettled(w.ctx)
+	w.ok(err)
+	var names []string
+	for _, tag := range tags {
+		if tag.Kind == entity.KindUnit {
+			names = append(names, tag.ID)
+		}
+	}
+	if got := strings.Join(names, " "); got != "mysql0/0 mysql/0 mysql/2 mysql/3 mysql/10" {
+		t.Errorf("unsettled units: %s", got)
+	}
+	for i := range 13 {
+		set(i, entity.Status{Status: entity.StatusWaiting}, idle)
+	}
+	w.explained("mysql", func() (lines []string) {
+		for i := range 10 {
+			lines = append(lines, fmt.Sprintf(`unit "mysql/%d" says that it is waiting`, i))
+		}
+		return append(lines, "and 3 more units")
+	}()...)
+	// A Dying unit says which hook it is that keeps it.
+	u, err := w.st.Unit(w.ctx, "mysql/4")
+	w.ok(err)
+	w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))
+	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
+	w.explained("mysql/4", `the agent of unit "mysql/4" must run its last hooks and set it dead`, ` unit "mysql/4": running start hook`, ` machine 4 has no instance: the provisioner must start one`)
+}
+
+// Who has come up is who can be away.
+func TestStartedAgents(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 2)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	m := w.provisioned("0")
+	list := func(of entity.Tag) string {
+		tags, err := w.st.StartedAgents(w.ctx, of)
+		w.ok(err)
+		return fmt.Sprint(tags)
+	}
+	if got := list(entity.Tag{}); got != "[]" {
+		t.Errorf("nobody has come up, but %s", got)
+	}
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
+	w.started("mysql/1")
+	w.started("wordpress/0")
+	for _, test := range []struct {
+		of   entity.Tag
+		want string
+	}{
+		{entity.Tag{}, "[unit-mysql-1 unit-wordpress-0 machine-0]"},
+		{entity.ServiceTag("mysql"), "[unit-mysql-1]"},
+		{entity.UnitTag("mysql/0"), "[]"},
+		{entity.UnitTag("mysql/1"), "[unit-mysql-1]"},
+		{entity.MachineTag("0"), "[machine-0]"},
+		{entity.MachineTag("1"), "[]"},
+		{entity.RelationTag("x:y"), "[]"},
+	} {
+		if got := list(test.of); got != test.want {
+			t.Errorf("%v: %s, want %s", test.of, got, test.want)
+		}
 	}
 }

@@ -66,10 +66,11 @@ func (x *explainer) unitBars(u *Unit, depth int) (int, error) {
 // to do.
 func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	tag := entity.UnitTag(u.doc.Name)
-	workload, err := x.st.status(workloadKey(u.doc.Name))
+	shown, err := x.st.statusDoc(workloadKey(u.doc.Name))
 	if err != nil {
 		return err
 	}
+	workload := shown.status()
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: tag.String(), Since: u.doc.Since}
 	switch {
 	case workload.Status == entity.StatusError && !(u.doc.Life == entity.Dying && u.doc.Strength > entity.Plain):
@@ -90,10 +91,13 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 		if err != nil {
 			return err
 		}
-		if agent.Status != entity.StatusExecuting {
-			return nil // it waits for nothing
+		if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed {
+			if depth == 0 && !shown.unset { // below it, what the unit's agent must do is more to the point
+				x.workload(u, workload)
+			}
+			return nil
 		}
-		reason.Text, reason.Since = fmt.Sprintf("unit %q: %s", u.doc.Name, orElse(agent.Message, "its agent is at work")), agent.Since
+		reason = working(u, agent, depth)
 	case barred:
 		reason.Text = fmt.Sprintf("the agent of unit %q must leave its relations and see its subordinates gone", u.doc.Name)
 	case u.doc.forced():
@@ -102,7 +106,45 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 		reason.Text = fmt.Sprintf("the agent of unit %q must run its last hooks and set it dead", u.doc.Name)
 	}
 	x.add(reason)
+	if u.doc.Life == entity.Dying && u.doc.Started {
+		agent, err := x.st.status(unitKey(u.doc.Name))
+		if err != nil {
+			return err
+		}
+		if agent.Status == entity.StatusExecuting || agent.Status == entity.StatusFailed {
+			x.add(working(u, agent, depth+1))
+		}
+	}
 	return x.uprooted(u, depth+1)
+}
+
+// working says what the agent of a unit is at, which may be a hook that never ends, or
+// what it could not do.
+func working(u *Unit, agent entity.Status, depth int) entity.Reason {
+	text := orElse(agent.Message, "its agent is at work")
+	if agent.Status == entity.StatusFailed {
+		text = "its agent has failed: " + agent.Message
+	}
+	tag := entity.UnitTag(u.doc.Name).String()
+	return entity.Reason{Depth: depth, Of: tag, By: tag, Text: fmt.Sprintf("unit %q: %s", u.doc.Name, text), Since: agent.Since}
+}
+
+// workload says what the charm of a unit that runs no hook says, if its service is not
+// up.
+func (x *explainer) workload(u *Unit, s entity.Status) {
+	reason := entity.Reason{Of: entity.UnitTag(u.doc.Name).String(), By: entity.ByCharm, Since: s.Since,
+		Text: fmt.Sprintf("unit %q says that it is %s", u.doc.Name, s.Status)}
+	switch s.Status {
+	case entity.StatusBlocked:
+		reason.By = entity.ByUser
+	case entity.StatusWaiting, entity.StatusMaintenance:
+	default:
+		return
+	}
+	if s.Message != "" {
+		reason.Text += ": " + s.Message
+	}
+	x.add(reason)
 }
 
 // uprooted says, of a Dying unit whose agent was on an instance that was lost, what
@@ -128,15 +170,24 @@ func (x *explainer) undeployed(u *Unit, depth int) error {
 	if u.doc.Life == entity.Dying {
 		reason.Text = fmt.Sprintf("the agent of unit %q never came up: the agent of %s must remove the unit", u.doc.Name, nameOf(by))
 	}
+	if by.Kind != entity.KindMachine {
+		x.add(reason)
+		return nil
+	}
+	m, err := x.st.Machine(x.ctx, by.ID)
+	if err != nil {
+		return err
+	}
+	status, err := x.st.status(machineKey(by.ID))
+	if err != nil {
+		return err
+	}
+	reason.Starting = status.Status == entity.StatusPending && !m.IsManager()
 	x.add(reason)
-	if by.Kind != entity.KindMachine || x.seen[by] {
+	if x.seen[by] || m.doc.Life != entity.Alive {
 		return nil
 	}
 	x.seen[by] = true
-	m, err := x.st.Machine(x.ctx, by.ID)
-	if err != nil || m.doc.Life != entity.Alive {
-		return err
-	}
 	return x.machineStart(m, depth+1)
 }
 
@@ -202,7 +253,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 		reason.By = entity.ByProvisioner
 		reason.Text = fmt.Sprintf("machine %s has no instance: the provisioner must start one", m.doc.ID)
 	case status.Status == entity.StatusPending && !m.IsManager():
-		reason.By = tag.String()
+		reason.By, reason.Starting = tag.String(), true
 		reason.Text = fmt.Sprintf("the agent of machine %s has not come up on instance %s", m.doc.ID, m.doc.InstanceID)
 	default:
 		return nil

@@ -72,9 +72,13 @@ func Run(ctx context.Context, delay time.Duration, workers map[string]Func) erro
 // an error that wraps Fatal is returned.
 func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	pause := delay
+	troubles := troublesOf(ctx)
+	defer troubles.well(name)
 	for {
 		began := time.Now()
+		held := time.AfterFunc(heldLong*delay, func() { troubles.well(name) })
 		err := f(ctx)
+		held.Stop()
 		switch {
 		case errors.Is(err, Fatal):
 			logger.Infof("worker %q: %v", name, err)
@@ -89,6 +93,7 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 			pause = delay
 		}
 		wait := jitter(pause)
+		troubles.failed(name, err)
 		logger.Errorf("worker %q failed, starts again in %v: %v", name, wait.Round(time.Millisecond), err)
 		pause = min(time.Duration(float64(pause)*growth), longest*delay)
 		timer := time.NewTimer(wait)

@@ -28,6 +28,12 @@ func (c *Conn) machineFacade(machine entity.Tag) string {
 	return "Provisioner"
 }
 
+// SetTroubles says which of the agent's own workers fail again and again. It holds until
+// the connection ends.
+func (c *Conn) SetTroubles(ctx context.Context, self entity.Tag, troubles []entity.Trouble) error {
+	return c.call(ctx, "Agent", 1, "SetTroubles", params.AgentTroubles{Agent: agent(self), Troubles: troubles}, nil)
+}
+
 // Machine returns what the machine's agent decides on.
 func (c *Conn) Machine(ctx context.Context, machine entity.Tag) (info entity.MachineInfo, err error) {
 	err = c.call(ctx, "Machiner", 1, "Machine", agent(machine), &info)

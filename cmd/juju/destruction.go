@@ -120,7 +120,7 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 }
 
 func explained(ctx context.Context, api explainAPI, name string) (entity.Explanation, error) {
-	all, err := api.Explain(ctx, strings.Fields(name)...)
+	all, _, err := api.Explain(ctx, strings.Fields(name)...)
 	if err != nil {
 		return entity.Explanation{}, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 type explainAPI interface {
-	Explain(ctx context.Context, words ...string) ([]entity.Explanation, error)
+	Explain(ctx context.Context, words ...string) (all []entity.Explanation, more int, err error)
 }
 
 func explainCommand(s *session) *cobra.Command {
@@ -23,9 +23,11 @@ func explainCommand(s *session) *cobra.Command {
 		Short: "Say why something has not started, or is not gone, yet",
 		Long: `Say why something has not started, or is not gone, yet: the reference that bars it,
 the agent or the hook that must act, and since when. Below each line stands what it
-rests on in its turn. Of changes that were given up lately it says what they needed.
+rests on in its turn. It names the hook that runs or has failed, the agent that is away
+or does not answer, and the worker that fails again and again. Of changes that were
+given up lately it says what they needed. A line that begins with → says what to do.
 
-Without arguments it explains everything that has not started or is on its way out.`,
+Without arguments it explains everything of which there is something to say.`,
 		Example: `  juju explain web/0
   juju explain web store
   juju explain`,
@@ -38,7 +40,7 @@ Without arguments it explains everything that has not started or is on its way o
 			}
 			ctx := cmd.Context()
 			return s.withModel(ctx, func(api modelAPI) error {
-				all, err := api.Explain(ctx, args...)
+				all, more, err := api.Explain(ctx, args...)
 				if err != nil {
 					return err
 				}
@@ -49,7 +51,11 @@ Without arguments it explains everything that has not started or is on its way o
 					}
 					return s.write(out, text)
 				}
-				return s.write(out, []byte(explanations(all, s.now())))
+				if err := s.write(out, []byte(explanations(all, s.now()))); err != nil || more == 0 {
+					return err
+				}
+				s.note("\nThere are %d more that wait for something. See all: juju status", more)
+				return nil
 			})
 		},
 	}

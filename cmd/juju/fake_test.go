@@ -139,18 +139,18 @@ func with(how entity.Destruction) string {
 	return ""
 }
 
-func (f *fakeModel) Explain(ctx context.Context, words ...string) ([]entity.Explanation, error) {
+func (f *fakeModel) Explain(ctx context.Context, words ...string) ([]entity.Explanation, int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.explanations) == 0 && f.explain != nil {
-		return []entity.Explanation{f.explain()}, nil
+		return []entity.Explanation{f.explain()}, 0, nil
 	}
 	if len(f.explanations) == 0 {
-		return nil, entity.Errorf(entity.NotFound, "%v not found", words)
+		return nil, 0, entity.Errorf(entity.NotFound, "%v not found", words)
 	}
 	e := f.explanations[0]
 	f.explanations = f.explanations[1:]
-	return []entity.Explanation{e}, nil
+	return []entity.Explanation{e}, 0, nil
 }
 
 func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (string, []string, error) {

@@ -19,6 +19,14 @@ type Explanation struct {
 	Residues []Residue `json:"residues,omitempty"`
 }
 
+// A Trouble is a worker of the controller's, or of an agent's, that fails again and
+// again.
+type Trouble struct {
+	Worker string    `json:"worker"` // its name, "provisioner"
+	Error  string    `json:"error"`  // of its last failure
+	Since  time.Time `json:"since"`  // of the first
+}
+
 // A Reason is one line of an explanation.
 type Reason struct {
 	Depth int    `json:"depth,omitempty"` // of a reason for another: one more than that one's
@@ -30,6 +38,8 @@ type Reason struct {
 	Text  string    `json:"text"`
 	Hint  string    `json:"hint,omitempty"` // what the user can do
 	Since time.Time `json:"since,omitzero"`
+	// Starting says that the agent that is waited for has never come up.
+	Starting bool `json:"starting,omitempty"`
 }
 
 // Who must act, besides agents, which have tags.
@@ -37,6 +47,7 @@ const (
 	ByProvisioner = "provisioner"
 	ByCleaner     = "cleaner"
 	ByUser        = "user"
+	ByCharm       = "charm"
 )
 
 // A Refusal is a change to the thing that was given up, and the fact that was not

@@ -1,0 +1,107 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// unsettled are the words of statuses, of agents or of workloads, of which an
+// explanation has something to say.
+var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, entity.StatusExecuting,
+	entity.StatusBlocked, entity.StatusWaiting, entity.StatusMaintenance}
+
+// serviceUnits says what the units of an Alive service wait for: of the first of those
+// of which there is something to say.
+func (x *explainer) serviceUnits(s *Service, depth int) error {
+	name := s.doc.Name
+	units, err := x.st.ids(unitsC, bson.D{{"service", name},
+		{"$or", []bson.D{{{"life", bson.D{{"$ne", entity.Alive}}}}, {{"started", false}}}}})
+	if err != nil {
+		return err
+	}
+	keys, err := x.st.ids(statusesC, bson.D{
+		{"_id", bson.D{{"$gt", unitKey(name + "/")}, {"$lt", unitKey(name + "0")}}}, // 0 follows / in ASCII
+		{"status", bson.D{{"$in", unsettled}}}})
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		units = append(units, tagOfStatus(key).ID)
+	}
+	slices.SortFunc(units, entity.CompareNatural)
+	units = slices.Compact(units)
+	shown := len(x.reasons)
+	for i, unit := range units {
+		tag := entity.UnitTag(unit)
+		if i == explained {
+			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(), Text: fmt.Sprintf("and %d more units", len(units)-explained)})
+			break
+		}
+		if x.seen[tag] {
+			continue
+		}
+		if _, _, err := x.explain(tag, depth); err != nil && !isNotFound(err) {
+			return err
+		}
+	}
+	if len(x.reasons) > shown || s.doc.Subordinate {
+		return nil
+	}
+	n, err := x.st.db.Count(unitsC, bson.D{{"service", name}})
+	if err == nil && n == 0 {
+		x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(), By: entity.ByUser,
+			Text: fmt.Sprintf("service %q has no units", name), Hint: "juju add-unit " + name})
+	}
+	return err
+}
+
+// StartedAgents returns the agents that have come up and have still to be there: the
+// one of a unit or machine, those of a service's units, or with no tag all.
+func (st *State) StartedAgents(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
+	var all []entity.Tag
+	notDead := bson.DocElem{Name: "life", Value: bson.D{{"$ne", entity.Dead}}}
+	units := bson.D{{"started", true}, notDead}
+	switch of.Kind {
+	case entity.KindUnit:
+		units = append(units, bson.DocElem{Name: "_id", Value: of.ID})
+	case entity.KindService:
+		units = append(units, bson.DocElem{Name: "service", Value: of.ID})
+	}
+	if of.Kind != entity.KindMachine && of.Kind != entity.KindRelation {
+		ids, err := st.ids(unitsC, units)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(ids, entity.CompareNatural)
+		for _, id := range ids {
+			all = append(all, entity.UnitTag(id))
+		}
+	}
+	if of.Kind != "" && of.Kind != entity.KindMachine {
+		return all, nil
+	}
+	machines := bson.D{notDead}
+	if of.Kind == entity.KindMachine {
+		machines = append(machines, bson.DocElem{Name: "_id", Value: of.ID})
+	}
+	ids, err := st.ids(machinesC, machines)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = machineKey(id)
+	}
+	started, err := st.ids(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
+	slices.SortFunc(started, entity.CompareNatural)
+	for _, key := range started {
+		all = append(all, entity.MachineTag(strings.TrimPrefix(key, machineKey(""))))
+	}
+	return all, err
+}
