@@ -173,6 +173,7 @@ var damages = []damage{
 	{collection: "minunits", id: "mysql", insert: bson.M{}, finding: "minunits mysql: its service keeps no number of units"},
 	{collection: "minunits", id: "gone", insert: bson.M{}, finding: "minunits gone: what it belongs to is not there: services gone"},
 	{collection: "leaders", id: "mysql", finding: "counts s#mysql: it counts leaders, which nothing is"},
+	{collection: "services", id: "mysql", change: set("machines", true), finding: "counts s#mysql: it does not count machines, of which there are 1"},
 	{collection: "leaders", id: "gone", insert: bson.M{"holder": "gone/0"}, finding: "leaders gone: what it belongs to is not there: services gone"},
 	{collection: "schema", id: "schema", finding: "schema schema: it is missing, so all upgrades would be done again"},
 	{collection: "charms", id: "local:jammy/riak-0", change: set("sha256", "0"),

@@ -19,6 +19,9 @@ func (v *view) kept(collection, id, key string, want bson.M) {
 	if collection == servicesC && v.get(leadersC, id) != nil {
 		want[ledBy] = 1
 	}
+	if s := v.get(collection, id); collection == servicesC && s != nil && s["machines"] == true {
+		want[takesMachines] = 1
+	}
 }
 
 // judgeMinUnits finds services that keep a number of units, and nobody would know

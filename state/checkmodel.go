@@ -20,7 +20,7 @@ var modelFields = map[string][]string{
 	modelC:       {"life"},
 	machinesC:    {"life", "strength", "deadline", "host", "addresses"},
 	unitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
-	servicesC:    {"life", "strength", "deadline", "charm", "minunits"},
+	servicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits"},
 	relationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
 	endpointsC:   {"life", "strength", "service", "relation"},
 	scopesC:      {"relation", "unit"},

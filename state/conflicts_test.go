@@ -60,6 +60,9 @@ func thenCleans(f func(*scene) error) func(*scene) error {
 
 var conflicts = []conflict{
 	{"the unit is destroyed", unitDoes("mysql/0", destroyUnit(plain))},
+	{"the unit goes with its machine", unitDoes("mysql/0", destroyUnit(cleanly))},
+	{"the unit that never started goes with its machine", thenCleans(unitDoes("mysql/1", destroyUnit(cleanly)))},
+	{"the only unit goes with its machine", unitDoes("riak/0", destroyUnit(cleanly))},
 	{"the unit is taken apart", thenCleans(unitDoes("mysql/0", destroyUnit(atLast)))},
 	{"the unit that never started goes", unitDoes("mysql/1", destroyUnit(plain))},
 	{"the unit that never started starts", unitDoes("mysql/1", reports)},
@@ -82,6 +85,8 @@ var conflicts = []conflict{
 	{"the unit is resolved", unitDoes("mysql/0", resolve(false))},
 	{"another leads", unitDoes("mysql/1", claim)},
 	{"the service is destroyed", serviceDoes("mysql", destroyService(plain))},
+	{"the service goes with its machines", serviceDoes("mysql", destroyService(cleanly))},
+	{"a unit is placed on a machine", serviceDoes("mysql", addUnits(1, "3"))},
 	{"the service is taken apart", thenCleans(serviceDoes("mysql", destroyService(atLast)))},
 	{"the service with nothing goes", serviceDoes("idle", destroyService(plain))},
 	{"the service with peers is destroyed", serviceDoes("riak", destroyService(plain))},

@@ -9,6 +9,10 @@ import (
 	"juju/state/entity"
 )
 
+// takesMachines is the count of a service that is there once its units take machines
+// along: it says so where the removal of a unit looks anyway.
+const takesMachines = "machines"
+
 // isEmptied reports whether the machine is one that goes with its units and has none
 // any more, and asserts that nothing has come to be on it since.
 func (m *Machine) isEmptied(o *ops) (bool, error) {

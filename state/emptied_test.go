@@ -210,15 +210,31 @@ func TestMachinesThatAreLeft(t *testing.T) {
 	}
 }
 
-// What is asked for while the unit is just being removed is not forgotten.
+// What is asked for while the unit is just being removed is not forgotten, whether it
+// is asked of the unit or of its service.
 func TestAnAfterthoughtIsNotLost(t *testing.T) {
-	w := newWorld(t)
-	w.deploy("mysql", statetest.MySQL, 1)
-	u := w.started("mysql/0")
-	w.ok(u.Destroy(w.ctx, plain))
-	w.ok(u.EnsureDead(w.ctx))
-	w.st.Before(func() { w.ok(w.unit("mysql/0").Destroy(w.ctx, cleanly)) })
-	w.ok(u.Remove(w.ctx))
-	w.cleaned()
-	w.lives(map[string]entity.Life{"0": entity.Gone})
+	for name, ask := range map[string]func(*world){
+		"of the unit": func(w *world) { w.ok(w.unit("mysql/0").Destroy(w.ctx, cleanly)) },
+		"of the service": func(w *world) {
+			svc, err := w.st.Service(w.ctx, "mysql")
+			w.ok(err)
+			w.ok(svc.Destroy(w.ctx, cleanly))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.deploy("mysql", statetest.MySQL, 2)
+			u := w.started("mysql/0")
+			w.started("mysql/1")
+			svc, err := w.st.Service(w.ctx, "mysql")
+			w.ok(err)
+			w.ok(svc.Destroy(w.ctx, plain))
+			w.cleaned()
+			w.ok(u.EnsureDead(w.ctx))
+			w.st.Before(func() { ask(w) })
+			w.ok(u.Remove(w.ctx))
+			w.cleaned()
+			w.lives(map[string]entity.Life{"0": entity.Gone, "1": entity.Alive})
+		})
+	}
 }

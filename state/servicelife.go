@@ -31,6 +31,10 @@ func (s *Service) destroy(ctx context.Context, d destruction) error {
 			return nil, err
 		}
 		o := newOps()
+		if d.machines && !s.doc.Machines {
+			o.expect(serviceKey(s.doc.Name), takesMachines, bson.D{{"$exists", false}})
+			o.inc(serviceKey(s.doc.Name), takesMachines, 1)
+		}
 		if s.doc.Life != entity.Alive {
 			o.raiseOps(servicesC, s.doc.Name, serviceKey(s.doc.Name), s.doc.lifeDoc, d, func() {
 				o.cascadeOps(cleanupRelations, s.doc.Name, d)

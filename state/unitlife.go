@@ -237,6 +237,8 @@ func (u *Unit) removeOps(ctx context.Context, o *ops, d destruction) error {
 	}
 	if u.doc.Machines || d.machines || svc.doc.Machines {
 		u.emptiedOps(o, d)
+	} else {
+		o.expect(serviceKey(u.doc.Service), takesMachines, bson.D{{"$exists", false}})
 	}
 	return u.st.dropRefOps(o, svc, "units")
 }
