@@ -148,9 +148,11 @@ func applicationAddUnits(ctx context.Context, c *caller, p params.AddApplication
 }
 
 func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnitsParams) (params.DestroyUnitResults, error) {
+	var info params.DestroyUnitInfo // of the one that was destroyed last
 	return params.DestroyUnitResults{Results: each(c, "DestroyUnit", p.Units,
 		func(params.DestroyUnitParams) params.DestroyUnitResult {
-			return params.DestroyUnitResult{Info: &params.DestroyUnitInfo{}}
+			told := info
+			return params.DestroyUnitResult{Info: &told}
 		},
 		func(e *params.Error) params.DestroyUnitResult { return params.DestroyUnitResult{Error: e} },
 		func(one params.DestroyUnitParams) error {
@@ -158,6 +160,8 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 			if err != nil {
 				return err
 			}
+			how.Machines = one.DestroyMachines
+			info = params.DestroyUnitInfo{}
 			if err := isKind(one.UnitTag, entity.KindUnit); err != nil {
 				return err
 			}
@@ -168,14 +172,26 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 			if err != nil || one.DryRun {
 				return err
 			}
-			return u.Destroy(ctx, how)
+			if err := u.Destroy(ctx, how); err != nil {
+				return err
+			}
+			left, err := u.MachineLeft(ctx, how)
+			if err != nil {
+				return err
+			}
+			if left != "" {
+				info.MachinesLeft.MachinesLeft = []string{left}
+			}
+			return nil
 		})}, nil
 }
 
 func applicationDestroyApplication(ctx context.Context, c *caller, p params.DestroyApplicationsParams) (params.DestroyApplicationResults, error) {
+	var info params.DestroyApplicationInfo // of the one that was destroyed last
 	return params.DestroyApplicationResults{Results: each(c, "DestroyApplication", p.Applications,
 		func(params.DestroyApplicationParams) params.DestroyApplicationResult {
-			return params.DestroyApplicationResult{Info: &params.DestroyApplicationInfo{}}
+			told := info
+			return params.DestroyApplicationResult{Info: &told}
 		},
 		func(e *params.Error) params.DestroyApplicationResult {
 			return params.DestroyApplicationResult{Error: e}
@@ -185,11 +201,17 @@ func applicationDestroyApplication(ctx context.Context, c *caller, p params.Dest
 			if err != nil {
 				return err
 			}
+			how.Machines = one.DestroyMachines
+			info = params.DestroyApplicationInfo{}
 			if err := isKind(one.ApplicationTag, entity.KindService); err != nil {
 				return err
 			}
 			svc, err := c.model.Service(ctx, one.ApplicationTag.ID)
 			if err != nil || one.DryRun {
+				return err
+			}
+			info.MachinesLeft.MachinesLeft, info.Uncounted, err = svc.MachinesLeft(ctx, how)
+			if err != nil {
 				return err
 			}
 			return svc.Destroy(ctx, how)

@@ -164,9 +164,12 @@ func TestUsersStory(t *testing.T) {
 	}
 
 	// Some go, one is not there: an outcome for each.
-	errs, err := c.DestroyUnits(ctx, entity.Destruction{}, "wordpress/0", "wordpress/99")
+	errs, left, err := c.DestroyUnits(ctx, entity.Destruction{}, "wordpress/0", "wordpress/99")
 	if err != nil || len(errs) != 2 || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying units: %v, %v", errs, err)
+	}
+	if left.MachinesLeft != nil { // mysql/0 is there
+		t.Errorf("destroying units leaves machines %v", left)
 	}
 	if err := c.DestroyRelation(ctx, entity.Destruction{}, "wordpress", "mysql"); err != nil {
 		t.Error(err)
@@ -174,8 +177,13 @@ func TestUsersStory(t *testing.T) {
 	if err := c.Unexpose(ctx, "wordpress"); err != nil {
 		t.Error(err)
 	}
-	if err := firstOf(c.DestroyServices(ctx, entity.Destruction{}, "wordpress", "mysql")); err != nil {
-		t.Error(err)
+	errs, left, err = c.DestroyServices(ctx, entity.Destruction{}, "wordpress")
+	if err := firstOf(errs, err); err != nil || !slices.Equal(left.MachinesLeft, []string{"2"}) {
+		t.Errorf("destroying a service leaves machines %v: %v", left, err)
+	}
+	errs, left, err = c.DestroyServices(ctx, entity.Destruction{Machines: true}, "mysql")
+	if err := firstOf(errs, err); err != nil || left.MachinesLeft != nil {
+		t.Errorf("destroying a service with its machines leaves machines %v: %v", left, err)
 	}
 	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying machines: %v, %v", errs, err)

@@ -96,38 +96,47 @@ func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []
 	return result.Units, result.Warnings, err
 }
 
-// DestroyUnits destroys units by name. It returns an outcome for each, in order.
-func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error) {
+// DestroyUnits destroys units by name. It returns an outcome for each, in order, and
+// which machines are left with nothing on them.
+func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error) {
 	var args params.DestroyUnitsParams
 	for _, name := range units {
 		args.Units = append(args.Units, params.DestroyUnitParams{
-			UnitTag: params.TagOf(entity.UnitTag(name)), Destruction: params.FromDestruction(how)})
+			UnitTag: params.TagOf(entity.UnitTag(name)), DestroyMachines: how.Machines, Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyUnitResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
 	errs := make([]error, len(result.Results))
+	var left params.MachinesLeft
 	for i, r := range result.Results {
 		errs[i] = params.FromError(r.Error)
+		if r.Info != nil {
+			left.Add(r.Info.MachinesLeft)
+		}
 	}
-	return errs, err
+	return errs, left, err
 }
 
 // DestroyServices destroys services by name. It returns an outcome for each, in
-// order.
-func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, error) {
+// order, and which machines are left with nothing on them.
+func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error) {
 	var args params.DestroyApplicationsParams
 	for _, name := range services {
 		args.Applications = append(args.Applications,
 			params.DestroyApplicationParams{
-				ApplicationTag: params.TagOf(entity.ServiceTag(name)), Destruction: params.FromDestruction(how)})
+				ApplicationTag: params.TagOf(entity.ServiceTag(name)), DestroyMachines: how.Machines, Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
 	errs := make([]error, len(result.Results))
+	var left params.MachinesLeft
 	for i, r := range result.Results {
 		errs[i] = params.FromError(r.Error)
+		if r.Info != nil {
+			left.Add(r.Info.MachinesLeft)
+		}
 	}
-	return errs, err
+	return errs, left, err
 }
 
 // AddRelation relates two services, named with or without their endpoints. It

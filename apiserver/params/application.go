@@ -90,6 +90,9 @@ type DestroyUnitsParams struct {
 type DestroyUnitParams struct {
 	UnitTag Tag  `json:"unit-tag"`
 	DryRun  bool `json:"dry-run,omitempty"`
+	// DestroyMachines is ours: its machine goes with the unit, if deploy or add-unit
+	// has made it and nothing else is on it.
+	DestroyMachines bool `json:"destroy-machines,omitempty"`
 	Destruction
 }
 
@@ -105,7 +108,22 @@ type DestroyUnitResult struct {
 }
 
 // A DestroyUnitInfo would name the storage that went with the unit.
-type DestroyUnitInfo struct{}
+type DestroyUnitInfo struct {
+	MachinesLeft
+}
+
+// A MachinesLeft names machines that stay, and will have nothing on them. It is ours.
+type MachinesLeft struct {
+	MachinesLeft []string `json:"machines-left,omitempty"`
+	// Uncounted says that they are too many to be looked for.
+	Uncounted bool `json:"machines-uncounted,omitempty"`
+}
+
+// Add adds others.
+func (l *MachinesLeft) Add(o MachinesLeft) {
+	l.MachinesLeft = append(l.MachinesLeft, o.MachinesLeft...)
+	l.Uncounted = l.Uncounted || o.Uncounted
+}
 
 // A DestroyApplicationsParams is what DestroyApplication takes.
 type DestroyApplicationsParams struct {
@@ -116,6 +134,8 @@ type DestroyApplicationsParams struct {
 type DestroyApplicationParams struct {
 	ApplicationTag Tag  `json:"application-tag"`
 	DryRun         bool `json:"dry-run,omitempty"`
+	// DestroyMachines is ours: machines go with the units, as for DestroyUnitParams.
+	DestroyMachines bool `json:"destroy-machines,omitempty"`
 	Destruction
 }
 
@@ -133,6 +153,7 @@ type DestroyApplicationResult struct {
 // A DestroyApplicationInfo would name what goes with the service.
 type DestroyApplicationInfo struct {
 	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
+	MachinesLeft
 }
 
 // An AddRelation is what AddRelation takes: two endpoints, "service" or

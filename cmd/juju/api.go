@@ -45,10 +45,10 @@ type (
 		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 	}
 	destroyUnitAPI interface {
-		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error)
+		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error)
 	}
 	destroyServiceAPI interface {
-		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, error)
+		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error)
 	}
 	destroyMachineAPI interface {
 		DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)

@@ -34,6 +34,8 @@ func TestWhatCommandsAsk(t *testing.T) {
 		{line: "add-unit web", asked: []string{"AddUnits web 1 []"}, stderr: "Added web/0.\n"},
 		{line: "add-unit web -n 3 --to 1,lxd:2 --to zone=a", asked: []string{"AddUnits web 3 [1 lxd:2 zone=a]"}, stderr: "Added web/0, web/1, web/2.\n"},
 		{line: "destroy-unit web/0 web/1", asked: []string{"DestroyUnits [web/0 web/1]"}},
+		{line: "destroy-unit web/0 --destroy-machines", asked: []string{"DestroyUnits with machines [web/0]"}},
+		{line: "destroy-service web --lenient --destroy-machines", asked: []string{"DestroyServices leniently with machines [web]"}},
 		{line: "remove-unit web/0", asked: []string{"DestroyUnits [web/0]"}},
 		{line: "destroy-service web store", asked: []string{"DestroyServices [web store]"}},
 		{line: "remove-service web", asked: []string{"DestroyServices [web]"}},

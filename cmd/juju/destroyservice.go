@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -16,8 +17,13 @@ func destroyServiceCommand(s *session) *cobra.Command {
 		Aliases: []string{"remove-service", "remove-application", "destroy-application"},
 		Short:   "Destroy services",
 		Long: `Destroy services with all their units and relations. A service is gone when its
-last unit is; until then its name is taken. Its machines stay.`,
+last unit is; until then its name is taken.
+
+Machines stay when their last units are gone, unless --destroy-machines is given: then
+a machine that deploy or add-unit made is destroyed as soon as nothing is left on it.
+A machine that add-machine added always stays.`,
 		Example: `  juju destroy-service web
+  juju destroy-service web --destroy-machines
   juju destroy-service web store --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := services(args); err != nil {
@@ -29,7 +35,9 @@ last unit is; until then its name is taken. Its machines stay.`,
 			}
 			ctx := cmd.Context()
 			return s.withModel(ctx, func(api modelAPI) error {
-				if err := destroyServices(ctx, api, how, args); err != nil {
+				left, err := destroyServices(ctx, api, how, args)
+				destroy.tellLeft(s, "destroy-service", left)
+				if err != nil {
 					return err
 				}
 				if err := s.end(ctx, api, how, args...); err != nil {
@@ -41,17 +49,18 @@ last unit is; until then its name is taken. Its machines stay.`,
 	}
 	wait.flag(cmd, "until they are gone")
 	destroy.flags(cmd)
+	destroy.machinesFlag(cmd)
 	s.modelFlag(cmd)
 	return cmd
 }
 
-func destroyServices(ctx context.Context, api destroyServiceAPI, how entity.Destruction, names []string) error {
-	errs, err := api.DestroyServices(ctx, how, names...)
+func destroyServices(ctx context.Context, api destroyServiceAPI, how entity.Destruction, names []string) (params.MachinesLeft, error) {
+	errs, left, err := api.DestroyServices(ctx, how, names...)
 	if err != nil {
-		return err
+		return left, err
 	}
 	if len(errs) == 1 {
-		return errs[0] // as it was said when the command took one only
+		return left, errs[0] // as it was said when the command took one only
 	}
-	return bulk("services", "destroyed", errs)
+	return left, bulk("services", "destroyed", errs)
 }

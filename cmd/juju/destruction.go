@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -16,6 +18,7 @@ import (
 type destroyFlags struct {
 	force, lenient, noWait bool
 	timeout                time.Duration
+	machines               bool // of units and services
 }
 
 func (f *destroyFlags) flags(cmd *cobra.Command) {
@@ -26,8 +29,37 @@ func (f *destroyFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, wait for no agent: --timeout 0")
 }
 
+// machinesFlag gives a command that destroys units the flag that destroys machines too.
+func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false, "destroy too the machines made for these units that are left with nothing on them")
+}
+
+// tellLeft names the machines that stay with nothing on them.
+func (f *destroyFlags) tellLeft(s *session, command string, left params.MachinesLeft) {
+	ids := slices.Compact(slices.SortedFunc(slices.Values(left.MachinesLeft), entity.CompareNatural))
+	with := fmt.Sprintf("; next time: juju %s --destroy-machines", command)
+	if f.machines {
+		with = "" // a user has added them
+	}
+	switch {
+	case len(ids) == 1:
+		s.note("Machine %s is left empty. To remove it: juju destroy-machine %[1]s%s", ids[0], with)
+	case len(ids) > 1:
+		s.note("Machines %s are left empty. To remove them: juju destroy-machine %s%s", strings.Join(ids, ", "), strings.Join(ids, " "), with)
+	}
+	if left.Uncounted && !f.machines {
+		s.note("Machines are left empty when the units are gone. To destroy them too: juju %s --destroy-machines", command)
+	}
+}
+
 // read returns what the flags come to.
 func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
+	how, err := f.strength(cmd)
+	how.Machines = f.machines
+	return how, err
+}
+
+func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) {
 	changed := cmd.Flags().Changed
 	switch {
 	case f.force && f.lenient:

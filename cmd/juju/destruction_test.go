@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -114,4 +115,24 @@ func TestExplain(t *testing.T) {
       → juju resolved web/0
   a change was given up: units web/0: life is dying, not alive
 `, "")
+}
+
+// Who destroys units is told which machines stay with nothing on them.
+func TestMachinesThatAreLeftAreTold(t *testing.T) {
+	u := newUser(t)
+	for line, want := range map[string]string{
+		"destroy-unit web/0":                        "Machines 3, 10 are left empty. To remove them: juju destroy-machine 3 10; next time: juju destroy-unit --destroy-machines\n",
+		"destroy-service web --destroy-machines":    "Machines 3, 10 are left empty. To remove them: juju destroy-machine 3 10\n",
+		"destroy-service web --destroy-machines -q": "",
+	} {
+		u.fake.left = params.MachinesLeft{MachinesLeft: []string{"10", "3", "3"}}
+		u.types(strings.Fields(line)...)
+		u.sees(0, "", want)
+	}
+	u.fake.left = params.MachinesLeft{MachinesLeft: []string{"7"}}
+	u.types("destroy-service", "web")
+	u.sees(0, "", "Machine 7 is left empty. To remove it: juju destroy-machine 7; next time: juju destroy-service --destroy-machines\n")
+	u.fake.left = params.MachinesLeft{Uncounted: true}
+	u.types("destroy-service", "web")
+	u.sees(0, "", "Machines are left empty when the units are gone. To destroy them too: juju destroy-service --destroy-machines\n")
 }

@@ -36,6 +36,7 @@ type fakeModel struct {
 	constraints  entity.Constraints
 	modelConfig  entity.ModelConfig
 	history      []entity.PastStatus
+	left         params.MachinesLeft
 	uploaded     []byte
 	opened       int
 	closed       int
@@ -104,12 +105,12 @@ func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placeme
 	return units, f.warnings, f.note("AddUnits", service, " ", n, " ", placement)
 }
 
-func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, error) {
-	return f.outcomes(len(units)), f.note("DestroyUnits"+with(how), units)
+func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error) {
+	return f.outcomes(len(units)), f.left, f.note("DestroyUnits"+with(how), units)
 }
 
-func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, error) {
-	return f.outcomes(len(services)), f.note("DestroyServices"+with(how), services)
+func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error) {
+	return f.outcomes(len(services)), f.left, f.note("DestroyServices"+with(how), services)
 }
 
 func (f *fakeModel) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
@@ -129,14 +130,17 @@ func (f *fakeModel) DestroyRelationByID(ctx context.Context, how entity.Destruct
 }
 
 // with is what a destruction of more than plain strength is noted as.
-func with(how entity.Destruction) string {
+func with(how entity.Destruction) (text string) {
 	switch how.Strength {
 	case entity.Lenient:
-		return " leniently"
+		text = " leniently"
 	case entity.Force:
-		return fmt.Sprintf(" with force after %v", how.Timeout)
+		text = fmt.Sprintf(" with force after %v", how.Timeout)
 	}
-	return ""
+	if how.Machines {
+		text += " with machines"
+	}
+	return text
 }
 
 func (f *fakeModel) Explain(ctx context.Context, words ...string) ([]entity.Explanation, int, error) {
