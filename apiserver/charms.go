@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -62,62 +60,6 @@ func charmRelations(relations map[string]charm.Relation) map[string]params.Charm
 		}
 	}
 	return out
-}
-
-// uploadPattern is the name of an upload on its way.
-const uploadPattern = "juju-upload-*.zip"
-
-// sweepUploads removes what a crash has left of uploads; dir is the server's own.
-func sweepUploads(dir string) error {
-	if dir == "" {
-		return nil // the system's, and the system sweeps it
-	}
-	left, err := filepath.Glob(filepath.Join(dir, uploadPattern))
-	for _, file := range left {
-		err = errors.Join(err, os.Remove(file))
-	}
-	return err
-}
-
-// serveCharmUpload takes the archive of a charm and answers with the URL it has
-// been given. The archive is judged on the disk, because it may be large.
-func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	if schema := query.Get("schema"); schema != "" && schema != "local" {
-		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported", schema)
-	}
-	series := query.Get("series")
-	if series != "" && !charm.IsValidSeries(series) {
-		return entity.Errorf(entity.Invalid, "invalid series %q", series)
-	}
-	// The server's other bounds are those of websockets.
-	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	file, err := os.CreateTemp(s.config.TempDir, uploadPattern)
-	if err != nil {
-		return fmt.Errorf("cannot take the upload: %w", err)
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	_, err = io.Copy(file, http.MaxBytesReader(w, r.Body, s.limits.Charm))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return entity.Errorf(entity.Invalid, "charm archive is larger than %d bytes", tooLarge.Limit)
-	}
-	if err != nil {
-		return entity.Errorf(entity.Invalid, "cannot read the upload: %w", err)
-	}
-	if err := s.still(r, v, writer); err != nil {
-		return err
-	}
-	url, err := v.model.AddCharm(r.Context(), file.Name(), series)
-	if err != nil {
-		return err
-	}
-	s.writeJSON(w, r, http.StatusOK, params.CharmsResponse{CharmURL: url})
-	return nil
 }
 
 // serveCharm sends the archive of a charm, and its SHA-256 in a header.

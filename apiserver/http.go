@@ -125,7 +125,8 @@ var httpStatus = map[entity.Kind]int{
 // writeError answers with an error, in the shape that clients of Juju's charms
 // endpoint know.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	status, ok := httpStatus[entity.KindOf(err)]
+	e := s.wireError(r.Method+" "+r.URL.Path, err)
+	status, ok := httpStatus[entity.Kind(e.Code)]
 	if !ok {
 		status = http.StatusInternalServerError
 	}
@@ -133,7 +134,9 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="juju"`)
 		status = http.StatusUnauthorized
 	}
-	e := s.wireError(r.Method+" "+r.URL.Path, err)
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
 	s.writeJSON(w, r, status, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info})
 }
 

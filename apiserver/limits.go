@@ -38,6 +38,13 @@ type Limits struct {
 	// Charm is the greatest archive in bytes, UploadTime the time for it.
 	Charm      int64
 	UploadTime time.Duration
+	// Uploads is how many uploads may be under way, UserUploads how many of one
+	// user's; UploadBytes is what they may take on the disk together until they are
+	// in the store. What is beyond is told to try again. JudgedUploads is how many
+	// archives are read at once; others wait.
+	Uploads, UserUploads int
+	UploadBytes          int64
+	JudgedUploads        int
 }
 
 // DefaultLimits returns the limits of a controller in service.
@@ -51,5 +58,6 @@ func DefaultLimits() Limits {
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
 		Charm: 512 << 20, UploadTime: 10 * time.Minute,
+		Uploads: 32, UserUploads: 8, UploadBytes: 2 << 30, JudgedUploads: 2,
 	}
 }

@@ -56,6 +56,7 @@ type Server struct {
 	memory          *memoryListener
 	agentLogins     slots
 	userLogins      slots
+	uploads         *uploads
 	strangers       atomic.Int64
 	presence        *presence
 	ending          endings
@@ -76,6 +77,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		agentLogins: make(slots, config.Limits.AgentLogins), userLogins: make(slots, config.Limits.UserLogins),
 	}
 	s.presence = newPresence(time.Now)
+	s.uploads = newUploads(&s.limits)
 	models, err := s.controller.Models(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the API: %w", err)

@@ -3,6 +3,7 @@ package charm
 import (
 	"archive/zip"
 	"compress/flate"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +23,10 @@ type Archive struct {
 
 // ReadArchive reads the archive in the file at path, which has to stay for as
 // long as the Archive is used. The whole of it is read, so that a damaged or
-// hostile archive is found out here rather than where it is unpacked.
-func ReadArchive(path string) (*Archive, error) {
-	a, err := readArchive(defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
+// hostile archive is found out here rather than where it is unpacked. It may take
+// seconds; the end of ctx ends it.
+func ReadArchive(ctx context.Context, path string) (*Archive, error) {
+	a, err := readArchive(ctx, defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, 0, nil, err
@@ -42,9 +44,9 @@ func ReadArchive(path string) (*Archive, error) {
 	return a, nil
 }
 
-// ReadArchiveFrom reads the archive in the first size bytes of r.
-func ReadArchiveFrom(r io.ReaderAt, size int64) (*Archive, error) {
-	a, err := readArchive(defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
+// ReadArchiveFrom reads the archive in the first size bytes of r, as ReadArchive does.
+func ReadArchiveFrom(ctx context.Context, r io.ReaderAt, size int64) (*Archive, error) {
+	a, err := readArchive(ctx, defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
 		return r, size, io.NopCloser(nil), nil
 	})
 	if err != nil {
@@ -53,7 +55,7 @@ func ReadArchiveFrom(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-func readArchive(l limits, open opening) (*Archive, error) {
+func readArchive(ctx context.Context, l limits, open opening) (*Archive, error) {
 	t, files, closer, err := openTree(open, l)
 	if err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func readArchive(l limits, open opening) (*Archive, error) {
 	a := &Archive{open: open, tree: t}
 	for _, name := range a.tree.names {
 		if a.tree.modes[name].IsRegular() {
-			if err := copyFile(io.Discard, files[name]); err != nil {
+			if err := copyFile(ctx, io.Discard, files[name]); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -127,6 +129,10 @@ func openTree(open opening, l limits) (*tree, map[string]*zip.File, io.Closer, e
 		return nil, nil, nil, err
 	}
 	t := newTree(l)
+	if err := boundDirectory(r, size, l); err != nil {
+		closer.Close()
+		return nil, nil, nil, zipError(err)
+	}
 	// A section answers with EOF where a damaged directory points out of the file,
 	// a file with an error like any of its disk's.
 	z, err := zip.NewReader(io.NewSectionReader(r, 0, size), size)
@@ -232,15 +238,15 @@ func (a *Archive) Manifest() []string {
 // ExpandTo unpacks the charm into dir, which it makes if it must. What is there
 // under a name of the archive's is replaced; all else is left alone. Nothing is
 // written outside of dir. The file "revision" holds a.Revision. Nothing is synced to disk:
-// an ExpandTo that was interrupted is repeated.
-func (a *Archive) ExpandTo(dir string) error {
-	if err := a.expandTo(dir); err != nil {
+// an ExpandTo that was interrupted, by the end of ctx say, is repeated.
+func (a *Archive) ExpandTo(ctx context.Context, dir string) error {
+	if err := a.expandTo(ctx, dir); err != nil {
 		return fmt.Errorf("cannot expand charm %q: %w", a.Meta.Name, err)
 	}
 	return nil
 }
 
-func (a *Archive) expandTo(dir string) error {
+func (a *Archive) expandTo(ctx context.Context, dir string) error {
 	t, files, closer, err := openTree(a.open, a.tree.limits)
 	if err != nil {
 		return err
@@ -268,7 +274,7 @@ func (a *Archive) expandTo(dir string) error {
 			}
 		default:
 			err = writeFile(root, name, perm(mode, hooks[name]), func(w io.Writer) error {
-				return copyFile(w, files[name])
+				return copyFile(ctx, w, files[name])
 			})
 		}
 		if err != nil {
@@ -303,13 +309,16 @@ func makeDirs(root *os.Root, name string) error {
 }
 
 // copyFile writes what f holds to w, no more than the archive's directory says.
-func copyFile(w io.Writer, f *zip.File) error {
+func copyFile(ctx context.Context, w io.Writer, f *zip.File) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	r, err := f.Open()
 	if err != nil {
 		return zipError(err)
 	}
 	defer r.Close()
-	n, err := io.Copy(w, io.LimitReader(r, int64(f.UncompressedSize64)+1))
+	n, err := io.Copy(w, &whileWanted{ctx, io.LimitReader(r, int64(f.UncompressedSize64)+1)})
 	if err != nil {
 		return zipError(err)
 	}
@@ -317,6 +326,19 @@ func copyFile(w io.Writer, f *zip.File) error {
 		return invalidf("not of the size that the archive says")
 	}
 	return nil
+}
+
+// whileWanted is a reader that fails once its context has ended.
+type whileWanted struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (w *whileWanted) Read(p []byte) (int, error) {
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	return w.r.Read(p)
 }
 
 // writeFile makes a new file, whatever was there under its name.

@@ -66,6 +66,8 @@ func TestReadArchiveRefuses(t *testing.T) {
 		{"has a NUL", zipOf(t, metaItem, file("a\x00b")), `file name is not usable: "a\x00b"`},
 		{"is not UTF-8", zipOf(t, metaItem, file("a\xffb")), `file name is not usable: "a\xffb"`},
 		{"is too deep", zipOf(t, metaItem, file(strings.Repeat("d/", maxDepth)+"f")), `file name is not usable: "` + strings.Repeat("d/", maxDepth) + `f"`},
+		{"has a long name", zipOf(t, metaItem, file("d/"+strings.Repeat("n", 300))), `file name is longer than 255 bytes: ` + shown("d/"+strings.Repeat("n", 300))},
+		{"link to a long name", zipOf(t, metaItem, link("l", strings.Repeat("n", 300))), `symlink "l" has a target with a name longer than 255 bytes: ` + shown(strings.Repeat("n", 300))},
 		{"link is absolute", zipOf(t, metaItem, link("l", "/etc")), `symlink "l" is absolute: "/etc"`},
 		{"link leads out", zipOf(t, metaItem, link("l", "..")), `symlink "l" links out of charm: ".."`},
 		{"link is empty", zipOf(t, metaItem, link("l", "")), `symlink "l" has an unusable target: ""`},
@@ -85,7 +87,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 		{"bad revision", zipOf(t, metaItem, item{"revision", 0o644, "x"}), "revision: invalid revision file"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
-			_, err := ReadArchiveFrom(bytes.NewReader(test.data), int64(len(test.data)))
+			_, err := ReadArchiveFrom(t.Context(), bytes.NewReader(test.data), int64(len(test.data)))
 			if want := "cannot read charm archive: " + test.want; err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
@@ -99,12 +101,12 @@ func TestReadArchiveRefuses(t *testing.T) {
 func TestReadArchiveOfOtherTools(t *testing.T) {
 	data := zipOf(t, item{"./", 0o755 | fs.ModeDir, ""}, item{"./metadata.yaml", 0, blogMeta},
 		item{"hooks/", fs.ModeDir | 0o700, ""}, item{"hooks//install", 0, "#!/bin/sh"})
-	a, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data)))
+	a, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	to := t.TempDir()
-	if err := a.ExpandTo(to); err != nil {
+	if err := a.ExpandTo(t.Context(), to); err != nil {
 		t.Fatal(err)
 	}
 	_, perms := readTree(t, to)
@@ -116,13 +118,13 @@ func TestReadArchiveOfOtherTools(t *testing.T) {
 func TestReadArchiveByPath(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "blog.charm")
-	if _, err := ReadArchive(path); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInvalid) {
+	if _, err := ReadArchive(t.Context(), path); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInvalid) {
 		t.Errorf("no file: %v", err)
 	}
 	if err := os.WriteFile(path, archiveOf(t, makeTree(t, blog)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := ReadArchive(path)
+	a, err := ReadArchive(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +132,7 @@ func TestReadArchiveByPath(t *testing.T) {
 	if err := os.WriteFile(path, zipOf(t, metaItem, item{"../evil", 0o644, "x"}), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err = a.ExpandTo(filepath.Join(dir, "to"))
+	err = a.ExpandTo(t.Context(), filepath.Join(dir, "to"))
 	if err == nil || err.Error() != `cannot expand charm "blog": file name is not usable: "../evil"` {
 		t.Errorf("got %v", err)
 	}
@@ -150,7 +152,7 @@ func TestReadArchiveFindsDamage(t *testing.T) {
 		func(b []byte) []byte { return append(b[:at:at], b[at+5:]...) },
 	} {
 		bad := change(bytes.Clone(data))
-		if _, err := ReadArchiveFrom(bytes.NewReader(bad), int64(len(bad))); err == nil || !errors.Is(err, ErrInvalid) {
+		if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(bad), int64(len(bad))); err == nil || !errors.Is(err, ErrInvalid) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -162,7 +164,7 @@ func TestArchiveThatLiesAboutSize(t *testing.T) {
 	// The size in the central directory is 24 bytes into the entry that names it.
 	entry := bytes.LastIndex(data, []byte("bomb")) - 46
 	copy(data[entry+24:], []byte{16, 0, 0, 0})
-	if _, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
+	if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -198,7 +200,7 @@ func TestLinksAreFollowedWithinABound(t *testing.T) {
 		items = append(items, item{fmt.Sprintf("l%d", i), fs.ModeSymlink | 0o777, fmt.Sprintf("%sl%d", strings.Repeat("./", 400), i/40*40+(i+1)%40)})
 	}
 	data := zipOf(t, items...)
-	if _, err := ReadArchiveFrom(bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
+	if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -31,26 +30,6 @@ type Charm struct {
 	Revision int      // 0 when the charm has no revision file
 	Version  string   // free text: the source it was built from; may be empty
 	Hooks    []string // the hooks that it has, sorted
-}
-
-// Read reads the charm at path, a directory or an archive.
-func Read(path string) (*Charm, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read charm: %w", err)
-	}
-	if info.IsDir() {
-		d, err := ReadDir(path)
-		if err != nil {
-			return nil, err
-		}
-		return &d.Charm, nil
-	}
-	a, err := ReadArchive(path)
-	if err != nil {
-		return nil, err
-	}
-	return &a.Charm, nil
 }
 
 // load fills c from its files. open is given one of the names above and returns

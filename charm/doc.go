@@ -7,8 +7,8 @@
 //
 //	dir, err := charm.ReadDir("charms/wordpress") // parsed and valid, or an error
 //	err = dir.ArchiveTo(w)                        // the same tree, the same bytes
-//	a, err := charm.ReadArchive("wordpress.zip")  // hostile archives are refused here
-//	err = a.ExpandTo("/some/agent/charm")
+//	a, err := charm.ReadArchive(ctx, "wordpress.zip") // hostile archives are refused here
+//	err = a.ExpandTo(ctx, "/some/agent/charm")
 //
 // What a charm's author got wrong is reported as a *FileError, which names the
 // file, the line and the field; every error about a broken rule, wherever it was

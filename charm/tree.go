@@ -37,6 +37,9 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 		len(name) > maxName || strings.Count(name, "/") >= maxDepth {
 		return invalidf("file name is not usable: %s", shown(name))
 	}
+	if tooLong(name) {
+		return invalidf("file name is longer than %d bytes: %s", maxPart, shown(name))
+	}
 	switch mode.Type() {
 	case 0, fs.ModeDir:
 	case fs.ModeSymlink:
@@ -45,6 +48,9 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 		}
 		if target == "" || len(target) > maxLinkTarget || !utf8.ValidString(target) || strings.ContainsAny(target, "\x00\\") {
 			return invalidf("symlink %q has an unusable target: %s", name, shown(target))
+		}
+		if tooLong(target) {
+			return invalidf("symlink %q has a target with a name longer than %d bytes: %s", name, maxPart, shown(target))
 		}
 		t.links[name] = target
 	case fs.ModeNamedPipe:
@@ -102,11 +108,22 @@ func (t *tree) check() error {
 // them a small archive could keep a controller busy for minutes.
 const (
 	maxName       = 1024    // bytes of a path in a charm
+	maxPart       = 255     // bytes of a name in a directory: what file systems take
 	maxDepth      = 64      // directories, one in the other
 	maxLinkTarget = 1024    // bytes
 	maxLinkHops   = 40      // as many as Linux follows
 	maxLinkSteps  = 200_000 // names passed while following all links of a charm
 )
+
+// tooLong reports whether a name in a path is too long for a file system.
+func tooLong(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if len(name) > maxPart {
+			return true
+		}
+	}
+	return false
+}
 
 // resolve follows symlinks from name to where the system would end up, which may
 // be nowhere. Each link is followed on the way: "a/.." is not always here.

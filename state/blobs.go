@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	mgo "gopkg.in/mgo.v2"
@@ -36,16 +36,11 @@ func (c *Controller) files(f func(*mgo.GridFS) error) error {
 	return f(session.DB(controllerDB).GridFS(charmBlobs))
 }
 
-// keepBlob keeps the archive at path for a model. First it is referred to, then it
-// is there: so what is being kept is never let go.
-func (c *Controller) keepBlob(ctx context.Context, model, path string) (sum string, size int64, err error) {
-	src, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer src.Close()
+// keepBlob keeps an archive for a model. First it is referred to, then it is there:
+// so what is being kept is never let go.
+func (c *Controller) keepBlob(ctx context.Context, model string, src io.ReadSeeker) (sum string, size int64, err error) {
 	hash := sha256.New()
-	if size, err = io.Copy(hash, src); err != nil {
+	if size, err = copyUntil(ctx, hash, src); err != nil {
 		return "", 0, err
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
@@ -65,13 +60,29 @@ func (c *Controller) keepBlob(ctx context.Context, model, path string) (sum stri
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(dst, src); err != nil {
+		if _, err := copyUntil(ctx, dst, src); err != nil {
 			dst.Abort()
 			dst.Close()
 			return err
 		}
 		return dst.Close()
 	})
+}
+
+// copyUntil copies an archive, no longer than ctx lasts.
+func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err error) {
+	for err == nil {
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+		var some int64
+		some, err = io.CopyN(dst, src, 1<<20)
+		n += some
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
 }
 
 // referToBlob adds a model that is ready to those that have an archive, and returns

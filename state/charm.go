@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -30,11 +31,22 @@ var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml"}
 
 // AddCharm stores the charm archive in the file at path under a URL of its own:
 // local:series/name-revision, where the revision is the archive's, or the next
-// one that is free. Errors of the archive itself are Invalid.
-func (st *State) AddCharm(ctx context.Context, file, series string) (url string, err error) {
-	archive, err := charm.ReadArchive(file)
+// one that is free. Errors of the archive itself are Invalid, and name no path.
+func (st *State) AddCharm(ctx context.Context, path, series string) (url string, err error) {
+	file, err := os.Open(path)
 	if err != nil {
+		return "", fmt.Errorf("cannot add charm: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", fmt.Errorf("cannot add charm: %w", err)
+	}
+	archive, err := charm.ReadArchiveFrom(ctx, file, info.Size())
+	if errors.Is(err, charm.ErrInvalid) {
 		return "", entity.Errorf(entity.Invalid, "%w", err)
+	} else if err != nil {
+		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
 	model, err := st.aliveModel()
 	if err != nil {

@@ -206,7 +206,7 @@ func TestCharmsAreKeptByRevision(t *testing.T) {
 	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
 		t.Error("the archive is not what was stored")
 	}
-	if _, err := charm.ReadArchiveFrom(bytes.NewReader(data), int64(len(data))); err != nil {
+	if _, err := charm.ReadArchiveFrom(w.ctx, bytes.NewReader(data), int64(len(data))); err != nil {
 		t.Error(err)
 	}
 	_, err = w.st.Charm(w.ctx, "local:jammy/nosuch-0")

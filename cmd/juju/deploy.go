@@ -240,7 +240,7 @@ func readCharm(arg string) (*charmSource, error) {
 			"Deploy its charms one by one: juju deploy ./DIRECTORY")
 	}
 	if !info.IsDir() {
-		a, err := charm.ReadArchive(arg)
+		a, err := charm.ReadArchive(ctx, arg)
 		if err != nil {
 			return nil, bad(fmt.Errorf("cannot read charm %q: %w", arg, err))
 		}

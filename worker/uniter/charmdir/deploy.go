@@ -71,7 +71,7 @@ func (d Dir) deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	if err := download(ctx, source, url, archivePath); err != nil {
 		return nil, err
 	}
-	archive, err := charm.ReadArchive(archivePath)
+	archive, err := charm.ReadArchive(ctx, archivePath)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (d Dir) deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	if err := os.RemoveAll(unpacked); err != nil {
 		return nil, err
 	}
-	if err := archive.ExpandTo(unpacked); err != nil {
+	if err := archive.ExpandTo(ctx, unpacked); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -1,0 +1,195 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/charm"
+	"juju/state/entity"
+)
+
+// uploadPattern is the name of an upload on its way.
+const uploadPattern = "juju-upload-*.zip"
+
+// sweepUploads removes what a crash has left of uploads; dir is the server's own.
+func sweepUploads(dir string) error {
+	if dir == "" {
+		return nil // the system's, and the system sweeps it
+	}
+	left, err := filepath.Glob(filepath.Join(dir, uploadPattern))
+	for _, file := range left {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}
+
+// uploads are the charms on their way: how many, whose, and what they take on the
+// disk together. A slow client holds its upload for as long as UploadTime.
+type uploads struct {
+	limits  *Limits
+	judging slots // archives being read, which takes processor and memory
+
+	mu    sync.Mutex
+	count int
+	users map[entity.Tag]int
+	bytes int64
+}
+
+func newUploads(l *Limits) *uploads {
+	return &uploads{limits: l, judging: make(slots, l.JudgedUploads), users: map[entity.Tag]int{}}
+}
+
+// begin counts an upload in, or says why it has to come later.
+func (u *uploads) begin(user entity.Tag) (end func(), err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.users[user] >= u.limits.UserUploads:
+		return nil, tryUploadAgain("user %q has %d uploads under way", user.ID, u.users[user])
+	case u.count >= u.limits.Uploads:
+		return nil, tryUploadAgain("the controller has %d uploads under way", u.count)
+	}
+	u.count++
+	u.users[user]++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.count--
+		if u.users[user]--; u.users[user] == 0 {
+			delete(u.users, user)
+		}
+	}, nil
+}
+
+// take counts bytes on the disk, or says that there are too many; less than none
+// gives them back.
+func (u *uploads) take(bytes int64) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if bytes > 0 && u.bytes+bytes > u.limits.UploadBytes {
+		return tryUploadAgain("uploads under way take the %d bytes there are for them", u.limits.UploadBytes)
+	}
+	u.bytes += bytes
+	return nil
+}
+
+// tryUploadAgain is the error of an upload for which there is no room just now.
+func tryUploadAgain(format string, args ...any) error {
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: "+format, args...), "Try again when they have ended")
+}
+
+// An upload is the file of one charm on its way. Its errors don't name the file,
+// whose path is no business of the client's.
+type upload struct {
+	uploads *uploads
+	file    *os.File
+	size    int64
+	failed  error // why the last Write failed
+}
+
+// open makes the file of an upload.
+func (u *uploads) open(dir string) (*upload, error) {
+	file, err := os.CreateTemp(dir, uploadPattern)
+	if err != nil {
+		return nil, diskError(err)
+	}
+	return &upload{uploads: u, file: file}, nil
+}
+
+// Write implements io.Writer.
+func (u *upload) Write(p []byte) (n int, err error) {
+	if err = u.uploads.take(int64(len(p))); err == nil {
+		u.size += int64(len(p))
+		if n, err = u.file.Write(p); err != nil {
+			err = diskError(err)
+		}
+	}
+	u.failed = err
+	return n, err
+}
+
+// close removes the file.
+func (u *upload) close() {
+	if err := errors.Join(u.file.Close(), os.Remove(u.file.Name())); err != nil {
+		logger.Warningf("cannot remove an upload: %v", err)
+	}
+	_ = u.uploads.take(-u.size)
+}
+
+// diskError is what a client is told of an error of the server's disk: that it is
+// full, which ends, or nothing.
+func diskError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		logger.Errorf("cannot take an upload: %v", err)
+		return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: the controller's disk is full"),
+			"Make room on the controller's disk, and try again")
+	}
+	return fmt.Errorf("cannot take the upload: %w", err)
+}
+
+// serveCharmUpload takes the archive of a charm and answers with the URL it has
+// been given. The archive is judged on the disk, because it may be large. All ends
+// when the client goes.
+func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	if schema := query.Get("schema"); schema != "" && schema != "local" {
+		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported", schema)
+	}
+	series := query.Get("series")
+	if series != "" && !charm.IsValidSeries(series) {
+		return entity.Errorf(entity.Invalid, "invalid series %q", series)
+	}
+	end, err := s.uploads.begin(v.tag)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UploadTime)
+	defer cancel()
+	// The server's other bounds are those of websockets.
+	control := http.NewResponseController(w)
+	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	u, err := s.uploads.open(s.config.TempDir)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	_, err = io.Copy(u, http.MaxBytesReader(w, r.Body, s.limits.Charm))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return entity.Errorf(entity.Invalid, "charm archive is larger than %d bytes", tooLarge.Limit)
+	case u.failed != nil:
+		return u.failed
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return entity.Errorf(entity.Invalid, "cannot read the upload: it took longer than %s", s.limits.UploadTime)
+	case err != nil:
+		logger.Debugf("%s@%s: an upload was cut short: %v", v.tag, r.RemoteAddr, err)
+		return entity.Errorf(entity.Invalid, "cannot read the upload: it was cut short")
+	}
+	done, err := s.uploads.judging.take(ctx, s.limits.UploadTime)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.still(r, v, writer); err != nil {
+		return err
+	}
+	url, err := v.model.AddCharm(ctx, u.file.Name(), series)
+	if err != nil {
+		return err
+	}
+	s.writeJSON(w, r, http.StatusOK, params.CharmsResponse{CharmURL: url})
+	return nil
+}

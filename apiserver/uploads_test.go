@@ -1,0 +1,173 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// post uploads by plain HTTP, as clients that are not ours do.
+func (w *world) post(ctx context.Context, user string, body io.Reader) (*http.Response, params.CharmsResponse, error) {
+	w.Helper()
+	var answer params.CharmsResponse
+	request, err := http.NewRequestWithContext(ctx, "POST", "https://"+w.address+"/model/"+w.st.UUID()+"/charms", body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	request.SetBasicAuth(params.TagOf(entity.UserTag(user)).String(), statetest.Password)
+	hc := &http.Client{Transport: &http.Transport{TLSClientConfig: clientTLS(), DisableKeepAlives: true}}
+	response, err := hc.Do(request)
+	if err != nil {
+		return nil, answer, err
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		w.Fatal(err)
+	}
+	return response, answer, nil
+}
+
+func archiveBytes(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile(statetest.CharmArchive(t, statetest.Riak))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Uploads are bounded in number, by user and over all, and in what they take on the
+// disk; what is beyond is told to try again, and then finds room.
+func TestUploadsAreBounded(t *testing.T) {
+	w := newWorld(t, limited(func(l *Limits) { l.Uploads, l.UserUploads = 3, 2 }))
+	u := w.server.uploads
+	archive := archiveBytes(t)
+	u.limits.UploadBytes = int64(len(archive)) + 10
+	begin := func(user string) func() {
+		t.Helper()
+		end, err := u.begin(entity.UserTag(user))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return end
+	}
+	refused := func(name, want string) {
+		t.Helper()
+		response, answer, err := w.post(t.Context(), statetest.Admin, bytes.NewReader(archive))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || answer.ErrorCode != "try again" ||
+			answer.Error != "cannot take the upload: "+want || answer.ErrorInfo["hint"] != "Try again when they have ended" {
+			t.Errorf("%s: %s, %+v", name, response.Status, answer)
+		}
+	}
+	first, second := begin(statetest.Admin), begin(statetest.Admin)
+	refused("a third of one user", `user "admin" has 2 uploads under way`)
+	first()
+	second()
+	ends := []func(){begin("bob"), begin("bob"), begin("carol")}
+	refused("a fourth of all", "the controller has 3 uploads under way")
+	for _, end := range ends {
+		end()
+	}
+	if err := u.take(11); err != nil {
+		t.Fatal(err)
+	}
+	refused("more than the disk is to hold", fmt.Sprintf("uploads under way take the %d bytes there are for them", u.limits.UploadBytes))
+	if err := u.take(-11); err != nil {
+		t.Fatal(err)
+	}
+	if _, answer, err := w.post(t.Context(), statetest.Admin, bytes.NewReader(archive)); err != nil || answer.CharmURL == "" {
+		t.Errorf("when there is room: %+v, %v", answer, err)
+	}
+	w.noUploads(t)
+}
+
+// noUploads waits until nothing is left of any.
+func (w *world) noUploads(t *testing.T) {
+	t.Helper()
+	u := w.server.uploads
+	eventually(t, "uploads are left", func() bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return u.count == 0 && len(u.users) == 0 && u.bytes == 0 && len(u.judging) == 0
+	})
+	if left, err := filepath.Glob(filepath.Join(w.server.config.TempDir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %q, %v", left, err)
+	}
+}
+
+// A client that goes while its archive waits to be judged is not worked for.
+func TestUploadEndsWithItsClient(t *testing.T) {
+	w := newWorld(t, limited(func(l *Limits) { l.JudgedUploads = 1 }))
+	done, err := w.server.uploads.judging.take(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	archive := archiveBytes(t)
+	go func() {
+		_, _, err := w.post(ctx, statetest.Admin, bytes.NewReader(archive))
+		ended <- err
+	}()
+	eventually(t, "the upload does not come", func() bool {
+		w.server.uploads.mu.Lock()
+		defer w.server.uploads.mu.Unlock()
+		return w.server.uploads.bytes == int64(len(archive))
+	})
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	eventually(t, "the upload is still there", func() bool {
+		w.server.uploads.mu.Lock()
+		defer w.server.uploads.mu.Unlock()
+		return w.server.uploads.count == 0
+	})
+	done()
+	w.noUploads(t)
+}
+
+// What a client is told of an upload names no file of the server's.
+func TestUploadErrorsNameNoPath(t *testing.T) {
+	w := newWorld(t)
+	upload := func(body io.Reader) string {
+		t.Helper()
+		response, answer, err := w.post(t.Context(), statetest.Admin, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode == http.StatusOK || strings.Contains(answer.Error, w.server.config.TempDir) || strings.Contains(answer.Error, "juju-upload") {
+			t.Errorf("%s: %+v", response.Status, answer)
+		}
+		return answer.Error
+	}
+	if got, want := upload(strings.NewReader("no zip")), "cannot read charm archive: zip: not a valid zip file"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	dir := w.server.config.TempDir
+	w.server.config.TempDir = filepath.Join(dir, "gone")
+	if got := upload(bytes.NewReader(archiveBytes(t))); got != params.Internal {
+		t.Errorf("got %q", got)
+	}
+	full := diskError(&fs.PathError{Op: "write", Path: "/var/lib/juju-upload-1.zip", Err: syscall.ENOSPC})
+	if !errors.Is(full, entity.Unavailable) || full.Error() != "cannot take the upload: the controller's disk is full" {
+		t.Errorf("a full disk: %v", full)
+	}
+}

@@ -1,0 +1,150 @@
+package charm
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// zip64 gives an archive the end record of zip64, which the old one points to.
+func zip64(data []byte) []byte {
+	at := len(data) - endLen
+	old := bytes.Clone(data[at:])
+	le := binary.LittleEndian
+	end := make([]byte, end64Len+locator64Len)
+	copy(end, end64Signature)
+	le.PutUint64(end[4:], end64Len-12)
+	le.PutUint64(end[24:], uint64(le.Uint16(old[8:])))
+	le.PutUint64(end[32:], uint64(le.Uint16(old[10:])))
+	le.PutUint64(end[40:], uint64(le.Uint32(old[12:])))
+	le.PutUint64(end[48:], uint64(le.Uint32(old[16:])))
+	copy(end[end64Len:], locator64Signature)
+	le.PutUint64(end[end64Len+8:], uint64(at))
+	le.PutUint32(end[end64Len+16:], 1)
+	le.PutUint16(old[10:], 0xffff)
+	le.PutUint32(old[16:], 0xffffffff)
+	return append(append(data[:at:at], end...), old...)
+}
+
+// emptyFiles is an archive of that many empty files.
+func emptyFiles(t testing.TB, n int) []byte {
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for i := range n {
+		if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// What is too large is refused before package zip reads it, whatever it says of
+// itself.
+func TestDirectoryIsBounded(t *testing.T) {
+	le := binary.LittleEndian
+	say := func(data []byte, entries uint16) []byte {
+		data = bytes.Clone(data)
+		le.PutUint16(data[len(data)-endLen+10:], entries)
+		return data
+	}
+	many := emptyFiles(t, 60_000)
+	// The offset that is said leads to what looks like an entry and is none.
+	decoy := append([]byte(entrySignature+strings.Repeat("\xff", entryLen-4)), many...)
+	copy(decoy[28:], make([]byte, 6)) // it has no name
+	le.PutUint32(decoy[len(decoy)-endLen+16:], 0)
+	long := func() []byte {
+		var buf bytes.Buffer
+		z := zip.NewWriter(&buf)
+		for i := range 400 {
+			if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprint(i), Comment: strings.Repeat("c", 60_000)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return buf.Bytes()
+	}()
+	const tooMany = "cannot read charm archive: charm holds more than 50000 files"
+	for name, test := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"many":                      {many, tooMany},
+		"many that say to be few":   {say(many, 100), tooMany},
+		"few that say to be many":   {say(zipOf(t, metaItem), 60_000), tooMany},
+		"many, after other content": {append([]byte(strings.Repeat("#", 1000)), many...), tooMany},
+		"many, of zip64":            {zip64(many), tooMany},
+		"many, and a decoy":         {decoy, tooMany},
+		"long comments":             {long, "cannot read charm archive: directory of the archive is larger than 16777216 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := ReadArchiveFrom(t.Context(), bytes.NewReader(test.data), int64(len(test.data)))
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, ErrInvalid) || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 2<<20 {
+				t.Errorf("%d bytes allocated for %d", n, len(test.data))
+			}
+		})
+	}
+}
+
+// A client that has gone is not worked for.
+func TestReadArchiveEndsWithItsContext(t *testing.T) {
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for _, it := range []item{metaItem, {"large", 0o644, ""}} {
+		w, err := z.Create(it.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(w, strings.NewReader(it.content)); err != nil {
+			t.Fatal(err)
+		}
+		if it.name == "large" {
+			for range 64 {
+				w.Write(make([]byte, 1<<20))
+			}
+		}
+	}
+	z.Close()
+	gone := errors.New("the client has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reads := 0
+	r := readerAt(func(p []byte, at int64) (int, error) {
+		// The archive is small, and its 64 MiB come out of one read.
+		if reads++; at > 0 && at < int64(buf.Len())/2 {
+			cancel(gone)
+		}
+		return bytes.NewReader(buf.Bytes()).ReadAt(p, at)
+	})
+	a, err := ReadArchiveFrom(ctx, r, int64(buf.Len()))
+	if !errors.Is(err, gone) || errors.Is(err, ErrInvalid) {
+		t.Errorf("got %v, %v", a, err)
+	}
+	a, err = ReadArchiveFrom(t.Context(), r, int64(buf.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.ExpandTo(ctx, t.TempDir()); !errors.Is(err, gone) {
+		t.Errorf("ExpandTo: %v", err)
+	}
+}
+
+type readerAt func(p []byte, at int64) (int, error)
+
+func (r readerAt) ReadAt(p []byte, at int64) (int, error) { return r(p, at) }
