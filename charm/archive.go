@@ -92,7 +92,7 @@ func opener(t *tree, files map[string]*zip.File) func(name string) (io.ReadClose
 		if mode, ok := t.modes[at]; !ok {
 			return nil, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
 		} else if !mode.IsRegular() {
-			return nil, &FileError{File: name, Err: errors.New("not a regular file")}
+			return nil, notRegular(name)
 		}
 		return files[at].Open()
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -43,15 +44,26 @@ func ReadDir(path string) (*Dir, error) {
 
 // openRegular opens a file of the charm, following symlinks that stay in it.
 func openRegular(root *os.Root, name string) (io.ReadCloser, error) {
-	info, err := root.Stat(name)
-	if err != nil {
+	// To open a pipe would wait for somebody to write to it.
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) { // a socket
+		return nil, notRegular(name)
+	} else if err != nil {
 		return nil, err
 	}
-	// To open a pipe would wait for somebody to write to it.
-	if !info.Mode().IsRegular() {
-		return nil, &FileError{File: name, Err: errors.New("not a regular file")}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(name)
 	}
-	return root.Open(name)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func notRegular(name string) error {
+	return &FileError{File: name, Err: errors.New("not a regular file")}
 }
 
 // ArchiveTo writes the charm as a zip archive to w. The same tree gives the same
@@ -145,7 +157,7 @@ func archiveFile(z *zip.Writer, root *os.Root, name string, t *tree, hook bool) 
 	case fs.ModeSymlink:
 		return writeEntry(z, name, fs.ModeSymlink|0o777, bytes.NewBufferString(t.links[name]))
 	}
-	f, err := root.Open(name)
+	f, err := openRegular(root, name)
 	if err != nil {
 		return err
 	}

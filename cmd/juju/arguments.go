@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -82,12 +80,7 @@ const maxOptionFile = 5 << 20
 
 // readOptionFile reads a file of settings, or one that holds a value.
 func readOptionFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("cannot read option file: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxOptionFile+1))
+	text, err := readFile(path, maxOptionFile)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cannot read option file: %w", err)

@@ -190,6 +190,9 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 // the flag is not given.
 const mongoVariable = "JUJU_MONGO_URL"
 
+// maxURLFile bounds the file that holds it.
+const maxURLFile = 64 << 10
+
 // mongoURL returns the URL that was given, "" when none was. What it is worth jujud
 // says.
 func mongoURL(given string) (string, error) {
@@ -204,9 +207,12 @@ func mongoURL(given string) (string, error) {
 	if !ok {
 		return given, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := readFile(file, maxURLFile)
 	if err != nil {
 		return "", fmt.Errorf("cannot read the URL of the MongoDB: %w", err)
+	}
+	if len(text) > maxURLFile {
+		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is larger than %d bytes", file, maxURLFile)
 	}
 	if given = strings.TrimSpace(string(text)); given == "" {
 		return "", fmt.Errorf("cannot read the URL of the MongoDB: %s is empty", file)

@@ -85,7 +85,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) > 2 {
 		return usagef("unrecognized args: %q", args[2:])
 	}
-	source, err := readCharm(args[0])
+	source, err := readCharm(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ type charmSource struct {
 }
 
 // readCharm reads and judges the charm that a user names.
-func readCharm(arg string) (*charmSource, error) {
+func readCharm(ctx context.Context, arg string) (*charmSource, error) {
 	info, err := os.Stat(arg)
 	if errors.Is(err, fs.ErrNotExist) && !isPath(arg) {
 		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
@@ -240,15 +240,7 @@ func readCharm(arg string) (*charmSource, error) {
 			"Deploy its charms one by one: juju deploy ./DIRECTORY")
 	}
 	if !info.IsDir() {
-		a, err := charm.ReadArchive(ctx, arg)
-		if err != nil {
-			return nil, bad(fmt.Errorf("cannot read charm %q: %w", arg, err))
-		}
-		f, err := os.Open(arg)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read charm: %w", err)
-		}
-		return &charmSource{arg, &a.Charm, f}, nil
+		return readCharmArchive(ctx, arg)
 	}
 	dir, err := charm.ReadDir(arg)
 	if err != nil {
@@ -259,6 +251,28 @@ func readCharm(arg string) (*charmSource, error) {
 		return nil, bad(err)
 	}
 	return &charmSource{arg, &dir.Charm, archive}, nil
+}
+
+// readCharmArchive reads and judges the archive that a user names, and opens it once
+// for that and for what is uploaded.
+func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err), "Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+	}
+	var a *charm.Archive
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		a, err = charm.ReadArchiveFrom(ctx, f, size)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, bad(fmt.Errorf("cannot read charm %q: %w", path, err))
+	}
+	return &charmSource{path, &a.Charm, f}, nil
 }
 
 // bad says what to do about a charm that is not one.

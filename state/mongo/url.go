@@ -162,8 +162,14 @@ func (u *URL) option(key, value string) (err error) {
 		return nil
 	}
 	on := false
-	if strings.HasSuffix(strings.ToLower(key), "file") && !filepath.IsAbs(value) {
-		return fmt.Errorf("%s=%s must be an absolute path: it is read by other processes too", key, value)
+	if strings.HasSuffix(strings.ToLower(key), "file") {
+		if !filepath.IsAbs(value) {
+			return fmt.Errorf("%s=%s must be an absolute path: it is read by other processes too", key, value)
+		}
+		// A pipe would be waited for.
+		if info, err := os.Stat(value); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s=%s: it is not a file", key, value)
+		}
 	}
 	switch strings.ToLower(key) {
 	case "replicaset":

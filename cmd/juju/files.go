@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// openFile opens a file that the user names. What is no file is refused at once:
+// a pipe may never say anything, and a device never end. It needs no look at the
+// path beforehand, which might be another's by then. A pipe that the shell hands
+// over, as in --config <(program), has somebody who writes to it.
+func openFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a socket, not a file")}
+	} else if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !(info.Mode().Type() == fs.ModeNamedPipe && isHandedOver(path)) {
+		err = notFile(path, info.Mode())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// isHandedOver reports whether a path names an open file of this process.
+func isHandedOver(path string) bool {
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+}
+
+// notFile is the error of a path at which is something else than a file.
+func notFile(path string, mode fs.FileMode) error {
+	what := "no file"
+	switch mode.Type() {
+	case fs.ModeDir:
+		what = "a directory"
+	case fs.ModeNamedPipe:
+		what = "a named pipe"
+	case fs.ModeSocket:
+		what = "a socket"
+	case fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice:
+		what = "a device"
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s, not a file", what)}
+}
+
+// readFile reads a file that the user names, one byte beyond max of it at most.
+func readFile(path string, max int64) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, max+1))
+}

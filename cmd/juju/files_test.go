@@ -1,0 +1,85 @@
+package main
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Whatever path a user names, what is no file is refused at once: nobody waits for
+// a pipe, and nobody reads a device without end.
+func TestWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	web := charmDir(t, "name: web\nsummary: s\ndescription: d\n")
+	for path, what := range map[string]string{pipe: "a named pipe", socket: "a socket", "/dev/zero": "a device"} {
+		for _, test := range []struct {
+			doing string
+			args  []string
+		}{
+			{"cannot read charm", []string{"deploy", path}},
+			{"cannot read option file", []string{"deploy", web, "--config", path}},
+			{"cannot read option file", []string{"deploy", web, "--config", "motd=@" + path}},
+			{"cannot read option file", []string{"set", "web", "motd=@" + path}},
+			{"cannot read option file", []string{"set", "web", "--config", path}},
+			{"cannot read option file", []string{"config", "web", "--file", path}},
+			{"cannot read option file", []string{"model-config", "--file", path}},
+			{"cannot read the URL of the MongoDB", []string{"bootstrap", "--mongo-url", "@" + path}},
+		} {
+			u := newUser(t)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				u.types(test.args...)
+			}()
+			select {
+			case <-done:
+			case <-time.After(time.Minute): // a bound on a failure, no measure of time
+				t.Fatalf("juju %s hangs", strings.Join(test.args, " "))
+			}
+			want := "ERROR " + test.doing + ": open " + path + ": it is " + what + ", not a file\n"
+			if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
+				t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.code, u.err.String())
+			}
+			u.asked()
+		}
+	}
+	// A charm may hold such things, too.
+	if err := syscall.Mkfifo(filepath.Join(web, "actions.yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := newUser(t)
+	u.types("deploy", web)
+	if u.code != 1 || !strings.Contains(u.err.String(), "actions.yaml: not a regular file") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+}
+
+// What the shell hands over is read, though it is a pipe.
+func TestFileFromTheShell(t *testing.T) {
+	var ends [2]int
+	if err := syscall.Pipe(ends[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(ends[0])
+	if _, err := syscall.Write(ends[1], []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(ends[1])
+	text, err := readOptionFile("/dev/fd/" + strconv.Itoa(ends[0]))
+	if err != nil || text != "hello" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
