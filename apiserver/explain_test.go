@@ -95,6 +95,16 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
+	// What no reply could hold is no reason to give none.
+	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: strings.Repeat("é", maxTroubleText), Since: time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -23*60*60))}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := explained("mysql/1"); len(text) > 2*maxTroubleText {
+		t.Errorf("an agent is quoted with %d bytes", len(text))
+	}
+	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
+		t.Fatal(err)
+	}
 	later.Store(int64(time.Hour)) // the one who answers is here, however late it is
 	const failing = " worker \"uniter\" of unit mysql/1 fails again and again: cannot write: disk full\n → juju debug-log --replay -i unit-mysql-1\n"
 	want(explained("mysql/1"), "unit mysql/1\n"+failing)
