@@ -12,7 +12,7 @@ func TestDisabledCommandsAreListed(t *testing.T) {
 	u := newUser(t)
 	u.fake.blocks = []entity.Block{{Type: entity.BlockRemove, Message: "ask\nSA"}, {Type: entity.BlockChange}}
 	u.types("disabled-commands")
-	u.sees(0, "Disabled commands  Message\nremove-object      ask SA\nall\n", "")
+	u.sees(0, "Disabled commands  Message\nremove-object      ask\\nSA\nall\n", "")
 	u.types("disabled-commands", "--format", "json")
 	u.sees(0, `[{"command-set":"remove-object","message":"ask\nSA"},{"command-set":"all"}]`+"\n", "")
 	u.fake.blocks = nil

@@ -95,7 +95,7 @@ func TestFailedBootstrap(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo nonsense":                  "ERROR cannot read what jujud says of the new controller: ",
 		`echo '{"controller-uuid":"x"}'`: "ERROR cannot use what jujud says of the new controller: ",
-		"echo panic: oh >&2; exit 2":     "ERROR cannot make the controller: jujud: exit status 2\npanic: oh\n",
+		"echo panic: oh >&2; exit 2":     "ERROR cannot make the controller: jujud: exit status 2\n  panic: oh\n",
 		"kill -9 $$":                     "ERROR cannot make the controller: jujud: signal: killed\n",
 	} {
 		jujud(script)

@@ -239,7 +239,7 @@ func TestUsageErrors(t *testing.T) {
 func TestUnknownCommandsAreGuessed(t *testing.T) {
 	u := newUser(t)
 	u.types("statu")
-	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean juju status?\n")
+	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\nThe commands there are: juju help\n")
 	u.types("xyzzy")
 	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nThe commands there are: juju help\n")
 }

@@ -32,7 +32,12 @@ func run(ctx context.Context, s *session, args []string) int {
 	root.SetIn(s.stdin)
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)
-	err := root.ExecuteContext(ctx)
+	var err error
+	if name := unknownIn(root, args); name != "" {
+		err = unknownCommand(root, name)
+	} else {
+		err = root.ExecuteContext(ctx)
+	}
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		err = errors.New("interrupted")
 	}

@@ -48,7 +48,7 @@ of its own.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return withHelp(cmd, usageError{err})
+		return withHelp(cmd, unknownFlag(cmd, usageError{err}))
 	})
 	f := root.PersistentFlags()
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "say nothing but results and errors")
@@ -104,15 +104,6 @@ func tellUsage(cmd *cobra.Command) {
 		return
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return withHelp(cmd, run(cmd, args)) }
-}
-
-func unknownCommand(root *cobra.Command, name string) error {
-	err := usagef("unrecognized command: juju %s", name)
-	hint := "The commands there are: juju help"
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		hint = "Did you mean juju " + strings.Join(near, " or juju ") + "?"
-	}
-	return withHint(err, hint)
 }
 
 // helpCommand prints the help of the command that its arguments name, by whatever

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// An absence is commands of Juju, of whichever era, that this juju does not have.
+type absence struct {
+	names string // separated by spaces
+	use   string // what to use instead, after "use "; "" when there is nothing
+	why   string // what a user should know besides
+}
+
+const (
+	noCredentials = `The one cloud is "local", this host: it has no regions and needs no credentials.`
+	noActions     = "Actions are not implemented, nor are commands that run on a unit's machine."
+	noStorage     = "Storage is not implemented."
+	noSpaces      = "Spaces and subnets are not implemented."
+	noCrossModel  = "Relations across models are not implemented."
+	noResources   = "Resources are not implemented."
+	noBranches    = "Branches of a model are not implemented."
+	noSecrets     = "Secrets are not implemented."
+	noBackups     = "Backups are not implemented. While the controller is stopped, its directory can be copied."
+	noUpgrades    = "Upgrades of a running controller are not implemented."
+	noHub         = "There is no charm store: juju deploy takes a directory or a file."
+)
+
+// absent is every command that users of Juju know and that is not here. One that
+// comes to exist is taken out.
+var absent = []absence{
+	{names: "controllers list-controllers show-controller list-systems systems", use: "juju whoami, which shows the selected controller"},
+	{names: "controller-config get-controller-config"},
+	{names: "destroy-env destroy-system kill-system", use: "juju destroy-environment"},
+	{names: "generate-config init", use: "juju bootstrap, which needs no configuration file"},
+	{names: "use-environment use-env use-model", use: "juju switch"},
+	{names: "environments list-environments", use: "juju models"},
+	{names: "create-environment", use: "juju add-model"},
+	{names: "get-environment set-environment unset-environment", use: "juju model-config"},
+	{names: "share-environment share-model", use: "juju grant"},
+	{names: "unshare-environment unshare-model", use: "juju revoke"},
+	{names: "dump-model", use: "juju dump-db"},
+	{names: "machines list-machines show-machine machine", use: "juju status"},
+	{names: "show-application show-unit", use: "juju status NAME"},
+	{names: "service", use: "juju status, and juju help for the commands about services"},
+	{names: "user", use: "juju users, and juju help for the commands about users"},
+	{names: "api-endpoints api-info"},
+	{names: "enable-ha ensure-availability"},
+	{names: "upgrade-controller upgrade-juju upgrade-model sync-tools sync-agent-binary sync-agent-binaries", why: noUpgrades},
+	{names: "model-defaults model-default get-model-defaults set-model-defaults unset-model-defaults list-model-defaults"},
+	{names: "migrate"},
+	{names: "export-bundle diff-bundle"},
+	{names: "add-branch branch branches list-branches track commit abort diff commits list-commits show-commit", why: noBranches},
+	{names: "refresh upgrade-charm", why: "A service keeps the charm it was deployed with. Deploy the new one under another name."},
+	{names: "bind"},
+	{names: "set-application-base set-series upgrade-machine upgrade-series"},
+	{names: "trust"},
+	{names: "scale-application add-k8s update-k8s remove-k8s", why: "There is no Kubernetes cloud."},
+	{names: "attach attach-resource push-resource resources list-resources charm-resources list-charm-resources", why: noResources},
+	{names: "payloads list-payloads"},
+	{names: "suspend-relation resume-relation", why: noCrossModel},
+	{names: "offer offers list-offers find-offers show-offer remove-offer consume remove-saas remove-consumed-application", why: noCrossModel},
+	{names: "firewall-rules list-firewall-rules set-firewall-rule"},
+	{names: "run exec run-action actions list-actions show-action action cancel-task cancel-action operations list-operations show-operation " +
+		"show-task show-action-status show-action-output", why: noActions},
+	{names: "ssh scp debug-hooks debug-hook debug-code", why: "The machines of the local cloud are directories of this host; juju debug-log shows what hooks print."},
+	{names: "storage list-storage show-storage add-storage attach-storage detach-storage remove-storage import-filesystem " +
+		"storage-pools list-storage-pools create-storage-pool update-storage-pool remove-storage-pool", why: noStorage},
+	{names: "spaces list-spaces space add-space show-space rename-space remove-space reload-spaces move-to-space " +
+		"subnets list-subnets subnet add-subnet", why: noSpaces},
+	{names: "ssh-keys list-ssh-keys add-ssh-key add-ssh-keys import-ssh-key import-ssh-keys remove-ssh-key remove-ssh-keys authorized-keys",
+		why: "Machines take no SSH keys."},
+	{names: "clouds list-clouds regions list-regions show-cloud add-cloud update-cloud update-clouds update-public-clouds remove-cloud " +
+		"default-region set-default-region grant-cloud revoke-cloud", why: noCredentials},
+	{names: "credentials list-credentials add-credential update-credential update-credentials remove-credential show-credential " +
+		"show-credentials autoload-credentials default-credential set-default-credential set-credential", why: noCredentials},
+	{names: "create-backup download-backup list-backups backups show-backup upload-backup remove-backup restore-backup restore", why: noBackups},
+	{names: "help-tool hook-tool hook-tools help-hook-commands help-action-commands", why: "Every hook tool explains itself, within a hook: TOOL --help"},
+	{names: "metrics collect-metrics set-meter-status sla budget budgets wallets plans agree agreements list-agreements"},
+	{names: "dashboard gui upgrade-gui upgrade-dashboard"},
+	{names: "info find download charm publish", why: noHub},
+	{names: "secrets list-secrets show-secret add-secret update-secret remove-secret grant-secret revoke-secret secret-backends " +
+		"list-secret-backends add-secret-backend update-secret-backend remove-secret-backend show-secret-backend model-secret-backend", why: noSecrets},
+	{names: "cached-images list-cached-images remove-cached-images metadata"},
+}
+
+// unknownCommand says that there is no such command: that Juju has it and this juju
+// does not, or else which may have been meant.
+func unknownCommand(root *cobra.Command, name string) error {
+	for _, a := range absent {
+		if !slices.Contains(strings.Fields(a.names), name) {
+			continue
+		}
+		if a.use != "" {
+			return withHint(usagef("juju %s is not in this juju; use %s", name, a.use), "The commands there are: juju help")
+		}
+		return withHint(usagef("juju %s is not implemented", name), strings.TrimSpace(a.why+"\nThe commands there are: juju help"))
+	}
+	hint := "The commands there are: juju help"
+	if like := near(name, commandNames(root)); len(like) > 0 {
+		hint = "Did you mean: " + oneOf(like) + "\n" + hint
+	}
+	return withHint(usagef("unrecognized command: juju %s", name), hint)
+}
+
+// commandNames returns the names of all commands, older ones too.
+func commandNames(root *cobra.Command) (names []string) {
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, append([]string{cmd.Name()}, cmd.Aliases...)...)
+		}
+	}
+	return names
+}
+
+// unknownIn returns the command that a command line names and that is not there; ""
+// when it names none, or one that is. It is asked before any flag is read, for those
+// of a command that is not there are not known either.
+func unknownIn(root *cobra.Command, args []string) string {
+	root.InitDefaultHelpCmd()
+	if cmd, _, err := root.Find(args); err == nil && cmd != root || len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return ""
+	}
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "--")
+		switch {
+		case name == "" && isFlag:
+			return ""
+		case isFlag:
+			if f := root.PersistentFlags().Lookup(name); f != nil && f.NoOptDefVal == "" {
+				i++ // its value
+			}
+		case !strings.HasPrefix(args[i], "-") && args[i] != "":
+			return args[i]
+		}
+	}
+	return ""
+}
+
+// unknownFlag adds to the error of a flag that is not there which may have been meant.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return err
+	}
+	var flags []string
+	note := func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, f.Name)
+		}
+	}
+	cmd.Flags().VisitAll(note)
+	cmd.InheritedFlags().VisitAll(note)
+	like := near(name, flags)
+	if len(like) == 0 {
+		return err
+	}
+	for i := range like {
+		like[i] = "--" + like[i]
+	}
+	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nWhat it takes: %s help %s", cmd.Root().Name(), cmd.Name()))
+}
+
+// mostNear is how many words are suggested.
+const mostNear = 3
+
+// near returns the words that a word may have been meant to be, the likeliest first.
+func near(word string, words []string) []string {
+	far := map[string]int{}
+	for _, w := range words {
+		// One slip, two in a longer word; or the beginning of a word.
+		d := distance(word, w)
+		if d <= 1 || d == 2 && len(word) > 4 || len(word) > 2 && strings.HasPrefix(w, word) {
+			far[w] = d
+		}
+	}
+	var like []string
+	for _, w := range words {
+		if _, ok := far[w]; ok && !slices.Contains(like, w) {
+			like = append(like, w)
+		}
+	}
+	slices.SortStableFunc(like, func(a, b string) int { return far[a] - far[b] })
+	return like[:min(len(like), mostNear)]
+}
+
+// distance is how many slips make one word of another: a letter too many, too few, or
+// another, or two that changed places.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

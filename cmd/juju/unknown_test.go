@@ -1,0 +1,71 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A command line that can't be understood gets an answer that helps, and asks nothing of
+// any controller.
+func TestWhatIsNotThere(t *testing.T) {
+	u := newUser(t)
+	const all = "The commands there are: juju help\n"
+	for line, want := range map[string]string{
+		"frobnicate":                    "ERROR unrecognized command: juju frobnicate\n" + all,
+		"frobnicate --unit x":           "ERROR unrecognized command: juju frobnicate\n" + all,
+		"--debug frobnicate -x":         "ERROR unrecognized command: juju frobnicate\n" + all,
+		"--logging-config a=INFO deply": "ERROR unrecognized command: juju deply\nDid you mean: deploy\n" + all,
+		"deply ./web -n 3":              "ERROR unrecognized command: juju deply\nDid you mean: deploy\n" + all,
+		"stauts":                        "ERROR unrecognized command: juju stauts\nDid you mean: status or stat\n" + all,
+		"help stauts":                   "ERROR unrecognized command: juju stauts\nDid you mean: status or stat\n" + all,
+		"remove-aplication web":         "ERROR unrecognized command: juju remove-aplication\nDid you mean: remove-application\n" + all,
+		"dest":                          "ERROR unrecognized command: juju dest\nDid you mean: ",
+		"run --unit web/0 'uptime'":     "ERROR juju run is not implemented\n" + noActions + "\n" + all,
+		"ssh web/0":                     "ERROR juju ssh is not implemented\n",
+		"help ssh":                      "ERROR juju ssh is not implemented\n",
+		"machines --format json":        "ERROR juju machines is not in this juju; use juju status\n" + all,
+		"trust web":                     "ERROR juju trust is not implemented\n" + all,
+		"deploy ./web --num-unts 3":     "ERROR unknown flag: --num-unts\nDid you mean: --num-units\nWhat it takes: juju help deploy\n",
+		"status --formt json":           "ERROR unknown flag: --formt\nDid you mean: --format\nWhat it takes: juju help status\n",
+		"status --frobnicate":           "ERROR unknown flag: --frobnicate\nWhat it takes: juju help status\n",
+		"status --verbos":               "ERROR unknown flag: --verbos\nDid you mean: --verbose\nWhat it takes: juju help status\n",
+		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
+		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code != 2 || !strings.HasPrefix(u.err.String(), want) || u.out.Len() > 0 {
+			t.Errorf("%s: exit code %d, said\n%swant\n%s", line, u.code, u.err.String(), want)
+		}
+		u.asked()
+	}
+}
+
+// What is said not to be there is not there, and what is to be used instead is.
+func TestTheTableOfAbsentCommandsIsTrue(t *testing.T) {
+	names := commandNames(newRoot(newUser(t).session))
+	seen := map[string]bool{}
+	for _, a := range absent {
+		for _, name := range strings.Fields(a.names) {
+			if slices.Contains(names, name) {
+				t.Errorf("juju %s is there: take it out of the table of absent commands", name)
+			}
+			if seen[name] {
+				t.Errorf("%s stands twice", name)
+			}
+			seen[name] = true
+		}
+		words := strings.Fields(a.use + " " + a.why)
+		for i, word := range words {
+			if word != "juju" || i+1 == len(words) {
+				continue
+			}
+			if use := strings.Trim(words[i+1], ",.;:"); use != "help" && !slices.Contains(names, use) {
+				t.Errorf("%s: there is no juju %s to use", a.names, use)
+			}
+		}
+	}
+	if len(seen) < 150 {
+		t.Errorf("the table has %d commands only", len(seen))
+	}
+}
