@@ -95,8 +95,8 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	// What no reply could hold is no reason to give none.
-	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: strings.Repeat("é", maxTroubleText), Since: time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -23*60*60))}}); err != nil {
+	// It is quoted with measure.
+	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: strings.Repeat("é", maxTroubleText), Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := explained("mysql/1"); len(text) > 2*maxTroubleText {
