@@ -17,6 +17,7 @@ import (
 	"juju/charm"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/mongo"
 )
 
 // A conn is one client's websocket. It has one goroutine, which reads, one per
@@ -303,6 +304,9 @@ func (s *Server) wireError(doing string, err error) *params.Error {
 		err = entity.Errorf(entity.Unavailable, "the request was given up")
 	default:
 		logger.Errorf("%s: %v", doing, err)
+		if damage := mongo.Damage(err); damage != nil {
+			err = damage
+		}
 	}
 	return params.ToError(err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/provider/process/logfile"
+	"juju/state/entity"
 	"juju/state/mongo/embedded"
 )
 
@@ -26,6 +27,9 @@ MongoDB's own wire protocol, on a loopback port. With it the tools and test
 suites of MongoDB can look at the store. No controller may run on DIR meanwhile.
 
 Every answer waits until what it rests on is on disk; with --nojournal none does.
+With --repair it only opens the store, after it has taken a damaged log aside, says
+what it leaves out, and ends.
+
 There are no users and no passwords, so only loopback addresses are served.
 
 It logs to standard error. With --logpath it logs to a file, which is put aside as
@@ -49,6 +53,7 @@ mongod, are accepted and mean nothing here.`,
 	f.StringVar(&opts.dbpath, "dbpath", "", "directory of the store, made if it isn't there")
 	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
+	f.BoolVar(&opts.repair, "repair", false, "open a store whose log is damaged without what was written from there on, and end")
 	f.BoolVar(&opts.nojournal, "nojournal", false, "answer before it is on disk")
 	f.StringVar(&opts.logpath, "logpath", "", "file to log to, instead of standard error")
 	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB has given up in 5.1")
@@ -69,6 +74,7 @@ type mongodOptions struct {
 	dbpath, bindIP, replSet, logpath string
 	port                             uint16
 	nojournal, onlyMsg               bool
+	repair                           bool
 }
 
 func (o mongodOptions) check() error {
@@ -120,8 +126,13 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 	server, err := embedded.Open(o.dbpath, embedded.Options{
 		Sync:    !o.nojournal,
 		OnlyMsg: o.onlyMsg,
+		Repair:  o.repair,
 		Logger:  loggo.GetLogger("juju.mongod"),
 	})
+	if errors.Is(err, embedded.ErrDamaged) && !o.repair {
+		return entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err), "Restore it from a backup. "+
+			"If a .log is damaged, the store can be opened without what was written from there on: add --repair")
+	}
 	if err != nil {
 		return fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err)
 	}
@@ -130,6 +141,13 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 			err = fmt.Errorf("cannot close the store: %w", cerr)
 		}
 	}()
+	if o.repair {
+		if err := server.Check(ctx); err != nil {
+			return fmt.Errorf("the store in %s opens, but not all is right: %w", o.dbpath, err)
+		}
+		fmt.Fprintf(out, "The store in %s opens.\n", o.dbpath)
+		return nil
+	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)

@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
 )
 
 // start runs jujud with a command line that must not get to serving.
@@ -88,5 +92,58 @@ func TestMongodLog(t *testing.T) {
 	if code, _, stderr := start(t, "mongod", "--dbpath", t.TempDir(), "--logpath", "/dev/null/log"); code != 1 ||
 		!strings.Contains(stderr, "cannot open the log") {
 		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+// A store whose log is damaged is not served. A repair opens it with what was
+// written before the damage.
+func TestMongodRepair(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir)
+	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("logs %q, error %v", logs, err)
+	}
+	text, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)-200] ^= 1
+	if err := os.WriteFile(logs[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := start(t, "mongod", "--dbpath", dir, "--port", "0")
+	if code != 1 || !strings.Contains(stderr, filepath.Base(logs[0])+" is damaged at byte ") || !strings.Contains(stderr, "add --repair") {
+		t.Errorf("serving a damaged store: code %d\n%s", code, stderr)
+	}
+	var out bytes.Buffer
+	cmd := root()
+	cmd.SetArgs([]string{"mongod", "--dbpath", dir, "--repair"})
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	if code := run(t.Context(), cmd); code != 0 || out.String() != "The store in "+dir+" opens.\n" {
+		t.Errorf("repairing it: code %d\n%s", code, out.String())
+	}
+	if code, _, stderr := start(t, "mongod", "--dbpath", dir, "--port", "0"); code != 0 {
+		t.Errorf("serving what is repaired: code %d\n%s", code, stderr)
+	}
+}
+
+// fill makes collections in a store.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	store, err := mongo.OpenEmbedded(dir, embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := store.Session()
+	for i := range 20 {
+		if err := session.DB("db").C(fmt.Sprint("c", i)).Insert(map[string]int{"n": i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	session.Close()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

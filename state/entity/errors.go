@@ -32,6 +32,7 @@ const (
 	OperationBlocked  Kind = "operation is blocked"    // disable-command is on
 	Stopped           Kind = "stopped"                 // the watch was ended
 	LeadershipRefused Kind = "leadership claim denied" // somebody else leads
+	Damaged           Kind = "store is damaged"        // a file of the store does not hold what was written
 )
 
 // Error returns the kind's code.
@@ -40,7 +41,7 @@ func (k Kind) Error() string { return string(k) }
 // kinds lists all kinds once, for KindOf and for the wire's table.
 var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InUse, Contention,
 	Unavailable, NotImplemented, NotSupported, NotProvisioned, NotAssigned, CannotEnter, CannotEnterYet,
-	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused}
+	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, Damaged}
 
 // Kinds returns every kind there is.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }

@@ -59,7 +59,7 @@ func OpenEmbedded(dir string, options embedded.Options) (*Store, error) {
 	}
 	server, err := embedded.Open(dir, options)
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the store in %s: %w", dir, err)
+		return nil, cannotOpen(fmt.Errorf("cannot open the store in %s: %w", dir, err), dir)
 	}
 	session, err := mgo.DialWithInfo(&mgo.DialInfo{
 		// mgo wants an address; DialServer never looks at it.

@@ -40,10 +40,13 @@ type Options struct {
 	// MemTableSize is the bytes of writes gathered in memory before they
 	// are put in order on disk; 0 is 4 MiB.
 	MemTableSize uint64
-	// Fatal is called, once, when the log of writes cannot be written or
-	// synced, after which nothing can be promised. It should not return;
+	// Fatal is called, once, when a file cannot be written or synced, for want of
+	// room say, after which nothing can be promised. It should not return;
 	// nil logs the error and exits with status 1.
 	Fatal func(error)
+	// Repair opens a store whose log is damaged, without what was written from the
+	// damage on. The Logger is told what is left out.
+	Repair bool
 	// CursorTimeout is how long an unused cursor lives; 0 is 10 minutes.
 	CursorTimeout time.Duration
 	// Tap, of tests, wraps the client's end of each connection that Dial returns;
@@ -72,6 +75,10 @@ type Server struct {
 // ErrClosed is what a closed Server answers.
 var ErrClosed = errors.New("the embedded store is closed")
 
+// ErrDamaged is what opening a store fails with when a file of it does not hold
+// what was written there.
+var ErrDamaged = storage.ErrDamaged
+
 // Open opens the store in dir, and makes it if there is none. It takes
 // milliseconds, whatever way the last process that had it open ended. It
 // fails when another process has it open.
@@ -94,6 +101,7 @@ func Open(dir string, opts Options) (*Server, error) {
 		MemTableSize: opts.MemTableSize,
 		Logf:         opts.Logger.Errorf,
 		Fatal:        opts.Fatal,
+		Repair:       opts.Repair,
 	})
 	if err != nil {
 		return nil, err

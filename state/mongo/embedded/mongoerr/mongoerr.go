@@ -43,6 +43,7 @@ const (
 	CannotIndexParallelArrays  Code = 171
 	QueryPlanKilled            Code = 175
 	InvalidIndexSpec           Code = 197
+	DataCorruptionDetected     Code = 270
 	CursorInUse                Code = 292
 	UnsupportedOpQueryCommand  Code = 352
 	CannotGrowCapped           Code = 10003
@@ -86,6 +87,7 @@ var names = map[Code]string{
 	CannotIndexParallelArrays:  "CannotIndexParallelArrays",
 	QueryPlanKilled:            "QueryPlanKilled",
 	InvalidIndexSpec:           "InvalidIndexSpecificationOption",
+	DataCorruptionDetected:     "DataCorruptionDetected",
 	CursorInUse:                "CursorInUse",
 	UnsupportedOpQueryCommand:  "UnsupportedOpQueryCommand",
 	ObjectTooLarge:             "BSONObjectTooLarge",

@@ -55,6 +55,8 @@ func (s *Store) Barrier(ctx context.Context) error {
 	select {
 	case <-f.landed:
 		return f.err
+	case <-s.ended:
+		return s.failed()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -101,10 +103,8 @@ func (b *barrier) run() {
 			return
 		}
 		written := b.written.Load()
-		if err := b.store.db.LogData(nil, pebble.Sync); err != nil {
-			b.store.fail(err)
-		}
-		if f.err = b.store.failed(); f.err == nil {
+		f.err = b.store.safely(func() error { return b.store.db.LogData(nil, pebble.Sync) })
+		if f.err == nil {
 			b.synced.Store(written)
 		}
 		close(f.landed)

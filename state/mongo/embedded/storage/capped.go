@@ -45,7 +45,7 @@ func (c *Collection) learn() error {
 		c.capped.bytes += int64(len(it.Value()))
 	}
 	c.capped.known = it.Error() == nil
-	return errors.Join(it.Error(), it.Close())
+	return errors.Join(damaged(it.Error()), it.Close())
 }
 
 // push appends a document to a capped collection and lets the oldest ones

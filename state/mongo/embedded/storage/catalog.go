@@ -61,7 +61,7 @@ func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
 			return err
 		}
 	}
-	return it.Error()
+	return damaged(it.Error())
 }
 
 // newSpace gives out a space. It is never given out again, not even when

@@ -46,6 +46,9 @@ func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 			want[ix] += len(e.list)
 			for _, key := range e.list {
 				v, closer, err := snap.Get(key)
+				if err != nil && err != pebble.ErrNotFound {
+					return fmt.Errorf("index %s: %w", ix.Name, damaged(err))
+				}
 				if err != nil {
 					return fmt.Errorf("index %s lacks key %x of record %x: %w", ix.Name, key[spaceSize:], record, err)
 				}
@@ -85,5 +88,5 @@ func walkSnapshot(snap *pebble.Snapshot, space uint32, visit func(key, value []b
 			return errors.Join(err, it.Close())
 		}
 	}
-	return errors.Join(it.Error(), it.Close())
+	return errors.Join(damaged(it.Error()), it.Close())
 }

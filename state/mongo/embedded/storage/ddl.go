@@ -179,7 +179,7 @@ func (s *Store) walk(space uint32, visit func(key, value []byte)) error {
 	for ok := it.First(); ok; ok = it.Next() {
 		visit(it.Key(), it.Value())
 	}
-	return errors.Join(it.Error(), it.Close())
+	return errors.Join(damaged(it.Error()), it.Close())
 }
 
 // DatabaseSize is about how many bytes a database takes on disk; what was

@@ -183,9 +183,9 @@ func (s *Scan) first(record []byte) bool {
 func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	if s.it != nil {
 		if s.plan.Reverse {
-			return s.it.Prev(), s.it.Error()
+			return s.it.Prev(), damaged(s.it.Error())
 		}
-		return s.it.Next(), s.it.Error()
+		return s.it.Next(), damaged(s.it.Error())
 	}
 	space := s.c.space
 	if ix != nil {
@@ -218,13 +218,13 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	}
 	it, err := s.c.store.db.NewIter(&opts)
 	if err != nil {
-		return false, fmt.Errorf("cannot read store: %w", err)
+		return false, fmt.Errorf("cannot read store: %w", damaged(err))
 	}
 	s.it = it
 	if s.plan.Reverse {
-		return it.Last(), it.Error()
+		return it.Last(), damaged(it.Error())
 	}
-	return it.First(), it.Error()
+	return it.First(), damaged(it.Error())
 }
 
 // Pause lets go of what the scan holds of the store. It returns how many
@@ -243,7 +243,7 @@ func (s *Scan) closeIter() error {
 	}
 	it := s.it
 	s.it = nil
-	return errors.Join(it.Error(), it.Close())
+	return errors.Join(damaged(it.Error()), it.Close())
 }
 
 // Examined counts documents that were looked at without a scan.

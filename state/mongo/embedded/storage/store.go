@@ -26,8 +26,11 @@ type Options struct {
 	// Logf gets what is worth telling an operator.
 	Logf func(format string, args ...any)
 	// Fatal is told of a failure after which nothing can be promised any
-	// more: the log could not be written. It should not return.
+	// more: a file could not be written. It should not return.
 	Fatal func(error)
+	// Repair opens a store whose log is damaged: it leaves out what was written
+	// from the damage on, and tells Logf how much that was.
+	Repair bool
 }
 
 // A Store is an open database directory.
@@ -38,7 +41,14 @@ type Store struct {
 	locks  [512]sync.Mutex // of documents
 	unique [512]sync.Mutex // of unique keys
 	sync   barrier
-	dead   atomic.Pointer[error]
+	synced *synced
+	spare  spare
+
+	// dead is why the store has failed; ended is closed once it is set. Until
+	// Open has returned, a failure is its error.
+	dead  atomic.Pointer[error]
+	ended chan struct{}
+	open  atomic.Bool
 
 	// ddl is held while collections come and go; mu guards the map.
 	ddl         sync.Mutex
@@ -49,7 +59,7 @@ type Store struct {
 	docsExamined, keysExamined atomic.Int64
 }
 
-// ErrClosed is what a Store answers after a failure of its log.
+// ErrClosed is what a Store answers after a file could not be written.
 var ErrClosed = errors.New("the store has failed")
 
 const (
@@ -71,23 +81,71 @@ func Open(dir string, opts Options) (*Store, error) {
 	if opts.MemTableSize == 0 {
 		opts.MemTableSize = 4 << 20
 	}
-	s := &Store{opts: opts, seed: maphash.MakeSeed(), collections: map[string]map[string]*Collection{}}
+	for {
+		s, err := open(dir, opts)
+		var d *Damage
+		if !opts.Repair || !errors.As(err, &d) {
+			return s, err
+		}
+		if err := cutLog(opts, dir, d); err != nil {
+			return nil, fmt.Errorf("cannot repair store %q: %w", dir, err)
+		}
+	}
+}
+
+func open(dir string, opts Options) (*Store, error) {
+	s := &Store{opts: opts, seed: maphash.MakeSeed(), collections: map[string]map[string]*Collection{}, ended: make(chan struct{})}
 	s.sync.store = s
-	db, err := pebble.Open(dir, s.pebbleOptions())
-	if err != nil {
+	s.spare = spare{fs: opts.FS, path: opts.FS.PathJoin(dir, spareName)}
+	var err error
+	if s.synced, err = openSynced(opts.FS, dir); err != nil {
 		return nil, fmt.Errorf("cannot open store %q: %w", dir, err)
 	}
-	s.db = db
+	if err := s.openPebble(dir); err != nil {
+		return nil, fmt.Errorf("cannot open store %q: %w", dir, err)
+	}
 	if err := s.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot read the catalog of store %q: %w", dir, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("cannot read the catalog of store %q: %w", dir, damaged(err)), s.db.Close())
+	}
+	s.spare.make()
+	s.open.Store(true)
+	if err := s.failed(); err != nil {
+		return nil, fmt.Errorf("cannot open store %q: %w", dir, err)
 	}
 	return s, nil
+}
+
+// openPebble returns Pebble's error, or that of the disk: Pebble can't open on a
+// full one, and goes on trying.
+func (s *Store) openPebble(dir string) error {
+	type opened struct {
+		db  *pebble.DB
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		var o opened
+		defer func() {
+			if p := recover(); p != nil {
+				o.err = fmt.Errorf("%v", p)
+			}
+			done <- o
+		}()
+		o.db, o.err = pebble.Open(dir, s.pebbleOptions())
+	}()
+	select {
+	case o := <-done:
+		s.db = o.db
+		return damaged(o.err)
+	case <-s.ended:
+		return *s.dead.Load()
+	}
 }
 
 func (s *Store) pebbleOptions() *pebble.Options {
 	log := logger{s}
 	po := &pebble.Options{
-		FS:                  s.opts.FS,
+		FS:                  &disk{FS: s.opts.FS, store: s, synced: s.synced},
 		CacheSize:           s.opts.CacheSize,
 		MemTableSize:        s.opts.MemTableSize,
 		FormatMajorVersion:  pebble.FormatNewest,
@@ -98,7 +156,9 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		Logger:                      log,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { log.Errorf("store: %v", err) },
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.Errorf("store: corrupt file: %v", info) },
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				log.Errorf("store: file %s is damaged: %v", info.Path, info.Details)
+			},
 		},
 	}
 	for i := range po.Levels {
@@ -108,10 +168,14 @@ func (s *Store) pebbleOptions() *pebble.Options {
 }
 
 // Close waits for barriers under way and closes the files. Readers and
-// writers must have ended.
+// writers must have ended. A store that has failed is left as it is: Pebble
+// can't be closed then, and the process is about to end.
 func (s *Store) Close() error {
+	if err := s.failed(); err != nil {
+		return fmt.Errorf("cannot close store: %w", err)
+	}
 	s.sync.wait()
-	if err := s.db.Close(); err != nil {
+	if err := errors.Join(s.db.Close(), s.synced.close()); err != nil {
 		return fmt.Errorf("cannot close store: %w", err)
 	}
 	return nil
@@ -119,11 +183,11 @@ func (s *Store) Close() error {
 
 // Compact rewrites all files, so that what was deleted takes no space.
 func (s *Store) Compact(ctx context.Context) error {
-	if err := s.db.Flush(); err != nil {
+	if err := s.safely(s.db.Flush); err != nil {
 		return fmt.Errorf("cannot compact store: %w", err)
 	}
 	if err := s.db.Compact(ctx, []byte{0}, []byte{0xff}, true); err != nil {
-		return fmt.Errorf("cannot compact store: %w", err)
+		return fmt.Errorf("cannot compact store: %w", damaged(err))
 	}
 	return nil
 }
@@ -139,7 +203,12 @@ func (s *Store) Examined() (docs, keys int64) {
 
 // fail reports the end of the store.
 func (s *Store) fail(err error) {
-	if s.dead.CompareAndSwap(nil, &err) {
+	if !s.dead.CompareAndSwap(nil, &err) {
+		return
+	}
+	close(s.ended)
+	if s.open.Load() {
+		s.spare.free()
 		s.opts.Fatal(err)
 	}
 }
@@ -155,16 +224,31 @@ func (s *Store) failed() error {
 // before a barrier has passed.
 func (s *Store) commit(b *pebble.Batch) error {
 	s.sync.underway.Add(1)
-	err := b.Commit(pebble.NoSync)
+	err := s.safely(func() error { return b.Commit(pebble.NoSync) })
 	s.sync.written.Add(1)
 	s.sync.underway.Add(-1)
 	if err != nil {
-		s.fail(err)
-	}
-	if err := s.failed(); err != nil {
 		return err
 	}
 	return b.Close()
+}
+
+// safely has Pebble write, unless the store has failed. A panic in Pebble ends
+// the store too, for it leaves its locks held.
+func (s *Store) safely(write func() error) (err error) {
+	if err := s.failed(); err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.fail(fmt.Errorf("cannot write the store: %v", p))
+			err = s.failed()
+		}
+	}()
+	if err := write(); err != nil {
+		s.fail(err)
+	}
+	return s.failed()
 }
 
 // get calls with the value of a key, which it must not keep, or nil.
@@ -174,7 +258,7 @@ func (s *Store) get(key []byte, with func([]byte) error) error {
 		return with(nil)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot read store: %w", err)
+		return fmt.Errorf("cannot read store: %w", damaged(err))
 	}
 	defer closer.Close()
 	return with(v)
@@ -187,7 +271,7 @@ func (s *Store) appendGet(dst, key []byte) ([]byte, bool, error) {
 		return dst, false, nil
 	}
 	if err != nil {
-		return dst, false, fmt.Errorf("cannot read store: %w", err)
+		return dst, false, fmt.Errorf("cannot read store: %w", damaged(err))
 	}
 	dst = append(dst, v...)
 	return dst, true, closer.Close()
@@ -210,4 +294,8 @@ func (l logger) Infof(string, ...any) {}
 
 func (l logger) Errorf(format string, args ...any) { l.s.opts.Logf(format, args...) }
 
-func (l logger) Fatalf(format string, args ...any) { l.s.fail(fmt.Errorf(format, args...)) }
+// Fatalf does not return, as Pebble expects.
+func (l logger) Fatalf(format string, args ...any) {
+	l.s.fail(fmt.Errorf(format, args...))
+	select {}
+}

@@ -1,0 +1,40 @@
+package mongo
+
+import (
+	"errors"
+
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state/entity"
+	"juju/state/mongo/embedded"
+)
+
+// damageCode is MongoDB's DataCorruptionDetected.
+const damageCode = 270
+
+// Damage returns what the store has said of a damaged file of its own, as an error
+// of kind entity.Damaged, if that is what err comes of; else nil.
+func Damage(err error) error {
+	var query *mgo.QueryError
+	var last *mgo.LastError
+	what := ""
+	switch {
+	case errors.As(err, &query) && query.Code == damageCode:
+		what = query.Message
+	case errors.As(err, &last) && last.Code == damageCode:
+		what = last.Err
+	default:
+		return nil
+	}
+	return entity.WithHint(entity.Errorf(entity.Damaged, "%s", what),
+		"What was in it can't be read any more: restore the controller from a backup, and look after its disk.")
+}
+
+// cannotOpen adds to the error of a store that is damaged what can be done.
+func cannotOpen(err error, dir string) error {
+	if !errors.Is(err, embedded.ErrDamaged) {
+		return err
+	}
+	return entity.WithHint(entity.Errorf(entity.Damaged, "%w", err), "Restore it from a backup, and look after its disk. "+
+		"If a .log is damaged, the store can be opened without what was written from there on: jujud mongod --repair --dbpath %s", dir)
+}

@@ -1,0 +1,72 @@
+package storage
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Every byte of a log counts, and none that comes after what was synced.
+func TestFirstBad(t *testing.T) {
+	fs := vfs.NewMem()
+	db, err := pebble.Open("", &pebble.Options{FS: fs, FormatMajorVersion: pebble.FormatNewest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		if err := db.Set([]byte{byte(i)}, bytes.Repeat([]byte{byte(i)}, i*20), pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.List("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, name := range names {
+		if !logged(name) {
+			continue
+		}
+		f, err := fs.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, info.Size())
+		if _, err := f.ReadAt(data, 0); err != nil {
+			t.Fatal(err)
+		}
+		bad := func(end int) int64 {
+			at, err := firstBad(bytes.NewReader(data), name, int64(end))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+		if at := bad(len(data)); at != -1 {
+			t.Fatalf("%s: byte %d of a whole log", name, at)
+		}
+		if at := bad(len(data) + 1); at != int64(len(data)) {
+			t.Errorf("%s: a log that has lost a byte: %d", name, at)
+		}
+		for i := range data {
+			data[i] ^= 0x41
+			if at := bad(len(data)); at < 0 || at > int64(i) {
+				t.Errorf("%s: byte %d of %d is another: found %d", name, i, len(data), at)
+			}
+			data[i] ^= 0x41
+			seen++
+		}
+	}
+	if seen < 32<<10 {
+		t.Errorf("the logs have only %d bytes", seen)
+	}
+}

@@ -1,0 +1,211 @@
+package storage_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.mongodb.org/mongo-driver/bson"
+
+	"juju/state/mongo/embedded/plan"
+	"juju/state/mongo/embedded/storage"
+)
+
+// files reads all of a store's files.
+func files(t *testing.T, fs vfs.FS) map[string][]byte {
+	t.Helper()
+	names, err := fs.List("store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, name := range names {
+		f, err := fs.Open("store/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[name], err = io.ReadAll(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	return all
+}
+
+// disk makes a file system of files.
+func disk(t *testing.T, all map[string][]byte) vfs.FS {
+	t.Helper()
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("store", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range all {
+		f, err := fs.Create("store/"+name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change what it is given
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	return fs
+}
+
+// content is a digest of all documents, or why they can't be read.
+func content(fs vfs.FS, repair bool) (sum string, err error) {
+	s, err := storage.Open("store", storage.Options{FS: fs, Repair: repair, MemTableSize: 64 << 10, Logf: func(string, ...any) {},
+		Fatal: func(err error) { panic(err) }})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	digest := sha256.New()
+	for _, name := range []string{"c", "log"} {
+		c := s.Collection("db", name)
+		if c == nil {
+			return "", fmt.Errorf("collection %s is gone", name)
+		}
+		scan := c.Scan(plan.Plan{Scans: everything.Scans}, nil)
+		for {
+			var doc []byte
+			if _, doc, err = scan.Next(); doc == nil {
+				break
+			}
+			digest.Write(doc)
+		}
+		if _, _, perr := scan.Pause(); err != nil || perr != nil {
+			return "", errors.Join(err, perr)
+		}
+	}
+	return string(digest.Sum(nil)), s.Check(context.Background())
+}
+
+// rottable is a store with documents in a log, and perhaps in tables, all of
+// them on disk; it was closed, or the power went right after the last barrier.
+func rottable(t *testing.T, docs int, closed bool) map[string][]byte {
+	t.Helper()
+	mem := vfs.NewCrashableMem()
+	s := tiny(t, mem)
+	c := create(t, s, "c", storage.CollectionOptions{})
+	log := create(t, s, "log", storage.CollectionOptions{Capped: true, Size: 1 << 20})
+	r := rand.New(rand.NewPCG(7, 7))
+	for i := range docs {
+		doc := bson.D{id(i), {Key: "pad", Value: strings.Repeat(string(rune('a'+i%26)), r.IntN(200))}}
+		insert(t, c, doc)
+		insert(t, log, doc)
+		if i%7 == 0 || i == docs-1 {
+			if err := s.Barrier(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !closed {
+		defer shut(t, s)
+		return files(t, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: r}))
+	}
+	shut(t, s)
+	return files(t, mem)
+}
+
+// TestBitRot changes one byte at a time. Whatever byte it is, the store must
+// hold what it held, or say that it is damaged: what was acknowledged must
+// never just be gone.
+func TestBitRot(t *testing.T) {
+	flips := 60 // of each kind of file
+	switch {
+	case os.Getenv("JUJU_SOAK") != "":
+		flips = 1 << 20
+	case testing.Short():
+		flips = 20
+	}
+	for _, test := range []struct {
+		docs   int
+		closed bool
+	}{{40, true}, {40, false}, {1500, true}, {1500, false}} {
+		all := rottable(t, test.docs, test.closed)
+		want, err := content(disk(t, all), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, uint64(test.docs)))
+		harmless, refused := map[string]int{}, map[string]int{}
+		kinds := map[string]int{}
+		kindOf := func(name string) string { return strings.Trim(name, "0123456789") }
+		for name := range all {
+			kinds[kindOf(name)]++
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			data := all[name]
+			kind := kindOf(name)
+			at := r.Perm(len(data))
+			for _, i := range at[:min(len(at), flips/kinds[kind]+1)] {
+				flipped := slices.Clone(data)
+				flipped[i] ^= byte(1 + r.IntN(255))
+				all[name] = flipped
+				got, err := content(disk(t, all), false)
+				switch {
+				case err == nil && got != want:
+					t.Errorf("%d documents, closed %v: byte %d of %d of %s: the content has changed in silence", test.docs, test.closed, i, len(data), name)
+				case err == nil:
+					harmless[kind]++
+				case !errors.Is(err, storage.ErrDamaged) && !strings.HasPrefix(name, "OPTIONS"):
+					t.Errorf("%d documents, closed %v: byte %d of %d of %s: %v", test.docs, test.closed, i, len(data), name, err)
+				default:
+					refused[kind]++
+				}
+			}
+			all[name] = data
+		}
+		t.Logf("%d documents, closed %v: harmless %v, refused %v", test.docs, test.closed, harmless, refused)
+		if refused[".log"] == 0 {
+			t.Error("no damage of the log was seen")
+		}
+	}
+}
+
+// A log that is damaged can be opened without what was written from there on,
+// and what is left out stays beside it.
+func TestRepair(t *testing.T) {
+	all := rottable(t, 300, true)
+	name := slices.Max(slices.Collect(func(yield func(string) bool) {
+		for name := range all {
+			if strings.HasSuffix(name, ".log") && !yield(name) {
+				return
+			}
+		}
+	}))
+	all[name] = slices.Clone(all[name])
+	all[name][len(all[name])*3/4] ^= 1
+	fs := disk(t, all)
+	if _, err := content(fs, false); !errors.Is(err, storage.ErrDamaged) || !strings.Contains(err.Error(), name) {
+		t.Fatalf("opening a damaged store: %v", err)
+	}
+	if _, err := content(fs, true); err != nil {
+		t.Fatal(err)
+	}
+	s := tiny(t, fs)
+	defer shut(t, s)
+	check(t, s)
+	if n := count(t, s.Collection("db", "c")); n < 150 || n >= 300 {
+		t.Errorf("%d documents are left of 300", n)
+	}
+	insert(t, s.Collection("db", "c"), bson.D{id("new")})
+	f, err := fs.Open("store/" + name + ".damaged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if aside, err := io.ReadAll(f); err != nil || !slices.Equal(aside, all[name]) {
+		t.Errorf("the damaged log was not kept: %v", err)
+	}
+}

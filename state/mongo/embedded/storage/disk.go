@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A disk is the file system under Pebble. It ends the store when a file can't
+// be written, and Pebble never hears of that: it would try again and again, or
+// panic with its locks held, or go on with a log of files that is not what it
+// thinks. And it notes how far each log is synced, so that a log that is damaged
+// can be told from one whose end never reached the disk.
+type disk struct {
+	vfs.FS
+	store  *Store
+	synced *synced
+}
+
+// wrote passes the outcome of a change on. It does not return if that is a
+// failure, of which the store ends.
+func (d *disk) wrote(err error) error {
+	if err == nil {
+		return nil
+	}
+	d.store.fail(fmt.Errorf("cannot write the store: %w", err))
+	select {}
+}
+
+// logged says whether a file is one of the logs whose synced length is noted:
+// of the writes, or of the files that there are.
+func logged(name string) bool {
+	return strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-")
+}
+
+// file follows what is written to a file that is new, or used again from its
+// beginning on.
+func (d *disk) file(name string, f vfs.File, err error) (vfs.File, error) {
+	if d.wrote(err) != nil {
+		return nil, err
+	}
+	name = path.Base(name)
+	d.synced.forget(name)
+	return &diskFile{File: f, disk: d, name: name, logged: logged(name)}, nil
+}
+
+func (d *disk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.FS.Create(name, category)
+	return d.file(name, f, err)
+}
+
+func (d *disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	d.synced.forget(path.Base(old))
+	f, err := d.FS.ReuseForWrite(old, name, category)
+	return d.file(name, f, err)
+}
+
+// Open opens a file to read it. Pebble opens a log when it needs what is in it.
+func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.FS.Open(name, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.synced.verify(path.Base(name), f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if !logged(path.Base(name)) {
+		return f, nil
+	}
+	// The check has moved on in the file.
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return d.FS.Open(name, opts...)
+}
+
+func (d *disk) Remove(name string) error {
+	d.synced.forget(path.Base(name))
+	return d.FS.Remove(name)
+}
+
+func (d *disk) Rename(old, name string) error {
+	d.synced.forget(path.Base(old))
+	d.synced.forget(path.Base(name))
+	return d.wrote(d.FS.Rename(old, name))
+}
+
+func (d *disk) Link(old, name string) error { return d.wrote(d.FS.Link(old, name)) }
+
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+// A diskFile is a file being written, by one at a time.
+type diskFile struct {
+	vfs.File
+	disk    *disk
+	name    string
+	logged  bool
+	written int64
+}
+
+func (f *diskFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	f.written += int64(n)
+	return n, f.disk.wrote(err)
+}
+
+func (f *diskFile) Preallocate(offset, length int64) error {
+	return f.disk.wrote(f.File.Preallocate(offset, length))
+}
+
+func (f *diskFile) Sync() error { return f.isSynced(f.File.Sync()) }
+
+func (f *diskFile) SyncData() error { return f.isSynced(f.File.SyncData()) }
+
+func (f *diskFile) SyncTo(length int64) (full bool, err error) {
+	full, err = f.File.SyncTo(length)
+	if err != nil || !full {
+		return full, f.disk.wrote(err)
+	}
+	return true, f.isSynced(nil)
+}
+
+func (f *diskFile) isSynced(err error) error {
+	if err == nil && f.logged {
+		err = f.disk.synced.note(f.name, f.written)
+	}
+	return f.disk.wrote(err)
+}
+
+func (f *diskFile) Close() error { return f.disk.wrote(f.File.Close()) }

@@ -1,0 +1,148 @@
+package storage_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.mongodb.org/mongo-driver/bson"
+
+	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/plan"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+)
+
+// full says where a disk is full.
+var full = map[string]func(errorfs.Op) bool{
+	"the log's next block": func(op errorfs.Op) bool {
+		// errorfs doesn't see writes to a file that is used again.
+		return (op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpReuseForWrite) && strings.HasSuffix(op.Path, ".log")
+	},
+	"the log's next file": func(op errorfs.Op) bool {
+		return (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite) && strings.HasSuffix(op.Path, ".log")
+	},
+	"a flush": func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".sst")
+	},
+	"a flush's file": func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst")
+	},
+	"the manifest": func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, "MANIFEST-")
+	},
+	"the manifest's sync": func(op errorfs.Op) bool {
+		return (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) && strings.Contains(op.Path, "MANIFEST-")
+	},
+	"everything": func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite },
+}
+
+// TestFullDisk fills the disk while somebody writes. The store must say so at
+// once, whoever waits for it must be let go, and with room again all that was
+// on disk must be there.
+func TestFullDisk(t *testing.T) {
+	for where, is := range full {
+		t.Run(where, func(t *testing.T) {
+			mem := vfs.NewCrashableMem()
+			var isFull atomic.Bool
+			fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if isFull.Load() && is(op) {
+					return syscall.ENOSPC
+				}
+				return nil
+			}))
+			died := make(chan error, 10)
+			s, err := storage.Open("store", storage.Options{FS: fs, MemTableSize: 64 << 10, Logf: func(string, ...any) {},
+				Fatal: func(err error) { died <- err }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := create(t, s, "c", storage.CollectionOptions{})
+			var safe atomic.Int64
+			go func() {
+				for i := 0; ; i++ {
+					if i == 2000 {
+						isFull.Store(true)
+					}
+					doc := bson.D{id(i), {Key: "pad", Value: strings.Repeat("x", 200)}}
+					if c.Insert(bsongen.RawDocument(doc)) != nil {
+						return
+					}
+					if i%10 == 0 {
+						if s.Barrier(t.Context()) != nil {
+							return
+						}
+						safe.Store(int64(i + 1))
+					}
+				}
+			}()
+			if err := <-died; !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("the store died of %v", err)
+			}
+			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
+				t.Errorf("a barrier: %v", err)
+			}
+			if err := c.Insert(bsongen.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
+				t.Errorf("a write: %v", err)
+			}
+			if err := s.Close(); !errors.Is(err, storage.ErrClosed) {
+				t.Errorf("closing: %v", err)
+			}
+			want := safe.Load()
+			left := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rand.New(rand.NewPCG(1, 2))})
+			if len(died) > 0 {
+				t.Errorf("it died again, of %v", <-died)
+			}
+
+			// The disk is still full when the next process begins.
+			stillFull := errorfs.Wrap(left, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && full["everything"](op) && !strings.HasSuffix(op.Path, "LOCK") {
+					return syscall.ENOSPC
+				}
+				return nil
+			}))
+			again := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 2))})
+			if _, err := storage.Open("store", storage.Options{FS: stillFull, Logf: func(string, ...any) {},
+				Fatal: func(err error) { t.Errorf("fatal: %v", err) }}); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("opened on a full disk: %v", err)
+			}
+
+			s = tiny(t, again)
+			defer shut(t, s)
+			check(t, s)
+			if n := count(t, s.Collection("db", "c")); n < want {
+				t.Errorf("%d documents are left of %d that were on disk", n, want)
+			}
+		})
+	}
+}
+
+// count counts documents, which must be numbered without a gap.
+func count(t testing.TB, c *storage.Collection) int64 {
+	t.Helper()
+	n := int64(0)
+	scan := c.Scan(plan.Plan{Scans: everything.Scans}, nil)
+	for {
+		_, doc, err := scan.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc == nil {
+			break
+		}
+		if v, _ := raw.Get(doc, "_id"); int64(v.AsInt64()) != n {
+			t.Fatal(fmt.Sprintf("document %d is not there", n))
+		}
+		n++
+	}
+	if _, _, err := scan.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

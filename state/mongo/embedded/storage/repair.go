@@ -1,0 +1,72 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// setAside is what is added to the name of a log that a repair has replaced.
+const setAside = ".damaged"
+
+// cutLog makes a damaged log end where the damage begins, and sets those that
+// follow it aside: what they hold rests on what is lost. The logs as they were
+// stay beside them.
+func cutLog(opts Options, dir string, d *Damage) error {
+	fs := opts.FS
+	if path.Ext(d.File) != ".log" {
+		return fmt.Errorf("%w; only a log of writes can be left out: restore the store from a backup", d)
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names) // the numbers have leading zeros
+	for _, name := range names {
+		if path.Ext(name) != ".log" || len(name) < len(d.File) || len(name) == len(d.File) && name < d.File {
+			continue
+		}
+		file, aside := fs.PathJoin(dir, name), fs.PathJoin(dir, name+setAside)
+		if err := fs.Rename(file, aside); err != nil {
+			return err
+		}
+		if name != d.File {
+			opts.Logf("store: all writes in %s are left out", name)
+			continue
+		}
+		if err := copyBytes(fs, aside, file, d.At); err != nil {
+			return err
+		}
+		opts.Logf("store: of %s, the writes from byte %d on are left out; %d bytes of it had reached the disk", name, d.At, d.Synced)
+	}
+	// It vouches for what is left out.
+	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
+		return err
+	}
+	root, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.Sync(), root.Close())
+}
+
+// copyBytes copies the beginning of a file.
+func copyBytes(fs vfs.FS, from, to string, n int64) error {
+	in, err := fs.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := fs.Create(to, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(out, in, n); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	return errors.Join(out.Sync(), out.Close())
+}
