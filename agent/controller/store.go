@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"juju/provider/local"
 	"juju/provider/process"
@@ -67,17 +68,32 @@ func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error)
 		return nil, err
 	}
 	if conf == nil {
-		return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
+		return openEmbedded(own, o)
 	}
 	store, _, err := openMongo(ctx, conf.URL)
 	return store, err
+}
+
+func openEmbedded(own string, o Options) (*mongo.Store, error) {
+	if o.Store.Fatal == nil {
+		o.Store.Fatal = func(err error) {
+			// Nothing more can be promised, and nothing that was is lost. Whoever waits
+			// for an answer sees the connection end.
+			fmt.Fprintf(os.Stderr, "ERROR the controller ends: %v\n", err)
+			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+				fmt.Fprintf(os.Stderr, "Make room where %s is: the controller's keeper then starts it again.\n", own)
+			}
+			os.Exit(1)
+		}
+	}
+	return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
 }
 
 // makeStore opens the store of a controller that is being made, in the MongoDB that
 // a URL names or, without one, in the controller's own directory.
 func makeStore(ctx context.Context, own, controller, url string, o Options) (*mongo.Store, error) {
 	if url == "" {
-		return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
+		return openEmbedded(own, o)
 	}
 	store, parsed, err := openMongo(ctx, url)
 	if err != nil {

@@ -7,11 +7,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
+	"juju/provider/local"
+	"juju/provider/process"
 	"juju/state/entity"
 )
 
@@ -133,6 +136,9 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 	}
 	info := client.Info{Addresses: t.ctrl.Addresses, CACert: t.ctrl.CACert, Model: model,
 		Tag: entity.UserTag(t.ctrl.User), Password: t.ctrl.Password}
+	if t.ctrl.Cloud == localCloud {
+		s.dialled = localDir(st, t.name)
+	}
 	var p *progress
 	defer func() { p.done() }()
 	end := s.now().Add(s.reachBound)
@@ -163,7 +169,7 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if !s.now().Before(end) {
+		if s.waitsForRoom() || !s.now().Before(end) {
 			return nil, s.unreachable(st, t, err)
 		}
 		if p == nil {
@@ -182,5 +188,34 @@ func (s *session) unreachable(st *store.Store, t target, why error) error {
 	if t.ctrl.Cloud != localCloud {
 		return entity.WithHint(why, "Ask whoever looks after it; to forget it: juju unregister %s", t.name)
 	}
+	dir := local.ControllerDir(s.dialled)
+	if lives, err := runs(dir); err == nil && !lives && !s.waitsForRoom() {
+		if tail := process.LogTail(dir); tail != "" {
+			why = fmt.Errorf("%w; it does not run, and its log ends:\n%s", why, tail)
+		}
+	}
 	return entity.WithHint(why, "Its log may say why: %s; to end it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
+}
+
+// waitsForRoom reports whether the keeper of the controller that was dialled last
+// can't start it because the disk is full.
+func (s *session) waitsForRoom() bool {
+	if s.dialled == "" || process.CheckRoom(s.dialled, local.ControllerRoom) == nil {
+		return false
+	}
+	lives, err := runs(local.ControllerDir(s.dialled))
+	return err == nil && !lives
+}
+
+// noRoom adds to an error of a controller that did not answer, or not to the end,
+// that its disk is full, if it is.
+func (s *session) noRoom(err error) error {
+	if s.dialled == "" || !errors.Is(err, entity.Unavailable) || errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	full := process.CheckRoom(s.dialled, local.ControllerRoom)
+	if full == nil {
+		return err
+	}
+	return entity.WithHint(fmt.Errorf("%w: %w", full, err), "Make room there; the controller's keeper then starts it again by itself.")
 }

@@ -41,7 +41,7 @@ func run(ctx context.Context, s *session, args []string) int {
 	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		err = errors.New("interrupted")
 	}
-	return report(s.stderr, err)
+	return report(s.stderr, s.noRoom(err))
 }
 
 // report prints an error and what can be done about it.

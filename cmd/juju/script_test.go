@@ -42,7 +42,7 @@ import (
 //	filled FILE              waits until something is in the file
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
-// and in system scripts $BIN has the programs, $CHARMS the example charms with
+// and in system scripts [namespaces] says whether a user may make a namespace, $BIN has the programs, $CHARMS the example charms with
 // theirs, and $EXAMPLES is doc/examples.
 
 func TestMain(m *testing.M) {
@@ -83,12 +83,22 @@ func TestSystem(t *testing.T) {
 			env.Setenv("BIN", bin)
 			env.Setenv("CHARMS", charms)
 			env.Setenv("CYCLES", cycles())
+			env.Setenv("TRIALS", "1")
+			if os.Getenv("JUJU_SOAK") != "" {
+				env.Setenv("TRIALS", "5")
+			}
 			env.Setenv("EXAMPLES", filepath.Join(root, "doc", "examples"))
 			env.Defer(func() {
 				sweep(t, bin, data)
 				sweep(t, bin, filepath.Join(env.WorkDir, "clone", ".demo"))
 			})
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "namespaces" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 		},
 		Cmds: scriptCommands,
 	})

@@ -39,6 +39,9 @@ type session struct {
 	// reachBound is how long a controller may take to answer.
 	reachBound time.Duration
 
+	// dialled is the local controller that was dialled last, by its directory.
+	dialled string
+
 	// The flags of all commands.
 	quiet, verbose, debug, showLog bool
 	logging                        string // a level for each module, "<root>=INFO;juju.x=DEBUG"

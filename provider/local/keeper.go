@@ -49,6 +49,11 @@ func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) p
 	}
 }
 
+// ControllerRoom is how many bytes must be free on the disk for the controller to
+// be started: its store can't be opened without a few, and an end soon after
+// helps nobody.
+const ControllerRoom = 8 << 20
+
 // Keep is all that the keeper does: it keeps the controller running. It returns
 // nil when the controller has ended for good, ctx's error when ctx is done (the
 // controller goes on), and an error if another keeper runs or the controller
@@ -61,6 +66,7 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 		return err
 	}
 	spec := config.spec(ControllerDir(config.Dir), "controller", config.Jujud, config.bound())
+	spec.Room = ControllerRoom
 	if _, err := process.Start(ctx, spec); err != nil {
 		return err
 	}

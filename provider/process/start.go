@@ -27,6 +27,7 @@ type Spec struct {
 	WorkDir string        // "" for Dir
 	LogMax  int64         // bytes; a longer log is put aside as log.1 at the start; 0 for logfile.MaxSize
 	Bound   time.Duration // how long it may take to be ready; 0 for 20 s
+	Room    uint64        // bytes that must be free where Dir is, or it is not started
 }
 
 // LogPath returns the file that holds what the process in dir prints.
@@ -64,6 +65,9 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	// Not Alive, for a process that is just dying is not one that runs.
 	if _, err := Holder(spec.Dir); !errors.Is(err, ErrNotHeld) {
 		return false, err
+	}
+	if err := CheckRoom(spec.Dir, spec.Room); err != nil {
+		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
 	}
 	if err := start(ctx, spec); err != nil {
 		// A holder that came from elsewhere, by hand say, is as good as ours.
@@ -177,6 +181,9 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 		pause.wait(ctx) // its error is found at the top
 	}
 }
+
+// LogTail returns the last lines that the process in dir has printed.
+func LogTail(dir string) string { return logTail(LogPath(dir), 0) }
 
 // logTail returns the last lines written after offset begin.
 func logTail(path string, begin int64) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/juju/loggo"
@@ -19,6 +20,7 @@ var logger = loggo.GetLogger("juju.provider.process")
 // error when ctx is done; the process then goes on.
 func Supervise(ctx context.Context, spec Spec) error {
 	var b backoff
+	full := false
 	for {
 		began := time.Now()
 		started, err := Start(ctx, spec)
@@ -29,9 +31,19 @@ func Supervise(ctx context.Context, spec Spec) error {
 			return nil
 		case errors.Is(err, fs.ErrNotExist) && !exists(spec.Dir):
 			return nil
+		case spec.Room > 0 && errors.Is(err, syscall.ENOSPC):
+			if !full {
+				logger.Errorf("%v", err)
+			}
+			full = true
+			if err := wait(ctx, roomPause); err != nil {
+				return err
+			}
+			continue
 		case err != nil:
 			logger.Errorf("%v", err)
 		default:
+			full = false
 			if started {
 				logger.Infof("started %s in %s", spec.Path, spec.Dir)
 			}
@@ -55,6 +67,9 @@ func Supervise(ctx context.Context, spec Spec) error {
 
 // backoff says how long to wait before the next start.
 type backoff struct{ young int }
+
+// roomPause is between two looks for room on a disk.
+const roomPause = time.Second
 
 const (
 	backoffFirst = 100 * time.Millisecond

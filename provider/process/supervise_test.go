@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"juju/state/entity"
 )
 
 func TestSuperviseRestartsWhatWasKilled(t *testing.T) {
@@ -176,5 +179,19 @@ func TestBackoff(t *testing.T) {
 	}
 	if d := b.next(backoffGrown); d != 0 {
 		t.Errorf("after a long life: wait %v, want none", d)
+	}
+}
+
+// What needs more room than there is on the disk is not started, and whoever asks
+// is told so.
+func TestNoRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := Start(t.Context(), Spec{Dir: dir, Path: "/bin/true", Room: 1 << 62})
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left on device: "+dir+" has ") || entity.Hint(err) == "" {
+		t.Errorf("got error %v (%s)", err, entity.Hint(err))
+	}
+	if err := CheckRoom(dir, 1); err != nil {
+		t.Errorf("no room for one byte: %v", err)
 	}
 }
