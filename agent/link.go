@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -55,11 +57,19 @@ func (l *link) get(ctx context.Context) (*client.Conn, error) {
 	}
 }
 
-// call makes a request, on the next connection too if the one it was made on is
-// lost meanwhile.
+// The pauses between two attempts at what the controller can't do just now.
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 3 * time.Second
+)
+
+// call makes a request: on the next connection too if the one it was made on is lost
+// meanwhile, and again if the controller says that it can't do it just now, as while its
+// store elects a primary.
 func call[T any](ctx context.Context, l *link, request func(*client.Conn) (T, error)) (T, error) {
 	wait, cancel := context.WithTimeout(ctx, linkBound)
 	defer cancel()
+	told, pause := false, firstPause
 	for {
 		conn, err := l.get(wait)
 		if err != nil {
@@ -67,10 +77,32 @@ func call[T any](ctx context.Context, l *link, request func(*client.Conn) (T, er
 			return none, err
 		}
 		result, err := request(conn)
-		if err == nil || conn.Err() == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
+			return result, err
+		}
+		if conn.Err() != nil {
+			continue
+		}
+		if !passes(err) {
+			return result, err
+		}
+		if !told {
+			told = true
+			logger.Warningf("the controller is asked again, for up to %v: %v", linkBound, err)
+		}
+		// Not all agents at the same moment.
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+			pause = min(2*pause, lastPause)
+		case <-wait.Done():
 			return result, err
 		}
 	}
+}
+
+// passes says whether an answer may be another soon.
+func passes(err error) bool {
+	return errors.Is(err, entity.Unavailable) || errors.Is(err, entity.Contention)
 }
 
 // do is call for requests that have no result.

@@ -7,6 +7,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/mongo"
 )
 
 // roles are what a caller is on one connection; a route says which of them it
@@ -113,6 +114,9 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 func (s *Server) followRights(ctx context.Context, user entity.Tag, model string, now func(roles)) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
 		id, err := s.identify(ctx, user, model)
+		if mongo.IsAway(err) {
+			return // to be looked up again on the user's next connection
+		}
 		if err != nil && ctx.Err() == nil {
 			logger.Errorf("%s at %q: cannot look up what they may do: %v", user, model, err)
 		}
@@ -154,15 +158,24 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	}
 	// The controller's machines may log in to any model. Their ids say nothing
 	// there: the model has a machine 0 of its own.
-	if s.controllerModel.CheckAgent(ctx, cred.tag, cred.password, cred.nonce) != nil {
-		return identity{}, nil, err
+	if otherErr := s.controllerModel.CheckAgent(ctx, cred.tag, cred.password, cred.nonce); otherErr != nil {
+		return identity{}, nil, unlessAway(otherErr, err)
 	}
 	manager, managerErr := s.managerRoles(ctx, cred.tag)
 	if managerErr != nil || manager == 0 {
-		return identity{}, nil, err
+		return identity{}, nil, unlessAway(managerErr, err)
 	}
 	id.roles = manager
 	return id, st, nil
+}
+
+// unlessAway returns err, unless it is not known to be so because the store is away: an
+// agent that is told that it is unknown ends for good.
+func unlessAway(why, err error) error {
+	if mongo.IsAway(why) {
+		return why
+	}
+	return err
 }
 
 // managerRoles returns what a machine of the controller's model is besides a machine.

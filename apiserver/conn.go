@@ -191,7 +191,7 @@ func (c *conn) follow(user entity.Tag) {
 
 // work runs a request and sends its outcome.
 func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Request) {
-	result, err := func() (result any, err error) {
+	call := func() (result any, err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				logger.Criticalf("%s: %s.%s: panic: %v\n%s", c, req.Type, req.Request, p, debug.Stack())
@@ -199,19 +199,51 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 			}
 		}()
 		return r.call(ctx, who, req.Params)
-	}()
-	if err != errLater {
-		c.reply(ctx, req.RequestID, req.Type+"."+req.Request, result, err)
 	}
+	for try := 1; ; try++ {
+		result, err := call()
+		if err == errLater {
+			return
+		}
+		_, watches := result.(params.WatcherID)
+		if watches && err == nil {
+			ctx = state.Began(ctx) // its events say what to read, and pass barriers of their own
+		}
+		barrier := c.barrier(ctx, err)
+		if errors.Is(barrier, mongo.ErrUnsure) && r.effect == reads && !watches && try < rereads {
+			ctx = state.Began(ctx)
+			continue
+		}
+		c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier)
+		return
+	}
+}
+
+// rereads is how often what only reads is read again because the store's primary has
+// changed meanwhile.
+const rereads = 5
+
+// barrier returns when all is on disk that the outcome of a request rests on. That the
+// store is away rests on nothing.
+func (c *conn) barrier(ctx context.Context, outcome error) error {
+	if mongo.IsAway(outcome) || c.ctx.Err() != nil {
+		return nil
+	}
+	return c.server.barrier(ctx)
 }
 
 // reply sends the outcome of a request, once all it rests on is on disk. An
 // error rests on what was read as much as a result does.
 func (c *conn) reply(ctx context.Context, request uint64, doing string, result any, err error) {
+	c.answer(request, doing, result, err, c.barrier(ctx, err))
+}
+
+// answer is reply once the barrier was passed, or not.
+func (c *conn) answer(request uint64, doing string, result any, err, barrier error) {
 	if c.ctx.Err() != nil {
 		return // nobody is there to read it
 	}
-	if barrier := c.server.barrier(ctx); barrier != nil {
+	if barrier != nil {
 		err = fmt.Errorf("cannot pass the barrier: %w", barrier)
 	}
 	var frame []byte

@@ -10,6 +10,7 @@ import (
 	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/mongo"
 )
 
 // An endpoint is one thing of a model that is found by plain HTTP, or by a
@@ -142,9 +143,15 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 
 // writeJSON answers with v once all it rests on is on disk.
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	barrier := s.barrier(r.Context())
+	if mongo.IsAway(barrier) {
+		e := s.wireError(r.Method+" "+r.URL.Path, barrier)
+		status, v = http.StatusServiceUnavailable, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
+		barrier = nil // that rests on nothing
+	}
 	text, err := json.Marshal(v)
 	if err == nil {
-		err = s.barrier(r.Context())
+		err = barrier
 	}
 	if err != nil {
 		logger.Errorf("%s %s: cannot answer: %v", r.Method, r.URL.Path, err)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"sync"
+	"time"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -170,10 +171,29 @@ func (w *watches) wait() {
 		ow.request = 0
 		w.mu.Unlock()
 		if request != 0 { // else it was stopped in this moment
-			w.conn.reply(w.conn.ctx, request, "Watcher.Next", ow.stream.event(value), nil)
+			w.conn.answer(request, "Watcher.Next", ow.stream.event(value), nil, w.barrier())
 		}
 	}
 }
+
+// barrier passes the barrier before an event is told. While the store is away it waits:
+// the event must not be lost, and whoever is told of it could read nothing now.
+func (w *watches) barrier() error {
+	for {
+		err := w.conn.barrier(w.conn.ctx, nil)
+		if !errors.Is(err, entity.Unavailable) {
+			return err
+		}
+		select {
+		case <-time.After(awayPause):
+		case <-w.conn.ctx.Done():
+			return err
+		}
+	}
+}
+
+// awayPause is the time between two looks whether the store is back.
+const awayPause = time.Second
 
 // watch makes a handler of a method that begins a watch.
 func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) handler {

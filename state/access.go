@@ -338,7 +338,7 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 	if err := c.dropRights(ctx, bson.D{{"model", model}}); err != nil {
 		return err
 	}
-	return c.db.With(loginsC, func(logins *mgo.Collection) error {
+	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
 		_, err := logins.RemoveAll(bson.D{{"_id", bson.D{{"$gte", modelUserID(model, "")}, {"$lt", model + "$"}}}}) // '$' follows '#'
 		return err
 	})

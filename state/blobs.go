@@ -33,7 +33,7 @@ const charmBlobs = "charms"
 func (c *Controller) files(f func(*mgo.GridFS) error) error {
 	session := c.store.Session()
 	defer session.Close()
-	return f(session.DB(controllerDB).GridFS(charmBlobs))
+	return c.store.Told(f(session.DB(controllerDB).GridFS(charmBlobs)))
 }
 
 // keepBlob keeps an archive for a model. First it is referred to, then it is there:
@@ -134,7 +134,7 @@ func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
 			// Its upload has not come to its end.
 			err = entity.Errorf(entity.NotFound, "archive %s not found", sum)
 		}
-		return nil, err
+		return nil, c.store.Told(err)
 	}
 	return &blob{f, session}, nil
 }

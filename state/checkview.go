@@ -179,7 +179,7 @@ func (v *view) find(collection string, query bson.D) (rows []row) {
 	if v.err != nil {
 		return nil
 	}
-	v.err = v.db.With(collection, func(c *mgo.Collection) error {
+	v.err = v.db.Reading(collection, func(c *mgo.Collection) error {
 		q := c.Find(query).Sort("_id")
 		if names := v.fields[collection]; len(names) > 0 {
 			q = q.Select(selected(names))

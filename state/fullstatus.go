@@ -81,7 +81,7 @@ func readMap[D any](st *State, collection string, into *map[string]D, id func(D)
 		fields[f] = 0
 	}
 	var docs []D
-	err := st.db.With(collection, func(c *mgo.Collection) error { return c.Find(nil).Select(fields).All(&docs) })
+	err := st.db.Reading(collection, func(c *mgo.Collection) error { return c.Find(nil).Select(fields).All(&docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}

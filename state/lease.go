@@ -138,7 +138,7 @@ func (c *Controller) leaseIDs(model string) ([]string, error) {
 
 // dropLeases removes all leases of a model that is gone.
 func (c *Controller) dropLeases(ctx context.Context, model string) error {
-	err := c.db.With(leasesC, func(col *mgo.Collection) error {
+	err := c.db.Reading(leasesC, func(col *mgo.Collection) error {
 		_, err := col.RemoveAll(ofModel(model))
 		return err
 	})

@@ -114,7 +114,7 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pas
 		most = min(most, filter.Size)
 	}
 	var past []pastStatusDoc
-	err := st.db.With(historyC, func(c *mgo.Collection) error {
+	err := st.db.Reading(historyC, func(c *mgo.Collection) error {
 		return c.Find(query).Sort("-$natural").Limit(most).All(&past)
 	})
 	if err != nil {

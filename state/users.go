@@ -115,7 +115,7 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 		ids = append(ids, modelUserID(model, name))
 	}
 	at := c.now()
-	return c.db.With(loginsC, func(logins *mgo.Collection) error {
+	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
 		for _, id := range ids {
 			if _, err := logins.UpsertId(id, bson.D{{"$set", bson.D{{"at", at}}}}); err != nil {
 				return fmt.Errorf("cannot note a login: %w", err)

@@ -38,6 +38,7 @@ const (
 type Options struct {
 	Sizes    state.Sizes // of logs in the store
 	Store    embedded.Options
+	Dial     mongo.Dial    // the way to a MongoDB; TCP when nil
 	PruneAge time.Duration // of finished transactions; an hour when zero
 	// Retry is how long what is left of a model rests that could not be removed; ten
 	// seconds when zero.

@@ -52,12 +52,12 @@ func readMongoConfig(own string) (*mongoConfig, error) {
 	return c, nil
 }
 
-func openMongo(ctx context.Context, text string) (*mongo.Store, *mongo.URL, error) {
+func openMongo(ctx context.Context, text string, dial mongo.Dial) (*mongo.Store, *mongo.URL, error) {
 	url, err := mongo.ParseURL(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := mongo.OpenURL(ctx, url, nil)
+	store, err := mongo.OpenURL(ctx, url, dial)
 	return store, url, err
 }
 
@@ -70,7 +70,7 @@ func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error)
 	if conf == nil {
 		return openEmbedded(own, o)
 	}
-	store, _, err := openMongo(ctx, conf.URL)
+	store, _, err := openMongo(ctx, conf.URL, o.Dial)
 	return store, err
 }
 
@@ -95,7 +95,7 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	if url == "" {
 		return openEmbedded(own, o)
 	}
-	store, parsed, err := openMongo(ctx, url)
+	store, parsed, err := openMongo(ctx, url, o.Dial)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func RemoveStore(ctx context.Context, dir string) error {
 	if _, err := process.Holder(own); !errors.Is(err, process.ErrNotHeld) {
 		return errors.Join(fmt.Errorf("cannot remove the store: the controller still runs"), err)
 	}
-	store, url, err := openMongo(ctx, conf.URL)
+	store, url, err := openMongo(ctx, conf.URL, nil)
 	if err != nil {
 		return fmt.Errorf("cannot remove the store: %w", err)
 	}

@@ -77,7 +77,10 @@ func memoryDir(t *testing.T) string {
 }
 
 // newSystem bootstraps a controller and runs it until the test ends.
-func newSystem(t *testing.T, o Options) *system {
+func newSystem(t *testing.T, o Options) *system { t.Helper(); return newSystemIn(t, "", o) }
+
+// newSystemIn is newSystem with the store in the MongoDB that a URL names.
+func newSystemIn(t *testing.T, url string, o Options) *system {
 	t.Helper()
 	dir := memoryDir(t)
 	s := &system{T: t, ctx: t.Context(), host: &agent.InProcess{
@@ -100,7 +103,7 @@ func newSystem(t *testing.T, o Options) *system {
 	})
 	o.Open = s.cloud.Open
 	made, err := Bootstrap(s.ctx, dir, BootstrapParams{Name: "test", Cloud: "dummy", Series: "jammy",
-		User: statetest.Admin, Password: statetest.Password}, o)
+		User: statetest.Admin, Password: statetest.Password, MongoURL: url}, o)
 	s.ok(err)
 	conf, err := readConfig(local.ControllerDir(dir))
 	s.ok(err)

@@ -130,8 +130,9 @@ func (d *Database) With(collection string, f func(*mgo.Collection) error) error 
 	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
-// reading is With for what only reads, or may be done twice.
-func (d *Database) reading(collection string, f func(*mgo.Collection) error) error {
+// Reading is With for what only reads, or may be done twice: on a MongoDB it waits for
+// the end of an election.
+func (d *Database) Reading(collection string, f func(*mgo.Collection) error) error {
 	return d.store.again(func() error { return d.With(collection, f) })
 }
 
@@ -145,7 +146,7 @@ func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
 // Get reads one document by its id into doc; entity.NotFound, with what in its
 // text, when there is none.
 func (d *Database) Get(collection string, id any, doc any, what string) error {
-	err := d.reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
+	err := d.Reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
 	if err != nil {
 		return notFound(err, what)
 	}
@@ -154,7 +155,7 @@ func (d *Database) Get(collection string, id any, doc any, what string) error {
 
 // All reads the documents that match query into docs, a pointer to a slice.
 func (d *Database) All(collection string, query, docs any) error {
-	err := d.reading(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
+	err := d.Reading(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", collection, err)
 	}
@@ -163,7 +164,7 @@ func (d *Database) All(collection string, query, docs any) error {
 
 // Count returns how many documents match query.
 func (d *Database) Count(collection string, query any) (n int, err error) {
-	err = d.reading(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
+	err = d.Reading(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
 	if err != nil {
 		return 0, fmt.Errorf("cannot count %s: %w", collection, err)
 	}
@@ -182,18 +183,19 @@ func (d *Database) Census() (map[string]int, error) {
 
 // each calls f with each of the database's collections.
 func (d *Database) each(f func(*mgo.Collection) error) error {
-	return d.with(func(db *mgo.Database) error {
-		names, err := db.CollectionNames()
-		if err != nil {
-			return fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
-		}
-		for _, name := range names {
-			if err := f(db.C(name)); err != nil {
-				return fmt.Errorf("cannot read %s: %w", name, err)
-			}
-		}
-		return nil
+	var names []string
+	err := d.store.again(func() error {
+		return d.with(func(db *mgo.Database) (err error) { names, err = db.CollectionNames(); return err })
 	})
+	if err != nil {
+		return fmt.Errorf("cannot list the collections of %s: %w", d.name, err)
+	}
+	for _, name := range names {
+		if err := d.With(name, f); err != nil {
+			return fmt.Errorf("cannot read %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // LongestQueue returns how many transactions the queue of a document names at
@@ -219,7 +221,7 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 	var doc struct {
 		Counter int `bson:"counter"`
 	}
-	err = d.reading("sequence", func(c *mgo.Collection) error {
+	err = d.Reading("sequence", func(c *mgo.Collection) error {
 		_, err := c.FindId(sequence).Apply(mgo.Change{
 			Update: bson.D{{"$inc", bson.D{{"counter", n}}}}, Upsert: true, ReturnNew: true,
 		}, &doc)
@@ -249,7 +251,7 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 		ID bson.ObjectId `bson:"_id"`
 	}
 	query := bson.D{{"s", bson.D{{"$in", unfinished}}}, {"_id", bson.D{{"$lt", bson.NewObjectIdWithTime(before)}}}}
-	err := d.With(TxnsC, func(c *mgo.Collection) error {
+	err := d.Reading(TxnsC, func(c *mgo.Collection) error {
 		return c.Find(query).Select(bson.D{{"_id", 1}}).Sort("_id").All(&found)
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		ID    any      `bson:"_id"`
 		Queue []string `bson:"txn-queue"`
 	}
-	err = d.With(collection, func(c *mgo.Collection) error {
+	err = d.Reading(collection, func(c *mgo.Collection) error {
 		return c.Find(query).Select(bson.D{{"_id", 1}, {"txn-queue", 1}}).All(&docs)
 	})
 	if err != nil {

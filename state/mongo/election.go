@@ -14,8 +14,8 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// electionBound is how long what was cut short by the loss of a MongoDB's primary
-// is tried again. A replica set elects another within about twelve seconds.
+// electionBound is how long a transaction that was cut short by the loss of a MongoDB's
+// primary is asked after.
 const electionBound = 40 * time.Second
 
 // The codes of what another try mends, on the primary that is elected meanwhile:
@@ -38,6 +38,8 @@ func cutShort(err error) bool {
 	switch {
 	case err == nil:
 		return false
+	case IsAway(err):
+		return true
 	case errors.As(err, &query):
 		return slices.Contains(passingCodes, query.Code)
 	case errors.As(err, &last):
@@ -50,34 +52,15 @@ func cutShort(err error) bool {
 	return slices.ContainsFunc(passingTexts, func(t string) bool { return strings.Contains(text, t) })
 }
 
-// whileElected does what can be done again until it is not cut short, within a
-// bound.
-func whileElected(do func() error) error {
-	end := time.Now().Add(electionBound)
-	for attempt := 1; ; attempt++ {
-		err := do()
-		if !cutShort(err) || time.Now().After(end) {
-			return err
-		}
-		logger.Infof("the MongoDB is tried again: %v", err)
-		time.Sleep(pause(attempt))
-	}
-}
-
 // again does what may be done any number of times: once on the embedded store,
 // whose loss is the process's, and on a MongoDB until it is not cut short.
-func (s *Store) again(do func() error) error {
-	if s.remote == nil {
-		return do()
-	}
-	return whileElected(do)
-}
+func (s *Store) again(do func() error) error { return s.outage.sitOut(do) }
 
 // settle finds out how a transaction has ended whose answer was lost, and brings it
 // to its end; why is what happened. Its result is that of the transaction.
 func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error {
 	logger.Infof("transaction %s of %s was cut short: %v", id.Hex(), r.name, why)
-	err := whileElected(func() error {
+	err := r.outage.bringThrough(func() error {
 		session.Refresh()
 		db := session.DB(r.name)
 		// Should it be on its way still, it comes too late: its place is taken.

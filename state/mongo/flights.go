@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	mgo "gopkg.in/mgo.v2"
@@ -24,15 +25,30 @@ const (
 // What it has read need not be so any more: a primary that steps down takes back
 // what the majority had not got from it. Transactions that were run are not
 // concerned, for each step of theirs waited for the majority.
-var ErrUnsure = entity.WithHint(entity.Errorf(entity.Unavailable,
-	"cannot be sure of what was read: the primary of the MongoDB has changed"), "Try again.")
+var ErrUnsure = entity.Errorf(entity.Unavailable,
+	"cannot be sure of what was read: the primary of the MongoDB has changed; try again")
 
-type beganKey struct{}
+type requestKey struct{}
+
+// A request is what a barrier knows of who passes it.
+type request struct {
+	began time.Time
+	// applied says that a transaction of it was applied, each of whose steps the majority
+	// has, and for whose facts a barrier was passed. Who is told of that need not be told
+	// to try again: it would be done twice.
+	applied atomic.Bool
+}
 
 // Began says that a request begins, to the barrier that is passed with its context
 // or one made of it. Without that a barrier is for what was read just before it.
 func Began(ctx context.Context) context.Context {
-	return context.WithValue(ctx, beganKey{}, time.Now())
+	return context.WithValue(ctx, requestKey{}, &request{began: time.Now()})
+}
+
+// requestOf returns the request that a context is of, or nil.
+func requestOf(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	return r
 }
 
 // flights carries those who wait for the barrier of a MongoDB. One write that the
@@ -40,7 +56,8 @@ func Began(ctx context.Context) context.Context {
 // shared by all who wait when it begins.
 type flights struct {
 	wait    time.Duration // of one write for the majority
-	session *mgo.Session  // keeps its connection while there is nothing wrong with it
+	outage  *outage
+	session *mgo.Session // keeps its connection while there is nothing wrong with it
 
 	mu      sync.Mutex
 	next    *flight // what the next write will carry
@@ -61,15 +78,25 @@ type flight struct {
 }
 
 func newFlights(session *mgo.Session, wait time.Duration) *flights {
-	return &flights{session: session, wait: wait, sure: true}
+	f := &flights{session: session, wait: wait, sure: true}
+	f.outage = newOutage(func() error {
+		session := f.session.Copy()
+		defer session.Close()
+		_, err := f.write(session)
+		return err
+	})
+	return f
 }
 
 // barrier returns when all that was answered before the call is in the journals of
 // the majority. When ctx ends it returns early, with its cause.
 func (f *flights) barrier(ctx context.Context) error {
-	began, ok := ctx.Value(beganKey{}).(time.Time)
-	if !ok {
-		began = time.Now()
+	who := requestOf(ctx)
+	if who == nil {
+		who = &request{began: time.Now()}
+	}
+	if err := f.outage.refuses(); err != nil {
+		return err
 	}
 	f.mu.Lock()
 	if f.closed {
@@ -88,7 +115,7 @@ func (f *flights) barrier(ctx context.Context) error {
 	f.mu.Unlock()
 	select {
 	case <-mine.landed:
-		if mine.err == nil && f.changedSince(began) {
+		if mine.err == nil && !who.applied.Load() && f.changedSince(who.began) {
 			return ErrUnsure
 		}
 		return mine.err
@@ -122,8 +149,8 @@ func (f *flights) run() {
 // fly writes once, and again while a primary is being elected.
 func (f *flights) fly() error {
 	var by string
-	err := whileElected(func() (err error) {
-		by, err = f.write()
+	err := f.outage.sitOut(func() (err error) {
+		by, err = f.write(f.session)
 		if err != nil {
 			f.sure = false
 			f.session.Refresh()
@@ -144,7 +171,7 @@ func (f *flights) fly() error {
 
 // write counts the document up, and returns which election made the primary, as
 // far as the server is one of a replica set.
-func (f *flights) write() (election string, err error) {
+func (f *flights) write(session *mgo.Session) (election string, err error) {
 	var result struct {
 		Election bson.ObjectId `bson:"electionId,omitempty"`
 		Errors   []struct {
@@ -156,7 +183,7 @@ func (f *flights) write() (election string, err error) {
 			ErrMsg string
 		} `bson:"writeConcernError"`
 	}
-	err = f.session.DB(barrierDB).Run(bson.D{
+	err = session.DB(barrierDB).Run(bson.D{
 		{"update", barrierC},
 		{"updates", []bson.D{{{"q", bson.D{{"_id", barrierC}}}, {"u", bson.D{{"$inc", bson.D{{"n", int64(1)}}}}}, {"upsert", true}}}},
 		{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(f.wait / time.Millisecond)}}},
@@ -166,7 +193,7 @@ func (f *flights) write() (election string, err error) {
 	}
 	for _, e := range append(result.Errors, result.Concern) {
 		if e.Code == 11000 {
-			return f.write() // somebody else has just made the document
+			return f.write(session) // somebody else has just made the document
 		}
 		if e.Code != 0 {
 			return "", &mgo.QueryError{Code: e.Code, Message: e.ErrMsg}
@@ -180,6 +207,7 @@ func (f *flights) close() {
 	f.mu.Lock()
 	f.closed = true
 	f.mu.Unlock()
+	f.outage.close()
 	f.done.Wait()
 	f.session.Close()
 }

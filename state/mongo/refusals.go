@@ -292,7 +292,7 @@ func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", col
 // document, the last one first.
 func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
 	var all []Refusal
-	err := d.With(RefusalsC, func(c *mgo.Collection) error {
+	err := d.Reading(RefusalsC, func(c *mgo.Collection) error {
 		return c.Find(bson.D{{"docs", docName(collection, id)}}).Sort("-$natural").All(&all)
 	})
 	if err != nil {

@@ -41,8 +41,10 @@ func OpenURL(ctx context.Context, u *URL, dial Dial) (*Store, error) {
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{WMode: "majority", J: true, WTimeout: int(u.wait / time.Millisecond)})
 	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
+	session.SetSyncTimeout(primaryTimeout)
 	s := &Store{session: session, remote: a}
 	s.flights = newFlights(session.Copy(), u.wait)
+	s.outage = s.flights.outage
 	s.barrier = s.flights.barrier
 	// The first tells whether writes come through at all, and how things stand.
 	if err := s.Barrier(ctx); err != nil {

@@ -48,7 +48,7 @@ type Runner struct {
 	name    string
 	session *mgo.Session // for what is not a transaction
 	barrier func(context.Context) error
-	elects  bool // the store may lose its primary and get another
+	outage  *outage // nil of the embedded store, which has none
 	slots   *slotQueue
 	all     []*slot
 	locks   *docLocks
@@ -63,7 +63,7 @@ type Runner struct {
 type slot struct{ session *mgo.Session }
 
 func newRunner(s *Store, name string) *Runner {
-	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, elects: s.remote != nil,
+	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage,
 		slots: &slotQueue{}, locks: s.locksOf(name), hooks: make(chan []jujutxn.TestHook, 1)}
 	r.hooks <- nil
 	r.SetPatience(patience)
@@ -89,13 +89,14 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 	defer r.gate.leave()
 	session := r.session.Copy()
 	defer session.Close()
-	return f(session.DB(r.name))
+	return r.outage.told(f(session.DB(r.name)))
 }
 
 // Run builds and runs a transaction until it is applied, and returns when it is
 // on disk. It returns the builder's own error, or entity.Contention when the
 // facts kept changing under it. A builder that has ErrNothing to do succeeds.
 func (r *Runner) Run(ctx context.Context, build Builder) error {
+	whole := requestOf(ctx)
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
@@ -106,6 +107,9 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 		}
 		if err == nil && !errors.Is(barrier, ErrUnsure) {
 			err = barrier
+		}
+		if err == nil && applied && whole != nil {
+			whole.applied.Store(true)
 		}
 		return err
 	}
@@ -127,6 +131,9 @@ type trial struct {
 func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
+	}
+	if err := r.outage.refuses(); err != nil {
+		return false, err
 	}
 	t := &trial{Runner: r, began: time.Now()}
 	defer t.letGo()
@@ -233,12 +240,15 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	}
 	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
+	if err := r.outage.refuses(); err != nil {
+		return err // those before us in line have met it
+	}
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)
 	if err = clearQueues(db, ops); err == nil {
 		err = runOnce(db, ops, id)
 	}
-	if r.elects && cutShort(err) {
+	if r.outage != nil && cutShort(err) {
 		return r.settle(s.session, id, err)
 	}
 	// Its socket may be broken also when all went well: mgo/txn does not mind what

@@ -25,6 +25,7 @@ type Store struct {
 	server  *embedded.Server
 	remote  *adapter.Adapter
 	flights *flights
+	outage  *outage // nil with the embedded server
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
@@ -49,6 +50,9 @@ func (s *Store) locksOf(database string) *docLocks {
 const (
 	dialTimeout   = 20 * time.Second
 	socketTimeout = time.Minute
+	// primaryTimeout is how long mgo looks for a primary before it says that there is
+	// none. How long a request waits for one is for us to say (answerBound).
+	primaryTimeout = 2 * time.Second
 )
 
 // OpenEmbedded opens the embedded store in a directory, which is made when it is
@@ -88,8 +92,12 @@ func (s *Store) Barrier(ctx context.Context) error {
 }
 
 // Session returns a connection, for what is not a transaction's: the files in the
-// store. The caller closes it.
+// store. The caller closes it, and passes errors through Told.
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
+
+// Told gives an error that says no more than that an answer of the store's was lost
+// the kind entity.Unavailable, and a text for users.
+func (s *Store) Told(err error) error { return s.outage.told(err) }
 
 // Databases returns the names of all databases that hold something, but for those
 // that a MongoDB keeps for itself, and that of the barrier.

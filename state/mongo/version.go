@@ -35,7 +35,7 @@ func (v Version) Assert() any {
 // and tells its version; doc stays as it is when there is no such document.
 func (d *Database) Read(collection string, id any, fields []string, doc any) (v Version, err error) {
 	var raw bson.Raw
-	err = d.With(collection, func(c *mgo.Collection) error {
+	err = d.Reading(collection, func(c *mgo.Collection) error {
 		q := c.FindId(id)
 		if len(fields) > 0 {
 			q = q.Select(projection(fields))

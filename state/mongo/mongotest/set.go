@@ -39,7 +39,9 @@ type Set struct {
 	work    sync.WaitGroup
 	primary int // -1 while there is none
 	term    uint32
-	asked   int // while there is none: how often somebody looked for one
+	asked   int       // while there is none: how often somebody looked for one
+	down    int       // the member that is dead, or -1
+	elects  time.Time // when another may be primary at the earliest
 	fate    *Fate
 	met     chan struct{} // closed when the fate is
 	failed  int           // how many fates were met
@@ -72,7 +74,7 @@ func NewSet(t testing.TB, members int) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Set{server: server, fronts: map[*front]bool{}, term: 1}
+	s := &Set{server: server, fronts: map[*front]bool{}, term: 1, down: -1}
 	for i := range members {
 		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // nothing is there
 	}
@@ -111,6 +113,10 @@ func (s *Set) Dial(_ context.Context, address string) (net.Conn, error) {
 		f.close()
 		return nil, embedded.ErrClosed
 	}
+	if s.down == member {
+		f.close()
+		return nil, fmt.Errorf("dial tcp %s: connect: connection refused", address)
+	}
 	s.fronts[f] = true
 	s.work.Go(f.serve)
 	return client, nil
@@ -132,6 +138,34 @@ func (s *Set) Restart() {
 	for f := range s.fronts {
 		f.close()
 	}
+}
+
+// Kill ends the primary as kill -9 does: all its connections are cut, and none is to be
+// had. The others elect one of them after a time, or never for a time that is negative;
+// a member that was killed before is back.
+func (s *Set) Kill(election time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.primary >= 0 {
+		s.down = s.primary
+	}
+	s.primary, s.asked = -1, 0
+	s.elects = time.Now().Add(election)
+	if election < 0 {
+		s.elects = time.Now().Add(24 * time.Hour)
+	}
+	for f := range s.fronts {
+		if f.member == s.down {
+			f.close()
+		}
+	}
+}
+
+// Elect ends the wait for an election.
+func (s *Set) Elect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elects = time.Time{}
 }
 
 // Failed returns how often the primary was lost.
@@ -202,10 +236,12 @@ func (s *Set) role(member int) (primary int, election primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	primary = s.primary
-	if primary < 0 {
+	if primary < 0 && !time.Now().Before(s.elects) {
 		if s.asked++; s.asked >= len(s.hosts) {
-			s.term++
-			s.primary = int(s.term-1) % len(s.hosts)
+			for s.primary < 0 || s.primary == s.down {
+				s.term++
+				s.primary = int(s.term-1) % len(s.hosts)
+			}
 		}
 	}
 	return primary, s.election()

@@ -12,8 +12,9 @@ import (
 // errSkipExecute is returned by Prepare when there is nothing to execute.
 var errSkipExecute = errors.New("nothing to execute")
 
-// commitTimeout bounds what is left to do when an agent was told to stop: to commit a
-// hook that has succeeded. What takes longer is done by the next agent.
+// commitTimeout bounds what is left to do once an agent is told to stop: to commit a
+// hook that has succeeded. What takes longer is done by the next agent. An agent that is
+// not told to stop waits for a controller that is away as for anything else.
 const commitTimeout = 10 * time.Second
 
 // An Operation is a change of the unit's state, in three steps.
@@ -71,13 +72,31 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 		return nil
 	}
 	// An agent that is told to stop while its hook runs still has this to do.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	ctx, cancel := lingering(ctx, commitTimeout)
 	defer cancel()
 	next, err = op.Commit(ctx, e.state)
 	if err != nil {
 		return fmt.Errorf("cannot commit %s: %w", op, err)
 	}
 	return e.persist(next)
+}
+
+// lingering returns a context that ends some time after ctx does.
+func lingering(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+	lingers, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel(context.Cause(ctx))
+		case <-lingers.Done():
+		}
+	})
+	return lingers, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 func (e *Executor) persist(s localstate.State) error {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"juju/worker/uniter/localstate"
 )
@@ -101,5 +103,50 @@ func TestCommitOutlivesTheOrderToStop(t *testing.T) {
 	s := &script{}
 	if err := NewExecutor(s, localstate.State{}).Run(ctx, s); err != nil || s.log[len(s.log)-1] != "write PeEC" {
 		t.Errorf("did %q, then %v", s.log, err)
+	}
+}
+
+// A committer's commit takes as long as it likes, or as its context lets it.
+type committer struct {
+	script
+	takes time.Duration
+}
+
+func (c *committer) Commit(ctx context.Context, from localstate.State) (localstate.State, error) {
+	select {
+	case <-time.After(c.takes):
+		return c.script.Commit(ctx, from)
+	case <-ctx.Done():
+		return from, context.Cause(ctx)
+	}
+}
+
+// A commit waits for a controller whose store elects a primary, or that is restarted; only
+// an agent that is told to stop doesn't wait for long.
+func TestHowLongACommitMayTake(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, stop time.Duration // when the agent is told to stop; 0 is never
+		commits     bool
+	}{
+		"as an election does":                           {15 * time.Second, 0, true},
+		"as a controller's restart may":                 {4 * time.Minute, 0, true},
+		"told to stop, a little more":                   {19 * time.Second, 10 * time.Second, true},
+		"told to stop, more than the next agent's turn": {time.Minute, 10 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.stop > 0 {
+					time.AfterFunc(c.stop, cancel)
+				}
+				s := &committer{takes: c.takes}
+				began := time.Now()
+				err := NewExecutor(s, localstate.State{}).Run(ctx, s)
+				if took := time.Since(began); (err == nil) != c.commits || !c.commits && took != c.stop+commitTimeout {
+					t.Errorf("%v after %v", err, took)
+				}
+			})
+		})
 	}
 }

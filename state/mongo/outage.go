@@ -1,0 +1,187 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state/entity"
+)
+
+// answerBound is how long an outage lasts before those who wait for its end are told of
+// it, and others at once. A replica set elects another primary within about twelve
+// seconds; and it is less than what clients wait for an answer.
+const answerBound = 20 * time.Second
+
+// probePause is the time between two attempts to find out that an outage is over.
+const probePause = time.Second
+
+// An outage is what is known of a MongoDB that does not answer or has no primary.
+// Requests that meet it wait until it is over, or has lasted for answerBound. From
+// then on requests are refused at once, and only a probe still tries.
+type outage struct {
+	probe func() error // one attempt to write
+
+	mu      sync.Mutex
+	since   time.Time // zero while there is none
+	why     error     // what was met last
+	probing bool
+	closed  chan struct{}
+	work    sync.WaitGroup // the probe
+}
+
+// An awayError says to whoever sees it, on either side of the API, that the store is
+// away. Its text names no hosts: strangers see it too.
+type awayError struct {
+	since time.Time
+	why   error
+}
+
+// Error says since when.
+func (e *awayError) Error() string {
+	return fmt.Sprintf("the controller's store is away since %s, for %v", e.since.UTC().Format("2006-01-02 15:04:05 MST"),
+		time.Since(e.since).Truncate(time.Second))
+}
+
+// Unwrap gives it a kind that is tried again.
+func (e *awayError) Unwrap() []error { return []error{entity.Unavailable, e.why} }
+
+const awayHint = "The controller waits until its MongoDB has a primary, and goes on by itself. " +
+	"If that takes long, see that most of the MongoDB's members run and reach each other."
+
+// away makes the error for those who are not to wait any longer.
+func away(since time.Time, why error) error {
+	return entity.WithHint(&awayError{since, why}, awayHint)
+}
+
+// IsAway reports whether an error says that the store is away.
+func IsAway(err error) bool {
+	var a *awayError
+	return errors.As(err, &a)
+}
+
+func newOutage(probe func() error) *outage {
+	return &outage{probe: probe, closed: make(chan struct{})}
+}
+
+// refuses returns the error for whoever comes when an outage has lasted for long.
+// A nil outage is that of a store that has none.
+func (o *outage) refuses() error {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() || time.Since(o.since) < answerBound {
+		return nil
+	}
+	return away(o.since, o.why)
+}
+
+// met notes that an answer was lost, and returns since when that is so.
+func (o *outage) met(err error) (since time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.IsZero() {
+		o.since = time.Now()
+		logger.Warningf("the MongoDB is away, and the controller waits for it: %v", err)
+		if !o.probing && !isClosed(o.closed) {
+			o.probing = true
+			o.work.Go(o.probes)
+		}
+	}
+	o.why = err
+	return o.since
+}
+
+// over notes that the store has answered.
+func (o *outage) over() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.since.IsZero() {
+		logger.Infof("the MongoDB is back after %v", time.Since(o.since).Truncate(time.Millisecond))
+		o.since, o.why = time.Time{}, nil
+	}
+}
+
+// probes tries the store until it is back.
+func (o *outage) probes() {
+	for {
+		select {
+		case <-time.After(probePause):
+		case <-o.closed:
+		}
+		o.mu.Lock()
+		if o.probing = !o.since.IsZero() && !isClosed(o.closed); !o.probing {
+			o.mu.Unlock()
+			return
+		}
+		o.mu.Unlock()
+		if err := o.probe(); err == nil {
+			o.over()
+		}
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends the probe.
+func (o *outage) close() {
+	o.mu.Lock()
+	close(o.closed)
+	o.mu.Unlock()
+	o.work.Wait()
+}
+
+// told gives the error of a request whose answer was lost a kind, and words for those
+// who see it. What the others say stays as it is.
+func (o *outage) told(err error) error {
+	if o == nil || !cutShort(err) || IsAway(err) {
+		return err
+	}
+	return away(o.met(err), err)
+}
+
+// sitOut does what can be done again until it is not cut short, or the outage has
+// lasted for answerBound.
+func (o *outage) sitOut(do func() error) error {
+	if o == nil {
+		return do()
+	}
+	if err := o.refuses(); err != nil {
+		return err
+	}
+	return o.until(do, func(since time.Time) bool { return time.Since(since) >= answerBound })
+}
+
+// bringThrough is sitOut for what was begun: it is tried for electionBound of its own.
+func (o *outage) bringThrough(do func() error) error {
+	end := time.Now().Add(electionBound)
+	return o.until(do, func(time.Time) bool { return !time.Now().Before(end) })
+}
+
+func (o *outage) until(do func() error, ends func(since time.Time) bool) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if !cutShort(err) {
+			if err == nil || err == mgo.ErrNotFound {
+				o.over()
+			}
+			return err
+		}
+		if since := o.met(err); ends(since) {
+			return o.told(err)
+		}
+		time.Sleep(pause(attempt))
+	}
+}
