@@ -95,6 +95,11 @@ func TestExplainNamesWhoMustLeaveARelation(t *testing.T) {
 	r := w.relate("mysql", "wordpress")
 	w.ok(w.started("mysql/0").EnterScope(w.ctx, r.ID()))
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
+	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql:server")
+	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": the old one is still being removed`)
+	if hint := entity.Hint(err); hint != "Wait until it is gone: juju destroy-relation wordpress mysql:server --wait; see what bars it: juju explain wordpress mysql:server" {
+		t.Errorf("what to do: %s", hint)
+	}
 	e := w.explained("mysql wordpress",
 		`relation "wordpress:db mysql:server" has unit "mysql/0" in scope`,
 		` the agent of unit "mysql/0" must leave the relation`)

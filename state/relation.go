@@ -171,7 +171,10 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		if _, err := st.aliveModel(); err != nil {
 			return nil, err
 		}
-		if _, err := st.relation(doc.Key); err == nil {
+		if there, err := st.relation(doc.Key); err == nil && there.doc.Life != entity.Alive {
+			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "the old one is still being removed"),
+				"Wait until it is gone: juju destroy-relation %s --wait; see what bars it: juju explain %[1]s", strings.Join(names, " "))
+		} else if err == nil {
 			return nil, entity.Errorf(entity.AlreadyExists, "relation already exists")
 		} else if !isNotFound(err) {
 			return nil, err

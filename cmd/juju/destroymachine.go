@@ -36,7 +36,7 @@ machines cannot.`,
 				if err := s.end(ctx, api, how, args...); err != nil {
 					return err
 				}
-				return wait.run(ctx, s, api, until{names: args, gone: true})
+				return wait.run(ctx, s, api, gone(how, "destroy-machine", args))
 			})
 		},
 	}

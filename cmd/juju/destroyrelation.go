@@ -11,6 +11,7 @@ import (
 )
 
 func destroyRelationCommand(s *session) *cobra.Command {
+	var wait waitFlag
 	var flags destroyFlags
 	cmd := &cobra.Command{
 		Use:     "destroy-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT] | ID",
@@ -19,7 +20,7 @@ func destroyRelationCommand(s *session) *cobra.Command {
 		Long: `Destroy the relation between two services, named as when it was added, or by the
 number that status shows in its other formats.`,
 		Example: `  juju destroy-relation web store
-  juju destroy-relation web:store store:db
+  juju destroy-relation web:store store:db --wait
   juju destroy-relation 4`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			destroy, err := destroyRelation(args)
@@ -30,22 +31,32 @@ number that status shows in its other formats.`,
 			if err != nil {
 				return err
 			}
-			name := strings.Join(args, " ")
-			if len(args) == 1 {
-				name = "relation " + args[0]
-			}
 			ctx := cmd.Context()
 			return s.withModel(ctx, func(api modelAPI) error {
 				if err := destroy(ctx, api, how); err != nil {
 					return err
 				}
-				return s.end(ctx, api, how, name)
+				if err := s.end(ctx, api, how, relationName(args)); err != nil {
+					return err
+				}
+				u := gone(how, "destroy-relation", nil)
+				u.relation = args
+				return wait.run(ctx, s, api, u)
 			})
 		},
 	}
+	wait.flag(cmd, "until it is gone")
 	flags.flags(cmd)
 	s.modelFlag(cmd)
 	return cmd
+}
+
+// relationName is what explain calls the relation that the arguments name.
+func relationName(args []string) string {
+	if len(args) == 1 {
+		return "relation " + args[0]
+	}
+	return strings.Join(args, " ")
 }
 
 type destroyRelationAPI interface {

@@ -84,6 +84,11 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 	return entity.Destruction{}, nil
 }
 
+// gone is the end that a destruction by a command waits for.
+func gone(how entity.Destruction, command string, names []string) until {
+	return until{names: names, gone: true, command: command, lenient: how.Strength == entity.Lenient}
+}
+
 // cloudTime is how long a cloud may take, after the timeout, to stop an instance,
 // and what else may take a moment.
 const cloudTime = 90 * time.Second

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,27 @@ type until struct {
 	names  []string          // of services, units and machines; none: the whole model
 	status entity.StatusWord // of services and units; "" for active
 	gone   bool              // wait for the end of what is named
+	// Of a destruction: the command, without the names, and how it was done. With leniency
+	// a hook that has failed is no reason to give up, since the agent goes on without it.
+	command string
+	lenient bool
+	// relation is the one whose end is waited for, as the user named it; names are none then.
+	relation []string
+}
+
+// advice says what to do about a wait that was given up.
+func (u until) advice() string {
+	what := strings.Join(u.names, " ")
+	if u.relation != nil {
+		what = relationName(u.relation)
+	}
+	switch {
+	case u.command == "":
+		return "See how far it is: juju status; what happens: juju debug-log"
+	case len(u.names) > 1:
+		return fmt.Sprintf("See what bars them: juju explain; to end them without their agents: juju %s --force %s", u.command, what)
+	}
+	return fmt.Sprintf("See what bars it: juju explain %s; to end it without its agents: juju %s --force %s", what, u.command, strings.TrimPrefix(what, "relation "))
 }
 
 // The pauses between two looks at the model: it is asked, not watched, because
@@ -94,8 +117,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting),
-				"See how far it is: juju status; what happens: juju debug-log")
+			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting), "%s", u.advice())
 		case <-time.After(look):
 		}
 	}
@@ -104,6 +126,9 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 // waitsFor returns what is not yet as it should be, "" when nothing is.
 func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 	all := things(m)
+	if u.relation != nil {
+		return u.relationLeft(m), nil
+	}
 	if u.gone {
 		var left []string
 		for _, t := range all {
@@ -116,11 +141,17 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 					"Destroy it: juju destroy-%s %s", t.kind, t.name)
 			}
 			left = append(left, t.name+t.now())
-			if err := t.failed(); err != nil {
+			if err := t.failed(); err != nil && !u.lenient {
 				return "", err
 			}
 		}
 		return some(left), nil
+	}
+	machines := map[string]thing{}
+	for _, t := range all {
+		if t.kind == "machine" {
+			machines[t.name] = t
+		}
 	}
 	found := map[string]bool{}
 	var waiting []string
@@ -133,7 +164,11 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 				found[name] = true
 			}
 		}
-		if err := t.failed(); err != nil && u.status != entity.StatusError {
+		err := t.failed()
+		if host := machines[t.machine]; err == nil {
+			err = host.failed() // no unit will come up there
+		}
+		if err != nil && u.status != entity.StatusError {
 			return "", err
 		}
 		if t.life != entity.Alive && len(u.names) > 0 && u.has(t.name) {
@@ -150,6 +185,30 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 		}
 	}
 	return some(waiting), nil
+}
+
+// relationLeft returns the relation that is waited for, if it is still going away.
+func (u until) relationLeft(m *entity.ModelStatus) string {
+	var left []string
+	for _, r := range m.Relations {
+		if r.Life != entity.Alive && isRelation(r, u.relation) {
+			left = append(left, fmt.Sprintf("relation %q (%s)", r.Key, r.Life))
+		}
+	}
+	return some(left)
+}
+
+// isRelation reports whether a relation is the one that a user names: by its number, or
+// by the services or endpoints that it relates.
+func isRelation(r entity.RelationStatus, words []string) bool {
+	if len(words) == 1 {
+		return words[0] == strconv.Itoa(r.ID)
+	}
+	return len(words) == len(r.Endpoints) && !slices.ContainsFunc(words, func(word string) bool {
+		return !slices.ContainsFunc(r.Endpoints, func(e entity.EndpointStatus) bool {
+			return word == e.Service || word == e.Service+":"+e.Name
+		})
+	})
 }
 
 // some lists the first few of what is waited for.
@@ -183,6 +242,7 @@ func matches(pattern, name string) bool {
 type thing struct {
 	kind, name string
 	of         string // of a unit: its service
+	machine    string // of a unit: the one that it is on
 	life       entity.Life
 	status     entity.Status
 	agent      entity.Status // of a unit
@@ -194,7 +254,7 @@ func things(m *entity.ModelStatus) (all []thing) {
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
-			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Life, u.Workload, u.Agent})
+			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Life, u.Workload, u.Agent})
 			add(u.Subordinates)
 		}
 	}
@@ -238,6 +298,9 @@ func (t thing) failed() error {
 	if cause := t.status.Cause(); cause != "" {
 		err = fmt.Errorf("%w (%s)", err, cause)
 	}
+	if t.kind == "machine" {
+		return entity.WithHint(err, "Put that right, and try again: juju retry-provisioning %s", t.name)
+	}
 	if t.kind == "unit" {
 		return entity.WithHint(err, "See why: juju debug-log --replay -i unit-%s; then let it go on: juju resolved %s",
 			strings.ReplaceAll(t.name, "/", "-"), t.name)
@@ -248,11 +311,16 @@ func (t thing) failed() error {
 // now says in what state the thing is.
 func (t thing) now() string {
 	text := string(t.status.Status)
-	if t.kind == "unit" && t.agent.Status != entity.StatusIdle {
+	switch said := t.status.Message; {
+	case t.kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Message != "":
+		text = t.agent.Message
+	case t.kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Status != entity.StatusAllocating:
 		text = string(t.agent.Status)
-		if t.agent.Message != "" {
-			text = t.agent.Message
-		}
+	case t.kind == "service": // what it says is what one of its units says
+	case strings.HasPrefix(said, text): // "waiting for machine"
+		text = said
+	case said != "":
+		text += ": " + said
 	}
 	if t.life != entity.Alive {
 		text = t.life.String() + ", " + text

@@ -285,3 +285,89 @@ func testProgress(t *testing.T) {
 		t.Errorf("it says %q although it is to be quiet", u.err.String())
 	}
 }
+
+// A wait says why it waits, and ends where nothing can come of it.
+func TestWaitSaysWhy(t *testing.T) { synctest.Test(t, testWaitSaysWhy) }
+
+func testWaitSaysWhy(t *testing.T) {
+	// What the charm says goes with it.
+	u := newUser(t)
+	m := seen("web/0=blocked web=blocked")
+	m.Services[0].Units[0].Workload.Message = "no database"
+	m.Services[0].Status.Message = "no database"
+	u.fake.statuses = []*entity.ModelStatus{m}
+	u.types("wait-for", "web", "--timeout", "3s", "-q")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (blocked: no database), web (blocked)\n"+
+		"See how far it is: juju status; what happens: juju debug-log\n")
+
+	// A unit whose machine is in error never comes up.
+	m = seen("web/0=waiting:allocating web=waiting 3=error 4=error")
+	m.Machines[0].Status.Message = "cannot start an instance: no more addresses"
+	m.Services[0].Units[0].Machine, m.Services[0].Units[0].Agent.Message = "3", ""
+	m.Services[0].Units[0].Workload.Message = "waiting for machine"
+	for _, line := range []string{"add-unit web --wait -q", "wait-for web -q", "wait-for web/0 -q"} {
+		u = newUser(t)
+		u.fake.statuses = []*entity.ModelStatus{m}
+		begun := time.Now()
+		u.types(strings.Fields(line)...)
+		u.sees(1, "", "ERROR machine 3 is in error: cannot start an instance: no more addresses\n"+
+			"Put that right, and try again: juju retry-provisioning 3\n")
+		if passed := time.Since(begun); passed > time.Second {
+			t.Errorf("%s: it waited for %v", line, passed)
+		}
+	}
+	m.Machines[0].Status.Status = entity.StatusPending
+	u = newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{m}
+	u.types("wait-for", "web/0", "--timeout", "3s", "-q")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\nSee how far it is: juju status; what happens: juju debug-log\n")
+
+	// A lenient destruction passes over hooks that have failed.
+	u = newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!"), seen("web/0=error! web=error!"), seen("")}
+	u.types("destroy-service", "web", "--lenient", "--wait", "-q")
+	u.sees(0, "", "")
+	for line, hint := range map[string]string{
+		"destroy-service web --lenient --wait=3s -q":   "See what bars it: juju explain web; to end it without its agents: juju destroy-service --force web\n",
+		"destroy-service web x --lenient --wait=3s -q": "See what bars them: juju explain; to end them without their agents: juju destroy-service --force web x\n",
+		"destroy-unit web/0 --lenient --wait=3s -q":    "See what bars it: juju explain web/0; to end it without its agents: juju destroy-unit --force web/0\n",
+	} {
+		u = newUser(t)
+		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
+		u.types(strings.Fields(line)...)
+		if said := u.err.String(); u.code != 1 || !strings.HasPrefix(said, "ERROR gave up after 3s: still waiting for web/0 (dying, error") || !strings.HasSuffix(said, "\n"+hint) {
+			t.Errorf("%s: %d, said %s", line, u.code, said)
+		}
+	}
+	u = newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
+	u.types("destroy-service", "web", "--wait", "-q")
+	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
+		"See why: juju debug-log --replay -i unit-web-0; then let it go on: juju resolved web/0\n")
+}
+
+// A relation's end can be waited for.
+func TestWaitForTheEndOfARelation(t *testing.T) { synctest.Test(t, testWaitForTheEndOfARelation) }
+
+func testWaitForTheEndOfARelation(t *testing.T) {
+	dying := func(life entity.Life) *entity.ModelStatus {
+		return &entity.ModelStatus{Relations: []entity.RelationStatus{
+			{ID: 1, Key: "web:logs store:logs", Life: entity.Dying, Endpoints: []entity.EndpointStatus{{Service: "web", Name: "logs"}, {Service: "other", Name: "logs"}}},
+			{ID: 4, Key: "web:db store:db", Life: life, Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db"}, {Service: "store", Name: "db"}}}}}
+	}
+	for _, name := range []string{"web store", "store:db web", "4"} {
+		u := newUser(t)
+		u.fake.statuses = []*entity.ModelStatus{dying(entity.Dying), dying(entity.Dying), dying(entity.Alive)} // another has taken its place
+		u.types(append([]string{"destroy-relation", "--wait"}, strings.Fields(name)...)...)
+		u.sees(0, "", "Waiting for relation \"web:db store:db\" (dying)\n")
+	}
+	for name, hint := range map[string]string{
+		"web store": "See what bars it: juju explain web store; to end it without its agents: juju destroy-relation --force web store\n",
+		"4":         "See what bars it: juju explain relation 4; to end it without its agents: juju destroy-relation --force 4\n",
+	} {
+		u := newUser(t)
+		u.fake.statuses = []*entity.ModelStatus{dying(entity.Dying)}
+		u.types(append([]string{"destroy-relation", "--wait=3s", "-q"}, strings.Fields(name)...)...)
+		u.sees(1, "", "ERROR gave up after 3s: still waiting for relation \"web:db store:db\" (dying)\n"+hint)
+	}
+}
