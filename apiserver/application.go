@@ -86,6 +86,13 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	if args.Series, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
 		return w, err
 	}
+	vain, err := c.model.CharmWarnings(ctx, a.CharmURL)
+	if err != nil {
+		return w, err
+	}
+	for _, what := range vain {
+		w.add("charm %q: %s", ch.Meta.Name, what)
+	}
 	_, err = c.model.AddService(ctx, args)
 	return w, err
 }

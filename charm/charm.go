@@ -30,6 +30,7 @@ type Charm struct {
 	Revision int      // 0 when the charm has no revision file
 	Version  string   // free text: the source it was built from; may be empty
 	Hooks    []string // the hooks that it has, sorted
+	Ignored  []string // files that it has and that nothing is done with; see Warnings
 }
 
 // load fills c from its files. open is given one of the names above and returns
@@ -67,6 +68,12 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	for _, file := range ignoredFiles {
+		if f, err := open(file.name); err == nil {
+			f.Close()
+			c.Ignored = append(c.Ignored, file.name)
+		}
 	}
 	if data, err = readSmall(open, versionFile); err == nil {
 		c.Version = strings.ToValidUTF8(strings.TrimSpace(string(data)), "?")

@@ -23,7 +23,8 @@ type Meta struct {
 	Payloads       map[string]string // type by class
 	Terms          []string
 	MinJujuVersion Version
-	OldRevision    int // the obsolete field "revision"; a revision file goes before it
+	OldRevision    int      // the obsolete field "revision"; a revision file goes before it
+	Unknown        []string // keys that are passed over, sorted; see Warnings
 }
 
 // Relations returns every endpoint that the charm declares, by name. Names are
@@ -50,7 +51,7 @@ func (m *Meta) Relation(name string) (Relation, bool) {
 }
 
 // ParseMeta reads metadata.yaml and checks it. Keys that it does not know are
-// passed over.
+// passed over, and named.
 func ParseMeta(data []byte) (*Meta, error) {
 	root, err := parseYAML(metaFile, data)
 	if err != nil {
@@ -63,7 +64,7 @@ func ParseMeta(data []byte) (*Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Meta{}
+	m := &Meta{Unknown: unknownKeys(fs)}
 	name := fs.get("name")
 	if m.Name, err = name.text(); err != nil {
 		return nil, err

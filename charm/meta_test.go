@@ -84,6 +84,7 @@ func TestParseMeta(t *testing.T) {
 		Payloads:       map[string]string{"kvm": "kvm-guest"},
 		Terms:          []string{"lorem/1"},
 		MinJujuVersion: charm.Version{Major: 2},
+		Unknown:        []string{"unknown-to-us"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

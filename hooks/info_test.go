@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -100,5 +101,27 @@ func TestInstallTools(t *testing.T) {
 	}
 	if err := InstallTools(filepath.Join(dir, "file"), "/opt/two/hook-tool"); err == nil {
 		t.Error("tools were installed in a file")
+	}
+}
+
+// What a charm is told never runs is what no agent runs.
+func TestHooksThatRunAreNotWarnedOf(t *testing.T) {
+	t.Parallel()
+	warned := func(hook string) bool {
+		c := charm.Charm{Meta: &charm.Meta{}, Config: &charm.Config{}, Actions: &charm.Actions{}, Hooks: []string{hook}}
+		return len(c.Warnings()) > 0
+	}
+	for _, hook := range charm.UnitHooks() {
+		if runs := slices.Contains(UnitKinds(), Kind(hook)); runs == warned(hook) {
+			t.Errorf("hook %q runs: %v; its charm is warned: %v", hook, runs, !runs)
+		}
+	}
+	for _, kind := range RelationKinds() {
+		if warned("db-" + string(kind)) {
+			t.Errorf("hook %q runs, and its charm is warned of it", kind)
+		}
+	}
+	if !warned("db-relation-created") {
+		t.Error("relation-created does not run, and no charm is warned of it")
 	}
 }

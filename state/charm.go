@@ -24,6 +24,7 @@ type charmDoc struct {
 	SHA256   string            `bson:"sha256"`
 	Size     int64             `bson:"size"`
 	Files    map[string]string `bson:"files"` // metadata.yaml and the like; keys escaped
+	Warnings []string          `bson:"warnings,omitempty"`
 }
 
 // The files of a charm that its document holds.
@@ -53,7 +54,7 @@ func (st *State) AddCharm(ctx context.Context, path, series string) (url string,
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
 	series = orElse(series, model.seriesFor(archive.Meta.Series))
-	doc := charmDoc{Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
+	doc := charmDoc{Warnings: archive.Warnings(), Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}
@@ -85,6 +86,14 @@ func (st *State) AddCharm(ctx context.Context, path, series string) (url string,
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
 	return doc.URL, nil
+}
+
+// CharmWarnings returns what the charm declares and does nothing here, a line each, as
+// was found when it was added.
+func (st *State) CharmWarnings(ctx context.Context, url string) ([]string, error) {
+	var doc charmDoc
+	err := st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url))
+	return doc.Warnings, err
 }
 
 func readCharmFiles(archive *charm.Archive) (map[string]string, error) {

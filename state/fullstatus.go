@@ -61,7 +61,7 @@ func (st *State) readAll() (*everything, error) {
 	if err := readMap(st, constraintsC, &a.constraints, func(d constraintsDoc) string { return d.Key }); err != nil {
 		return nil, err
 	}
-	if err := readMap(st, charmsC, &a.charms, func(d charmDoc) string { return d.URL }, "files"); err != nil {
+	if err := readMap(st, charmsC, &a.charms, func(d charmDoc) string { return d.URL }, "files", "warnings"); err != nil {
 		return nil, err
 	}
 	if err := readMap(st, leadersC, &a.leaders, func(d leadersDoc) string { return d.Service }); err != nil {

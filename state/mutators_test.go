@@ -66,7 +66,7 @@ var readers = map[string]string{
 	"ModelRow": "IsRemoving",
 	"Relation": "Endpoints ID Key Life",
 	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
-	"State": `Annotations Barrier Blocks Census Charm CharmArchive CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
+	"State": `Annotations Barrier Blocks Census Charm CharmArchive CharmWarnings CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
 		Machine MachineInfos Machines ModelConfig Name Relation RelationByID Residues Service Status StatusHistory UUID Unblocked
 		Unit Unsettled WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchModelConfig WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
 	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine MachineLeft Name OpenedPorts Principal RelationSettings Relations Service Status`,

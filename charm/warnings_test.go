@@ -1,0 +1,149 @@
+package charm_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"juju/charm"
+)
+
+func charmOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Nothing that a charm declares is dropped in silence.
+func TestWhatACharmDeclaresInVainIsNamed(t *testing.T) {
+	dir := charmOf(t, map[string]string{
+		"metadata.yaml": `
+name: a
+summary: s
+description: d
+maintainer: me
+subordinate: true
+provides:
+  web: {interface: http, limit: 3}
+requires:
+  juju-info: {interface: juju-info, scope: container}
+  info: {interface: juju-info, scope: container}
+  db: mysql
+storage:
+  data: {type: filesystem}
+resources:
+  theme: {filename: t.tgz}
+payloads:
+  kvm: {type: kvm}
+extra-bindings:
+  admin:
+terms: [lorem/1]
+min-juju-version: 2.9.1
+assumes: [juju]
+oddity: 1
+"odd\x1bkey": 2
+`,
+		"config.yaml":                  "options:\n  key: {type: secret}\n  title: {type: string}\n",
+		"actions.yaml":                 "backup: {description: b}\nrestore: {}\n",
+		"metrics.yaml":                 "metrics: {}\n",
+		"dispatch":                     "#!/bin/sh\n",
+		"hooks/install":                "#!/bin/sh\n",
+		"hooks/web-relation-joined":    "#!/bin/sh\n",
+		"hooks/web-relation-created":   "#!/bin/sh\n",
+		"hooks/leader-elected":         "#!/bin/sh\n",
+		"hooks/data-storage-attached":  "#!/bin/sh\n",
+		"hooks/helper-of-another-name": "#!/bin/sh\n",
+	})
+	want := []string{
+		`metadata.yaml: the container-scoped relation "info" over "juju-info" goes with any service, whose own units run no hooks for it`,
+		`metadata.yaml: the container-scoped relation "juju-info" over "juju-info" goes with any service, whose own units run no hooks for it; ` +
+			`its name is reserved, and may be refused by later versions`,
+		`metadata.yaml: the limit of relation "web": it is not enforced`,
+		`metadata.yaml: storage "data": storage is not supported yet: the units get none`,
+		`metadata.yaml: resource "theme": resources are not supported yet: the units get none`,
+		`metadata.yaml: payload "kvm": payloads are not supported yet`,
+		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
+		`metadata.yaml: terms "lorem/1": nobody is asked to agree to them`,
+		`metadata.yaml: min-juju-version "2.9.1": it is not compared with the version of this controller`,
+		`metadata.yaml: field "assumes": what it demands is not checked`,
+		`metadata.yaml: field "odd\x1bkey": it is not known here`,
+		`metadata.yaml: field "oddity": it is not known here`,
+		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
+		`actions.yaml: action "backup", "restore": actions cannot be run yet`,
+		`dispatch: it is not run: hooks are the files in hooks/`,
+		`metrics.yaml: it is not read: no metrics are collected`,
+		`hooks: hook "data-storage-attached", "leader-elected", "web-relation-created": there is no such event yet: it never runs`,
+	}
+	d, err := charm.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, d.Warnings()); diff != "" {
+		t.Errorf("directory (-want +got)\n%s", diff)
+	}
+	zip := filepath.Join(t.TempDir(), "a.zip")
+	f, err := os.Create(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.ArchiveTo(f); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	a, err := charm.ReadArchive(t.Context(), zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, a.Warnings()); diff != "" {
+		t.Errorf("archive (-want +got)\n%s", diff)
+	}
+}
+
+// A charm that asks for nothing odd is warned of nothing, and many names are counted.
+func TestNoMoreWarningsThanNeeded(t *testing.T) {
+	plain := charmOf(t, map[string]string{
+		"metadata.yaml": "name: a\nsummary: s\ndescription: d\nseries: [jammy]\ntags: [x]\nmaintainers: [me]\nformat: 2\nprovides: {web: http}\n",
+		"config.yaml":   "options: {title: {type: string}}\n", "hooks/web-relation-changed": "", "hooks/start": "", "README.md": "",
+	})
+	c, err := charm.ReadDir(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Warnings(); len(got) > 0 {
+		t.Errorf("warned of %q", got)
+	}
+	var terms []string
+	for range 500 {
+		terms = append(terms, strings.Repeat("t", 1000))
+	}
+	c.Meta.Terms = terms
+	if got := c.Warnings(); len(got) != 1 || len(got[0]) > 4000 || !strings.Contains(got[0], " and 490 more: ") {
+		t.Errorf("warned of %.5000q", got)
+	}
+}
+
+// Whoever adds a field to what is read of a charm says what is done with it: here it
+// stands if it works, or needs nothing done.
+func TestEveryFieldOfACharmWorksOrIsWarnedOf(t *testing.T) {
+	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories", "Tags", "Series", "OldRevision"}
+	warned := []string{"ExtraBindings", "Storage", "Resources", "Payloads", "Terms", "MinJujuVersion", "Unknown"}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
+		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {
+			t.Errorf("is Meta.%s acted on? See warnings.go", f.Name)
+		}
+	}
+}
