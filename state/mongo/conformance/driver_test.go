@@ -59,6 +59,7 @@ func TestDriver(t *testing.T) {
 		{"BulkWrite", driveBulkWrite},
 		{"Names", driveNames},
 		{"Refusals", driveRefusals},
+		{"Faithful", driveFaithful},
 	} {
 		t.Run(subject.name, func(t *testing.T) { subject.run(t, bound, client.Database("driver-"+subject.name)) })
 	}

@@ -148,6 +148,10 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 			ix.Unique = raw.Truthy(e.Value)
 		case "sparse":
 			ix.Sparse = raw.Truthy(e.Value)
+		case "collation":
+			if err := checkCollation(e.Value); err != nil {
+				return nil, err
+			}
 		case "background", "dropDups", "v", "ns":
 			// Built in the foreground, always, and this is the one version.
 		default:

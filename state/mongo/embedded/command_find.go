@@ -23,6 +23,7 @@ type find struct {
 	single              bool  // close the cursor after it
 	tailable, await     bool
 	forever             bool
+	deadline            time.Time // of the old query; zero is none
 }
 
 // firstBatch is how many documents come at once when the client does not
@@ -160,7 +161,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 		f.forever = raw.Truthy(v)
 	case "oplogReplay", "allowPartialResults", "snapshot", "maxScan":
 		// What they ask for is so, or is no more than advice.
-	case "min", "max", "returnKey", "showRecordId", "collation":
+	case "min", "max", "returnKey", "showRecordId":
 		if raw.Truthy(v) && !(v.Type == bsontype.EmbeddedDocument && raw.IsEmpty(v.Data)) {
 			err = mongoerr.New(mongoerr.BadValue, "find does not support '%s'", key)
 		}
@@ -263,8 +264,11 @@ func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Du
 }
 
 func (r *request) killCursors() error {
-	if _, err := r.collection(); err != nil {
-		return err
+	// A cursor of listCollections, say, is of a collection that can't be.
+	if v := firstValue(r.body); v.Type != bsontype.String || !strings.HasPrefix(string(raw.Text(v)), "$cmd") {
+		if _, err := r.collection(); err != nil {
+			return err
+		}
 	}
 	var ids []int64
 	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
@@ -333,7 +337,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		return wire.Reply{}, err
 	}
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
-	cur, err := f.open(c, db, collection, c.s.ctx.Err)
+	cur, err := f.open(c, db, collection, (&request{ctx: c.s.ctx, deadline: f.deadline}).late)
 	if err != nil || cur == nil {
 		return reply, err
 	}
@@ -355,7 +359,12 @@ func (f *find) wrapped() error {
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		var err error
 		switch string(e.Key) {
-		case "$query", "$comment", "$maxScan", "$maxTimeMS", "$readPreference", "$snapshot":
+		case "$query", "$comment", "$maxScan", "$readPreference", "$snapshot":
+		case "$maxTimeMS":
+			var d time.Duration
+			if d, err = maxTime(e.Value); err == nil && d > 0 {
+				f.deadline = time.Now().Add(d)
+			}
 		case "$orderby":
 			f.order, err = wantDocument("$orderby", e.Value)
 		case "$hint":

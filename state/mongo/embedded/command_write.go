@@ -43,7 +43,10 @@ func (r *request) writing(list string) (*writing, error) {
 			w.ordered = raw.Truthy(v)
 		case list, "bypassDocumentValidation":
 		default:
-			return false, nil
+			if known, err := r.general(key, v); known || err != nil {
+				return known, err
+			}
+			return true, mongoerr.New(mongoerr.UnknownField, "BSON field '%s.%s' is an unknown field.", r.name, key)
 		}
 		return true, nil
 	}); err != nil {
@@ -93,6 +96,9 @@ func (r *request) insert() error {
 		} else if w.failed(i, err) {
 			break
 		}
+	}
+	if r.unacknowledged {
+		return nil
 	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", n)
 	r.appendWriteErrors(w)
@@ -162,6 +168,9 @@ func (r *request) update() error {
 			break
 		}
 	}
+	if r.unacknowledged {
+		return nil
+	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", int32(matched))
 	r.out = bsoncore.AppendInt32Element(r.out, "nModified", int32(modified))
 	if n > 0 {
@@ -175,6 +184,7 @@ func (r *request) update() error {
 func (r *request) updateOne(collection string, statement []byte) (o outcome, err error) {
 	m := &modification{}
 	var multi, hasQuery bool
+	var u, filters bsoncore.Value
 	it := raw.Elements(statement)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		switch string(e.Key) {
@@ -182,7 +192,9 @@ func (r *request) updateOne(collection string, statement []byte) (o outcome, err
 			hasQuery = true
 			m.filter, err = compileFilter("q", e.Value)
 		case "u":
-			m.update, err = compileUpdate("u", e.Value)
+			u = e.Value
+		case "arrayFilters":
+			filters = e.Value
 		case "multi":
 			multi = raw.Truthy(e.Value)
 		case "upsert":
@@ -196,8 +208,11 @@ func (r *request) updateOne(collection string, statement []byte) (o outcome, err
 			return o, err
 		}
 	}
-	if !hasQuery || m.update == nil {
+	if !hasQuery || u.Type == 0 {
 		return o, mongoerr.New(mongoerr.FailedToParse, "an update needs q and u")
+	}
+	if m.update, err = compileUpdate("u", u, filters); err != nil {
+		return o, err
 	}
 	if multi && m.update.Replaces() {
 		return o, mongoerr.New(mongoerr.FailedToParse, "multi update only works with $ operators")
@@ -205,11 +220,34 @@ func (r *request) updateOne(collection string, statement []byte) (o outcome, err
 	return r.modify(collection, m, multi)
 }
 
+// unknownField refuses a field of a statement, unless it is a collation that
+// asks for nothing.
 func unknownField(command string, e raw.Elem) error {
-	if e.Value.Type == bsontype.Null || e.Value.Type == bsontype.EmbeddedDocument && raw.IsEmpty(e.Value.Data) {
+	if string(e.Key) == "collation" {
+		return checkCollation(e.Value)
+	}
+	return mongoerr.New(mongoerr.UnknownField, "BSON field '%s.%ss.%s' is an unknown field.", command, command, e.Key)
+}
+
+// checkCollation refuses every order of strings but that of their bytes.
+func checkCollation(v bsoncore.Value) error {
+	if v.Type == bsontype.Null {
 		return nil
 	}
-	return mongoerr.New(mongoerr.FailedToParse, "Unknown option to %s: %s", command, e.Key)
+	if v.Type != bsontype.EmbeddedDocument {
+		return mongoerr.New(mongoerr.TypeMismatch, "collation must be an object, not %s", v.Type)
+	}
+	if raw.IsEmpty(v.Data) {
+		return nil
+	}
+	locale, ok := raw.Get(v.Data, "locale")
+	if !ok {
+		return mongoerr.New(mongoerr.FailedToParse, "Missing expected field \"locale\"")
+	}
+	if locale.Type != bsontype.String || string(raw.Text(locale)) != "simple" {
+		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s: the only collation here is { locale: \"simple\" }", v)
+	}
+	return nil
 }
 
 func compileFilter(key string, v bsoncore.Value) (*query.Filter, error) {
@@ -220,11 +258,26 @@ func compileFilter(key string, v bsoncore.Value) (*query.Filter, error) {
 	return query.Compile(doc)
 }
 
-func compileUpdate(key string, v bsoncore.Value) (*update.Update, error) {
+// compileUpdate reads an update and its array filters, if it has any.
+func compileUpdate(key string, v, filters bsoncore.Value) (*update.Update, error) {
 	if v.Type != bsontype.EmbeddedDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an object, not %s", key, v.Type)
 	}
-	return update.Compile(v.Data)
+	if filters.Type == 0 {
+		return update.Compile(v.Data)
+	}
+	if filters.Type != bsontype.Array {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "arrayFilters must be an array, not %s", filters.Type)
+	}
+	var list []bsoncore.Document
+	it := raw.Elements(filters.Data)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if e.Value.Type != bsontype.EmbeddedDocument {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "arrayFilters must hold objects, not %s", e.Value.Type)
+		}
+		list = append(list, e.Value.Data)
+	}
+	return update.Compile(v.Data, list...)
 }
 
 func (r *request) delete() error {
@@ -245,6 +298,9 @@ func (r *request) delete() error {
 		if w.failed(i, err) {
 			break
 		}
+	}
+	if r.unacknowledged {
+		return nil
 	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", int32(n))
 	r.appendWriteErrors(w)
@@ -284,6 +340,7 @@ func (r *request) findAndModify() error {
 	m := &modification{}
 	var remove, wantNew bool
 	var show *query.Projection
+	var u, filters bsoncore.Value
 	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
 		var err error
 		var doc bsoncore.Document
@@ -300,8 +357,10 @@ func (r *request) findAndModify() error {
 			}
 		case "update":
 			if v.Type != bsontype.Null {
-				m.update, err = compileUpdate(key, v)
+				u = v
 			}
+		case "arrayFilters":
+			filters = v
 		case "remove":
 			remove = raw.Truthy(v)
 		case "new":
@@ -322,6 +381,13 @@ func (r *request) findAndModify() error {
 		if m.filter, err = query.Compile(nil); err != nil {
 			return err
 		}
+	}
+	if u.Type != 0 {
+		if m.update, err = compileUpdate("update", u, filters); err != nil {
+			return err
+		}
+	} else if filters.Type != 0 {
+		return mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified without an update")
 	}
 	switch {
 	case remove && (m.update != nil || wantNew || m.upsert):

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type request struct {
 
 	deadline time.Time // by maxTimeMS; zero is none
 	barrier  bool      // the write concern asks for the disk
+	// unacknowledged is the write concern w: 0: nobody wants to know what becomes of it.
+	unacknowledged bool
 }
 
 // A command does what one kind of request asks for, and appends its answer
@@ -163,20 +166,28 @@ func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "readConcern", "apiVersion":
 		return true, nil
 	case "maxTimeMS":
-		n, ok := raw.Int(v)
-		if !ok || n < 0 {
-			return true, mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a whole number that is not negative")
+		d, err := maxTime(v)
+		if d > 0 {
+			r.deadline = time.Now().Add(d)
 		}
-		if n > 0 {
-			r.deadline = time.Now().Add(time.Duration(n) * time.Millisecond)
-		}
-		return true, nil
+		return true, err
 	case "writeConcern":
 		return true, r.writeConcern(v)
+	case "collation":
+		return true, checkCollation(v)
 	case "txnNumber", "startTransaction", "autocommit":
 		return true, mongoerr.New(mongoerr.IllegalOperation, "Transaction numbers are only allowed on a replica set member or mongos")
 	}
 	return false, nil
+}
+
+// maxTime reads how long something may take; 0 is for ever.
+func maxTime(v bsoncore.Value) (time.Duration, error) {
+	n, ok := raw.Int(v)
+	if !ok || n < 0 || n > math.MaxInt32 {
+		return 0, mongoerr.New(mongoerr.BadValue, "maxTimeMS must be a whole number that is not negative")
+	}
+	return time.Duration(n) * time.Millisecond, nil
 }
 
 func (r *request) writeConcern(v bsoncore.Value) error {
@@ -189,7 +200,9 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 		case "j", "fsync":
 			r.barrier = r.barrier || raw.Truthy(e.Value)
 		case "w":
-			if n, ok := raw.Int(e.Value); ok && n > 1 {
+			n, ok := raw.Int(e.Value)
+			r.unacknowledged = ok && n == 0
+			if ok && n > 1 {
 				return mongoerr.New(mongoerr.BadValue, "cannot use 'w' > 1 when a host is not replicated")
 			}
 		}

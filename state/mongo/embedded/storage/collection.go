@@ -178,8 +178,35 @@ func CheckID(id bsoncore.Value) error {
 	case bsontype.Array, bsontype.Regex, bsontype.Undefined:
 		return mongoerr.New(mongoerr.InvalidIDField, "The '_id' value cannot be of type %s", id.Type)
 	}
+	if id.Type == bsontype.EmbeddedDocument {
+		if err := checkNested(id.Data); err != nil {
+			return err
+		}
+	}
 	if len(id.Data) > MaxKey/2 {
 		return mongoerr.New(mongoerr.KeyTooLong, "an _id of %d bytes is too long", len(id.Data))
+	}
+	return nil
+}
+
+// checkNested refuses names that begin with a $ in a document within an _id, but
+// for those of a reference.
+func checkNested(doc []byte) error {
+	it := raw.Elements(doc)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		switch string(e.Key) {
+		case "$ref", "$id", "$db":
+		default:
+			if len(e.Key) > 0 && e.Key[0] == '$' {
+				return mongoerr.New(mongoerr.DollarPrefixedFieldName,
+					"The dollar ($) prefixed field '%s' in '_id' is not valid for storage.", e.Key)
+			}
+		}
+		if e.Value.Type == bsontype.EmbeddedDocument || e.Value.Type == bsontype.Array {
+			if err := checkNested(e.Value.Data); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -315,7 +314,7 @@ func duplicate(c *Collection, ix *Index, doc []byte) error {
 		if len(values) > 0 {
 			v = values[0]
 		}
-		shown = append(shown, fmt.Sprintf(": %s", v))
+		shown = append(shown, ": "+shell(v))
 	}
 	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s.%s index: %s dup key: { %s }",
 		c.db, c.name, ix.Name, strings.Join(shown, ", "))

@@ -21,6 +21,7 @@ type Update struct {
 	replacement []byte
 	ops         []op
 	few         [4]op // the first ones
+	filters     []arrayFilter
 }
 
 // An op changes one path.
@@ -32,6 +33,7 @@ type op struct {
 	// insertOnly ops apply when the document is being made by an upsert.
 	insertOnly bool
 	dynamic    bool // the path has a $ in it
+	filters    []arrayFilter
 }
 
 // An operator changes what path leads to in the document.
@@ -48,8 +50,9 @@ type Context struct {
 }
 
 // Compile reads an update document: operators, or a document to replace
-// the old one with.
-func Compile(spec []byte) (*Update, error) {
+// the old one with. The array filters say what $[identifier] in a path stands
+// for.
+func Compile(spec []byte, arrayFilters ...bsoncore.Document) (*Update, error) {
 	it := raw.Elements(spec)
 	first, ok := it.Next()
 	if !ok || len(first.Key) == 0 || first.Key[0] != '$' {
@@ -58,13 +61,25 @@ func Compile(spec []byte) (*Update, error) {
 				return nil, err
 			}
 		}
+		if len(arrayFilters) > 0 {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "arrayFilters may not be specified for replacement-style updates")
+		}
 		return &Update{replacement: spec}, nil
 	}
 	u := &Update{}
+	var err error
+	if u.filters, err = compileArrayFilters(arrayFilters); err != nil {
+		return nil, err
+	}
 	u.ops = u.few[:0]
 	for e, ok := first, true; ok; e, ok = it.Next() {
 		if err := u.modifier(string(e.Key), e.Value); err != nil {
 			return nil, err
+		}
+	}
+	for _, f := range u.filters {
+		if !f.used {
+			return nil, mongoerr.New(mongoerr.FailedToParse, "The array filter for identifier '%s' was not used in the update %s", f.name, bsoncore.Document(spec))
 		}
 	}
 	return u, u.conflicts()
@@ -95,7 +110,7 @@ func (u *Update) modifier(name string, v bsoncore.Value) error {
 	}
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		u.ops = append(u.ops, op{do: m.do, v: e.Value, insertOnly: name == "$setOnInsert"})
+		u.ops = append(u.ops, op{do: m.do, v: e.Value, insertOnly: name == "$setOnInsert", filters: u.filters})
 		o := &u.ops[len(u.ops)-1]
 		if err := o.setPath(string(e.Key)); err != nil {
 			return err
@@ -138,7 +153,14 @@ func (o *op) setPath(path string) error {
 			}
 			o.dynamic = true
 		case strings.HasPrefix(step, "$["):
-			return mongoerr.New(mongoerr.BadValue, "No array filter found for identifier '%s' in path '%s'", strings.TrimSuffix(step[2:], "]"), path)
+			f := o.filter(step)
+			if f == nil {
+				return mongoerr.New(mongoerr.BadValue, "No array filter found for identifier '%s' in path '%s'", strings.TrimSuffix(step[2:], "]"), path)
+			}
+			if i == 0 {
+				return mongoerr.New(mongoerr.BadValue, "Cannot have array filter identifier (i.e. '$[<id>]') element in the first position in path '%s'", path)
+			}
+			f.used, o.dynamic = true, true
 		case i == 0:
 			if err := CheckTopKey([]byte(step)); err != nil {
 				return err
@@ -233,6 +255,10 @@ func (o *op) apply(root *container, with *Context) error {
 
 func (o *op) each(root *container, path []string, from int, with *Context) error {
 	for i := from; i < len(path); i++ {
+		filter := o.filter(path[i])
+		if path[i] != "$" && path[i] != "$[]" && filter == nil {
+			continue
+		}
 		switch path[i] {
 		case "$":
 			if with.Position < 0 {
@@ -240,12 +266,15 @@ func (o *op) each(root *container, path []string, from int, with *Context) error
 			}
 			path = append([]string(nil), path...)
 			path[i] = strconv.Itoa(with.Position)
-		case "$[]":
+		default:
 			_, e := root.lookup(path[:i])
 			if e == nil || e.within() == nil || !e.within().array {
 				return mongoerr.New(mongoerr.BadValue, "The path '%s' must exist in the document in order to apply array updates.", strings.Join(path[:i], "."))
 			}
 			for j := range e.within().elems {
+				if filter != nil && !filter.match(&e.within().elems[j]) {
+					continue
+				}
 				one := append([]string(nil), path...)
 				one[i] = strconv.Itoa(j)
 				if err := o.each(root, one, i+1, with); err != nil {

@@ -1,0 +1,103 @@
+package storage
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/raw"
+)
+
+// shell writes a value as MongoDB's shell does, which is the form of values in its
+// errors.
+func shell(v bsoncore.Value) string {
+	switch v.Type {
+	case bsontype.Double:
+		f := v.Double()
+		if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+			return strconv.FormatFloat(f, 'f', 1, 64)
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	case bsontype.String:
+		return quoted(string(raw.Text(v)))
+	case bsontype.Symbol:
+		return quoted(v.Symbol())
+	case bsontype.EmbeddedDocument:
+		return "{" + elements(v.Data, true) + " }"
+	case bsontype.Array:
+		return "[" + elements(v.Data, false) + " ]"
+	case bsontype.Binary:
+		subtype, data := v.Binary()
+		return fmt.Sprintf("BinData(%d, %s)", subtype, strings.ToUpper(hex.EncodeToString(data)))
+	case bsontype.Undefined:
+		return "undefined"
+	case bsontype.ObjectID:
+		return fmt.Sprintf("ObjectId('%s')", v.ObjectID().Hex())
+	case bsontype.Boolean:
+		return strconv.FormatBool(v.Boolean())
+	case bsontype.DateTime:
+		return fmt.Sprintf("new Date(%d)", v.DateTime())
+	case bsontype.Null:
+		return "null"
+	case bsontype.Regex:
+		pattern, options := v.Regex()
+		return "/" + pattern + "/" + options
+	case bsontype.Int32:
+		return strconv.FormatInt(int64(v.Int32()), 10)
+	case bsontype.Int64:
+		return strconv.FormatInt(v.Int64(), 10)
+	case bsontype.Timestamp:
+		t, i := v.Timestamp()
+		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
+	case bsontype.Decimal128:
+		return fmt.Sprintf("NumberDecimal(%q)", v.Decimal128())
+	case bsontype.MinKey:
+		return "MinKey"
+	case bsontype.MaxKey:
+		return "MaxKey"
+	}
+	return v.String()
+}
+
+// quoted leaves all but quotes, backslashes and control characters as they are.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c == '\n':
+			b.WriteString("\\n")
+		case c == '\r':
+			b.WriteString("\\r")
+		case c == '\t':
+			b.WriteString("\\t")
+		case c < ' ':
+			fmt.Fprintf(&b, "\\x%02x", c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func elements(doc []byte, named bool) string {
+	var list []string
+	it := raw.Elements(doc)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		one := " " + shell(e.Value)
+		if named {
+			one = " " + string(e.Key) + ":" + one
+		}
+		list = append(list, one)
+	}
+	return strings.Join(list, ",")
+}
