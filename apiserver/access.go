@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"juju/state"
@@ -38,6 +39,11 @@ type identity struct {
 	roles            roles
 	controllerAccess string // of a user
 	modelAccess      string // of a user at a model
+	password         string // what stands for the password of the login
+	// Of an agent: since is a moment before its password was looked up, home where that
+	// was, nil for the model.
+	since time.Time
+	home  *state.State
 }
 
 // wrong is what everybody is told who can't log in, whatever the reason.
@@ -51,6 +57,7 @@ func denied() error { return entity.Errorf(entity.Unauthorized, "permission deni
 type credential struct {
 	tag             entity.Tag
 	password, nonce string
+	guest           *guest // whose connection it is
 }
 
 // authenticate finds out who shows the credential at a model ("" for the
@@ -71,14 +78,20 @@ func (s *Server) authenticate(ctx context.Context, model string, cred credential
 }
 
 func (s *Server) authenticateUser(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
-	release, err := s.userLogins.take(ctx, s.limits.UserWait)
+	user, known, err := s.controller.CheckKnownUser(ctx, cred.tag.ID, cred.password)
 	if err != nil {
 		return identity{}, nil, err
 	}
-	defer release()
-	user, err := s.controller.CheckUser(ctx, cred.tag.ID, cred.password)
-	if err != nil {
-		return identity{}, nil, err
+	if !known {
+		release, err := s.hashTurn(ctx, cred.guest, cred.tag.ID)
+		if err != nil {
+			return identity{}, nil, err
+		}
+		user, err = s.controller.CheckUser(ctx, cred.tag.ID, cred.password)
+		release()
+		if err != nil {
+			return identity{}, nil, err
+		}
 	}
 	var st *state.State
 	if model != "" {
@@ -87,10 +100,16 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 		}
 	}
 	id, err := s.identify(ctx, entity.UserTag(user.Name), model)
-	if err == nil && id.roles == 0 {
+	if err == nil && (id.roles == 0 || id.password != user.Stamp()) {
 		err = denied()
 	}
 	return id, st, err
+}
+
+// hashTurn waits until it is the turn of somebody on a connection to have the password
+// of a user hashed.
+func (s *Server) hashTurn(ctx context.Context, g *guest, user string) (release func(), err error) {
+	return s.hashing.take(ctx, s.limits.UserWait, turn{source: g.source, user: strings.ToLower(user), failed: int(g.failed.Load())})
 }
 
 // identify looks up what a user may do just now at a model ("" for the
@@ -100,22 +119,36 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 	if err != nil {
 		return identity{}, err
 	}
-	id := identity{tag: user, controllerAccess: rights.Controller, modelAccess: rights.Model}
+	id := identity{tag: user, controllerAccess: rights.Controller, modelAccess: rights.Model, password: rights.Password}
 	if id.roles = userRoles[rights.Model]; model == "" {
 		id.roles = userRoles[rights.Controller]
 	}
 	return id, nil
 }
 
+// identifyBy is identify for who has logged in before: with another password than then
+// a user may do nothing.
+func (s *Server) identifyBy(ctx context.Context, then identity, model string) (identity, error) {
+	now, err := s.identify(ctx, then.tag, model)
+	if err == nil && now.password != then.password {
+		now.roles = 0
+	}
+	return now, err
+}
+
 // followRights tells what roles a user has at a model ("" for the controller's own
-// path), and each time that they may have changed, until ctx ends. Who can't be
+// path), by look, and each time that they may have changed, until ctx ends. Who can't be
 // looked up has none. It returns before ctx ends only when the store can't be
 // followed any more.
-func (s *Server) followRights(ctx context.Context, user entity.Tag, model string, now func(roles)) {
+func (s *Server) followRights(ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(roles)) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
-		id, err := s.identify(ctx, user, model)
-		if mongo.IsAway(err) {
-			return // to be looked up again on the user's next connection
+		id, err := look()
+		for mongo.IsAway(err) && ctx.Err() == nil { // nobody's rights change meanwhile
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+			id, err = look()
 		}
 		if err != nil && ctx.Err() == nil {
 			logger.Errorf("%s at %q: cannot look up what they may do: %v", user, model, err)
@@ -137,7 +170,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if err != nil {
 		return identity{}, nil, err
 	}
-	id := identity{tag: cred.tag, roles: unitAgent}
+	id := identity{tag: cred.tag, roles: unitAgent, since: time.Now(), password: state.AgentStamp(cred.password)}
 	if cred.tag.Kind == entity.KindMachine {
 		id.roles = machineAgent
 	}
@@ -165,7 +198,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if managerErr != nil || manager == 0 {
 		return identity{}, nil, unlessAway(managerErr, err)
 	}
-	id.roles = manager
+	id.roles, id.home = manager, s.controllerModel
 	return id, st, nil
 }
 
@@ -205,7 +238,7 @@ func (s slots) take(ctx context.Context, wait time.Duration) (release func(), er
 	case s <- struct{}{}:
 		return release, nil
 	case <-timer.C:
-		return nil, entity.Errorf(entity.Unavailable, "try again")
+		return nil, tryAgain()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

@@ -117,6 +117,9 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 	_ = a.conn.ws.SetReadDeadline(time.Now().Add(time.Minute))
 	_, text, err := a.conn.ws.ReadMessage()
 	if err != nil {
+		if websocket.IsCloseError(err, params.CloseRevoked) {
+			return false // it was removed before, or given another password
+		}
 		if ce, ok := err.(*websocket.CloseError); !ok || !json.Valid(raw) && ce.Code == websocket.CloseInvalidFramePayloadData {
 			return false
 		}

@@ -152,10 +152,16 @@ func inUse() float64 {
 	return float64(m.HeapInuse + m.StackInuse)
 }
 
+// manyConns lets one unit have the connections of all that the benchmarks play.
+func manyConns(c *Config) {
+	c.Limits = DefaultLimits()
+	c.Limits.AgentConns = 100_000
+}
+
 // BenchmarkIdleAgents reports what the server holds for an agent that is
 // connected and waits: the connection, TLS, and four watches. Target: 50 kB.
 func BenchmarkIdleAgents(b *testing.B) {
-	w := newWorld(b).populate()
+	w := newWorld(b, manyConns).populate()
 	n := agentCount(10_000)
 	for range b.N {
 		before := inUse()
@@ -170,7 +176,7 @@ func BenchmarkIdleAgents(b *testing.B) {
 // a restart, when all come at once: the login and four watches each, their own
 // work on the same machine included. Target: 5,000 in 30 s, none refused for good.
 func BenchmarkReconnect(b *testing.B) {
-	w := newWorld(b).populate()
+	w := newWorld(b, manyConns).populate()
 	n := agentCount(5_000)
 	for range b.N {
 		took, refused, stop := w.agents(n, n)

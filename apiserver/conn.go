@@ -27,15 +27,17 @@ type conn struct {
 	ws     *websocket.Conn
 	uuid   string // of the model in the path, "" on the controller's
 	remote string
+	guest  *guest
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 
 	session  atomic.Pointer[session] // nil until somebody has logged in
 	line     line
-	logins   int // attempts that failed, one by one
+	password sync.RWMutex // held for writing while the user's password is changed here
 	watches  watches
-	followed sync.Once      // a user's rights
+	silent   *time.Timer    // ends the connection of who does not log in
+	asked    int            // requests before the login
 	turns    slots          // requests being worked on
 	requests sync.WaitGroup // their goroutines, and the one that waits for events
 	writing  sync.Mutex
@@ -48,13 +50,18 @@ type session struct {
 	leave func() // notes that it has ended
 }
 
+// requestsPerLogin is how many requests a stranger may make for each attempt to log in.
+const requestsPerLogin = 10
+
 // errNoLogin and others are why a connection has ended.
 var (
 	errNoLogin = errors.New("the client did not log in")
+	errCrowded = errors.New("too many connections wait to log in; try again")
 	errGone    = errors.New("the client has left")
 	errBye     = errors.New("the controller is stopping")
 	errNoModel = errors.New("the model is gone")
 	errRevoked = errors.New("permission denied")
+	errUnsure  = errors.New("the controller cannot tell who this is; try again")
 )
 
 // serve works for the client until one of the two leaves. All that was begun
@@ -75,12 +82,14 @@ func (c *conn) serve(ctx context.Context) {
 			s.leave()
 		}
 	}()
-	noLogin := time.AfterFunc(limits.LoginTime, func() {
+	c.guest.onPut(func() { c.cancel(errCrowded) })
+	silence := limits.LoginTime // what is left of it
+	c.silent = time.AfterFunc(silence, func() {
 		if c.session.Load() == nil {
 			c.cancel(errNoLogin)
 		}
 	})
-	defer noLogin.Stop()
+	defer c.silent.Stop()
 	ping := c.server.pinging(c.ctx, c.ws, c.line.ping)
 	defer ping.Stop()
 
@@ -99,6 +108,7 @@ func (c *conn) serve(ctx context.Context) {
 		if err := alive(""); err != nil {
 			return
 		}
+		began := time.Now()
 		kind, frame, err := c.ws.ReadMessage()
 		if err != nil {
 			logger.Tracef("%s: %v", c, err)
@@ -113,8 +123,16 @@ func (c *conn) serve(ctx context.Context) {
 			c.refuse(websocket.CloseInvalidFramePayloadData, "not a request")
 			return
 		}
+		if c.session.Load() == nil {
+			// While its login is worked on a stranger is not silent.
+			silence -= time.Since(began)
+			c.silent.Stop()
+		}
 		if !c.accept(&req) {
 			return
+		}
+		if c.session.Load() == nil {
+			c.silent.Reset(max(0, silence))
 		}
 	}
 }
@@ -129,8 +147,13 @@ func (c *conn) accept(req *params.Request) bool {
 		return false
 	}
 	done := make(chan struct{})
+	idle := func() {}
+	if s == nil {
+		idle = c.guest.busy()
+	}
 	c.requests.Go(func() {
 		defer close(done)
+		defer idle()
 		defer func() { <-c.turns }()
 		ctx, cancel := context.WithTimeout(state.Began(c.ctx), c.server.limits.RequestTime)
 		defer cancel()
@@ -148,7 +171,9 @@ func (c *conn) accept(req *params.Request) bool {
 		// A stranger's requests go one by one: what may be read next depends on the
 		// login. Not by this goroutine, whose stack stays as small as it is.
 		<-done
-		return c.ctx.Err() == nil && c.logins < c.server.limits.Logins
+		c.asked++
+		logins := c.server.limits.Logins
+		return c.ctx.Err() == nil && int(c.guest.failed.Load()) < logins && c.asked < requestsPerLogin*logins
 	}
 	return true
 }
@@ -163,7 +188,7 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*
 		who.identity, who.model = s.identity, s.model
 	}
 	if who.tag.Kind == entity.KindUser {
-		now, err := c.server.identify(ctx, who.tag, c.uuid)
+		now, err := c.now(ctx)
 		if err != nil {
 			return who, nil, err
 		}
@@ -177,10 +202,19 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*
 	return who, r, err
 }
 
-// follow ends the watches that a user may not have any more, and the connection
+// now looks up what the connection's user may do by now: nothing, with another
+// password than the one that the login was by.
+func (c *conn) now(ctx context.Context) (identity, error) {
+	c.password.RLock()
+	defer c.password.RUnlock()
+	s := c.session.Load()
+	return c.server.identifyBy(ctx, s.identity, c.uuid)
+}
+
+// follow ends the watches that the user may not have any more, and the connection
 // when nothing is left to the user.
 func (c *conn) follow(user entity.Tag) {
-	c.server.followRights(c.ctx, user, c.uuid, func(now roles) {
+	c.server.followRights(c.ctx, user, c.uuid, func() (identity, error) { return c.now(c.ctx) }, func(now roles) {
 		if now == 0 {
 			c.cancel(errRevoked)
 		}
@@ -308,6 +342,8 @@ func (c *conn) closeSocket() {
 		c.refuse(websocket.ClosePolicyViolation, cause.Error())
 	case errors.Is(cause, errRevoked):
 		c.refuse(params.CloseRevoked, cause.Error())
+	case errors.Is(cause, errCrowded), errors.Is(cause, errUnsure):
+		c.refuse(websocket.CloseTryAgainLater, cause.Error())
 	case errors.Is(cause, errBye), errors.Is(cause, errNoModel):
 		c.refuse(websocket.CloseGoingAway, cause.Error())
 	}

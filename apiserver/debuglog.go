@@ -112,8 +112,10 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	}
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
 	defer cancel(errGone)
-	defer context.AfterFunc(ctx, func() { ws.Close() })()
-	defer ws.Close()
+	defer s.ending.join(s, v.model, v.identity, cancel)()
+	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })
+	defer closing()
+	defer context.AfterFunc(ctx, closing)()
 	ping := s.pinging(ctx, ws, func(time.Time) {})
 	defer ping.Stop()
 	ws.SetReadLimit(maxLogFrame)
@@ -141,18 +143,23 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	}
 }
 
+// closeStream closes a websocket that carries no requests, and says why if its right
+// has ended.
+func closeStream(ctx context.Context, ws *websocket.Conn) {
+	if errors.Is(context.Cause(ctx), errRevoked) {
+		bye := websocket.FormatCloseMessage(params.CloseRevoked, errRevoked.Error())
+		_ = ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))
+	}
+	ws.Close()
+}
+
 // streaming returns a context that ends when the client of a websocket that
 // only listens leaves or has none of the roles any more, or the server stops; done
 // ends it and closes the socket.
 func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who roles) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
-	closing := sync.OnceFunc(func() {
-		if errors.Is(context.Cause(ctx), errRevoked) {
-			bye := websocket.FormatCloseMessage(params.CloseRevoked, errRevoked.Error())
-			_ = ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))
-		}
-		ws.Close()
-	})
+	leave := s.ending.join(s, v.model, v.identity, cancel)
+	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })
 	stop := context.AfterFunc(ctx, closing)
 	ping := s.pinging(ctx, ws, func(time.Time) {})
 	reading := make(chan struct{})
@@ -171,7 +178,9 @@ func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who 
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		s.followRights(ctx, v.tag, r.PathValue("uuid"), func(now roles) {
+		model := r.PathValue("uuid")
+		look := func() (identity, error) { return s.identifyBy(ctx, v.identity, model) }
+		s.followRights(ctx, v.tag, model, look, func(now roles) {
 			if now&who == 0 {
 				cancel(errRevoked)
 			}
@@ -179,6 +188,7 @@ func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who 
 		cancel(errBye)
 	}()
 	return ctx, func() {
+		leave()
 		ping.Stop()
 		cancel(errGone)
 		stop()

@@ -3,42 +3,106 @@ package apiserver
 import (
 	"context"
 	"sync"
+	"time"
 
 	"juju/state"
+	"juju/state/entity"
 )
 
-// endings ends the connections to a model when the model can't be used any more.
-// One goroutine per model waits for that, as long as somebody is connected.
+// endings ends what has outlived the right by which it was begun: all connections and
+// streams to a model when the model can't be used any more, and those of an agent when
+// the agent is removed or given another password. Users are followed one by one, see
+// Server.followRights; agents there are thousands of, so one watch per model serves all
+// of them, as long as somebody is connected.
 type endings struct {
 	mu     sync.Mutex
-	models map[*state.State]*modelConns
+	models map[*state.State]*modelTies
 }
 
-type modelConns struct {
-	conns map[*conn]bool
+// modelTies are the connections and streams to one model.
+type modelTies struct {
+	model *state.State
+	ctx   context.Context // until nothing is tied to the model
 	empty context.CancelFunc
+
+	// Guarded by endings.mu.
+	all     map[*tie]bool
+	agents  map[entity.Tag]map[*tie]bool
+	watched bool // whether there was an agent, for whom passwords are watched
+	// listed is when the watch of passwords had read all of them; zero before.
+	listed time.Time
+	// changed is when it told of an agent, for those whose login was under way then.
+	changed map[entity.Tag]time.Time
 }
 
-// join ends c when the model does; the function it returns forgets c.
-func (e *endings) join(model *state.State, c *conn) (leave func()) {
+// A tie is what is to end.
+type tie struct {
+	agent    entity.Tag // zero when only the model's end counts
+	password string     // what stands for the one it was begun with
+	since    time.Time  // before that was looked up
+	end      context.CancelCauseFunc
+}
+
+// changedKept is longer than any login takes.
+const changedKept = 10 * time.Minute
+
+// join ends something of somebody's when its time has come; leave forgets it.
+func (e *endings) join(s *Server, model *state.State, id identity, end context.CancelCauseFunc) (leave func()) {
+	t := &tie{end: end, since: id.since}
+	home := model
+	if id.tag.Kind != entity.KindUser {
+		t.agent, t.password = id.tag, id.password
+		if id.home != nil {
+			home = id.home
+		}
+	}
+	if home == model {
+		return e.tie(s, model, t)
+	}
+	// A machine of the controller's model at another: both may end.
+	leaveModel := e.tie(s, model, &tie{end: end})
+	leaveHome := e.tie(s, home, t)
+	return func() { leaveModel(); leaveHome() }
+}
+
+func (e *endings) tie(s *Server, model *state.State, t *tie) (leave func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.models == nil {
-		e.models = map[*state.State]*modelConns{}
+		e.models = map[*state.State]*modelTies{}
 	}
 	m := e.models[model]
 	if m == nil {
 		empty, cancel := context.WithCancel(context.Background())
-		m = &modelConns{conns: map[*conn]bool{}, empty: cancel}
+		m = &modelTies{model: model, ctx: empty, empty: cancel, all: map[*tie]bool{},
+			agents: map[entity.Tag]map[*tie]bool{}, changed: map[entity.Tag]time.Time{}}
 		e.models[model] = m
-		// c, which the server waits for, is counted in as long as m is not empty.
-		c.server.active.Go(func() { e.wait(empty, model, m) })
+		// The connection, which the server waits for, is counted in as long as m is not
+		// empty.
+		s.active.Go(func() { e.wait(empty, m) })
 	}
-	m.conns[c] = true
+	m.all[t] = true
+	if t.agent != (entity.Tag{}) {
+		if !m.watched {
+			m.watched = true
+			s.active.Go(func() { e.watchAgents(m.ctx, m) })
+		}
+		if m.agents[t.agent] == nil {
+			m.agents[t.agent] = map[*tie]bool{}
+		}
+		m.agents[t.agent][t] = true
+		if !m.listed.IsZero() && t.since.Before(m.listed) || m.changed[t.agent].After(t.since) {
+			s.active.Go(func() { e.check(m, []*tie{t}) })
+		}
+	}
 	return func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if delete(m.conns, c); len(m.conns) == 0 {
+		delete(m.all, t)
+		if delete(m.agents[t.agent], t); len(m.agents[t.agent]) == 0 {
+			delete(m.agents, t.agent)
+		}
+		if len(m.all) == 0 {
 			m.empty()
 			if e.models[model] == m {
 				delete(e.models, model)
@@ -47,15 +111,105 @@ func (e *endings) join(model *state.State, c *conn) (leave func()) {
 	}
 }
 
-func (e *endings) wait(empty context.Context, model *state.State, m *modelConns) {
+// wait ends what is tied to a model when the model ends.
+func (e *endings) wait(empty context.Context, m *modelTies) {
 	select {
 	case <-empty.Done():
 		return
-	case <-model.Done():
+	case <-m.model.Done():
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for c := range m.conns {
-		c.cancel(errNoModel)
+	for t := range m.all {
+		t.end(errNoModel)
+	}
+}
+
+// watchAgents ends what is tied to agents, until nothing is tied to the model or it ends.
+func (e *endings) watchAgents(empty context.Context, m *modelTies) {
+	for {
+		passwords, err := m.model.WatchAgentPasswords(empty)
+		if err != nil {
+			logger.Errorf("model %s: cannot watch its agents' passwords: %v", m.model.UUID(), err)
+		} else {
+			e.mu.Lock()
+			m.listed = time.Now()
+			e.mu.Unlock()
+			e.follow(empty, m, passwords)
+		}
+		select {
+		case <-empty.Done():
+			return
+		case <-m.model.Done():
+			return
+		case <-time.After(time.Second): // the store is away
+		}
+	}
+}
+
+// follow checks agents whose passwords may have changed until the model ends, the
+// watch does, or nothing is tied to the model any more.
+func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan []string) {
+	first := true
+	for {
+		select {
+		case <-empty.Done():
+			return
+		case <-m.model.Done():
+			return
+		case names, open := <-passwords:
+			if !open {
+				return
+			}
+			e.check(m, e.concerned(m, names, first))
+			first = false
+		}
+	}
+}
+
+// concerned returns what is tied to agents that a watch names. Its first event names
+// all, and concerns those who logged in before they were listed.
+func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*tie) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if first {
+		for _, of := range m.agents {
+			for t := range of {
+				if t.since.Before(m.listed) {
+					ties = append(ties, t)
+				}
+			}
+		}
+		return ties
+	}
+	now := time.Now()
+	for tag, at := range m.changed {
+		if now.Sub(at) > changedKept {
+			delete(m.changed, tag)
+		}
+	}
+	for _, name := range names {
+		tag, err := entity.ParseTag(name)
+		if err != nil {
+			continue
+		}
+		m.changed[tag] = now
+		for t := range m.agents[tag] {
+			ties = append(ties, t)
+		}
+	}
+	return ties
+}
+
+// check ends the ties whose agent has another password by now, or none.
+func (e *endings) check(m *modelTies, ties []*tie) {
+	for _, t := range ties {
+		now, err := m.model.AgentStamp(context.Background(), t.agent)
+		switch {
+		case err != nil:
+			t.end(errUnsure) // it connects again
+		case now != t.password:
+			t.end(errRevoked)
+		}
 	}
 }

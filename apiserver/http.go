@@ -68,6 +68,14 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		if err != nil {
 			return err
 		}
+		leave, err := s.members.enter(r.PathValue("uuid"), v.identity)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		g := guestOf(r.Context())
+		g.admit()
+		defer g.dismiss() // a connection may bring other requests; one that has ended is not counted
 		if v.roles&e.who == 0 {
 			return denied()
 		}
@@ -77,6 +85,9 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		return e.serve(s, v, w, r)
 	}()
 	if err != nil {
+		if int(guestOf(r.Context()).failed.Load()) >= s.limits.Logins {
+			w.Header().Set("Connection", "close")
+		}
 		s.writeError(w, r, err)
 	}
 }
@@ -87,7 +98,7 @@ func (s *Server) still(r *http.Request, v *visitor, who roles) error {
 	if v.tag.Kind != entity.KindUser {
 		return nil
 	}
-	now, err := s.identify(r.Context(), v.tag, r.PathValue("uuid"))
+	now, err := s.identifyBy(r.Context(), v.identity, r.PathValue("uuid"))
 	if err == nil && now.roles&who == 0 {
 		err = denied()
 	}
@@ -104,11 +115,13 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 	if err != nil {
 		return nil, wrong()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.limits.LoginTime)
+	g := guestOf(r.Context())
+	defer g.busy()()
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UserWait+s.limits.LoginTime)
 	defer cancel()
-	id, model, err := s.authenticate(ctx, r.PathValue("uuid"), credential{tag, password, r.Header.Get(params.NonceHeader)})
+	id, model, err := s.authenticate(ctx, r.PathValue("uuid"), credential{tag, password, r.Header.Get(params.NonceHeader), g})
 	if err != nil {
-		logger.Infof("%s@%s: no entry to %s: %v", tag, r.RemoteAddr, r.URL.Path, err)
+		s.failed(g, r.RemoteAddr, fmt.Sprintf("%s has no entry to %s", entity.Named(tag.String()), entity.Named(r.URL.Path)), err)
 		return nil, err
 	}
 	return &visitor{id, model}, nil

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strconv"
 
@@ -9,19 +10,36 @@ import (
 	"juju/state/entity"
 )
 
-// adminLogin makes the connection its caller's. It can be done once; what is
-// wrong about an attempt is logged, because it may be somebody guessing.
+// failed logs and counts an attempt to log in that failed, because it may be somebody
+// guessing.
+func (s *Server) failed(g *guest, remote, attempt string, err error) {
+	if entity.KindOf(err) != entity.Unavailable { // nothing was tried then
+		g.failed.Add(1)
+	}
+	s.failures.add(g.source, fmt.Sprintf("%s: %s: %s", remote, attempt, entity.Cut(err.Error(), 200)))
+}
+
+// adminLogin makes the connection its caller's. It can be done once.
 func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.LoginResult, error) {
 	s, conn := c.server, c.conn
 	if conn.session.Load() != nil {
 		return params.LoginResult{}, entity.Errorf(entity.Invalid, "already logged in")
 	}
-	id, model, err := s.authenticate(ctx, conn.uuid, credential{p.AuthTag.Tag, p.Credentials, p.Nonce})
+	id, model, err := s.authenticate(ctx, conn.uuid, credential{p.AuthTag.Tag, p.Credentials, p.Nonce, conn.guest})
 	if err != nil {
-		logger.Infof("%s: %s cannot log in: %v", conn, p.AuthTag, err)
-		conn.logins++ // a stranger's requests are worked on one by one
+		s.failed(conn.guest, conn.remote, entity.Named(p.AuthTag.String())+" cannot log in", err)
 		return params.LoginResult{}, err
 	}
+	left, err := s.members.enter(conn.uuid, id)
+	if err != nil {
+		return params.LoginResult{}, err
+	}
+	leave := []func(){left}
+	defer func() {
+		if conn.session.Load() == nil {
+			left()
+		}
+	}()
 	at := atController
 	result := params.LoginResult{
 		ControllerTag: params.TagOf(entity.Tag{Kind: entity.KindController, ID: s.controller.UUID()}),
@@ -46,19 +64,21 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 			return params.LoginResult{}, err
 		}
 	}
-	leave := []func(){}
 	if id.roles&(machineAgent|unitAgent) != 0 {
 		leave = append(leave, s.presence.arrive(conn.uuid, id.tag, &conn.line))
 	}
 	if model != nil {
-		leave = append(leave, s.ending.join(model, conn))
+		leave = append(leave, s.ending.join(s, model, id, conn.cancel))
 	}
 	conn.session.Store(&session{id, model, func() {
 		for _, f := range leave {
 			f()
 		}
 	}})
-	s.strangers.Add(-1)
+	conn.guest.admit()
+	if id.tag.Kind == entity.KindUser {
+		conn.requests.Go(func() { conn.follow(id.tag) })
+	}
 	logger.Debugf("%s: logged in", conn)
 	return result, nil
 }
@@ -81,15 +101,14 @@ func userLogin(ctx context.Context, s *Server, id identity, model string) (*para
 // adminRegister sets the password of a user who was given a key for that. Whoever
 // guesses has as few attempts as at a login.
 func adminRegister(ctx context.Context, c *caller, p params.RegisterRequest) error {
-	release, err := c.server.userLogins.take(ctx, c.server.limits.UserWait)
+	release, err := c.server.hashTurn(ctx, c.conn.guest, p.User.ID)
 	if err != nil {
 		return err
 	}
 	defer release()
 	err = c.server.controller.RegisterUser(ctx, p.User.ID, p.Key, p.Password)
 	if err != nil {
-		logger.Infof("%s: %s cannot register: %v", c.conn, p.User, err)
-		c.conn.logins++
+		c.server.failed(c.conn.guest, c.conn.remote, entity.Named(p.User.String())+" cannot register", err)
 	}
 	return err
 }

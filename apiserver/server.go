@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -55,9 +54,11 @@ type Server struct {
 	handler         http.Handler
 	memory          *memoryListener
 	agentLogins     slots
-	userLogins      slots
+	hashing         *queue // of users' passwords
 	uploads         *uploads
-	strangers       atomic.Int64
+	door            *door
+	members         members
+	failures        failures
 	presence        *presence
 	ending          endings
 
@@ -74,7 +75,10 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
-		agentLogins: make(slots, config.Limits.AgentLogins), userLogins: make(slots, config.Limits.UserLogins),
+		agentLogins: make(slots, config.Limits.AgentLogins), hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		door:     newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		members:  members{most: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
+		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = newPresence(time.Now)
 	s.uploads = newUploads(&s.limits)
@@ -107,6 +111,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	hs := &http.Server{
 		Handler:           s.handler,
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(ctx, serveKey{}, ctx) },
+		ConnContext:       withGuest,
 		ReadHeaderTimeout: 30 * time.Second, // the handshake's too, and thousands come at once
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    32 << 10,
@@ -114,7 +119,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2
 	}
 	ended := make(chan error, 2)
-	go func() { ended <- hs.Serve(tls.NewListener(l, s.config.TLS)) }()
+	go func() { ended <- hs.Serve(tls.NewListener(s.door.listen(l), s.config.TLS)) }()
 	go func() { ended <- hs.Serve(s.memory) }()
 	var err error
 	select {
@@ -130,6 +135,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.stopped = true
 	s.stopping.Unlock()
 	s.active.Wait()
+	s.failures.flush()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("cannot serve the API: %w", err)
 	}
@@ -225,27 +231,15 @@ func (s *Server) enter() bool {
 // serveAPI makes a websocket of a request and leaves it to a goroutine of its
 // own, so that net/http's, with its buffers, can go.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
-	if s.strangers.Add(1) > int64(s.limits.Strangers) {
-		s.strangers.Add(-1)
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, "too many connections are waiting to log in; try again", http.StatusServiceUnavailable)
-		return
-	}
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		s.strangers.Add(-1)
 		return // the upgrader has answered
 	}
 	c := &conn{
-		server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr,
+		server: s, ws: ws, uuid: r.PathValue("uuid"), remote: r.RemoteAddr, guest: guestOf(r.Context()),
 		turns: make(slots, s.limits.Requests),
 	}
 	c.watches = watches{conn: c, limit: s.limits.Watches}
 	ctx := r.Context().Value(serveKey{}).(context.Context)
-	s.active.Go(func() {
-		c.serve(ctx)
-		if c.session.Load() == nil {
-			s.strangers.Add(-1)
-		}
-	})
+	s.active.Go(func() { c.serve(ctx) })
 }

@@ -2,6 +2,10 @@ package apiserver
 
 import (
 	"errors"
+	"net"
+	"os"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,12 +40,11 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Who does not log in in time, or guesses too often, is put out; and no more
-// strangers than so many are let in.
+// Who does not log in in time, or guesses too often, is put out.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) {
-		l.LoginTime, l.Logins, l.Strangers = 3*time.Second, 3, 2
+		l.LoginTime, l.Logins = time.Second, 3
 	}))
 	guesser := w.raw(w.modelPath())
 	for range 3 {
@@ -51,19 +54,160 @@ func TestStrangers(t *testing.T) {
 		}
 	}
 	guesser.ended()
-	room := func() bool { return w.server.strangers.Load() == 0 }
-	eventually(t, "the guesser still takes up room", room)
-	one, two := w.raw(w.modelPath()), w.raw(w.modelPath())
-	if _, err := client.Dial(t.Context(), w.adminInfo("")); !errors.Is(err, entity.Unavailable) {
-		t.Errorf("the third stranger: %v", err)
+	silent := w.raw(w.modelPath())
+	if code := silent.ended(); code != websocket.ClosePolicyViolation {
+		t.Errorf("a stranger is put out with %d", code)
 	}
-	for _, r := range []*rawConn{one, two} {
-		if code := r.ended(); code != websocket.ClosePolicyViolation {
-			t.Errorf("a stranger is put out with %d", code)
+	eventually(t, "strangers still take up room", func() bool { return w.server.door.count() == 0 })
+}
+
+// Strangers who say nothing, more than there may be, keep nobody out: neither users nor
+// agents. The oldest of them go.
+func TestIdleStrangersKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	most := 100
+	if os.Getenv("JUJU_SOAK") != "" {
+		most = 4096
+	}
+	w := newWorld(t, limited(func(l *Limits) { l.Strangers, l.LoginTime = most, 10*time.Minute })).populate()
+	inside := w.dial(w.adminInfo(w.st.UUID()))
+	var first []*rawConn
+	for i := range most + most/2 {
+		c := w.raw(w.modelPath())
+		if i < most/2 {
+			first = append(first, c)
 		}
 	}
-	eventually(t, "strangers still take up room", room)
-	w.raw(w.modelPath())
+	for _, c := range first {
+		if code := c.ended(); code != websocket.CloseTryAgainLater {
+			t.Errorf("a stranger goes with code %d", code)
+		}
+	}
+	for range most / 2 { // nor do those who don't even speak TLS
+		c, err := net.Dial("tcp", w.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	w.dial(w.adminInfo(""))
+	w.dial(w.info(entity.UnitTag("mysql/0")))
+	w.stream("/logsink", w.info(entity.UnitTag("mysql/1")))
+	if _, err := inside.Status(t.Context()); err != nil {
+		t.Errorf("who was inside: %v", err)
+	}
+	if n := w.server.door.count(); n > most {
+		t.Errorf("%d strangers are in", n)
+	}
+}
+
+// Three hundred who guess passwords make nobody wait for three hundred hashes: who logs
+// in for the first time has the next turn, whatever the names they guess at, and who was
+// here before needs none. An agent never waits for a user's hash.
+func TestGuessersKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	const crowd = 300
+	w := newWorld(t, limited(func(l *Limits) { l.UserLogins, l.UserWait, l.RequestTime = 1, 10*time.Minute, 10*time.Minute })).populate()
+	w.addUser("bob")
+	w.addUser("eve")
+	q := w.server.hashing
+	if _, err := q.take(t.Context(), 0, turn{}); err != nil { // never given back
+		t.Fatal(err)
+	}
+	send := func(user, password string) *rawConn {
+		c := w.raw("/api")
+		c.send("Admin", 3, "Login", "", params.LoginRequest{AuthTag: params.TagOf(entity.UserTag(user)), Credentials: password})
+		return c
+	}
+	wait := func(n int) (given int) {
+		t.Helper()
+		eventually(t, "they don't wait", func() bool {
+			var waiting int
+			waiting, given = q.length()
+			return waiting == n
+		})
+		return given
+	}
+	for i := range crowd {
+		send([]string{"bob", "eve", "nobody" + strconv.Itoa(i)}[i%3], "guess")
+	}
+	wait(crowd)
+	for i, user := range []string{"bob", "eve"} {
+		c := send(user, w.passwords[entity.UserTag(user)])
+		before := wait(crowd + 1)
+		q.one()
+		if err := c.read().Err(); err != nil {
+			t.Errorf("%s: %v", user, err)
+		}
+		if given := wait(crowd); given != before+1 {
+			t.Errorf("%s has waited for %d hashes of others", user, given-before-1)
+		}
+		// Once more, and by HTTP.
+		w.user(user, "/api")
+		if user == "bob" {
+			w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "read", ""))
+			w.stream("/log", w.info(entity.UserTag("bob")))
+		}
+		if given := wait(crowd); given != i+2 {
+			t.Errorf("%s needed a turn the second time", user)
+		}
+	}
+	w.dial(w.info(entity.UnitTag("mysql/0")))
+}
+
+// A user, and an agent, have only so many connections; those of others don't count.
+func TestMembersHaveBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, limited(func(l *Limits) { l.UserConns, l.AgentConns = 2, 3 })).populate()
+	one := w.dial(w.adminInfo(""))
+	w.dial(w.adminInfo(w.st.UUID()))
+	_, err := client.Dial(t.Context(), w.adminInfo(""))
+	if !errors.Is(err, entity.Unavailable) || !strings.HasPrefix(err.Error(), "user-admin has 2 connections") {
+		t.Errorf("one too many: %v", err)
+	}
+	u0 := w.info(entity.UnitTag("mysql/0"))
+	w.dial(u0)
+	w.stream("/logsink", u0)
+	w.stream("/logsink", u0)
+	if _, err := client.Dial(t.Context(), u0); !errors.Is(err, entity.Unavailable) {
+		t.Errorf("an agent: %v", err)
+	}
+	w.dial(w.info(entity.UnitTag("mysql/1")))
+	for range 5 {
+		w.dial(w.managerInfo(w.st.UUID()))
+	}
+	one.Close()
+	eventually(t, "one that has closed is still counted", func() bool {
+		c, err := client.Dial(t.Context(), w.adminInfo(""))
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// What strangers call themselves takes no more than a line of the log; and who never
+// really logs in has not many requests.
+func TestAStrangersNameInTheLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lines := make(chan string, 10)
+	w.server.failures.log = func(line string) { lines <- line }
+	c := w.raw("/api")
+	login := func(name string) {
+		c.call("Admin", 3, "Login", map[string]string{"auth-tag": name, "credentials": "guess"})
+	}
+	login("user-" + strings.Repeat("x", 200))
+	if line := receive(t, lines); len(line) > 400 || !strings.Contains(line, " cannot log in: invalid entity name or password") {
+		t.Errorf("logged: %q", line)
+	}
+	for i := range requestsPerLogin*w.server.limits.Logins - 1 { // no tags, and so no attempts
+		login([]string{"user-a\nINFO bob logged in", "user-" + strings.Repeat("x", 60_000)}[i%2])
+	}
+	if len(lines) > 0 {
+		t.Errorf("logged: %q", <-lines)
+	}
+	c.ended()
 }
 
 // When too many agents log in at once the others are told to try again; users

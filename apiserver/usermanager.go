@@ -32,7 +32,7 @@ func userManagerAddUser(ctx context.Context, c *caller, p params.AddUsers) (para
 		release := func() {}
 		if u.Password != "" {
 			var err error
-			if release, err = c.server.userLogins.take(ctx, c.server.limits.UserWait); err != nil {
+			if release, err = c.server.hashTurn(ctx, c.conn.guest, c.tag.ID); err != nil {
 				return params.AddUserResult{}, err
 			}
 		}
@@ -75,12 +75,21 @@ func userManagerSetPassword(ctx context.Context, c *caller, p params.EntityPassw
 		if err := aboutUser(c, change.Tag); err != nil {
 			return err
 		}
-		release, err := c.server.userLogins.take(ctx, c.server.limits.UserWait)
+		release, err := c.server.hashTurn(ctx, c.conn.guest, c.tag.ID)
 		if err != nil {
 			return err
 		}
 		defer release()
-		return c.server.controller.SetUserPassword(ctx, change.Tag.ID, change.Password)
+		// The user's other connections end by it. The one that it was changed on stays.
+		c.conn.password.Lock()
+		defer c.conn.password.Unlock()
+		stamp, err := c.server.controller.ChangeUserPassword(ctx, change.Tag.ID, change.Password)
+		if err == nil && isSelf(c, change.Tag) {
+			session := *c.conn.session.Load()
+			session.password = stamp
+			c.conn.session.Store(&session)
+		}
+		return err
 	}), nil
 }
 

@@ -198,10 +198,6 @@ const awayPause = time.Second
 // watch makes a handler of a method that begins a watch.
 func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) handler {
 	return do(func(_ context.Context, c *caller, p P) (params.WatcherID, error) {
-		// The watch outlives the request, and so may outlive the right to it.
-		if c.tag.Kind == entity.KindUser {
-			c.conn.followed.Do(func() { c.conn.requests.Go(func() { c.conn.follow(c.tag) }) })
-		}
 		return c.conn.watches.begin(c.who, func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
 	})
 }

@@ -236,5 +236,5 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	// A few may have begun besides, such as the follower of the log; whatever a
 	// connection left would be there thirty times.
 	eventually(t, "goroutines are left", func() bool { return len(running()) < len(before)+8 })
-	eventually(t, "strangers are left", func() bool { return w.server.strangers.Load() == 0 })
+	eventually(t, "strangers are left", func() bool { return w.server.door.count() == 0 })
 }

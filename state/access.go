@@ -218,6 +218,8 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 type Rights struct {
 	Controller string
 	Model      string // at the model that was asked about
+	// Password is another when the user's password is; it tells nothing of it.
+	Password string
 }
 
 // Rights returns what a user may do at the controller and at a model ("" for
@@ -231,7 +233,7 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 	if err != nil || !doc.stands() || doc.Access == "" {
 		return Rights{}, err
 	}
-	rights := Rights{Controller: doc.Access}
+	rights := Rights{Controller: doc.Access, Password: stampOf(doc.Password)}
 	if model == "" {
 		return rights, nil
 	}

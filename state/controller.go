@@ -13,6 +13,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -32,7 +33,8 @@ type Controller struct {
 	now     func() time.Time
 	doc     controllerDoc
 
-	seen  sightings // of leases
+	seen  sightings    // of leases
+	known secret.Known // users' passwords that were right lately
 	hub   *watcher.Hub
 	tails *tails
 

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/watcher"
 )
 
 // agentPasswordLength is how many random bytes an agent's password is made of.
@@ -66,6 +67,43 @@ func (st *State) CheckAgent(ctx context.Context, tag entity.Tag, password, nonce
 		return entity.Errorf(entity.NotProvisioned, "machine %s not provisioned", tag.ID)
 	}
 	return nil
+}
+
+// AgentStamp stands for an agent's password, and tells nothing of it.
+func AgentStamp(password string) string { return stampOf(hashAgentPassword(password)) }
+
+// AgentStamp returns what stands for the password that the agent of a machine or unit has
+// by now; "" when it has none.
+func (st *State) AgentStamp(ctx context.Context, tag entity.Tag) (string, error) {
+	var doc credentialDoc
+	if err := st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return stampOf(doc.Hash), nil
+}
+
+// WatchAgentPasswords names the agents whose password came, went or has changed.
+func (st *State) WatchAgentPasswords(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, st.hub, watcher.Listing[string]{
+		Topics: []watcher.Topic{watcher.Collection(credentialsC)},
+		List: func(ids []string) (map[string]string, error) {
+			var query bson.D
+			if ids != nil {
+				query = bson.D{{"_id", bson.D{{"$in", ids}}}}
+			}
+			var docs []credentialDoc
+			if err := st.db.All(credentialsC, query, &docs); err != nil {
+				return nil, err
+			}
+			stamps := map[string]string{}
+			for _, d := range docs {
+				stamps[d.ID] = stampOf(d.Hash)
+			}
+			return stamps, nil
+		},
+	})
 }
 
 // SetAgentPassword makes password the only one of a machine's or unit's agent.

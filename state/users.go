@@ -24,7 +24,12 @@ type User struct {
 	CreatedBy   string
 	Created     time.Time
 	LastLogin   time.Time // zero for never
+
+	password string // see Rights.Password
 }
+
+// Stamp returns what Rights.Password was when the user was read.
+func (u User) Stamp() string { return u.password }
 
 // A userDoc stays for ever, so that no name is ever somebody else's.
 type userDoc struct {
@@ -53,7 +58,8 @@ func (d *userDoc) facts() bson.D {
 }
 
 func (d *userDoc) user() User {
-	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy, Created: d.Created}
+	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy, Created: d.Created,
+		password: stampOf(d.Password)}
 }
 
 // userDocOf reads a user who has not been removed.

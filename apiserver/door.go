@@ -1,0 +1,249 @@
+package apiserver
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// A door is where connections come in from the network. Those that have not logged
+// in, its guests, have a budget of their own, so that however many there are, those
+// who have logged in are not touched. When it is full nobody is turned away: the
+// guest that has waited longest goes, of those from the address that has the most. One
+// whose login is being worked on does not go.
+type door struct {
+	most, mostFrom int
+
+	mu     sync.Mutex
+	guests int
+	from   map[string]*guests
+}
+
+// guests are those from one address.
+type guests struct {
+	count   int       // all of them
+	waiting list.List // of *guest, in order of arrival: those whose turn it is to say something
+}
+
+// A guest is a connection, which may have logged in meanwhile. One within the
+// process has no door and no bounds.
+type guest struct {
+	net.Conn
+	door   *door
+	source string
+	failed atomic.Int32 // attempts to log in
+
+	// Guarded by door.mu.
+	inside  bool          // counted
+	closed  bool          // never to be counted again
+	element *list.Element // in waiting, nil while a login is worked on
+	put     func()        // puts it out; nil stands for closing the connection
+}
+
+// loopback stands for all addresses of the host's own. Its agents share one, or have
+// one each, and so have all its users; only the whole budget bounds them.
+const loopback = "loopback"
+
+// sourceOf returns what connections are counted by: an address, of IPv6 the network
+// that one customer has.
+func sourceOf(address string) string {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return address
+	}
+	ip := ap.Addr().Unmap().WithZone("")
+	switch {
+	case ip.IsLoopback():
+		return loopback
+	case ip.Is6():
+		if p, err := ip.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return ip.String()
+}
+
+func newDoor(most, mostFrom int) *door {
+	return &door{most: most, mostFrom: mostFrom, from: map[string]*guests{}}
+}
+
+// enter counts a connection in, and puts another out if it must; false when all
+// there are have a login that is worked on.
+func (d *door) enter(g *guest) bool {
+	d.mu.Lock()
+	var victim *guest
+	room := true
+	if here := d.from[g.source]; here != nil && g.source != loopback && here.count >= d.mostFrom {
+		victim, room = here.oldest(), false
+	} else if d.guests >= d.most {
+		victim, room = d.largest().oldest(), false
+	}
+	var put func()
+	if victim != nil {
+		put = victim.put
+		d.remove(victim)
+	}
+	if room = room || victim != nil; room {
+		d.add(g)
+	}
+	d.mu.Unlock()
+	if victim != nil && put == nil {
+		put = func() { victim.Conn.Close() }
+	}
+	if put != nil {
+		put()
+	}
+	return room
+}
+
+// largest returns the guests from the address that has most of those that wait.
+func (d *door) largest() (most *guests) {
+	for _, g := range d.from {
+		if most == nil || g.waiting.Len() > most.waiting.Len() {
+			most = g
+		}
+	}
+	return most
+}
+
+func (g *guests) oldest() *guest {
+	if g == nil || g.waiting.Len() == 0 {
+		return nil
+	}
+	return g.waiting.Front().Value.(*guest)
+}
+
+func (d *door) add(g *guest) {
+	from := d.from[g.source]
+	if from == nil {
+		from = &guests{}
+		d.from[g.source] = from
+	}
+	d.guests++
+	from.count++
+	g.inside, g.element = true, from.waiting.PushBack(g)
+}
+
+func (d *door) remove(g *guest) {
+	if !g.inside {
+		return
+	}
+	from := d.from[g.source]
+	if g.element != nil {
+		from.waiting.Remove(g.element)
+	}
+	g.inside, g.element = false, nil
+	d.guests--
+	if from.count--; from.count == 0 {
+		delete(d.from, g.source)
+	}
+}
+
+// count returns how many guests there are.
+func (d *door) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.guests
+}
+
+// onPut says how the guest is put out when that must be.
+func (g *guest) onPut(put func()) {
+	if g.door != nil {
+		g.door.mu.Lock()
+		defer g.door.mu.Unlock()
+		g.put = put
+	}
+}
+
+// busy keeps the guest in while what it has asked for is worked on, until idle is called.
+func (g *guest) busy() (idle func()) {
+	d := g.door
+	if d == nil {
+		return func() {}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if g.inside && g.element != nil {
+		d.from[g.source].waiting.Remove(g.element)
+		g.element = nil
+	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if g.inside && g.element == nil {
+			g.element = d.from[g.source].waiting.PushBack(g)
+		}
+	}
+}
+
+// admit ends the connection's being a guest: it has logged in.
+func (g *guest) admit() {
+	if g.door != nil {
+		g.door.mu.Lock()
+		defer g.door.mu.Unlock()
+		g.door.remove(g)
+	}
+}
+
+// dismiss makes a connection a guest again, when what it was admitted for is over.
+func (g *guest) dismiss() {
+	if g.door != nil {
+		g.door.mu.Lock()
+		defer g.door.mu.Unlock()
+		if !g.inside && !g.closed {
+			g.door.add(g)
+		}
+	}
+}
+
+// Close implements net.Conn.
+func (g *guest) Close() error {
+	g.door.mu.Lock()
+	g.closed = true
+	g.door.remove(g)
+	g.door.mu.Unlock()
+	return g.Conn.Close()
+}
+
+// listen has all connections of a listener come in by the door.
+func (d *door) listen(l net.Listener) net.Listener { return &doorListener{l, d} }
+
+type doorListener struct {
+	net.Listener
+	door *door
+}
+
+// Accept implements net.Listener.
+func (l *doorListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		g := &guest{Conn: c, door: l.door, source: sourceOf(c.RemoteAddr().String())}
+		if l.door.enter(g) {
+			return g, nil
+		}
+		c.Close()
+	}
+}
+
+type guestKey struct{}
+
+// withGuest puts the guest that a connection is into the context of its requests.
+func withGuest(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	g, ok := c.(*guest)
+	if !ok {
+		g = &guest{source: "memory"}
+	}
+	return context.WithValue(ctx, guestKey{}, g)
+}
+
+func guestOf(ctx context.Context) *guest { return ctx.Value(guestKey{}).(*guest) }

@@ -1,0 +1,92 @@
+package apiserver
+
+import (
+	"net"
+	"slices"
+	"testing"
+)
+
+// A crowd is guests without connections, who note when they are put out.
+type crowd struct {
+	*testing.T
+	door *door
+	out  []string
+}
+
+func (c *crowd) enters(name, address string, want bool) *guest {
+	c.Helper()
+	conn, other := net.Pipe()
+	c.Cleanup(func() { conn.Close(); other.Close() })
+	g := &guest{Conn: conn, door: c.door, source: sourceOf(address), put: func() { c.out = append(c.out, name) }}
+	if got := c.door.enter(g); got != want {
+		c.Errorf("%s enters: %v", name, got)
+	}
+	return g
+}
+
+func (c *crowd) putOut(names ...string) {
+	c.Helper()
+	if !slices.Equal(c.out, names) {
+		c.Errorf("put out %q, want %q", c.out, names)
+	}
+	c.out = nil
+}
+
+// When there is no room the guest goes who has waited longest, of those from the address
+// that has the most; not one whose login is being worked on, nor one who has logged in.
+func TestTheDoor(t *testing.T) {
+	c := &crowd{T: t, door: newDoor(4, 3)}
+	one := c.enters("one", "192.0.2.1:1", true)
+	idle := one.busy()
+	c.enters("two", "192.0.2.1:2", true)
+	other := c.enters("other", "198.51.100.1:1", true)
+	c.enters("three", "192.0.2.1:3", true)
+	c.putOut()
+	c.enters("four", "192.0.2.1:4", true) // too many from there
+	c.putOut("two")
+	c.enters("five", "203.0.113.1:1", true) // too many
+	c.putOut("three")
+	idle()
+	c.enters("six", "203.0.113.1:2", true)
+	c.putOut("four") // one has just been heard
+	other.admit()
+	c.enters("seven", "203.0.113.1:3", true)
+	c.putOut()
+	other.dismiss()
+	if n := c.door.count(); n != 5 {
+		t.Errorf("%d guests, want those who are back too", n)
+	}
+	c.enters("eight", "203.0.113.2:1", true)
+	c.putOut("five")
+}
+
+// Whoever comes when all are being worked on is turned away; and what has closed leaves
+// its place, also when somebody thinks that it is still there.
+func TestTheDoorIsShut(t *testing.T) {
+	c := &crowd{T: t, door: newDoor(2, 2)}
+	one, two := c.enters("one", "127.0.0.1:1", true), c.enters("two", "127.9.9.9:1", true)
+	idle := one.busy()
+	defer two.busy()()
+	c.enters("three", "127.0.0.1:2", false)
+	one.Close()
+	idle()
+	one.dismiss()
+	c.enters("four", "127.0.0.1:2", true)
+	c.enters("five", "127.0.0.1:3", true)
+	c.putOut("four")
+	if n := c.door.count(); n != 2 {
+		t.Errorf("%d guests", n)
+	}
+}
+
+func TestSourceOf(t *testing.T) {
+	for address, want := range map[string]string{
+		"127.0.0.1:1": loopback, "127.200.3.4:1": loopback, "[::1]:1": loopback, "[::ffff:127.0.0.1]:1": loopback,
+		"192.0.2.1:65000": "192.0.2.1", "[2001:db8::1]:1": "2001:db8::/64", "[2001:db8::ffff:2]:1": "2001:db8::/64",
+		"[fe80::1%eth0]:1": "fe80::/64", "memory": "memory",
+	} {
+		if got := sourceOf(address); got != want {
+			t.Errorf("%s counts as %s, want %s", address, got, want)
+		}
+	}
+}

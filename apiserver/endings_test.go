@@ -1,0 +1,156 @@
+package apiserver
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"juju/apiserver/client"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// stream opens a websocket beside the API, such as "/log".
+func (w *world) stream(path string, info client.Info) *rawConn {
+	w.Helper()
+	header := basicAuth(info)
+	header.Set(params.NonceHeader, info.Nonce)
+	ws, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).DialContext(w.Context(), "wss://"+w.address+"/model/"+w.st.UUID()+path, header)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { ws.Close() })
+	var hello params.ErrorResult
+	if err := ws.ReadJSON(&hello); err != nil {
+		w.Fatal(err)
+	}
+	return &rawConn{TB: w, ws: ws}
+}
+
+// Who changes a user's password puts out whoever came by the old one, on all their
+// connections and streams; the one that it was changed on goes on.
+func TestAChangedPasswordEndsTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	w.addUser("bob")
+	w.ok(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""))
+	info := w.info(entity.UserTag("bob"))
+	others := map[string]*rawConn{
+		"model":      w.user("bob", w.modelPath()),
+		"controller": w.user("bob", "/api"),
+		"debug-log":  w.stream("/log", info),
+	}
+	bystander := w.dial(w.adminInfo(w.st.UUID()))
+	mine := w.user("bob", "/api")
+	change := params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(info.Tag), Password: "another"}}}
+	for range 2 { // the second by the new one
+		if err := mine.call("UserManager", 3, "SetPassword", change).Err(); err != nil {
+			t.Fatal(err)
+		}
+		change.Changes[0].Password = "a third"
+	}
+	for name, c := range others {
+		if code := c.ended(); code != params.CloseRevoked {
+			t.Errorf("%s ends with code %d", name, code)
+		}
+	}
+	if err := mine.call("UserManager", 3, "UserInfo", params.UserInfoRequest{}).Err(); err != nil {
+		t.Errorf("the connection that changed it: %v", err)
+	}
+	if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("a login by the old one: %v", err)
+	}
+	info.Password = "a third"
+	w.dial(info)
+	// Whoever else changes it leaves nobody.
+	w.ok(w.controller.SetUserPassword(ctx, "bob", "a fourth"))
+	if code := mine.ended(); code != params.CloseRevoked {
+		t.Errorf("it ends with code %d", code)
+	}
+	if _, err := bystander.Status(ctx); err != nil {
+		t.Errorf("somebody else: %v", err)
+	}
+}
+
+// An agent that has another password, or is removed, loses its connections and its way
+// into the log; the other agents keep theirs.
+func TestAnAgentThatIsGoneIsPutOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	u0, u1, m1 := entity.UnitTag("mysql/0"), entity.UnitTag("mysql/1"), entity.MachineTag("1")
+	type conns struct{ api, sink *rawConn }
+	open := func(tag entity.Tag) conns {
+		return conns{w.raw(w.modelPath()).login(tag, w.passwords[tag], nonce), w.stream("/logsink", w.info(tag))}
+	}
+	ended := func(what string, c conns) {
+		t.Helper()
+		for name, c := range map[string]*rawConn{"api": c.api, "log": c.sink} {
+			if code := c.ended(); code != params.CloseRevoked {
+				t.Errorf("%s: %s ends with code %d", what, name, code)
+			}
+		}
+	}
+	old, removed, machine, other := open(u0), open(u1), open(m1), open(entity.UnitTag("wordpress/0"))
+	w.passwords[u0] = w.newPassword(w.st, u0)
+	ended("another password", old)
+	again := open(u0)
+
+	for _, tag := range []entity.Tag{u1, entity.UnitTag("wordpress/1")} {
+		u, err := w.st.Unit(ctx, tag.ID)
+		w.ok(err)
+		w.ok(u.Destroy(ctx, entity.Destruction{}))
+		w.ok(u.EnsureDead(ctx))
+		w.ok(u.Remove(ctx))
+	}
+	ended("a removed unit", removed)
+	m, err := w.st.Machine(ctx, m1.ID)
+	w.ok(err)
+	w.ok(m.Destroy(ctx, entity.Destruction{}))
+	w.ok(m.EnsureDead(ctx))
+	w.ok(m.Remove(ctx))
+	ended("a removed machine", machine)
+
+	for name, c := range map[string]conns{"new": again, "other": other} {
+		if err := c.api.call("Pinger", 1, "Ping", nil).Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.ok(c.sink.ws.WriteJSON(params.LogRecord{Time: time.Now(), Level: "INFO", Message: "here"}))
+	}
+}
+
+// What an agent's password was when it began to log in does not count, if it is
+// another by the time it has.
+func TestAPasswordThatChangesDuringTheLogin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	u0 := entity.UnitTag("mysql/0")
+	first := w.raw(w.modelPath()).login(u0, w.passwords[u0], "") // from here on passwords are watched
+	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &guest{}})
+	w.ok(err)
+	w.newPassword(w.st, u0)
+	first.ended() // so the watch has told of it
+	over := make(chan error, 1)
+	leave := w.server.ending.join(w.server, st, id, func(why error) { over <- why })
+	defer leave()
+	if why := receive(t, over); why != errRevoked {
+		t.Errorf("it ends with %v", why)
+	}
+}
+
+// All streams end with the model.
+func TestStreamsEndWithTheModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	streams := map[string]*rawConn{
+		"logsink": w.stream("/logsink", w.info(entity.UnitTag("mysql/0"))),
+		"log":     w.stream("/log", w.adminInfo(w.st.UUID())),
+	}
+	w.controller.Close() // closes the models; in service one of them goes
+	for _, c := range streams {
+		c.ended()
+	}
+}

@@ -1,0 +1,85 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"juju/state/entity"
+)
+
+const (
+	// failuresLogged is how many failed logins from one address are logged in a
+	// minute, and failuresLoggedAll how many from all addresses together. The others
+	// are counted.
+	failuresLogged    = 5
+	failuresLoggedAll = 100
+	// failuresNamed is how many addresses the line names that tells of the others.
+	failuresNamed = 10
+)
+
+// failures logs attempts to log in, which strangers can make without measure.
+type failures struct {
+	log func(line string)
+
+	mu     sync.Mutex
+	timer  *time.Timer    // runs while there is a minute
+	logged int            // in this minute
+	from   map[string]int // all of them, by source
+	others int            // from addresses that there was no room for
+}
+
+// add logs or counts an attempt that failed.
+func (f *failures) add(source, line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.timer == nil {
+		f.timer = time.AfterFunc(time.Minute, f.flush)
+		f.from = map[string]int{}
+	}
+	if _, known := f.from[source]; !known && len(f.from) >= 10*failuresLoggedAll {
+		f.others++
+		return
+	}
+	f.from[source]++
+	if f.from[source] <= failuresLogged && f.logged < failuresLoggedAll {
+		f.logged++
+		f.log(line)
+	}
+}
+
+// flush ends the minute, and tells of what was only counted.
+func (f *failures) flush() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.timer == nil {
+		return
+	}
+	f.timer.Stop()
+	f.timer = nil
+	all, logged := f.others, f.logged
+	for _, n := range f.from {
+		all += n
+	}
+	defer func() { f.logged, f.others = 0, 0 }()
+	if all == logged {
+		return
+	}
+	sources := slices.SortedFunc(maps.Keys(f.from), func(a, b string) int {
+		if d := f.from[b] - f.from[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var named []string
+	for _, s := range sources[:min(len(sources), failuresNamed)] {
+		named = append(named, fmt.Sprintf("%d from %s", f.from[s], entity.Named(s)))
+	}
+	if len(sources) > failuresNamed || f.others > 0 {
+		named = append(named, "the others from elsewhere")
+	}
+	f.log(fmt.Sprintf("%d logins failed within a minute, of which %d are logged: %s", all, logged, strings.Join(named, ", ")))
+}

@@ -1,0 +1,152 @@
+package apiserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"juju/state/entity"
+)
+
+// A queue gives turns at something slow, the hashing of users' passwords. Who waits
+// does not get the turns in order of arrival, for then a crowd that guesses passwords
+// makes everybody wait. The next turn is for
+//
+//   - who has failed the fewest times on the same connection,
+//   - from the address that has had the fewest turns,
+//   - as the user who has had the fewest turns,
+//   - who came last: under a flood those who came first have given up.
+type queue struct {
+	most int // may wait; when one more comes, the last of the order gives up
+
+	mu      sync.Mutex
+	free    int
+	given   int // turns, ever
+	waiting []*turn
+	// Turns since nobody waited.
+	ofSource, ofUser map[string]int
+}
+
+// A turn is what somebody waits for.
+type turn struct {
+	source, user string
+	failed       int
+	come         chan bool // true when it has come, false when there is no room to wait
+}
+
+func newQueue(turns, most int) *queue {
+	return &queue{most: most, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
+}
+
+// take waits for a turn, for no longer than wait; release gives it back. The error is
+// Unavailable, or the context's.
+func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release func(), err error) {
+	t.come = make(chan bool, 1)
+	q.mu.Lock()
+	q.waiting = append(q.waiting, &t)
+	q.give()
+	if len(q.waiting) > q.most {
+		worst := 0
+		for i := range q.waiting {
+			if !q.before(i, worst) {
+				worst = i
+			}
+		}
+		q.drop(worst).come <- false
+	}
+	q.mu.Unlock()
+	select {
+	case mine := <-t.come: // without a timer, as almost always
+		if mine {
+			return q.release, nil
+		}
+		return nil, tryAgain()
+	default:
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case mine := <-t.come:
+		if mine {
+			return q.release, nil
+		}
+		err = tryAgain()
+	case <-timer.C:
+		err = tryAgain()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	q.leave(&t)
+	return nil, err
+}
+
+func tryAgain() error { return entity.Errorf(entity.Unavailable, "try again") }
+
+// leave gives up waiting; a turn that came meanwhile goes to the next.
+func (q *queue) leave(t *turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, other := range q.waiting {
+		if other == t {
+			q.drop(i)
+			return
+		}
+	}
+	select {
+	case mine := <-t.come:
+		if mine {
+			q.free++
+			q.give()
+		}
+	default:
+	}
+}
+
+func (q *queue) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.free++
+	q.give()
+}
+
+// give gives turns that are free to those whom they are for.
+func (q *queue) give() {
+	for q.free > 0 && len(q.waiting) > 0 {
+		best := 0
+		for i := range q.waiting {
+			if q.before(i, best) {
+				best = i
+			}
+		}
+		t := q.drop(best)
+		q.free--
+		q.given++
+		q.ofSource[t.source]++
+		q.ofUser[t.user]++
+		t.come <- true
+	}
+	if len(q.waiting) == 0 {
+		clear(q.ofSource)
+		clear(q.ofUser)
+	}
+}
+
+// before reports whether the i-th of those who wait comes before the j-th.
+func (q *queue) before(i, j int) bool {
+	a, b := q.waiting[i], q.waiting[j]
+	switch {
+	case a.failed != b.failed:
+		return a.failed < b.failed
+	case q.ofSource[a.source] != q.ofSource[b.source]:
+		return q.ofSource[a.source] < q.ofSource[b.source]
+	case q.ofUser[a.user] != q.ofUser[b.user]:
+		return q.ofUser[a.user] < q.ofUser[b.user]
+	}
+	return i > j
+}
+
+func (q *queue) drop(i int) *turn {
+	t := q.waiting[i]
+	q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+	return t
+}

@@ -1,0 +1,125 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/state/entity"
+)
+
+// one gives a single turn of a queue all of whose turns are taken.
+func (q *queue) one() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.free = 1
+	q.give()
+	q.free = -1 // whoever gives it back gives it to nobody
+}
+
+func (q *queue) length() (waiting, given int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting), q.given
+}
+
+// The order in which a queue gives its turns.
+func TestQueueOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(0, 100)
+		q.free = -1
+		served := make(chan string)
+		comes := func(name, source, user string, failed int) {
+			go func() {
+				release, err := q.take(t.Context(), time.Hour, turn{source: source, user: user, failed: failed})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				served <- name
+				release()
+			}()
+			synctest.Wait()
+		}
+		next := func() string {
+			q.one()
+			return <-served
+		}
+		for i := range 20 {
+			comes(fmt.Sprint("guesser ", i), "10.0.0.1", "bob", 0)
+			comes(fmt.Sprint("again ", i), "10.0.0.1", "bob", 1)
+		}
+		var got []string
+		got = append(got, next()) // the last who came
+		comes("bob's neighbour", "10.0.0.1", "eve", 0)
+		comes("bob elsewhere", "10.0.0.2", "bob", 0)
+		for range 3 {
+			got = append(got, next())
+		}
+		want := []string{"guesser 19", "bob elsewhere", "bob's neighbour", "guesser 18"}
+		if !slices.Equal(got, want) {
+			t.Errorf("served %q, want %q", got, want)
+		}
+		for range 38 {
+			last := next()
+			got = append(got, last)
+		}
+		if last := got[len(got)-1]; last[:5] != "again" {
+			t.Errorf("served last: %q", last)
+		}
+		if len(q.waiting) > 0 || len(q.ofUser) > 0 || len(q.ofSource) > 0 {
+			t.Errorf("an empty queue remembers %v, %v, %v", q.waiting, q.ofUser, q.ofSource)
+		}
+	})
+}
+
+// Who waits too long, gives up or finds no room leaves nothing behind.
+func TestQueueEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 2)
+		release, err := q.take(t.Context(), 0, turn{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.take(t.Context(), time.Second, turn{}); !errors.Is(err, entity.Unavailable) {
+			t.Errorf("too long: %v", err)
+		}
+		why := errors.New("left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		outcomes := make(chan error, 3)
+		waits := func(ctx context.Context) {
+			go func() {
+				release, err := q.take(ctx, time.Hour, turn{})
+				if err == nil {
+					release()
+				}
+				outcomes <- err
+			}()
+			synctest.Wait()
+		}
+		waits(ctx)
+		cancel(why)
+		if err := <-outcomes; err != why {
+			t.Errorf("given up: %v", err)
+		}
+		waits(t.Context())
+		waits(t.Context())
+		waits(t.Context())
+		if err := <-outcomes; !errors.Is(err, entity.Unavailable) || len(q.waiting) != 2 {
+			t.Errorf("no room: %v, %d wait", err, len(q.waiting))
+		}
+		release()
+		for range 2 {
+			if err := <-outcomes; err != nil {
+				t.Error(err)
+			}
+		}
+		if q.free != 1 || len(q.waiting) != 0 {
+			t.Errorf("%d turns are free, %d wait", q.free, len(q.waiting))
+		}
+	})
+}
