@@ -18,7 +18,7 @@ var (
 // names of services or units, a machine's id, "exposed", "not exposed", a status
 // word, a port or an address. A principal stays with a subordinate that is
 // chosen, and a subordinate with its principal; a machine stays with its units,
-// a relation with both its services. Errors are Invalid.
+// a relation with either of its services. Errors are Invalid.
 func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -66,12 +66,9 @@ func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 		return !hosts[m.ID] && !machineMatches(m, patterns, hosts)
 	})
 	s.Relations = slices.DeleteFunc(s.Relations, func(r entity.RelationStatus) bool {
-		for _, e := range r.Endpoints {
-			if !slices.ContainsFunc(s.Services, func(svc entity.ServiceStatus) bool { return svc.Name == e.Service }) {
-				return true
-			}
-		}
-		return false
+		return !slices.ContainsFunc(r.Endpoints, func(e entity.EndpointStatus) bool {
+			return slices.ContainsFunc(s.Services, func(svc entity.ServiceStatus) bool { return svc.Name == e.Service })
+		})
 	})
 	return nil
 }

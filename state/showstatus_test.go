@@ -57,6 +57,19 @@ func TestStatusShowsWhatIsChosen(t *testing.T) {
 			t.Errorf("%v shows %v, want %s", c.patterns, got, c.units)
 		}
 	}
+	// A relation is shown with either of its services.
+	for pattern, want := range map[string]string{
+		"wordpress": "wordpress:db mysql:server", "mysql": "wordpress:db mysql:server; logging:info mysql:juju-info",
+		"logging/0": "wordpress:db mysql:server; logging:info mysql:juju-info", "nosuch": "",
+	} {
+		var keys []string
+		for _, r := range w.status(pattern).Relations {
+			keys = append(keys, r.Key)
+		}
+		if got := strings.Join(keys, "; "); got != want {
+			t.Errorf("%s has the relations %s, want %s", pattern, got, want)
+		}
+	}
 	s := w.status("mysql")
 	if got := s.Services[len(s.Services)-1].Status; got.Status != entity.StatusBlocked || got.Message != "no disk" {
 		t.Errorf("the service shows %v, want its worst unit's", got)

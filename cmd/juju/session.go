@@ -28,7 +28,7 @@ type session struct {
 	stdout, stderr *display.Writer
 	outTerminal    bool // standard output is a terminal
 	errTerminal    bool
-	width          func() int // of that terminal
+	width          func() int // of the terminal
 	getenv         func(string) string
 	now            func() time.Time
 
@@ -54,11 +54,12 @@ func newSession() *session {
 		stdin: os.Stdin, stdout: display.NewWriter(os.Stdout), stderr: display.NewWriter(os.Stderr),
 		outTerminal: term.IsTerminal(int(os.Stdout.Fd())), errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		width: func() int {
-			width, _, err := term.GetSize(int(os.Stderr.Fd()))
-			if err != nil {
-				return 80
+			for _, f := range []*os.File{os.Stdout, os.Stderr} {
+				if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+					return width
+				}
 			}
-			return width
+			return 80
 		},
 		getenv: os.Getenv, now: time.Now, reachBound: 30 * time.Second,
 	}

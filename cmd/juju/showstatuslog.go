@@ -175,8 +175,11 @@ func (c *showStatusLog) show(past []entity.PastStatus) error {
 	}
 	if c.output.format == "tabular" {
 		var text bytes.Buffer
-		color := c.outTerminal && c.output.path == "" && c.getenv("NO_COLOR") == ""
-		if err := statusfmt.History(&text, past, statusfmt.Options{Location: location, Color: color}); err != nil {
+		color, width := false, 0
+		if c.outTerminal && c.output.path == "" {
+			color, width = c.getenv("NO_COLOR") == "", c.width()
+		}
+		if err := statusfmt.History(&text, past, statusfmt.Options{Location: location, Color: color, Width: width}); err != nil {
 			return err
 		}
 		if color {

@@ -92,6 +92,9 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 		return err
 	}
 	for {
+		if c.outTerminal && c.output.path == "" {
+			options.Width = c.width()
+		}
 		m, err := c.read(ctx, patterns)
 		if err == nil {
 			err = c.show(format, m, options, len(patterns) > 0)

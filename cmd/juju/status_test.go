@@ -48,6 +48,39 @@ func TestStatus(t *testing.T) {
 	colored(true, "--color")
 }
 
+// On a terminal no line is wider than that; what is piped elsewhere is not broken.
+func TestStatusFitsTheTerminal(t *testing.T) {
+	u := newUser(t)
+	m := seen("web/0=blocked web=active")
+	m.Services[0].Units[0].Workload.Message = strings.Repeat("no database is related. ", 10)
+	u.fake.statuses = []*entity.ModelStatus{m}
+	widest := func() (n int) {
+		for line := range strings.Lines(u.out.String()) {
+			n = max(n, len(line)-1)
+		}
+		return n
+	}
+	u.types("status")
+	if widest() < 200 {
+		t.Errorf("piped, it is broken:\n%s", u.out.String())
+	}
+	u.session.outTerminal, u.env["NO_COLOR"] = true, "1"
+	u.types("status")
+	if n := widest(); n > 80 {
+		t.Errorf("on a terminal of 80 columns a line has %d:\n%s", n, u.out.String())
+	}
+	u.session.width = func() int { return 132 }
+	u.types("status")
+	if n := widest(); n > 132 || n < 100 {
+		t.Errorf("on a terminal of 132 columns a line has %d:\n%s", n, u.out.String())
+	}
+	u.fake.history = []entity.PastStatus{{Kind: "workload", Status: m.Services[0].Units[0].Workload}}
+	u.types("show-status-log", "web/0")
+	if n := widest(); n > 132 || n < 80 {
+		t.Errorf("a line of the history has %d:\n%s", n, u.out.String())
+	}
+}
+
 func TestEmptyStatus(t *testing.T) {
 	u := newUser(t)
 	u.types("status", "--utc")

@@ -16,6 +16,7 @@ type Options struct {
 	Location   *time.Location // in which times are shown
 	Relations  bool           // tabular: with the table of relations
 	Color      bool           // tabular and oneline: for a terminal
+	Width      int            // tabular: of the terminal, 0 for any
 }
 
 // A Formatter writes a model's status.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
 
@@ -75,6 +78,44 @@ func rich() *entity.ModelStatus {
 	}
 }
 
+// wordy is a model whose messages are longer than a terminal is wide.
+func wordy() *entity.ModelStatus {
+	m := rich()
+	m.Services[1].Units[0].Workload.Message = "no database is related to this service: add one with juju add-relation riak store, " +
+		"and see https://example.com/" + strings.Repeat("long/", 30) + "for more"
+	m.Services[2].Units[2].Workload = status(entity.StatusMaintenance, "installing charm software")
+	return m
+}
+
+func narrow(o Options, width int) Options {
+	o.Width = width
+	return o
+}
+
+// No line is wider than the terminal, no word is broken that fits on a line, and none is
+// lost; only names and addresses are cut, on a terminal that has no room for them.
+func TestTabularFitsTheTerminal(t *testing.T) {
+	for width := 40; width < 240; width++ {
+		for _, color := range []bool{false, true} {
+			var text bytes.Buffer
+			if err := Tabular(&text, wordy(), Options{Controller: "local", Location: time.UTC, Relations: true, Width: width, Color: color}); err != nil {
+				t.Fatal(err)
+			}
+			plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(text.String(), "")
+			for line := range strings.Lines(plain) {
+				if n := display.Width(strings.TrimRight(line, "\n")); n > width && width >= 60 {
+					t.Errorf("at %d columns a line has %d: %s", width, n, line)
+				}
+			}
+			for _, word := range strings.Fields("no database is related to this service: add one with juju add-relation riak store, and see for more (install) installing charm software") {
+				if !slices.Contains(strings.Fields(plain), word) {
+					t.Errorf("at %d columns %q is missing:\n%s", width, word, plain)
+				}
+			}
+		}
+	}
+}
+
 func empty() *entity.ModelStatus {
 	return &entity.ModelStatus{At: at, Model: entity.ModelHeader{Name: "default", Cloud: "local", Version: "0.1.0",
 		Life: entity.Dying, Status: status("destroying", "")}}
@@ -98,6 +139,9 @@ func TestFormats(t *testing.T) {
 		{"tabular-colored", "tabular", rich(), colored},
 		{"tabular-without-relations", "tabular", rich(), short},
 		{"tabular-empty", "tabular", empty(), options},
+		{"tabular-100", "tabular", wordy(), narrow(short, 100)},
+		{"tabular-80", "tabular", wordy(), narrow(short, 80)},
+		{"tabular-50", "tabular", wordy(), narrow(short, 50)},
 		{"yaml", "yaml", rich(), options},
 		{"yaml-empty", "yaml", empty(), options},
 		{"json", "json", rich(), options},

@@ -45,7 +45,7 @@ func Summary(w io.Writer, m *entity.ModelStatus, _ Options) error {
 		}
 	}
 	t.add(plain("exposed", fmt.Sprintf("%d/%d", exposed, len(m.Services)))...)
-	return t.write(w, false)
+	return t.write(w, false, 0)
 }
 
 // list returns the different texts in order, separated by commas.

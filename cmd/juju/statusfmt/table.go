@@ -1,7 +1,6 @@
 package statusfmt
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -43,24 +42,29 @@ func Rows(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		t.add(plain(row...)...)
 	}
-	return t.write(w, false)
+	return t.write(w, false, 0)
 }
 
-// write writes the table, with colours or without.
-func (t *table) write(w io.Writer, color bool) error {
-	var widths []int
-	for _, row := range t.rows {
-		for i, c := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
+// write writes the table, with colours or without, no wider than width unless that is 0.
+func (t *table) write(w io.Writer, color bool, width int) error {
+	widths, broken := t.fit(width)
+	last := len(widths) - 1
+	for n, row := range t.rows {
+		var more []string // lines of the last column that stand below
+		if broken.room > 0 && len(row) > last {
+			row = append([]cell{}, row...)
+			switch lines := wrap(row[last].text, broken.room); {
+			case broken.below && n > 0 && row[last].text != "":
+				more, row = lines, row[:last]
+			case broken.below:
+				row = row[:last]
+			default:
+				row[last].text, more = lines[0], lines[1:]
 			}
-			widths[i] = max(widths[i], display.Width(c.text))
 		}
-	}
-	for _, row := range t.rows {
 		var line strings.Builder
 		for i, c := range row {
-			text := c.text
+			text := cut(c.text, widths[i])
 			pad := strings.Repeat(" ", widths[i]-display.Width(text))
 			if color && c.color != "" && text != "" {
 				text = "\x1b[" + c.color + "m" + text + "\x1b[0m"
@@ -71,11 +75,15 @@ func (t *table) write(w io.Writer, color bool) error {
 				text += pad
 			}
 			if i > 0 {
-				line.WriteString("  ")
+				line.WriteString(strings.Repeat(" ", gap))
 			}
 			line.WriteString(text)
 		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " ")); err != nil {
+		lines := strings.TrimRight(line.String(), " ") + "\n"
+		for _, text := range more {
+			lines += strings.Repeat(" ", broken.indent) + text + "\n"
+		}
+		if _, err := io.WriteString(w, lines); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package statusfmt
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
 			}
 		}
 		first = false
-		if err := t.write(w, o.Color); err != nil {
+		if err := t.write(w, o.Color, o.Width); err != nil {
 			return err
 		}
 	}
@@ -41,7 +42,7 @@ func History(w io.Writer, past []entity.PastStatus, o Options) error {
 	for _, p := range past {
 		t.add(cell{text: p.Since.In(o.Location).Format(sinceFormat)}, cell{text: string(p.Kind)}, statusCell(p.Status), cell{text: p.Message})
 	}
-	return t.write(w, o.Color)
+	return t.write(w, o.Color, o.Width)
 }
 
 // IsEmpty reports whether there is nothing in the model to show.
@@ -102,14 +103,27 @@ func unitTable(m *entity.ModelStatus) *table {
 				machine = "" // its principal's
 			}
 			said := u.Workload
-			if said.Message == "" && u.Agent.Status != entity.StatusIdle {
-				said.Message = u.Agent.Message
-			}
+			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Message)
 			t.add(cell{text: name}, statusCell(u.Workload), statusCell(u.Agent), cell{text: machine},
 				cell{text: u.PublicAddress}, cell{text: strings.Join(portTexts(u), ",")}, cell{text: message(u.Life, said)})
 		})
 	}
 	return t
+}
+
+// hookRuns is the message of an agent that runs a hook.
+var hookRuns = regexp.MustCompile(`^running ([a-z0-9-]+) hook( for .*)?$`)
+
+// doing is what an agent is at, as it stands before what the charm says: "(install)" while
+// that hook runs.
+func doing(agent entity.Status) string {
+	if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed || agent.Message == "" {
+		return ""
+	}
+	if m := hookRuns.FindStringSubmatch(agent.Message); m != nil {
+		return "(" + m[1] + ")"
+	}
+	return "(" + agent.Message + ")"
 }
 
 func machineTable(m *entity.ModelStatus) *table {

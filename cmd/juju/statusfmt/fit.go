@@ -1,0 +1,158 @@
+package statusfmt
+
+import (
+	"strings"
+
+	"juju/cmd/juju/display"
+)
+
+const (
+	gap = 2 // spaces between columns
+	// leastLast is how narrow the last column may become before its texts go on lines of
+	// their own.
+	leastLast = 20
+	// leastCell is how much of a text is left that is cut.
+	leastCell = 6
+)
+
+// fit makes the table no wider than a terminal: it drops columns that hold nothing, breaks
+// the texts of the last column between words, and only then cuts other texts. Returned are
+// the widths of the columns, and how the last column's texts are broken.
+func (t *table) fit(width int) (widths []int, broken breaking) {
+	widths = t.widths()
+	if width <= 0 || len(t.rows) == 0 || sum(widths) <= width {
+		return widths, breaking{}
+	}
+	for i := len(widths) - 2; i >= 0 && sum(widths) > width; i-- {
+		if t.isEmpty(i) {
+			t.drop(i)
+			widths = t.widths()
+		}
+	}
+	last := len(widths) - 1
+	if sum(widths) <= width || last < 1 {
+		return widths, breaking{}
+	}
+	others := sum(widths[:last])
+	if room := width - others - gap; room >= leastLast {
+		widths[last] = room
+		return widths, breaking{indent: others + gap, room: room}
+	}
+	for sum(widths[:last]) > width {
+		widest := 0
+		for i, w := range widths[:last] {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= leastCell {
+			break // then be it wider
+		}
+		widths[widest]--
+	}
+	const indent = 4
+	return widths, breaking{indent: indent, room: max(width-indent, leastCell), below: true}
+}
+
+// A breaking says how the texts of a table's last column are broken into lines; one
+// without room, that they are not.
+type breaking struct {
+	indent, room int
+	below        bool // all of them stand below the row, and not only what follows the first line
+}
+
+// widths returns how wide what is in each column is.
+func (t *table) widths() (widths []int) {
+	for _, row := range t.rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], display.Width(c.text))
+		}
+	}
+	return widths
+}
+
+// sum is how wide a row of columns is.
+func sum(widths []int) int {
+	n := gap * max(len(widths)-1, 0)
+	for _, w := range widths {
+		n += w
+	}
+	return n
+}
+
+// isEmpty reports whether a column holds nothing below its head.
+func (t *table) isEmpty(column int) bool {
+	for _, row := range t.rows[1:] {
+		if column < len(row) && row[column].text != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *table) drop(column int) {
+	for r, row := range t.rows {
+		if column < len(row) {
+			t.rows[r] = append(append([]cell{}, row[:column]...), row[column+1:]...)
+		}
+	}
+	right := map[int]bool{}
+	for i := range t.right {
+		switch {
+		case i < column:
+			right[i] = true
+		case i > column:
+			right[i-1] = true
+		}
+	}
+	t.right = right
+}
+
+// wrap breaks a text into lines of at most that width, between words; a word that is
+// longer than a line is broken too.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && display.Width(line)+1+display.Width(word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for display.Width(word) > width {
+			head := prefix(word, width)
+			lines = append(lines, head)
+			word = word[len(head):]
+		}
+		line = word
+	}
+	if line != "" || len(lines) == 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// cut shortens a text to that width, and shows that it did.
+func cut(text string, width int) string {
+	if display.Width(text) <= width {
+		return text
+	}
+	return prefix(text, width-1) + "…"
+}
+
+// prefix returns as much of a text as fits, but never nothing.
+func prefix(text string, width int) string {
+	end := 0
+	for i, r := range text {
+		if next := i + len(string(r)); i == 0 || display.Width(text[:next]) <= width {
+			end = next
+			continue
+		}
+		break
+	}
+	return text[:end]
+}
