@@ -133,6 +133,14 @@ func (l *link) WatchRelationUnits(ctx context.Context, unit entity.Tag, relation
 	})
 }
 
+func (l *link) RetryHooks(ctx context.Context, unit entity.Tag) (bool, error) {
+	return call(ctx, l, func(c *client.Conn) (bool, error) { return c.RetryHooks(ctx, unit) })
+}
+
+func (l *link) WatchRetryHooks(ctx context.Context, unit entity.Tag) (<-chan struct{}, error) {
+	return call(ctx, l, func(c *client.Conn) (<-chan struct{}, error) { return c.WatchRetryHooks(ctx, unit) })
+}
+
 func (l *link) EnterScope(ctx context.Context, unit entity.Tag, relation int) error {
 	return do(ctx, l, func(c *client.Conn) error { return c.EnterScope(ctx, unit, relation) })
 }

@@ -113,17 +113,19 @@ var mayCall = map[string]string{
 	"Deployer.NewPassword":   "m0",
 	"Deployer.RemoveUnit":    "m0",
 
-	"Provisioner.DropResidues":      "manager",
-	"Provisioner.LoseInstance":      "manager",
-	"Provisioner.Residues":          "manager",
-	"Provisioner.SetInstanceStatus": "manager",
-	"Provisioner.EnsureDead":        "manager",
-	"Provisioner.Machines":          "manager",
-	"Provisioner.NewPassword":       "manager",
-	"Provisioner.RemoveMachine":     "manager",
-	"Provisioner.SetMachineStatus":  "manager",
-	"Provisioner.SetProvisioned":    "manager",
-	"Provisioner.WatchMachines":     "manager",
+	"Provisioner.DropResidues":               "manager",
+	"Provisioner.LoseInstance":               "manager",
+	"Provisioner.Residues":                   "manager",
+	"Provisioner.SetInstanceStatus":          "manager",
+	"Provisioner.EnsureDead":                 "manager",
+	"Provisioner.Machines":                   "manager",
+	"Provisioner.NewPassword":                "manager",
+	"Provisioner.RemoveMachine":              "manager",
+	"Provisioner.SetMachineStatus":           "manager",
+	"Provisioner.SetProvisioned":             "manager",
+	"Provisioner.WatchMachines":              "manager",
+	"Provisioner.ModelConfig":                "manager",
+	"Provisioner.WatchForModelConfigChanges": "manager",
 
 	"ApplicationScaler.EnsureMinUnits": "manager",
 	"ApplicationScaler.WatchMinUnits":  "manager",
@@ -131,6 +133,9 @@ var mayCall = map[string]string{
 	"LeadershipService.BlockUntilLeadershipReleased": "u0",
 	"LeadershipService.ClaimLeadership":              "u0",
 	"LeadershipService.ReleaseLeadership":            "u0",
+
+	"RetryStrategy.RetryStrategy":      "u0",
+	"RetryStrategy.WatchRetryStrategy": "u0",
 
 	"Uniter.ClearResolved":       "u0",
 	"Uniter.CommitHook":          "u0",
@@ -154,7 +159,8 @@ var mayCall = map[string]string{
 }
 
 // aboutNothing are the controller's methods whose request is about no single thing.
-var aboutNothing = []string{"Provisioner.DropResidues", "Provisioner.Machines", "Provisioner.Residues", "Provisioner.WatchMachines", "ApplicationScaler.WatchMinUnits"}
+var aboutNothing = []string{"Provisioner.DropResidues", "Provisioner.Machines", "Provisioner.Residues", "Provisioner.WatchMachines",
+	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits"}
 
 // aboutService are the agents' methods whose request is about a service.
 func aboutService(r route) bool { return r.facade == "ApplicationScaler" }
@@ -399,7 +405,7 @@ func TestLoginListsFacades(t *testing.T) {
 	}
 	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
 	for _, test := range []struct{ who, got, want string }{
-		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
+		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Agent Deployer LeadershipService Pinger RetryStrategy Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin ApplicationScaler Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),

@@ -103,12 +103,14 @@ func routes() []route {
 		{"Provisioner", 1, "EnsureDead", atModel, controllerAgent, free, machines, act(machineEnsureDead)},
 		{"Provisioner", 1, "LoseInstance", atModel, controllerAgent, free, machines, act(provisionerLoseInstance)},
 		{"Provisioner", 1, "Machines", atModel, controllerAgent, free, everything, do(provisionerMachines)},
+		{"Provisioner", 1, "ModelConfig", atModel, controllerAgent, free, everything, do(provisionerModelConfig)},
 		{"Provisioner", 1, "NewPassword", atModel, controllerAgent, free, machines, do(newPassword)},
 		{"Provisioner", 1, "RemoveMachine", atModel, controllerAgent, free, machines, act(provisionerRemoveMachine)},
 		{"Provisioner", 1, "Residues", atModel, controllerAgent, free, everything, do(provisionerResidues)},
 		{"Provisioner", 1, "SetInstanceStatus", atModel, controllerAgent, free, machines, act(provisionerSetInstanceStatus)},
 		{"Provisioner", 1, "SetMachineStatus", atModel, controllerAgent, free, machines, act(machineSetStatus)},
 		{"Provisioner", 1, "SetProvisioned", atModel, controllerAgent, free, machines, act(provisionerSetProvisioned)},
+		{"Provisioner", 1, "WatchForModelConfigChanges", atModel, controllerAgent, free, everything, watch(provisionerWatchModelConfig)},
 		{"Provisioner", 1, "WatchMachines", atModel, controllerAgent, free, everything, watch(provisionerWatch)},
 
 		// For the controller: the services of any model that keep units.
@@ -119,6 +121,10 @@ func routes() []route {
 		{"LeadershipService", 1, "BlockUntilLeadershipReleased", atModel, unitAgent, free, self, act(leadershipBlock)},
 		{"LeadershipService", 1, "ClaimLeadership", atModel, unitAgent, free, self, do(leadershipClaim)},
 		{"LeadershipService", 1, "ReleaseLeadership", atModel, unitAgent, free, self, act(leadershipRelease)},
+
+		// For the agent of a unit: whether its failed hooks run again by themselves.
+		{"RetryStrategy", 1, "RetryStrategy", atModel, unitAgent, free, self, do(retryStrategy)},
+		{"RetryStrategy", 1, "WatchRetryStrategy", atModel, unitAgent, free, self, watch(retryStrategyWatch)},
 
 		// For the agent of a unit: itself, and what it shares with its relations.
 		{"Uniter", 1, "ClearResolved", atModel, unitAgent, free, self, act(uniterClearResolved)},

@@ -23,6 +23,11 @@ type ModelUnset struct {
 	Keys []string `json:"keys"`
 }
 
+// A RetryStrategy tells a unit's agent whether failed hooks run again by themselves.
+type RetryStrategy struct {
+	ShouldRetry bool `json:"should-retry"`
+}
+
 // ModelConfigResultsOf writes a model's settings; a bool is true or false there.
 func ModelConfigResultsOf(config entity.ModelConfig) ModelConfigResults {
 	results := ModelConfigResults{Config: make(map[string]ModelConfigValue, len(config))}

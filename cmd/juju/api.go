@@ -43,6 +43,7 @@ var _ modelAPI = (*client.Conn)(nil)
 type (
 	statusAPI interface {
 		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
+		ModelConfig(ctx context.Context) (entity.ModelConfig, error)
 	}
 	destroyUnitAPI interface {
 		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error)

@@ -24,6 +24,8 @@ type until struct {
 	// a hook that has failed is no reason to give up, since the agent goes on without it.
 	command string
 	lenient bool
+	// retried says that hooks which have failed run again by themselves in this model.
+	retried bool
 	// relation is the one whose end is waited for, as the user named it; names are none then.
 	relation []string
 }
@@ -88,7 +90,15 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 		m, err := api.Status(bounded)
 		switch {
 		case err == nil:
-			if waiting, err = u.waitsFor(m); err != nil || waiting == "" {
+			u.retried = false
+			if waiting, err = u.waitsFor(m); err != nil {
+				// Perhaps that passes by itself.
+				config, configErr := api.ModelConfig(bounded)
+				if u.retried = configErr == nil && config.RetryHooks(); u.retried {
+					waiting, err = u.waitsFor(m)
+				}
+			}
+			if err != nil || waiting == "" {
 				return err
 			}
 		case bounded.Err() != nil: // told of below
@@ -141,7 +151,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 					"Destroy it: juju destroy-%s %s", t.kind, t.name)
 			}
 			left = append(left, t.name+t.now())
-			if err := t.failed(); err != nil && !u.lenient {
+			if err := t.failed(); err != nil && !u.lenient && !(u.retried && t.kind == "unit") {
 				return "", err
 			}
 		}
@@ -165,6 +175,9 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 			}
 		}
 		err := t.failed()
+		if u.retried && t.kind == "unit" {
+			err = nil
+		}
 		if host := machines[t.machine]; err == nil {
 			err = host.failed() // no unit will come up there
 		}

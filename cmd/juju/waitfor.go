@@ -24,7 +24,7 @@ With --status, wait for another word of the services and units. With --gone, wai
 until what is being destroyed is gone.
 
 It fails when the time is up, and at once when a hook has failed, since that does
-not pass by itself.`,
+not pass by itself, unless the model has automatically-retry-hooks on.`,
 		Example: `  juju wait-for
   juju wait-for web store --timeout 2m
   juju wait-for web --status blocked

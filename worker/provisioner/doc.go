@@ -13,6 +13,10 @@
 // An instance that can't be had puts its machine into the status error, which the
 // user sees; the other machines go on.
 //
+// The model's setting provisioner-harvest-mode can take from it the stopping of
+// instances that destroyed machines have left, and of those that are no machine's.
+// What a failed start has left is stopped in any case.
+//
 // At the start, and every few minutes, it looks at all that the cloud has. What
 // is no machine's is stopped, what force has left and is gone is forgotten, and a
 // machine whose instance is missed in two looks gets another. Nothing that a

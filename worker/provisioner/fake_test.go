@@ -23,12 +23,15 @@ type fakeModel struct {
 	faults    map[string]error // by method: fails once
 	units     map[string]int   // on machines
 	residues  []entity.Residue
+	config    entity.ModelConfig
+	configs   chan struct{} // the watch of config
 }
 
 func newModel(machines ...entity.MachineInfo) *fakeModel {
 	m := &fakeModel{
 		machines: map[string]entity.MachineInfo{}, events: make(chan []string),
 		passwords: map[string]int{}, messages: map[string]string{}, faults: map[string]error{}, units: map[string]int{},
+		config: entity.NewModelConfig(nil, "jammy"), configs: make(chan struct{}),
 	}
 	for _, machine := range machines {
 		m.machines[machine.ID] = machine
@@ -86,6 +89,24 @@ func (m *fakeModel) String() string {
 	}
 	slices.SortFunc(lines, entity.CompareNatural)
 	return strings.Join(lines, "\n")
+}
+
+// harvest sets the harvest mode and waits until the watcher has been told.
+func (m *fakeModel) harvest(mode string) {
+	m.mu.Lock()
+	m.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: mode}, "jammy")
+	m.mu.Unlock()
+	m.configs <- struct{}{}
+}
+
+func (m *fakeModel) ProvisionerConfig(context.Context) (entity.ModelConfig, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.config, m.fault("ProvisionerConfig")
+}
+
+func (m *fakeModel) WatchProvisionerConfig(context.Context) (<-chan struct{}, error) {
+	return m.configs, nil
 }
 
 func (m *fakeModel) WatchMachines(context.Context) (<-chan []string, error) { return m.events, nil }

@@ -91,9 +91,13 @@ func (p *provisioner) lookNow(ctx context.Context) {
 // instances that are lost. What fails is left to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
 	there := map[string]bool{}
+	residues, err := p.residues(ctx)
+	if err != nil && ctx.Err() == nil {
+		logger.Errorf("cannot look after what destructions have left: %v", err)
+	}
 	for _, in := range v.instances {
 		there[in.ID] = true
-		if !v.stray(in) {
+		if !v.stray(in) || !p.harvests(in, residues[in.ID]) {
 			continue
 		}
 		logger.Infof("stopping instance %s, which was of machine %s and is nobody's", in.ID, in.MachineID)
@@ -103,7 +107,7 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 		}
 		there[in.ID] = false
 	}
-	p.forget(ctx, there)
+	p.forget(ctx, residues, there)
 	result := looked{next: p.Look}
 	missed := map[string]missing{}
 	for id, m := range v.machines {
@@ -149,16 +153,44 @@ func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map
 	return true
 }
 
-// forget drops the residues of instances that are not there.
-func (p *provisioner) forget(ctx context.Context, there map[string]bool) {
-	residues, err := p.API.Residues(ctx)
-	for _, r := range residues {
-		if r.Instance != "" && !there[r.Instance] && err == nil {
-			err = p.API.DropResidues(ctx, r.Instance)
+// harvests reports whether the model's settings let an instance be stopped that is
+// nobody's. Destroyed says that it is known to be a destroyed machine's.
+func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
+	config := p.model.Load()
+	if config.HarvestsUnknown() || destroyed && config.HarvestsDestroyed() {
+		delete(p.kept, in.ID)
+		return true
+	}
+	if !p.kept[in.ID] {
+		p.kept[in.ID] = true
+		logger.Warningf("instance %s, which was of machine %s and is nobody's, is left running: %s is %s", in.ID, in.MachineID,
+			entity.ConfigHarvestMode, p.harvest())
+	}
+	return false
+}
+
+// residues returns the instances that destructions with force have left.
+func (p *provisioner) residues(ctx context.Context) (map[string]bool, error) {
+	all, err := p.API.Residues(ctx)
+	instances := map[string]bool{}
+	for _, r := range all {
+		if r.Instance != "" {
+			instances[r.Instance] = true
 		}
 	}
-	if err != nil && ctx.Err() == nil {
-		logger.Errorf("cannot look after what destructions have left: %v", err)
+	return instances, err
+}
+
+// forget drops the residues of instances that are not there.
+func (p *provisioner) forget(ctx context.Context, residues, there map[string]bool) {
+	for id := range residues {
+		if there[id] {
+			continue
+		}
+		if err := p.API.DropResidues(ctx, id); err != nil && ctx.Err() == nil {
+			logger.Errorf("cannot forget what destructions have left: %v", err)
+			return
+		}
 	}
 }
 

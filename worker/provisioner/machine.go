@@ -54,6 +54,8 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 	}
 	tag := entity.MachineTag(id)
 	switch {
+	case m.Life == entity.Dead && m.InstanceID != "" && !p.model.Load().HarvestsDestroyed():
+		logger.Warningf("instance %s of machine %s, which is destroyed, is left running: %s is %s", m.InstanceID, m.ID, entity.ConfigHarvestMode, p.harvest())
 	case m.Life == entity.Dead && m.InstanceID != "":
 		if err := p.stop(ctx, m.InstanceID); err != nil {
 			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.report(ctx, tag, err))

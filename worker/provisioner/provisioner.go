@@ -2,6 +2,7 @@ package provisioner
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/juju/loggo"
@@ -52,6 +53,7 @@ func New(config Config) worker.Func {
 			busy:   map[string]*tending{},
 			looked: make(chan looked),
 			missed: map[string]missing{},
+			kept:   map[string]bool{},
 		}
 		defer func() {
 			cancel()
@@ -81,10 +83,13 @@ type provisioner struct {
 	done  chan tended
 	busy  map[string]*tending // machines that have a goroutine
 
+	model atomic.Pointer[entity.ModelConfig] // the model's settings, as the loop has read them last
+
 	looked  chan looked
 	looking bool // that goroutine is at work
 	soon    bool // it shall look again when it is done
 	missed  map[string]missing
+	kept    map[string]bool // instances that are nobody's and not stopped, as was logged
 }
 
 // tending is a machine's goroutine, as the loop sees it.
@@ -100,6 +105,13 @@ type tended struct {
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
+	config, err := p.API.WatchProvisionerConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.readConfig(ctx); err != nil {
+		return err
+	}
 	events, err := p.API.WatchMachines(ctx)
 	if err != nil {
 		return err
@@ -125,6 +137,17 @@ func (p *provisioner) loop(ctx context.Context) error {
 				first = false
 			}
 			ids, news = changed, true
+		case _, ok := <-config:
+			if !ok {
+				return worker.Ended(ctx)
+			}
+			before := p.harvest()
+			if err := p.readConfig(ctx); err != nil {
+				return err
+			}
+			if !first && p.harvest() != before {
+				p.lookNow(ctx)
+			}
 		case t := <-p.done:
 			if p.busy[t.machine].again {
 				ids = []string{t.machine}
@@ -146,6 +169,18 @@ func (p *provisioner) loop(ctx context.Context) error {
 		}
 	}
 }
+
+// readConfig reads the model's settings.
+func (p *provisioner) readConfig(ctx context.Context) error {
+	config, err := p.API.ProvisionerConfig(ctx)
+	if err == nil {
+		p.model.Store(&config)
+	}
+	return err
+}
+
+// harvest returns the model's harvest mode.
+func (p *provisioner) harvest() string { return (*p.model.Load())[entity.ConfigHarvestMode].Value }
 
 // attend has a machine tended, or looked at again by whoever is at it, who need not
 // rest any longer if there are news.

@@ -19,8 +19,8 @@ import (
 // fails the test unless the provisioner ends with its context and leaves nothing.
 func story(t *testing.T, model *fakeModel, cloud *fakeCloud, change func(*Config), tell func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
-		// A channel made outside of a bubble doesn't let its clock run.
-		model.events = make(chan []string)
+		// Channels made outside of a bubble don't let its clock run.
+		model.events, model.configs = make(chan []string), make(chan struct{})
 		config := Config{API: model, Environ: cloud, AgentConfig: func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
 			return []byte(m.ID + " " + password + " " + nonce), nil
 		}}

@@ -14,9 +14,12 @@ import (
 // A controller is the unit "web/0" and what surrounds it, in memory. It keeps the rules
 // of state that the unit's agent relies on.
 type controller struct {
-	mu        sync.Mutex
-	unit      entity.UnitInfo
-	gone      bool // the unit was removed
+	mu   sync.Mutex
+	unit entity.UnitInfo
+	gone bool // the unit was removed
+
+	retryHooks bool // the model's setting
+
 	relations map[int]*relation
 	config    map[string]any
 	charms    map[string]archive
@@ -292,6 +295,16 @@ func (c *controller) UnitStatus(context.Context, entity.Tag) (entity.Status, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.workload, nil
+}
+
+func (c *controller) RetryHooks(context.Context, entity.Tag) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retryHooks, nil
+}
+
+func (c *controller) WatchRetryHooks(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks) }, func(string, string) struct{} { return struct{}{} }), nil
 }
 
 func (c *controller) ClearResolved(context.Context, entity.Tag) error {

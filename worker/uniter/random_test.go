@@ -184,7 +184,8 @@ func (l *life) resolve() {
 	}
 	word := entity.ResolvedRetry
 	// Passed over is only what has run: then the oracle can tell.
-	if l.o.last != nil && l.o.last.failed && !l.o.crashed && l.chance(3) {
+	// A hook that runs again by itself meanwhile would leave nothing to pass over.
+	if l.o.last != nil && l.o.last.failed && !l.o.crashed && !l.c.retryHooks && l.chance(3) {
 		word, l.o.passed = entity.ResolvedNoHooks, true
 	}
 	l.o.note("-- resolved: %s", word)
@@ -356,6 +357,9 @@ func (l *life) happen() {
 			l.c.unit.ServiceCharmURL = fmt.Sprintf("local:web-%d", 1+l.rand.IntN(3))
 			l.c.unit.ForceCharm = l.chance(2)
 			l.o.note("-- charm %s, force %v", l.c.unit.ServiceCharmURL, l.c.unit.ForceCharm)
+		case what == 23:
+			l.c.retryHooks = !l.c.retryHooks
+			l.o.note("-- failed hooks run again by themselves: %v", l.c.retryHooks)
 		case what == 6 && alive:
 			l.c.unit.Subordinates = append(slices.Clone(l.c.unit.Subordinates), fmt.Sprintf("log/%d", l.next))
 		case what < 10 && alive:

@@ -37,6 +37,11 @@ type remote struct {
 	relationsStale bool
 	woken          bool // by any watch, since an operation began
 
+	retries      <-chan struct{} // the watch of retryHooks; nil while no hook has failed
+	endRetries   context.CancelFunc
+	retriesStale bool
+	retryHooks   bool // failed hooks run again by themselves
+
 	counterparts chan counterpart // what the watches of relations say
 	watched      map[int]context.CancelFunc
 	cancel       context.CancelFunc
@@ -221,6 +226,12 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 		return r.event(ctx, ok, &r.unitStale)
 	case _, ok := <-r.relations:
 		return r.event(ctx, ok, &r.relationsStale)
+	case _, ok := <-r.retries:
+		if !ok {
+			return worker.Ended(ctx)
+		}
+		r.retriesStale = true
+		return nil
 	case c := <-r.counterparts:
 		r.counterpart(c)
 		return nil

@@ -91,6 +91,7 @@ type uniter struct {
 	factory  operation.Factory
 	busy     time.Time // when the last operation ended
 	reported bool      // the user sees which hook has failed
+	retry    retry     // of that hook
 	status   struct {  // what the agent's status was last set to
 		word    entity.StatusWord
 		message string
@@ -138,8 +139,8 @@ func (u *uniter) idle(ctx context.Context) error {
 	return err
 }
 
-// awaitResolution waits until something changes, after it has made sure that the user
-// sees the failed hook.
+// awaitResolution waits until something changes, or the failed hook is to run again, after
+// it has made sure that the user sees the failed hook.
 func (u *uniter) awaitResolution(ctx context.Context) error {
 	if !u.reported {
 		if err := u.executor.Run(ctx, u.factory.Report()); err != nil {
@@ -150,7 +151,7 @@ func (u *uniter) awaitResolution(ctx context.Context) error {
 	if err := u.setAgentStatus(ctx, entity.StatusIdle, ""); err != nil {
 		return err
 	}
-	return u.remote.wait(ctx, nil)
+	return u.awaitRetry(ctx)
 }
 
 // setAgentStatus sets the agent's status, unless it is that already.
@@ -174,6 +175,11 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	}
 	err = u.remote.watchOver(ctx, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
 	u.busy, u.reported = time.Now(), false
+	u.remote.snapshot.RetryDue = false
+	u.retry = u.retry.after(next, u.executor.State())
+	if u.executor.State().FailedHook() == nil {
+		u.remote.forgetRetries()
+	}
 	// The user has seen a failure that was there before, or that a forced upgrade comes back to.
 	failed := u.executor.State().FailedHook()
 	if failed != nil && failed != before.Op && (before.Op == nil || failed != before.Op.After) {

@@ -94,6 +94,8 @@ type Op struct {
 	// Resolved says that the user wanted this: the controller is to be told that the
 	// request has been heard, before the hook runs or is passed over.
 	Resolved bool `json:"resolved,omitempty"`
+	// Retried says that a hook that has failed is run again by itself.
+	Retried bool `json:"retried,omitempty"`
 	// Reason tells why a hook has failed, "exit status 1".
 	Reason string `json:"reason,omitempty"`
 	// ExitCode and LastLine say more of that: the code if it exited by itself, and the

@@ -71,7 +71,8 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	}
 	return s.With(&localstate.Op{
 		Kind: localstate.RunHook, Step: localstate.Pending,
-		Hook: o.op.Hook, Name: o.name, Config: localstate.ConfigOf(o.remote.Unit), Resolved: o.op.Resolved,
+		Hook: o.op.Hook, Name: o.name, Config: localstate.ConfigOf(o.remote.Unit),
+		Resolved: o.op.Resolved, Retried: o.op.Retried,
 	}), nil
 }
 
@@ -85,7 +86,7 @@ func (o *runHook) announce(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case o.op.Hook.Kind == hooks.Install && !o.op.Resolved:
+	case o.op.Hook.Kind == hooks.Install && !o.op.Resolved && !o.op.Retried:
 		return o.setWorkload(ctx, entity.StatusMaintenance, installing)
 	case o.op.Hook.Kind == hooks.Stop:
 		return o.setWorkload(ctx, entity.StatusMaintenance, stopping)

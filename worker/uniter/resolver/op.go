@@ -37,6 +37,9 @@ type Op struct {
 	Relation int
 	// Resolved says that a hook is run again because the user has asked for that.
 	Resolved bool
+	// Retried says that a failed hook is run again by itself, because the time for that
+	// has come.
+	Retried bool
 	// Departing is the unit that goes away, for a relation-departed hook.
 	Departing string
 }
@@ -53,6 +56,9 @@ func (op Op) String() string {
 		}
 		if op.Resolved {
 			s += " again"
+		}
+		if op.Retried {
+			s += " again by itself"
 		}
 		return s
 	case Enter, Leave, Forget:

@@ -22,6 +22,8 @@ type Remote struct {
 	// Barred says that the unit's death was refused, and nothing has happened since
 	// that could change that.
 	Barred bool
+	// RetryDue says that the failed hook is to run again by itself.
+	RetryDue bool
 }
 
 // Relation is one relation of the unit's.
@@ -106,6 +108,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
 	}
 	again := Op{Verb: Run, Hook: op.Hook, Resolved: true, Departing: departing(op.Hook, unit)}
+	byItself := again
+	byItself.Resolved, byItself.Retried = false, true
 	switch {
 	case op.Step == localstate.Done:
 		return Op{Verb: Commit}
@@ -115,6 +119,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Abandon} // the relation was destroyed with force: there is nothing to be told any more
 	case op.Step == localstate.Pending && op.Resolved:
 		return again
+	case op.Step == localstate.Pending && op.Retried:
+		return byItself
 	case op.Step == localstate.Pending:
 		return Op{Verb: Abandon}
 	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm:
@@ -123,6 +129,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return again
 	case unit.Resolved == entity.ResolvedNoHooks || remote.lenient(op.Hook):
 		return Op{Verb: Skip}
+	case remote.RetryDue:
+		return byItself
 	}
 	return Op{Verb: AwaitResolution}
 }

@@ -124,6 +124,7 @@ func (w *world) play(t *testing.T, lines string) string {
 // do has the effect of op.
 func (w *world) do(op Op) {
 	unit := &w.remote.Unit
+	w.remote.RetryDue = false
 	switch op.Verb {
 	case DestroyUnit:
 		unit.Life = entity.Dying
@@ -264,6 +265,8 @@ func (w *world) unit(key, value string) (err error) {
 		u.OrphanedBySubRel = true
 	case "barred":
 		w.remote.Barred = value != "no"
+	case "retry-due":
+		w.remote.RetryDue = true
 	default:
 		return fmt.Errorf("unknown key %q", key)
 	}
@@ -382,6 +385,8 @@ func (w *world) op(words []string) error {
 			op.Process = &hooks.Process{PID: 1234}
 		case "resolved":
 			op.Resolved = true
+		case "retried":
+			op.Retried = true
 		case "relation":
 			op.Hook.RelationID, _ = strconv.Atoi(value)
 		case "unit":

@@ -1,0 +1,129 @@
+package provisioner
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/provider"
+	"juju/provider/dummy"
+	"juju/state/entity"
+)
+
+// Which instances go and which stay, in each mode: that of a machine that is destroyed,
+// right away and after the looks at the cloud to come, and one that no machine is known
+// for. The instance of a machine that is needed stays in every mode.
+func TestHarvestModes(t *testing.T) {
+	for _, c := range []struct {
+		mode                        string
+		destroyedAtOnce, afterLooks bool // the destroyed machine's instance is gone
+		unknown                     bool // the unknown one is
+	}{
+		{entity.HarvestAll, true, true, true},
+		{entity.HarvestDestroyed, true, true, false},
+		// Nobody knows an instance any more whose machine has been removed.
+		{entity.HarvestUnknown, false, true, true},
+		{entity.HarvestNone, false, false, false},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			model := newModel(pending("1"), pending("2"))
+			model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: c.mode}, "jammy")
+			h := &harvested{T: t}
+			story(t, model, nil, h.dummy, func(t *testing.T) {
+				synctest.Wait()
+				needed, destroyed := model.machine("1").InstanceID, model.machine("2").InstanceID
+				unknown := h.start("77")
+				gone := model.machine("2")
+				gone.Life = entity.Dead
+				model.set(gone)
+				expect(t, model, "1 alive "+needed+" pending")
+				h.has(needed, true)
+				h.has(destroyed, !c.destroyedAtOnce)
+				after(5 * time.Minute)
+				h.has(needed, true)
+				h.has(destroyed, !c.afterLooks)
+				h.has(unknown, !c.unknown)
+				// The mode counts at once.
+				model.harvest(entity.HarvestAll)
+				h.has(needed, true)
+				h.has(destroyed, false)
+				h.has(unknown, false)
+			})
+		})
+	}
+}
+
+// What force could not stop is a destroyed machine's, also when the machine is gone.
+func TestHarvestOfWhatForceHasLeft(t *testing.T) {
+	for mode, stays := range map[string]bool{entity.HarvestDestroyed: false, entity.HarvestNone: true} {
+		t.Run(mode, func(t *testing.T) {
+			model := newModel()
+			model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: mode}, "jammy")
+			h := &harvested{T: t}
+			story(t, model, nil, func(config *Config) {
+				h.dummy(config)
+				model.residues = []entity.Residue{{Instance: h.start("1")}}
+			}, func(t *testing.T) {
+				synctest.Wait()
+				h.has("dummy-1", stays)
+				if left := len(model.residues) > 0; left != stays {
+					t.Errorf("what force has left is noted: %v, want %v", left, stays)
+				}
+			})
+		})
+	}
+}
+
+// What a start has left that failed was never anybody's, and goes in every mode.
+func TestFailedStartIsCleanedUpInEveryMode(t *testing.T) {
+	model := newModel(pending("1"))
+	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestNone}, "jammy")
+	model.faults["SetProvisioned"] = errors.New("the answer is lost")
+	h := &harvested{T: t}
+	story(t, model, nil, h.dummy, func(t *testing.T) {
+		synctest.Wait()
+		h.has("dummy-1", true)
+		after(time.Minute)
+		expect(t, model, "1 alive dummy-2 pending")
+		h.has("dummy-1", false)
+		h.has("dummy-2", true)
+	})
+}
+
+// harvested is a model on the dummy cloud.
+type harvested struct {
+	*testing.T
+	environ provider.Environ
+}
+
+func (h *harvested) dummy(config *Config) {
+	var err error
+	if h.environ, err = dummy.New(nil).Open(h.Context(), provider.Config{Controller: "c", Model: "m"}); err != nil {
+		h.Fatal(err)
+	}
+	config.Environ = h.environ
+}
+
+// start starts an instance that no provisioner knows of.
+func (h *harvested) start(machine string) string {
+	h.Helper()
+	in, err := h.environ.StartInstance(h.Context(), provider.StartParams{MachineID: machine, Nonce: "other"})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return in.ID
+}
+
+func (h *harvested) has(id string, want bool) {
+	h.Helper()
+	synctest.Wait()
+	all, err := h.environ.Instances(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	if got := slices.ContainsFunc(all, func(in provider.Instance) bool { return in.ID == id }); got != want {
+		h.Errorf("the cloud has instance %s: %v, want %v", id, got, want)
+	}
+}

@@ -1,0 +1,100 @@
+package uniter
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"juju/worker/uniter/localstate"
+	"juju/worker/uniter/resolver"
+)
+
+// The pauses before a failed hook runs again by itself: the first, and the longest.
+const (
+	firstRetry = 5 * time.Second
+	lastRetry  = 5 * time.Minute
+)
+
+// A retry says when a failed hook runs again by itself, in a model whose settings want
+// that. An agent that starts begins with short pauses again.
+type retry struct {
+	attempts int       // that have failed, since somebody has resolved the hook or the agent has started
+	due      time.Time // zero as long as nothing is due
+}
+
+// pause returns how long to wait before the next attempt: twice as long each time, and
+// up to a fifth more or less, so that units that failed together don't go on together.
+func (r retry) pause() time.Duration {
+	pause := firstRetry
+	for range r.attempts {
+		pause = min(2*pause, lastRetry)
+	}
+	return min(time.Duration(float64(pause)*(0.8+0.4*rand.Float64())), lastRetry)
+}
+
+// after notes what became of an operation.
+func (r retry) after(op resolver.Op, s localstate.State) retry {
+	switch {
+	case s.FailedHook() == nil || op.Resolved:
+		return retry{}
+	case op.Retried:
+		return retry{attempts: r.attempts + 1}
+	}
+	return r
+}
+
+// awaitRetry waits until something changes, or until the failed hook is to run again.
+func (u *uniter) awaitRetry(ctx context.Context) error {
+	wanted, err := u.remote.wantsRetries(ctx)
+	if err != nil {
+		return err
+	}
+	if !wanted {
+		u.retry.due = time.Time{}
+		return u.remote.wait(ctx, nil)
+	}
+	if u.retry.due.IsZero() {
+		pause := u.retry.pause()
+		u.retry.due = time.Now().Add(pause)
+		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, u.executor.State().FailedHook().Name, pause.Round(time.Second))
+	}
+	timer := time.NewTimer(time.Until(u.retry.due))
+	defer timer.Stop()
+	err = u.remote.wait(ctx, timer.C)
+	if errors.Is(err, errTimeout) {
+		u.remote.snapshot.RetryDue = true
+		return nil
+	}
+	return err
+}
+
+// wantsRetries reports whether failed hooks run again by themselves in the unit's model.
+// It is watched only while a hook has failed: most units never ask.
+func (r *remote) wantsRetries(ctx context.Context) (bool, error) {
+	if r.retries == nil {
+		ctx, cancel := context.WithCancel(r.ctx)
+		events, err := r.api.WatchRetryHooks(ctx, r.unit)
+		if err != nil {
+			cancel()
+			return false, ofUnit(err)
+		}
+		r.retries, r.endRetries, r.retriesStale = events, cancel, true
+	}
+	if r.retriesStale {
+		wanted, err := r.api.RetryHooks(ctx, r.unit)
+		if err != nil {
+			return false, ofUnit(err)
+		}
+		r.retryHooks, r.retriesStale = wanted, false
+	}
+	return r.retryHooks, nil
+}
+
+// forgetRetries ends that watch: no hook has failed any more.
+func (r *remote) forgetRetries() {
+	if r.retries != nil {
+		r.endRetries()
+		r.retries = nil
+	}
+}
