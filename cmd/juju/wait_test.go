@@ -371,3 +371,20 @@ func testWaitForTheEndOfARelation(t *testing.T) {
 		u.sees(1, "", "ERROR gave up after 3s: still waiting for relation \"web:db store:db\" (dying)\n"+hint)
 	}
 }
+
+// Where failed hooks run again by themselves, a failure is no reason to give up: but that
+// of a machine still is.
+func TestWaitGoesOnWhereHooksRunAgain(t *testing.T) {
+	u := newUser(t)
+	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
+	synctest.Test(t, func(t *testing.T) {
+		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error"), seen("web/0=error"), seen("web/0=active")}
+		u.types("wait-for", "web", "-q")
+		u.sees(0, "", "")
+		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error 1=error"), seen("web/0=active")}
+		u.types("wait-for", "-q")
+		if u.code != 1 || !strings.Contains(u.err.String(), "machine 1 is in error") {
+			t.Errorf("exit code %d, said %q", u.code, u.err.String())
+		}
+	})
+}
