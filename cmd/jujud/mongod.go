@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
@@ -26,7 +27,9 @@ func mongodCommand() *cobra.Command {
 MongoDB's own wire protocol, on a loopback port. With it the tools and test
 suites of MongoDB can look at the store. No controller may run on DIR meanwhile.
 
-Every answer waits until what it rests on is on disk; with --nojournal none does.
+A write is answered before it is on disk, and is there 100 ms later at most, as with
+MongoDB; one with the write concern j or majority is answered when it is there. With
+--nojournal only those get to the disk in time.
 With --repair it only opens the store, after it has taken a damaged log aside, says
 what it leaves out, and ends.
 
@@ -54,7 +57,7 @@ mongod, are accepted and mean nothing here.`,
 	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
 	f.BoolVar(&opts.repair, "repair", false, "open a store whose log is damaged without what was written from there on, and end")
-	f.BoolVar(&opts.nojournal, "nojournal", false, "answer before it is on disk")
+	f.BoolVar(&opts.nojournal, "nojournal", false, "bring to disk only what a write concern asks for")
 	f.StringVar(&opts.logpath, "logpath", "", "file to log to, instead of standard error")
 	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB has given up in 5.1")
 	f.StringVar(&opts.replSet, "replSet", "", "refused: the store is no replica set")
@@ -69,6 +72,9 @@ mongod, are accepted and mean nothing here.`,
 
 // waiting is what is printed when clients can connect; test harnesses look for it.
 const waiting = "waiting for connections on %s\n"
+
+// journalEvery is how long a write may stay off the disk: MongoDB's default.
+const journalEvery = 100 * time.Millisecond
 
 type mongodOptions struct {
 	dbpath, bindIP, replSet, logpath string
@@ -123,11 +129,15 @@ func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 		}
 		defer loggo.ReplaceDefaultWriter(before)
 	}
+	every := journalEvery
+	if o.nojournal {
+		every = 0
+	}
 	server, err := embedded.Open(o.dbpath, embedded.Options{
-		Sync:    !o.nojournal,
-		OnlyMsg: o.onlyMsg,
-		Repair:  o.repair,
-		Logger:  loggo.GetLogger("juju.mongod"),
+		SyncEvery: every,
+		OnlyMsg:   o.onlyMsg,
+		Repair:    o.repair,
+		Logger:    loggo.GetLogger("juju.mongod"),
 	})
 	if errors.Is(err, embedded.ErrDamaged) && !o.repair {
 		return entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", o.dbpath, err), "Restore it from a backup. "+

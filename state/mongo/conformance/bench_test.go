@@ -1,9 +1,12 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -289,4 +292,71 @@ func BenchmarkWriteDuringScan(b *testing.B) {
 		b.ReportMetric(float64(busy)/float64(idle), "scan/idle")
 		b.ReportMetric(float64(scans), "scans")
 	}
+}
+
+// BenchmarkServed is what a client of a plain server sees, over TCP: an update by
+// _id, and a transaction of two operations, one after another. JUJUD may name a
+// program to measure instead, as its `mongod`.
+func BenchmarkServed(b *testing.B) {
+	address := served(b)
+	for _, concern := range []struct {
+		name string
+		safe mgo.Safe
+	}{{"w1", mgo.Safe{}}, {"j", mgo.Safe{J: true}}} {
+		session, err := mgo.Dial("mongodb://" + address + "/?connect=direct")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer session.Close()
+		session.SetSafe(&concern.safe)
+		db := session.DB("bench" + concern.name)
+		c := db.C("units")
+		fill(b, c, 5000)
+		b.Run("update/"+concern.name, func(b *testing.B) {
+			for i := range b.N {
+				if err := c.UpdateId(unitName(i%5000), bson.M{"$set": bson.M{"life": i}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("transaction/"+concern.name, func(b *testing.B) {
+			runner := txn.NewRunner(db.C("txns"))
+			for i := range b.N {
+				op := func(n int) txn.Op {
+					return txn.Op{C: c.Name, Id: unitName(n % 5000), Assert: txn.DocExists, Update: bson.M{"$set": bson.M{"life": i}}}
+				}
+				if err := runner.Run([]txn.Op{op(i), op(i + 2500)}, "", nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// served returns the address of a server.
+func served(b *testing.B) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if jujud := os.Getenv("JUJUD"); jujud != "" {
+		listener.Close()
+		_, port, _ := net.SplitHostPort(listener.Addr().String())
+		cmd := exec.Command(jujud, "mongod", "--dbpath", b.TempDir(), "--port", port)
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			_ = cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Wait()
+		})
+		return listener.Addr().String()
+	}
+	server, err := embedded.Open(b.TempDir(), embedded.Options{SyncEvery: 100 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	go server.Serve(context.Background(), listener)
+	b.Cleanup(func() { server.Close() })
+	return listener.Addr().String()
 }

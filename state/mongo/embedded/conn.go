@@ -68,11 +68,6 @@ func (c *conn) serve() {
 		if reply == nil {
 			continue
 		}
-		if c.s.opts.Sync {
-			if err := c.s.Barrier(c.s.ctx); err != nil {
-				return
-			}
-		}
 		if _, err := c.nc.Write(reply); err != nil {
 			return
 		}

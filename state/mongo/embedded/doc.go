@@ -14,7 +14,8 @@
 //
 // Every change of a single document is atomic. Writes are answered before
 // they are on disk; Barrier returns when they are. A client asks for that
-// with j: true, Options.Sync for every reply.
+// with j: true or w: "majority", and Options.SyncEvery bounds how long it takes
+// when nobody does.
 //
 // The parts: raw reads BSON in place, keys orders it, query and update give
 // the operators their meaning, plan picks indexes, storage keeps the

@@ -194,12 +194,15 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 	if v.Type != bsontype.EmbeddedDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "writeConcern must be an object")
 	}
+	var majority, journaled, said bool
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		switch string(e.Key) {
 		case "j", "fsync":
-			r.barrier = r.barrier || raw.Truthy(e.Value)
+			said = true
+			journaled = journaled || raw.Truthy(e.Value)
 		case "w":
+			majority = e.Value.Type == bsontype.String && string(raw.Text(e.Value)) == "majority"
 			n, ok := raw.Int(e.Value)
 			r.unacknowledged = ok && n == 0
 			if ok && n > 1 {
@@ -207,6 +210,8 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 			}
 		}
 	}
+	// A majority has it in its journals, unless that is not wanted.
+	r.barrier = journaled || majority && !said
 	return nil
 }
 

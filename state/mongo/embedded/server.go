@@ -29,9 +29,9 @@ type Options struct {
 	FS vfs.FS
 	// Logger gets what is worth telling; nil drops it.
 	Logger Logger
-	// Sync passes a barrier before each reply, so that what any client has
-	// been told is on disk.
-	Sync bool
+	// SyncEvery is how long what was answered stays off the disk at most, whoever
+	// asks for it; 0 leaves it to barriers and write concerns.
+	SyncEvery time.Duration
 	// OnlyMsg refuses the messages that OP_MSG has replaced, as MongoDB does
 	// from 5.1 on: all but a greeting.
 	OnlyMsg bool
@@ -109,7 +109,26 @@ func Open(dir string, opts Options) (*Server, error) {
 	s := &Server{opts: opts, store: store, started: time.Now(), conns: map[*conn]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.cursors.init(opts.CursorTimeout)
+	if opts.SyncEvery > 0 {
+		s.work.Add(1)
+		go s.keepSyncing()
+	}
 	return s, nil
+}
+
+// keepSyncing passes a barrier now and then until the server is closed.
+func (s *Server) keepSyncing() {
+	defer s.work.Done()
+	tick := time.NewTicker(s.opts.SyncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+			_ = s.Barrier(s.ctx) // its failure is the store's, which Fatal is told
+		}
+	}
 }
 
 type silent struct{}

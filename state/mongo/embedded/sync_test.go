@@ -1,9 +1,12 @@
 package embedded_test
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.mongodb.org/mongo-driver/bson"
 
 	"juju/state/mongo/embedded"
@@ -21,7 +24,8 @@ func TestOnDisk(t *testing.T) {
 	}{
 		{about: "nobody"},
 		{about: "nobody, by a write concern", concern: d{{Key: "w", Value: "majority"}, {Key: "j", Value: false}}},
-		{about: "the options", opts: embedded.Options{Sync: true}, want: 1},
+		{about: "the majority", concern: d{{Key: "w", Value: "majority"}}, want: 1},
+		{about: "w: 1", concern: d{{Key: "w", Value: 1}}},
 		{about: "the write concern", concern: d{{Key: "j", Value: true}}, want: 1},
 		{about: "the old write concern", concern: d{{Key: "getLastError", Value: 1}, {Key: "fsync", Value: true}}, want: 1},
 		{about: "a barrier", barrier: true, want: 1},
@@ -51,4 +55,58 @@ func TestOnDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSyncEvery has nobody ask for the disk: what was answered is there in time.
+// Until then nobody waits for it, however slow the disk is.
+func TestSyncEvery(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, embedded.Options{FS: fs, SyncEvery: time.Millisecond})
+	c := connect(t, s)
+	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}})
+	for deadline := time.Now().Add(time.Minute); ; {
+		left := connect(t, open(t, embedded.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})}))
+		if number(left.must(d{{Key: "count", Value: "c"}}), "n") == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it never gets to the disk")
+		}
+	}
+}
+
+// TestNobodyWaits blocks the disk. A plain write is answered all the same, one
+// that asks for the disk is not.
+func TestNobodyWaits(t *testing.T) {
+	var stuck atomic.Bool
+	free := make(chan struct{})
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if stuck.Load() && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
+			<-free
+		}
+		return nil
+	}))
+	s := open(t, embedded.Options{FS: fs, SyncEvery: time.Millisecond})
+	c, other := connect(t, s), connect(t, s)
+	insert := func(c *client, id int, concern d) {
+		c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: id}}}}, {Key: "writeConcern", Value: concern}})
+	}
+	insert(c, 0, d{{Key: "j", Value: true}})
+	stuck.Store(true)
+	for id := range 20 {
+		insert(c, id+1, d{{Key: "w", Value: 1}})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		insert(other, 100, d{{Key: "j", Value: true}})
+	}()
+	select {
+	case <-done:
+		t.Error("a write that asks for the disk was answered without it")
+	case <-time.After(20 * time.Millisecond):
+	}
+	stuck.Store(false)
+	close(free)
+	<-done
 }
