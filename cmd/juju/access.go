@@ -26,6 +26,22 @@ and at a model
   write       may change what is in it as well
   admin       may say who may do what as well; a model's owner has it always`
 
+// shellNote is said to who grants a level that comes to more than its name says.
+const shellNote = `Note: on cloud "local" hooks run as the user who bootstrapped the controller. %s can deploy
+a charm, and so run any command as that user and read what that user can read, the
+controller's keys among it.
+`
+
+// granted returns the models of which an access was changed.
+func granted(uuids []string, errs []error) (changed []string) {
+	for i, uuid := range uuids {
+		if i < len(errs) && errs[i] == nil {
+			changed = append(changed, uuid)
+		}
+	}
+	return changed
+}
+
 // accessCommand makes grant and revoke, which differ in words.
 func accessCommand(s *session, cmd *cobra.Command, action string) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return changeAccess(cmd.Context(), s, action, args) }
@@ -78,6 +94,12 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 		errs, err := api.ModifyModelAccess(ctx, action, user, level, uuids...)
 		if err != nil {
 			return err
+		}
+		if action == params.Grant && level != "read" && slices.ContainsFunc(granted(uuids, errs), func(uuid string) bool {
+			info, err := api.ModelInfo(ctx, uuid)
+			return err == nil && info.ProviderType == localCloud
+		}) {
+			fmt.Fprintf(s.stderr, shellNote, user)
 		}
 		if len(errs) == 1 {
 			return errs[0]

@@ -87,6 +87,9 @@ func atController(t *testing.T) *user {
 	return u
 }
 
+// bobsShell is what is said when bob is granted more than to look.
+var bobsShell = fmt.Sprintf(shellNote, "bob")
+
 func TestWhatIsAskedAboutUsers(t *testing.T) {
 	for _, test := range []struct {
 		line   string
@@ -99,10 +102,11 @@ func TestWhatIsAskedAboutUsers(t *testing.T) {
 		{line: "disable-user bob", asked: "DisableUser bob", stderr: "User \"bob\" disabled\n"},
 		{line: "remove-user bob -y", asked: "RemoveUser bob", stdout: "User \"bob\" removed\n"},
 		{line: "grant bob superuser", asked: "grant bob superuser"},
+		{line: "grant bob write default", asked: "grant bob write [default-uuid]", stderr: bobsShell},
 		{line: "revoke bob add-model", asked: "revoke bob add-model"},
 		{line: "grant bob read default", asked: "grant bob read [default-uuid]"},
 		{line: "revoke bob write eve/shared admin/default", asked: "revoke bob write [shared-uuid default-uuid]"},
-		{line: "grant bob admin prod:default", asked: "grant bob admin [default-uuid]"},
+		{line: "grant bob admin prod:default", asked: "grant bob admin [default-uuid]", stderr: bobsShell},
 		{line: "change-user-password bob", stdin: "x y\nx y\n", asked: "SetPassword bob x y",
 			stderr: "new password: \ntype new password again: \nPassword for \"bob\" has been changed.\n"},
 		{line: "change-user-password bob --no-prompt", stdin: "secret", asked: "SetPassword bob secret", stderr: "Password for \"bob\" has been changed.\n"},
