@@ -111,4 +111,11 @@ func TestEveryKeyIsKept(t *testing.T) {
 	if text, err := json.Marshal(got.Data); err != nil || string(text) != string(want) {
 		t.Errorf("kept is %s (%v)\nwant    %s", text, err, want)
 	}
+	dump, err := w.st.Dump(w.ctx)
+	w.ok(err)
+	for _, doc := range dump["statuses"] {
+		if strings.Contains(string(doc), `"a.b"`) || strings.Contains(string(doc), `"$set"`) {
+			t.Errorf("stored is %s", doc)
+		}
+	}
 }

@@ -84,7 +84,11 @@ func message(op *localstate.Op) string { return fmt.Sprintf("hook failed: %q", o
 // that is in error.
 func (f Factory) showWorkload(ctx context.Context, s localstate.State) error {
 	if op := s.FailedHook(); op != nil && op.Workload != nil {
-		return f.API.SetUnitStatus(ctx, f.Unit, *op.Workload)
+		shown := *op.Workload
+		if shown.CheckWord(entity.UnitWords) != nil { // set before the controller knew its words
+			shown = entity.Status{Status: entity.StatusUnknown}
+		}
+		return f.API.SetUnitStatus(ctx, f.Unit, shown)
 	}
 	return nil
 }
