@@ -249,8 +249,10 @@ func (c *Conn) read() {
 		if err := alive(); err != nil {
 			return err
 		}
-		// A pong that can't be written now is no reason to end: the silence is.
-		_ = c.ws.WriteControl(websocket.PongMessage, []byte(text), time.Now().Add(writeTime))
+		// Not by the reader: the server does not read while it works on a login, and through
+		// memory, where nothing is buffered, each would wait for the other to read. A pong
+		// that can't be written is no reason to end: the silence is.
+		c.task(func() { _ = c.ws.WriteControl(websocket.PongMessage, []byte(text), time.Now().Add(writeTime)) })
 		return nil
 	})
 	for {

@@ -165,6 +165,10 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		if err == nil || !errors.Is(err, entity.Unavailable) {
 			return conn, err
 		}
+		if entity.Hint(err) != "" {
+			// It has answered, and says itself what there is to do.
+			return nil, entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.name, err)
+		}
 		logger.Debugf("%v", err)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -36,7 +36,8 @@ type session struct {
 	connect func(context.Context) (modelAPI, error)
 	// connectController reaches a controller itself.
 	connectController func(context.Context, target) (controllerAPI, error)
-	// reachBound is how long a controller may take to answer.
+	// reachBound is how long a controller may take to answer. One whose store is away
+	// waits for that half a minute itself, and then says so.
 	reachBound time.Duration
 
 	// dialled is the local controller that was dialled last, by its directory.
@@ -61,7 +62,7 @@ func newSession() *session {
 			}
 			return 80
 		},
-		getenv: os.Getenv, now: time.Now, reachBound: 30 * time.Second,
+		getenv: os.Getenv, now: time.Now, reachBound: 40 * time.Second,
 	}
 	s.connect = func(ctx context.Context) (modelAPI, error) {
 		conn, err := s.dialModel(ctx)

@@ -30,9 +30,13 @@ var ErrUnsure = entity.Errorf(entity.Unavailable,
 
 type requestKey struct{}
 
+// moments counts what must be known to have come before or after what else: requests
+// that begin and primaries that are seen to have changed.
+var moments atomic.Int64
+
 // A request is what a barrier knows of who passes it.
 type request struct {
-	began time.Time
+	began int64 // a moment
 	// applied says that a transaction of it was applied, each of whose steps the majority
 	// has, and for whose facts a barrier was passed. Who is told of that need not be told
 	// to try again: it would be done twice.
@@ -42,7 +46,7 @@ type request struct {
 // Began says that a request begins, to the barrier that is passed with its context
 // or one made of it. Without that a barrier is for what was read just before it.
 func Began(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, &request{began: time.Now()})
+	return context.WithValue(ctx, requestKey{}, &request{began: moments.Add(1)})
 }
 
 // requestOf returns the request that a context is of, or nil.
@@ -57,13 +61,14 @@ func requestOf(ctx context.Context) *request {
 type flights struct {
 	wait    time.Duration // of one write for the majority
 	outage  *outage
+	probe   *mgo.Session // the outage's own: mgo locks one while it looks for a primary
 	session *mgo.Session // keeps its connection while there is nothing wrong with it
 
 	mu      sync.Mutex
 	next    *flight // what the next write will carry
 	running bool
 	closed  bool
-	changed time.Time // when it was last seen that the primary may be another
+	changed int64 // the moment when it was last seen that the primary may be another
 	done    sync.WaitGroup
 
 	// The running goroutine's.
@@ -79,10 +84,10 @@ type flight struct {
 
 func newFlights(session *mgo.Session, wait time.Duration) *flights {
 	f := &flights{session: session, wait: wait, sure: true}
+	f.probe = session.Copy()
 	f.outage = newOutage(func() error {
-		session := f.session.Copy()
-		defer session.Close()
-		_, err := f.write(session)
+		f.probe.Refresh()
+		_, err := f.write(f.probe)
 		return err
 	})
 	return f
@@ -93,7 +98,7 @@ func newFlights(session *mgo.Session, wait time.Duration) *flights {
 func (f *flights) barrier(ctx context.Context) error {
 	who := requestOf(ctx)
 	if who == nil {
-		who = &request{began: time.Now()}
+		who = &request{began: moments.Add(1)}
 	}
 	if err := f.outage.refuses(); err != nil {
 		return err
@@ -124,10 +129,10 @@ func (f *flights) barrier(ctx context.Context) error {
 	}
 }
 
-func (f *flights) changedSince(t time.Time) bool {
+func (f *flights) changedSince(moment int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.changed.Before(t)
+	return f.changed > moment
 }
 
 // run writes for as long as somebody waits.
@@ -162,7 +167,7 @@ func (f *flights) fly() error {
 	}
 	if !f.sure || f.primary != by && f.primary != "" {
 		f.mu.Lock()
-		f.changed = time.Now()
+		f.changed = moments.Add(1)
 		f.mu.Unlock()
 	}
 	f.primary, f.sure = by, true
@@ -210,4 +215,5 @@ func (f *flights) close() {
 	f.outage.close()
 	f.done.Wait()
 	f.session.Close()
+	f.probe.Close()
 }

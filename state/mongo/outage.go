@@ -13,8 +13,9 @@ import (
 
 // answerBound is how long an outage lasts before those who wait for its end are told of
 // it, and others at once. A replica set elects another primary within about twelve
-// seconds; and it is less than what clients wait for an answer.
-const answerBound = 20 * time.Second
+// seconds, and it may take mgo some more to find it; and clients wait longer than this
+// for an answer.
+const answerBound = 25 * time.Second
 
 // probePause is the time between two attempts to find out that an outage is over.
 const probePause = time.Second

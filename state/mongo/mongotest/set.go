@@ -87,6 +87,9 @@ func NewSet(t testing.TB, members int) *Set {
 	return s
 }
 
+// Hosts are the addresses of the members.
+func (s *Set) Hosts() []string { return s.hosts }
+
 // URL is the URL of the set, with more options, as in "tls=true".
 func (s *Set) URL(options ...string) string {
 	return "mongodb://" + strings.Join(s.hosts, ",") + "/?" + strings.Join(append(options, "replicaSet="+Name), "&")
@@ -219,7 +222,10 @@ func (s *Set) lose(f Fate, body bsoncore.Document) {
 	member := s.primary
 	s.primary, s.asked = -1, 0
 	s.failed++
-	close(s.met)
+	if s.met != nil {
+		close(s.met)
+		s.met = nil
+	}
 	if f.Told != 0 {
 		return
 	}

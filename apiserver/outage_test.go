@@ -1,0 +1,130 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/apiserver/logs"
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
+)
+
+// A deafListener is one that nobody reaches: all come through memory.
+type deafListener struct{ closed chan struct{} }
+
+func (l deafListener) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
+func (l deafListener) Close() error              { close(l.closed); return nil }
+func (l deafListener) Addr() net.Addr            { return &net.TCPAddr{} }
+
+// onASet serves a controller whose store is a played replica set, in a bubble, where
+// time passes only while all wait.
+func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)) {
+	config, dir := pki().config, t.TempDir()
+	store, err := logs.Open(dir, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	synctest.Test(t, func(t *testing.T) {
+		ok := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
+		ctx := context.Background()
+		set := mongotest.NewSet(t, 3)
+		url, err := mongo.ParseURL(set.URL())
+		ok(err)
+		db, err := mongo.OpenURL(ctx, url, set.Dial)
+		ok(err)
+		t.Cleanup(func() { ok(db.Close()) })
+		ok(state.Initialize(ctx, db, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
+			User: statetest.Admin, Password: statetest.Password}, state.Options{}))
+		ctrl, err := state.OpenController(ctx, db, state.Options{})
+		ok(err)
+		t.Cleanup(ctrl.Close)
+		st, err := ctrl.AddModel(ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		ok(err)
+		w := &world{TB: t, controller: ctrl, st: st, logs: store, passwords: map[entity.Tag]string{}, charms: map[string]string{}}
+		w.server, err = New(ctx, Config{Controller: ctrl, TLS: config, Logs: store, Version: "1", TempDir: dir})
+		ok(err)
+		serving, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- w.server.Serve(serving, deafListener{make(chan struct{})}) }()
+		story(t, w, set)
+		stop()
+		ok(<-ended)
+	})
+}
+
+// TestAnOutageOfTheStoreIsToldToUsers who log in, within the time that the command line
+// waits for an answer, and to those who have; an election they do not notice.
+func TestAnOutageOfTheStoreIsToldToUsers(t *testing.T) {
+	onASet(t, func(t *testing.T, w *world, set *mongotest.Set) {
+		info := client.Info{Dial: w.server.Dial, Model: w.st.UUID(), Tag: entity.UserTag(statetest.Admin), Password: statetest.Password}
+		dial := func() (*client.Conn, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			defer cancel()
+			return client.Dial(ctx, info)
+		}
+		conn, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+
+		set.Kill(15 * time.Second)
+		if _, err := conn.Status(t.Context()); err != nil {
+			t.Errorf("status while a primary is elected: %v", err)
+		}
+		set.Kill(15 * time.Second)
+		again, err := dial()
+		if err != nil {
+			// A login can't be made sure of by doing it again; clients dial anew.
+			if again, err = dial(); err != nil {
+				t.Fatalf("log in while a primary is elected: %v", err)
+			}
+		}
+		again.Close()
+
+		set.Kill(-1)
+		began := time.Now()
+		told := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, entity.Unavailable) || !strings.Contains(err.Error(), "the controller's store is away since ") ||
+				!strings.Contains(entity.Hint(err), "MongoDB has a primary") {
+				t.Errorf("%s: %v (%s)", what, err, entity.Hint(err))
+			}
+		}
+		_, err = dial()
+		told("log in", err)
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("told after %v", took)
+		}
+		began = time.Now()
+		_, err = dial()
+		told("log in later", err)
+		_, err = conn.Status(t.Context())
+		told("status", err)
+		told("a change", conn.SetModelConfig(t.Context(), map[string]string{"x": "y"}))
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("told after %v, though it was known", took)
+		}
+		set.Elect()
+		time.Sleep(6 * time.Second)
+		if _, err := conn.Status(t.Context()); err != nil {
+			t.Errorf("status when it was over: %v", err)
+		}
+	})
+}

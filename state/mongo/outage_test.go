@@ -1,0 +1,145 @@
+package mongo_test
+
+import (
+	"errors"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+)
+
+// requests are all ways to ask the store for something.
+func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]func() error {
+	return map[string]func() error{
+		"a read": func() error { var d doc; return db.Get("c", "a", &d, "doc") },
+		"a list": func() error { var all []doc; return db.All("c", nil, &all) },
+		"a transaction": func() error {
+			return db.Run(t.Context(), func(int) ([]txn.Op, error) {
+				return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+			})
+		},
+		"a number":           func() error { _, err := db.Next(t.Context(), "n", 1); return err },
+		"a barrier":          func() error { return store.Barrier(t.Context()) },
+		"a look at them all": func() error { _, err := db.Census(); return err },
+		"databases":          func() error { _, err := store.Databases(); return err },
+	}
+}
+
+// atOnce makes all requests at once and tells how each ended, and after how long.
+func atOnce(all map[string]func() error, ended func(name string, err error, took time.Duration)) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for name, request := range all {
+		wg.Go(func() {
+			began := time.Now()
+			err := request()
+			mu.Lock()
+			defer mu.Unlock()
+			ended(name, err, time.Since(began))
+		})
+	}
+	wg.Wait()
+}
+
+// TestAnElectionIsSatOut by whatever is asked while it goes on.
+func TestAnElectionIsSatOut(t *testing.T) {
+	virtually(t, func(t *testing.T) {
+		set := mongotest.NewSet(t, 3)
+		store, db := openSet(t, set)
+		insert(t, db, doc{"a", 1})
+		for round := range 3 {
+			set.Kill(15 * time.Second)
+			atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
+				if errors.Is(err, mongo.ErrUnsure) && name == "a barrier" {
+					err = nil // what was read before it
+				}
+				if err != nil || took < 15*time.Second || took > 20*time.Second {
+					t.Errorf("round %d: %s: %v after %v", round, name, err, took)
+				}
+			})
+		}
+		if n := get(t, db, "a").N; n != 4 {
+			t.Errorf("n is %d, want 4", n)
+		}
+	})
+}
+
+// TestAnOutageIsToldOf to those who have waited for long enough, and to others at once;
+// when it is over all goes on, though nobody asks.
+func TestAnOutageIsToldOf(t *testing.T) {
+	virtually(t, func(t *testing.T) {
+		set := mongotest.NewSet(t, 3)
+		store, db := openSet(t, set)
+		insert(t, db, doc{"a", 1})
+		words := regexp.MustCompile(`the controller's store is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for \d+m?\d*s$`)
+		check := func(name string, err error, took, least, most time.Duration) {
+			t.Helper()
+			if !mongo.IsAway(err) || entity.KindOf(err) != entity.Unavailable || !words.MatchString(err.Error()) || entity.Hint(err) == "" {
+				t.Errorf("%s: %v (kind %q, hint %q)", name, err, entity.KindOf(err), entity.Hint(err))
+			}
+			if took < least || took > most {
+				t.Errorf("%s: told after %v, not within %v to %v", name, took, least, most)
+			}
+		}
+		set.Kill(-1)
+		atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
+			most := 28 * time.Second
+			if name == "a transaction" {
+				most = 46 * time.Second // it may have been begun: how it has ended is looked for
+			}
+			check(name, err, took, 25*time.Second, most)
+		})
+		atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
+			check(name, err, took, 0, 0)
+		})
+		err := store.Told(db.With("c", func(c *mgo.Collection) error { return c.Insert(doc{"b", 1}) }))
+		check("a write that is not made again", err, 0, 0, 0)
+
+		set.Elect()
+		time.Sleep(6 * time.Second)
+		store.Barrier(t.Context()) // the first finds that the primary has changed
+		atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
+			if err != nil || took > time.Second {
+				t.Errorf("%s: %v after %v", name, err, took)
+			}
+		})
+	})
+}
+
+// TestWhatWasAppliedIsToldToBe though the primary has changed since the request began:
+// whoever is told to try again would do it twice. What was only read is not sure.
+func TestWhatWasAppliedIsToldToBe(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	store, db := openSet(t, set)
+	insert(t, db, doc{"a", 1})
+	add := func() error {
+		began := mongo.Began(t.Context())
+		failed := set.Fail(mongotest.Fate{At: "update c", After: 1, Told: 10107})
+		err := db.Run(began, func(int) ([]txn.Op, error) {
+			return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+		})
+		<-failed
+		return errors.Join(err, store.Barrier(began))
+	}
+	if err := add(); err != nil {
+		t.Errorf("what was applied: %v", err)
+	}
+	began := mongo.Began(t.Context())
+	if err := add(); err != nil {
+		t.Errorf("what was applied: %v", err)
+	}
+	if err := store.Barrier(began); !errors.Is(err, mongo.ErrUnsure) {
+		t.Errorf("what another did meanwhile: %v", err)
+	}
+	if n := get(t, db, "a").N; n != 3 {
+		t.Errorf("n is %d, want 3", n)
+	}
+}
