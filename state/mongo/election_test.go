@@ -183,6 +183,24 @@ func TestStepDowns(t *testing.T) {
 	}
 }
 
+// TestAStepDownThatIsAskedFor is not refused, and the work goes on: this is what is done to
+// a real replica set, where there is one.
+func TestAStepDownThatIsAskedFor(t *testing.T) {
+	set := mongotest.NewSet(t, 3)
+	_, db := openSet(t, set)
+	b := newBank(t, db, 6)
+	stop := b.work(t, 4)
+	defer stop()
+	b.progress(t, 10)
+	mongotest.StepDown(t, set.Hosts(), set.Dial)
+	b.progress(t, 10)
+	stop()
+	b.audit(t)
+	if n := set.Failed(); n != 1 {
+		t.Errorf("the primary was lost %d times", n)
+	}
+}
+
 // TestABarrierIsNotSure of what was read before the primary was lost: it may be
 // taken back. That another was elected shows in the answers of a server that still
 // is there, and that a server has begun anew in the end of its connections.

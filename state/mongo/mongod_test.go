@@ -22,7 +22,7 @@ func TestStepDownsOfAMongoDB(t *testing.T) {
 	defer stop()
 	b.progress(t, 20)
 	for range 3 {
-		mongotest.StepDown(t, u.Hosts())
+		mongotest.StepDown(t, u.Hosts(), nil)
 		b.progress(t, 20)
 	}
 	stop()

@@ -68,8 +68,9 @@ func note(cursor bsoncore.Document, cs *cursors) (id int64) {
 }
 
 // The codes by which servers say that a cursor is no more: CursorNotFound,
-// CappedPositionLost, QueryPlanKilled, CursorKilled.
-var noCursor = map[int32]bool{43: true, 136: true, 175: true, 237: true}
+// CappedPositionLost, QueryPlanKilled, CursorKilled, Interrupted: one in whose getMore an
+// operator has come between is killed too.
+var noCursor = map[int32]bool{43: true, 136: true, 175: true, 237: true, 11601: true}
 
 // translateBatch makes an OP_REPLY with documents of the answer to a find or a
 // getMore.

@@ -115,6 +115,7 @@ func TestReplies(t *testing.T) {
 		{"of more of a place that is lost", more, fails(136), await | wire.ReplyCursorNotFound, 0, nil},
 		{"of more of what was dropped", more, fails(175), await | wire.ReplyCursorNotFound, 0, nil},
 		{"of more of what was killed", more, fails(237), await | wire.ReplyCursorNotFound, 0, nil},
+		{"of more that was interrupted", more, fails(11601), await | wire.ReplyCursorNotFound, 0, nil},
 		{"of more of what is another's", more, fails(13), await | wire.ReplyQueryFailure, 0, []d{{{"$err", "why"}, {"code", int32(13)}}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

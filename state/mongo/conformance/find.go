@@ -175,7 +175,7 @@ func testFindRefusals(t *testing.T, s *store) {
 	for _, test := range []struct {
 		name  string
 		query any
-		codes []int
+		codes []int // 0 is to find nothing
 	}{
 		{"unknown operator", D{{"n", D{{"$frob", 1}}}}, []int{codeBadValue}},
 		{"unknown operator after a known one", D{{"n", D{{"$gt", 0}, {"$frob", 1}}}}, []int{codeBadValue}},
@@ -190,19 +190,30 @@ func testFindRefusals(t *testing.T, s *store) {
 		{"$not of a value", D{{"n", D{{"$not", 1}}}}, []int{codeBadValue}},
 		{"$size of a string", D{{"n", D{{"$size", "x"}}}}, []int{codeBadValue, codeFailedToParse}},
 		{"$elemMatch of a value", D{{"n", D{{"$elemMatch", 1}}}}, []int{codeBadValue}},
-		// 51091 from 4.2 on.
-		{"a regex that is none", D{{"s", D{{"$regex", "("}}}}, []int{codeBadValue, 51091}},
+		// 51091 from 4.2 on; before, it is compiled and refused by nobody, and matches nothing.
+		{"a regex that is none", D{{"s", D{{"$regex", "("}}}}, []int{codeBadValue, 51091, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			wantCode(t, c.Find(test.query).One(nil), test.codes...)
-			_, err := c.Find(test.query).Count()
-			wantCode(t, err, test.codes...)
+			refused := func(err error) {
+				t.Helper()
+				if err == mgo.ErrNotFound {
+					err = nil
+				}
+				if err != nil || !slices.Contains(test.codes, 0) {
+					wantCode(t, err, test.codes...)
+				}
+			}
+			refused(c.Find(test.query).One(nil))
+			n, err := c.Find(test.query).Count()
+			if refused(err); n != 0 {
+				t.Errorf("it counts %d", n)
+			}
 			_, err = c.RemoveAll(test.query)
-			wantCode(t, err, test.codes...)
+			refused(err)
 			_, err = c.UpdateAll(test.query, D{{"$set", D{{"hit", true}}}})
-			wantCode(t, err, test.codes...)
+			refused(err)
 			_, err = c.Find(test.query).Apply(mgo.Change{Update: D{{"$set", D{{"hit", true}}}}}, nil)
-			wantCode(t, err, test.codes...)
+			refused(err)
 			// Refused means nothing happened.
 			if n, err := c.Find(D{{"hit", nil}}).Count(); n != len(fruits) || err != nil {
 				t.Errorf("%d documents are as they were, %v, want %d", n, err, len(fruits))
@@ -330,12 +341,14 @@ func testCountDistinct(t *testing.T, s *store) {
 		{"n", D{{"_id", 5}}, nil}, // missing is no value
 		{"none", nil, nil},
 	} {
-		for range 2 { // without an index on the key, then with one
+		for _, indexed := range []bool{false, true} {
 			var got A
 			if err := c.Find(test.query).Distinct(test.key, &got); err != nil {
 				t.Errorf("distinct %s of %v: %v", test.key, test.query, err)
 			}
-			if !sameSet(got, test.want) {
+			// MongoDB may read the values off an index, in which a field that is missing is null.
+			fromIndex := indexed && test.query == nil && sameSet(got, append(A{nil}, test.want...))
+			if !sameSet(got, test.want) && !fromIndex {
 				t.Errorf("distinct %s of %v is %v, want %v", test.key, test.query, got, test.want)
 			}
 			must(t, c.EnsureIndexKey(test.key))

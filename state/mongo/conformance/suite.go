@@ -126,6 +126,7 @@ const (
 	codeIndexKeySpecs      = 86
 	codeCappedPositionLost = 136
 	codeCursorKilled       = 237
+	codeInterrupted        = 11601
 	codeDuplicateKey       = 11000
 )
 

@@ -94,6 +94,9 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 			return refusal(10107, "not primary"), true
 		}
 	}
+	if name == "replSetStepDown" {
+		return f.stepDown(body)
+	}
 	if !slices.Contains(writes, name) {
 		return f.forward(body)
 	}
@@ -111,6 +114,23 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 		})
 	}
 	return answer, ok
+}
+
+// stepDown does what 3.6 does: it refuses periods that contradict each other, and cuts
+// all connections of the member that steps down.
+func (f *front) stepDown(body bsoncore.Document) (bsoncore.Document, bool) {
+	period, catchUp := int64(0), int64(10)
+	if v, ok := raw.Get(body, "replSetStepDown"); ok {
+		period, _ = raw.Int(v)
+	}
+	if v, ok := raw.Get(body, "secondaryCatchUpPeriodSecs"); ok {
+		catchUp, _ = raw.Int(v)
+	}
+	if period < catchUp {
+		return refusal(2, "stepdown period must be longer than secondaryCatchUpPeriodSecs"), true
+	}
+	f.set.lose(Fate{}, body)
+	return nil, false
 }
 
 // fail loses the primary, and tells the client so or not.

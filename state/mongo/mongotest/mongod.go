@@ -3,6 +3,7 @@ package mongotest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/mgo.v2"
+	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/mongo/adapter"
@@ -116,7 +117,7 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 		hosts = append(hosts, m.Start(t, "--replSet", Name))
 		list = append(list, bson.M{"_id": i, "host": hosts[i]})
 	}
-	session := dialMember(t, hosts[0])
+	session := dialMember(t, hosts[0], nil)
 	defer session.Close()
 	err := session.Run(bson.D{{Name: "replSetInitiate", Value: bson.M{"_id": Name, "members": list}}}, nil)
 	if err != nil {
@@ -125,19 +126,28 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
 }
 
-// StepDown has the primary of a replica set step down, for five seconds at least,
-// whichever of the hosts it is.
-func StepDown(t testing.TB, hosts []string) {
+// stepDown has a primary step down for ten seconds, once another has all its writes,
+// which may take five: a server refuses one that waits for longer than it stays down,
+// and waits for ten when it is not told.
+var stepDown = bson.D{{Name: "replSetStepDown", Value: 10}, {Name: "secondaryCatchUpPeriodSecs", Value: 5}}
+
+// StepDown has the primary of a replica set step down, whichever of the hosts it is.
+// dial is the way to them; nil is TCP.
+func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (net.Conn, error)) {
 	t.Helper()
 	for _, host := range hosts {
-		session := dialMember(t, host)
+		session := dialMember(t, host, dial)
 		var is struct{ IsMaster bool }
 		err := session.Run("ismaster", &is)
 		if err == nil && is.IsMaster {
 			// It may end the connection instead of answering.
-			err = session.Run(bson.D{{Name: "replSetStepDown", Value: 5}}, nil)
-			t.Logf("%s steps down: %v", host, err)
+			err = session.Run(stepDown, nil)
 			session.Close()
+			var refused *mgo.QueryError
+			if errors.As(err, &refused) {
+				t.Fatalf("%s does not step down: %v", host, err)
+			}
+			t.Logf("%s steps down: %v", host, err)
 			return
 		}
 		session.Close()
@@ -146,9 +156,9 @@ func StepDown(t testing.TB, hosts []string) {
 }
 
 // dialMember opens a session with one server, whatever it is.
-func dialMember(t testing.TB, host string) *mgo.Session {
+func dialMember(t testing.TB, host string, dial func(context.Context, string) (net.Conn, error)) *mgo.Session {
 	t.Helper()
-	a := adapter.New(adapter.Options{Name: "test"})
+	a := adapter.New(adapter.Options{Name: "test", Dial: dial})
 	t.Cleanup(a.Close)
 	session, err := mgo.DialWithInfo(&mgo.DialInfo{
 		Addrs:      []string{host},
