@@ -376,5 +376,8 @@ func (s *Server) wireError(doing string, err error) *params.Error {
 			err = damage
 		}
 	}
+	if help := charm.Help(err); help != "" && entity.Hint(err) == "" {
+		err = entity.WithHint(err, "%s", help)
+	}
 	return params.ToError(err)
 }

@@ -372,3 +372,13 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// What is wrong with a request is said in the request's words, not in Go's.
+func TestMalformedParametersAreExplained(t *testing.T) {
+	w := newWorld(t)
+	r := w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	reply := r.call("Application", 19, "AddUnits", json.RawMessage(`{"application": "web", "num-units": "two"}`))
+	if want := "cannot read the request: num-units can't be a string"; reply.Error != want || reply.ErrorCode != string(entity.Invalid) {
+		t.Errorf("got %q (%s), want %q", reply.Error, reply.ErrorCode, want)
+	}
+}

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -61,7 +62,7 @@ func do[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
 				return p, nil
 			}
 			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, entity.Errorf(entity.Invalid, "cannot read the request: %w", err)
+				return nil, entity.Errorf(entity.Invalid, "cannot read the request: %w", plainJSON(err))
 			}
 			return p, nil
 		},
@@ -175,4 +176,21 @@ func (t *table) facades(at place, as roles) []params.FacadeVersions {
 	}
 	slices.SortFunc(all, func(a, b params.FacadeVersions) int { return entity.CompareNatural(a.Name, b.Name) })
 	return all
+}
+
+// plainJSON says without the names of Go's types what is wrong with a request.
+func plainJSON(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &mismatch):
+		where := "it"
+		if mismatch.Field != "" {
+			where = mismatch.Field
+		}
+		return fmt.Errorf("%s can't be a %s", where, mismatch.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it is not JSON, from byte %d on", syntax.Offset)
+	}
+	return err
 }

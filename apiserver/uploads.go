@@ -146,7 +146,7 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	}
 	series := query.Get("series")
 	if series != "" && !charm.IsValidSeries(series) {
-		return entity.Errorf(entity.Invalid, "invalid series %q", series)
+		return entity.InvalidSeries(series)
 	}
 	end, err := s.uploads.begin(v.tag)
 	if err != nil {

@@ -34,7 +34,7 @@ func ParseActions(charmName string, data []byte) (*Actions, error) {
 	a := &Actions{Specs: make(map[string]ActionSpec, len(entries))}
 	for _, e := range entries {
 		if !actionPattern.MatchString(e.key) {
-			return nil, e.value.errorf("bad action name %s", e.key)
+			return nil, e.value.refuse(actionRule, "bad action name %s", e.key)
 		}
 		if isReserved(charmName, e.key) {
 			return nil, e.value.errorf("charm %q using a reserved action name: %q", charmName, e.key)

@@ -59,12 +59,12 @@ func TestParseActions(t *testing.T) {
 
 func TestParseActionsRefuses(t *testing.T) {
 	for _, test := range []struct{ about, yaml, want string }{
-		{"a list", "[a]", `actions.yaml:1: expected map, got []interface {}{"a"}`},
+		{"a list", "[a]", `actions.yaml:1: expected map, got ["a"]`},
 		{"bad name", "Snap:\n", "actions.yaml:1: Snap: bad action name Snap"},
 		{"reserved name", "juju-run:\n", `actions.yaml:1: juju-run: charm "backup" using a reserved action name: "juju-run"`},
 		{"reference", "a:\n  params:\n    b:\n      $ref: http://x\n", `actions.yaml:2: a: schema key "$ref" not compatible with this version of juju`},
 		{"schema of its own", "a: {$schema: x}\n", `actions.yaml:1: a: schema key "$schema" not compatible with this version of juju`},
-		{"params is a list", "a:\n  params: [b]\n", `actions.yaml:2: a.params: expected map, got []interface {}{"b"}`},
+		{"params is a list", "a:\n  params: [b]\n", `actions.yaml:2: a.params: expected map, got ["b"]`},
 		{"a param is text", "a: {params: {b: text}}\n", `actions.yaml:1: a: properties: b: expected a schema, got "text"`},
 		{"unknown type", "a: {params: {b: {type: text}}}\n", `actions.yaml:1: a: properties: b: type: unknown type "text"`},
 		{"required is a truth", "a: {params: {b: {required: true}}}\n", `actions.yaml:1: a: properties: b: required: expected a list of strings, got true`},
@@ -125,7 +125,7 @@ func TestValidateParams(t *testing.T) {
 		`{"outfile": "a", "pair": ["x", "y"]}`:                 `pair.1: expected integer, got "y"`,
 		`{"outfile": "a", "pair": ["x", 1, 2]}`:                "pair: expected at most 2 items, got 3",
 		`{"outfile": null}`:                                    "outfile: expected string, got <nil>",
-		`{"outfile": "a", "tags": {"0": "not a list at all"}}`: `tags: expected array, got map[string]interface {}{"0":"not a list at all"}`,
+		`{"outfile": "a", "tags": {"0": "not a list at all"}}`: `tags: expected array, got {"0":"not a list at all"}`,
 	} {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(params), &m); err != nil {

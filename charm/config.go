@@ -57,7 +57,7 @@ func parseOption(e entry) (Option, error) {
 	o := Option{Type: OptionString}
 	// Users write name=value, one to an argument.
 	if e.key == "" || strings.ContainsFunc(e.key, func(r rune) bool { return r <= ' ' || r == '=' || r == 0x7f }) {
-		return o, e.value.errorf("invalid config: invalid option name %q", e.key)
+		return o, e.value.refuse(optionRule, "invalid config: invalid option name %q", e.key)
 	}
 	fs, err := e.value.fields()
 	if err != nil {

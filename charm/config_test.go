@@ -69,7 +69,7 @@ func TestParseConfigRefuses(t *testing.T) {
 	for _, test := range []struct{ about, yaml, want string }{
 		{"nothing", "", "config.yaml: invalid config: empty configuration"},
 		{"comments only", "# options:\n", "config.yaml: invalid config: empty configuration"},
-		{"a list", "options: [a]\n", `config.yaml:1: options: expected map, got []interface {}{"a"}`},
+		{"a list", "options: [a]\n", `config.yaml:1: options: expected map, got ["a"]`},
 		{"an option that is text", "options:\n  a: b\n", `config.yaml:2: options.a: expected map, got "b"`},
 		{"unknown type", "options:\n  t:\n    type: foobar\n", `config.yaml:3: options.t.type: invalid config: option "t" has unknown type "foobar"`},
 		{"a name with =", "options:\n  'a=b': {}\n", `config.yaml:2: options.a=b: invalid config: invalid option name "a=b"`},
@@ -83,7 +83,7 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"float by text", "options:\n  t: {type: float, default: x}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected float, got "x"`},
 		{"float by not a number", "options:\n  t: {type: float, default: .nan}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected float, got NaN`},
 		{"secret by text", "options:\n  t: {type: secret, default: hush}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected secret, got "hush"`},
-		{"a list for a default", "options:\n  t: {default: [a]}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected string, got []interface {}{"a"}`},
+		{"a list for a default", "options:\n  t: {default: [a]}\n", `config.yaml:2: options.t.default: invalid config default: option "t" expected string, got ["a"]`},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			_, err := charm.ParseConfig([]byte(test.yaml))

@@ -49,3 +49,21 @@ func invalidf(format string, args ...any) error {
 func (e *ruleError) Error() string        { return e.err.Error() }
 func (e *ruleError) Unwrap() error        { return e.err }
 func (e *ruleError) Is(target error) bool { return target == ErrInvalid }
+
+// helpError is a broken rule with what the rule is, which is not part of the text.
+type helpError struct {
+	error
+	help string
+}
+
+func (e *helpError) Unwrap() error { return e.error }
+
+// Help returns the rule that an error of this package tells is broken, in a line of
+// its own, or "" if the error says it all.
+func Help(err error) string {
+	var h *helpError
+	if errors.As(err, &h) {
+		return h.help
+	}
+	return ""
+}

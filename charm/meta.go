@@ -70,7 +70,7 @@ func ParseMeta(data []byte) (*Meta, error) {
 		return nil, err
 	}
 	if !IsValidName(m.Name) {
-		return nil, name.errorf("invalid charm name %q", m.Name)
+		return nil, name.refuse(nameRule, "invalid charm name %q", m.Name)
 	}
 	if m.Summary, err = fs.get("summary").text(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (m *Meta) parseLists(fs fields) (err error) {
 	}
 	for _, s := range m.Series {
 		if !IsValidSeries(s) {
-			return fs.get("series").errorf("charm %q declares invalid series: %q", m.Name, s)
+			return fs.get("series").refuse(seriesRule, "charm %q declares invalid series: %q", m.Name, s)
 		}
 	}
 	return nil
@@ -192,7 +192,7 @@ func (m *Meta) parseExtraBindings(fs fields, relations map[string]bool) error {
 	for _, e := range entries {
 		switch {
 		case !relationPattern.MatchString(e.key):
-			return e.value.errorf("invalid extra binding name %q", e.key)
+			return e.value.refuse(relationRule, "invalid extra binding name %q", e.key)
 		case !e.value.empty():
 			return e.value.expected("no value")
 		case relations[e.key]:

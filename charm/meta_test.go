@@ -129,7 +129,7 @@ func meta(more string) string {
 func TestParseMetaRefuses(t *testing.T) {
 	for _, test := range []struct{ about, yaml, want string }{
 		{"nothing", "", "metadata.yaml: empty metadata"},
-		{"a list", "- name", `metadata.yaml:1: expected map, got []interface {}{"name"}`},
+		{"a list", "- name", `metadata.yaml:1: expected map, got ["name"]`},
 		{"no YAML", "name: a\nsummary: [\n", "metadata.yaml:2: did not find expected node content"},
 		{"a key twice", meta("name: b\n"), `metadata.yaml:4: mapping key "name" already defined at line 1`},
 		{"two documents", meta("---\nname: b\n"), "metadata.yaml:4: expected one YAML document, got a second"},
@@ -144,7 +144,7 @@ func TestParseMetaRefuses(t *testing.T) {
 		{"subordinate is quoted", meta("subordinate: 'yes'\n"), `metadata.yaml:4: subordinate: expected boolean, got "yes"`},
 		{"relation without interface", meta("provides:\n  db:\n    scope: global\n"), "metadata.yaml:6: provides.db.interface: expected string, got nothing"},
 		{"relation without anything", meta("provides:\n  db:\n"), "metadata.yaml:5: provides.db.interface: expected string, got nothing"},
-		{"relations as list", meta("provides: [db]\n"), `metadata.yaml:4: provides: expected map, got []interface {}{"db"}`},
+		{"relations as list", meta("provides: [db]\n"), `metadata.yaml:4: provides: expected map, got ["db"]`},
 		{"unknown scope", meta("requires:\n  db: {interface: i, scope: local}\n"), `metadata.yaml:5: requires.db.scope: expected "global" or "container", got "local"`},
 		{"limit is text", meta("requires:\n  db: {interface: i, limit: many}\n"), `metadata.yaml:5: requires.db.limit: expected int, got "many"`},
 		{"limit below 0", meta("requires:\n  db: {interface: i, limit: -1}\n"), `metadata.yaml:5: requires.db.limit: limit may not be negative, got -1`},

@@ -16,6 +16,18 @@ var (
 	userPattern     = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.+-]*[a-zA-Z0-9])?$`)
 )
 
+// What is in those names, as Help says it of the errors that refuse one.
+const (
+	nameRule      = "A name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens: mysql, web-db2"
+	relationRule  = "The name of a relation has lower-case letters, digits, and single hyphens or underscores between them, and begins with a letter: db, db_admin"
+	resourceRule  = "The name of a resource has lower-case letters, digits, and hyphens or underscores between them: site-data"
+	actionRule    = "The name of an action has lower-case letters, digits, and hyphens between them: take-backup"
+	seriesRule    = "The name of a series has lower-case letters and digits, and begins with a letter: trusty, centos7"
+	userRule      = "The name of a user has letters and digits, and dots, plus signs or hyphens between them: bob.smith"
+	interfaceRule = "The name of an interface is not empty, and has no space and no control character: mysql"
+	optionRule    = "The name of an option is not empty, and has no space, no = and no control character: admin-email"
+)
+
 // IsValidName reports whether name can be a charm's.
 func IsValidName(name string) bool { return namePattern.MatchString(name) }
 

@@ -80,7 +80,7 @@ func parseRelations(f field, role Role) (map[string]Relation, []entry, error) {
 func parseRelation(e entry, role Role) (Relation, error) {
 	r := Relation{Name: e.key, Role: role, Scope: ScopeGlobal}
 	if !relationPattern.MatchString(e.key) {
-		return r, e.value.errorf("invalid relation name %q", e.key)
+		return r, e.value.refuse(relationRule, "invalid relation name %q", e.key)
 	}
 	if s, err := e.value.text(); err == nil {
 		r.Interface = s
@@ -121,7 +121,7 @@ func parseRelation(e entry, role Role) (Relation, error) {
 
 func checkInterface(f field, name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return f.errorf("invalid interface name %q", name)
+		return f.refuse(interfaceRule, "invalid interface name %q", name)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func parseStorage(charmName string, f field) (map[string]Storage, error) {
 func parseStore(charmName string, e entry) (s Storage, err error) {
 	s = Storage{Name: e.key, CountMin: 1, CountMax: 1}
 	if !namePattern.MatchString(s.Name) {
-		return s, e.value.errorf("charm %q storage %q: invalid name", charmName, s.Name)
+		return s, e.value.refuse(nameRule, "charm %q storage %q: invalid name", charmName, s.Name)
 	}
 	fs, err := e.value.fields()
 	if err != nil {
@@ -177,7 +177,7 @@ func parseResources(f field) (map[string]Resource, error) {
 	for _, e := range entries {
 		r := Resource{Name: e.key, Type: "file"}
 		if !resourcePattern.MatchString(r.Name) {
-			return nil, e.value.errorf("invalid resource name %q", r.Name)
+			return nil, e.value.refuse(resourceRule, "invalid resource name %q", r.Name)
 		}
 		fs, err := e.value.fields()
 		if err != nil {

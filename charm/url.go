@@ -36,6 +36,10 @@ func ParseURL(s string) (URL, error) {
 	fail := func(format string, args ...any) (URL, error) {
 		return URL{}, invalidf("cannot parse charm URL %q: %w", s, fmt.Errorf(format, args...))
 	}
+	refuse := func(help, format string, args ...any) (URL, error) {
+		_, err := fail(format, args...)
+		return URL{}, &helpError{err, help}
+	}
 	rest := s
 	if schema, after, ok := strings.Cut(s, ":"); ok {
 		u.Schema, rest = schema, after
@@ -53,7 +57,7 @@ func ParseURL(s string) (URL, error) {
 		case u.Schema != "cs":
 			return fail("%q URL with user name", u.Schema)
 		case !userPattern.MatchString(u.User):
-			return fail("invalid user name %q", u.User)
+			return refuse(userRule, "invalid user name %q", u.User)
 		}
 		parts = parts[1:]
 	}
@@ -64,7 +68,7 @@ func ParseURL(s string) (URL, error) {
 	if len(parts) > 0 {
 		u.Series = parts[0]
 		if !IsValidSeries(u.Series) || slices.Contains(architectures, u.Series) {
-			return fail("invalid series %q", u.Series)
+			return refuse(seriesRule, "invalid series %q", u.Series)
 		}
 		parts = parts[1:]
 	}
@@ -76,7 +80,7 @@ func ParseURL(s string) (URL, error) {
 		u.Revision, _ = strconv.Atoi(m[2]) // at most nine digits
 	}
 	if u.Name = name; !IsValidName(name) {
-		return fail("invalid charm name %q", name)
+		return refuse(nameRule, "invalid charm name %q", name)
 	}
 	return u, nil
 }

@@ -1,6 +1,7 @@
 package charm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -49,6 +50,11 @@ func (f field) errorf(format string, args ...any) error {
 	return &FileError{File: f.file, Line: f.line, Field: f.path, Err: invalidf(format, args...)}
 }
 
+// refuse is errorf with what Help says of the error.
+func (f field) refuse(help, format string, args ...any) error {
+	return &helpError{f.errorf(format, args...), help}
+}
+
 // expected returns the error for a value of another type than what.
 func (f field) expected(what string) error {
 	if f.empty() {
@@ -61,10 +67,16 @@ func (f field) expected(what string) error {
 	return f.errorf("expected %s, got %s", what, shown(v))
 }
 
-// shown is how an error shows a value that somebody wrote: as Go would, and not
-// more of it than a reader can use.
+// shown is how an error shows a value that somebody wrote: as Go would, a list or
+// map as JSON, and not more of it than a reader can use.
 func shown(v any) string {
 	s := fmt.Sprintf("%#v", v)
+	switch v.(type) {
+	case []any, map[string]any:
+		if text, err := json.Marshal(v); err == nil {
+			s = string(text)
+		}
+	}
 	if len(s) > 200 {
 		return strings.ToValidUTF8(s[:200], "") + "…"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"juju/flagerror"
 	"juju/hooks/tool"
 	"juju/state/entity"
 )
@@ -77,7 +78,7 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 	flags := pflag.NewFlagSet(req.Tool, pflag.ContinueOnError)
 	flags.Usage = func() {}
 	cmd.flags(flags)
-	err := flags.Parse(req.Args)
+	err := flagerror.Plain(flags.Parse(req.Args))
 	if errors.Is(err, pflag.ErrHelp) {
 		return tool.Reply{Stdout: []byte(info.help(req.Tool, flags))}
 	}

@@ -96,7 +96,7 @@ func (t *relationGet) init(hook *Context, args []string) error {
 	case entity.IsValidService(t.unit):
 		return fmt.Errorf("expected unit name, got application name %q", t.unit)
 	case !entity.IsValidUnit(t.unit):
-		return fmt.Errorf("invalid unit name %q", t.unit)
+		return entity.InvalidUnit(t.unit)
 	}
 	return checkEmpty(args)
 }

@@ -120,7 +120,7 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 func checkAnnotations(values, after map[string]string) error {
 	for k := range values {
 		if k == "" || strings.ContainsAny(k, ".\x00") {
-			return entity.Errorf(entity.Invalid, "invalid key %q", k)
+			return entity.WithHint(entity.Errorf(entity.Invalid, "invalid key %q", k), "A key is not empty and has no dot: owner, cost-centre")
 		}
 	}
 	size := 0

@@ -97,7 +97,7 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoi
 func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, error) {
 	service, endpoint, named := strings.Cut(name, ":")
 	if named && endpoint == "" || !entity.IsValidService(service) {
-		return nil, entity.Errorf(entity.Invalid, "invalid endpoint %q", name)
+		return nil, entity.InvalidEndpoint(name)
 	}
 	svc, err := st.Service(ctx, service)
 	if err != nil {

@@ -37,7 +37,7 @@ func checkModelConfig(given map[string]string) (map[string]string, error) {
 		return nil, err
 	}
 	if series, ok := config[entity.ConfigDefaultSeries]; ok && !charm.IsValidSeries(series) {
-		return nil, entity.Errorf(entity.Invalid, "invalid series %q", series)
+		return nil, entity.InvalidSeries(series)
 	}
 	return config, nil
 }

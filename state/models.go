@@ -67,7 +67,7 @@ func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, er
 
 func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, error) {
 	if !entity.IsValidModel(p.Name) {
-		return nil, entity.Errorf(entity.Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", p.Name)
+		return nil, entity.InvalidModel(p.Name)
 	}
 	fail := func(err error) (*State, error) { return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err) }
 	config, err := checkModelConfig(p.Config)

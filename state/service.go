@@ -119,8 +119,7 @@ func (st *State) takeBackService(ctx context.Context, name, maker string) {
 
 func (st *State) addService(ctx context.Context, p AddServiceParams, maker string) error {
 	if !entity.IsValidService(p.Name) {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"),
-			"A name has lowercase letters, digits and hyphens, and begins with a letter.")
+		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
 	}
 	ch, err := st.Charm(ctx, p.CharmURL)
 	if err != nil {

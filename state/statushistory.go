@@ -76,7 +76,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 // historyKeys returns the keys of the statuses that a kind of history is of, with
 // the kind of each.
 func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryKind, error) {
-	valid, what := entity.IsValidUnit, "unit name"
+	valid, refuse, what := entity.IsValidUnit, entity.InvalidUnit, "unit name"
 	keys := map[string]entity.HistoryKind{}
 	switch kind {
 	case entity.HistoryUnit:
@@ -86,16 +86,16 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 	case entity.HistoryWorkload:
 		keys[workloadKey(id)] = kind
 	case entity.HistoryMachine:
-		valid, what = entity.IsValidMachine, "machine id"
+		valid, refuse, what = entity.IsValidMachine, entity.InvalidMachine, "machine id"
 		keys[machineKey(id)], keys[instanceKey(id)] = entity.HistoryMachineAgent, kind
 	case entity.HistoryMachineAgent:
-		valid, what = entity.IsValidMachine, "machine id"
+		valid, refuse, what = entity.IsValidMachine, entity.InvalidMachine, "machine id"
 		keys[machineKey(id)] = kind
 	default:
 		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind), entity.HistoryKinds)
 	}
 	if !valid(id) {
-		return nil, entity.Errorf(entity.Invalid, "%q is not a valid %s", id, what)
+		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "%q is not a valid %s", id, what), "%s", entity.Hint(refuse(id)))
 	}
 	return keys, nil
 }

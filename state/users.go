@@ -176,7 +176,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator, Created: c.now()}
 	switch {
 	case !entity.IsValidUser(p.Name):
-		err = entity.Errorf(entity.Invalid, "invalid user name %q", p.Name)
+		err = entity.InvalidUser(p.Name)
 	case len(p.DisplayName) > maxDisplayName:
 		err = entity.Errorf(entity.Invalid, "the display name is longer than %d bytes", maxDisplayName)
 	case p.Password != "":

@@ -52,7 +52,7 @@ func (v *Values) UnmarshalJSON(text []byte) error {
 			raw[key], err = n.Int64()
 		}
 		if err != nil {
-			return fmt.Errorf("cannot read option %q: %w", key, err)
+			return fmt.Errorf("cannot read option %q: %s is too large a number", key, n)
 		}
 	}
 	*v = raw

@@ -70,7 +70,7 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 		return r, usagef("container constraint %q not allowed when adding a machine", entity.ConstraintContainer)
 	}
 	if a.series != "" && !charm.IsValidSeries(a.series) {
-		return r, usagef("invalid series %q", a.series)
+		return r, usageError{entity.InvalidSeries(a.series)}
 	}
 	r.Series = a.series
 	if a.n < 1 {

@@ -44,7 +44,7 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if !entity.IsValidModel(name) {
-		return usagef("%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name)
+		return usageError{entity.InvalidModel(name)}
 	}
 	config, err := modelSettings(a.config)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func addRelationCommand(s *session) *cobra.Command {
@@ -37,7 +39,7 @@ func endpoints(args []string) error {
 	for _, arg := range args {
 		service, endpoint, named := strings.Cut(arg, ":")
 		if named && (endpoint == "" || strings.Contains(endpoint, ":")) {
-			return usagef("invalid endpoint %q", arg)
+			return usageError{entity.InvalidEndpoint(arg)}
 		}
 		if err := services([]string{service}); err != nil {
 			return err

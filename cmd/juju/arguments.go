@@ -17,7 +17,7 @@ func services(args []string) error {
 	}
 	for _, arg := range args {
 		if !entity.IsValidService(arg) {
-			return usagef("invalid service name %q", arg)
+			return usageError{entity.InvalidService(arg)}
 		}
 	}
 	return nil
@@ -38,7 +38,7 @@ func units(args []string) error {
 	}
 	for _, arg := range args {
 		if !entity.IsValidUnit(arg) {
-			return usageError{entity.WithHint(fmt.Errorf("invalid unit name %q", arg), "A unit is its service with a number: web/0")}
+			return usageError{entity.InvalidUnit(arg)}
 		}
 	}
 	return nil
@@ -51,7 +51,7 @@ func machines(args []string) error {
 	}
 	for _, arg := range args {
 		if !entity.IsValidMachine(arg) {
-			return usagef("invalid machine id %q", arg)
+			return usageError{entity.InvalidMachine(arg)}
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func placements(values []string) ([]string, error) {
 	for _, value := range values {
 		for _, one := range strings.Split(value, ",") {
 			if !placement.MatchString(one) {
-				return nil, usagef("invalid --to parameter %q", one)
+				return nil, entity.WithHint(usagef("invalid --to parameter %q", one), "A unit goes to a machine, a new container, or where the cloud says: 3, lxd, lxd:3, zone=eu-1")
 			}
 			all = append(all, one)
 		}

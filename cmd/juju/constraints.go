@@ -24,7 +24,11 @@ func setConstraintsCommand(s *session) *cobra.Command {
 		Long: `Replace the constraints of a service. They are for the machines of units that are
 added from now on; what is there stays as it is. What they leave open is taken from
 the model's, see set-model-constraints. A key with no value, as in "mem=", means
-none, whatever the model says.`,
+none, whatever the model says.
+
+The keys, and what they demand:
+
+` + entity.ConstraintHelp(),
 		Example: `  juju set-constraints web mem=4G cores=2
   juju set-constraints --service web mem=4G
   juju set-constraints web ""`,
@@ -64,7 +68,11 @@ func setModelConstraintsCommand(s *session) *cobra.Command {
 		Short:   "Say what machines a model needs from now on",
 		Long: `Replace the constraints of a model. They are for machines that are added from now
 on, where neither the service nor add-machine says otherwise. A key that excludes
-one that the service demands, as mem does instance-type, is left out there.`,
+one that the service demands, as mem does instance-type, is left out there.
+
+The keys, and what they demand:
+
+` + entity.ConstraintHelp(),
 		Example: `  juju set-model-constraints mem=2G arch=amd64
   juju set-model-constraints ""`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,7 +30,7 @@ func TestSettingConstraints(t *testing.T) {
 	}{
 		{[]string{"set-constraints"}, "no service specified\nFor all services that say nothing else: juju set-model-constraints KEY=VALUE..."},
 		{[]string{"set-constraints", "mem=2G"}, "no service specified\nFor all services that say nothing else: juju set-model-constraints KEY=VALUE..."},
-		{[]string{"set-constraints", "Web", "mem=2G"}, "invalid service name \"Web\"\nWhat it takes: juju help set-constraints"},
+		{[]string{"set-constraints", "Web", "mem=2G"}, "invalid service name \"Web\"\n" + entity.ServiceNames},
 		{[]string{"set-constraints", "web"}, "no constraints specified\nTo clear them: juju set-constraints web \"\""},
 		{[]string{"set-constraints", "web", "mem=x"}, "bad \"mem\" constraint: must be a non-negative float with optional M/G/T/P suffix\nWhat it takes: juju help set-constraints"},
 		{[]string{"set-model-constraints"}, "no constraints specified\nTo clear them: juju set-model-constraints \"\""},

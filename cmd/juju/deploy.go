@@ -99,7 +99,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 		request.Service = args[1]
 	}
 	if !entity.IsValidService(request.Service) {
-		return usagef("invalid service name %q", request.Service)
+		return usageError{entity.InvalidService(request.Service)}
 	}
 	if err := d.settings(&request, source.charm.Config); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	case d.force && d.series == "":
 		return r, usagef("--force is only used with --series")
 	case d.series != "" && !charm.IsValidSeries(d.series):
-		return r, usagef("invalid series %q", d.series)
+		return r, usageError{entity.InvalidSeries(d.series)}
 	}
 	return r, nil
 }
@@ -278,7 +278,7 @@ func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 // bad says what to do about a charm that is not one.
 func bad(err error) error {
 	if errors.Is(err, charm.ErrInvalid) {
-		return entity.WithHint(err, "Correct the charm, and deploy it again")
+		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nCorrect the charm, and deploy it again", "\n"))
 	}
 	return err
 }

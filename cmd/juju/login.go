@@ -27,7 +27,7 @@ A new user begins with juju register.`,
 				return usagef("unrecognized args: %q", args)
 			}
 			if user != "" && !entity.IsValidUser(user) {
-				return usagef("invalid user name %q", user)
+				return usageError{entity.InvalidUser(user)}
 			}
 			return login(cmd.Context(), s, user)
 		},
@@ -48,7 +48,7 @@ func login(ctx context.Context, s *session, user string) error {
 			return err
 		}
 		if !entity.IsValidUser(user) {
-			return fmt.Errorf("invalid user name %q", user)
+			return entity.InvalidUser(user)
 		}
 	case user == "":
 		user = t.ctrl.User

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
+	"juju/flagerror"
 )
 
 // The groups in which help lists the commands.
@@ -48,7 +49,7 @@ of its own.`,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return withHelp(cmd, unknownFlag(cmd, usageError{err}))
+		return withHelp(cmd, unknownFlag(cmd, usageError{flagerror.Plain(err)}))
 	})
 	f := root.PersistentFlags()
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "say nothing but results and errors")

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func setCommand(s *session) *cobra.Command {
@@ -97,7 +99,7 @@ func optionNames(args []string) error {
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, "=") || arg == "" {
-			return usagef("invalid option name %q", arg)
+			return entity.WithHint(usagef("invalid option name %q", arg), "Only the names are given here, without a value: title port")
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"juju/state/entity"
 )
 
 func setMinUnitsCommand(s *session) *cobra.Command {
@@ -29,7 +31,7 @@ whenever one of them is destroyed. Units that are being destroyed don't count. W
 			n, err := strconv.Atoi(args[1])
 			switch {
 			case err != nil:
-				return usagef("invalid number of units %q", args[1])
+				return entity.WithHint(usagef("invalid number of units %q", args[1]), "It is 0 or a positive whole number: juju set-min-units SERVICE 2")
 			case n < 0:
 				return usagef("cannot set a negative minimum number of units")
 			}

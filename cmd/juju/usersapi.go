@@ -37,7 +37,7 @@ func atMostOneUser(args []string) error {
 		return usagef("unrecognized args: %q", args[1:])
 	}
 	if len(args) == 1 && !entity.IsValidUser(args[0]) {
-		return usagef("invalid user name %q", args[0])
+		return usageError{entity.InvalidUser(args[0])}
 	}
 	return nil
 }

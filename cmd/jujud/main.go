@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/flagerror"
 	"juju/state/entity"
 )
 
@@ -28,7 +29,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagerror.Plain(err)} })
 	cmd.AddCommand(bootstrapCommand(), controllerCommand(), removeStoreCommand(), mongodCommand(), mongoProxyCommand())
 	return cmd
 }

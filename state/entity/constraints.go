@@ -79,7 +79,7 @@ func (s *constraintSet) add(name, value string) error {
 	}
 	read, ok := constraintForms[key]
 	if !ok {
-		return Errorf(Invalid, "unknown constraint %q", name)
+		return WithHint(Errorf(Invalid, "unknown constraint %q", name), "The constraints there are: %s", strings.Join(slices.Sorted(maps.Keys(constraintForms)), ", "))
 	}
 	if before, ok := s.names[key]; ok && before != name {
 		return Errorf(Invalid, "constraint %q duplicates constraint %q", name, before)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -24,25 +25,37 @@ type constraintForm struct {
 	// plain returns the value that goes into JSON and YAML for a canonical text;
 	// "" gives the value of the same type that asks for nothing.
 	plain func(string) any
+	// takes says to users what the key demands and how its value is written.
+	takes string
 }
 
 // constraintForms has every key there is.
 var constraintForms = map[string]constraintForm{
-	ConstraintAllocatePublicIP: {canonicalBool, plainBool},
-	ConstraintArch:             {canonicalArch, plainText},
-	ConstraintContainer:        {canonicalContainer, plainText},
-	ConstraintCores:            {canonicalNumber, plainNumber},
-	ConstraintCPUPower:         {canonicalNumber, plainNumber},
-	ConstraintImageID:          {canonicalText, plainText},
-	ConstraintInstanceRole:     {canonicalText, plainText},
-	ConstraintInstanceType:     {canonicalText, plainText},
-	ConstraintMem:              {canonicalSize, plainNumber},
-	ConstraintRootDisk:         {canonicalSize, plainNumber},
-	ConstraintRootDiskSource:   {canonicalText, plainText},
-	ConstraintSpaces:           {canonicalSpaces, plainList},
-	ConstraintTags:             {canonicalList, plainList},
-	ConstraintVirtType:         {canonicalText, plainText},
-	ConstraintZones:            {canonicalList, plainList},
+	ConstraintAllocatePublicIP: {canonicalBool, plainBool, "a public address: true or false"},
+	ConstraintArch:             {canonicalArch, plainText, "an architecture: " + strings.Join(constraintArches, ", ")},
+	ConstraintContainer:        {canonicalContainer, plainText, "a container of this type: " + strings.Join(constraintContainers, ", ")},
+	ConstraintCores:            {canonicalNumber, plainNumber, "at least so many cores; also written cpu-cores"},
+	ConstraintCPUPower:         {canonicalNumber, plainNumber, "at least so much, in the cloud's own unit; 100 is about one core"},
+	ConstraintImageID:          {canonicalText, plainText, "the cloud's id of an image"},
+	ConstraintInstanceRole:     {canonicalText, plainText, "the cloud's name of a role"},
+	ConstraintInstanceType:     {canonicalText, plainText, "the cloud's name of a type of machine"},
+	ConstraintMem:              {canonicalSize, plainNumber, "at least so much memory, in MiB or with M, G, T or P: 2048, 2G, 1.5G"},
+	ConstraintRootDisk:         {canonicalSize, plainNumber, "at least so much disk, in MiB or with M, G, T or P: 20G"},
+	ConstraintRootDiskSource:   {canonicalText, plainText, "the cloud's name of a storage pool"},
+	ConstraintSpaces:           {canonicalSpaces, plainList, "networks that the machine is in or, with a ^, is not: db,^public"},
+	ConstraintTags:             {canonicalList, plainList, "labels that the machine has or, with a ^, has not: fast,^shared"},
+	ConstraintVirtType:         {canonicalText, plainText, "the cloud's name of a kind of virtualisation"},
+	ConstraintZones:            {canonicalList, plainList, "one of these zones of the cloud: a,b"},
+}
+
+// ConstraintHelp returns a line for each key that constraints can have: what it
+// demands, and how its value is written.
+func ConstraintHelp() string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(constraintForms)) {
+		fmt.Fprintf(&b, "  %-19s %s\n", key, constraintForms[key].takes)
+	}
+	return b.String()
 }
 
 var (
@@ -226,7 +239,7 @@ func plainToText(v any) (string, error) {
 		}
 		return strings.Join(elements, ","), nil
 	}
-	return "", fmt.Errorf("cannot use a value of type %T", v)
+	return "", errors.New("must be a text, a number, true, false or a list of texts")
 }
 
 // MarshalText writes String's form.
@@ -248,7 +261,7 @@ func (c *Constraints) UnmarshalJSON(data []byte) error {
 	decoder.UseNumber()
 	var v any
 	if err := decoder.Decode(&v); err != nil {
-		return Errorf(Invalid, "cannot read constraints: %w", err)
+		return Errorf(Invalid, "cannot read constraints: they are not JSON")
 	}
 	return c.setPlain(v)
 }
@@ -274,7 +287,7 @@ func (c *Constraints) setPlain(v any) (err error) {
 	case map[string]any:
 		*c, err = fromPlain(v)
 	default:
-		err = Errorf(Invalid, "constraints must be pairs of keys and values, not %T", v)
+		err = Errorf(Invalid, "constraints must be pairs of keys and values")
 	}
 	return err
 }

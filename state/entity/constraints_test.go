@@ -239,8 +239,8 @@ func TestConstraintsMarshalling(t *testing.T) {
 		{in: `{"cores":1.5}`, err: `bad "cores" constraint: must be a non-negative integer`},
 		{in: `{"virt-type":"a b"}`, err: `bad "virt-type" constraint: "a b" has white space in it`},
 		{in: `{"tags":["a,b"]}`, err: `bad "tags" constraint: a,b can't be an element of a list`},
-		{in: `{"mem":{}}`, err: `bad "mem" constraint: cannot use a value of type map[string]interface {}`},
-		{in: `[]`, err: `constraints must be pairs of keys and values, not []interface {}`},
+		{in: `{"mem":{}}`, err: `bad "mem" constraint: must be a text, a number, true, false or a list of texts`},
+		{in: `[]`, err: `constraints must be pairs of keys and values`},
 	} {
 		var c entity.Constraints
 		err := json.Unmarshal([]byte(test.in), &c)

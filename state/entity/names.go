@@ -51,6 +51,47 @@ func IsValidRelationKey(key string) bool {
 	return true
 }
 
+// The errors that refuse a name, each with what a valid one is on the line after.
+
+// InvalidService refuses the name of a service.
+func InvalidService(name string) error {
+	return WithHint(Errorf(Invalid, "invalid service name %q", name), ServiceNames)
+}
+
+// ServiceNames says what the name of a service is.
+const ServiceNames = "A service name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens: web, web-db2"
+
+// InvalidUnit refuses the name of a unit.
+func InvalidUnit(name string) error {
+	return WithHint(Errorf(Invalid, "invalid unit name %q", name), "A unit is its service with a number: web/0")
+}
+
+// InvalidMachine refuses the id of a machine.
+func InvalidMachine(id string) error {
+	return WithHint(Errorf(Invalid, "invalid machine id %q", id), "A machine is a number, a container its machine with type and number: 3, 3/lxd/0")
+}
+
+// InvalidUser refuses the name of a user.
+func InvalidUser(name string) error {
+	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, and between them dots, plus signs and hyphens: bob, bob.smith")
+}
+
+// InvalidModel refuses the name of a model. Juju's words say it all but for the first character.
+func InvalidModel(name string) error {
+	return WithHint(Errorf(Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name),
+		"The first is a letter or a digit: staging, eu-1")
+}
+
+// InvalidEndpoint refuses the end of a relation.
+func InvalidEndpoint(name string) error {
+	return WithHint(Errorf(Invalid, "invalid endpoint %q", name), "An endpoint is a service, or a service and the name of its relation: web, web:db. "+ServiceNames)
+}
+
+// InvalidSeries refuses the name of a series.
+func InvalidSeries(name string) error {
+	return WithHint(Errorf(Invalid, "invalid series %q", name), "A series name has lower-case letters and digits, and begins with a letter: trusty, centos7")
+}
+
 // UnitService returns the name of the service that the named unit is of.
 func UnitService(unit string) string {
 	service, _, _ := strings.Cut(unit, "/")

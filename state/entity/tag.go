@@ -74,7 +74,7 @@ func (t Tag) IsZero() bool { return t == Tag{} }
 // ParseTag reads the form that String writes. Its errors are Invalid.
 func ParseTag(s string) (Tag, error) {
 	kind, id, ok := strings.Cut(s, "-")
-	bad := Errorf(Invalid, "%q is not a valid tag", s)
+	bad := WithHint(Errorf(Invalid, "%q is not a valid tag", s), "A tag is a kind and an id: machine-0, unit-web-0, service-web, user-bob")
 	if !ok || id == "" {
 		return Tag{}, bad
 	}

@@ -179,7 +179,7 @@ func (u *URL) option(key, value string) (err error) {
 	case "appname":
 		u.app = value
 	case "tls", "ssl":
-		if on, err = strconv.ParseBool(value); err == nil && on {
+		if on, err = parseBool(value); err == nil && on {
 			u.secure()
 		}
 	case "tlscafile":
@@ -187,11 +187,11 @@ func (u *URL) option(key, value string) (err error) {
 	case "tlscertificatekeyfile":
 		err = u.certificate(value)
 	case "directconnection":
-		u.direct, err = strconv.ParseBool(value)
+		u.direct, err = parseBool(value)
 	case "wtimeoutms":
 		var ms int
-		if ms, err = strconv.Atoi(value); err == nil && ms <= 0 {
-			err = fmt.Errorf("it must be more than 0")
+		if ms, err = strconv.Atoi(value); err != nil || ms <= 0 {
+			err = fmt.Errorf("it must be a whole number, and more than 0")
 		}
 		u.wait = time.Duration(ms) * time.Millisecond
 	case "authmechanism":
@@ -210,6 +210,14 @@ func (u *URL) option(key, value string) (err error) {
 		return fmt.Errorf("%s=%s: %w", key, value, err)
 	}
 	return nil
+}
+
+func parseBool(value string) (bool, error) {
+	b, err := strconv.ParseBool(value)
+	if err != nil {
+		err = fmt.Errorf("it must be true or false")
+	}
+	return b, err
 }
 
 func (u *URL) secure() {

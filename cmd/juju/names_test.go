@@ -1,0 +1,56 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Wherever a name is refused, the next line says what a valid one is; and no error
+// speaks of Go's packages.
+func TestRefusalsSayWhatIsValid(t *testing.T) {
+	charms := func(meta string) string { return charmDir(t, meta) }
+	for _, test := range []struct {
+		want string // the error
+		help string // what the next line begins with
+		args []string
+	}{
+		{`invalid service name "Web"`, "A service name has ", []string{"add-unit", "Web"}},
+		{`invalid service name "web-1"`, "A service name has ", []string{"destroy-service", "web-1"}},
+		{`invalid service name "W"`, "A service name has ", []string{"deploy", charms("name: web\nsummary: s\ndescription: d\n"), "W"}},
+		{`invalid unit name "web"`, "A unit is its service with a number", []string{"destroy-unit", "web"}},
+		{`invalid machine id "01"`, "A machine is a number", []string{"destroy-machine", "01"}},
+		{`invalid machine id "x"`, "A machine is a number", []string{"retry-provisioning", "x"}},
+		{`invalid endpoint "web:"`, "An endpoint is a service", []string{"add-relation", "web:", "db"}},
+		{`invalid user name "-"`, "A user name has ", []string{"add-user", "--", "-"}},
+		{`invalid user name "b b"`, "A user name has ", []string{"login", "-u", "b b"}},
+		{`"A_b" is not a valid name: model names may only contain lowercase letters, digits and hyphens`, "The first is ", []string{"add-model", "A_b"}},
+		{`invalid series "X"`, "A series name has ", []string{"add-machine", "--series", "X"}},
+		{`invalid --to parameter "@"`, "A unit goes to ", []string{"add-unit", "web", "--to", "@"}},
+		{`unknown constraint "memory"`, "The constraints there are: ", []string{"set-constraints", "web", "memory=2G"}},
+		{`invalid number of units "x"`, "It is 0 or a positive whole number", []string{"set-min-units", "web", "x"}},
+		{`invalid option name "a=b"`, "Only the names are given", []string{"unset", "web", "a=b"}},
+		{`invalid value "two" for option --num-units: expected a whole number`, "What it takes: ", []string{"add-unit", "web", "-n", "two"}},
+		{`invalid value "soon" for option --timeout: expected a time such as 30s, 5m or 2h`, "What it takes: ", []string{"wait-for", "web", "--timeout", "soon"}},
+		{`invalid value "x" for option --force: expected true or false`, "What it takes: ", []string{"destroy-unit", "web/0", "--force=x"}},
+		{`metadata.yaml:1: name: invalid charm name "Web"`, "A name has ", []string{"deploy", charms("name: Web\nsummary: s\ndescription: d\n")}},
+		{`metadata.yaml:5: provides.d b: invalid relation name "d b"`, "The name of a relation has ",
+			[]string{"deploy", charms("name: web\nsummary: s\ndescription: d\nprovides:\n  d b: x\n")}},
+	} {
+		u := newUser(t)
+		u.types(test.args...)
+		lines := strings.Split(u.err.String(), "\n")
+		if u.code == 0 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 || !strings.HasPrefix(lines[1], test.help) {
+			t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.code, u.err.String())
+		}
+		u.asked()
+	}
+	// An archive is told by its name what cannot be in it.
+	u := newUser(t)
+	file := filepath.Join(t.TempDir(), "web.zip")
+	write(t, file, "PK")
+	u.types("deploy", file)
+	if got, want := u.err.String(), "ERROR cannot read charm \""+file+"\": cannot read charm archive: zip: not a valid zip file\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,38 @@
+// Package flagerror says in plain words what is wrong with the flags of a command
+// line.
+package flagerror
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+)
+
+// expected is what a flag of each type takes. Of other types, what their own errors
+// say is plain already.
+var expected = map[string]string{
+	"bool": "true or false", "duration": "a time such as 30s, 5m or 2h",
+	"int": "a whole number", "int64": "a whole number",
+	"uint": "a whole number that is not negative", "uint64": "a whole number that is not negative",
+	"float64": "a number",
+}
+
+// Plain returns an error of package pflag's without the words of Go's packages that
+// are in it, another error as it is.
+func Plain(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	what, known := expected[flag.Value.Type()]
+	if !known {
+		return err
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		what += ", and not one so large"
+	}
+	return fmt.Errorf("invalid value %q for option --%s: expected %s", invalid.GetValue(), flag.Name, what)
+}

@@ -1,0 +1,24 @@
+package entity
+
+import (
+	"strings"
+	"testing"
+)
+
+// The help of set-constraints comes from the table, so it has every key, and says
+// how its value is written.
+func TestConstraintHelp(t *testing.T) {
+	help := ConstraintHelp()
+	if n := strings.Count(help, "\n"); n != len(constraintForms) {
+		t.Errorf("%d lines for %d keys", n, len(constraintForms))
+	}
+	for key, form := range constraintForms {
+		if form.takes == "" || !strings.Contains(help, "  "+key+" ") {
+			t.Errorf("%s is not explained:\n%s", key, help)
+		}
+		unit := map[bool]string{true: "in MiB or with M, G, T or P"}[key == ConstraintMem || key == ConstraintRootDisk]
+		if !strings.Contains(form.takes, unit) {
+			t.Errorf("%s: its unit is not told: %s", key, form.takes)
+		}
+	}
+}
