@@ -7,8 +7,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"juju/charm/safeyaml"
 	"juju/provider/process"
-	"juju/safeyaml"
 	"juju/state/entity"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"juju/safeyaml"
+	"juju/charm/safeyaml"
 )
 
 // field is one value in a YAML file, with what an error about it has to name.

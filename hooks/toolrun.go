@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"juju/flagerror"
 	"juju/hooks/tool"
 	"juju/state/entity"
+	"juju/state/entity/flagerror"
 )
 
 // A command is one kind of hook tool, made anew for each use.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"juju/safeyaml"
+	"juju/charm/safeyaml"
 	"juju/state/entity"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"juju/charm/safeyaml"
 	"juju/cmd/juju/display"
-	"juju/safeyaml"
 	"juju/state/entity"
 )
 

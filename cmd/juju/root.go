@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/agent"
-	"juju/flagerror"
+	"juju/state/entity/flagerror"
 )
 
 // The groups in which help lists the commands.

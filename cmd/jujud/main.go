@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/flagerror"
 	"juju/state/entity"
+	"juju/state/entity/flagerror"
 )
 
 func main() {

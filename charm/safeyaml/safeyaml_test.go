@@ -153,15 +153,16 @@ func TestKeysAreNotComparedInPairs(t *testing.T) {
 
 // All YAML goes through this package.
 func TestNobodyElseDecodes(t *testing.T) {
+	top := filepath.Join("..", "..")
 	decodes := regexp.MustCompile(`\byaml\.(Unmarshal|NewDecoder)\b`)
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && path != ".." && strings.HasPrefix(entry.Name(), ".") {
+		if entry.IsDir() && path != top && strings.HasPrefix(entry.Name(), ".") {
 			return fs.SkipDir
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == filepath.Join("..", "safeyaml", "safeyaml.go") {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == filepath.Join(top, "charm", "safeyaml", "safeyaml.go") {
 			return nil
 		}
 		source, err := os.ReadFile(path)
