@@ -44,8 +44,8 @@ func severity(word string) int {
 // Match reports whether the message passes.
 func (f *Filter) Match(m params.LogMessage) bool {
 	return (f.Level == "" || severity(m.Severity) >= f.least) &&
-		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, matchEntity)) &&
-		!matchAny(f.ExcludeEntity, m.Entity, matchEntity) &&
+		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, params.MatchesEntity)) &&
+		!matchAny(f.ExcludeEntity, m.Entity, params.MatchesEntity) &&
 		(len(f.IncludeModule) == 0 || matchAny(f.IncludeModule, m.Module, matchModule)) &&
 		!matchAny(f.ExcludeModule, m.Module, matchModule)
 }
@@ -57,18 +57,6 @@ func matchAny(patterns []string, text string, match func(pattern, text string) b
 		}
 	}
 	return false
-}
-
-// matchEntity compares a pattern with a tag, and with the name in it.
-func matchEntity(pattern, tag string) bool {
-	name := tag
-	if t, err := params.ParseTag(tag); err == nil {
-		name = t.ID
-	}
-	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
-		return strings.HasPrefix(tag, prefix) || strings.HasPrefix(name, prefix)
-	}
-	return pattern == tag || pattern == name
 }
 
 func matchModule(pattern, module string) bool {

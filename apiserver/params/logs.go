@@ -1,6 +1,7 @@
 package params
 
 import (
+	"strings"
 	"time"
 )
 
@@ -23,4 +24,17 @@ type LogRecord struct {
 	Level    string    `json:"v"`
 	Message  string    `json:"x"`
 	Entity   string    `json:"e,omitempty"` // ignored
+}
+
+// MatchesEntity reports whether a pattern of a filter of logs chooses what wrote with
+// this tag: the tag, the name in it, or with a * at the end the beginning of either.
+func MatchesEntity(pattern, tag string) bool {
+	name := tag
+	if t, err := ParseTag(tag); err == nil {
+		name = t.ID
+	}
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(tag, prefix) || strings.HasPrefix(name, prefix)
+	}
+	return pattern == tag || pattern == name
 }

@@ -89,7 +89,10 @@ func TestWhatCommandsAsk(t *testing.T) {
 		{line: "wait-for service web --gone", asked: []string{"Status"}},
 		{line: "debug-log", asked: []string{"DebugLog " + query(`"Backlog":10,"NoTail":true`)}},
 		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 --limit 5 -T",
-			asked: []string{`DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
+			stderr: "There is no unit or machine \"web/0\" in model \"default\"; see what there is: juju status\n" +
+				"There is no unit or machine \"store*\" in model \"default\"; see what there is: juju status\n" +
+				"There is no unit or machine \"machine-0\" in model \"default\"; see what there is: juju status\n",
+			asked: []string{"Status", `DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
 				`"Level":"warning","Replay":true,"Backlog":0,"Limit":5,"NoTail":true}`}},
 	} {
 		t.Run(test.line, func(t *testing.T) {

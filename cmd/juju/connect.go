@@ -42,6 +42,9 @@ func (s *session) target(c *store.Contents) (target, error) {
 		return target{}, err
 	}
 	t := target{name, ctrl, ctrl.Qualify(model)}
+	if ctrl.User == "" {
+		return t, notLoggedIn(t)
+	}
 	if t.model == "" {
 		t.model, err = s.selectedModel(t)
 	}
@@ -51,6 +54,9 @@ func (s *session) target(c *store.Contents) (target, error) {
 // selectedModel returns the qualified name of the model that is selected on a
 // controller.
 func (s *session) selectedModel(t target) (string, error) {
+	if t.ctrl.User == "" {
+		return "", notLoggedIn(t)
+	}
 	if t.ctrl.Model == "" {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", t.name),
 			"Select one: juju switch MODEL; or name one by -m MODEL or JUJU_MODEL")
@@ -103,8 +109,11 @@ func noModel(t target) error {
 	for _, model := range slices.Sorted(maps.Keys(t.ctrl.Models)) {
 		known = append(known, display.Line(t.ctrl.Unqualify(model)))
 	}
-	return entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model)),
-		"The models there are: %s", strings.Join(known, ", "))
+	err := entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model))
+	if len(known) == 0 {
+		return entity.WithHint(err, "There are none that you may see. Make one: juju add-model NAME; or ask an administrator for access to one.")
+	}
+	return entity.WithHint(err, "The models there are: %s", strings.Join(known, ", "))
 }
 
 // refreshModels asks the controller which models there are, and notes it.

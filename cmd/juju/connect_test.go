@@ -22,6 +22,7 @@ func TestTarget(t *testing.T) {
 		"a": {User: "admin", Model: "admin/default"},
 		"b": {User: "bob", Model: "eve/shared"},
 		"c": {User: "carol"},
+		"d": {},
 	}}
 	for _, test := range []struct {
 		flag, model, controller string // -m, JUJU_MODEL, JUJU_CONTROLLER
@@ -40,6 +41,8 @@ func TestTarget(t *testing.T) {
 		{"a:x", "", "b", "a admin/x"},
 		{"", "a:x", "b", "a admin/x"},
 		{"", "", "c", `no model is selected on controller "c"`},
+		{"", "", "d", `you are logged out of controller "d"`},
+		{"d:x", "", "", `you are logged out of controller "d"`},
 		{"z:x", "", "", `controller "z" not found`},
 		{"", "", "z", `controller "z" not found`},
 	} {
@@ -50,7 +53,7 @@ func TestTarget(t *testing.T) {
 		text := got.name + " " + got.model
 		if err != nil {
 			text = err.Error()
-			if entity.Hint(err) == "" || !errors.Is(err, entity.NotFound) {
+			if entity.Hint(err) == "" || !errors.Is(err, entity.NotFound) && !errors.Is(err, entity.Unauthorized) {
 				t.Errorf("%+v: no hint, or another kind: %v", test, err)
 			}
 		}
@@ -79,7 +82,7 @@ func TestBeforeBootstrap(t *testing.T) {
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
 		u.session.connect = real
 		u.types(strings.Fields(line)...)
-		u.sees(1, "", "ERROR no controllers registered\nMake one first: juju bootstrap\n")
+		u.sees(1, "", "ERROR no controllers registered\nMake one first: juju bootstrap; or, with a key that an administrator gave you: juju register KEY\n")
 	}
 	if _, err := os.Stat(u.env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something was left in the user's directory: %v", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/params"
 	"juju/cmd/juju/display"
+	"juju/state/entity"
 )
 
 func debugLogCommand(s *session) *cobra.Command {
@@ -54,6 +56,7 @@ Several choices of one kind add up; choices of different kinds must all agree.`,
 var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
 
 type debugLogAPI interface {
+	statusAPI
 	DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error
 }
 
@@ -62,6 +65,7 @@ type debugLog struct {
 	query                   client.LogQuery
 	noTail, tail, retry     bool
 	utc, date, ms, location bool
+	told                    bool // which entities are not there
 }
 
 // retryPause is how long to wait before connecting again.
@@ -110,10 +114,42 @@ func isLevel(word string) bool {
 }
 
 func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
+	if err := d.tellAbsent(ctx, api); err != nil {
+		return err
+	}
 	return api.DebugLog(ctx, d.query, func(m params.LogMessage) error {
 		_, err := fmt.Fprintln(d.stdout, d.line(m))
 		return err
 	})
+}
+
+// tellAbsent says, once, which of the entities that are to be shown or left out is not
+// in the model. That is no error: what is gone has left its lines.
+func (d *debugLog) tellAbsent(ctx context.Context, api statusAPI) error {
+	patterns := slices.Concat(d.query.IncludeEntity, d.query.ExcludeEntity)
+	if len(patterns) == 0 || d.told {
+		return nil
+	}
+	m, err := api.Status(ctx)
+	if err != nil {
+		return err
+	}
+	d.told = true
+	for _, pattern := range patterns {
+		there := slices.ContainsFunc(things(m), func(t thing) bool {
+			switch t.kind {
+			case "unit":
+				return params.MatchesEntity(pattern, entity.UnitTag(t.name).String())
+			case "machine":
+				return params.MatchesEntity(pattern, entity.MachineTag(t.name).String())
+			}
+			return false
+		})
+		if !there {
+			d.note("There is no unit or machine %q in model %q; see what there is: juju status", pattern, m.Model.Name)
+		}
+	}
+	return nil
 }
 
 // continued stands before each further line of a message, so that it can't pass

@@ -21,7 +21,8 @@ func getCommand(s *session) *cobra.Command {
 		Aliases: []string{"get-config"},
 		Short:   "Show the settings of a service",
 		Long: `Show every option of a service with its value and where that comes from: the user,
-the charm's default, or nowhere. With KEY, show the value of that option alone.`,
+the charm's default, or nowhere. With KEY, show the value of that option alone; what
+can't be seen in it is escaped, unless --format is given.`,
 		Example: `  juju get web
   juju get web title
   juju get web --format json`,
@@ -78,11 +79,15 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 			return entity.WithHint(fmt.Errorf("key %q not found in %q settings.", key, service),
 				"The options there are: juju get %s", service)
 		}
-		text := ""
-		if option.Value != nil {
-			text = fmt.Sprint(option.Value)
+		text := []byte("\n")
+		if g.output.isChosen() {
+			if text, err = encode(g.output.format, option.Value); err != nil {
+				return err
+			}
+		} else if option.Value != nil {
+			text = fmt.Appendln(nil, option.Value)
 		}
-		if err := g.write(g.output, []byte(text+"\n")); err != nil {
+		if err := g.write(g.output, text); err != nil {
 			return err
 		}
 	}

@@ -258,3 +258,22 @@ func TestDebugLogContinues(t *testing.T) {
 	u.types("debug-log", "--utc")
 	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n    | \tthree\\x1b[A\n", "")
 }
+
+// Who wants to see the lines of something that is not there is told so, by every name
+// that it can be called by, and sees the rest.
+func TestDebugLogTellsWhatIsNotThere(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
+		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Subordinates: []entity.UnitStatus{{Name: "log/3"}}}}}},
+		Machines: []entity.MachineStatus{{ID: "1", Containers: []entity.MachineStatus{{ID: "1/lxd/0"}}}}}}
+	for _, there := range []string{"web/0", "unit-web-0", "web*", "unit-w*", "log/3", "1", "machine-1", "machine-1-lxd-0", "1/lxd*", "*"} {
+		u.types("debug-log", "-i", there)
+		u.sees(0, "", "")
+	}
+	for _, absent := range []string{"nope/0", "web", "unit-nope-0", "nope*", "2", "machine-2", "web/1"} {
+		u.types("debug-log", "-x", absent)
+		u.sees(0, "", "There is no unit or machine \""+absent+"\" in model \"default\"; see what there is: juju status\n")
+	}
+	u.types("debug-log", "-q", "-i", "nope/0")
+	u.sees(0, "", "")
+}

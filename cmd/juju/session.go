@@ -12,6 +12,7 @@ import (
 
 	"github.com/juju/loggo"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"juju/cmd/juju/display"
@@ -180,11 +181,16 @@ func (s *session) withModel(ctx context.Context, do func(modelAPI) error) error 
 type output struct {
 	format string
 	path   string // "" for standard output
+	flag   *pflag.Flag
 }
+
+// isChosen reports whether the user has named the format.
+func (o output) isChosen() bool { return o.flag != nil && o.flag.Changed }
 
 func (o *output) flags(cmd *cobra.Command, format string, formats ...string) {
 	if len(formats) > 0 {
 		cmd.Flags().StringVar(&o.format, "format", format, "how to print it: "+oneOf(formats))
+		o.flag = cmd.Flags().Lookup("format")
 	}
 	cmd.Flags().StringVarP(&o.path, "output", "o", "", "a file to write it to instead of standard output")
 }

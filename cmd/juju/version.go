@@ -39,8 +39,15 @@ func (v *version) run() error {
 	if err := checkFormat(v.output.format); err != nil {
 		return err
 	}
-	if !v.all {
+	if !v.all && !v.output.isChosen() {
 		return v.write(v.output, []byte(agent.Version+"\n"))
+	}
+	if !v.all {
+		text, err := encode(v.output.format, agent.Version)
+		if err != nil {
+			return err
+		}
+		return v.write(v.output, text)
 	}
 	info := struct {
 		Version  string `yaml:"version" json:"version"`

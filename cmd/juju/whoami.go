@@ -66,6 +66,6 @@ func whoami(s *session, o output) error {
 
 // notLoggedIn says that nobody is logged in to a controller that is known.
 func notLoggedIn(t target) error {
-	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are not logged in to controller %q", t.name),
+	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are logged out of controller %q", t.name),
 		"Log in: juju login -c %s -u USER", t.name)
 }

@@ -80,7 +80,7 @@ func (c *Contents) Names() []string { return slices.Sorted(maps.Keys(c.Controlle
 func (c *Contents) Controller(name string) (string, *Controller, error) {
 	if len(c.Controllers) == 0 {
 		return "", nil, entity.WithHint(entity.Errorf(entity.NotFound, "no controllers registered"),
-			"Make one first: juju bootstrap")
+			"Make one first: juju bootstrap; or, with a key that an administrator gave you: juju register KEY")
 	}
 	known := "The controllers there are: " + strings.Join(c.Names(), ", ")
 	if name == "" {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/agent"
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// Every command with a --format prints what it says: something that a program can read.
+func TestEveryFormatIsWhatItSays(t *testing.T) {
+	lines := map[string][]string{
+		"status": {""}, "show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"}, "config": {"web", "web title"},
+		"models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""}, "disabled-commands": {"", "--all"},
+		"check": {""}, "whoami": {""}, "constraints": {"web"}, "model-constraints": {""}, "version": {"", "--all"}, "model-config": {"", "default-series"},
+	}
+	untried := map[string]bool{"dump-db": true} // it asks a controller that can't be played here
+	u := newUser(t)
+	newCheckedController(u)
+	for _, cmd := range newRoot(u.session).Commands() {
+		if cmd.Flags().Lookup("format") == nil || untried[cmd.Name()] {
+			continue
+		}
+		if lines[cmd.Name()] == nil {
+			t.Errorf("juju %s --format is not tried", cmd.Name())
+		}
+		for _, args := range lines[cmd.Name()] {
+			u.fake.config.Config = map[string]params.ConfigSetting{"title": {Value: "a: b"}}
+			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web"} }
+			for format, read := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal} {
+				u.types(append(append([]string{cmd.Name()}, strings.Fields(args)...), "--format", format)...)
+				var v any
+				if err := read(u.out.Bytes(), &v); u.code != 0 || u.out.Len() == 0 || err != nil {
+					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.code, err, u.out.String(), u.err.String())
+				}
+			}
+		}
+	}
+	u.types("version", "--format", "json")
+	u.sees(0, `"`+agent.Version+"\"\n", "")
+	u.types("version")
+	u.sees(0, agent.Version+"\n", "")
+	u.types("get", "web", "title", "--format", "json")
+	u.sees(0, "\"a: b\"\n", "")
+	u.types("get", "web", "title")
+	u.sees(0, "a: b\n", "")
+}
