@@ -2,10 +2,12 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,6 +46,14 @@ const DefaultModel = "default"
 // Bootstrap makes a controller in the cloud's directory dir; it does not start
 // it. What it returns is on disk. It refuses a directory that has a controller.
 func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
+	made, err := bootstrap(ctx, dir, p, o)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return nil, entity.WithHint(fmt.Errorf("the disk is full: %w", err), "Make room where %s is, and bootstrap again.", dir)
+	}
+	return made, err
+}
+
+func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
 	if p.Name == "" || p.User == "" || p.Password == "" || p.Cloud == "" {
 		return nil, entity.Errorf(entity.Invalid, "cannot bootstrap: name, cloud, user and password are needed")
 	}
@@ -54,6 +64,9 @@ func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 	if _, err := os.Stat(filepath.Join(own, configName)); err == nil {
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "cannot bootstrap: %s holds a controller", dir),
 			"End it first: juju destroy-environment %s", p.Name)
+	}
+	if err := local.CheckLoopback(); err != nil {
+		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	conf, err := newConfig(p)
 	if err != nil {

@@ -102,7 +102,8 @@ func (c *controller) run(ctx context.Context) (err error) {
 	l, err := net.Listen("tcp", c.conf.Address)
 	if err != nil {
 		return entity.WithHint(fmt.Errorf("cannot serve the API: %w", err),
-			"Its port was chosen at bootstrap, and agents look for it there; end whatever has taken it.")
+			"The port was chosen at bootstrap, and agents look for the controller there. Find out who has taken it: ss -ltnp 'sport = :%s'\n"+
+				"When that has ended, run the command again.", port(c.conf.Address))
 	}
 	open, cloudWorker, err := c.cloud()
 	if err == nil {
@@ -131,6 +132,11 @@ func (c *controller) run(ctx context.Context) (err error) {
 		return err
 	}
 	return nil
+}
+
+func port(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
 }
 
 func (c *controller) newServer(ctx context.Context, open provider.Open) error {

@@ -142,6 +142,8 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	if err2 := destroyLocal(bounded, st, params.Name); err2 != nil {
 		err = alsoHint(fmt.Errorf("%w; and what was made could not be removed: %w", err, err2),
 			"Try to remove it again: juju destroy-environment %s", params.Name)
+	} else if errors.Is(err, entity.Unavailable) {
+		err = entity.WithHint(err, "Nothing is left of it. When what is wrong there is mended, bootstrap again.") // its log is gone too
 	}
 	return err
 }
@@ -228,13 +230,32 @@ func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 		return nil, fmt.Errorf("cannot make the controller's directory: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
+		if atWork(ctx, dir) {
+			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q is being made, or destroyed, by another juju just now", name),
+				"Wait until that is done; or give this one another name: juju bootstrap %s NAME", localCloud)
+		}
 		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s is in the way: a controller %q was begun there and not finished", dir, name),
-			"Remove what is left of it: juju destroy-environment %s", name)
+			"Remove what is left of it: juju destroy-environment %s; then bootstrap again", name)
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot make the controller's directory: %w", err)
 	}
 	return store.LockDir(ctx, dir)
 }
+
+// atWork reports whether another bootstrap, or a destruction, has locked a controller's
+// directory.
+func atWork(ctx context.Context, dir string) bool {
+	ctx, cancel := context.WithTimeout(ctx, lockedBound)
+	defer cancel()
+	unlock, err := store.LockDir(ctx, dir)
+	if err == nil {
+		unlock()
+	}
+	return errors.Is(err, store.ErrLocked)
+}
+
+// lockedBound is how long a lock is tried for that is held for seconds if at all.
+const lockedBound = 200 * time.Millisecond
 
 // make makes the controller, notes it, and returns when it can be worked with.
 func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapParams, p *progress) error {
@@ -316,8 +337,12 @@ func jujudError(printed string, err error) error {
 	for lines.Scan() {
 		if text, ok := strings.CutPrefix(lines.Text(), "ERROR "); ok {
 			failure := errors.New(text)
-			if lines.Scan() {
-				return entity.WithHint(failure, "%s", lines.Text())
+			var hint []string
+			for lines.Scan() {
+				hint = append(hint, lines.Text())
+			}
+			if len(hint) > 0 {
+				return entity.WithHint(failure, "%s", strings.Join(hint, "\n"))
 			}
 			return failure
 		}

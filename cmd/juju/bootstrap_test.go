@@ -60,7 +60,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	}
 	u.types("bootstrap", "local", "half")
 	u.sees(1, "", "ERROR "+dir+" is in the way: a controller \"half\" was begun there and not finished\n"+
-		"Remove what is left of it: juju destroy-environment half\n")
+		"Remove what is left of it: juju destroy-environment half; then bootstrap again\n")
 	u.types("destroy-environment", "half", "-y")
 	u.sees(0, "", "Destroying controller \"half\" with all that it has\nController \"half\" is gone.\n")
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,8 @@ func TestFailedBootstrap(t *testing.T) {
 		"echo nonsense":                  "ERROR cannot read what jujud says of the new controller: ",
 		`echo '{"controller-uuid":"x"}'`: "ERROR cannot use what jujud says of the new controller: ",
 		"echo panic: oh >&2; exit 2":     "ERROR cannot make the controller: jujud: exit status 2\n  panic: oh\n",
-		"kill -9 $$":                     "ERROR cannot make the controller: jujud: signal: killed\n",
+		"echo ERROR the disk is full >&2; echo Make room. >&2; echo Then again. >&2; exit 1": "ERROR the disk is full\nMake room.\nThen again.\n",
+		"kill -9 $$": "ERROR cannot make the controller: jujud: signal: killed\n",
 	} {
 		jujud(script)
 		u.types("bootstrap", "-q")
@@ -236,4 +237,26 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 	u.types("bootstrap", "--mongo-url", "@"+file)
 	u.sees(1, "", "ERROR cannot read the URL of the MongoDB: "+file+" is empty\n")
 	u.left(true)
+}
+
+// Two bootstraps of one name don't meet. The second is told that the first is at work,
+// and not to remove what that makes.
+func TestTwoBootstrapsAtOnce(t *testing.T) {
+	u := newcomer(t)
+	programsOnPath(t)
+	dir := localDir(u.store(), "local")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := store.LockDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.types("bootstrap", "-q")
+	u.sees(1, "", "ERROR controller \"local\" is being made, or destroyed, by another juju just now\n"+
+		"Wait until that is done; or give this one another name: juju bootstrap local NAME\n")
+	unlock()
+	u.types("bootstrap", "-q")
+	u.sees(1, "", "ERROR "+dir+" is in the way: a controller \"local\" was begun there and not finished\n"+
+		"Remove what is left of it: juju destroy-environment local; then bootstrap again\n")
 }

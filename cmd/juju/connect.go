@@ -207,7 +207,11 @@ func (s *session) unreachable(st *store.Store, t target, why error) error {
 			why = fmt.Errorf("%w; it does not run, and its log ends:\n%s", why, tail)
 		}
 	}
-	return entity.WithHint(why, "Its log may say why: %s; to end it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
+	if err := local.CheckLoopback(); err != nil {
+		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
+	}
+	return entity.WithHint(why, "Its log: %s\nWhen what is wrong there is mended, run the command again; it starts the controller if need be.\n"+
+		"To give it up, with all that it has: juju destroy-environment %s", controllerLog(st, t.name), t.name)
 }
 
 // waitsForRoom reports whether the keeper of the controller that was dialled last

@@ -197,5 +197,5 @@ func runs(dir string) (bool, error) {
 // stays says why a controller could not be brought back.
 func (s *session) stays(t target, why error) error {
 	return alsoHint(fmt.Errorf("controller %q does not run, and cannot be started: %w", t.name, why),
-		"To end it for good: juju destroy-environment %s", t.name)
+		"When what is wrong there is mended, run the command again. To give it up, with all that it has: juju destroy-environment %s", t.name)
 }
