@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -237,4 +240,41 @@ func TestEdge72SubordinatesHaveNoConstraints(t *testing.T) {
 	if hint := entity.Hint(err); hint == "" {
 		t.Error("nothing says what to do instead")
 	}
+}
+
+// A unit, and a machine, has so many ranges open and no more, and each stays as it was
+// opened, beside the next.
+func TestOnlySoManyPortsAreOpen(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	u := w.started("mysql/0")
+	ports := func(from, n int) (all []entity.PortRange) {
+		for i := range n {
+			all = append(all, entity.PortRange{From: from + i, To: from + i, Protocol: "tcp"})
+		}
+		return all
+	}
+	most := entity.LimitUnitPorts.Most
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, most)}))
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid, "open port ranges of a unit: 1001 ranges, the limit is 1000")
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 500, To: 501, Protocol: "tcp"}}}), entity.InUse, "conflict")
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 2), ClosePorts: ports(1, 2)}))
+	open, err := u.OpenedPorts(w.ctx)
+	w.ok(err)
+	if got := open["mysql/0"]; len(got) != most || got[0].From != 3 || got[most-1].To != 5001 {
+		t.Errorf("open are %d ranges: %v", len(got), got)
+	}
+	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
+		var others []bson.M
+		for i := range entity.LimitMachinePorts.Most - most {
+			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
+		}
+		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}}, {"$inc", bson.D{{"version", 1}}}})
+	}))
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, 1), ClosePorts: ports(5000, 1)}))
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{ClosePorts: ports(5001, 1)}))
+	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
+		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.M{"unit": "other/0", "from": 9000, "to": 9000, "protocol": "tcp"}}}}})
+	}))
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5001, 1)}), entity.Invalid, "10001 ranges, the limit is 10000")
 }
