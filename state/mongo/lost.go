@@ -28,7 +28,11 @@ var errLost = errors.New("a document names a transaction that is lost")
 func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 	runner := runnerOf(db)
 	err := guarded(func() error { return runner.Run(ops, id, nil) })
-	if err == nil || err == txn.ErrAborted || !isLost(err) {
+	if err == nil || err == txn.ErrAborted {
+		slim(db, ops, id)
+		return err
+	}
+	if !isLost(err) {
 		return err
 	}
 	taken, terr := takeBack(db, id)

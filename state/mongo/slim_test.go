@@ -1,0 +1,63 @@
+package mongo_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo"
+)
+
+// A document of a megabyte is written again and again. The store must not grow with
+// that: what finished transactions have written is not kept, and Pebble lets go of
+// what was there before.
+func TestRewritesTakeNoSpace(t *testing.T) {
+	store, db := open(t)
+	const size, rewrites = 1 << 20, 60
+	write := func(n int) {
+		noise := make([]byte, size) // which can't be compressed
+		for i := range noise {
+			noise[i] = byte(rand.Uint32())
+		}
+		err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
+			op := txn.Op{C: "c", Id: "big", Insert: bson.M{"settings": bson.M{"all": noise}}}
+			if n > 0 {
+				op = txn.Op{C: "c", Id: "big", Assert: txn.DocExists, Update: bson.D{{Name: "$set", Value: bson.M{"settings": bson.M{"all": noise}}}}}
+			}
+			return []txn.Op{op, {C: "c", Id: n, Insert: doc{N: n}}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range rewrites {
+		write(n)
+	}
+	var txns []struct {
+		Ops []txn.Op `bson:"o"`
+		S   int      `bson:"s"`
+	}
+	if err := db.All(mongo.TxnsC, nil, &txns); err != nil {
+		t.Fatal(err)
+	}
+	for i, tx := range txns {
+		if text, err := bson.Marshal(tx); err != nil || len(text) > 2048 {
+			t.Fatalf("transaction %d has %d bytes still, error %v", i, len(text), err)
+		}
+		if tx.S != 6 || len(tx.Ops) != 2 || tx.Ops[0].Id != "big" || tx.Ops[0].Insert == nil && tx.Ops[0].Update == nil {
+			t.Fatalf("transaction %d is %+v", i, tx)
+		}
+	}
+	if used := store.Embedded().DiskUsage(); used > 40*size {
+		t.Errorf("%d MiB on disk after %d rewrites of 1 MiB", used>>20, rewrites)
+	} else {
+		t.Logf("%d MiB on disk", used>>20)
+	}
+	found, err := db.Troubles(t.Context(), time.Now().Add(time.Hour))
+	if err != nil || len(found) > 0 {
+		t.Errorf("troubles %v, error %v", found, err)
+	}
+}
