@@ -115,7 +115,7 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 		params.Relations[id] = rel
 	}
 	if _, ok := params.Relations[params.Info.RelationID]; params.Info.Kind.IsRelation() && !ok {
-		return nil, entity.Errorf(entity.Invalid, "cannot run hook %q: unit %s is in no relation %d", params.Info, params.Unit, params.Info.RelationID)
+		return nil, entity.Errorf(entity.Invalid, "unit %s is in no relation %d", params.Unit, params.Info.RelationID)
 	}
 	c := &Context{
 		backend:  backend,

@@ -113,11 +113,11 @@ func (r *Runner) Close() error { return r.output.close() }
 func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) error) error {
 	name := hctx.HookName()
 	if hctx.used.Swap(true) {
-		return fmt.Errorf("cannot run hook %q: its context has been used", name)
+		return errors.New("the hook's context has been used")
 	}
 	// Without this a charm that is gone would look like one without hooks.
 	if _, err := os.Stat(r.params.CharmDir); err != nil {
-		return fmt.Errorf("cannot run hook %q: %w", name, err)
+		return err
 	}
 	// A link that leads nowhere is a hook, which fails.
 	path := filepath.Join(r.params.CharmDir, "hooks", name)
@@ -125,7 +125,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("cannot run hook %q: %w", name, err)
+		return err
 	}
 	unlock, err := lockMachine(ctx, r.params.LockPath, func() {
 		r.params.Log(module, loggo.DEBUG, fmt.Sprintf("%q hook waits for another hook of the machine", name))
@@ -166,7 +166,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist func(Process) error) error {
 	wait, word, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("cannot run hook %q: %w", name, err)
+		return err
 	}
 	defer word.Close()
 	cmd.ExtraFiles = []*os.File{wait} // the first is tool.LaunchFD
@@ -174,7 +174,7 @@ func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist f
 	err = cmd.Start()
 	wait.Close()
 	if err != nil {
-		return fmt.Errorf("cannot run hook %q: %w", name, err)
+		return err
 	}
 	process, err := identify(cmd.Process.Pid)
 	if err == nil {
@@ -186,7 +186,7 @@ func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist f
 	if err != nil {
 		word.Close() // which ends the launcher, if it is there
 		cmd.Wait()
-		return fmt.Errorf("cannot run hook %q: %w", name, err)
+		return err
 	}
 	over := make(chan struct{})
 	go func() {
@@ -195,7 +195,7 @@ func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist f
 	}()
 	reason, err := r.await(ctx, cmd.Process.Pid, over)
 	if err != nil {
-		return fmt.Errorf("cannot end hook %q: %w", name, err)
+		return fmt.Errorf("cannot end the hook: %w", err)
 	}
 	return result(name, reason, cmd)
 }

@@ -20,7 +20,8 @@ type Environ interface {
 	// repetition with the same machine and nonce returns the instance that is
 	// there. One that fails leaves nothing, or an instance that Instances lists.
 	// IsRetryable says of the error whether to try again; entity.Invalid means
-	// that the series, constraints or placement can't be had.
+	// that the series, constraints or placement can't be had. The error gives the reason
+	// alone, like that of StopInstances: who called says what has failed.
 	StartInstance(ctx context.Context, params StartParams) (Instance, error)
 	// StopInstances ends the instances and all that ran on them, and returns when
 	// they are gone. An instance that is not there is stopped already.
@@ -160,13 +161,13 @@ func CheckStart(config Config, params *StartParams) error {
 	}
 	switch {
 	case params.Controller != config.Controller:
-		return entity.Errorf(entity.Invalid, "cannot start an instance for controller %q in one of %q", params.Controller, config.Controller)
+		return entity.Errorf(entity.Invalid, "the cloud is that of controller %q, and not of %q", config.Controller, params.Controller)
 	case params.Model != config.Model:
-		return entity.Errorf(entity.Invalid, "cannot start an instance for model %q in one of %q", params.Model, config.Model)
+		return entity.Errorf(entity.Invalid, "the cloud is that of model %q, and not of %q", config.Model, params.Model)
 	case !entity.IsValidMachine(params.MachineID):
-		return entity.Errorf(entity.Invalid, "cannot start an instance for machine %q: no such name", params.MachineID)
+		return entity.Errorf(entity.Invalid, "%q is no name of a machine", params.MachineID)
 	case params.Nonce == "":
-		return entity.Errorf(entity.Invalid, "cannot start an instance for machine %s without a nonce", params.MachineID)
+		return entity.Errorf(entity.Invalid, "machine %s has no nonce", params.MachineID)
 	}
 	return nil
 }

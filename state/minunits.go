@@ -129,7 +129,7 @@ func (st *State) EnsureMinUnits(ctx context.Context, service string) error {
 	for {
 		full, err := st.ensureSome(ctx, service)
 		if err != nil {
-			return fmt.Errorf("cannot keep the units of service %q: %w", service, err)
+			return err
 		}
 		if full {
 			return nil

@@ -299,8 +299,10 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
 	doc, err := u.st.settings(relationSettingsKey(relation, of))
-	if err != nil {
-		return nil, entity.Errorf(entity.NotFound, "cannot read settings for unit %q in relation %q: %w", of, ru.rel.doc.Key, err)
+	if isNotFound(err) {
+		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
+	} else if err != nil {
+		return nil, err
 	}
 	if doc.Container != ru.container() {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // beside another principal

@@ -270,6 +270,10 @@ func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 	}
 	if err != nil {
 		f.Close()
+		// What is said of the archive is said of this one.
+		if inner := errors.Unwrap(err); a == nil && inner != nil {
+			err = inner
+		}
 		return nil, bad(fmt.Errorf("cannot read charm %q: %w", path, err))
 	}
 	return &charmSource{path, &a.Charm, f}, nil

@@ -339,6 +339,9 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect,
 		connectController: u.session.connectController}
 	u.code = run(ctx, u.session, args)
+	if again := doubled(u.err.String()); again != "" {
+		u.t.Errorf("%q says %q twice:\n%s", args, again, u.err.String())
+	}
 	if u.fake.opened != u.fake.closed {
 		u.t.Errorf("%q: %d connections were opened and %d closed", args, u.fake.opened, u.fake.closed)
 	}

@@ -50,7 +50,7 @@ func TestRefusalsSayWhatIsValid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "web.zip")
 	write(t, file, "PK")
 	u.types("deploy", file)
-	if got, want := u.err.String(), "ERROR cannot read charm \""+file+"\": cannot read charm archive: zip: not a valid zip file\n"; !strings.HasPrefix(got, want) {
+	if got, want := u.err.String(), "ERROR cannot read charm \""+file+"\": zip: not a valid zip file\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -232,6 +232,9 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+	if said := ts.ReadFile("stderr"); doubled(said) != "" {
+		ts.Fatalf("it says %q twice:\n%s", doubled(said), said)
+	}
 }
 
 // eventually waits until something in other processes has come true.

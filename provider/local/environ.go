@@ -31,7 +31,7 @@ type environ struct {
 func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	inst, err := e.start(ctx, params)
 	if err != nil {
-		return provider.Instance{}, fmt.Errorf("cannot start an instance for machine %s: %w", params.MachineID, err)
+		return provider.Instance{}, err
 	}
 	return inst.public(), nil
 }
@@ -113,12 +113,12 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	for _, id := range known {
 		unlock, err := e.cloud.busy.lock(ctx, id)
 		if err != nil {
-			return fmt.Errorf("cannot stop instances: %w", err)
+			return err
 		}
 		defer unlock()
 	}
 	if err := e.cloud.stop(ctx, e.config.Model, known); err != nil {
-		return e.cloud.byHand(fmt.Errorf("cannot stop instances: %w", err), e.config.Model, known)
+		return e.cloud.byHand(err, e.config.Model, known)
 	}
 	return nil
 }

@@ -269,6 +269,9 @@ func testRefusals(t *testing.T, w *world) {
 		p := params("0", "n")
 		bad(&p)
 		_, err := w.a.StartInstance(w.ctx, p)
+		if err != nil && strings.Contains(err.Error(), "cannot start") {
+			t.Errorf("start with a bad %s: %v; that it was a start that failed is for the caller to say", name, err)
+		}
 		if !errors.Is(err, entity.Invalid) || provider.IsRetryable(err) {
 			t.Errorf("start with a bad %s: got error %v, want one that is Invalid", name, err)
 		}

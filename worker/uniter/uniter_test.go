@@ -316,10 +316,10 @@ func TestCharmThatCannotBeDeployed(t *testing.T) {
 	r := newRig(t, nil)
 	r.c.change(func() { r.c.unit.ServiceCharmURL = "local:web-9" })
 	r.start()
-	if err := r.end(); err == nil || errors.Is(err, worker.Fatal) || !strings.Contains(err.Error(), `cannot deploy charm "local:web-9"`) {
+	if err := r.end(); err == nil || errors.Is(err, worker.Fatal) || strings.Count(err.Error(), "cannot deploy charm") != 1 {
 		t.Errorf("the agent ended with %v", err)
 	}
-	if r.c.agent.Status != entity.StatusFailed || !strings.Contains(r.c.agent.Message, "local:web-9") {
+	if r.c.agent.Status != entity.StatusFailed || !strings.HasPrefix(r.c.agent.Message, `cannot deploy charm "local:web-9": `) {
 		t.Errorf("agent's status is %+v", r.c.agent)
 	}
 	// The user sets another.

@@ -52,14 +52,6 @@ type manifest struct {
 // has returned nil the charm is on disk. A Deploy that was interrupted or has failed
 // is repeated, or another charm's follows; either may find any mixture there.
 func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
-	meta, err := d.deploy(ctx, source, url)
-	if err != nil {
-		return nil, fmt.Errorf("cannot deploy charm %q: %w", url, err)
-	}
-	return meta, nil
-}
-
-func (d Dir) deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
 	for _, dir := range []string{d.Path, d.Work} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err

@@ -250,8 +250,8 @@ func TestBadDownloadsLeaveTheCharmAlone(t *testing.T) {
 		"has no file name": {err: errors.New("charm not found")},
 	} {
 		_, err := d.Deploy(t.Context(), source, "local:web-2")
-		if err == nil || !strings.Contains(err.Error(), `cannot deploy charm "local:web-2": `) {
-			t.Errorf("%s: got %v", about, err)
+		if err == nil || strings.Contains(err.Error(), "cannot deploy charm") {
+			t.Errorf("%s: got %v, want an error that leaves it to the caller to say what failed", about, err)
 		}
 		if source.err == no && !errors.Is(err, no) {
 			t.Errorf("%s: %v hides its cause", about, err)

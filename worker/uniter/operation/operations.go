@@ -148,7 +148,7 @@ func (o *simple) Commit(_ context.Context, s localstate.State) (localstate.State
 func (f Factory) fail(s localstate.State) (localstate.State, error) {
 	op := s.Op
 	if err := f.EndInterrupted(*op.Process); err != nil {
-		return s, fmt.Errorf("cannot end what is left of hook %q: %w", op.Name, err)
+		return s, err
 	}
 	return s.With(op.FailedWith("the agent was stopped before it was over")), nil
 }
@@ -168,7 +168,7 @@ type deploy struct {
 	done bool // it was found done
 }
 
-func (o *deploy) String() string  { return "deploy charm " + o.url }
+func (o *deploy) String() string  { return fmt.Sprintf("deploy charm %q", o.url) }
 func (o *deploy) History() string { return "charm " + o.url }
 
 func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
@@ -196,7 +196,7 @@ func (o *deploy) Execute(ctx context.Context, s localstate.State, _ func(localst
 	meta, err := o.Deploy(ctx, o.url)
 	if err != nil {
 		if ctx.Err() == nil {
-			err = errors.Join(err, o.SetAgentStatus(ctx, entity.StatusFailed, err.Error()))
+			err = errors.Join(err, o.SetAgentStatus(ctx, entity.StatusFailed, fmt.Sprintf("cannot %s: %v", o, err)))
 		}
 		return s, err
 	}

@@ -99,10 +99,10 @@ func open(dir string, opts Options) (*Store, error) {
 	s.spare = spare{fs: opts.FS, path: opts.FS.PathJoin(dir, spareName)}
 	var err error
 	if s.synced, err = openSynced(opts.FS, dir); err != nil {
-		return nil, fmt.Errorf("cannot open store %q: %w", dir, err)
+		return nil, err
 	}
 	if err := s.openPebble(dir); err != nil {
-		return nil, fmt.Errorf("cannot open store %q: %w", dir, err)
+		return nil, err
 	}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot read the catalog of store %q: %w", dir, damaged(err)), s.db.Close())
@@ -110,7 +110,7 @@ func open(dir string, opts Options) (*Store, error) {
 	s.spare.make()
 	s.open.Store(true)
 	if err := s.failed(); err != nil {
-		return nil, fmt.Errorf("cannot open store %q: %w", dir, err)
+		return nil, err
 	}
 	return s, nil
 }
