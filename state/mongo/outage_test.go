@@ -19,8 +19,9 @@ import (
 // requests are all ways to ask the store for something.
 func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]func() error {
 	return map[string]func() error{
-		"a read": func() error { var d doc; return db.Get("c", "a", &d, "doc") },
-		"a list": func() error { var all []doc; return db.All("c", nil, &all) },
+		"a read":                  func() error { var d doc; return db.Get("c", "a", &d, "doc") },
+		"a read with its version": func() error { var d doc; _, err := db.Read("c", "a", nil, &d); return err },
+		"a list":                  func() error { var all []doc; return db.All("c", nil, &all) },
 		"a transaction": func() error {
 			return db.Run(t.Context(), func(int) ([]txn.Op, error) {
 				return []txn.Op{{C: "c", Id: "a", Assert: txn.DocExists, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
