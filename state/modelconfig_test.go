@@ -4,6 +4,9 @@ import (
 	"maps"
 	"testing"
 
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -112,4 +115,22 @@ func TestModelConfigOfADyingModel(t *testing.T) {
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil))
 	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
+}
+
+// Who finishes the making of a model that another has begun gets it with the settings
+// asked for now.
+func TestModelThatAnotherHasBegunHasTheConfigAskedFor(t *testing.T) {
+	w := newWorld(t)
+	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin, Series: "jammy",
+		Step: "creating", Creator: "somebody", Config: map[string]string{"provisioner-harvest-mode": "none"}}
+	w.ok(w.ctrl.DB().Run(w.ctx, func(int) ([]txn.Op, error) {
+		return []txn.Op{
+			{C: "modelnames", Id: statetest.Admin + "#half", Assert: txn.DocMissing, Insert: bson.D{{"model", row.UUID}}},
+			{C: "models", Id: row.UUID, Assert: txn.DocMissing, Insert: row},
+		}, nil
+	}))
+	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy",
+		Config: map[string]string{"automatically-retry-hooks": "true"}})
+	w.ok(err)
+	w.hasConfig(st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
 }

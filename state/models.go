@@ -113,7 +113,13 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 	st, err := c.Model(ctx, row.UUID)
 	if err == nil && takenOver {
 		// It may have been begun with other settings.
-		err = st.SetModelConfig(ctx, config, nil)
+		var reset []string
+		for key := range row.Config {
+			if _, ok := config[key]; !ok {
+				reset = append(reset, key)
+			}
+		}
+		err = st.SetModelConfig(ctx, config, reset)
 	}
 	return st, err
 }

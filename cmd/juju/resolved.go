@@ -13,7 +13,9 @@ func resolvedCommand(s *session) *cobra.Command {
 		Aliases: []string{"resolve"},
 		Short:   "Go on after a hook has failed",
 		Long: `Let units go on whose hook has failed. The hook runs again, once what made it fail
-has been put right; with --no-retry the unit goes on as if it had succeeded.`,
+has been put right; with --no-retry the unit goes on as if it had succeeded. Units run
+failed hooks again by themselves only where automatically-retry-hooks is on: see juju
+help model-config.`,
 		Example: `  juju resolved web/0
   juju resolved web/0 web/1 --no-retry
   juju resolved --all`,
