@@ -126,8 +126,6 @@ func (f field) entries() ([]entry, error) {
 				}
 				merged = append(merged, es...)
 			}
-		case key.Kind != yaml.ScalarNode:
-			return nil, f.errorf("expected a name as key, got a list or map")
 		default:
 			c := f.child(key.Value, value)
 			if seen[key.Value] {

@@ -222,7 +222,7 @@ func (c *checker) tooDeep(n *yaml.Node) error {
 	return errorAt(n.Line, "lists and maps are nested too deep: more than %d in one another", c.limits.Depth)
 }
 
-// unique refuses a key that a map has twice.
+// unique refuses a key that a map has twice, or that is no scalar.
 func unique(n *yaml.Node) error {
 	type key struct {
 		kind  yaml.Kind
@@ -231,8 +231,10 @@ func unique(n *yaml.Node) error {
 	lines := make(map[key]int, len(n.Content)/2)
 	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
-		if k.Kind != yaml.ScalarNode && k.Kind != yaml.AliasNode {
-			continue // a list or map as a key: nothing that is read here has one
+		if Resolve(k).Kind != yaml.ScalarNode {
+			// Nothing that is read here has one, and package yaml panics where a
+			// map that has one is merged.
+			return errorAt(k.Line, "expected a name as key, got a list or map")
 		}
 		id := key{k.Kind, k.Value}
 		if first, ok := lines[id]; ok {

@@ -56,6 +56,8 @@ func TestWhatIsRefused(t *testing.T) {
 		}(), "line 65: lists and maps are nested too deep: more than 64 in one another"},
 		{"aliases that double", bomb.String(), "too many values: more than 50000, aliases counted wherever they are used"},
 		{"merges that double", merges.String(), "too many values: more than 50000, aliases counted wherever they are used"},
+		{"a map as a key", "a: 1\n? {b: c}\n: d\n<<: {e: f}\n", "line 2: expected a name as key, got a list or map"},
+		{"an alias of a list as a key", "a: &a [b]\n*a : c\n", "line 2: expected a name as key, got a list or map"},
 		{"an alias in itself", "a: &a [*a]", "anchor 'a' value contains itself"},
 		{"a map merged into itself", "a: &a {<<: *a}", "anchor 'a' value contains itself"},
 		{"an alias to nothing", "a: *b", "unknown anchor 'b' referenced"},
