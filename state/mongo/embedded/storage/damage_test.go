@@ -83,8 +83,11 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 			}
 			digest.Write(doc)
 		}
-		if _, _, perr := scan.Pause(); err != nil || perr != nil {
-			return "", errors.Join(err, perr)
+		if err != nil {
+			return "", err // a scan that fails has let go of all
+		}
+		if _, _, err := scan.Pause(); err != nil {
+			return "", err
 		}
 	}
 	return string(digest.Sum(nil)), s.Check(context.Background())

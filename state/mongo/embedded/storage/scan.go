@@ -67,6 +67,11 @@ func (s *Scan) index() *Index {
 // Next gives the next document and its record key; both are good until the
 // next call of a method of s. A nil document is the end.
 func (s *Scan) Next() (record, doc []byte, err error) {
+	defer func() {
+		if err != nil { // whoever gets it stops here
+			err = errors.Join(err, s.closeIter())
+		}
+	}()
 	for s.at < len(s.plan.Scans) {
 		ranges := s.plan.Scans[s.at].Ranges
 		for s.within < len(ranges) {

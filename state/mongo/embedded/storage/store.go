@@ -170,7 +170,12 @@ func (s *Store) pebbleOptions() *pebble.Options {
 // Close waits for barriers under way and closes the files. Readers and
 // writers must have ended. A store that has failed is left as it is: Pebble
 // can't be closed then, and the process is about to end.
-func (s *Store) Close() error {
+func (s *Store) Close() (err error) {
+	defer func() {
+		if p := recover(); p != nil { // a reader that met damage may have left something open
+			err = fmt.Errorf("cannot close store: %v", p)
+		}
+	}()
 	if err := s.failed(); err != nil {
 		return fmt.Errorf("cannot close store: %w", err)
 	}
