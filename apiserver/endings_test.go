@@ -129,6 +129,13 @@ func TestAPasswordThatChangesDuringTheLogin(t *testing.T) {
 	w := newWorld(t).populate()
 	u0 := entity.UnitTag("mysql/0")
 	first := w.raw(w.modelPath()).login(u0, w.passwords[u0], "") // from here on passwords are watched
+	w.dial(w.info(entity.UnitTag("mysql/1")))                    // keeps the watch alive
+	eventually(t, "nobody watches", func() bool {
+		w.server.ending.mu.Lock()
+		defer w.server.ending.mu.Unlock()
+		m := w.server.ending.models[w.st]
+		return m != nil && !m.listed.IsZero()
+	})
 	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &guest{}})
 	w.ok(err)
 	w.newPassword(w.st, u0)
