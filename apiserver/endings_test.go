@@ -66,7 +66,8 @@ func TestAChangedPasswordEndsTheOthers(t *testing.T) {
 	info.Password = "a third"
 	w.dial(info)
 	// Whoever else changes it leaves nobody.
-	w.ok(w.controller.SetUserPassword(ctx, "bob", "a fourth"))
+	_, err := w.controller.SetUserPassword(ctx, "bob", "a fourth")
+	w.ok(err)
 	if code := mine.ended(); code != params.CloseRevoked {
 		t.Errorf("it ends with code %d", code)
 	}

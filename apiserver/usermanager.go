@@ -83,7 +83,7 @@ func userManagerSetPassword(ctx context.Context, c *caller, p params.EntityPassw
 		// The user's other connections end by it. The one that it was changed on stays.
 		c.conn.password.Lock()
 		defer c.conn.password.Unlock()
-		stamp, err := c.server.controller.ChangeUserPassword(ctx, change.Tag.ID, change.Password)
+		stamp, err := c.server.controller.SetUserPassword(ctx, change.Tag.ID, change.Password)
 		if err == nil && isSelf(c, change.Tag) {
 			session := *c.conn.session.Load()
 			session.password = stamp

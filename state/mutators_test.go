@@ -59,17 +59,18 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, mod
 
 // readers are the methods that change nothing that a transaction rests on.
 var readers = map[string]string{
-	"Controller": `Barrier CheckUser Close Cloud Model ModelResidues ModelUsers Models ModelsOf Name Rights UUID User Users
+	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelResidues ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
 	"Endpoint": "String",
 	"Machine":  "Addresses ID Info InstanceID IsManager Life",
 	"ModelRow": "IsRemoving",
 	"Relation": "Endpoints ID Key Life",
 	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
-	"State": `Annotations Barrier Blocks Census Charm CharmArchive CharmWarnings CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
-		Machine MachineInfos Machines ModelConfig Name Relation RelationByID Residues Service Status StatusHistory UUID Unblocked
-		Unit Unsettled WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchModelConfig WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
+	"State": `AgentStamp Annotations Barrier Blocks Census Charm CharmArchive CharmWarnings CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
+		Machine MachineInfos Machines ModelConfig Name Relation RelationByID Residues Service StartedAgents Status StatusHistory UUID Unblocked
+		Unit Unsettled WatchAgentPasswords WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchModelConfig WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
 	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine MachineLeft Name OpenedPorts Principal RelationSettings Relations Service Status`,
+	"User": "Stamp",
 }
 
 // Those that write, and not by transactions of their own: what they write is nobody's

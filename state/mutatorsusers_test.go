@@ -18,6 +18,10 @@ func resets(name string) func(*scene) error {
 	return func(s *scene) error { _, err := s.ctrl.ResetUserPassword(s.ctx, name); return err }
 }
 
+func setsUserPassword(name, password string) func(*scene) error {
+	return func(s *scene) error { _, err := s.ctrl.SetUserPassword(s.ctx, name, password); return err }
+}
+
 func grants(user, level string) func(*scene) error {
 	return func(s *scene) error { return s.ctrl.GrantModel(s.ctx, s.stage.UUID, user, level, statetest.Admin) }
 }
@@ -103,7 +107,7 @@ var userMutators = []mutator{
 	onController("RemoveUser", "a superuser", user("carol", (*state.Controller).RemoveUser)),
 	onController("ResetUserPassword", "", resets("bob")),
 	onController("ResetUserPassword", "of a superuser", resets("carol")),
-	secret(slow(onController("SetUserPassword", "", func(s *scene) error { return s.ctrl.SetUserPassword(s.ctx, "bob", "other") }))),
+	secret(slow(onController("SetUserPassword", "", setsUserPassword("bob", "other")))),
 	removeModel("bobs"),
 	onController("DestroyModel", "", func(s *scene) error { return s.ctrl.DestroyModel(s.ctx, s.stage.UUID, plain) }),
 	{name: "Controller.DestroyModel", how: "by force when it is being removed", before: []func(*scene){deadModel, func(s *scene) {

@@ -24,15 +24,8 @@ func newKey() (key []byte, hash string) {
 }
 
 // SetUserPassword gives a user another password; a key that was not used yet is
-// void after it.
-func (c *Controller) SetUserPassword(ctx context.Context, name, password string) error {
-	_, err := c.ChangeUserPassword(ctx, name, password)
-	return err
-}
-
-// ChangeUserPassword is SetUserPassword for who goes on by the new password; it returns
-// what Rights.Password is for that.
-func (c *Controller) ChangeUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
+// void after it. It returns the new password's stamp, which Rights.Password will show.
+func (c *Controller) SetUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
 	hash, err := hashUserPassword(password)
 	if err != nil {
 		return "", err

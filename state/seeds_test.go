@@ -74,7 +74,7 @@ func TestANameIsFreeOnceItsServiceIsGone(t *testing.T) {
 	w.ok(wp.EnterScope(w.ctx, r.ID()))
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
-	w.refused(err, entity.AlreadyExists, "relation already exists")
+	w.refused(err, entity.AlreadyExists, "the old one is still being removed")
 	w.ok(my.Destroy(w.ctx, entity.Destruction{}))
 	deploy := func() error {
 		_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: my.CharmURL()})
