@@ -153,7 +153,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	u := entity.UnitStatus{
 		Name: name, Life: doc.Life, Machine: doc.Machine,
 		Workload: a.statusOf(workloadKey(name), doc.birth), Agent: a.statusOf(unitKey(name), doc.birth),
-		Leader: a.leaders[doc.Service].Holder == name,
+		Leader: a.leaders[doc.Service].Holder == name, Strength: max(doc.Strength, a.services[doc.Service].Strength),
 	}
 	if doc.Principal != "" {
 		u.Machine = a.units[doc.Principal].Machine

@@ -70,6 +70,12 @@ func TestStatusShowsWhatIsChosen(t *testing.T) {
 			t.Errorf("%s has the relations %s, want %s", pattern, got, want)
 		}
 	}
+	// How much a destruction may cut short shows at the units as soon as their service has it.
+	w.started("wordpress/0")
+	w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
+	if u := w.status("wordpress").Services[0].Units[0]; u.Strength != entity.Lenient {
+		t.Errorf("the unit goes with strength %v", u.Strength)
+	}
 	s := w.status("mysql")
 	if got := s.Services[len(s.Services)-1].Status; got.Status != entity.StatusBlocked || got.Message != "no disk" {
 		t.Errorf("the service shows %v, want its worst unit's", got)

@@ -36,7 +36,7 @@ machines cannot.`,
 				if err := s.end(ctx, api, how, args...); err != nil {
 					return err
 				}
-				return wait.run(ctx, s, api, gone(how, "destroy-machine", args))
+				return wait.run(ctx, s, api, gone("destroy-machine", args))
 			})
 		},
 	}

@@ -39,7 +39,7 @@ number that status shows in its other formats.`,
 				if err := s.end(ctx, api, how, relationName(args)); err != nil {
 					return err
 				}
-				u := gone(how, "destroy-relation", nil)
+				u := gone("destroy-relation", nil)
 				u.relation = args
 				return wait.run(ctx, s, api, u)
 			})

@@ -43,7 +43,7 @@ A machine that add-machine added always stays.`,
 				if err := s.end(ctx, api, how, args...); err != nil {
 					return err
 				}
-				return wait.run(ctx, s, api, gone(how, "destroy-service", args))
+				return wait.run(ctx, s, api, gone("destroy-service", args))
 			})
 		},
 	}

@@ -41,7 +41,7 @@ A machine that add-machine added always stays.`,
 				if err := s.end(ctx, api, how, args...); err != nil {
 					return err
 				}
-				return wait.run(ctx, s, api, gone(how, "destroy-unit", args))
+				return wait.run(ctx, s, api, gone("destroy-unit", args))
 			})
 		},
 	}

@@ -85,8 +85,8 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 }
 
 // gone is the end that a destruction by a command waits for.
-func gone(how entity.Destruction, command string, names []string) until {
-	return until{names: names, gone: true, command: command, lenient: how.Strength == entity.Lenient}
+func gone(command string, names []string) until {
+	return until{names: names, gone: true, command: command}
 }
 
 // cloudTime is how long a cloud may take, after the timeout, to stop an instance,

@@ -20,10 +20,8 @@ type until struct {
 	names  []string          // of services, units and machines; none: the whole model
 	status entity.StatusWord // of services and units; "" for active
 	gone   bool              // wait for the end of what is named
-	// Of a destruction: the command, without the names, and how it was done. With leniency
-	// a hook that has failed is no reason to give up, since the agent goes on without it.
+	// Of a destruction: the command, without the names.
 	command string
-	lenient bool
 	// retried says that hooks which have failed run again by themselves in this model.
 	retried bool
 	// relation is the one whose end is waited for, as the user named it; names are none then.
@@ -151,7 +149,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 					"Destroy it: juju destroy-%s %s", t.kind, t.name)
 			}
 			left = append(left, t.name+t.now())
-			if err := t.failed(); err != nil && !u.lenient && !(u.retried && t.kind == "unit") {
+			if err := t.failed(); err != nil && t.strength == entity.Plain && !(u.retried && t.kind == "unit") { // else its agent passes over the hook
 				return "", err
 			}
 		}
@@ -254,8 +252,9 @@ func matches(pattern, name string) bool {
 // A thing is one entity of a status, as far as waiting goes.
 type thing struct {
 	kind, name string
-	of         string // of a unit: its service
-	machine    string // of a unit: the one that it is on
+	of         string          // of a unit: its service
+	machine    string          // of a unit: the one that it is on
+	strength   entity.Strength // of a unit: of its destruction
 	life       entity.Life
 	status     entity.Status
 	agent      entity.Status // of a unit
@@ -267,7 +266,7 @@ func things(m *entity.ModelStatus) (all []thing) {
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
-			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Life, u.Workload, u.Agent})
+			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload, u.Agent})
 			add(u.Subordinates)
 		}
 	}

@@ -323,9 +323,18 @@ func testWaitSaysWhy(t *testing.T) {
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\nSee how far it is: juju status; what happens: juju debug-log\n")
 
 	// A lenient destruction passes over hooks that have failed.
+	leniently := func() *entity.ModelStatus {
+		m := seen("web/0=error! web=error!")
+		m.Services[0].Units[0].Strength = entity.Lenient
+		return m
+	}
 	u = newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!"), seen("web/0=error! web=error!"), seen("")}
+	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), seen("")}
 	u.types("destroy-service", "web", "--lenient", "--wait", "-q")
+	u.sees(0, "", "")
+	u = newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), seen("")}
+	u.types("wait-for", "web", "--gone", "-q") // whoever has begun it
 	u.sees(0, "", "")
 	for line, hint := range map[string]string{
 		"destroy-service web --lenient --wait=3s -q":   "See what bars it: juju explain web; to end it without its agents: juju destroy-service --force web\n",
@@ -333,7 +342,7 @@ func testWaitSaysWhy(t *testing.T) {
 		"destroy-unit web/0 --lenient --wait=3s -q":    "See what bars it: juju explain web/0; to end it without its agents: juju destroy-unit --force web/0\n",
 	} {
 		u = newUser(t)
-		u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
+		u.fake.statuses = []*entity.ModelStatus{leniently()}
 		u.types(strings.Fields(line)...)
 		if said := u.err.String(); u.code != 1 || !strings.HasPrefix(said, "ERROR gave up after 3s: still waiting for web/0 (dying, error") || !strings.HasSuffix(said, "\n"+hint) {
 			t.Errorf("%s: %d, said %s", line, u.code, said)

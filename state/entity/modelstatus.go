@@ -63,6 +63,7 @@ type ServiceStatus struct {
 type UnitStatus struct {
 	Name            string       `json:"name"`
 	Life            Life         `json:"life"`
+	Strength        Strength     `json:"strength,omitempty"`  // of its destruction, or of its service's if that is more
 	Machine         string       `json:"machine,omitempty"`   // "" while it has none; a subordinate has its principal's
 	CharmURL        string       `json:"charm-url,omitempty"` // only when it is not yet the service's
 	Workload        Status       `json:"workload"`
