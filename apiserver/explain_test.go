@@ -2,8 +2,8 @@ package apiserver
 
 import (
 	"errors"
+	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,8 +43,10 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 			return []entity.Trouble{{Worker: "provisioner", Error: "no more addresses", Since: began}}
 		}
 	}).populate()
-	var later atomic.Int64
-	w.server.presence.now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	// Those who have not come yet have been awaited for an hour.
+	w.server.presence.mu.Lock()
+	w.server.presence.since = time.Now().Add(-time.Hour)
+	w.server.presence.mu.Unlock()
 	ctx, admin := t.Context(), w.dial(w.adminInfo(w.st.UUID()))
 	explained := func(words ...string) (text string) {
 		all, _, err := admin.Explain(ctx, words...)
@@ -82,11 +84,17 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	u1 := w.dial(w.info(entity.UnitTag("mysql/1")))
 	// It reads nothing, and so answers no ping, as a process does that was stopped.
 	w.raw(w.modelPath()).login(entity.UnitTag("mysql/0"), w.passwords[entity.UnitTag("mysql/0")], "")
-	for silent := false; !silent; {
-		_, silent = w.server.presence.away(w.st.UUID(), entity.UnitTag("mysql/0"))
+	for silent, end := false, time.Now().Add(30*time.Second); !silent; runtime.Gosched() {
+		if _, silent = w.server.presence.away(w.st.UUID(), entity.UnitTag("mysql/0")); time.Now().After(end) {
+			t.Fatal("nobody notices that a ping is not answered")
+		}
 	}
 	want(explained("mysql/0"), "unit mysql/0\n")
-	later.Store(int64(answerTime + time.Second))
+	w.server.presence.mu.Lock()
+	for _, conn := range w.server.presence.agents[presenceKey{w.st.UUID(), entity.UnitTag("mysql/0")}].conns {
+		conn.asked.Store(time.Now().Add(-answerTime - time.Second).UnixNano())
+	}
+	w.server.presence.mu.Unlock()
 	const silent = " the agent of unit mysql/0 does not answer\n" +
 		" → on its machine, ps ax | grep unit-mysql-0 finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started\n"
 	want(explained("mysql/0"), "unit mysql/0\n"+silent)
@@ -105,7 +113,6 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	later.Store(int64(time.Hour)) // the one who answers is here, however late it is
 	const failing = " worker \"uniter\" of unit mysql/1 fails again and again: cannot write: disk full\n → juju debug-log --replay -i unit-mysql-1\n"
 	want(explained("mysql/1"), "unit mysql/1\n"+failing)
 	want(explained("0"), "machine 0\n the agent of machine 0 has not come up on instance i-0\n → juju debug-log --replay -i machine-0\n")
