@@ -2,12 +2,10 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,10 +45,15 @@ const DefaultModel = "default"
 // it. What it returns is on disk. It refuses a directory that has a controller.
 func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
 	made, err := bootstrap(ctx, dir, p, o)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return nil, entity.WithHint(fmt.Errorf("the disk is full: %w", err), "Make room where %s is, and bootstrap again.", dir)
+	return made, noRoom(err, dir)
+}
+
+// noRoom says of a bootstrap that failed for want of room what to do.
+func noRoom(err error, dir string) error {
+	if !withoutRoom(err) {
+		return err
 	}
-	return made, err
+	return entity.WithHint(fmt.Errorf("the disk is full: %w", err), "Make room where %s is, and bootstrap again.", dir)
 }
 
 func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {

@@ -68,32 +68,49 @@ func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error)
 		return nil, err
 	}
 	if conf == nil {
-		return openEmbedded(own, o)
+		return openEmbedded(own, o, func(err error) {
+			err = fmt.Errorf("the controller ends: %w", err)
+			if withoutRoom(err) {
+				err = entity.WithHint(err, "Make room where %s is: the controller's keeper then starts it again.", own)
+			}
+			end(err)
+		})
 	}
 	store, _, err := openMongo(ctx, conf.URL, o.Dial)
 	return store, err
 }
 
-func openEmbedded(own string, o Options) (*mongo.Store, error) {
+func openEmbedded(own string, o Options, fatal func(error)) (*mongo.Store, error) {
 	if o.Store.Fatal == nil {
-		o.Store.Fatal = func(err error) {
-			// Nothing more can be promised, and nothing that was is lost. Whoever waits
-			// for an answer sees the connection end.
-			fmt.Fprintf(os.Stderr, "ERROR the controller ends: %v\n", err)
-			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-				fmt.Fprintf(os.Stderr, "Make room where %s is: the controller's keeper then starts it again.\n", own)
-			}
-			os.Exit(1)
-		}
+		o.Store.Fatal = fatal
 	}
 	return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
+}
+
+// end ends the process with an error on its last lines. A store that can't be written
+// promises nothing more, and has lost nothing that it promised: whoever waits for an
+// answer sees the connection end.
+func end(err error) {
+	fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
+	if hint := entity.Hint(err); hint != "" {
+		fmt.Fprintln(os.Stderr, hint)
+	}
+	os.Exit(1)
+}
+
+// withoutRoom reports whether err says that the disk, or what a user may take of it,
+// is full.
+func withoutRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // makeStore opens the store of a controller that is being made, in the MongoDB that
 // a URL names or, without one, in the controller's own directory.
 func makeStore(ctx context.Context, own, controller, url string, o Options) (*mongo.Store, error) {
 	if url == "" {
-		return openEmbedded(own, o)
+		return openEmbedded(own, o, func(err error) {
+			end(noRoom(fmt.Errorf("cannot bootstrap: %w", err), filepath.Dir(own)))
+		})
 	}
 	store, parsed, err := openMongo(ctx, url, o.Dial)
 	if err != nil {
