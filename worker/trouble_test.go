@@ -57,7 +57,7 @@ func TestTroubles(t *testing.T) {
 		if len(told) != 2 || len(told[1]) != 1 || told[1][0] != (Trouble{"uniter", "disk full", began}) {
 			t.Errorf("of a worker that fails again and again it tells %v", told)
 		}
-		time.Sleep(heldLong * time.Second)
+		time.Sleep(2 * heldLong * time.Second) // the last pause, and the time that the worker must hold
 		synctest.Wait()
 		if len(told) != 3 || len(told[2]) != 0 || len(troubles.List()) != 0 {
 			t.Errorf("when all hold it tells %v", told)
