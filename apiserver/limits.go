@@ -59,8 +59,10 @@ type Limits struct {
 }
 
 // DefaultLimits returns the limits of a controller in service.
-func DefaultLimits() Limits {
-	files := openFiles()
+func DefaultLimits() Limits { return limitsFor(openFiles()) }
+
+// limitsFor returns the limits of a controller that may have so many files open.
+func limitsFor(files int) Limits {
 	return Limits{
 		Strangers: min(8192, files/4), StrangersFrom: min(1024, files/8), LoginTime: 20 * time.Second, Logins: 5,
 		Members: min(50_000, files/2), UserConns: 512, AgentConns: 256,

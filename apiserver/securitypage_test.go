@@ -1,0 +1,131 @@
+package apiserver
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state/entity"
+)
+
+var update = flag.Bool("update", false, "write the tables of doc/security.md anew")
+
+// limitRows says of each field of Limits what it bounds and what happens beyond it. A
+// %s in what stands for the values of the fields, in their order.
+var limitRows = []struct{ fields, what, value, beyond string }{
+	{"Strangers", "connections without a login", "%s, or a quarter of the files that the process may open", "the oldest goes, of the address with the most"},
+	{"StrangersFrom", "… from one address (IPv6: a /64)", "%s, or an eighth of the files", "that address's oldest goes"},
+	{"LoginTime Logins", "time until the login; failed logins", "%s; %s", "the connection ends"},
+	{"Members", "connections with a login", "%s, or half the files", "told to try again"},
+	{"UserConns AgentConns", "… of one user; of one agent", "%s; %s", "told to try again"},
+	{"AgentLogins AgentWait", "agents' logins at once; their time in line", "%s; %s", "told to try again"},
+	{"UserLogins UserQueue UserWait", "users' slow hashes at once; logins in line for one; their time there",
+		"half the CPUs, at least 1 and at most 4; %s; %s", "told to try again"},
+	{"Frame LoginFrame", "a request; one before the login", "%s; %s", "the connection ends"},
+	{"Requests RequestTime", "requests of a connection at once; time for each", "%s; %s", "more are read when one is done; took too long"},
+	{"CloudTime", "a cloud's answers to one request", "%s", "told to try again, and nothing is written"},
+	{"Watches", "watches of a connection", "%s", "refused"},
+	{"PingEvery Silence WriteTime", "time between pings; of silence; until a frame is read", "%s; %s; %s", "the connection ends"},
+	{"Charm UploadTime", "a charm's archive; the time for it", "%s; %s", "refused"},
+	{"Uploads UserUploads UploadBytes", "uploads under way; of one user; their temporary files together", "%s; %s; %s", "503, told to try again"},
+	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},
+}
+
+// The page on security says what the code does.
+func TestSecurityPage(t *testing.T) {
+	const path = "../doc/security.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for section, table := range map[string]string{"values": valuesTable(), "limits": limitsTable(t)} {
+		before, rest, ok := strings.Cut(page, "; begin "+section+" -->\n")
+		_, after, ended := strings.Cut(rest, "<!-- end "+section+" -->")
+		if !ok || !ended {
+			t.Fatalf("%s has no section %s", path, section)
+		}
+		page = before + "; begin " + section + " -->\n" + table + "<!-- end " + section + " -->" + after
+	}
+	if page == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s does not say what the limits are; go test ./apiserver -run %s -update writes it anew", path, t.Name())
+	}
+	if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func valuesTable() string {
+	var b strings.Builder
+	b.WriteString("| what | limit |\n|---|---|\n")
+	for _, l := range entity.Limits {
+		value := fmt.Sprint(l.Most, " ", l.Unit)
+		if l.Unit == "bytes" {
+			value = size(int64(l.Most))
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", l.Of, value)
+	}
+	return b.String()
+}
+
+func limitsTable(t *testing.T) string {
+	limits := reflect.ValueOf(limitsFor(math.MaxInt32))
+	missing := map[string]bool{}
+	for i := range limits.NumField() {
+		missing[limits.Type().Field(i).Name] = true
+	}
+	var b strings.Builder
+	b.WriteString("| what | limit | beyond it |\n|---|---|---|\n")
+	for _, row := range limitRows {
+		var values []any
+		for _, name := range strings.Fields(row.fields) {
+			if !missing[name] {
+				t.Errorf("%s is no field of Limits, or stands twice", name)
+				continue
+			}
+			delete(missing, name)
+			if name != "UserLogins" { // depends on the machine
+				values = append(values, shown(limits.FieldByName(name)))
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", row.what, fmt.Sprintf(row.value, values...), row.beyond)
+	}
+	for name := range missing {
+		t.Errorf("no row says what Limits.%s is", name)
+	}
+	return b.String()
+}
+
+func shown(v reflect.Value) string {
+	switch value := v.Interface().(type) {
+	case time.Duration:
+		if value%time.Minute == 0 {
+			return fmt.Sprint(int(value.Minutes()), " min")
+		}
+		return fmt.Sprint(value.Seconds(), " s")
+	case int64:
+		return size(value)
+	default:
+		return fmt.Sprint(value)
+	}
+}
+
+func size(n int64) string {
+	switch {
+	case n%(1<<30) == 0:
+		return fmt.Sprint(n>>30, " GiB")
+	case n%(1<<20) == 0:
+		return fmt.Sprint(n>>20, " MiB")
+	case n%(1<<10) == 0:
+		return fmt.Sprint(n>>10, " KiB")
+	}
+	return fmt.Sprint(n, " bytes")
+}
