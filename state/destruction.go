@@ -104,13 +104,18 @@ func unraised(l lifeDoc) bson.D {
 
 // raiseOps adds the strength of a destruction to the document of a thing that is
 // on its way out, and what is to be done about that: its end by force, and
-// whatever cascade adds to reach downward. Nothing if it is as strong already.
+// whatever cascade adds to reach downward. Nothing if it is as strong already. That
+// machines go too is no concern of what is below: if only that is new, the cleanups of
+// the first destruction do all there is to do.
 func (o *ops) raiseOps(collection, id, key string, l lifeDoc, d destruction, cascade func()) {
 	set := d.raise(l)
 	if set == nil {
 		return
 	}
 	o.update(collection, id, unraised(l), bson.D{{"$set", set}})
+	if d.alone().raise(l) == nil {
+		return
+	}
 	cascade()
 	o.dismantleOps(key, l, d)
 }

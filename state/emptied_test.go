@@ -238,3 +238,35 @@ func TestAnAfterthoughtIsNotLost(t *testing.T) {
 		})
 	}
 }
+
+// Who asks later for the machines to go too leaves the cleaner nothing that the first
+// destruction has not left it.
+func TestMachinesThatAreAskedForLater(t *testing.T) {
+	w := newWorld(t)
+	s := w.deploy("mysql", statetest.MySQL, 2)
+	u := w.started("mysql/0")
+	w.started("mysql/1")
+	owed := func(want int) {
+		t.Helper()
+		counts, err := w.st.Census(w.ctx)
+		w.ok(err)
+		if n := counts["cleanups"]; n != want {
+			t.Errorf("%d cleanups are owed, want %d", n, want)
+		}
+	}
+	w.ok(u.Destroy(w.ctx, plain))
+	w.cleaned()
+	w.ok(u.Destroy(w.ctx, cleanly))
+	owed(0)
+	w.ok(s.Destroy(w.ctx, plain))
+	w.cleaned()
+	w.ok(s.Destroy(w.ctx, cleanly))
+	owed(0)
+	// What is stronger too reaches downward, as ever.
+	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient, Machines: true}))
+	owed(2)
+	w.cleaned()
+	w.endsAlone("mysql/0")
+	w.endsAlone("mysql/1")
+	w.lives(map[string]entity.Life{"0": entity.Gone, "1": entity.Gone})
+}
