@@ -28,9 +28,6 @@ const (
 	MostLease  = 5 * time.Minute
 )
 
-// leaseTries bounds how often a claim begins anew because another came in between.
-const leaseTries = 10
-
 // A leadersDoc says who leads a service. It is made before the service's first
 // lease, and goes with the service; the count ledBy says so where the removal
 // looks anyway.
@@ -65,7 +62,7 @@ func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int6
 		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d, LeastLease, MostLease)
 	}
 	d = wholeMillis(d)
-	for range leaseTries {
+	for tries := u.st.controller.db.Tries(); tries.Next(); {
 		began := u.st.controller.now()
 		epoch, done, err := u.claim(ctx, d)
 		// Whoever was held up for so long that the time is over has been told nothing
@@ -73,17 +70,16 @@ func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int6
 		if err != nil || done && u.st.controller.now().Sub(began) < d {
 			return epoch, err
 		}
+		if err := tries.Pause(ctx); err != nil {
+			return 0, err
+		}
 	}
-	return 0, tooManyClaims()
+	return 0, tooQuick()
 }
 
 // wholeMillis rounds up to what the store keeps of a duration.
 func wholeMillis(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
-}
-
-func tooManyClaims() error {
-	return entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
 }
 
 // claim tries once; it is not done when another came in between.
@@ -215,7 +211,7 @@ func (u *Unit) leaderOps(o *ops, epoch int64) error {
 // once; nothing when it does not lead.
 func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 	c, service := u.st.controller, u.doc.Service
-	for range leaseTries {
+	for tries := c.db.Tries(); tries.Next(); {
 		l, err := c.readLease(leaseID(u.st.uuid, service))
 		if err != nil {
 			return err
@@ -225,15 +221,18 @@ func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !given {
-				continue // it was just renewed
+			if !given { // it was just renewed
+				if err := tries.Pause(ctx); err != nil {
+					return err
+				}
+				continue
 			}
 		} else if l.Holder != "" {
 			return nil
 		}
 		return u.stepDown(ctx, l.Epoch)
 	}
-	return tooManyClaims()
+	return tooQuick()
 }
 
 // stepDown takes the unit out of the leaders document, if it is there by a claim

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"juju/state"
@@ -362,4 +363,60 @@ func TestLeasesFromABackup(t *testing.T) {
 	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "mysql", "", 0))
 	w.claims("mysql/0", 4)
 	w.writes("mysql/1", 3, false)
+}
+
+// Others that keep getting ahead hold a claim up for a time, however often they do: one
+// that they let through then is granted, and one that they never do is given up. So it
+// is with what is given back. A long pause is no reason to give up at once.
+func TestOthersThatKeepGettingAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
+		c := newControllers(t, 2)
+		w, other := c.worlds[0], c.worlds[1]
+		w.deploy("mysql", statetest.MySQL, 1)
+		w.claims("mysql/0", 1)
+		epoch := int64(1)
+		// meanwhile has the other write the lease, so many times, between what the first
+		// reads of it and what it writes; reads is how often the first looks at its clock
+		// for each try.
+		meanwhile := func(times, reads int, holder string, pause time.Duration) {
+			looks := 0
+			var look func()
+			look = func() {
+				if looks++; looks%reads == 0 {
+					time.Sleep(pause)
+					epoch += 10 // more than claims have added
+					w.ok(other.ctrl.PutLease(w.ctx, w.st.UUID(), "mysql", holder, epoch))
+					times--
+				}
+				if times > 0 {
+					c.clocks[0].before(look)
+				}
+			}
+			c.clocks[0].before(look)
+		}
+		claim := func() error { _, err := w.unit("mysql/0").ClaimLeadership(w.ctx, term); return err }
+		giveBack := func() error { return w.unit("mysql/0").ReleaseLeadership(w.ctx) }
+		for _, do := range []struct {
+			what   string
+			f      func() error
+			reads  int
+			holder string
+		}{{"claim", claim, 2, ""}, {"release", giveBack, 1, "mysql/0"}} {
+			w.ok(claim())
+			meanwhile(50, do.reads, do.holder, 0)
+			w.ok(do.f())
+			w.ok(claim())
+			meanwhile(2, do.reads, do.holder, time.Minute)
+			w.ok(do.f())
+			w.ok(claim())
+			meanwhile(1e9, do.reads, do.holder, 0)
+			began := time.Now()
+			w.refused(do.f(), entity.Contention, "state changing too quickly; try again soon")
+			if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
+				t.Errorf("a %s is given up after %v", do.what, took)
+			}
+			c.clocks[0].before(nil)
+		}
+	})
 }

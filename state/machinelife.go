@@ -223,7 +223,8 @@ func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 		"Destroy them first: juju destroy-machine %s", ids[0])
 }
 
-// tooQuick is said when what barred a move has gone before it could be named.
+// tooQuick is said when others keep getting in between, or what barred a move has gone
+// before it could be named.
 func tooQuick() error {
 	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"),
 		"Others are changing the same things just now; run the command again.")

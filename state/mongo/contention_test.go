@@ -149,3 +149,23 @@ func TestManyWritersOfFewDocuments(t *testing.T) {
 	all.Wait()
 	b.audit(t)
 }
+
+// TestATryThatTakesLong is not the last: a process that stands still for longer than a
+// change is tried has tried it only once.
+func TestATryThatTakesLong(t *testing.T) {
+	virtually(t, func(t *testing.T) {
+		_, db := open(t)
+		insert(t, db, doc{"a", 1})
+		err := db.Run(t.Context(), func(attempt int) ([]txn.Op, error) {
+			d := get(t, db, "a")
+			if attempt == 0 {
+				time.Sleep(time.Minute)
+				write(t, db, "c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$inc", bson.D{{"n", 1}}}}) })
+			}
+			return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
+		})
+		if n := get(t, db, "a").N; err != nil || n != 3 {
+			t.Errorf("got %v, n is %d, want 3", err, n)
+		}
+	})
+}

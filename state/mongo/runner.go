@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,20 +26,11 @@ var ErrNothing = errors.New("nothing to do")
 // asked again then. attempt counts from 0.
 type Builder func(attempt int) ([]txn.Op, error)
 
-// patience is how long a transaction is tried whose facts keep changing, not counting
-// the time that it waits in line for its documents and for a slot: how long a line is
-// says how many others there are, and how fast the store is, not that there is no end.
-// It is much less than the API's bound of a request.
-const patience = 30 * time.Second
-
 const (
 	slots = 8
 	// misses is how often a builder is asked again that does not find something, and
 	// elections how often a transaction is run again since the primary has changed.
 	misses, elections = 10, 10
-
-	pauseLeast = time.Millisecond
-	pauseMost  = 200 * time.Millisecond
 )
 
 // A Runner runs the transactions of one database.
@@ -119,8 +109,7 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 // A trial is a change that is tried until its facts hold still.
 type trial struct {
 	*Runner
-	began  time.Time
-	waited time.Duration // in line, for documents or a slot
+	Tries
 	// held are the documents of the last attempt. built says that its operations were
 	// built while they were held: nobody in this process has changed the facts since.
 	held  *holding
@@ -135,11 +124,11 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 	if err := r.outage.refuses(); err != nil {
 		return false, err
 	}
-	t := &trial{Runner: r, began: time.Now()}
+	t := &trial{Runner: r, Tries: r.Tries()}
 	defer t.letGo()
 	var ops []txn.Op
 	lost := 0
-	for attempt := 0; attempt == 0 || t.tried() < time.Duration(r.patience.Load()); attempt++ {
+	for attempt := 0; t.Next(); attempt++ {
 		var err error
 		ops, err = settled(build, attempt)
 		if errors.Is(err, ErrNothing) {
@@ -170,7 +159,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			return false, fmt.Errorf("cannot run a transaction: %w", err)
 		}
 		t.letGo()
-		if err := sleep(ctx, pause(attempt+1)); err != nil {
+		if err := t.Pause(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -180,9 +169,6 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 	}
 	return false, entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
 }
-
-// tried is how long it has been tried, without the time in line.
-func (t *trial) tried() time.Duration { return time.Since(t.began) - t.waited }
 
 func (t *trial) letGo() {
 	t.held.release()
@@ -261,30 +247,11 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 // full for a moment.
 func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }
 
-func pause(attempt int) time.Duration {
-	most := min(pauseMost, pauseLeast<<min(attempt+1, 10))
-	return pauseLeast + rand.N(most)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
 // TestHooks returns the hooks of the next transactions, for tests, as juju/txn has
 // them: each is called before or after one of the transactions that run one after
 // another, and may run others meanwhile. They are ours because a transaction
 // holds its documents while juju/txn calls its own.
 func (r *Runner) TestHooks() chan []jujutxn.TestHook { return r.hooks }
-
-// SetPatience changes how long transactions are tried, for tests of what never holds.
-func (r *Runner) SetPatience(d time.Duration) { r.patience.Store(int64(d)) }
 
 // RewriteOps lets f see, and change, the operations of every transaction before
 // they run, for tests: many may call it at once. No f, as in service, is nil.
