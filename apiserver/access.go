@@ -107,9 +107,11 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 }
 
 // hashTurn waits until it is the turn of somebody on a connection to have the password
-// of a user hashed.
+// of a user hashed. A stranger may give a name of any length; its beginning is enough
+// to count turns by.
 func (s *Server) hashTurn(ctx context.Context, g *guest, user string) (release func(), err error) {
-	return s.hashing.take(ctx, s.limits.UserWait, turn{source: g.source, user: strings.ToLower(user), failed: int(g.failed.Load())})
+	user = entity.Cut(strings.ToLower(user), 256)
+	return s.hashing.take(ctx, s.limits.UserWait, turn{source: g.source, user: user, failed: int(g.failed.Load())})
 }
 
 // identify looks up what a user may do just now at a model ("" for the

@@ -23,7 +23,7 @@ type queue struct {
 	free    int
 	given   int // turns, ever
 	waiting []*turn
-	// Turns since nobody waited.
+	// Turns since nobody waited; see count.
 	ofSource, ofUser map[string]int
 }
 
@@ -121,13 +121,29 @@ func (q *queue) give() {
 		t := q.drop(best)
 		q.free--
 		q.given++
-		q.ofSource[t.source]++
-		q.ofUser[t.user]++
+		q.count(q.ofSource, t.source)
+		q.count(q.ofUser, t.user)
 		t.come <- true
 	}
 	if len(q.waiting) == 0 {
 		clear(q.ofSource)
 		clear(q.ofUser)
+	}
+}
+
+// count counts a turn. Strangers choose their names, and can keep somebody waiting for
+// ever, so the counts are halved when there are too many: those who had one turn are
+// forgotten, and the order of the others stays.
+func (q *queue) count(turns map[string]int, who string) {
+	turns[who]++
+	for len(turns) > 2*max(q.most, 1) {
+		for other, n := range turns {
+			if n /= 2; n == 0 {
+				delete(turns, other)
+			} else {
+				turns[other] = n
+			}
+		}
 	}
 }
 

@@ -77,6 +77,36 @@ func TestQueueOrder(t *testing.T) {
 	})
 }
 
+// A queue in which somebody always waits remembers no more for that: strangers choose
+// under how many names they come.
+func TestQueueForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(0, 8)
+		q.free = -1
+		comes := func(turn turn) {
+			go func() {
+				if release, err := q.take(t.Context(), time.Hour, turn); err == nil {
+					release()
+				}
+			}()
+			synctest.Wait()
+		}
+		comes(turn{failed: 1}) // all others come before
+		for i := range 200 {
+			comes(turn{source: fmt.Sprint("10.0.0.", i), user: fmt.Sprint("user", i)})
+			q.one()
+			synctest.Wait()
+			if waiting, given := q.length(); waiting != 1 || given != i+1 {
+				t.Fatalf("%d wait, %d turns given", waiting, given)
+			}
+			if len(q.ofUser) > 16 || len(q.ofSource) > 16 {
+				t.Fatalf("after %d turns it remembers %d users and %d sources", i+1, len(q.ofUser), len(q.ofSource))
+			}
+		}
+		q.one()
+	})
+}
+
 // Who waits too long, gives up or finds no room leaves nothing behind.
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
