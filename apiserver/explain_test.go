@@ -110,6 +110,14 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	if text := explained("mysql/1"); len(text) > 2*maxTroubleText {
 		t.Errorf("an agent is quoted with %d bytes", len(text))
 	}
+	// Of an error that no request may hold, the beginning is told.
+	long := "cannot write: \x00" + strings.Repeat("x", 100_000)
+	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: long, Since: began}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := explained("mysql/1"); len(text) > 2*maxTroubleText || !strings.Contains(text, "cannot write: ") {
+		t.Errorf("of a long error is told: %s", text)
+	}
 	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}

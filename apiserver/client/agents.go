@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"juju/apiserver/params"
 	"juju/state/entity"
@@ -29,8 +30,12 @@ func (c *Conn) machineFacade(machine entity.Tag) string {
 }
 
 // SetTroubles says which of the agent's own workers fail again and again. It holds until
-// the connection ends.
+// the connection ends. Errors are cut to what the controller takes, as by agentStatus.
 func (c *Conn) SetTroubles(ctx context.Context, self entity.Tag, troubles []entity.Trouble) error {
+	troubles = slices.Clone(troubles)
+	for i := range troubles {
+		troubles[i].Error = entity.LimitName.Cut(troubles[i].Error)
+	}
 	return c.call(ctx, "Agent", 1, "SetTroubles", params.AgentTroubles{Agent: agent(self), Troubles: troubles}, nil)
 }
 
