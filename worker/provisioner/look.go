@@ -11,14 +11,19 @@ import (
 // stopBound is how long a cloud may take to stop an instance.
 const stopBound = 5 * time.Minute
 
-// A view is what the cloud has, and after that what machines there are: so an instance
-// of a machine that is not recorded may yet be, but never the other way round.
+// A view is what destructions have left, after that what the cloud has, and after that
+// what machines there are: so an instance of a machine that is not recorded may yet be,
+// but never the other way round; and what was left and the cloud does not have is gone.
 type view struct {
+	residues  map[string]bool // instances
 	instances []provider.Instance
 	machines  map[string]entity.MachineInfo
 }
 
 func (p *provisioner) view(ctx context.Context) (v view, err error) {
+	if v.residues, err = p.residues(ctx); err != nil {
+		return v, err
+	}
 	if v.instances, err = p.Environ.Instances(ctx); err != nil {
 		return v, err
 	}
@@ -91,7 +96,7 @@ func (p *provisioner) lookNow(ctx context.Context) {
 // instances that are lost. What fails is left to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
 	there := map[string]bool{}
-	residues, err := p.residues(ctx)
+	residues, err := p.residues(ctx) // those of machines too that went while the cloud was asked
 	if err != nil && ctx.Err() == nil {
 		logger.Errorf("cannot look after what destructions have left: %v", err)
 	}
@@ -107,7 +112,7 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 		}
 		there[in.ID] = false
 	}
-	p.forget(ctx, residues, there)
+	p.forget(ctx, v.residues, there)
 	result := looked{next: p.Look}
 	missed := map[string]missing{}
 	for id, m := range v.machines {

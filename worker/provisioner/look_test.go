@@ -161,6 +161,49 @@ func TestALookWhileAnInstanceStarts(t *testing.T) {
 	})
 }
 
+// An instance that starts while a look asks the cloud, and whose machine is destroyed
+// with force before the look is over, is not what the cloud has not: it stays noted, and
+// is stopped by the next look.
+func TestWhatForceLeavesDuringALook(t *testing.T) {
+	model, cloud := newModel(), &fakeCloud{}
+	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestDestroyed}, "jammy")
+	story(t, model, cloud, func(c *Config) {
+		c.Environ = &forced{Environ: c.Environ, model: model}
+	}, func(t *testing.T) {
+		synctest.Wait()
+		if left, _ := model.Residues(t.Context()); cloud.ids() != "i-1" || len(left) != 1 {
+			t.Errorf("after the look: instances %q, left %v", cloud.ids(), left)
+		}
+		after(10 * time.Minute)
+		if left, _ := model.Residues(t.Context()); cloud.ids() != "" || len(left) != 0 {
+			t.Errorf("after the next: instances %q, left %v", cloud.ids(), left)
+		}
+	})
+}
+
+// forced is a cloud in which a machine comes, and goes by force, right after the first look
+// was answered.
+type forced struct {
+	Environ
+	model *fakeModel
+	done  bool
+}
+
+func (f *forced) Instances(ctx context.Context) ([]provider.Instance, error) {
+	all, err := f.Environ.Instances(ctx)
+	if !f.done {
+		f.done = true
+		in, err := f.StartInstance(ctx, provider.StartParams{MachineID: "7", Nonce: "n"})
+		if err != nil {
+			return nil, err
+		}
+		f.model.mu.Lock()
+		defer f.model.mu.Unlock()
+		f.model.residues = append(f.model.residues, entity.Residue{Instance: in.ID})
+	}
+	return all, err
+}
+
 type slowStarts struct{ Environ }
 
 func (s slowStarts) StartInstance(ctx context.Context, p provider.StartParams) (provider.Instance, error) {
