@@ -179,6 +179,20 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	}
 }
 
+// The agent of a machine whose instance could not be started has never come up, so it is
+// not to be called away.
+func TestExplainKnowsThatAnAgentOfAMachineInErrorNeverCameUp(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no capacity"}))
+	e := w.explained("mysql/0",
+		`the agent of unit "mysql/0" has not come up: the agent of machine 0 must start it`,
+		` machine 0: no capacity`)
+	if !e.Reasons[0].Starting {
+		t.Errorf("the agent of machine 0 is waited for as if it had come up before: %+v", e.Reasons[0])
+	}
+}
+
 // A service is explained by its units: the hooks that run or have failed, what charms
 // say, and that there are none.
 func TestExplainServiceByItsUnits(t *testing.T) {

@@ -182,7 +182,8 @@ func (x *explainer) undeployed(u *Unit, depth int) error {
 	if err != nil {
 		return err
 	}
-	reason.Starting = status.Status == entity.StatusPending && !m.IsManager()
+	// The agent of a machine whose instance could not be started has never come up either.
+	reason.Starting = !m.IsManager() && (status.Status == entity.StatusPending || m.doc.InstanceID == "")
 	x.add(reason)
 	if x.seen[by] || m.doc.Life != entity.Alive {
 		return nil
