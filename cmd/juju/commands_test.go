@@ -568,6 +568,16 @@ func testDebugLogRetries(t *testing.T) {
 	u.types("debug-log", "--retry", "--replay")
 	u.asked("DebugLog "+query(`"Replay":true,"Backlog":10,"NoTail":true`), "DebugLog "+query(`"NoTail":true`))
 	u.sees(0, "", "the connection to the controller is lost; connecting again\n")
+	u.session.connect = connect
+
+	// What is refused now is refused again, and asking on and on would hide it.
+	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {
+		u.fake.err = entity.Errorf(kind, "no")
+		u.types("debug-log", "--retry")
+		if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no\n") {
+			t.Errorf("%s: exit code %d, said %q", kind, u.code, u.err.String())
+		}
+	}
 }
 
 func TestVersion(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 		if ctx.Err() != nil && !d.query.NoTail {
 			return nil // this is how it ends
 		}
-		if err == nil || !d.retry || isUsage(err) {
+		if err == nil || !d.retry || isUsage(err) || isRefusal(err) {
 			return err
 		}
 		d.note("%v; connecting again", err)
@@ -102,6 +103,17 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 		// What was shown is not shown again.
 		d.query.Replay, d.query.Backlog = false, 0
 	}
+}
+
+// isRefusal reports whether err is an answer that stays the same however often one
+// connects: the login or the model is not valid, or the query is not.
+func isRefusal(err error) bool {
+	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 func isLevel(word string) bool {
