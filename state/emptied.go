@@ -14,9 +14,11 @@ import (
 const takesMachines = "machines"
 
 // isEmptied reports whether the machine is one that goes with its units and has none
-// any more, and asserts that nothing has come to be on it since.
+// any more, and asserts that nothing has come to be on it since. One that is going
+// already counts too: of several units that took it along, the strongest destruction
+// decides, whichever comes first.
 func (m *Machine) isEmptied(o *ops) (bool, error) {
-	if m.doc.Life != entity.Alive || !m.doc.ForUnits {
+	if !m.doc.ForUnits {
 		return false, nil
 	}
 	key := machineKey(m.doc.ID)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"juju/state"
 	"juju/state/entity"
@@ -269,4 +270,30 @@ func TestMachinesThatAreAskedForLater(t *testing.T) {
 	w.endsAlone("mysql/0")
 	w.endsAlone("mysql/1")
 	w.lives(map[string]entity.Life{"0": entity.Gone, "1": entity.Gone})
+}
+
+// Of units that leave a machine at the same time the strongest destruction decides how
+// it goes, whichever the cleaner comes to first.
+func TestTheStrongestDecidesHowAMachineGoes(t *testing.T) {
+	strongly := entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}
+	for name, how := range map[string][2]entity.Destruction{"the first": {strongly, cleanly}, "the second": {cleanly, strongly}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			s := w.deploy("mysql", statetest.MySQL, 1)
+			w.provision("0")
+			_, err := s.AddUnits(w.ctx, 1, []string{"0"})
+			w.ok(err)
+			for i, unit := range []string{"mysql/0", "mysql/1"} {
+				w.started(unit)
+				w.ok(w.unit(unit).Destroy(w.ctx, how[i]))
+			}
+			w.end("mysql/0")
+			w.end("mysql/1")
+			w.cleaned()
+			e := w.explained("0", "the agent of machine 0 must set it dead")
+			if e.Life != entity.Dying || e.Strength != entity.Force {
+				t.Errorf("the machine is %v %v, want dying by force", e.Life, e.Strength)
+			}
+		})
+	}
 }

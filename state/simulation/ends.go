@@ -60,9 +60,10 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 	m.dropService(u.Service)
 }
 
-// endEmptied ends a machine that was made for units and has none any more.
+// endEmptied ends a machine that was made for units and has none any more, or has it
+// end more strongly.
 func (m *Model) endEmptied(x *Machine, d Destruction) {
-	if x.Life.Life == entity.Alive && x.ForUnits && len(x.Units)+len(x.Containers) == 0 {
+	if x.Life.Life != entity.Gone && x.ForUnits && len(x.Units)+len(x.Containers) == 0 {
 		m.endMachine(x, d)
 	}
 }
