@@ -29,7 +29,7 @@ type modelTies struct {
 	all     map[*tie]bool
 	agents  map[entity.Tag]map[*tie]bool
 	watched bool // whether there was an agent, for whom passwords are watched
-	// listed is when the watch of passwords had read all of them; zero before.
+	// listed is when the watch of passwords told of all of them; zero before.
 	listed time.Time
 	// changed is when it told of an agent, for those whose login was under way then.
 	changed map[entity.Tag]time.Time
@@ -132,9 +132,6 @@ func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 		if err != nil {
 			logger.Errorf("model %s: cannot watch its agents' passwords: %v", m.model.UUID(), err)
 		} else {
-			e.mu.Lock()
-			m.listed = time.Now()
-			e.mu.Unlock()
 			e.follow(empty, m, passwords)
 		}
 		select {
@@ -167,22 +164,22 @@ func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan [
 	}
 }
 
-// concerned returns what is tied to agents that a watch names. Its first event names
-// all, and concerns those who logged in before they were listed.
+// concerned returns what is tied to agents that a watch names. Its first event names all,
+// with what has changed since they were read, and so concerns everybody: those who are
+// here, and by listed those whose login began before it.
 func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*tie) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	now := time.Now()
 	if first {
+		m.listed = now
 		for _, of := range m.agents {
 			for t := range of {
-				if t.since.Before(m.listed) {
-					ties = append(ties, t)
-				}
+				ties = append(ties, t)
 			}
 		}
 		return ties
 	}
-	now := time.Now()
 	for tag, at := range m.changed {
 		if now.Sub(at) > changedKept {
 			delete(m.changed, tag)

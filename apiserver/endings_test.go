@@ -162,3 +162,20 @@ func TestStreamsEndWithTheModel(t *testing.T) {
 		c.ended()
 	}
 }
+
+// The first event of a watch of passwords may tell of one that has changed after all were
+// read. It concerns also who had logged in by then, with the old one; and who logs in with
+// a password that was looked up before the event is checked too.
+func TestTheFirstEventConcernsEverybody(t *testing.T) {
+	var e endings
+	agent := entity.UnitTag("mysql/0")
+	read := time.Now()
+	here := &tie{agent: agent, since: read.Add(time.Nanosecond)}
+	m := &modelTies{listed: read, agents: map[entity.Tag]map[*tie]bool{agent: {here: true}}, changed: map[entity.Tag]time.Time{}}
+	if ties := e.concerned(m, []string{agent.String()}, true); len(ties) != 1 || ties[0] != here {
+		t.Errorf("it concerns %v", ties)
+	}
+	if !here.since.Before(m.listed) {
+		t.Error("a login that began before the event would not be checked")
+	}
+}
