@@ -71,6 +71,7 @@ func TestQueueOrder(t *testing.T) {
 		if last := got[len(got)-1]; last[:5] != "again" {
 			t.Errorf("served last: %q", last)
 		}
+		synctest.Wait() // until the last has given its turn back
 		if len(q.waiting) > 0 || len(q.ofUser) > 0 || len(q.ofSource) > 0 {
 			t.Errorf("an empty queue remembers %v, %v, %v", q.waiting, q.ofUser, q.ofSource)
 		}
