@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +15,16 @@ import (
 func TestTroubles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		troubles := NewTroubles()
-		var told [][]Trouble
+		var (
+			mu   sync.Mutex
+			told [][]Trouble
+		)
+		heard := func() [][]Trouble {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(told)
+		}
 		ctx, cancel := context.WithCancel(WithTroubles(t.Context(), troubles))
 		defer cancel()
 		began := time.Now()
@@ -38,6 +49,8 @@ func TestTroubles(t *testing.T) {
 				return err
 			},
 			"report": troubles.Report(func(_ context.Context, now []Trouble) error {
+				mu.Lock()
+				defer mu.Unlock()
 				told = append(told, now)
 				return nil
 			}),
@@ -48,19 +61,16 @@ func TestTroubles(t *testing.T) {
 			Run(ctx, time.Second, set)
 		}()
 		time.Sleep(900 * time.Millisecond / 2)
-		synctest.Wait()
-		if len(told) != 0 {
-			t.Errorf("after one failure it tells %v", told)
+		if got := heard(); len(got) != 0 {
+			t.Errorf("after one failure it tells %v", got)
 		}
 		time.Sleep(4 * time.Second)
-		synctest.Wait()
-		if len(told) != 2 || len(told[1]) != 1 || told[1][0] != (Trouble{"uniter", "disk full", began}) {
-			t.Errorf("of a worker that fails again and again it tells %v", told)
+		if got := heard(); len(got) != 2 || len(got[1]) != 1 || got[1][0] != (Trouble{"uniter", "disk full", began}) {
+			t.Errorf("of a worker that fails again and again it tells %v", got)
 		}
 		time.Sleep(2 * heldLong * time.Second) // the last pause, and the time that the worker must hold
-		synctest.Wait()
-		if len(told) != 3 || len(told[2]) != 0 || len(troubles.List()) != 0 {
-			t.Errorf("when all hold it tells %v", told)
+		if got := heard(); len(got) != 3 || len(got[2]) != 0 || len(troubles.List()) != 0 {
+			t.Errorf("when all hold it tells %v", got)
 		}
 		cancel()
 		<-done

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,8 @@ type retried struct {
 	t      *testing.T
 	c      *controller
 	fails  int
-	runs   []time.Time // of the start hook
+	mu     sync.Mutex
+	runs   []time.Time // of the start hook; mu guards it
 	work   func(context.Context) error
 	cancel context.CancelFunc
 	done   chan error
@@ -31,6 +33,8 @@ func newRetried(t *testing.T, fails int) *retried {
 		if hctx.HookName() != "start" {
 			return nil
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.runs = append(r.runs, time.Now())
 		if len(r.runs) <= r.fails {
 			return &hooks.FailedError{Hook: "start", ExitCode: 1, Reason: "exit status 1"}
@@ -61,13 +65,21 @@ func (r *retried) wants(retries bool) {
 	synctest.Wait()
 }
 
+// ran returns when the hook has run, once all is quiet.
+func (r *retried) ran() []time.Time {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.runs)
+}
+
 // pauses checks how long it was from each run of the hook to the next, within the jitter.
 func (r *retried) pauses(want ...time.Duration) {
 	r.t.Helper()
-	synctest.Wait()
+	runs := r.ran()
 	var got []time.Duration
-	for i := 1; i < len(r.runs); i++ {
-		got = append(got, r.runs[i].Sub(r.runs[i-1]))
+	for i := 1; i < len(runs); i++ {
+		got = append(got, runs[i].Sub(runs[i-1]))
 	}
 	near := func(a, b time.Duration) bool { return a >= b*8/10 && a <= b*12/10 }
 	if !slices.EqualFunc(got, want, near) {
@@ -77,6 +89,8 @@ func (r *retried) pauses(want ...time.Duration) {
 
 func (r *retried) failed(want bool) {
 	r.t.Helper()
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
 	if got := r.c.failure() != ""; got != want {
 		r.t.Errorf("status shows the failure %q, want one: %v", r.c.failure(), want)
 	}
@@ -134,11 +148,11 @@ func TestRetryIsTurnedOnAndOff(t *testing.T) {
 		r.wants(true)
 		r.c.change(func() { r.c.unit.Resolved = entity.ResolvedRetry })
 		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(r.runs) != 6 {
-			t.Fatalf("the hook ran %d times, want 6: at first, twice by itself, once for the user, twice by itself", len(r.runs))
+		runs := r.ran()
+		if len(runs) != 6 {
+			t.Fatalf("the hook ran %d times, want 6: at first, twice by itself, once for the user, twice by itself", len(runs))
 		}
-		last := r.runs[3:]
+		last := runs[3:]
 		for i, want := range []time.Duration{5 * time.Second, 10 * time.Second} {
 			if got := last[i+1].Sub(last[i]); got < want*8/10 || got > want*12/10 {
 				t.Errorf("pause %d after the user's word was %v, want about %v", i+1, got, want)
