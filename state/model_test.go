@@ -184,6 +184,12 @@ func TestResolvingAFailedHook(t *testing.T) {
 	if info.Resolved != entity.ResolvedRetry {
 		t.Errorf("resolved is %q", info.Resolved)
 	}
+	// Or who waits for the unit would take the old failure for a new one.
+	status, err := w.st.Status(w.ctx)
+	w.ok(err)
+	if shown := status.Services[0].Units[0]; shown.Name != "mysql/0" || shown.Resolved != entity.ResolvedRetry {
+		t.Errorf("status shows %+v", shown)
+	}
 	w.ok(u.ClearResolved(w.ctx))
 	w.ok(u.Resolve(w.ctx, false))
 }

@@ -151,7 +151,7 @@ func (a *everything) newerCharm(url string) string {
 func (a *everything) unit(name string, subordinates map[string][]string) entity.UnitStatus {
 	doc := a.units[name]
 	u := entity.UnitStatus{
-		Name: name, Life: doc.Life, Machine: doc.Machine,
+		Name: name, Life: doc.Life, Machine: doc.Machine, Resolved: doc.Resolved,
 		Workload: a.statusOf(workloadKey(name), doc.birth), Agent: a.statusOf(unitKey(name), doc.birth),
 		Leader: a.leaders[doc.Service].Holder == name, Strength: max(doc.Strength, a.services[doc.Service].Strength),
 	}

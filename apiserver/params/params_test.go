@@ -184,7 +184,7 @@ func TestStatusBothWays(t *testing.T) {
 			WorkloadVersion: "9", Relations: map[string][]string{"db": {"store"}},
 			Units: []entity.UnitStatus{{
 				Name: "web/2", Life: entity.Dead, Machine: "2", CharmURL: "local:jammy/web-0",
-				Workload: status(entity.StatusError), Agent: status(entity.StatusIdle), Leader: true, Strength: entity.Lenient, PublicAddress: "127.1.2.3",
+				Workload: status(entity.StatusError), Agent: status(entity.StatusIdle), Leader: true, Strength: entity.Lenient, Resolved: entity.ResolvedRetry, PublicAddress: "127.1.2.3",
 				OpenedPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}}, WorkloadVersion: "8",
 				Subordinates: []entity.UnitStatus{{Name: "log/0", Machine: "2"}},
 			}, {Name: "web/10"}},

@@ -127,6 +127,7 @@ type UnitStatus struct {
 	Subordinates    map[string]UnitStatus `json:"subordinates"`
 	Leader          bool                  `json:"leader,omitempty"`
 	Strength        entity.Strength       `json:"strength,omitempty"` // ours: of the unit's destruction
+	Resolved        entity.Resolved       `json:"resolved,omitempty"` // ours: its agent has not gone on yet
 }
 
 // A RelationStatus is one relation.
@@ -275,6 +276,7 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 			AgentStatus: detailed(u.Agent, u.Life), WorkloadStatus: detailed(u.Workload, entity.Alive),
 			WorkloadVersion: u.WorkloadVersion, Machine: u.Machine, OpenedPorts: make([]string, 0, len(u.OpenedPorts)),
 			PublicAddress: u.PublicAddress, Charm: u.CharmURL, Subordinates: unitsOf(u.Subordinates), Leader: u.Leader, Strength: u.Strength,
+			Resolved: u.Resolved,
 		}
 		for _, p := range u.OpenedPorts {
 			w.OpenedPorts = append(w.OpenedPorts, p.String())
@@ -288,7 +290,7 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 	for _, name := range naturalKeys(units) {
 		w := units[name]
 		u := entity.UnitStatus{
-			Name: name, Machine: w.Machine, CharmURL: w.Charm, Leader: w.Leader, Strength: w.Strength,
+			Name: name, Machine: w.Machine, CharmURL: w.Charm, Leader: w.Leader, Strength: w.Strength, Resolved: w.Resolved,
 			PublicAddress: w.PublicAddress, WorkloadVersion: w.WorkloadVersion,
 		}
 		u.Agent, u.Life = w.AgentStatus.read()

@@ -258,6 +258,7 @@ type thing struct {
 	life       entity.Life
 	status     entity.Status
 	agent      entity.Status // of a unit
+	resolved   bool          // of a unit: its agent is told to go on after a failed hook
 }
 
 // things lists what there is, units before their services so that what is said
@@ -266,7 +267,7 @@ func things(m *entity.ModelStatus) (all []thing) {
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
-			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload, u.Agent})
+			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload, u.Agent, u.Resolved != entity.ResolvedNone})
 			add(u.Subordinates)
 		}
 	}
@@ -292,8 +293,8 @@ func (t thing) is(want entity.StatusWord) bool {
 	switch {
 	case t.kind == "machine":
 		return t.status.Status == entity.StatusStarted
-	case t.kind == "unit" && t.agent.Status != entity.StatusIdle:
-		return false // a hook that runs may change everything
+	case t.kind == "unit" && (t.agent.Status != entity.StatusIdle || t.resolved):
+		return false // a hook that runs, or is about to, may change everything
 	case want == "":
 		// A charm that never says how its service does leaves it unknown.
 		return t.status.Status == entity.StatusActive || t.status.Status == entity.StatusUnknown
@@ -301,9 +302,10 @@ func (t thing) is(want entity.StatusWord) bool {
 	return t.status.Status == want
 }
 
-// failed is the error of a thing that somebody has to look at first.
+// failed is the error of a thing that somebody has to look at first. A failed hook that
+// the user has resolved is none: its agent just has not gone on yet.
 func (t thing) failed() error {
-	if t.status.Status != entity.StatusError || t.kind == "service" {
+	if t.status.Status != entity.StatusError || t.kind == "service" || t.resolved {
 		return nil
 	}
 	err := fmt.Errorf("%s %s is in error: %s", t.kind, t.name, t.status.Message)

@@ -43,7 +43,9 @@ func seen(words string) *entity.ModelStatus {
 			if said.Status == entity.StatusError {
 				u.Workload.Message = `hook failed: "start"`
 			}
-			if busy {
+			if agent == "resolved" {
+				u.Resolved = entity.ResolvedRetry
+			} else if busy {
 				u.Agent = entity.Status{Status: entity.StatusWord(agent), Message: "running start hook"}
 			}
 			s := service(entity.UnitService(name))
@@ -84,6 +86,10 @@ func TestWaitsFor(t *testing.T) {
 		{until{}, "web/0=waiting web/1=waiting web/2=waiting web/3=waiting web/4=waiting", "web/0 (waiting), web/1 (waiting), web/2 (waiting) and 2 more", ""},
 		// What does not pass by itself is not waited for.
 		{until{}, "web/0=error web=error", "", `unit web/0 is in error: hook failed: "start"`},
+		// A failed hook that was resolved is about to run again, or to be passed over.
+		{until{names: []string{"web/0"}}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
+		{until{names: []string{"web/0"}, status: "error"}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
+		{until{gone: true, names: []string{"web/0"}}, "web/0=error:resolved!", `web/0 (dying, error: hook failed: "start")`, ""},
 		{until{names: []string{"store"}}, "web/0=error web=error store/0=waiting", "store/0 (waiting)", ""},
 		{until{status: "error"}, "web/0=error web=error", "", ""},
 		{until{}, "0=error", "", "machine 0 is in error: "},

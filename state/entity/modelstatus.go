@@ -64,6 +64,7 @@ type UnitStatus struct {
 	Name            string       `json:"name"`
 	Life            Life         `json:"life"`
 	Strength        Strength     `json:"strength,omitempty"`  // of its destruction, or of its service's if that is more
+	Resolved        Resolved     `json:"resolved,omitempty"`  // its agent has not gone on yet
 	Machine         string       `json:"machine,omitempty"`   // "" while it has none; a subordinate has its principal's
 	CharmURL        string       `json:"charm-url,omitempty"` // only when it is not yet the service's
 	Workload        Status       `json:"workload"`
