@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
+
+	"github.com/juju/loggo"
 
 	"juju/worker/uniter/localstate"
 )
+
+var logger = loggo.GetLogger("juju.worker.uniter.operation")
 
 // errSkipExecute is returned by Prepare when there is nothing to execute.
 var errSkipExecute = errors.New("nothing to execute")
@@ -16,6 +21,9 @@ var errSkipExecute = errors.New("nothing to execute")
 // hook that has succeeded. What takes longer is done by the next agent. An agent that is
 // not told to stop waits for a controller that is away as for anything else.
 const commitTimeout = 10 * time.Second
+
+// roomPause is how long to wait between looks whether a full disk has room again.
+const roomPause = time.Second
 
 // An Operation is a change of the unit's state, in three steps.
 type Operation interface {
@@ -56,15 +64,15 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 	if err != nil && !skip {
 		return fmt.Errorf("cannot prepare to %s: %w", op, err)
 	}
-	if err := e.persist(next); err != nil {
+	if err := e.persist(ctx, next); err != nil {
 		return err
 	}
 	if !skip {
-		next, err = op.Execute(ctx, e.state, e.persist)
+		next, err = op.Execute(ctx, e.state, func(s localstate.State) error { return e.persist(ctx, s) })
 		if err != nil {
 			return fmt.Errorf("cannot %s: %w", op, err)
 		}
-		if err := e.persist(next); err != nil {
+		if err := e.persist(ctx, next); err != nil {
 			return err
 		}
 	}
@@ -78,7 +86,7 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 	if err != nil {
 		return fmt.Errorf("cannot commit %s: %w", op, err)
 	}
-	return e.persist(next)
+	return e.persist(ctx, next)
 }
 
 // lingering returns a context that ends some time after ctx does.
@@ -99,10 +107,25 @@ func lingering(ctx context.Context, after time.Duration) (context.Context, conte
 	}
 }
 
-func (e *Executor) persist(s localstate.State) error {
-	if err := e.store.Write(s); err != nil {
-		return err
+// persist has the store write a state. It waits while the disk is full: a hook that has
+// run would otherwise count as interrupted, and fail, for want of a few bytes.
+func (e *Executor) persist(ctx context.Context, s localstate.State) error {
+	for told := false; ; told = true {
+		err := e.store.Write(s)
+		if err == nil {
+			e.state = s
+			return nil
+		}
+		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+			return err
+		}
+		if !told {
+			logger.Warningf("waiting for room on the disk: %v", err)
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(roomPause):
+		}
 	}
-	e.state = s
-	return nil
 }

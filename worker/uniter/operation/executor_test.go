@@ -1,10 +1,13 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +20,8 @@ import (
 type script struct {
 	log   []string
 	fails string // the step or write that fails
+	err   error  // errFails if nil
+	times int    // how often it fails; 0 for always
 	skip  bool
 }
 
@@ -24,10 +29,13 @@ var errFails = errors.New("fails")
 
 func (s *script) note(what string) error {
 	s.log = append(s.log, what)
-	if what == s.fails {
-		return errFails
+	if what != s.fails {
+		return nil
 	}
-	return nil
+	if s.times--; s.times == 0 {
+		s.fails = ""
+	}
+	return cmp.Or(s.err, errFails)
 }
 
 func (s *script) step(name string, from localstate.State) (localstate.State, error) {
@@ -94,6 +102,33 @@ func TestEachStepIsOnDiskBeforeTheNextBegins(t *testing.T) {
 		!slices.Equal(s.log, []string{"P from -", "write -P", "C from -P", "write -PC"}) {
 		t.Errorf("with nothing to execute: did %q, then %v", s.log, err)
 	}
+}
+
+// On a full disk an operation waits for room, at whichever write, and runs once. An
+// agent that is told to stop waits no more.
+func TestOperationWaitsForRoomOnTheDisk(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "state.new", Err: syscall.ENOSPC}
+	synctest.Test(t, func(t *testing.T) {
+		for _, write := range []string{"write P", "write Pe", "write PeE", "write PeEC"} {
+			s := &script{fails: write, err: full, times: 90}
+			began := time.Now()
+			if err := NewExecutor(s, localstate.State{}).Run(t.Context(), s); err != nil {
+				t.Errorf("%s: %v", write, err)
+			}
+			if took := time.Since(began); took != 90*time.Second {
+				t.Errorf("%s: it took %v", write, took)
+			}
+			if got := slices.Compact(s.log); len(got) != 7 {
+				t.Errorf("%s: did %q", write, got)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		s := &script{fails: "write P", err: full, times: 1000}
+		if err := NewExecutor(s, localstate.State{}).Run(ctx, s); !errors.Is(err, syscall.ENOSPC) || ctx.Err() == nil {
+			t.Errorf("told to stop: %v", err)
+		}
+	})
 }
 
 // An agent that is told to stop commits what it has executed.
