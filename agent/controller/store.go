@@ -91,11 +91,27 @@ func openEmbedded(own string, o Options, fatal func(error)) (*mongo.Store, error
 // promises nothing more, and has lost nothing that it promised: whoever waits for an
 // answer sees the connection end.
 func end(err error) {
-	fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
+	text := fmt.Sprintf("ERROR %v\n", err)
 	if hint := entity.Hint(err); hint != "" {
-		fmt.Fprintln(os.Stderr, hint)
+		text += hint + "\n"
 	}
+	if hasOpenLine(os.Stderr) {
+		text = "\n" + text
+	}
+	os.Stderr.WriteString(text)
 	os.Exit(1)
+}
+
+// hasOpenLine reports whether a file ends within a line, as a log does on a disk that
+// had room for the half of one.
+func hasOpenLine(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
 }
 
 // withoutRoom reports whether err says that the disk, or what a user may take of it,
