@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"juju/apiserver/params"
@@ -128,7 +127,7 @@ func (u *upload) close() {
 // diskError is what a client is told of an error of the server's disk: that it is
 // full, which ends, or nothing.
 func diskError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if entity.IsDiskFull(err) {
 		logger.Errorf("cannot take an upload: %v", err)
 		return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: the controller's disk is full"),
 			"Make room on the controller's disk, and try again")

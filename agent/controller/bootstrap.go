@@ -50,7 +50,7 @@ func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 
 // noRoom says of a bootstrap that failed for want of room what to do.
 func noRoom(err error, dir string) error {
-	if !withoutRoom(err) {
+	if !entity.IsDiskFull(err) {
 		return err
 	}
 	return entity.WithHint(fmt.Errorf("the disk is full: %w", err), "Make room where %s is, and bootstrap again.", dir)

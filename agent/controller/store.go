@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"juju/provider/local"
 	"juju/provider/process"
@@ -70,7 +69,7 @@ func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error)
 	if conf == nil {
 		return openEmbedded(own, o, func(err error) {
 			err = fmt.Errorf("the controller ends: %w", err)
-			if withoutRoom(err) {
+			if entity.IsDiskFull(err) {
 				err = entity.WithHint(err, "Make room where %s is: the controller's keeper then starts it again.", own)
 			}
 			end(err)
@@ -112,12 +111,6 @@ func hasOpenLine(f *os.File) bool {
 	last := make([]byte, 1)
 	_, err = f.ReadAt(last, info.Size()-1)
 	return err == nil && last[0] != '\n'
-}
-
-// withoutRoom reports whether err says that the disk, or what a user may take of it,
-// is full.
-func withoutRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // makeStore opens the store of a controller that is being made, in the MongoDB that

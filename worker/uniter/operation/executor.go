@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/juju/loggo"
 
+	"juju/state/entity"
 	"juju/worker/uniter/localstate"
 )
 
@@ -116,7 +116,7 @@ func (e *Executor) persist(ctx context.Context, s localstate.State) error {
 			e.state = s
 			return nil
 		}
-		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		if !entity.IsDiskFull(err) {
 			return err
 		}
 		if !told {

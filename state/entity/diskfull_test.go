@@ -1,0 +1,22 @@
+package entity
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+	"testing"
+)
+
+func TestIsDiskFull(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		&fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}: true,
+		os.NewSyscallError("write", syscall.EDQUOT):                true,
+		&fs.PathError{Op: "write", Path: "f", Err: syscall.EIO}:    false,
+		nil: false,
+	} {
+		if got := IsDiskFull(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
