@@ -10,7 +10,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/provider"
-	"juju/provider/dummy"
+	"juju/provider/dummytest"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -24,7 +24,7 @@ func (c dummyCloud) Precheck(ctx context.Context, series string, constraints ent
 }
 
 // onCloud has a server ask a cloud.
-func onCloud(cloud *dummy.Cloud) func(*Config) {
+func onCloud(cloud *dummytest.Cloud) func(*Config) {
 	return func(c *Config) {
 		c.Cloud = func(ctx context.Context, model string) (Cloud, error) {
 			environ, err := cloud.Open(ctx, provider.Config{Controller: "c", Model: model})
@@ -61,7 +61,7 @@ func (w *world) stored() string {
 // What the cloud can't have is refused by whatever asks for it, and nothing is written.
 func TestWhatTheCloudDoesNotHaveIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
-	cloud := dummy.New(nil)
+	cloud := dummytest.New(nil)
 	cloud.SetSeries("jammy", "noble")
 	w := newWorld(t, onCloud(cloud), func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = 50 * time.Millisecond })
 	ctx := t.Context()
@@ -142,7 +142,7 @@ func TestWhatTheCloudDoesNotHaveIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 // What the cloud pays no heed to is done, and the user hears of it.
 func TestUserIsWarnedOfWhatTheCloudIgnores(t *testing.T) {
 	t.Parallel()
-	cloud := dummy.New(nil)
+	cloud := dummytest.New(nil)
 	w := newWorld(t, onCloud(cloud))
 	ctx := t.Context()
 	c := w.dial(w.adminInfo(w.st.UUID()))

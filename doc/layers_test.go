@@ -109,7 +109,8 @@ func (l layers) check(pkg string, imports []string) []string {
 }
 
 type listed struct {
-	ImportPath, Doc                    string
+	ImportPath, Name, Doc              string
+	GoFiles                            []string
 	Imports, TestImports, XTestImports []string
 	Deps                               []string
 }
@@ -176,6 +177,40 @@ func TestSmallBinariesHoldNoStore(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// misnamed says which packages are test support without the name for it, and the
+// other way round. The packages in programs are those that a program holds.
+func misnamed(all []listed, inPrograms map[string]bool) []string {
+	var wrong []string
+	for _, p := range all {
+		named := strings.HasSuffix(p.ImportPath, "test")
+		switch {
+		case named && inPrograms[p.ImportPath]:
+			wrong = append(wrong, p.ImportPath+" is named as test support, but a program holds it")
+		case !named && !inPrograms[p.ImportPath] && p.Name != "main" && len(p.GoFiles) > 0:
+			wrong = append(wrong, p.ImportPath+" is in no program: its name must end in \"test\"")
+		}
+	}
+	return wrong
+}
+
+func TestTestSupportIsNamedSo(t *testing.T) {
+	all := goList(t, "./...")
+	inPrograms := map[string]bool{}
+	for _, p := range goList(t, "-deps", "./cmd/...") {
+		inPrograms[p.ImportPath] = true
+	}
+	for _, w := range misnamed(all, inPrograms) {
+		t.Error(w)
+	}
+	planted := []listed{
+		{ImportPath: "juju/state/fixture", Name: "fixture", GoFiles: []string{"a.go"}},
+		{ImportPath: "juju/state/entitytest", Name: "entitytest", GoFiles: []string{"a.go"}},
+	}
+	if wrong := misnamed(planted, map[string]bool{"juju/state/entitytest": true}); len(wrong) != len(planted) {
+		t.Errorf("of %d misnamed packages were found: %q", len(planted), wrong)
 	}
 }
 

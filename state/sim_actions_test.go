@@ -9,7 +9,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
 // any picks something that somebody does next; nil when there is nothing to do for
@@ -64,19 +64,19 @@ func one[T any](s *sim, all []T) (none T) {
 	return all[s.rnd.IntN(len(all))]
 }
 
-func (s *sim) someUnit() *simulation.Unit {
+func (s *sim) someUnit() *simulationtest.Unit {
 	return s.model.Units[one(s, slices.Sorted(maps.Keys(s.model.Units)))]
 }
 
-func (s *sim) someMachine() *simulation.Machine {
+func (s *sim) someMachine() *simulationtest.Machine {
 	return s.model.Machines[one(s, slices.Sorted(maps.Keys(s.model.Machines)))]
 }
 
-func (s *sim) someService() *simulation.Service {
+func (s *sim) someService() *simulationtest.Service {
 	return s.model.Services[one(s, slices.Sorted(maps.Keys(s.model.Services)))]
 }
 
-func (s *sim) someRelation() *simulation.Relation {
+func (s *sim) someRelation() *simulationtest.Relation {
 	if len(s.model.Relations) == 0 {
 		return nil
 	}
@@ -157,8 +157,8 @@ func (s *sim) destruction() entity.Destruction {
 }
 
 // said is the answer that does not depend on what state said.
-func said(f func() simulation.Answer) func(error) (simulation.Answer, error) {
-	return func(error) (simulation.Answer, error) { return f(), nil }
+func said(f func() simulationtest.Answer) func(error) (simulationtest.Answer, error) {
+	return func(error) (simulationtest.Answer, error) { return f(), nil }
 }
 
 func (s *sim) deploy(name string, n int, placement []string) *simAction {
@@ -174,9 +174,9 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n, Placement: placement})
 			return err
 		},
-		expect: func(error) (simulation.Answer, error) {
+		expect: func(error) (simulationtest.Answer, error) {
 			if s.model.Services[name] != nil {
-				return simulation.Answer{entity.AlreadyExists}, nil
+				return simulationtest.Answer{entity.AlreadyExists}, nil
 			}
 			for _, id := range placement {
 				if why := s.model.MayPlace(id); why != nil {
@@ -200,7 +200,7 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 		}}
 }
 
-func (s *sim) addUnits(svc *simulation.Service, n int, placement []string) *simAction {
+func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *simAction {
 	if svc == nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (s *sim) addUnits(svc *simulation.Service, n int, placement []string) *simA
 			}
 			return err
 		},
-		expect: func(error) (simulation.Answer, error) {
+		expect: func(error) (simulationtest.Answer, error) {
 			if why := s.model.MayAddUnits(svc); why != nil {
 				return why, nil
 			}
@@ -234,18 +234,18 @@ func (s *sim) addUnits(svc *simulation.Service, n int, placement []string) *simA
 }
 
 // placed has the model add the units that state has added.
-func (s *sim) placed(svc *simulation.Service, n int, names, placement []string) error {
+func (s *sim) placed(svc *simulationtest.Service, n int, names, placement []string) error {
 	if len(names) != n {
 		return fmt.Errorf("added %v, want %d units", names, n)
 	}
 	slices.SortFunc(names, entity.CompareNatural)
-	var placed []simulation.Placed
+	var placed []simulationtest.Placed
 	for _, name := range names {
 		u := s.shadow.docs["units"][name]
 		if u == nil {
 			return fmt.Errorf("unit %s was added and is not there", name)
 		}
-		placed = append(placed, simulation.Placed{Unit: name, Machine: u.Machine})
+		placed = append(placed, simulationtest.Placed{Unit: name, Machine: u.Machine})
 	}
 	return s.model.AddUnits(svc, placed, placement, s.raced)
 }
@@ -271,7 +271,7 @@ func (s *sim) addMachine(host string, container, manager bool) *simAction {
 			}
 			return err
 		},
-		expect: func(error) (simulation.Answer, error) {
+		expect: func(error) (simulationtest.Answer, error) {
 			on := ""
 			if container {
 				if host != "" {
@@ -313,7 +313,7 @@ func (s *sim) relate(i int) *simAction {
 			}
 			return err
 		},
-		expect: func(error) (simulation.Answer, error) {
+		expect: func(error) (simulationtest.Answer, error) {
 			if why := s.model.MayRelate(a, b, key); why != nil {
 				return why, nil
 			}

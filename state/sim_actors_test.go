@@ -12,12 +12,12 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
 // adopt makes the model what state is, when nobody can tell how it came to that.
 func (s *sim) adopt() {
-	m := simulation.New()
+	m := simulationtest.New()
 	m.Now, m.Residues = s.now(), len(s.shadow.docs["residues"])
 	if s.model != nil {
 		m.Barred = s.model.Barred
@@ -27,8 +27,8 @@ func (s *sim) adopt() {
 	}
 	for _, id := range s.shadow.names("machines") { // hosts come before what is on them
 		d := s.shadow.docs["machines"][id]
-		x := &simulation.Machine{Life: d.life(), ID: id, Instance: d.Instance != "", Manager: slices.Contains(d.Jobs, state.JobManageModel),
-			Clean: d.Clean, ForUnits: d.ForUnits, Units: map[*simulation.Unit]bool{}, Containers: map[*simulation.Machine]bool{}}
+		x := &simulationtest.Machine{Life: d.life(), ID: id, Instance: d.Instance != "", Manager: slices.Contains(d.Jobs, state.JobManageModel),
+			Clean: d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{}, Containers: map[*simulationtest.Machine]bool{}}
 		x.DeadSince, _ = d.More["since"].(time.Time)
 		x.CloudErred = s.shadow.status("m#"+id+"#instance") == entity.StatusError
 		if x.Host = m.Machines[d.Host]; x.Host != nil {
@@ -38,13 +38,13 @@ func (s *sim) adopt() {
 		m.Use("m#" + id)
 	}
 	for id, d := range s.shadow.docs["services"] {
-		m.Services[id] = &simulation.Service{Life: d.life(), Name: id, Subordinate: isSubordinate(id),
-			Units: map[*simulation.Unit]bool{}, Relations: map[*simulation.Relation]bool{}}
+		m.Services[id] = &simulationtest.Service{Life: d.life(), Name: id, Subordinate: isSubordinate(id),
+			Units: map[*simulationtest.Unit]bool{}, Relations: map[*simulationtest.Relation]bool{}}
 	}
 	for id, d := range s.shadow.docs["units"] {
-		m.Units[id] = &simulation.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service], Machine: m.Machines[d.Machine],
+		m.Units[id] = &simulationtest.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service], Machine: m.Machines[d.Machine],
 			Started: d.Started, Resolved: d.Resolved != "", Erred: s.shadow.status("u#"+id+"#workload") == entity.StatusError,
-			Subs: map[*simulation.Unit]bool{}, Scopes: map[*simulation.Relation]bool{}}
+			Subs: map[*simulationtest.Unit]bool{}, Scopes: map[*simulationtest.Relation]bool{}}
 		m.Use("u#" + id)
 	}
 	for id, d := range s.shadow.docs["units"] {
@@ -57,7 +57,7 @@ func (s *sim) adopt() {
 		}
 	}
 	for key, d := range s.shadow.docs["relations"] {
-		r := &simulation.Relation{Life: d.life(), ID: d.Number, Key: key, In: map[*simulation.Unit]bool{}}
+		r := &simulationtest.Relation{Life: d.life(), ID: d.Number, Key: key, In: map[*simulationtest.Unit]bool{}}
 		for i := range r.Ends {
 			r.Ends[i] = m.Services[d.Endpoints[min(i, len(d.Endpoints)-1)].Service]
 			r.Ends[i].Relations[r] = true

@@ -6,7 +6,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
 // A simAgent is the agent of a unit or a machine. It remembers nothing but whether
@@ -16,21 +16,21 @@ type simAgent struct {
 	failed bool
 }
 
-func unitTag(u *simulation.Unit) string { return entity.UnitTag(u.Name).String() }
+func unitTag(u *simulationtest.Unit) string { return entity.UnitTag(u.Name).String() }
 
-func machineTag(m *simulation.Machine) string { return entity.MachineTag(m.ID).String() }
+func machineTag(m *simulationtest.Machine) string { return entity.MachineTag(m.ID).String() }
 
 // up reports whether the agent of a unit runs.
 func (s *sim) up(tag string) bool { a := s.agents[tag]; return a != nil && !a.down }
 
 // machineUp is the same of a machine, whose agent comes with its instance.
-func (s *sim) machineUp(m *simulation.Machine) bool {
+func (s *sim) machineUp(m *simulationtest.Machine) bool {
 	return m.Instance && (s.agents[machineTag(m)] == nil || s.up(machineTag(m)))
 }
 
 // unitAgent is the next thing that the agent of a unit does; nil when it is away,
 // waits for its failed hook, or has nothing to do.
-func (s *sim) unitAgent(u *simulation.Unit) (*simAction, error) {
+func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 	if u == nil || !s.up(unitTag(u)) {
 		return nil, nil
 	}
@@ -98,7 +98,7 @@ func (s *sim) unitAgent(u *simulation.Unit) (*simAction, error) {
 
 // waitsForOld reports whether a principal can't enter a relation yet because of its
 // old subordinate; it tries all the same, now and then.
-func (s *sim) waitsForOld(u *simulation.Unit, r *simulation.Relation) bool {
+func (s *sim) waitsForOld(u *simulationtest.Unit, r *simulationtest.Relation) bool {
 	if !r.Container || u.Principal != nil {
 		return false
 	}
@@ -111,7 +111,7 @@ func (s *sim) waitsForOld(u *simulation.Unit, r *simulation.Relation) bool {
 }
 
 // onUnit is an action by somebody on a unit.
-func (s *sim) onUnit(by, what string, u *simulation.Unit, do func(*state.Unit) error, expect func() simulation.Answer, may ...entity.Kind) *simAction {
+func (s *sim) onUnit(by, what string, u *simulationtest.Unit, do func(*state.Unit) error, expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
 	return &simAction{what: what + " " + u.Name, by: by, may: may, expect: said(expect),
 		run: func() error {
 			handle, err := s.st.Unit(s.ctx, u.Name)
@@ -122,28 +122,28 @@ func (s *sim) onUnit(by, what string, u *simulation.Unit, do func(*state.Unit) e
 		}}
 }
 
-func (s *sim) start(u *simulation.Unit) *simAction {
+func (s *sim) start(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "start", u, func(h *state.Unit) error {
 		if err := s.st.SetAgentPassword(s.ctx, entity.UnitTag(u.Name), state.NewAgentPassword()); err != nil {
 			return err
 		}
 		return h.SetAgentStatus(s.ctx, entity.Status{Status: entity.StatusIdle})
-	}, func() simulation.Answer { return s.model.Start(u) })
+	}, func() simulationtest.Answer { return s.model.Start(u) })
 }
 
-func (s *sim) destroySelf(u *simulation.Unit) *simAction {
+func (s *sim) destroySelf(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "destroy itself:", u, func(h *state.Unit) error { return h.DestroySelf(s.ctx) },
-		func() simulation.Answer { s.model.DestroySelf(u); return nil })
+		func() simulationtest.Answer { s.model.DestroySelf(u); return nil })
 }
 
-func (s *sim) destroySubordinates(u *simulation.Unit) *simAction {
+func (s *sim) destroySubordinates(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "destroy subordinates of", u, func(h *state.Unit) error { return h.DestroySubordinates(s.ctx) },
-		func() simulation.Answer { s.model.DestroySubordinates(u); return nil })
+		func() simulationtest.Answer { s.model.DestroySubordinates(u); return nil })
 }
 
-func (s *sim) enter(u *simulation.Unit, r *simulation.Relation) *simAction {
+func (s *sim) enter(u *simulationtest.Unit, r *simulationtest.Relation) *simAction {
 	a := s.onUnit("unit agent", fmt.Sprintf("enter %d:", r.ID), u, func(h *state.Unit) error { return h.EnterScope(s.ctx, r.ID) },
-		func() simulation.Answer {
+		func() simulationtest.Answer {
 			return s.model.EnterScope(u, r, func(principal, service string) string {
 				return s.shadow.subordinate(principal, service, func(name string) bool { return s.model.Used("u#" + name) })
 			})
@@ -159,7 +159,7 @@ func (s *sim) enter(u *simulation.Unit, r *simulation.Relation) *simAction {
 
 // enterAny enters one of the relations of the unit's service, if its agent has come
 // up.
-func (s *sim) enterAny(u *simulation.Unit) *simAction {
+func (s *sim) enterAny(u *simulationtest.Unit) *simAction {
 	if u == nil || !u.Started {
 		return nil
 	}
@@ -169,26 +169,26 @@ func (s *sim) enterAny(u *simulation.Unit) *simAction {
 	return nil
 }
 
-func (s *sim) leave(u *simulation.Unit, r *simulation.Relation) *simAction {
+func (s *sim) leave(u *simulationtest.Unit, r *simulationtest.Relation) *simAction {
 	return s.onUnit("unit agent", fmt.Sprintf("leave %d:", r.ID), u, func(h *state.Unit) error { return h.LeaveScope(s.ctx, r.ID) },
-		func() simulation.Answer { s.model.LeaveScope(u, r); return nil })
+		func() simulationtest.Answer { s.model.LeaveScope(u, r); return nil })
 }
 
-func (s *sim) unitDead(u *simulation.Unit) *simAction {
+func (s *sim) unitDead(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "ensure dead", u, func(h *state.Unit) error { return h.EnsureDead(s.ctx) },
-		func() simulation.Answer { return s.model.UnitDead(u) }, entity.InUse, entity.HasSubordinates, entity.Invalid)
+		func() simulationtest.Answer { return s.model.UnitDead(u) }, entity.InUse, entity.HasSubordinates, entity.Invalid)
 }
 
 // goOn is what an agent does whose failed hook is resolved.
-func (s *sim) goOn(u *simulation.Unit) *simAction {
+func (s *sim) goOn(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "go on:", u, func(h *state.Unit) error {
 		if err := h.ClearResolved(s.ctx); err != nil {
 			return err
 		}
 		return h.SetStatus(s.ctx, entity.Status{Status: entity.StatusActive})
-	}, func() simulation.Answer {
+	}, func() simulationtest.Answer {
 		if u.Life.Life == entity.Gone {
-			return simulation.Answer{entity.NotFound}
+			return simulationtest.Answer{entity.NotFound}
 		}
 		u.Resolved, u.Erred = false, false
 		if a := s.agents[unitTag(u)]; a != nil {
@@ -199,12 +199,12 @@ func (s *sim) goOn(u *simulation.Unit) *simAction {
 }
 
 // fail is a hook that fails.
-func (s *sim) fail(u *simulation.Unit) *simAction {
+func (s *sim) fail(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "hook fails:", u, func(h *state.Unit) error {
 		return h.SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "hook failed"})
-	}, func() simulation.Answer {
+	}, func() simulationtest.Answer {
 		if u.Life.Life == entity.Gone {
-			return simulation.Answer{entity.NotFound}
+			return simulationtest.Answer{entity.NotFound}
 		}
 		u.Erred = true
 		if a := s.agents[unitTag(u)]; a != nil {
@@ -214,14 +214,14 @@ func (s *sim) fail(u *simulation.Unit) *simAction {
 	})
 }
 
-func (s *sim) resolve(u *simulation.Unit) *simAction {
+func (s *sim) resolve(u *simulationtest.Unit) *simAction {
 	return s.onUnit("user", "resolved", u, func(h *state.Unit) error { return h.Resolve(s.ctx, true) },
-		func() simulation.Answer { return s.model.Resolve(u) }, entity.Invalid)
+		func() simulationtest.Answer { return s.model.Resolve(u) }, entity.Invalid)
 }
 
 // openPort is what a hook does when it succeeds: it opens a port, and tells a
 // relation something.
-func (s *sim) openPort(u *simulation.Unit) *simAction {
+func (s *sim) openPort(u *simulationtest.Unit) *simAction {
 	s.ports++
 	port := 1 + s.ports%60000
 	changes := entity.HookChanges{OpenPorts: []entity.PortRange{{From: port, To: port, Protocol: "tcp"}}}
@@ -229,19 +229,19 @@ func (s *sim) openPort(u *simulation.Unit) *simAction {
 		changes.Relations = map[int]map[string]string{r.ID: {"port": fmt.Sprint(port)}}
 	}
 	return s.onUnit("unit agent", "hook:", u, func(h *state.Unit) error { return h.CommitHook(s.ctx, changes) },
-		func() simulation.Answer {
+		func() simulationtest.Answer {
 			switch u.Life.Life {
 			case entity.Gone:
-				return simulation.Answer{entity.NotFound}
+				return simulationtest.Answer{entity.NotFound}
 			case entity.Dead:
-				return simulation.Answer{entity.NotAlive}
+				return simulationtest.Answer{entity.NotAlive}
 			}
 			return nil
 		}, entity.NotAlive, entity.InUse)
 }
 
 // deployer is what the machine of a unit, or its principal, does about it.
-func (s *sim) deployer(u *simulation.Unit) (*simAction, error) {
+func (s *sim) deployer(u *simulationtest.Unit) (*simAction, error) {
 	if u == nil {
 		return nil, nil
 	}
@@ -274,13 +274,13 @@ func (s *sim) deployer(u *simulation.Unit) (*simAction, error) {
 	return nil, nil
 }
 
-func (s *sim) removeUnit(u *simulation.Unit) *simAction {
+func (s *sim) removeUnit(u *simulationtest.Unit) *simAction {
 	return s.onUnit("deployer", "remove", u, func(h *state.Unit) error { return h.Remove(s.ctx) },
-		func() simulation.Answer { return s.model.RemoveUnit(u) }, entity.InUse, entity.HasSubordinates)
+		func() simulationtest.Answer { return s.model.RemoveUnit(u) }, entity.InUse, entity.HasSubordinates)
 }
 
 // onMachine is an action by somebody on a machine.
-func (s *sim) onMachine(by, what string, m *simulation.Machine, do func(*state.Machine) error, expect func() simulation.Answer, may ...entity.Kind) *simAction {
+func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*state.Machine) error, expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
 	return &simAction{what: what + " " + m.ID, by: by, may: may, expect: said(expect),
 		run: func() error {
 			handle, err := s.st.Machine(s.ctx, m.ID)
@@ -292,20 +292,20 @@ func (s *sim) onMachine(by, what string, m *simulation.Machine, do func(*state.M
 }
 
 // machineAgent is what the agent of a machine does about the machine itself.
-func (s *sim) machineAgent(m *simulation.Machine) *simAction {
+func (s *sim) machineAgent(m *simulationtest.Machine) *simAction {
 	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers) > 0 && (s.calm || s.rnd.IntN(4) > 0) {
 		return nil
 	}
 	return s.machineDead(m, "machine agent")
 }
 
-func (s *sim) machineDead(m *simulation.Machine, by string) *simAction {
+func (s *sim) machineDead(m *simulationtest.Machine, by string) *simAction {
 	return s.onMachine(by, "ensure dead", m, func(h *state.Machine) error { return h.EnsureDead(s.ctx) },
-		func() simulation.Answer { return s.model.MachineDead(m) }, entity.InUse, entity.Invalid)
+		func() simulationtest.Answer { return s.model.MachineDead(m) }, entity.InUse, entity.Invalid)
 }
 
 // provisioner is what the provisioner does about a machine.
-func (s *sim) provisioner(m *simulation.Machine) *simAction {
+func (s *sim) provisioner(m *simulationtest.Machine) *simAction {
 	switch {
 	case m == nil:
 		return nil
@@ -321,23 +321,23 @@ func (s *sim) provisioner(m *simulation.Machine) *simAction {
 	return nil
 }
 
-func (s *sim) provision(m *simulation.Machine) *simAction {
+func (s *sim) provision(m *simulationtest.Machine) *simAction {
 	return s.onMachine("provisioner", "provision", m, func(h *state.Machine) error {
 		return h.SetProvisioned(s.ctx, entity.Instance{ID: "i-" + strings.ReplaceAll(m.ID, "/", "-"), Nonce: "n"})
-	}, func() simulation.Answer { return s.model.Provision(m) }, entity.NotAlive)
+	}, func() simulationtest.Answer { return s.model.Provision(m) }, entity.NotAlive)
 }
 
-func (s *sim) removeMachine(m *simulation.Machine) *simAction {
+func (s *sim) removeMachine(m *simulationtest.Machine) *simAction {
 	return s.onMachine("provisioner", "remove", m, func(h *state.Machine) error { return h.Remove(s.ctx) },
-		func() simulation.Answer { return s.model.RemoveMachine(m) }, entity.Invalid, entity.InUse)
+		func() simulationtest.Answer { return s.model.RemoveMachine(m) }, entity.Invalid, entity.InUse)
 }
 
-func (s *sim) cloudSays(m *simulation.Machine, erred bool) *simAction {
+func (s *sim) cloudSays(m *simulationtest.Machine, erred bool) *simAction {
 	status := entity.Status{Status: entity.StatusStarted}
 	if erred {
 		status = entity.Status{Status: entity.StatusError, Message: "quota"}
 	}
 	return s.onMachine("provisioner", fmt.Sprintf("cloud errs: %t", erred), m, func(h *state.Machine) error {
 		return h.SetInstanceStatus(s.ctx, status)
-	}, func() simulation.Answer { return s.model.CloudSays(m, erred) })
+	}, func() simulationtest.Answer { return s.model.CloudSays(m, erred) })
 }

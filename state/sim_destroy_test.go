@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
-func (s *sim) destroyUnit(u *simulation.Unit, how entity.Destruction) *simAction {
+func (s *sim) destroyUnit(u *simulationtest.Unit, how entity.Destruction) *simAction {
 	if u == nil {
 		return nil
 	}
@@ -27,10 +27,10 @@ func (s *sim) destroyUnit(u *simulation.Unit, how entity.Destruction) *simAction
 			}
 			return err
 		},
-		expect: said(func() simulation.Answer { return s.model.DestroyUnit(u, s.model.Begin(how)) })}
+		expect: said(func() simulationtest.Answer { return s.model.DestroyUnit(u, s.model.Begin(how)) })}
 }
 
-func (s *sim) destroyRelation(r *simulation.Relation, how entity.Destruction) *simAction {
+func (s *sim) destroyRelation(r *simulationtest.Relation, how entity.Destruction) *simAction {
 	if r == nil {
 		return nil
 	}
@@ -46,10 +46,10 @@ func (s *sim) destroyRelation(r *simulation.Relation, how entity.Destruction) *s
 			}
 			return err
 		},
-		expect: said(func() simulation.Answer { return s.model.DestroyRelation(r, s.model.Begin(how)) })}
+		expect: said(func() simulationtest.Answer { return s.model.DestroyRelation(r, s.model.Begin(how)) })}
 }
 
-func (s *sim) destroyService(svc *simulation.Service, how entity.Destruction) *simAction {
+func (s *sim) destroyService(svc *simulationtest.Service, how entity.Destruction) *simAction {
 	if svc == nil {
 		return nil
 	}
@@ -70,10 +70,10 @@ func (s *sim) destroyService(svc *simulation.Service, how entity.Destruction) *s
 			}
 			return err
 		},
-		expect: said(func() simulation.Answer { s.model.DestroyService(svc, s.model.Begin(how)); return nil })}
+		expect: said(func() simulationtest.Answer { s.model.DestroyService(svc, s.model.Begin(how)); return nil })}
 }
 
-func (s *sim) destroyMachine(m *simulation.Machine, how entity.Destruction) *simAction {
+func (s *sim) destroyMachine(m *simulationtest.Machine, how entity.Destruction) *simAction {
 	if m == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (s *sim) destroyMachine(m *simulation.Machine, how entity.Destruction) *sim
 			}
 			return err
 		},
-		expect: said(func() simulation.Answer { return s.model.DestroyMachine(m, s.model.Begin(how)) })}
+		expect: said(func() simulationtest.Answer { return s.model.DestroyMachine(m, s.model.Begin(how)) })}
 }
 
 // cleaner is what the cleaner does, until it finds nothing to do.
@@ -114,7 +114,7 @@ func (s *sim) cleaner() *simAction {
 			}
 			return errors.New("the cleaner is never done")
 		},
-		expect: func(error) (simulation.Answer, error) {
+		expect: func(error) (simulationtest.Answer, error) {
 			s.model.Clean()
 			for id, d := range s.shadow.docs["cleanups"] {
 				// A model whose machines wait for their containers is looked at again.

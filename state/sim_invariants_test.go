@@ -7,24 +7,24 @@ import (
 	"strings"
 
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
 // A history is what was seen of each thing before: life, strength and deadline only
 // ever move one way, and what has gone never comes back.
 type history struct {
-	last map[string]simulation.Life // machines, units by key, relations by number, services by key
+	last map[string]simulationtest.Life // machines, units by key, relations by number, services by key
 	gone map[string]bool
 }
 
 func newHistory() *history {
-	return &history{map[string]simulation.Life{}, map[string]bool{}}
+	return &history{map[string]simulationtest.Life{}, map[string]bool{}}
 }
 
 // check compares what is there with what was; a service's name, alone, may be
 // given again.
 func (h *history) check(s *shadow) (wrong []string) {
-	now := map[string]simulation.Life{}
+	now := map[string]simulationtest.Life{}
 	for _, c := range []struct{ collection, prefix string }{{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}} {
 		for id, d := range s.docs[c.collection] {
 			now[c.prefix+id] = d.life()

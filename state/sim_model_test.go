@@ -9,7 +9,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/lifecycle"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 	"juju/state/statetest"
 )
 
@@ -21,7 +21,7 @@ func (s *sim) begin() (err error) {
 	for name, metadata := range simCharms {
 		s.charms[name] = statetest.Charm(s, s.st, metadata)
 	}
-	s.model, s.shadow, s.history, s.agents = simulation.New(), newShadow(), newHistory(), map[string]*simAgent{}
+	s.model, s.shadow, s.history, s.agents = simulationtest.New(), newShadow(), newHistory(), map[string]*simAgent{}
 	if s.cover != nil {
 		s.model.Barred = s.cover.barred
 	}
@@ -59,13 +59,13 @@ func (s *sim) hasManagers() bool {
 func (s *sim) destroyModel(how entity.Destruction) *simAction {
 	return &simAction{what: fmt.Sprintf("destroy-model %v %v", how.Strength, how.Timeout), by: "user",
 		run:    func() error { return s.st.Destroy(s.ctx, how) },
-		expect: said(func() simulation.Answer { s.model.Destroy(s.model.Begin(how)); return nil })}
+		expect: said(func() simulationtest.Answer { s.model.Destroy(s.model.Begin(how)); return nil })}
 }
 
 func (s *sim) modelDead() *simAction {
 	return &simAction{what: "the model is dead", by: "controller",
 		run:    func() error { return s.st.EnsureDead(s.ctx) },
-		expect: said(func() simulation.Answer { return s.model.Dead() })}
+		expect: said(func() simulationtest.Answer { return s.model.Dead() })}
 }
 
 // endModel destroys the model with all that is in it, and begins another.

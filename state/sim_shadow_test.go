@@ -13,7 +13,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
 // A simDoc is any document of a model; what a collection's documents alone have
@@ -49,8 +49,8 @@ type simDoc struct {
 	More map[string]any `bson:",inline"`
 }
 
-func (d *simDoc) life() simulation.Life {
-	return simulation.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines}
+func (d *simDoc) life() simulationtest.Life {
+	return simulationtest.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines}
 }
 
 // simCollections are those that hold what lives, and all that must go with it.
@@ -177,17 +177,17 @@ func (s *shadow) relation(n int) *simDoc {
 	return nil
 }
 
-// facts returns a line for each thing, as simulation.Model does.
+// facts returns a line for each thing, as simulationtest.Model does.
 func (s *shadow) facts() map[string]string {
 	facts := map[string]string{}
 	for id, m := range s.docs["machines"] {
-		facts["m#"+id] = simulation.MachineFact(m.life(), m.Instance != "", slices.Contains(m.Jobs, state.JobManageModel), m.Clean, m.ForUnits)
+		facts["m#"+id] = simulationtest.MachineFact(m.life(), m.Instance != "", slices.Contains(m.Jobs, state.JobManageModel), m.Clean, m.ForUnits)
 	}
 	for id, d := range s.docs["services"] {
 		facts["s#"+id] = d.life().String()
 	}
 	for id, u := range s.docs["units"] {
-		facts["u#"+id] = simulation.UnitFact(u.life(), u.Service, u.Machine, u.Principal, u.Started, u.Resolved != "")
+		facts["u#"+id] = simulationtest.UnitFact(u.life(), u.Service, u.Machine, u.Principal, u.Started, u.Resolved != "")
 	}
 	in := map[int][]string{}
 	for _, d := range s.docs["scopes"] {
@@ -196,7 +196,7 @@ func (s *shadow) facts() map[string]string {
 	}
 	for key, r := range s.docs["relations"] {
 		slices.Sort(in[r.Number])
-		facts[fmt.Sprintf("r#%d", r.Number)] = simulation.RelationFact(r.life(), key, in[r.Number])
+		facts[fmt.Sprintf("r#%d", r.Number)] = simulationtest.RelationFact(r.life(), key, in[r.Number])
 	}
 	return facts
 }

@@ -16,7 +16,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 	"juju/state/statetest"
 )
 
@@ -32,7 +32,7 @@ type sim struct {
 	clock  *atomic.Int64 // milliseconds
 	charms map[string]string
 
-	model   *simulation.Model
+	model   *simulationtest.Model
 	shadow  *shadow
 	history *history
 	agents  map[string]*simAgent // of units and machines, by tag
@@ -143,7 +143,7 @@ type simAction struct {
 	what   string
 	by     string
 	run    func() error
-	expect func(err error) (simulation.Answer, error)
+	expect func(err error) (simulationtest.Answer, error)
 	// may are the kinds of error that are right when others act at the same time and
 	// nobody knows in which order, besides those of whatever has gone meanwhile.
 	may []entity.Kind

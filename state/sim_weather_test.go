@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"juju/state/entity"
-	"juju/state/simulation"
+	"juju/state/simulationtest"
 )
 
 // nothing is an action that state is not asked for.
 func nothing(what string) *simAction {
-	return &simAction{what: what, by: "time", run: func() error { return nil }, expect: said(func() simulation.Answer { return nil })}
+	return &simAction{what: what, by: "time", run: func() error { return nil }, expect: said(func() simulationtest.Answer { return nil })}
 }
 
 // weather is what happens to agents, machines, hooks and the clock.
@@ -23,7 +23,7 @@ func (s *sim) weather() *simAction {
 		return nothing("later by " + d.String())
 	case n == 8 && s.rnd.IntN(4) == 0:
 		if err := s.restart(); err != nil {
-			return &simAction{what: "restart", run: func() error { return err }, expect: said(func() simulation.Answer { return nil })}
+			return &simAction{what: "restart", run: func() error { return err }, expect: said(func() simulationtest.Answer { return nil })}
 		}
 		return nothing("the controller restarts")
 	case n < 14 && u != nil && s.up(unitTag(u)) && u.Started && u.Life.Life != entity.Dead:
@@ -45,7 +45,7 @@ func (s *sim) weather() *simAction {
 
 // lose takes a machine away with all agents on it. What comes back is a fresh one:
 // who deployed what there is not known any more.
-func (s *sim) lose(m *simulation.Machine) *simAction {
+func (s *sim) lose(m *simulationtest.Machine) *simAction {
 	for u := range m.Units {
 		delete(s.agents, unitTag(u))
 		for sub := range u.Subs {

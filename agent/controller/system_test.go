@@ -11,7 +11,7 @@ import (
 
 	"juju/agent"
 	"juju/provider"
-	"juju/provider/dummy"
+	"juju/provider/dummytest"
 	"juju/provider/local"
 	"juju/state"
 	"juju/state/entity"
@@ -50,7 +50,7 @@ type system struct {
 	*testing.T
 	ctx   context.Context
 	c     *controller
-	cloud *dummy.Cloud
+	cloud *dummytest.Cloud
 	host  *agent.InProcess
 	st    *state.State // of the user's model
 	model string       // its UUID
@@ -87,7 +87,7 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 		HookTool: filepath.Join(binaries, "hook-tool"), Delay: 100 * time.Millisecond, Idle: 50 * time.Millisecond}}
 	machines := memoryDir(t)
 	s.machines = machines
-	s.cloud = dummy.New(func(_ context.Context, p provider.StartParams) (func(), error) {
+	s.cloud = dummytest.New(func(_ context.Context, p provider.StartParams) (func(), error) {
 		if p.Placement == absent {
 			return func() {}, nil
 		}

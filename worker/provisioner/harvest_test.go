@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"juju/provider"
-	"juju/provider/dummy"
+	"juju/provider/dummytest"
 	"juju/state/entity"
 )
 
@@ -100,7 +100,7 @@ type harvested struct {
 
 func (h *harvested) dummy(config *Config) {
 	var err error
-	if h.environ, err = dummy.New(nil).Open(h.Context(), provider.Config{Controller: "c", Model: "m"}); err != nil {
+	if h.environ, err = dummytest.New(nil).Open(h.Context(), provider.Config{Controller: "c", Model: "m"}); err != nil {
 		h.Fatal(err)
 	}
 	config.Environ = h.environ

@@ -1,4 +1,4 @@
-package charms
+package charms_test
 
 import (
 	"fmt"

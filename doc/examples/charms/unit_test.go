@@ -1,4 +1,9 @@
-package charms
+// Package charms_test tests the example charms. Each charm is a directory that a
+// user deploys as it is, with its program built into bin/ by "make charms".
+//
+// The tests here run the charms' own hooks, with stand-ins for the hook tools, the
+// way a unit agent does.
+package charms_test
 
 import (
 	"context"

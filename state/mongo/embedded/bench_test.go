@@ -13,12 +13,12 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 
 	"juju/state/mongo/embedded"
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"
 )
 
 // These measure the server alone, by messages made beforehand: mgo, which
-// takes as long again, is not in them. Package conformance has the figures
+// takes as long again, is not in them. Package conformancetest has the figures
 // with it.
 
 func benchServer(b *testing.B) *client {
@@ -61,7 +61,7 @@ func fill(c *client, n int) {
 
 // query is a command the way mgo sends it.
 func query(cmd d) []byte {
-	return wire.AppendQuery(nil, 1, wire.Query{Collection: "db.$cmd", Limit: -1, Query: bsongen.RawDocument(cmd)})
+	return wire.AppendQuery(nil, 1, wire.Query{Collection: "db.$cmd", Limit: -1, Query: bsontest.RawDocument(cmd)})
 }
 
 // ask sends a message made beforehand and reads the answer.

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 
 	"juju/state/mongo/embedded"
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"
 )
 
@@ -119,7 +119,7 @@ func TestCursorOfAnother(t *testing.T) {
 func getMoreTail(c *client, id int64, wait time.Duration) {
 	c.t.Helper()
 	c.id++
-	c.send(wire.AppendMsg(nil, c.id, 0, bsongen.RawDocument(d{
+	c.send(wire.AppendMsg(nil, c.id, 0, bsontest.RawDocument(d{
 		{Key: "getMore", Value: id}, {Key: "collection", Value: "log"}, {Key: "maxTimeMS", Value: wait.Milliseconds()}, {Key: "$db", Value: "db"},
 	})))
 }
@@ -187,7 +187,7 @@ func TestTail(t *testing.T) {
 			other.must(d{{Key: "killCursors", Value: "log"}, {Key: "cursors", Value: bson.A{id}}})
 		}, code: 43, after: 20 * time.Second},
 		{about: "another request on its connection", happen: func(_ *embedded.Server, tail, _ *client, _ int64) {
-			tail.send(wire.AppendMsg(nil, 999, 0, bsongen.RawDocument(d{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}})))
+			tail.send(wire.AppendMsg(nil, 999, 0, bsontest.RawDocument(d{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}})))
 		}, open: true, after: 20 * time.Second},
 	} {
 		t.Run(test.about, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 
 	"juju/state/mongo/embedded"
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"
 )
 
@@ -90,12 +90,12 @@ func FuzzMessage(f *testing.F) {
 		if err := bson.UnmarshalExtJSON([]byte(r), false, &cmd); err != nil {
 			f.Fatal(r, err)
 		}
-		doc := bsongen.RawDocument(append(cmd, bson.E{Key: "$db", Value: "db"}))
+		doc := bsontest.RawDocument(append(cmd, bson.E{Key: "$db", Value: "db"}))
 		f.Add(wire.AppendMsg(nil, int32(i), 0, doc))
 		f.Add(wire.AppendQuery(nil, int32(i), wire.Query{Collection: "db.$cmd", Limit: -1, Query: doc}))
 	}
-	f.Add(wire.AppendQuery(nil, 1, wire.Query{Flags: wire.QueryTailable, Collection: "db.log", Query: bsongen.RawDocument(nil)}))
-	f.Add(wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Limit: 2, Query: bsongen.RawDocument(bson.D{{Key: "$query", Value: bson.D{}}, {Key: "$orderby", Value: bson.D{{Key: "a", Value: 1}}}})}))
+	f.Add(wire.AppendQuery(nil, 1, wire.Query{Flags: wire.QueryTailable, Collection: "db.log", Query: bsontest.RawDocument(nil)}))
+	f.Add(wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Limit: 2, Query: bsontest.RawDocument(bson.D{{Key: "$query", Value: bson.D{}}, {Key: "$orderby", Value: bson.D{{Key: "a", Value: 1}}}})}))
 	f.Add(wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 1}))
 	f.Add(wire.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1}}))
 	f.Fuzz(func(t *testing.T, msg []byte) {
@@ -107,7 +107,7 @@ func FuzzMessage(f *testing.F) {
 		c := connect(t, s)
 		c.send(msg)
 		// A ping behind it, in case it was good.
-		ping := wire.AppendMsg(nil, 7, 0, bsongen.RawDocument(bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}}))
+		ping := wire.AppendMsg(nil, 7, 0, bsontest.RawDocument(bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}}))
 		if _, err := c.conn.Write(ping); err != nil && err != io.ErrClosedPipe {
 			t.Fatal(err)
 		}
@@ -173,14 +173,14 @@ func anyPath(r *rand.Rand) string {
 // anyValue is a value, or operators with one each.
 func anyValue(r *rand.Rand, ops []string, depth int) any {
 	if r.IntN(3) == 0 || depth == 0 {
-		return bsongen.Value(r, 2)
+		return bsontest.Value(r, 2)
 	}
 	out := d{}
 	for range 1 + r.IntN(2) {
 		var v any
 		switch r.IntN(4) {
 		case 0:
-			v = bson.A{anyValue(r, ops, depth-1), bsongen.Value(r, 1)}
+			v = bson.A{anyValue(r, ops, depth-1), bsontest.Value(r, 1)}
 		case 1:
 			v = int32(r.IntN(5) - 1)
 		default:
@@ -214,7 +214,7 @@ func anyQuery(r *rand.Rand) d {
 
 func anyUpdate(r *rand.Rand) d {
 	if r.IntN(8) == 0 {
-		return bsongen.Document(r, 2)
+		return bsontest.Document(r, 2)
 	}
 	u := d{}
 	for range 1 + r.IntN(2) {
@@ -228,7 +228,7 @@ func anyCommand(r *rand.Rand) d {
 	show := d{{Key: anyPath(r), Value: []any{0, 1, anyValue(r, showOps, 1)}[r.IntN(3)]}}
 	switch r.IntN(8) {
 	case 0, 1:
-		return d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{append(d{{Key: "_id", Value: r.IntN(50)}}, bsongen.Document(r, 2)...)}}}
+		return d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{append(d{{Key: "_id", Value: r.IntN(50)}}, bsontest.Document(r, 2)...)}}}
 	case 2:
 		return d{{Key: "find", Value: "c"}, {Key: "filter", Value: anyQuery(r)}, {Key: "sort", Value: order}, {Key: "projection", Value: show}}
 	case 3, 4:

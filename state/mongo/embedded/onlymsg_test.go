@@ -7,7 +7,7 @@ import (
 	"gopkg.in/mgo.v2"
 
 	"juju/state/mongo/embedded"
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"
 )
@@ -21,16 +21,16 @@ func TestOnlyMsg(t *testing.T) {
 	if _, err := mgo.DialWithInfo(info); err == nil {
 		t.Error("mgo could connect")
 	}
-	ping := bsongen.RawDocument(d{{Key: "ping", Value: 1}})
+	ping := bsontest.RawDocument(d{{Key: "ping", Value: 1}})
 	for _, test := range []struct {
 		name   string
 		sent   []byte
 		answer bool
 		code   int64
 	}{
-		{"greeting", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: bsongen.RawDocument(d{{Key: "isMaster", Value: 1}})}), true, 0},
+		{"greeting", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: bsontest.RawDocument(d{{Key: "isMaster", Value: 1}})}), true, 0},
 		{"command", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: ping}), true, 352},
-		{"wrapped command", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: bsongen.RawDocument(d{{Key: "$query", Value: bson.D{{Key: "ping", Value: 1}}}})}), true, 352},
+		{"wrapped command", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: bsontest.RawDocument(d{{Key: "$query", Value: bson.D{{Key: "ping", Value: 1}}}})}), true, 352},
 		{"query", wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Query: ping}), false, 0},
 		{"get more", wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 1}), false, 0},
 		{"kill cursors", wire.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1}}), false, 0},

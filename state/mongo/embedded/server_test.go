@@ -19,7 +19,7 @@ import (
 	mgobson "gopkg.in/mgo.v2/bson"
 
 	"juju/state/mongo/embedded"
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"
 )
@@ -101,7 +101,7 @@ func (c *client) send(msg []byte) {
 func (c *client) command(cmd d) bsoncore.Document {
 	c.t.Helper()
 	c.id++
-	c.send(wire.AppendMsg(nil, c.id, 0, bsongen.RawDocument(append(cmd, bson.E{Key: "$db", Value: "db"}))))
+	c.send(wire.AppendMsg(nil, c.id, 0, bsontest.RawDocument(append(cmd, bson.E{Key: "$db", Value: "db"}))))
 	head, msg, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
 	if err != nil {
 		c.t.Fatal(err)
@@ -204,7 +204,7 @@ func TestRefusals(t *testing.T) {
 func TestPipelined(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	for i := range int32(100) {
-		c.send(wire.AppendMsg(nil, i, 0, bsongen.RawDocument(d{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}})))
+		c.send(wire.AppendMsg(nil, i, 0, bsontest.RawDocument(d{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}})))
 	}
 	for i := range int32(100) {
 		head, _, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
@@ -219,7 +219,7 @@ func TestPipelined(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	s := open(t, embedded.Options{})
 	other := connect(t, s)
-	bad := bsongen.RawDocument(d{{Key: "ping", Value: "text"}})
+	bad := bsontest.RawDocument(d{{Key: "ping", Value: "text"}})
 	bad[len(bad)-2] = 'x' // the string has no end
 	for name, msg := range map[string][]byte{
 		"no BSON":       wire.AppendMsg(nil, 1, 0, bad),
@@ -244,7 +244,7 @@ func TestMalformed(t *testing.T) {
 // TestUnacknowledged sends a write that wants no answer.
 func TestUnacknowledged(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
-	c.send(wire.AppendSections(nil, 1, 0, wire.Msg{Flags: wire.MsgMoreToCome, Body: bsongen.RawDocument(d{
+	c.send(wire.AppendSections(nil, 1, 0, wire.Msg{Flags: wire.MsgMoreToCome, Body: bsontest.RawDocument(d{
 		{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}, {Key: "$db", Value: "db"},
 	})}))
 	if n := number(c.must(d{{Key: "count", Value: "c"}}), "n"); n != 1 {
@@ -295,7 +295,7 @@ func TestEndsClean(t *testing.T) {
 	waiting := connect(t, s)
 	id := number(waiting.must(d{{Key: "find", Value: "log"}, {Key: "tailable", Value: true}, {Key: "awaitData", Value: true}}), "cursor", "id")
 	waiting.id++
-	waiting.send(wire.AppendMsg(nil, waiting.id, 0, bsongen.RawDocument(d{{Key: "getMore", Value: id}, {Key: "collection", Value: "log"}, {Key: "maxTimeMS", Value: 60_000}, {Key: "$db", Value: "db"}})))
+	waiting.send(wire.AppendMsg(nil, waiting.id, 0, bsontest.RawDocument(d{{Key: "getMore", Value: id}, {Key: "collection", Value: "log"}, {Key: "maxTimeMS", Value: 60_000}, {Key: "$db", Value: "db"}})))
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

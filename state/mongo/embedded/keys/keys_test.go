@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/keys"
 )
 
@@ -192,9 +192,9 @@ func TestOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	var values []any
 	for range n {
-		v := bsongen.Value(r, 3)
+		v := bsontest.Value(r, 3)
 		if r.IntN(2) == 0 {
-			v = bsongen.Number(r) // where it is easiest to be wrong
+			v = bsontest.Number(r) // where it is easiest to be wrong
 		}
 		values = append(values, v)
 	}
@@ -216,7 +216,7 @@ func TestOrder(t *testing.T) {
 
 func check(t *testing.T, a, b any) {
 	t.Helper()
-	x, y := bsongen.Raw(a), bsongen.Raw(b)
+	x, y := bsontest.Raw(a), bsontest.Raw(b)
 	want := reference(a, b)
 	if got := keys.Compare(x, y); got != want {
 		t.Errorf("%#v and %#v compare as %d, want %d", a, b, got, want)
@@ -236,13 +236,13 @@ func check(t *testing.T, a, b any) {
 }
 
 func TestOneKeyForOneNumber(t *testing.T) {
-	one := keys.Append(nil, bsongen.Raw(int32(1)))
+	one := keys.Append(nil, bsontest.Raw(int32(1)))
 	decimal, err := primitive.ParseDecimal128("1.000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range []any{int64(1), 1.0, decimal} {
-		if key := keys.Append(nil, bsongen.Raw(v)); !bytes.Equal(key, one) {
+		if key := keys.Append(nil, bsontest.Raw(v)); !bytes.Equal(key, one) {
 			t.Errorf("%T 1 is %x, int32 1 is %x", v, key, one)
 		}
 	}
@@ -261,7 +261,7 @@ func TestAfter(t *testing.T) {
 
 func BenchmarkAppend(b *testing.B) {
 	for name, v := range map[string]any{"string": "mysql/12", "int": int32(7), "document": bson.D{{Key: "c", Value: "units"}, {Key: "id", Value: "mysql/12"}}} {
-		raw := bsongen.Raw(v)
+		raw := bsontest.Raw(v)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var buf []byte

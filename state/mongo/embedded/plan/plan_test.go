@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/query"
 )
@@ -117,11 +117,11 @@ func TestChoose(t *testing.T) {
 		{"natural", d{{Key: "key", Value: 1}}, d{{Key: "$natural", Value: -1}}, "_id_ all reversed"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
-			f, err := query.Compile(bsongen.RawDocument(test.query))
+			f, err := query.Compile(bsontest.RawDocument(test.query))
 			if err != nil {
 				t.Fatal(err)
 			}
-			order, err := query.CompileSort(bsongen.RawDocument(test.sort))
+			order, err := query.CompileSort(bsontest.RawDocument(test.sort))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestChoose(t *testing.T) {
 }
 
 func TestHint(t *testing.T) {
-	f, err := query.Compile(bsongen.RawDocument(d{{Key: "key", Value: 1}}))
+	f, err := query.Compile(bsontest.RawDocument(d{{Key: "key", Value: 1}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/query"
 )
 
@@ -150,11 +150,11 @@ func disputed(q bson.D) bool {
 
 func match(t *testing.T, doc, q bson.D) bool {
 	t.Helper()
-	f, err := query.Compile(bsongen.RawDocument(q))
+	f, err := query.Compile(bsontest.RawDocument(q))
 	if err != nil {
 		t.Fatalf("cannot compile %v: %v", show(q), err)
 	}
-	return f.Match(bsongen.RawDocument(doc))
+	return f.Match(bsontest.RawDocument(doc))
 }
 
 func lungoMatch(t *testing.T, doc, q bson.D) bool {

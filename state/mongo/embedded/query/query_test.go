@@ -5,7 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/query"
 )
@@ -81,11 +81,11 @@ func TestPosition(t *testing.T) {
 		{`{"$or": [{"a": 9}, {"a": {"$elemMatch": {"$gt": 1}}}]}`, `{"a": [1, 2, 3]}`, 1},
 		{`{"a": 1}`, `{"a": 1}`, -1},
 	} {
-		f, err := query.Compile(bsongen.RawDocument(parse(t, test.query)))
+		f, err := query.Compile(bsontest.RawDocument(parse(t, test.query)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !f.Match(bsongen.RawDocument(parse(t, test.doc))) {
+		if !f.Match(bsontest.RawDocument(parse(t, test.doc))) {
 			t.Errorf("query %s, document %s: no match", test.query, test.doc)
 		}
 		if got := f.Position(); got != test.want {
@@ -103,7 +103,7 @@ func TestRefusedQueries(t *testing.T) {
 		`{"a": {"$regex": "a", "$options": "q"}}`, `{"a": {"$options": "i"}}`, `{"a": {"$regex": "\u0000"}}`, `{"a": {"$elemMatch": 1}}`,
 		`{"a": {"$all": 1}}`, `{"a": {"$all": [{"$gt": 1}]}}`, `{"a": {"$bitsAllSet": -1}}`, `{"a": {"$bitsAllSet": "x"}}`,
 	} {
-		_, err := query.Compile(bsongen.RawDocument(parse(t, q)))
+		_, err := query.Compile(bsontest.RawDocument(parse(t, q)))
 		if !mongoerr.Is(err, mongoerr.BadValue) && !mongoerr.Is(err, mongoerr.FailedToParse) {
 			t.Errorf("%s: %v", q, err)
 		}
@@ -132,23 +132,23 @@ func TestProject(t *testing.T) {
 		{`{"_id": 0, "c": {"$elemMatch": {"$gt": 9}}}`, `{}`, `{}`},
 		{`{"_id": 0, "c.$": 1}`, `{"c": {"$gt": 2}}`, `{"c": [3]}`},
 	} {
-		p, err := query.CompileProjection(bsongen.RawDocument(parse(t, test.spec)))
+		p, err := query.CompileProjection(bsontest.RawDocument(parse(t, test.spec)))
 		if err != nil {
 			t.Errorf("%s: %v", test.spec, err)
 			continue
 		}
-		f, err := query.Compile(bsongen.RawDocument(parse(t, test.query)))
+		f, err := query.Compile(bsontest.RawDocument(parse(t, test.query)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw := bsongen.RawDocument(parse(t, doc))
+		raw := bsontest.RawDocument(parse(t, doc))
 		f.Match(raw)
 		out, err := p.Append([]byte("before"), raw, f.Position())
 		if err != nil {
 			t.Errorf("%s: %v", test.spec, err)
 			continue
 		}
-		want := bsongen.RawDocument(parse(t, test.want))
+		want := bsontest.RawDocument(parse(t, test.want))
 		if got := out[len("before"):]; string(got) != string(want) {
 			t.Errorf("%s: got %v, want %v", test.spec, bson.Raw(got), bson.Raw(want))
 		}
@@ -157,7 +157,7 @@ func TestProject(t *testing.T) {
 		`{"a": 1, "b": 0}`, `{"a": {"$foo": 1}}`, `{"a": {}}`, `{"a": {"$slice": "x"}}`, `{"a": {"$slice": [1, 0]}}`, `{"a": {"$elemMatch": 1}}`,
 		`{"": 1}`, `{"a.$": 0}`, `{"a.$": 1, "b.$": 1}`, `{"a": 1, "a.b": 1}`, `{"a.b": 1, "a": 1}`, `{"$a": 1}`, `{"a..b": 1}`, `{"a": {"$meta": "textScore"}}`,
 	} {
-		if _, err := query.CompileProjection(bsongen.RawDocument(parse(t, spec))); err == nil {
+		if _, err := query.CompileProjection(bsontest.RawDocument(parse(t, spec))); err == nil {
 			t.Errorf("%s: accepted", spec)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/query"
@@ -66,15 +66,15 @@ func TestCapped(t *testing.T) {
 	for i := range 25 {
 		insert(t, c, bson.D{id(100 - i), {Key: "k", Value: i}})
 	}
-	if err := c.Insert(bsongen.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
+	if err := c.Insert(bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("the same _id again: %v", err)
 	}
 	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // it has been let go
 	want := []string{}
 	for i := 16; i < 25; i++ {
-		want = append(want, bsongen.Raw(int32(100-i)).String())
+		want = append(want, bsontest.Raw(int32(100-i)).String())
 	}
-	want = append(want, bsongen.Raw(int32(100)).String())
+	want = append(want, bsontest.Raw(int32(100)).String())
 	all := compile(t, bson.D{})
 	if got := found(t, c, all, everything, false); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -86,7 +86,7 @@ func TestCapped(t *testing.T) {
 	defer func() { shut(t, s) }()
 	c = s.Collection("db", "log")
 	insert(t, c, bson.D{id("next")})
-	if got := found(t, c, all, everything, true); len(got) != 10 || got[9] != bsongen.Raw("next").String() {
+	if got := found(t, c, all, everything, true); len(got) != 10 || got[9] != bsontest.Raw("next").String() {
 		t.Errorf("after opening again: %v", got)
 	}
 	byID := compile(t, bson.D{id(80)})
@@ -120,7 +120,7 @@ func TestDrop(t *testing.T) {
 	if ok, err := s.Drop("db", "c"); ok || err != nil {
 		t.Errorf("dropped twice: %v, %v", ok, err)
 	}
-	if err := c.Insert(bsongen.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
+	if err := c.Insert(bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrDropped) {
 		t.Errorf("an insert into a dropped collection: %v", err)
 	}
 	if _, err := c.CreateIndex(kinds[1]); !errors.Is(err, storage.ErrDropped) {

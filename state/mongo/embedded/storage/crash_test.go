@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/query"
 	"juju/state/mongo/embedded/raw"
@@ -127,11 +127,11 @@ func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int
 		default:
 		}
 		doc := bson.D{id(fmt.Sprintf("%d-%d", w, i)), {Key: "w", Value: w}, {Key: "n", Value: i}, {Key: "pad", Value: strings.Repeat("x", r.IntN(200))}}
-		if err := c.Insert(bsongen.RawDocument(doc)); err != nil {
+		if err := c.Insert(bsontest.RawDocument(doc)); err != nil {
 			t.Error(err)
 			return
 		}
-		if err := log.Insert(bsongen.RawDocument(doc)); err != nil {
+		if err := log.Insert(bsontest.RawDocument(doc)); err != nil {
 			t.Error(err)
 			return
 		}
@@ -340,7 +340,7 @@ func TestDiskFails(t *testing.T) {
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("another one: %v", err)
 			}
-			if err := c.Insert(bsongen.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
+			if err := c.Insert(bsontest.RawDocument(bson.D{id(2)})); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("a write: %v", err)
 			}
 			if n := deaths.Load(); n != 1 {

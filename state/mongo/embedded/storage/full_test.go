@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/storage"
@@ -71,7 +71,7 @@ func TestFullDisk(t *testing.T) {
 						isFull.Store(true)
 					}
 					doc := bson.D{id(i), {Key: "pad", Value: strings.Repeat("x", 200)}}
-					if c.Insert(bsongen.RawDocument(doc)) != nil {
+					if c.Insert(bsontest.RawDocument(doc)) != nil {
 						return
 					}
 					if i%10 == 0 {
@@ -88,7 +88,7 @@ func TestFullDisk(t *testing.T) {
 			if err := s.Barrier(t.Context()); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("a barrier: %v", err)
 			}
-			if err := c.Insert(bsongen.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
+			if err := c.Insert(bsontest.RawDocument(bson.D{id(-1)})); !errors.Is(err, storage.ErrClosed) {
 				t.Errorf("a write: %v", err)
 			}
 			if err := s.Close(); !errors.Is(err, storage.ErrClosed) {

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/plan"
 	"juju/state/mongo/embedded/query"
@@ -72,7 +72,7 @@ func id(v any) bson.E { return bson.E{Key: "_id", Value: v} }
 
 func insert(t testing.TB, c *storage.Collection, doc bson.D) {
 	t.Helper()
-	if err := c.Insert(bsongen.RawDocument(doc)); err != nil {
+	if err := c.Insert(bsontest.RawDocument(doc)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -110,7 +110,7 @@ var everything = plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}}
 
 func compile(t testing.TB, q bson.D) *query.Filter {
 	t.Helper()
-	f, err := query.Compile(bsongen.RawDocument(q))
+	f, err := query.Compile(bsontest.RawDocument(q))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +140,8 @@ func TestIndexesFindTheSame(t *testing.T) {
 			index(t, c, ix)
 		}
 		for i := range 60 {
-			doc := append(bson.D{id(i)}, bsongen.Document(r, 2)...)
-			err := c.Insert(bsongen.RawDocument(doc))
+			doc := append(bson.D{id(i)}, bsontest.Document(r, 2)...)
+			err := c.Insert(bsontest.RawDocument(doc))
 			if err != nil && !mongoerr.Is(err, mongoerr.CannotIndexParallelArrays) {
 				t.Fatal(err)
 			}
@@ -159,10 +159,10 @@ func TestIndexesFindTheSame(t *testing.T) {
 // value picks what some document has, or something near it.
 func value(r *rand.Rand, c *storage.Collection) any {
 	if r.IntN(3) == 0 {
-		return bsongen.Value(r, 1)
+		return bsontest.Value(r, 1)
 	}
 	var doc bson.D
-	if data, ok, err := c.Get(nil, c.Record(bsongen.Raw(int32(r.IntN(60))))); err == nil && ok {
+	if data, ok, err := c.Get(nil, c.Record(bsontest.Raw(int32(r.IntN(60))))); err == nil && ok {
 		if err := bson.Unmarshal(data, &doc); err != nil {
 			panic(err)
 		}
@@ -196,7 +196,7 @@ func compare(t *testing.T, r *rand.Rand, c *storage.Collection) {
 	if r.IntN(4) == 0 {
 		q = bson.D{{Key: "$or", Value: bson.A{q, bson.D{{Key: "a", Value: value(r, c)}}}}}
 	}
-	f, err := query.Compile(bsongen.RawDocument(q))
+	f, err := query.Compile(bsontest.RawDocument(q))
 	if err != nil {
 		return // a regular expression as an operand, say
 	}
@@ -300,15 +300,15 @@ func TestIndexesFollow(t *testing.T) {
 
 func churn(r *rand.Rand, c *storage.Collection) error {
 	i := r.IntN(40)
-	return c.Modify(c.Record(bsongen.Raw(i)), func(old []byte) (storage.Change, error) {
+	return c.Modify(c.Record(bsontest.Raw(i)), func(old []byte) (storage.Change, error) {
 		if old != nil && r.IntN(4) == 0 {
 			return storage.Change{Delete: true}, nil
 		}
-		doc := append(bson.D{id(i)}, bsongen.Document(r, 2)...)
+		doc := append(bson.D{id(i)}, bsontest.Document(r, 2)...)
 		if r.IntN(3) == 0 {
 			doc = append(doc, bson.E{Key: "u", Value: r.IntN(45)})
 		}
-		return storage.Change{New: bsongen.RawDocument(doc)}, nil
+		return storage.Change{New: bsontest.RawDocument(doc)}, nil
 	})
 }
 
@@ -323,7 +323,7 @@ func TestUniqueUnderRace(t *testing.T) {
 		var wg sync.WaitGroup
 		for w := range 8 {
 			wg.Go(func() {
-				err := c.Insert(bsongen.RawDocument(bson.D{id(fmt.Sprint(round, w)), {Key: "u", Value: round}}))
+				err := c.Insert(bsontest.RawDocument(bson.D{id(fmt.Sprint(round, w)), {Key: "u", Value: round}}))
 				if err == nil {
 					won <- w
 				} else if !mongoerr.Is(err, mongoerr.DuplicateKey) {
@@ -345,7 +345,7 @@ func TestReadersSeeWholeDocuments(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
 	index(t, c, &storage.Index{Name: "n", Fields: []query.Field{{Path: "n"}}})
-	record := c.Record(bsongen.Raw("x"))
+	record := c.Record(bsontest.Raw("x"))
 	insert(t, c, bson.D{id("x"), {Key: "n", Value: 0}, {Key: "m", Value: 0}})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -356,7 +356,7 @@ func TestReadersSeeWholeDocuments(t *testing.T) {
 				return
 			default:
 			}
-			doc := bsongen.RawDocument(bson.D{id("x"), {Key: "n", Value: i % 100}, {Key: "pad", Value: string(make([]byte, i%1000))}, {Key: "m", Value: i % 100}})
+			doc := bsontest.RawDocument(bson.D{id("x"), {Key: "n", Value: i % 100}, {Key: "pad", Value: string(make([]byte, i%1000))}, {Key: "m", Value: i % 100}})
 			if err := c.Modify(record, func([]byte) (storage.Change, error) { return storage.Change{New: doc}, nil }); err != nil {
 				t.Error(err)
 				return

@@ -11,7 +11,7 @@ import (
 	"github.com/256dpi/lungo/mongokit"
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/update"
 )
@@ -151,11 +151,11 @@ func TestUpdatesLikeLungo(t *testing.T) {
 }
 
 func apply(doc, spec bson.D, insert bool) (bson.D, error) {
-	u, err := update.Compile(bsongen.RawDocument(spec))
+	u, err := update.Compile(bsontest.RawDocument(spec))
 	if err != nil {
 		return nil, err
 	}
-	raw, err := u.Apply(nil, bsongen.RawDocument(doc), update.Context{Position: -1, Insert: insert, Now: time.Unix(0, 0)})
+	raw, err := u.Apply(nil, bsontest.RawDocument(doc), update.Context{Position: -1, Insert: insert, Now: time.Unix(0, 0)})
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func lungoApply(doc, spec bson.D, insert bool) (bson.D, error) {
 	}
 	// Through bytes, so that both are of the same types.
 	var out bson.D
-	err := bson.Unmarshal(bsongen.RawDocument(*d), &out)
+	err := bson.Unmarshal(bsontest.RawDocument(*d), &out)
 	return out, err
 }
 

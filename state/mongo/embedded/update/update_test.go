@@ -8,7 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/bson"
 
-	"juju/state/mongo/embedded/bsongen"
+	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/update"
 )
@@ -102,7 +102,7 @@ func TestUpdate(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s by %s: %v", test.doc, test.spec, err)
-		case string(got) != string(bsongen.RawDocument(parse(t, test.want))):
+		case string(got) != string(bsontest.RawDocument(parse(t, test.want))):
 			t.Errorf("%s by %s: got %v, want %s", test.doc, test.spec, bson.Raw(got), test.want)
 		}
 	}
@@ -112,19 +112,19 @@ func TestUpdate(t *testing.T) {
 // array was matched at its second element.
 func run(t *testing.T, doc, spec string) ([]byte, error) {
 	t.Helper()
-	u, err := update.Compile(bsongen.RawDocument(parse(t, spec)))
+	u, err := update.Compile(bsontest.RawDocument(parse(t, spec)))
 	if err != nil {
 		return nil, err
 	}
-	return u.Apply(nil, bsongen.RawDocument(parse(t, doc)), update.Context{Position: 1, Now: time.Unix(7, 0)})
+	return u.Apply(nil, bsontest.RawDocument(parse(t, doc)), update.Context{Position: 1, Now: time.Unix(7, 0)})
 }
 
 func TestNoPosition(t *testing.T) {
-	u, err := update.Compile(bsongen.RawDocument(parse(t, `{"$set": {"a.$": 1}}`)))
+	u, err := update.Compile(bsontest.RawDocument(parse(t, `{"$set": {"a.$": 1}}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = u.Apply(nil, bsongen.RawDocument(parse(t, `{"a": [1]}`)), update.Context{Position: -1})
+	_, err = u.Apply(nil, bsontest.RawDocument(parse(t, `{"a": [1]}`)), update.Context{Position: -1})
 	if !mongoerr.Is(err, mongoerr.BadValue) {
 		t.Errorf("got %v", err)
 	}
@@ -138,7 +138,7 @@ func TestManyConflicts(t *testing.T) {
 		set = append(set, bson.E{Key: fmt.Sprintf("a%d.b", i), Value: i})
 	}
 	compile := func(more ...bson.E) error {
-		_, err := update.Compile(bsongen.RawDocument(bson.D{{Key: "$set", Value: append(set, more...)}}))
+		_, err := update.Compile(bsontest.RawDocument(bson.D{{Key: "$set", Value: append(set, more...)}}))
 		return err
 	}
 	if err := compile(); err != nil {
@@ -152,15 +152,15 @@ func TestManyConflicts(t *testing.T) {
 }
 
 func TestSeed(t *testing.T) {
-	seed, err := update.Seed([]update.SeedValue{{Path: "a.b", Value: bsongen.Raw(1)}, {Path: "c", Value: bsongen.Raw("x")}, {Path: "a.c", Value: bsongen.Raw(nil)}})
+	seed, err := update.Seed([]update.SeedValue{{Path: "a.b", Value: bsontest.Raw(1)}, {Path: "c", Value: bsontest.Raw("x")}, {Path: "a.c", Value: bsontest.Raw(nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := bsongen.RawDocument(parse(t, `{"a": {"b": 1, "c": null}, "c": "x"}`)); string(seed) != string(want) {
+	if want := bsontest.RawDocument(parse(t, `{"a": {"b": 1, "c": null}, "c": "x"}`)); string(seed) != string(want) {
 		t.Errorf("got %v", bson.Raw(seed))
 	}
 	for _, second := range []string{"a", "a.b"} {
-		_, err := update.Seed([]update.SeedValue{{Path: "a.b", Value: bsongen.Raw(1)}, {Path: second, Value: bsongen.Raw(1)}})
+		_, err := update.Seed([]update.SeedValue{{Path: "a.b", Value: bsontest.Raw(1)}, {Path: second, Value: bsontest.Raw(1)}})
 		if err == nil {
 			t.Errorf("a.b and %s: no error", second)
 		}
@@ -169,7 +169,7 @@ func TestSeed(t *testing.T) {
 
 // TestDeepPaths must neither take long nor nest without end.
 func TestDeepPaths(t *testing.T) {
-	_, err := update.Compile(bsongen.RawDocument(bson.D{{Key: "$set", Value: bson.D{{Key: strings.Repeat("a.", 1000) + "a", Value: 1}}}}))
+	_, err := update.Compile(bsontest.RawDocument(bson.D{{Key: "$set", Value: bson.D{{Key: strings.Repeat("a.", 1000) + "a", Value: 1}}}}))
 	if !mongoerr.Is(err, mongoerr.Overflow) {
 		t.Errorf("got %v", err)
 	}

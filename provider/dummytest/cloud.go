@@ -1,0 +1,133 @@
+package dummytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"juju/provider"
+)
+
+// StartFunc starts the agent of an instance in this process. Ctx bounds the start
+// only. Stop ends the agent and returns when it has ended; it is called once.
+type StartFunc func(ctx context.Context, params provider.StartParams) (stop func(), err error)
+
+// Cloud holds the instances of any number of controllers and models. Its methods
+// may be called from many goroutines at once.
+type Cloud struct {
+	start StartFunc
+	log   oplog
+
+	mu        sync.Mutex
+	faults    map[string]*fault     // by method
+	instances map[string]*instance  // by ID
+	attempts  map[attempt]*instance // the same ones
+	jammed    map[string]bool       // by ID: they can't be stopped
+	made      int                   // instances ever
+	series    []string              // that instances can have; none for any
+}
+
+// New returns an empty cloud. For a nil start its instances have no agents.
+func New(start StartFunc) *Cloud {
+	if start == nil {
+		start = func(context.Context, provider.StartParams) (func(), error) { return func() {}, nil }
+	}
+	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{}, attempts: map[attempt]*instance{},
+		jammed: map[string]bool{}}
+}
+
+// Open opens a model; it is a provider.Open. The attribute "broken" lists methods
+// of Environ, separated by blanks, that are broken in this model.
+func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
+	return &environ{cloud: c, config: config, broken: strings.Fields(config.Attrs["broken"])}, nil
+}
+
+// SetSeries limits the series that instances can have; none lifts the limit.
+func (c *Cloud) SetSeries(series ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.series = slices.Clone(series)
+}
+
+func (c *Cloud) hasSeries() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.series
+}
+
+// Lose makes an instance vanish, as if its host had burnt down: its agent ends,
+// and the cloud knows it no more. It reports whether there was one.
+func (c *Cloud) Lose(id string) bool {
+	c.mu.Lock()
+	inst, ok := c.instances[id]
+	c.mu.Unlock()
+	if !ok {
+		return false
+	}
+	<-inst.started
+	inst.end(c)
+	c.log.add(Op{Method: "Lose", Model: inst.Model, MachineID: inst.MachineID, InstanceIDs: []string{id}})
+	return true
+}
+
+// attempt is what tells two starts apart.
+type attempt struct{ controller, model, machine, nonce string }
+
+// instance is one that is being started, runs, or is being stopped.
+type instance struct {
+	provider.Instance
+	started chan struct{} // closed when the start is over
+	err     error         // of the start; set before started is closed
+	stop    func()
+	once    sync.Once
+}
+
+// end ends the agent and forgets the instance; it returns when both is done. The
+// start must be over.
+func (i *instance) end(c *Cloud) {
+	i.once.Do(func() {
+		if i.stop != nil {
+			i.stop()
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.instances, i.ID)
+		delete(c.attempts, attempt{i.Controller, i.Model, i.MachineID, i.Nonce})
+	})
+}
+
+// find returns the instance for a machine and nonce, and makes one that is yet
+// to be started if there is none.
+func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := attempt{params.Controller, params.Model, params.MachineID, params.Nonce}
+	if inst, ok := c.attempts[key]; ok {
+		return inst, true
+	}
+	c.made++
+	inst = &instance{started: make(chan struct{}), Instance: provider.Instance{
+		ID:         fmt.Sprintf("dummy-%d", c.made),
+		Addresses:  []string{fmt.Sprintf("10.%d.%d.%d", c.made>>16&0xff, c.made>>8&0xff, c.made&0xff)},
+		Hardware:   hardware(params.Constraints),
+		Controller: params.Controller, Model: params.Model, MachineID: params.MachineID, Nonce: params.Nonce,
+	}}
+	c.instances[inst.ID], c.attempts[key] = inst, inst
+	return inst, false
+}
+
+// all returns the instances that match, sorted by ID.
+func (c *Cloud) all(match func(*instance) bool) []*instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var result []*instance
+	for _, inst := range c.instances {
+		if match(inst) {
+			result = append(result, inst)
+		}
+	}
+	slices.SortFunc(result, func(a, b *instance) int { return strings.Compare(a.ID, b.ID) })
+	return result
+}

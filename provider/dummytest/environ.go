@@ -1,0 +1,219 @@
+package dummytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"juju/provider"
+	"juju/state/entity"
+)
+
+// environ is one model of a Cloud.
+type environ struct {
+	cloud  *Cloud
+	config provider.Config
+	broken []string // methods
+}
+
+// begin is called first by every method, which returns an error of it at once.
+func (e *environ) begin(ctx context.Context, op *Op) error {
+	op.Model = e.config.Model
+	if slices.Contains(e.broken, op.Method) {
+		return errBroken(op.Method)
+	}
+	return e.cloud.trouble(ctx, *op)
+}
+
+// done writes the log when a method returns.
+func (e *environ) done(op *Op, err *error) {
+	op.Err = *err
+	e.cloud.log.add(*op)
+}
+
+// StartInstance gives the instance what its constraints demand and calls the
+// StartFunc.
+func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (_ provider.Instance, err error) {
+	op := Op{Method: "StartInstance", MachineID: params.MachineID}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return provider.Instance{}, err
+	}
+	if err := provider.CheckStart(e.config, &params); err != nil {
+		return provider.Instance{}, err
+	}
+	if err := check(params.Constraints, params.Placement); err != nil {
+		return provider.Instance{}, err
+	}
+	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
+		return provider.Instance{}, err
+	}
+	inst, found := e.cloud.find(params)
+	op.InstanceIDs = []string{inst.ID}
+	if found {
+		select {
+		case <-inst.started:
+		case <-ctx.Done():
+			return provider.Instance{}, ctx.Err()
+		}
+	} else {
+		inst.stop, inst.err = e.cloud.start(ctx, params)
+		close(inst.started)
+		if inst.err != nil {
+			inst.end(e.cloud)
+		}
+	}
+	if inst.err != nil {
+		return provider.Instance{}, fmt.Errorf("cannot start the agent of machine %s: %w", params.MachineID, inst.err)
+	}
+	return inst.Instance, nil
+}
+
+// StopInstances ends the agents, several at a time.
+func (e *environ) StopInstances(ctx context.Context, ids ...string) (err error) {
+	op := Op{Method: "StopInstances", InstanceIDs: ids}
+	defer e.done(&op, &err)
+	defer func() { err = byHand(err, ids) }()
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	if err := e.cloud.jam(ids); err != nil {
+		return err
+	}
+	return e.cloud.stop(ctx, func(i *instance) bool {
+		return i.Controller == e.config.Controller && i.Model == e.config.Model && slices.Contains(ids, i.ID)
+	})
+}
+
+// stop ends all instances that match.
+func (c *Cloud) stop(ctx context.Context, match func(*instance) bool) error {
+	ended := make(chan struct{})
+	go func() { // ends with the slowest of the agents
+		defer close(ended)
+		var g errgroup.Group
+		g.SetLimit(32)
+		for _, inst := range c.all(match) {
+			g.Go(func() error {
+				<-inst.started
+				inst.end(c)
+				return nil
+			})
+		}
+		g.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Instances returns those of the model.
+func (e *environ) Instances(ctx context.Context) (result []provider.Instance, err error) {
+	op := Op{Method: "Instances"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return nil, err
+	}
+	for _, inst := range e.cloud.all(func(i *instance) bool {
+		return i.Controller == e.config.Controller && i.Model == e.config.Model
+	}) {
+		result = append(result, inst.Instance)
+	}
+	return result, nil
+}
+
+// Series returns those that SetSeries has set; none at first.
+func (e *environ) Series(ctx context.Context) (_ []string, err error) {
+	op := Op{Method: "Series"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return nil, err
+	}
+	return e.cloud.hasSeries(), nil
+}
+
+// rules are the dummy's: features of clouds that users meet, one of each kind.
+func rules() entity.ConstraintRules {
+	return entity.ConstraintRules{
+		Conflicts:   [][2]string{{entity.ConstraintInstanceType, entity.ConstraintMem}},
+		Unsupported: []string{entity.ConstraintCPUPower, entity.ConstraintVirtType},
+		Values:      map[string][]string{entity.ConstraintArch: {"amd64", "arm64"}},
+	}
+}
+
+// ConstraintRules says that an instance type decides the memory, that cpu-power and
+// virt-type are not heeded, and that there are two architectures.
+func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules, err error) {
+	op := Op{Method: "ConstraintRules"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return entity.ConstraintRules{}, err
+	}
+	return rules(), nil
+}
+
+// PrecheckInstance accepts the placement "valid" and no other, and the cloud's series.
+func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) (err error) {
+	op := Op{Method: "PrecheckInstance"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	if err := provider.CheckSeries(params.Series, e.cloud.hasSeries(), "the cloud"); err != nil {
+		return err
+	}
+	return check(params.Constraints, params.Placement)
+}
+
+func check(cons entity.Constraints, placement string) error {
+	if placement != "" && placement != "valid" {
+		return entity.Errorf(entity.Invalid, "%s placement is invalid", placement)
+	}
+	_, err := rules().Check(cons)
+	return err
+}
+
+// Destroy stops the model's instances.
+func (e *environ) Destroy(ctx context.Context) (err error) {
+	op := Op{Method: "Destroy"}
+	defer e.done(&op, &err)
+	ours := func(i *instance) bool { return i.Controller == e.config.Controller && i.Model == e.config.Model }
+	var ids []string
+	for _, inst := range e.cloud.all(ours) {
+		ids = append(ids, inst.ID)
+	}
+	defer func() { err = byHand(err, ids) }()
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	if err := e.cloud.jam(ids); err != nil {
+		return err
+	}
+	return e.cloud.stop(ctx, ours)
+}
+
+// DestroyController stops the controller's instances.
+func (e *environ) DestroyController(ctx context.Context) (err error) {
+	op := Op{Method: "DestroyController"}
+	defer e.done(&op, &err)
+	if err := e.begin(ctx, &op); err != nil {
+		return err
+	}
+	return e.cloud.stop(ctx, func(i *instance) bool { return i.Controller == e.config.Controller })
+}
+
+// hardware returns what the constraints demand, and a small machine otherwise.
+func hardware(cons entity.Constraints) provider.Hardware {
+	h := provider.Hardware{Arch: "amd64", Cores: 1, Mem: 1024, RootDisk: 8192}
+	if arch, _ := cons.Get(entity.ConstraintArch); arch != "" {
+		h.Arch = arch
+	}
+	h.Cores = max(h.Cores, cons.Number(entity.ConstraintCores))
+	h.Mem = max(h.Mem, cons.Number(entity.ConstraintMem))
+	h.RootDisk = max(h.RootDisk, cons.Number(entity.ConstraintRootDisk))
+	return h
+}

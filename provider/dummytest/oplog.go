@@ -1,0 +1,88 @@
+package dummytest
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Op is one thing that was done to a Cloud.
+type Op struct {
+	Method      string // of Environ, or "Lose"
+	Model       string
+	MachineID   string   // of StartInstance
+	InstanceIDs []string // that were started, or to be stopped
+	Stalled     bool     // the call waits; it has another Op when it returns
+	Err         error
+}
+
+// logKept is how many operations the log holds; older ones are forgotten.
+const logKept = 10000
+
+type oplog struct {
+	mu      sync.Mutex
+	ops     []Op
+	first   int           // number of ops[0]
+	changed chan struct{} // closed at the next add; nil when nobody waits
+}
+
+func (l *oplog) add(op Op) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ops = append(l.ops, op)
+	if extra := len(l.ops) - logKept; extra > logKept/10 {
+		l.ops = slices.Delete(l.ops, 0, extra)
+		l.first += extra
+	}
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// from returns the operations from number n on that are still there, the number
+// that follows them, and a channel that is closed when there are more.
+func (l *oplog) from(n int) (ops []Op, next int, more <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	skip := min(max(n-l.first, 0), len(l.ops))
+	return slices.Clone(l.ops[skip:]), l.first + len(l.ops), l.changed
+}
+
+// Ops returns what was done, oldest first; a call is there once it has returned.
+func (c *Cloud) Ops() []Op {
+	ops, _, _ := c.log.from(0)
+	return ops
+}
+
+// Watch sends what was done so far and all that is done from now on, until ctx
+// is done; then it closes the channel. Nothing waits for its reader.
+func (c *Cloud) Watch(ctx context.Context) <-chan Op {
+	out := make(chan Op)
+	go func() {
+		defer close(out)
+		for n := 0; ; {
+			ops, next, more := c.log.from(n)
+			for _, op := range ops {
+				select {
+				case out <- op:
+				case <-ctx.Done():
+					return
+				}
+			}
+			n = next
+			if len(ops) > 0 {
+				continue
+			}
+			select {
+			case <-more:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}

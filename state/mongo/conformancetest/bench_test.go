@@ -1,0 +1,362 @@
+package conformancetest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	jujutxn "github.com/juju/txn"
+	"gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo/embedded"
+)
+
+// onDisk opens an embedded store in a directory of the benchmark's.
+func onDisk(b *testing.B) *embedded.Server {
+	b.Helper()
+	server, err := embedded.Open(b.TempDir(), embedded.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return server
+}
+
+// fill puts n documents into c, as units look: some fields, one of which, key,
+// is worth an index. Ten documents share each key.
+func fill(b *testing.B, c *mgo.Collection, n int) {
+	b.Helper()
+	for from := 0; from < n; from += 1000 {
+		bulk := c.Bulk()
+		for i := from; i < min(from+1000, n); i++ {
+			bulk.Insert(unit(i))
+		}
+		if _, err := bulk.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func unitName(i int) string { return fmt.Sprintf("service-%d/%d", i/10, i%10) }
+
+func unit(i int) bson.D {
+	return bson.D{
+		{Name: "_id", Value: unitName(i)},
+		{Name: "key", Value: fmt.Sprintf("service-%d", i/10)},
+		{Name: "life", Value: 0},
+		{Name: "principal", Value: ""},
+		{Name: "subordinates", Value: []string{}},
+		{Name: "machine", Value: fmt.Sprint(i)},
+		{Name: "series", Value: "noble"},
+		{Name: "charm", Value: "local:noble/service-1"},
+		{Name: "tools", Value: bson.D{{Name: "version", Value: "1.2.3-noble-amd64"}, {Name: "size", Value: int64(1 << 20)}}},
+		{Name: "password", Value: "c29tZXRoaW5nIHRoYXQgbG9va3MgbGlrZSBhIGhhc2g="},
+		{Name: "txn-queue", Value: []string{}},
+		{Name: "txn-revno", Value: int64(2)},
+	}
+}
+
+// slots is how many transactions of a model run at once; the rest wait before
+// they begin. A barrier is waited for outside.
+const slots = 8
+
+// BenchmarkTransactions runs transactions of two operations, each with an
+// assertion, on two of 5,000 documents. With the barrier each writer waits
+// until its transaction is on disk. The time of one fsync on the same disk is
+// reported beside it.
+func BenchmarkTransactions(b *testing.B) {
+	for _, barrier := range []bool{false, true} {
+		for _, writers := range []int{1, 8, 64} {
+			b.Run(fmt.Sprintf("barrier=%v/writers=%d", barrier, writers), func(b *testing.B) {
+				benchTransactions(b, writers, barrier)
+			})
+		}
+	}
+}
+
+func benchTransactions(b *testing.B, writers int, barrier bool) {
+	const docs = 5000
+	server := onDisk(b)
+	session := connect(b, server)
+	defer session.Close()
+	db := session.DB("bench")
+	fill(b, db.C("units"), docs)
+	if err := db.C("txns.log").Create(&mgo.CollectionInfo{Capped: true, MaxBytes: 10 << 20}); err != nil {
+		b.Fatal(err)
+	}
+	slot := make(chan struct{}, slots)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for range writers {
+		wg.Go(func() {
+			session := session.Copy()
+			defer session.Close()
+			runner := jujutxn.NewRunner(jujutxn.RunnerParams{Database: session.DB("bench")})
+			for left.Add(-1) >= 0 {
+				i := rand.IntN(docs)
+				ops := []txn.Op{
+					{C: "units", Id: unitName(i), Assert: bson.D{{Name: "life", Value: 0}}, Update: bson.D{{Name: "$set", Value: bson.D{{Name: "machine", Value: "7"}}}}},
+					{C: "units", Id: unitName((i + 1) % docs), Assert: txn.DocExists, Update: bson.D{{Name: "$inc", Value: bson.D{{Name: "count", Value: 1}}}}},
+				}
+				slot <- struct{}{}
+				err := runner.RunTransaction(&jujutxn.Transaction{Ops: ops})
+				<-slot
+				if err == nil && barrier {
+					err = server.Barrier(b.Context())
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "txn/s")
+	if barrier {
+		b.ReportMetric(float64(fsync(b).Microseconds()), "fsync-µs")
+	}
+}
+
+// fsync is the median time of a write of 4 KiB and its fsync.
+func fsync(b *testing.B) time.Duration {
+	b.Helper()
+	f, err := os.Create(filepath.Join(b.TempDir(), "fsync"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	var took []time.Duration
+	block := make([]byte, 4096)
+	for range 101 {
+		start := time.Now()
+		if _, err := f.Write(block); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	return took[len(took)/2]
+}
+
+// BenchmarkFind looks documents up, one by _id or the ten of one key by an
+// index, among 5,000 and among 100,000.
+func BenchmarkFind(b *testing.B) {
+	for _, docs := range []int{5000, 100_000} {
+		server := onDisk(b)
+		session := connect(b, server)
+		c := session.DB("bench").C("units")
+		fill(b, c, docs)
+		if err := c.EnsureIndexKey("key"); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("by=_id/docs=%d", docs), func(b *testing.B) {
+			var doc struct {
+				ID string `bson:"_id"`
+			}
+			for b.Loop() {
+				if err := c.FindId(unitName(rand.IntN(docs))).One(&doc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("by=index/docs=%d", docs), func(b *testing.B) {
+			var found []struct {
+				ID string `bson:"_id"`
+			}
+			for b.Loop() {
+				if err := c.Find(bson.D{{Name: "key", Value: fmt.Sprintf("service-%d", rand.IntN(docs/10))}}).All(&found); err != nil || len(found) != 10 {
+					b.Fatal(len(found), err)
+				}
+			}
+		})
+		session.Close()
+	}
+}
+
+// BenchmarkMemory reports how much more memory the process takes for a store of
+// 100,000 documents and one index, and what it takes on disk. The documents were
+// all written and read by the process, so its caches are as full as they get.
+func BenchmarkMemory(b *testing.B) {
+	const docs = 100_000
+	for b.Loop() {
+		before := resident(b)
+		server := onDisk(b)
+		session := connect(b, server)
+		c := session.DB("bench").C("units")
+		fill(b, c, docs)
+		if err := c.EnsureIndexKey("key"); err != nil {
+			b.Fatal(err)
+		}
+		if n, err := c.Find(bson.D{{Name: "none", Value: nil}}).Count(); n != docs || err != nil {
+			b.Fatal(n, err)
+		}
+		b.ReportMetric(float64(resident(b)-before)/1e6, "MB-memory")
+		if err := server.Compact(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(server.DiskUsage())/1e6, "MB-disk")
+		session.Close()
+	}
+}
+
+// resident is how many bytes of memory the process has from the system, after
+// it gave back what it could. The heap alone would not do: part of the store's
+// caches is outside of it.
+func resident(b *testing.B) int64 {
+	b.Helper()
+	debug.FreeOSMemory()
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		b.Skip("the memory of a process is read from Linux's /proc")
+	}
+	var size, pages int64
+	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
+		b.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// BenchmarkWriteDuringScan reports the 99th percentile of a write's time while
+// a client reads 100,000 documents over and over, as a multiple of what it is
+// with no such client.
+func BenchmarkWriteDuringScan(b *testing.B) {
+	const docs, writes = 100_000, 5000
+	server := onDisk(b)
+	session := connect(b, server)
+	defer session.Close()
+	c := session.DB("bench").C("units")
+	fill(b, c, docs)
+	p99 := func() time.Duration {
+		took := make([]time.Duration, writes)
+		for i := range took {
+			start := time.Now()
+			if err := c.UpdateId(unitName(rand.IntN(docs)), bson.D{{Name: "$inc", Value: bson.D{{Name: "n", Value: 1}}}}); err != nil {
+				b.Fatal(err)
+			}
+			took[i] = time.Since(start)
+		}
+		slices.Sort(took)
+		return took[writes*99/100]
+	}
+	for b.Loop() {
+		idle := p99()
+		reader := session.Copy()
+		stop, scans := make(chan struct{}), 0
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			c := c.With(reader)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				// No field is called none, so each document is looked at and
+				// none is sent.
+				if n, err := c.Find(bson.D{{Name: "none", Value: 1}}).Count(); n != 0 || err != nil {
+					b.Error(n, err)
+					return
+				}
+				scans++
+			}
+		})
+		busy := p99()
+		close(stop)
+		wg.Wait()
+		reader.Close()
+		b.ReportMetric(float64(idle.Microseconds()), "idle-p99-µs")
+		b.ReportMetric(float64(busy.Microseconds()), "scan-p99-µs")
+		b.ReportMetric(float64(busy)/float64(idle), "scan/idle")
+		b.ReportMetric(float64(scans), "scans")
+	}
+}
+
+// BenchmarkServed is what a client of a plain server sees, over TCP: an update by
+// _id, and a transaction of two operations, one after another. JUJUD may name a
+// program to measure instead, as its `mongod`.
+func BenchmarkServed(b *testing.B) {
+	address := served(b)
+	for _, concern := range []struct {
+		name string
+		safe mgo.Safe
+	}{{"w1", mgo.Safe{}}, {"j", mgo.Safe{J: true}}} {
+		session, err := mgo.Dial("mongodb://" + address + "/?connect=direct")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer session.Close()
+		session.SetSafe(&concern.safe)
+		db := session.DB("bench" + concern.name)
+		c := db.C("units")
+		fill(b, c, 5000)
+		b.Run("update/"+concern.name, func(b *testing.B) {
+			for i := range b.N {
+				if err := c.UpdateId(unitName(i%5000), bson.M{"$set": bson.M{"life": i}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("transaction/"+concern.name, func(b *testing.B) {
+			runner := txn.NewRunner(db.C("txns"))
+			for i := range b.N {
+				op := func(n int) txn.Op {
+					return txn.Op{C: c.Name, Id: unitName(n % 5000), Assert: txn.DocExists, Update: bson.M{"$set": bson.M{"life": i}}}
+				}
+				if err := runner.Run([]txn.Op{op(i), op(i + 2500)}, "", nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// served returns the address of a server.
+func served(b *testing.B) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if jujud := os.Getenv("JUJUD"); jujud != "" {
+		listener.Close()
+		_, port, _ := net.SplitHostPort(listener.Addr().String())
+		cmd := exec.Command(jujud, "mongod", "--dbpath", b.TempDir(), "--port", port)
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			_ = cmd.Process.Signal(os.Interrupt)
+			_ = cmd.Wait()
+		})
+		return listener.Addr().String()
+	}
+	server, err := embedded.Open(b.TempDir(), embedded.Options{SyncEvery: 100 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	go server.Serve(context.Background(), listener)
+	b.Cleanup(func() { server.Close() })
+	return listener.Addr().String()
+}

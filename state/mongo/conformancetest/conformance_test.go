@@ -1,0 +1,100 @@
+package conformancetest_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"gopkg.in/mgo.v2"
+
+	"juju/state/mongo/adapter"
+	"juju/state/mongo/conformancetest"
+	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
+)
+
+// memory opens an embedded store in memory, closed when the test ends.
+func memory(t testing.TB) *embedded.Server {
+	t.Helper()
+	server, err := embedded.Open("store", embedded.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Errorf("cannot close the store: %v", err)
+		}
+	})
+	return server
+}
+
+// connect opens a session with a server of this process, over no network.
+func connect(t testing.TB, server *embedded.Server) *mgo.Session {
+	t.Helper()
+	return dial(t, &mgo.DialInfo{
+		Addrs:      []string{"127.0.0.1:1"}, // mgo resolves it, and then doesn't use it
+		DialServer: func(*mgo.ServerAddr) (net.Conn, error) { return server.Dial() },
+	})
+}
+
+func dial(t testing.TB, info *mgo.DialInfo) *mgo.Session {
+	t.Helper()
+	info.Direct = true
+	info.Timeout = 30 * time.Second
+	session, err := mgo.DialWithInfo(info)
+	if err != nil {
+		t.Fatalf("cannot connect: %v", err)
+	}
+	return session
+}
+
+func TestEmbedded(t *testing.T) {
+	t.Parallel()
+	server := memory(t)
+	conformancetest.Run(t, func(t testing.TB) *mgo.Session { return connect(t, server) })
+}
+
+// TestMongod runs the suite on a real MongoDB: the one that MONGOD names, or
+// that which is on PATH.
+func TestMongod(t *testing.T) {
+	t.Parallel()
+	mongod := mongotest.FindMongod(t)
+	a := adapter.New(adapter.Options{Logf: t.Logf})
+	t.Cleanup(a.Close)
+	t.Run("Direct", func(t *testing.T) {
+		if !mongod.TakesOpQuery() {
+			t.Skipf("MongoDB %d.%d takes no OP_QUERY", mongod.Major, mongod.Minor)
+		}
+		address := mongod.Start(t)
+		conformancetest.Run(t, func(t testing.TB) *mgo.Session { return dial(t, &mgo.DialInfo{Addrs: []string{address}}) })
+	})
+	t.Run("Adapter", func(t *testing.T) {
+		address := mongod.Start(t)
+		conformancetest.Run(t, func(t testing.TB) *mgo.Session { return dialThrough(t, a, address) })
+	})
+}
+
+// buildJujud builds jujud and puts it into a directory of the test's.
+func buildJujud(t *testing.T) (jujud string) {
+	t.Helper()
+	jujud = filepath.Join(t.TempDir(), "jujud")
+	if out, err := exec.Command("go", "build", "-o", jujud, "juju/cmd/jujud").CombinedOutput(); err != nil {
+		t.Fatalf("cannot build jujud: %v\n%s", err, out)
+	}
+	return jujud
+}
+
+// asMongod makes a mongod of a script that calls jujud, in a directory of its own,
+// for PATH.
+func asMongod(t *testing.T, script string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mongod"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

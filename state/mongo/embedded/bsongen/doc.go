@@ -1,3 +1,0 @@
-// Package bsongen makes up BSON values for tests: of all types, nested, and
-// with a liking for edges and for values that nearly equal others.
-package bsongen

@@ -1,0 +1,211 @@
+package simulationtest
+
+import (
+	"slices"
+	"time"
+
+	"juju/state/entity"
+)
+
+// What agents say of what is theirs.
+
+// IsIdle reports whether there is nothing for a unit's agent to do.
+func (u *Unit) IsIdle() bool {
+	if u.Life.Life != entity.Alive || !u.Started || u.Erred || u.Service.Life.Life != entity.Alive || u.IsOrphan() {
+		return u.Life.Life == entity.Dead
+	}
+	for r := range u.Service.Relations {
+		if u.Scopes[r] != (r.Life.Life == entity.Alive) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsEmpty reports whether nothing is on a machine that is not on its way out.
+func (x *Machine) IsEmpty() bool {
+	for u := range x.Units {
+		if u.Life.Life == entity.Alive {
+			return false
+		}
+	}
+	return len(x.Containers) == 0
+}
+
+// Start is the first status of a unit's agent.
+func (m *Model) Start(u *Unit) Answer {
+	if u.Life.Life == entity.Gone {
+		return Answer{entity.NotFound}
+	}
+	u.Started = true
+	return nil
+}
+
+// DestroySelf is what a unit's agent does when its service is Dying, or the last
+// container relation to its principal's; nothing when a subordinate has another.
+func (m *Model) DestroySelf(u *Unit) {
+	stays := u.Principal != nil && u.Service.Life.Life == entity.Alive && !u.IsOrphan()
+	if u.Life.Life == entity.Alive && !stays {
+		m.endUnit(u, Destruction{}, true)
+	}
+}
+
+// DestroySubordinates is what the agent of a Dying principal does.
+func (m *Model) DestroySubordinates(u *Unit) { m.endSubordinates(u, Destruction{}) }
+
+// EnterScope takes a unit into a relation. born is asked for the name of the
+// subordinate that comes with it.
+func (m *Model) EnterScope(u *Unit, r *Relation, born func(principal, service string) string) Answer {
+	switch {
+	case u.Life.Life == entity.Gone || r.Life.Life == entity.Gone || !u.Service.Relations[r]:
+		return Answer{entity.CannotEnter}
+	case r.In[u]:
+		return nil
+	case u.Life.Life != entity.Alive || r.Life.Life != entity.Alive:
+		return Answer{entity.CannotEnter}
+	}
+	other := r.other(u.Service)
+	if r.Container {
+		switch {
+		case u.Principal == nil:
+			var there *Unit
+			for s := range u.Subs {
+				if s.Service == other && (there == nil || s.Life.Life == entity.Alive) {
+					there = s
+				}
+			}
+			if there != nil && there.Life.Life != entity.Alive {
+				return Answer{entity.CannotEnterYet}
+			}
+			if there == nil && m.Life.Life != entity.Alive {
+				return Answer{entity.CannotEnter}
+			}
+			if there == nil {
+				m.addUnit(born(u.Name, other.Name), other, nil, u)
+			}
+		case other != u.Principal.Service:
+			beside := slices.ContainsFunc(sorted(u.Principal.Subs), func(s *Unit) bool { return s.Service == other })
+			if !beside {
+				return Answer{entity.CannotEnter}
+			}
+		}
+	}
+	r.In[u], u.Scopes[r] = true, true
+	return nil
+}
+
+// LeaveScope takes a unit out of a relation; the last one to leave a Dying one
+// removes it.
+func (m *Model) LeaveScope(u *Unit, r *Relation) {
+	delete(u.Scopes, r)
+	delete(r.In, u)
+	if r.Life.Life == entity.Dying && len(r.In) == 0 {
+		m.removeRelation(r)
+	}
+}
+
+// UnitDead says that a unit's end has come.
+func (m *Model) UnitDead(u *Unit) Answer {
+	switch {
+	case u.Life.Life >= entity.Dead:
+		return nil
+	case u.Life.Life == entity.Alive && len(u.Subs)+len(u.Scopes) == 0:
+		return Answer{entity.Invalid}
+	case u.Life.Life == entity.Alive:
+		return Answer{entity.Invalid, entity.InUse, entity.HasSubordinates}
+	}
+	if why := m.unitHeld(u); why != nil {
+		return why
+	}
+	u.Life.Life = entity.Dead
+	return nil
+}
+
+// unitHeld is what keeps a unit from being Dead.
+func (m *Model) unitHeld(u *Unit) (why Answer) {
+	if len(u.Subs) > 0 {
+		m.bar("subordinate", "principal", "dead")
+		why = append(why, entity.HasSubordinates)
+	}
+	if len(u.Scopes) > 0 {
+		m.bar("scope", u.kind(), "dead")
+		why = append(why, entity.InUse)
+	}
+	return why
+}
+
+// RemoveUnit is what its deployer does.
+func (m *Model) RemoveUnit(u *Unit) Answer {
+	switch {
+	case u.Life.Life == entity.Gone:
+		return nil
+	case u.Life.Life == entity.Dying && !u.Started:
+		if why := m.unitHeld(u); why != nil {
+			return why
+		}
+	case u.Life.Life != entity.Dead:
+		return Answer{entity.InUse}
+	}
+	m.removeUnit(u, Destruction{})
+	return nil
+}
+
+// Provision records an instance.
+func (m *Model) Provision(x *Machine) Answer {
+	switch {
+	case x.Life.Life == entity.Gone:
+		return Answer{entity.NotFound}
+	case x.Instance:
+		return nil // the very same
+	case x.Life.Life != entity.Alive && (x.Life.Life != entity.Dying || len(x.Units) == 0):
+		return Answer{entity.NotAlive} // a Dying one needs it for what is on it
+	}
+	x.Instance = true
+	return nil
+}
+
+// CloudSays records whether the cloud has erred over an instance.
+func (m *Model) CloudSays(x *Machine, erred bool) Answer {
+	if x.Life.Life == entity.Gone {
+		return Answer{entity.NotFound}
+	}
+	x.CloudErred = erred
+	return nil
+}
+
+// MachineDead says that a machine's end has come.
+func (m *Model) MachineDead(x *Machine) Answer {
+	switch {
+	case x.Life.Life >= entity.Dead:
+		return nil
+	case x.Life.Life == entity.Alive && len(x.Units)+len(x.Containers) == 0:
+		return Answer{entity.Invalid}
+	case x.Life.Life == entity.Alive:
+		return Answer{entity.Invalid, entity.InUse}
+	case len(x.Units) > 0:
+		m.bar("principal", "machine", "dead")
+		return Answer{entity.InUse}
+	case len(x.Containers) > 0:
+		m.bar("container", "machine", "dead")
+		return Answer{entity.InUse}
+	}
+	m.turnDead(x)
+	return nil
+}
+
+func (m *Model) turnDead(x *Machine) { x.Life.Life, x.DeadSince = entity.Dead, m.Now }
+
+// RemoveMachine is what the provisioner does that has stopped the instance.
+func (m *Model) RemoveMachine(x *Machine) Answer {
+	switch x.Life.Life {
+	case entity.Gone:
+		return nil
+	case entity.Dead:
+		m.removeMachine(x)
+		return nil
+	}
+	return Answer{entity.Invalid, entity.InUse}
+}
+
+// cloudTimeout is how long force waits for the cloud after a machine is Dead.
+const cloudTimeout = time.Minute

@@ -1,0 +1,70 @@
+package simulationtest
+
+import (
+	"strings"
+
+	"juju/state/entity"
+)
+
+// Blockers says why a thing that is on its way out is still there: how many refer
+// to it and keep it from going on, by the names of such references, and who must
+// act next about the thing itself, by its tag or what it is; "" when nobody but
+// those who refer to it. key is one of those that Ends returns.
+func (m *Model) Blockers(key string) (refs map[string]int, by string) {
+	refs = map[string]int{}
+	count := func(name string, n int) {
+		if n > 0 {
+			refs[name] = n
+		}
+	}
+	kind, id, _ := strings.Cut(key, "#")
+	switch kind {
+	case "s":
+		count("units", len(m.Services[id].Units))
+		count("relations", len(m.Services[id].Relations))
+	case "r":
+		for _, r := range m.Relations {
+			if r.Key == id {
+				count("scopes", len(r.In))
+			}
+		}
+	case "u":
+		u := m.Units[id]
+		count("subordinates", len(u.Subs))
+		count("scopes", len(u.Scopes))
+		by = u.waitsFor()
+	case "m":
+		x := m.Machines[id]
+		count("units", len(x.Units))
+		count("containers", len(x.Containers))
+		switch {
+		case len(refs) > 0:
+		case x.Instance && x.Life.Life == entity.Dying:
+			by = entity.MachineTag(id).String()
+		default:
+			by = entity.ByProvisioner
+		}
+	}
+	return refs, by
+}
+
+// waitsFor is who must act about a unit: whoever removes it when it is Dead or its
+// agent never came up, the user while a hook of it has failed and is not skipped,
+// or else its agent.
+func (u *Unit) waitsFor() string {
+	deployer := entity.Tag{}
+	if u.Principal != nil {
+		deployer = entity.UnitTag(u.Principal.Name)
+	} else {
+		deployer = entity.MachineTag(u.Machine.ID)
+	}
+	switch {
+	case u.Life.Life == entity.Dead:
+		return deployer.String()
+	case u.Erred && !u.Resolved && u.Strength == entity.Plain:
+		return entity.ByUser
+	case !u.Started && !u.Erred:
+		return deployer.String()
+	}
+	return entity.UnitTag(u.Name).String()
+}

@@ -1,0 +1,186 @@
+package simulationtest
+
+import "juju/state/entity"
+
+// How the end of each kind begins, and what its removal takes with it. None of
+// these does anything to what is gone.
+
+// A debt is something that the cleaner owes.
+type debt struct {
+	pay     func()
+	orphans *Relation // of which
+}
+
+func (m *Model) owe(f func()) { m.owed = append(m.owed, debt{pay: f}) }
+
+// endUnit sets a unit Dying; one whose agent never came up goes at once, unless
+// its own agent says so. What is Dying already takes on the strength.
+func (m *Model) endUnit(u *Unit, d Destruction, itself bool) {
+	switch {
+	case u.Life.Life == entity.Gone:
+		return
+	case u.Life.Life != entity.Alive:
+		if !u.raise(d) {
+			return
+		}
+	case !itself && u.Principal == nil && !u.Started && len(u.Subs)+len(u.Scopes) == 0:
+		m.removeUnit(u, d)
+		return
+	default:
+		u.Life.Life = entity.Dying
+		u.raise(d)
+	}
+	m.owe(func() { m.endSubordinates(u, d.alone()) })
+}
+
+func (m *Model) endSubordinates(u *Unit, d Destruction) {
+	for _, s := range sorted(u.Subs) {
+		m.endUnit(s, d, false)
+	}
+}
+
+// removeUnit removes a unit, and has its machine go with it if that is wanted of the
+// unit or of its service.
+func (m *Model) removeUnit(u *Unit, d Destruction) {
+	if x := u.Machine; x != nil && (u.Machines || d.Machines || u.Service.Machines) {
+		if d.Strength <= u.Strength {
+			d.Strength, d.Deadline = u.Strength, u.Deadline
+		}
+		m.owe(func() { m.endEmptied(x, d.alone()) })
+	}
+	u.Life.Life = entity.Gone
+	delete(m.Units, u.Name)
+	if u.Machine != nil {
+		delete(u.Machine.Units, u)
+	}
+	if u.Principal != nil {
+		delete(u.Principal.Subs, u)
+	}
+	delete(u.Service.Units, u)
+	m.dropService(u.Service)
+}
+
+// endEmptied ends a machine that was made for units and has none any more, or has it
+// end more strongly.
+func (m *Model) endEmptied(x *Machine, d Destruction) {
+	if x.Life.Life != entity.Gone && x.ForUnits && len(x.Units)+len(x.Containers) == 0 {
+		m.endMachine(x, d)
+	}
+}
+
+// dropService removes a Dying service that nothing refers to any more.
+func (m *Model) dropService(s *Service) {
+	if s.Life.Life == entity.Dying && len(s.Units)+len(s.Relations) == 0 {
+		s.Life.Life = entity.Gone
+		delete(m.Services, s.Name)
+	}
+}
+
+// endRelation sets a relation Dying, or removes it when nobody is in it. The
+// subordinates that it leaves without another of its kind go too.
+func (m *Model) endRelation(r *Relation, d Destruction) {
+	switch {
+	case r.Life.Life == entity.Gone:
+		return
+	case r.Life.Life != entity.Alive:
+		if !r.raise(d) {
+			return
+		}
+	case len(r.In) == 0:
+		m.removeRelation(r)
+	default:
+		m.bar("scope", "relation", "remove")
+		r.Life.Life = entity.Dying
+		r.raise(d)
+	}
+	if r.Container {
+		m.owed = append(m.owed, debt{func() { m.endOrphans(r, d) }, r})
+	}
+}
+
+func (m *Model) removeRelation(r *Relation) {
+	r.Life.Life = entity.Gone
+	delete(m.Relations, r.ID)
+	for _, s := range r.Ends {
+		delete(s.Relations, r)
+		m.dropService(s)
+	}
+}
+
+// hasContainerRelation reports whether an Alive one stands between two services.
+func hasContainerRelation(a, b *Service) bool {
+	for r := range a.Relations {
+		if r.Life.Life == entity.Alive && r.Container && r.other(a) == b {
+			return true
+		}
+	}
+	return false
+}
+
+// IsOrphan reports whether a subordinate has no Alive container relation to its
+// principal's service left.
+func (u *Unit) IsOrphan() bool {
+	return u.Principal != nil && !hasContainerRelation(u.Service, u.Principal.Service)
+}
+
+// forgetOrphans has nobody owe any more what earlier relations between two services
+// have left, for there is another now.
+func (m *Model) forgetOrphans(a, b *Service) {
+	for i, d := range m.owed {
+		if r := d.orphans; r != nil && (r.Ends == [2]*Service{a, b} || r.Ends == [2]*Service{b, a}) {
+			m.owed[i].pay = func() {}
+		}
+	}
+}
+
+// endOrphans ends what a relation has left without another to its principals.
+func (m *Model) endOrphans(r *Relation, d Destruction) {
+	for i, s := range r.Ends {
+		other := r.Ends[1-i]
+		for _, u := range sorted(s.Units) {
+			if u.Principal != nil && u.Principal.Service == other && u.IsOrphan() &&
+				(u.Life.Life == entity.Alive || d.Strength > entity.Plain) {
+				m.endUnit(u, d, false)
+			}
+		}
+	}
+}
+
+// endMachine sets a machine Dying, or removes it when it has no instance and
+// nothing is on it. A manager leaves its job to another.
+func (m *Model) endMachine(x *Machine, d Destruction) {
+	switch {
+	case x.Life.Life == entity.Gone:
+		return
+	case x.Life.Life != entity.Alive:
+		if !x.raise(d) {
+			return
+		}
+	case !x.Instance && !x.Manager && len(x.Units)+len(x.Containers) == 0:
+		m.removeMachine(x)
+		return
+	default:
+		x.Life.Life = entity.Dying
+		x.Manager = false
+		x.raise(d)
+	}
+	if d.Strength == entity.Plain {
+		return
+	}
+	m.owe(func() {
+		for _, u := range sorted(x.Units) {
+			m.endUnit(u, d, false)
+		}
+		for _, c := range sorted(x.Containers) {
+			m.endMachine(c, d)
+		}
+	})
+}
+
+func (m *Model) removeMachine(x *Machine) {
+	x.Life.Life = entity.Gone
+	delete(m.Machines, x.ID)
+	if x.Host != nil {
+		delete(x.Host.Containers, x)
+	}
+}

@@ -1,0 +1,262 @@
+package simulationtest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"juju/state/entity"
+)
+
+// A Life is what all things have that can be destroyed.
+type Life struct {
+	Life     entity.Life
+	Strength entity.Strength
+	Deadline time.Time // of force
+	Machines bool      // machines go with it
+}
+
+// A Machine is a machine, or a container on one.
+type Machine struct {
+	Life
+	ID         string
+	Host       *Machine // of a container
+	Instance   bool
+	Manager    bool
+	Clean      bool // it never had a unit or a container
+	ForUnits   bool // it was made for a unit that was not placed
+	CloudErred bool // what the cloud said last of the instance
+	DeadSince  time.Time
+	Units      map[*Unit]bool
+	Containers map[*Machine]bool
+}
+
+// A Service is a service.
+type Service struct {
+	Life
+	Name        string
+	Subordinate bool
+	Units       map[*Unit]bool
+	Relations   map[*Relation]bool
+}
+
+// A Unit is a unit: of a principal service on a Machine, of a subordinate one
+// beside its Principal.
+type Unit struct {
+	Life
+	Name      string
+	Service   *Service
+	Machine   *Machine
+	Principal *Unit
+	Started   bool // its agent has come up once
+	Erred     bool // its workload's status is an error
+	Resolved  bool
+	Subs      map[*Unit]bool
+	Scopes    map[*Relation]bool
+}
+
+// A Relation is a relation; of a peer relation both Ends are one service.
+type Relation struct {
+	Life
+	ID        int
+	Key       string
+	Ends      [2]*Service
+	Container bool
+	In        map[*Unit]bool
+}
+
+func (r *Relation) isPeer() bool { return r.Ends[0] == r.Ends[1] }
+
+// other returns the service at the other end.
+func (r *Relation) other(s *Service) *Service {
+	if r.Ends[0] == s {
+		return r.Ends[1]
+	}
+	return r.Ends[0]
+}
+
+// A Model holds everything that is there, and what the cleaner owes.
+type Model struct {
+	Machines  map[string]*Machine
+	Services  map[string]*Service
+	Units     map[string]*Unit
+	Relations map[int]*Relation
+	Residues  int
+	Now       time.Time
+	Life      Life // of the model itself
+
+	wants []Destruction // of all that is in it
+
+	owed []debt
+	used map[string]bool // ids that were ever given
+	// Barred is told, if set, each time that something that refers to a thing kept it
+	// from going on: who refers, to what, and how far the thing would have gone.
+	Barred func(from, to, what string)
+}
+
+// New returns an empty model.
+func New() *Model {
+	return &Model{Machines: map[string]*Machine{}, Services: map[string]*Service{}, Units: map[string]*Unit{},
+		Relations: map[int]*Relation{}, used: map[string]bool{}}
+}
+
+// An Answer is the kinds of error that something may be answered with; none is
+// success. Where two reasons bar it at once, either may be named.
+type Answer []entity.Kind
+
+// Allows reports whether an error of this kind, or "" for none, is right.
+func (a Answer) Allows(kind entity.Kind) bool {
+	return len(a) == 0 && kind == "" || slices.Contains(a, kind)
+}
+
+func (m *Model) bar(from, to, what string) {
+	if m.Barred != nil {
+		m.Barred(from, to, what)
+	}
+}
+
+func (u *Unit) kind() string {
+	if u.Principal != nil {
+		return "subordinate"
+	}
+	return "principal"
+}
+
+// fresh notes that an id is given; a panic tells that it was given before.
+func (m *Model) fresh(key string) {
+	if m.used[key] {
+		panic("an id is used again: " + key)
+	}
+	m.used[key] = true
+}
+
+// Used reports whether an id, "m#0", "u#mysql/0" or "r#5", was ever given.
+func (m *Model) Used(key string) bool { return m.used[key] }
+
+// Use notes that an id was given, and things are adopted that state has made when
+// nobody could tell in which order.
+func (m *Model) Use(key string) { m.used[key] = true }
+
+// A Destruction is an entity.Destruction with its deadline.
+type Destruction struct {
+	Strength entity.Strength
+	Deadline time.Time
+	Machines bool // of units and services: take machines along
+}
+
+// alone is the same for what takes no machines along.
+func (d Destruction) alone() Destruction {
+	d.Machines = false
+	return d
+}
+
+// Begin is where the time of a destruction begins to run.
+func (m *Model) Begin(how entity.Destruction) Destruction {
+	d := Destruction{Strength: how.Strength, Machines: how.Machines}
+	if how.Strength == entity.Force {
+		d.Deadline = m.Now.Add(how.Timeout)
+	}
+	return d
+}
+
+// forced is the destruction of what goes with a thing whose time is over.
+func (m *Model) forced() Destruction { return Destruction{Strength: entity.Force, Deadline: m.Now} }
+
+// raise makes a life end as strongly as d says: strength grows, a deadline comes
+// nearer. It reports whether that was anything new.
+func (l *Life) raise(d Destruction) bool {
+	was := *l
+	l.Strength = max(l.Strength, d.Strength)
+	if d.Strength == entity.Force && (was.Strength != entity.Force || d.Deadline.Before(l.Deadline)) {
+		l.Deadline = d.Deadline
+	}
+	l.Machines = l.Machines || d.Machines
+	return *l != was
+}
+
+func (l Life) due(now time.Time) bool { return l.Strength == entity.Force && !l.Deadline.After(now) }
+
+func (l Life) String() string {
+	text := fmt.Sprintf("%s %s", l.Life, l.Strength)
+	if l.Strength == entity.Force {
+		text = fmt.Sprintf("%s force@%d", l.Life, l.Deadline.UnixMilli())
+	}
+	if l.Machines {
+		text += " with machines"
+	}
+	return text
+}
+
+// sorted returns the keys of a set in their order by name.
+func sorted[K interface {
+	comparable
+	name() string
+}](set map[K]bool) []K {
+	return slices.SortedFunc(maps.Keys(set), func(a, b K) int { return cmp.Compare(a.name(), b.name()) })
+}
+
+func (m *Machine) name() string  { return m.ID }
+func (u *Unit) name() string     { return u.Name }
+func (s *Service) name() string  { return s.Name }
+func (r *Relation) name() string { return fmt.Sprintf("%09d", r.ID) }
+
+// Members returns the units of a service, by name.
+func (s *Service) Members() []*Unit { return sorted(s.Units) }
+
+// All returns the relations of a service, by number.
+func (s *Service) All() []*Relation { return sorted(s.Relations) }
+
+// Members returns the units of the services that a relation is between.
+func (r *Relation) Members() []*Unit {
+	if r.isPeer() {
+		return r.Ends[0].Members()
+	}
+	return append(r.Ends[0].Members(), r.Ends[1].Members()...)
+}
+
+// Facts returns a line for each thing, by its key: what state must have become.
+func (m *Model) Facts() map[string]string {
+	facts := map[string]string{}
+	for _, x := range m.Machines {
+		facts["m#"+x.ID] = MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits)
+	}
+	for _, s := range m.Services {
+		facts["s#"+s.Name] = s.Life.String()
+	}
+	for _, u := range m.Units {
+		machine, principal := "", ""
+		if u.Machine != nil {
+			machine = u.Machine.ID
+		}
+		if u.Principal != nil {
+			principal = u.Principal.Name
+		}
+		facts["u#"+u.Name] = UnitFact(u.Life, u.Service.Name, machine, principal, u.Started, u.Resolved)
+	}
+	for _, r := range m.Relations {
+		var in []string
+		for _, u := range sorted(r.In) {
+			in = append(in, u.Name)
+		}
+		facts[fmt.Sprintf("r#%d", r.ID)] = RelationFact(r.Life, r.Key, in)
+	}
+	return facts
+}
+
+// MachineFact is the line of a machine.
+func MachineFact(l Life, instance, manager, clean, forUnits bool) string {
+	return fmt.Sprintf("%s instance=%t manager=%t clean=%t for-units=%t", l, instance, manager, clean, forUnits)
+}
+
+// UnitFact is the line of a unit.
+func UnitFact(l Life, service, machine, principal string, started, resolved bool) string {
+	return fmt.Sprintf("%s of %s on %q beside %q started=%t resolved=%t", l, service, machine, principal, started, resolved)
+}
+
+// RelationFact is the line of a relation; in is who is in its scope, sorted.
+func RelationFact(l Life, key string, in []string) string {
+	return fmt.Sprintf("%s %s [%s]", l, key, strings.Join(in, " "))
+}

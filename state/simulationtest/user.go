@@ -1,0 +1,265 @@
+package simulationtest
+
+import (
+	"fmt"
+
+	"juju/state/entity"
+)
+
+// AddService adds a service; peer is the number of its peer relation, or -1, and
+// its key.
+func (m *Model) AddService(name string, subordinate bool, peer int, key string) Answer {
+	if m.Services[name] != nil {
+		return Answer{entity.AlreadyExists}
+	}
+	s := &Service{Name: name, Subordinate: subordinate, Units: map[*Unit]bool{}, Relations: map[*Relation]bool{}}
+	m.Services[name] = s
+	if peer >= 0 {
+		m.addRelation(peer, key, s, s, false)
+	}
+	return nil
+}
+
+// A Placed is a new unit and the machine that state has put it on.
+type Placed struct{ Unit, Machine string }
+
+// MayPlace says whether a unit can be put on a machine that the user names.
+func (m *Model) MayPlace(machine string) Answer {
+	x := m.Machines[machine]
+	switch {
+	case x == nil:
+		return Answer{entity.NotFound}
+	case x.Life.Life != entity.Alive:
+		return Answer{entity.NotAlive}
+	case x.Manager:
+		return Answer{entity.Invalid}
+	}
+	return nil
+}
+
+// MayAddUnits says whether units can be added to a service.
+func (m *Model) MayAddUnits(s *Service) Answer {
+	switch {
+	case s.Life.Life == entity.Gone:
+		return Answer{entity.NotFound}
+	case s.Life.Life != entity.Alive:
+		return Answer{entity.NotAlive, entity.Invalid}[:1+btoi(s.Subordinate)]
+	case s.Subordinate:
+		return Answer{entity.Invalid}
+	}
+	return nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// isFree reports whether a machine may be given to a unit that was not placed: it never
+// had one, and is no container, which is there for what is placed in it.
+func (x *Machine) isFree() bool {
+	return x.Life.Life == entity.Alive && x.Clean && !x.Manager && x.Host == nil
+}
+
+// AddUnits adds units where state has put them, and complains when that is wrong:
+// the first are on the machines that the user has named; for each other a machine
+// that never had a unit, or a new one when there is no such. When it was raced, a
+// clean one may have come while state was at it.
+func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool) error {
+	for i, p := range placed {
+		x := m.Machines[p.Machine]
+		switch {
+		case i < len(named) && p.Machine != named[i]:
+			return fmt.Errorf("%s is on machine %s, not on %s", p.Unit, p.Machine, named[i])
+		case i >= len(named) && x != nil && !x.isFree():
+			return fmt.Errorf("%s was put on machine %s: %s", p.Unit, p.Machine, MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits))
+		case x == nil && m.used["m#"+p.Machine]:
+			return fmt.Errorf("%s was put on machine %s, which is gone", p.Unit, p.Machine)
+		case x == nil:
+			for _, other := range m.Machines {
+				if other.isFree() && !raced {
+					return fmt.Errorf("%s has a new machine, though %s is free", p.Unit, other.ID)
+				}
+			}
+			x = m.addMachine(p.Machine, nil, false, false)
+			x.ForUnits = true
+		}
+		x.Clean = false
+		m.addUnit(p.Unit, s, x, nil)
+	}
+	return nil
+}
+
+func (m *Model) addUnit(name string, s *Service, x *Machine, principal *Unit) {
+	m.fresh("u#" + name)
+	u := &Unit{Name: name, Service: s, Machine: x, Principal: principal, Subs: map[*Unit]bool{}, Scopes: map[*Relation]bool{}}
+	m.Units[name] = u
+	s.Units[u] = true
+	if x != nil {
+		x.Units[u] = true
+	} else {
+		principal.Subs[u] = true
+	}
+}
+
+func (m *Model) addMachine(id string, host *Machine, manager, clean bool) *Machine {
+	m.fresh("m#" + id)
+	x := &Machine{ID: id, Host: host, Manager: manager, Clean: clean, Units: map[*Unit]bool{}, Containers: map[*Machine]bool{}}
+	m.Machines[id] = x
+	if host != nil {
+		host.Containers[x] = true
+		host.Clean = false
+	}
+	return x
+}
+
+// MayHost says whether a container can be added to a machine.
+func (m *Model) MayHost(host string) Answer {
+	switch x := m.Machines[host]; {
+	case x == nil:
+		return Answer{entity.NotFound}
+	case x.Life.Life != entity.Alive:
+		return Answer{entity.NotAlive}
+	}
+	return nil
+}
+
+// AddMachine adds a machine; host is "" but for a container's, and may be new too.
+func (m *Model) AddMachine(id, host string, manager bool) {
+	var on *Machine
+	if host != "" {
+		if on = m.Machines[host]; on == nil {
+			on = m.addMachine(host, nil, false, false)
+		}
+	}
+	m.addMachine(id, on, manager, true)
+}
+
+// MayRelate says whether two services can be related by this name.
+func (m *Model) MayRelate(a, b, key string) Answer {
+	var why Answer
+	for _, name := range []string{a, b} {
+		switch s := m.Services[name]; {
+		case s == nil:
+			why = append(why, entity.NotFound)
+		case s.Life.Life != entity.Alive:
+			why = append(why, entity.NotAlive)
+		}
+	}
+	for _, r := range m.Relations {
+		if r.Key == key {
+			why = append(why, entity.AlreadyExists)
+		}
+	}
+	return why
+}
+
+// Relate adds a relation.
+func (m *Model) Relate(id int, key, a, b string, container bool) {
+	m.addRelation(id, key, m.Services[a], m.Services[b], container)
+}
+
+func (m *Model) addRelation(id int, key string, a, b *Service, container bool) {
+	m.fresh(fmt.Sprintf("r#%d", id))
+	r := &Relation{ID: id, Key: key, Ends: [2]*Service{a, b}, Container: container, In: map[*Unit]bool{}}
+	m.Relations[id] = r
+	a.Relations[r], b.Relations[r] = true, true
+	if container {
+		m.forgetOrphans(a, b)
+	}
+}
+
+// DestroyMachine is juju destroy-machine.
+func (m *Model) DestroyMachine(x *Machine, d Destruction) Answer {
+	if x.Life.Life == entity.Alive {
+		if x.Manager {
+			last := true
+			for _, other := range m.Machines {
+				last = last && (other == x || !other.Manager || other.Life.Life != entity.Alive)
+			}
+			if last {
+				return Answer{entity.InUse}
+			}
+		}
+		if d.Strength != entity.Force {
+			for u := range x.Units {
+				if u.Life.Life == entity.Alive {
+					m.bar("principal", "machine", "destroy")
+					return Answer{entity.InUse}
+				}
+			}
+			if len(x.Containers) > 0 {
+				m.bar("container", "machine", "destroy")
+				return Answer{entity.InUse}
+			}
+		}
+	}
+	m.endMachine(x, d)
+	return nil
+}
+
+// DestroyUnit is juju destroy-unit.
+func (m *Model) DestroyUnit(u *Unit, d Destruction) Answer {
+	if u.Life.Life == entity.Alive && u.Principal != nil {
+		return Answer{entity.Invalid}
+	}
+	m.endUnit(u, d, false)
+	return nil
+}
+
+// DestroyRelation is juju destroy-relation.
+func (m *Model) DestroyRelation(r *Relation, d Destruction) Answer {
+	if r.isPeer() {
+		return Answer{entity.Invalid}
+	}
+	m.endRelation(r, d)
+	return nil
+}
+
+// DestroyService is juju destroy-service.
+func (m *Model) DestroyService(s *Service, d Destruction) {
+	if s.Life.Life == entity.Gone || s.Life.Life != entity.Alive && !s.raise(d) {
+		return
+	}
+	begins := s.Life.Life == entity.Alive
+	if begins {
+		s.Life.Life = entity.Dying
+		s.raise(d)
+		for _, r := range sorted(s.Relations) {
+			m.endRelation(r, d.alone())
+		}
+		for u := range s.Units {
+			m.bar(u.kind(), "service", "remove")
+		}
+		if len(s.Relations) > 0 {
+			m.bar("relation", "service", "remove")
+		}
+	}
+	m.dropService(s)
+	m.owe(func() {
+		for _, r := range sorted(s.Relations) {
+			if !begins {
+				m.endRelation(r, d.alone())
+			}
+		}
+		for _, u := range sorted(s.Units) {
+			if u.Life.Life == entity.Alive || d.Strength > entity.Plain {
+				m.endUnit(u, d.alone(), false)
+			}
+		}
+	})
+}
+
+// Resolve is juju resolved.
+func (m *Model) Resolve(u *Unit) Answer {
+	switch {
+	case u.Life.Life == entity.Gone:
+		return Answer{entity.NotFound}
+	case u.Resolved || !u.Erred:
+		return Answer{entity.Invalid}
+	}
+	u.Resolved = true
+	return nil
+}

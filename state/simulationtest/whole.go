@@ -1,0 +1,63 @@
+package simulationtest
+
+import (
+	"maps"
+	"slices"
+
+	"juju/state/entity"
+)
+
+// How a model ends with all that is in it.
+
+// Destroy is juju destroy-model.
+func (m *Model) Destroy(d Destruction) {
+	if m.Life.Life == entity.Dead || m.Life.Life == entity.Dying && !m.Life.raise(d) {
+		return
+	}
+	if m.Life.Life == entity.Alive {
+		m.Life.Life = entity.Dying
+		m.Life.raise(d)
+	}
+	m.wants = append(m.wants, d)
+}
+
+// endAll destroys what is in a Dying model, as far as nothing is in the way, and
+// reports whether anything came of it.
+func (m *Model) endAll() (did bool) {
+	before := m.Facts()
+	for _, d := range m.wants {
+		goes := func(l Life) bool { return l.Life == entity.Alive || d.Strength > entity.Plain }
+		for _, s := range values(m.Services) {
+			if goes(s.Life) {
+				m.DestroyService(s, d)
+			}
+		}
+		for _, u := range values(m.Units) {
+			if goes(u.Life) {
+				m.endUnit(u, d, false)
+			}
+		}
+		for _, x := range slices.Backward(values(m.Machines)) { // containers before their hosts
+			m.DestroyMachine(x, d)
+		}
+	}
+	return !maps.Equal(before, m.Facts())
+}
+
+// Dead says that a model's end has come.
+func (m *Model) Dead() Answer {
+	if len(m.Machines) > 0 {
+		m.bar("machine", "model", "dead")
+	}
+	if len(m.Services) > 0 {
+		m.bar("service", "model", "dead")
+	}
+	switch {
+	case m.Life.Life == entity.Alive:
+		return Answer{entity.Invalid}
+	case len(m.Machines)+len(m.Services) > 0:
+		return Answer{entity.InUse}
+	}
+	m.Life.Life = entity.Dead
+	return nil
+}
