@@ -89,7 +89,7 @@ var mayCall = map[string]string{
 	"ModelManager.ListModelSummaries":   "admin",
 	"ModelManager.ListModels":           "admin",
 	"ModelManager.ModelInfo":            "admin",
-	"ModelManager.ModelResidues":        "admin",
+	"ModelManager.ModelLeftovers":       "admin",
 	"ModelManager.ModifyModelAccess":    "admin",
 	"UserManager.AddUser":               "admin",
 	"UserManager.DisableUser":           "admin",
@@ -113,9 +113,9 @@ var mayCall = map[string]string{
 	"Deployer.NewPassword":   "m0",
 	"Deployer.RemoveUnit":    "m0",
 
-	"Provisioner.DropResidues":               "manager",
+	"Provisioner.DropLeftovers":              "manager",
 	"Provisioner.LoseInstance":               "manager",
-	"Provisioner.Residues":                   "manager",
+	"Provisioner.Leftovers":                  "manager",
 	"Provisioner.SetInstanceStatus":          "manager",
 	"Provisioner.EnsureDead":                 "manager",
 	"Provisioner.Machines":                   "manager",
@@ -159,7 +159,7 @@ var mayCall = map[string]string{
 }
 
 // aboutNothing are the controller's methods whose request is about no single thing.
-var aboutNothing = []string{"Provisioner.DropResidues", "Provisioner.Machines", "Provisioner.Residues", "Provisioner.WatchMachines",
+var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers", "Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits"}
 
 // aboutService are the agents' methods whose request is about a service.

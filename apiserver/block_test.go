@@ -68,7 +68,7 @@ var forUsers = map[string]string{
 	"ModelManager.ListModelSummaries":         "login -",
 	"ModelManager.ListModels":                 "login -",
 	"ModelManager.ModelInfo":                  "login -",
-	"ModelManager.ModelResidues":              "login -",
+	"ModelManager.ModelLeftovers":             "login -",
 	"ModelManager.ModifyModelAccess":          "login named",
 	"UserManager.AddUser":                     "superuser change",
 	"UserManager.DisableUser":                 "superuser change",

@@ -62,15 +62,15 @@ func destroyModel(ctx context.Context, c *caller, row state.ModelRow, how entity
 	return c.server.controller.DestroyModel(ctx, row.UUID, how)
 }
 
-// modelManagerResidues tells what models that are gone have left in the cloud: all
+// modelManagerLeftovers tells what models that are gone have left in the cloud: all
 // of them who may do everything, others those of their own models.
-func modelManagerResidues(ctx context.Context, c *caller, _ none) (params.ResidueResults, error) {
+func modelManagerLeftovers(ctx context.Context, c *caller, _ none) (params.LeftoverResults, error) {
 	owner := c.tag.ID
 	if c.roles&admin != 0 {
 		owner = ""
 	}
-	residues, err := c.server.controller.ModelResidues(ctx, owner)
-	return params.ResidueResults{Results: residues}, err
+	leftovers, err := c.server.controller.ModelLeftovers(ctx, owner)
+	return params.LeftoverResults{Results: leftovers}, err
 }
 
 // controllerDestroy ends the controller with all its models. It is refused while

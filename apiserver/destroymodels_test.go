@@ -102,7 +102,7 @@ func TestAModelIsDestroyed(t *testing.T) {
 	if _, err := root.ModelInfo(ctx, w.st.UUID()); !errors.Is(err, entity.Unauthorized) {
 		t.Errorf("it is still shown: %v", err)
 	}
-	if left, err := root.ModelResidues(ctx); len(left) > 0 || err != nil {
+	if left, err := root.ModelLeftovers(ctx); len(left) > 0 || err != nil {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	if err := root.Err(); err != nil {

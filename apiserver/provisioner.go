@@ -41,11 +41,11 @@ func provisionerLoseInstance(ctx context.Context, c *caller, p params.AgentInsta
 	return ignoreGone(machineDo(ctx, c, p.Tag.Tag, func(m *state.Machine) error { return m.LoseInstance(ctx, p.Instance) }))
 }
 
-func provisionerResidues(ctx context.Context, c *caller, _ none) (params.Residues, error) {
-	residues, err := c.model.Residues(ctx)
-	return params.Residues{Residues: residues}, err
+func provisionerLeftovers(ctx context.Context, c *caller, _ none) (params.Leftovers, error) {
+	leftovers, err := c.model.Leftovers(ctx)
+	return params.Leftovers{Leftovers: leftovers}, err
 }
 
-func provisionerDropResidues(ctx context.Context, c *caller, p params.InstanceID) error {
-	return c.model.DropResidues(ctx, p.ID)
+func provisionerDropLeftovers(ctx context.Context, c *caller, p params.InstanceID) error {
+	return c.model.DropLeftovers(ctx, p.ID)
 }

@@ -42,11 +42,11 @@ var modelFields = map[string][]string{
 
 // unruled are the collections of which nothing can be wrong, and why.
 var unruled = map[string]string{
-	historyC:  "what was; it is bounded, and written directly",
-	blocksC:   "each stands for itself",
-	residuesC: "what they are about is gone",
-	leftC:     "what they are about is gone",
-	loginsC:   "when somebody was there; it is written directly, and nothing rests on it",
+	historyC:        "what was; it is bounded, and written directly",
+	blocksC:         "each stands for itself",
+	leftoversC:      "what they are about is gone",
+	modelLeftoversC: "what they are about is gone",
+	loginsC:         "when somebody was there; it is written directly, and nothing rests on it",
 }
 
 // rules are what is checked of the model.

@@ -172,7 +172,7 @@ func (st *State) dismantleMachine(ctx context.Context, id string) (done bool, ag
 }
 
 // giveUpInstance removes a Dead machine without an instance, or with one that the
-// cloud has failed to stop, which is noted as a residue. While the cloud may be at
+// cloud has failed to stop, which is noted as a leftover. While the cloud may be at
 // it, it is waited for.
 func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, again time.Duration, err error) {
 	if err := m.refresh(ctx); isNotFound(err) {
@@ -193,11 +193,11 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 	if said.Status != entity.StatusError && late > 0 && late <= cloudTimeout {
 		return false, late, nil
 	}
-	residue := residueDoc{ID: newID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
+	leftover := leftoverDoc{ID: newID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
 		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", cloudTimeout)), At: st.now()}
-	residue.How, _ = said.Data["hint"].(string)
+	leftover.How, _ = said.Data["hint"].(string)
 	err = m.move(ctx, lifecycle.ToRemove, byCleaner, st.forced(), func(o *ops) (bool, error) {
-		o.insert(residuesC, residue.ID, residue)
+		o.insert(leftoversC, leftover.ID, leftover)
 		return true, nil
 	})
 	return err == nil, 0, err
@@ -234,7 +234,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 	return err
 }
 
-type residueDoc struct {
+type leftoverDoc struct {
 	ID       string    `bson:"_id"`
 	Of       string    `bson:"of"`
 	Instance string    `bson:"instance"`
@@ -243,31 +243,31 @@ type residueDoc struct {
 	At       time.Time `bson:"at"`
 }
 
-// Residues returns what destructions with force have left outside of state.
-func (st *State) Residues(ctx context.Context) ([]entity.Residue, error) {
+// Leftovers returns what destructions with force have left outside of state.
+func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	model, err := st.model()
 	if err != nil {
 		return nil, err
 	}
-	var docs []residueDoc
-	if err := st.db.All(residuesC, nil, &docs); err != nil {
+	var docs []leftoverDoc
+	if err := st.db.All(leftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d residueDoc) string { return d.Of })
-	all := make([]entity.Residue, len(docs))
+	sortBy(docs, func(d leftoverDoc) string { return d.Of })
+	all := make([]entity.Leftover, len(docs))
 	for i, d := range docs {
 		machine := strings.TrimPrefix(d.Of, "m#")
-		all[i] = entity.Residue{ID: d.ID, Of: d.Of, Instance: d.Instance, What: fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
+		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance, What: fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
 			Where: "cloud " + model.Cloud, Why: d.Why, How: d.How, At: d.At}
 	}
 	return all, nil
 }
 
-// DropResidues forgets those of an instance, which is there no more.
-func (st *State) DropResidues(ctx context.Context, instance string) error {
+// DropLeftovers forgets those of an instance, which is there no more.
+func (st *State) DropLeftovers(ctx context.Context, instance string) error {
 	return st.run(ctx, func(int) ([]txn.Op, error) {
-		var docs []residueDoc
-		if err := st.db.All(residuesC, bson.D{{"instance", instance}}, &docs); err != nil {
+		var docs []leftoverDoc
+		if err := st.db.All(leftoversC, bson.D{{"instance", instance}}, &docs); err != nil {
 			return nil, err
 		}
 		if len(docs) == 0 {
@@ -275,7 +275,7 @@ func (st *State) DropResidues(ctx context.Context, instance string) error {
 		}
 		o := newOps()
 		for _, d := range docs {
-			o.remove(residuesC, d.ID, nil)
+			o.remove(leftoversC, d.ID, nil)
 		}
 		return o.build()
 	})

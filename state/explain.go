@@ -59,11 +59,11 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
 	doc, collection, err := x.explain(tag, 0)
 	if isNotFound(err) && tag.Kind == entity.KindMachine {
-		left, rerr := st.residuesOf(ctx, machineKey(tag.ID))
+		left, rerr := st.leftoversOf(ctx, machineKey(tag.ID))
 		if rerr != nil || len(left) == 0 {
 			return e, firstErr(rerr, err)
 		}
-		e.Life, e.Residues = entity.Gone, left
+		e.Life, e.Leftovers = entity.Gone, left
 		return e, nil
 	} else if err != nil {
 		return e, err
@@ -170,10 +170,10 @@ func firstErr(errs ...error) error {
 	return nil
 }
 
-// residuesOf returns what a destruction with force has left of one thing.
-func (st *State) residuesOf(ctx context.Context, key string) ([]entity.Residue, error) {
-	all, err := st.Residues(ctx)
-	return slices.DeleteFunc(all, func(r entity.Residue) bool { return r.Of != key }), err
+// leftoversOf returns what a destruction with force has left of one thing.
+func (st *State) leftoversOf(ctx context.Context, key string) ([]entity.Leftover, error) {
+	all, err := st.Leftovers(ctx)
+	return slices.DeleteFunc(all, func(r entity.Leftover) bool { return r.Of != key }), err
 }
 
 // An explainer collects the reasons for one thing, and for what it rests on.

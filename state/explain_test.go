@@ -122,7 +122,7 @@ func TestExplainSaysWhatForceHasLeft(t *testing.T) {
 	later(2 * time.Minute)
 	w.cleaned()
 	e := w.explained("0")
-	if e.Life != entity.Gone || len(e.Residues) != 1 || !strings.Contains(e.Residues[0].Why, "has not stopped it") {
+	if e.Life != entity.Gone || len(e.Leftovers) != 1 || !strings.Contains(e.Leftovers[0].Why, "has not stopped it") {
 		t.Errorf("explained: %+v", e)
 	}
 }

@@ -162,13 +162,13 @@ func TestForceOnAMachineTakesWhatIsOnIt(t *testing.T) {
 		t.Fatalf("machine 0 is %v, %v, want dead until the cloud has done its part", m.Life(), err)
 	}
 	w.ok(m.Remove(w.ctx))
-	if left, err := w.st.Residues(w.ctx); err != nil || len(left) > 0 {
+	if left, err := w.st.Leftovers(w.ctx); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	w.truth()
 }
 
-func TestACloudThatErrsLeavesAResidueAndNothingElse(t *testing.T) {
+func TestACloudThatErrsLeavesALeftoverAndNothingElse(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/0")
@@ -180,12 +180,12 @@ func TestACloudThatErrsLeavesAResidueAndNothingElse(t *testing.T) {
 	w.cleaned()
 	_, err := w.st.Machine(w.ctx, "0")
 	w.gone("machine", "0", err)
-	left, err := w.st.Residues(w.ctx)
+	left, err := w.st.Leftovers(w.ctx)
 	w.ok(err)
 	if len(left) != 1 || left[0].What != "instance i-0 of machine 0" || left[0].How != "Stop it by hand: cloud stop i-0" || left[0].Why != "no such region" {
 		t.Errorf("left behind: %+v", left)
 	}
-	w.ok(w.st.DropResidues(w.ctx, "i-0"))
+	w.ok(w.st.DropLeftovers(w.ctx, "i-0"))
 	// One that says nothing is not waited for for ever.
 	w.deploy("other", statetest.MySQL, 1)
 	m = w.provisioned("1")

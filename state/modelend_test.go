@@ -157,15 +157,15 @@ func TestForceEndsAModelWhoseAgentsAreAway(t *testing.T) {
 	away := func(context.Context, state.ModelRow) error {
 		return entity.WithHint(errors.New("no such region"), "rm -r /cloud")
 	}
-	resume := func(want int, outside func(context.Context, state.ModelRow) error) []entity.Residue {
+	resume := func(want int, outside func(context.Context, state.ModelRow) error) []entity.Leftover {
 		t.Helper()
 		left, err := w.ctrl.ResumeModels(w.ctx, outside)
 		if left != want || err != nil {
 			t.Errorf("%d models are left, want %d, %v", left, want, err)
 		}
-		residues, err := w.ctrl.ModelResidues(w.ctx, statetest.Admin)
+		leftovers, err := w.ctrl.ModelLeftovers(w.ctx, statetest.Admin)
 		w.ok(err)
-		return residues
+		return leftovers
 	}
 	if left := resume(1, away); len(left) > 0 {
 		t.Errorf("left too early: %v", left)
@@ -199,7 +199,7 @@ func TestForceOnAModelThatIsBeingRemoved(t *testing.T) {
 	if left != 0 || err != nil {
 		t.Errorf("%d are left, %v", left, err)
 	}
-	if left, err := w.ctrl.ModelResidues(w.ctx, "somebody else"); len(left) > 0 || err != nil {
+	if left, err := w.ctrl.ModelLeftovers(w.ctx, "somebody else"); len(left) > 0 || err != nil {
 		t.Errorf("somebody else is told %v, %v", left, err)
 	}
 	w.mustAddModel("default")

@@ -149,7 +149,7 @@ func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}
 // the store, outside does that: it can be called again for the same model. A model
 // that fails is logged and left for the next pass, and the others go on; of one that
 // was destroyed with force, what outside fails to remove for long is left as a
-// residue, and tried again at later passes. It returns how many models are left,
+// leftover, and tried again at later passes. It returns how many models are left,
 // those that another controller is just making among them.
 func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Context, ModelRow) error) (left int, err error) {
 	var rows []ModelRow
@@ -178,7 +178,7 @@ func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Cont
 		})
 	}
 	group.Wait() // each has told of its own failure
-	c.removeResidues(ctx, begun, bounded)
+	c.removeLeftovers(ctx, begun, bounded)
 	return int(remaining.Load()), ctx.Err()
 }
 
@@ -209,7 +209,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 		if !row.Forced || ctx.Err() != nil || c.now().Sub(row.Removing) < cloudTimeout {
 			return false, err
 		}
-		if err := c.leaveResidue(ctx, row, err); err != nil {
+		if err := c.leaveLeftover(ctx, row, err); err != nil {
 			return false, err
 		}
 	}

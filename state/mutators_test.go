@@ -59,7 +59,7 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, mod
 
 // readers are the methods that change nothing that a transaction rests on.
 var readers = map[string]string{
-	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelResidues ModelUsers Models ModelsOf Name Rights UUID User Users
+	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
 	"Endpoint": "String",
 	"Machine":  "Addresses ID Info InstanceID IsManager Life",
@@ -67,7 +67,7 @@ var readers = map[string]string{
 	"Relation": "Endpoints ID Key Life",
 	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
 	"State": `AgentStamp Annotations Barrier Blocks Census Charm CharmArchive CharmWarnings CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
-		Machine MachineInfos Machines ModelConfig Name Relation RelationByID Residues Service StartedAgents Status StatusHistory UUID Unblocked
+		Machine MachineInfos Machines ModelConfig Name Relation RelationByID Leftovers Service StartedAgents Status StatusHistory UUID Unblocked
 		Unit Unsettled WatchAgentPasswords WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchModelConfig WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
 	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine MachineLeft Name OpenedPorts Principal RelationSettings Relations Service Status`,
 	"User": "Stamp",

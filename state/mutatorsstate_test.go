@@ -71,8 +71,8 @@ func waits(d time.Duration) func(*scene) { return func(s *scene) { s.later.Add(i
 
 func cleansUp(s *scene) { s.ok(cleanup(s)) }
 
-// residue leaves one of machine 4.
-func residue(s *scene) {
+// leftover leaves one of machine 4.
+func leftover(s *scene) {
 	provisions("4")(s)
 	destroysMachine("4", atLast)(s)
 	cloudSaid("4", entity.StatusError)(s)
@@ -187,7 +187,7 @@ var modelMutators = []mutator{
 	onModel("Destroy", "by force and sooner", destroyModel(atLast), func(s *scene) { s.ok(destroyModel(forced)(s)) }),
 	onModel("EnsureDead", "", func(s *scene) error { return s.st.EnsureDead(s.ctx) }, emptied),
 	logging(onModel("Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
-	free(onModel("DropResidues", "", func(s *scene) error { return s.st.DropResidues(s.ctx, "i-4") }, residue)),
+	free(onModel("DropLeftovers", "", func(s *scene) error { return s.st.DropLeftovers(s.ctx, "i-4") }, leftover)),
 	onModel("EnsureMinUnits", "", func(s *scene) error { return s.st.EnsureMinUnits(s.ctx, "mysql") }, keepsUnits("mysql", 4)),
 	onModel("SetAgentPassword", "", setsPassword(entity.UnitTag("mysql/0"))),
 	secret(onModel("SetAgentPassword", "another", setsPassword(entity.UnitTag("mysql/0")), hasPassword(entity.UnitTag("mysql/0")))),

@@ -30,23 +30,23 @@ const (
 	charmsC      = "charms"      // a charm's URL
 	cleanupsC    = "cleanups"    // a random id: what is still to do
 	blocksC      = "blocks"      // a type: what users are kept from, and why
-	residuesC    = "residues"    // a random id: what force has left behind outside of state
+	leftoversC   = "leftovers"   // a random id: what force has left behind outside of state
 	sequenceC    = "sequence"    // what is numbered: the next number, written directly
 	historyC     = "statushistory"
 )
 
 // The collections of the controller's own database, named "juju".
 const (
-	modelsC     = "models"     // a UUID: name, owner, step
-	modelNamesC = "modelnames" // "owner#name": that it is taken
-	usersC      = "users"      // a name in lower case
-	modelUsersC = "modelusers" // "UUID#name": what a user may do at a model of another's
-	loginsC     = "logins"     // a user's id, "UUID#name": when they last logged in
-	controllerC = "controller" // "controller": UUID, name
-	blobsC      = "blobs"      // a SHA-256: the archive's file, and the models that have it
-	leftC       = "left"       // a model's UUID: what its removal with force has left outside of the store
-	oldFilesC   = "oldfiles"   // a file's name: nobody refers to it, it is to be deleted
-	leasesC     = "leases"     // a model's UUID, "#" and a service: who leads it for now; written directly
+	modelsC         = "models"         // a UUID: name, owner, step
+	modelNamesC     = "modelnames"     // "owner#name": that it is taken
+	usersC          = "users"          // a name in lower case
+	modelUsersC     = "modelusers"     // "UUID#name": what a user may do at a model of another's
+	loginsC         = "logins"         // a user's id, "UUID#name": when they last logged in
+	controllerC     = "controller"     // "controller": UUID, name
+	blobsC          = "blobs"          // a SHA-256: the archive's file, and the models that have it
+	modelLeftoversC = "modelleftovers" // a model's UUID: what its removal with force has left outside of the store
+	oldFilesC       = "oldfiles"       // a file's name: nobody refers to it, it is to be deleted
+	leasesC         = "leases"         // a model's UUID, "#" and a service: who leads it for now; written directly
 )
 
 // schemaC holds one document in every database: in which form the database is.

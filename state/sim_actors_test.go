@@ -18,7 +18,7 @@ import (
 // adopt makes the model what state is, when nobody can tell how it came to that.
 func (s *sim) adopt() {
 	m := simulationtest.New()
-	m.Now, m.Residues = s.now(), len(s.shadow.docs["residues"])
+	m.Now, m.Leftovers = s.now(), len(s.shadow.docs["leftovers"])
 	if s.model != nil {
 		m.Barred = s.model.Barred
 	}

@@ -176,20 +176,20 @@ func (s *sim) end() error {
 			return err
 		}
 	}
-	if err := s.forgetResidues(); err != nil {
+	if err := s.forgetLeftovers(); err != nil {
 		return err
 	}
 	return s.empty()
 }
 
-// forgetResidues has the cloud hold nothing any more of what force has left.
-func (s *sim) forgetResidues() error {
-	for _, r := range s.shadow.docs["residues"] {
-		if err := s.st.DropResidues(s.ctx, r.Instance); err != nil {
+// forgetLeftovers has the cloud hold nothing any more of what force has left.
+func (s *sim) forgetLeftovers() error {
+	for _, r := range s.shadow.docs["leftovers"] {
+		if err := s.st.DropLeftovers(s.ctx, r.Instance); err != nil {
 			return err
 		}
 	}
-	s.model.Residues = 0
+	s.model.Leftovers = 0
 	return s.shadow.refresh(s.st)
 }
 

@@ -162,7 +162,7 @@ var faults = []fault{
 	{"rest", "a port stays open", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "ports", "") && op.Update != nil && slices.ContainsFunc(all, func(o txn.Op) bool { return in(&o, "units", "") && o.Remove })
 	})},
-	{"rest", "what force leaves behind is not noted", dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "residues", "") && op.Insert != nil })},
+	{"rest", "what force leaves behind is not noted", dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
 }
 
 // plant has the simulation's transactions spoilt by a fault.

@@ -268,7 +268,7 @@ func (c *checker) scopes() {
 func (c *checker) compare() {
 	for _, collection := range simCollections {
 		switch collection {
-		case "machines", "units", "services", "relations", "residues":
+		case "machines", "units", "services", "relations", "leftovers":
 			continue
 		}
 		for id := range c.docs[collection] {

@@ -90,7 +90,7 @@ func (s *sim) endModel() error {
 	if err := settle(); err != nil {
 		return err
 	}
-	if err := s.forgetResidues(); err != nil {
+	if err := s.forgetLeftovers(); err != nil {
 		return err
 	}
 	if err := s.empty(); err != nil {

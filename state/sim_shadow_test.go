@@ -55,7 +55,7 @@ func (d *simDoc) life() simulationtest.Life {
 
 // simCollections are those that hold what lives, and all that must go with it.
 var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments", "settings",
-	"constraints", "counts", "statuses", "ports", "credentials", "cleanups", "residues"}
+	"constraints", "counts", "statuses", "ports", "credentials", "cleanups", "leftovers"}
 
 // A shadow is what a model's database holds, as far as it was read: after each step
 // only the documents are read that the operations of its transactions named.

@@ -231,8 +231,8 @@ func (s *sim) compare() error {
 			wrong = append(wrong, fmt.Sprintf("%s is %q, want it gone", key, fact))
 		}
 	}
-	if n := len(s.shadow.docs["residues"]); n != s.model.Residues {
-		wrong = append(wrong, fmt.Sprintf("there are %d residues, want %d", n, s.model.Residues))
+	if n := len(s.shadow.docs["leftovers"]); n != s.model.Leftovers {
+		wrong = append(wrong, fmt.Sprintf("there are %d leftovers, want %d", n, s.model.Leftovers))
 	}
 	if len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "\n"))

@@ -198,7 +198,7 @@ func (c *modelCell) unended(strength entity.Strength) string {
 		return c.unexplained()
 	}
 	if c.obstacle == noStop && c.instance != "" && (at < 0 || !soaks() && rows[at].IsRemoving()) {
-		return c.residue()
+		return c.leftover()
 	}
 	if at >= 0 {
 		return "it is there"
@@ -240,19 +240,19 @@ func (c *modelCell) unexplained() string {
 	return ""
 }
 
-// residue does by hand what the cloud does not, as soon as nothing else is left; when
+// leftover does by hand what the cloud does not, as soon as nothing else is left; when
 // there is time, not before the controller has given up and said how.
-func (c *modelCell) residue() string {
+func (c *modelCell) leftover() string {
 	c.Helper()
 	if soaks() {
-		residues, err := c.c.ctrl.ModelResidues(c.ctx, "")
+		leftovers, err := c.c.ctrl.ModelLeftovers(c.ctx, "")
 		c.ok(err)
-		at := slices.IndexFunc(residues, func(r entity.Residue) bool { return r.Of == c.st.UUID() })
+		at := slices.IndexFunc(leftovers, func(r entity.Leftover) bool { return r.Of == c.st.UUID() })
 		if at < 0 {
 			return "nothing is said of what is left"
 		}
-		if residues[at].How != "Remove from the cloud what is left of: "+c.instance {
-			c.Errorf("%v: of what is left it is said: %+v", c, residues[at])
+		if leftovers[at].How != "Remove from the cloud what is left of: "+c.instance {
+			c.Errorf("%v: of what is left it is said: %+v", c, leftovers[at])
 		}
 	}
 	c.cloud.Lose(c.instance)

@@ -258,7 +258,7 @@ func (w *world) unended(strength entity.Strength) string {
 		}
 	}
 	if w.obstacle == noStop {
-		return w.residue()
+		return w.leftover()
 	}
 	return ""
 }
@@ -291,19 +291,19 @@ func (w *world) unexplained() string {
 	return ""
 }
 
-// residue does what is said of what the cloud has kept, and says what is missing until
+// leftover does what is said of what the cloud has kept, and says what is missing until
 // nothing is left.
-func (w *world) residue() string {
+func (w *world) leftover() string {
 	w.Helper()
-	residues, err := w.st.Residues(w.ctx)
+	leftovers, err := w.st.Leftovers(w.ctx)
 	w.ok(err)
 	if w.instance != "" {
-		at := slices.IndexFunc(residues, func(r entity.Residue) bool { return r.Instance == w.instance })
+		at := slices.IndexFunc(leftovers, func(r entity.Leftover) bool { return r.Instance == w.instance })
 		if at < 0 {
-			w.Errorf("%v: nothing says that %s is left: %v", w, w.instance, residues)
+			w.Errorf("%v: nothing says that %s is left: %v", w, w.instance, leftovers)
 			return ""
 		}
-		r := residues[at]
+		r := leftovers[at]
 		id, ok := strings.CutPrefix(r.How, "Remove from the cloud what is left of: ")
 		if r.What != fmt.Sprintf("instance %s of machine %s", w.instance, w.machine) || r.Where != "cloud dummy" ||
 			r.Why != "instance "+w.instance+" does not stop" || !ok || !w.cloud.Lose(id) {
@@ -312,7 +312,7 @@ func (w *world) residue() string {
 		}
 		w.instance = ""
 	}
-	if slices.ContainsFunc(residues, func(r entity.Residue) bool { return r.Of == "m#"+w.machine }) {
+	if slices.ContainsFunc(leftovers, func(r entity.Leftover) bool { return r.Of == "m#"+w.machine }) {
 		return "what is gone is still called left"
 	}
 	return ""

@@ -137,14 +137,14 @@ func (c *Conn) LoseInstance(ctx context.Context, machine entity.Tag, missed enti
 	return c.call(ctx, "Provisioner", 1, "LoseInstance", params.AgentInstance{Agent: agent(machine), Instance: missed}, nil)
 }
 
-// Residues returns what destructions with force have left in the model's cloud.
-func (c *Conn) Residues(ctx context.Context) ([]entity.Residue, error) {
-	var result params.Residues
-	err := c.call(ctx, "Provisioner", 1, "Residues", nil, &result)
-	return result.Residues, err
+// Leftovers returns what destructions with force have left in the model's cloud.
+func (c *Conn) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
+	var result params.Leftovers
+	err := c.call(ctx, "Provisioner", 1, "Leftovers", nil, &result)
+	return result.Leftovers, err
 }
 
-// DropResidues forgets those of an instance, which is there no more.
-func (c *Conn) DropResidues(ctx context.Context, instance string) error {
-	return c.call(ctx, "Provisioner", 1, "DropResidues", params.InstanceID{ID: instance}, nil)
+// DropLeftovers forgets those of an instance, which is there no more.
+func (c *Conn) DropLeftovers(ctx context.Context, instance string) error {
+	return c.call(ctx, "Provisioner", 1, "DropLeftovers", params.InstanceID{ID: instance}, nil)
 }

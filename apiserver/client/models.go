@@ -170,11 +170,11 @@ func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruc
 	return params.FromError(result.Results[0].Error)
 }
 
-// ModelResidues returns what models that were destroyed with force have left in the
+// ModelLeftovers returns what models that were destroyed with force have left in the
 // cloud. The connection must be to the controller itself.
-func (c *Conn) ModelResidues(ctx context.Context) ([]entity.Residue, error) {
-	var result params.ResidueResults
-	err := c.call(ctx, "ModelManager", 10, "ModelResidues", nil, &result)
+func (c *Conn) ModelLeftovers(ctx context.Context) ([]entity.Leftover, error) {
+	var result params.LeftoverResults
+	err := c.call(ctx, "ModelManager", 10, "ModelLeftovers", nil, &result)
 	return result.Results, err
 }
 

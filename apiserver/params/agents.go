@@ -87,12 +87,12 @@ type Machines struct {
 	Machines []entity.MachineInfo `json:"machines"`
 }
 
-// A Residues is what Residues returns.
-type Residues struct {
-	Residues []entity.Residue `json:"residues"`
+// A Leftovers is what Leftovers returns.
+type Leftovers struct {
+	Leftovers []entity.Leftover `json:"leftovers"`
 }
 
-// An InstanceID is what DropResidues takes.
+// An InstanceID is what DropLeftovers takes.
 type InstanceID struct {
 	ID string `json:"id"`
 }

@@ -149,9 +149,9 @@ func (p DestroyModelParams) Read() (entity.Destruction, error) {
 	return d.Read()
 }
 
-// A ResidueResults is what models that are gone have left in the cloud.
-type ResidueResults struct {
-	Results []entity.Residue `json:"results"`
+// A LeftoverResults is what models that are gone have left in the cloud.
+type LeftoverResults struct {
+	Results []entity.Leftover `json:"results"`
 }
 
 // A DestroyControllerArgs is what Controller 12 DestroyController takes.

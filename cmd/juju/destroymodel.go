@@ -67,7 +67,7 @@ type destroyModel struct {
 // A destroyModelAPI destroys models and tells what has become of them.
 type destroyModelAPI interface {
 	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
-	ModelResidues(ctx context.Context) ([]entity.Residue, error)
+	ModelLeftovers(ctx context.Context) ([]entity.Leftover, error)
 }
 
 // removalTime is how long, after the timeout of force, clouds may take twice: for the
@@ -183,11 +183,11 @@ func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, 
 	if err := d.noteModels(ctx, t, others, nil); err != nil {
 		return err
 	}
-	residues, err := api.ModelResidues(ctx)
+	leftovers, err := api.ModelLeftovers(ctx)
 	if err != nil {
 		return err
 	}
-	for _, r := range residues {
+	for _, r := range leftovers {
 		if r.ID == model.UUID {
 			return entity.WithHint(fmt.Errorf("model %q is gone, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
 		}

@@ -170,7 +170,7 @@ func explained(ctx context.Context, api explainAPI, name string) (entity.Explana
 // leftOver makes errors of what a destruction has left behind: somebody has to
 // look after it.
 func leftOver(e entity.Explanation) (all []error) {
-	for _, r := range e.Residues {
+	for _, r := range e.Leftovers {
 		all = append(all, entity.WithHint(fmt.Errorf("%s is gone, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why), "%s", r.How))
 	}
 	return all

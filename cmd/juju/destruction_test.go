@@ -42,7 +42,7 @@ func TestForceReportsWhatIsLeft(t *testing.T) {
 		u := newUser(t)
 		u.fake.explanations = []entity.Explanation{
 			{Name: "machine 3", Life: entity.Dying, Reasons: []entity.Reason{{Text: "the agent of machine 3 must set it dead"}}},
-			{Name: "machine 3", Life: entity.Gone, Residues: []entity.Residue{
+			{Name: "machine 3", Life: entity.Gone, Leftovers: []entity.Leftover{
 				{What: "instance i-3 of machine 3", Where: "cloud local", Why: "it is on fire", How: "Put it out: rm -r /dir"}}},
 		}
 		u.types("destroy-machine", "3", "--force", "-q")

@@ -90,10 +90,10 @@ func explanations(all []entity.Explanation, now time.Time) string {
 		for _, r := range e.Refusals {
 			fmt.Fprintf(&b, "  a change was given up%s: %s\n", ago(r.At), display.Line(r.Text))
 		}
-		for _, r := range e.Residues {
+		for _, r := range e.Leftovers {
 			fmt.Fprintf(&b, "  left over: %s\n    → %s\n", display.Line(fmt.Sprintf("%s in %s: %s", r.What, r.Where, r.Why)), display.Line(r.How))
 		}
-		if len(e.Reasons)+len(e.Residues) == 0 {
+		if len(e.Reasons)+len(e.Leftovers) == 0 {
 			b.WriteString("  nothing is waited for\n")
 		}
 	}

@@ -76,10 +76,10 @@ func (h hostileController) ModelInfo(context.Context, string) (params.ModelInfo,
 	return planted[params.ModelInfo](), h.err
 }
 
-func (h hostileController) ModelResidues(context.Context) ([]entity.Residue, error) {
-	residues := planted[[]entity.Residue]()
-	residues[0].Of = "d"
-	return residues, h.err
+func (h hostileController) ModelLeftovers(context.Context) ([]entity.Leftover, error) {
+	leftovers := planted[[]entity.Leftover]()
+	leftovers[0].Of = "d"
+	return leftovers, h.err
 }
 
 func (h hostileController) BlockedModels(context.Context) ([]params.ModelBlockInfo, error) {

@@ -18,11 +18,11 @@ type fakeController struct {
 	calls  []string
 	models []params.ModelInfo
 	err    error // of every change
-	// stays is how often a model that is destroyed is seen still; residues are what
+	// stays is how often a model that is destroyed is seen still; leftovers are what
 	// there is of it then.
-	stays    int
-	dying    string // its UUID
-	residues []entity.Residue
+	stays     int
+	dying     string // its UUID
+	leftovers []entity.Leftover
 }
 
 func (f *fakeController) DestroyModel(_ context.Context, uuid string, how entity.Destruction) error {
@@ -33,8 +33,8 @@ func (f *fakeController) DestroyModel(_ context.Context, uuid string, how entity
 	return f.err
 }
 
-func (f *fakeController) ModelResidues(context.Context) ([]entity.Residue, error) {
-	return f.residues, nil
+func (f *fakeController) ModelLeftovers(context.Context) ([]entity.Leftover, error) {
+	return f.leftovers, nil
 }
 
 func (f *fakeController) Close() error { return nil }
@@ -244,7 +244,7 @@ func TestDestroyModel(t *testing.T) {
 	}
 	u.ctrl.add("admin", "default")
 	u.ctrl.stays = 1
-	u.ctrl.residues = []entity.Residue{{ID: "another"}, {ID: "default-uuid", What: "instances of model \"default\"", Where: "cloud local", Why: "no", How: "rm -r it"}}
+	u.ctrl.leftovers = []entity.Leftover{{ID: "another"}, {ID: "default-uuid", What: "instances of model \"default\"", Where: "cloud local", Why: "no", How: "rm -r it"}}
 	u.types("destroy-model", "default", "-y", "--force", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR model \"default\" is gone, but instances of model \"default\" may be left in cloud local: no\nrm -r it\n")
 	asked("DestroyModel default-uuid force 3s")

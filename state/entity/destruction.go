@@ -63,9 +63,9 @@ const ForceTimeout = time.Minute
 // Forced returns a destruction with force and the usual timeout.
 func Forced() Destruction { return Destruction{Strength: Force, Timeout: ForceTimeout} }
 
-// A Residue is what a destruction with force has left outside of state, because
+// A Leftover is what a destruction with force has left outside of state, because
 // the cloud did not do its part: somebody has to look after it.
-type Residue struct {
+type Leftover struct {
 	ID string `json:"id"`
 	Of string `json:"of"` // the key of what was destroyed, "m#3"
 	// Instance is the cloud's name of what is left, if it is an instance.

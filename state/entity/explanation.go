@@ -6,7 +6,7 @@ import "time"
 type Explanation struct {
 	Tag      string    `json:"tag"`
 	Name     string    `json:"name"` // as users call it, "unit mysql/0"
-	Life     Life      `json:"life"` // Gone with a residue only
+	Life     Life      `json:"life"` // Gone with a leftover only
 	Since    time.Time `json:"since"`
 	Strength Strength  `json:"strength,omitempty"`
 	// Deadline, of force, is when what agents have not done is done for them.
@@ -14,9 +14,9 @@ type Explanation struct {
 	// Reasons are what bars the thing, each followed by what that rests on in its
 	// turn; those that have nothing below them are where somebody must act. None
 	// means that nothing is waited for.
-	Reasons  []Reason  `json:"reasons,omitempty"`
-	Refusals []Refusal `json:"refusals,omitempty"` // the newest first
-	Residues []Residue `json:"residues,omitempty"`
+	Reasons   []Reason   `json:"reasons,omitempty"`
+	Refusals  []Refusal  `json:"refusals,omitempty"` // the newest first
+	Leftovers []Leftover `json:"leftovers,omitempty"`
 }
 
 // A Trouble is a worker of the controller's, or of an agent's, that fails again and

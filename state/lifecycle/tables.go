@@ -81,7 +81,7 @@ var Moves = []Move{
 	{Machine, alive, dying, Cleaner, Emptied},
 	{Machine, alive, gone, Cleaner, Unprovisioned},
 	{Machine, dying, dead, Cleaner, Forced},
-	{Machine, dead, gone, Cleaner, Forced}, // leaves the instance behind as a residue, if there is one
+	{Machine, dead, gone, Cleaner, Forced}, // leaves the instance behind as a leftover, if there is one
 
 	{Principal, alive, dying, User, Always},
 	{Principal, alive, gone, User, Unstarted},

@@ -97,7 +97,7 @@ func (m *Model) dismantleUnit(u *Unit) {
 
 // dismantleMachine removes a machine with all that is on it, and reports whether it
 // came any farther. An instance is the cloud's to stop, as long as it does not err
-// and takes no longer than cloudTimeout; then it is left as a residue.
+// and takes no longer than cloudTimeout; then it is left as a leftover.
 func (m *Model) dismantleMachine(x *Machine) (did bool) {
 	if x.Strength != entity.Force {
 		m.endMachine(x, m.forced())
@@ -122,7 +122,7 @@ func (m *Model) dismantleMachine(x *Machine) (did bool) {
 		return did
 	}
 	if x.Instance {
-		m.Residues++
+		m.Leftovers++
 	}
 	m.removeMachine(x)
 	return true

@@ -84,7 +84,7 @@ type Model struct {
 	Services  map[string]*Service
 	Units     map[string]*Unit
 	Relations map[int]*Relation
-	Residues  int
+	Leftovers int
 	Now       time.Time
 	Life      Life // of the model itself
 

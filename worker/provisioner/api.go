@@ -30,10 +30,10 @@ type API interface {
 	// LoseInstance takes off a machine the instance that the cloud has not any more;
 	// entity.InUse when its agent is connected all the same.
 	LoseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error
-	// Residues returns what destructions with force have left in the cloud.
-	Residues(ctx context.Context) ([]entity.Residue, error)
-	// DropResidues forgets those of an instance that is gone.
-	DropResidues(ctx context.Context, instance string) error
+	// Leftovers returns what destructions with force have left in the cloud.
+	Leftovers(ctx context.Context) ([]entity.Leftover, error)
+	// DropLeftovers forgets those of an instance that is gone.
+	DropLeftovers(ctx context.Context, instance string) error
 	// EnsureDead takes a machine without an instance that is not Alive to Dead;
 	// entity.InUse while units are on it.
 	EnsureDead(ctx context.Context, tag entity.Tag) error

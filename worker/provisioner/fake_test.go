@@ -22,7 +22,7 @@ type fakeModel struct {
 	messages  map[string]string
 	faults    map[string]error // by method: fails once
 	units     map[string]int   // on machines
-	residues  []entity.Residue
+	leftovers []entity.Leftover
 	config    entity.ModelConfig
 	configs   chan struct{} // the watch of config
 }
@@ -212,16 +212,16 @@ func (m *fakeModel) LoseInstance(_ context.Context, tag entity.Tag, missed entit
 	})
 }
 
-func (m *fakeModel) Residues(context.Context) ([]entity.Residue, error) {
+func (m *fakeModel) Leftovers(context.Context) ([]entity.Leftover, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.residues), m.fault("Residues")
+	return slices.Clone(m.leftovers), m.fault("Leftovers")
 }
 
-func (m *fakeModel) DropResidues(_ context.Context, instance string) error {
+func (m *fakeModel) DropLeftovers(_ context.Context, instance string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.residues = slices.DeleteFunc(m.residues, func(r entity.Residue) bool { return r.Instance == instance })
+	m.leftovers = slices.DeleteFunc(m.leftovers, func(r entity.Leftover) bool { return r.Instance == instance })
 	return nil
 }
 

@@ -64,11 +64,11 @@ func TestHarvestOfWhatForceHasLeft(t *testing.T) {
 			h := &harvested{T: t}
 			story(t, model, nil, func(config *Config) {
 				h.dummy(config)
-				model.residues = []entity.Residue{{Instance: h.start("1")}}
+				model.leftovers = []entity.Leftover{{Instance: h.start("1")}}
 			}, func(t *testing.T) {
 				synctest.Wait()
 				h.has("dummy-1", stays)
-				if left := len(model.residues) > 0; left != stays {
+				if left := len(model.leftovers) > 0; left != stays {
 					t.Errorf("what force has left is noted: %v, want %v", left, stays)
 				}
 			})

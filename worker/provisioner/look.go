@@ -15,13 +15,13 @@ const stopBound = 5 * time.Minute
 // what machines there are: so an instance of a machine that is not recorded may yet be,
 // but never the other way round; and what was left and the cloud does not have is gone.
 type view struct {
-	residues  map[string]bool // instances
+	leftovers map[string]bool // instances
 	instances []provider.Instance
 	machines  map[string]entity.MachineInfo
 }
 
 func (p *provisioner) view(ctx context.Context) (v view, err error) {
-	if v.residues, err = p.residues(ctx); err != nil {
+	if v.leftovers, err = p.leftovers(ctx); err != nil {
 		return v, err
 	}
 	if v.instances, err = p.Environ.Instances(ctx); err != nil {
@@ -92,17 +92,17 @@ func (p *provisioner) lookNow(ctx context.Context) {
 	}()
 }
 
-// look stops strays, forgets residues that are gone, and takes off machines the
+// look stops strays, forgets leftovers that are gone, and takes off machines the
 // instances that are lost. What fails is left to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
 	there := map[string]bool{}
-	residues, err := p.residues(ctx) // those of machines too that went while the cloud was asked
+	leftovers, err := p.leftovers(ctx) // those of machines too that went while the cloud was asked
 	if err != nil && ctx.Err() == nil {
 		logger.Errorf("cannot look after what destructions have left: %v", err)
 	}
 	for _, in := range v.instances {
 		there[in.ID] = true
-		if !v.stray(in) || !p.harvests(in, residues[in.ID]) {
+		if !v.stray(in) || !p.harvests(in, leftovers[in.ID]) {
 			continue
 		}
 		logger.Infof("stopping instance %s, which was of machine %s and is nobody's", in.ID, in.MachineID)
@@ -112,7 +112,7 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 		}
 		there[in.ID] = false
 	}
-	p.forget(ctx, v.residues, there)
+	p.forget(ctx, v.leftovers, there)
 	result := looked{next: p.Look}
 	missed := map[string]missing{}
 	for id, m := range v.machines {
@@ -174,9 +174,9 @@ func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	return false
 }
 
-// residues returns the instances that destructions with force have left.
-func (p *provisioner) residues(ctx context.Context) (map[string]bool, error) {
-	all, err := p.API.Residues(ctx)
+// leftovers returns the instances that destructions with force have left.
+func (p *provisioner) leftovers(ctx context.Context) (map[string]bool, error) {
+	all, err := p.API.Leftovers(ctx)
 	instances := map[string]bool{}
 	for _, r := range all {
 		if r.Instance != "" {
@@ -186,13 +186,13 @@ func (p *provisioner) residues(ctx context.Context) (map[string]bool, error) {
 	return instances, err
 }
 
-// forget drops the residues of instances that are not there.
-func (p *provisioner) forget(ctx context.Context, residues, there map[string]bool) {
-	for id := range residues {
+// forget drops the leftovers of instances that are not there.
+func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bool) {
+	for id := range leftovers {
 		if there[id] {
 			continue
 		}
-		if err := p.API.DropResidues(ctx, id); err != nil && ctx.Err() == nil {
+		if err := p.API.DropLeftovers(ctx, id); err != nil && ctx.Err() == nil {
 			logger.Errorf("cannot forget what destructions have left: %v", err)
 			return
 		}

@@ -68,7 +68,7 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 				synctest.Wait()
 				model.mu.Lock()
 				delete(model.machines, "1")
-				model.residues = []entity.Residue{{ID: "r", Instance: "i-9"}}
+				model.leftovers = []entity.Leftover{{ID: "r", Instance: "i-9"}}
 				model.mu.Unlock()
 				before := stops.Load()
 				model.events <- []string{"1"}
@@ -77,7 +77,7 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 					t.Error("nobody has tried again when the machine went")
 				}
 				after(10 * time.Minute)
-				if left, _ := model.Residues(t.Context()); len(left) != 1 {
+				if left, _ := model.Leftovers(t.Context()); len(left) != 1 {
 					t.Error("what is there was forgotten")
 				}
 				if by == "hand" {
@@ -88,7 +88,7 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 					cloud.mu.Unlock()
 				}
 				after(3 * time.Minute)
-				if left, _ := model.Residues(t.Context()); cloud.ids() != "" || len(left) != 0 {
+				if left, _ := model.Leftovers(t.Context()); cloud.ids() != "" || len(left) != 0 {
 					t.Errorf("left are %q and %v", cloud.ids(), left)
 				}
 			})
@@ -171,11 +171,11 @@ func TestWhatForceLeavesDuringALook(t *testing.T) {
 		c.Environ = &forced{Environ: c.Environ, model: model}
 	}, func(t *testing.T) {
 		synctest.Wait()
-		if left, _ := model.Residues(t.Context()); cloud.ids() != "i-1" || len(left) != 1 {
+		if left, _ := model.Leftovers(t.Context()); cloud.ids() != "i-1" || len(left) != 1 {
 			t.Errorf("after the look: instances %q, left %v", cloud.ids(), left)
 		}
 		after(10 * time.Minute)
-		if left, _ := model.Residues(t.Context()); cloud.ids() != "" || len(left) != 0 {
+		if left, _ := model.Leftovers(t.Context()); cloud.ids() != "" || len(left) != 0 {
 			t.Errorf("after the next: instances %q, left %v", cloud.ids(), left)
 		}
 	})
@@ -199,7 +199,7 @@ func (f *forced) Instances(ctx context.Context) ([]provider.Instance, error) {
 		}
 		f.model.mu.Lock()
 		defer f.model.mu.Unlock()
-		f.model.residues = append(f.model.residues, entity.Residue{Instance: in.ID})
+		f.model.leftovers = append(f.model.leftovers, entity.Leftover{Instance: in.ID})
 	}
 	return all, err
 }

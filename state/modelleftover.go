@@ -22,15 +22,15 @@ type leftDoc struct {
 	At    time.Time `bson:"at"`
 }
 
-// leaveResidue notes what the removal of a model could not do outside of the store.
-func (c *Controller) leaveResidue(ctx context.Context, row ModelRow, why error) error {
+// leaveLeftover notes what the removal of a model could not do outside of the store.
+func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now()}
 	if doc.How == "" {
 		doc.How = fmt.Sprintf("end what is marked with model %s there; the controller tries it again when it starts, or another model goes", row.UUID)
 	}
 	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
 	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
-		n, err := c.db.Count(leftC, bson.D{{"_id", row.UUID}})
+		n, err := c.db.Count(modelLeftoversC, bson.D{{"_id", row.UUID}})
 		if err != nil {
 			return nil, err
 		}
@@ -38,19 +38,19 @@ func (c *Controller) leaveResidue(ctx context.Context, row ModelRow, why error) 
 			return nil, mongo.ErrNothing
 		}
 		o := newOps()
-		o.insert(leftC, row.UUID, doc)
+		o.insert(modelLeftoversC, row.UUID, doc)
 		return o.build()
 	})
 }
 
-// removeResidues tries again to remove what was left before a time, and forgets what
+// removeLeftovers tries again to remove what was left before a time, and forgets what
 // is gone.
-func (c *Controller) removeResidues(ctx context.Context, before time.Time, outside func(context.Context, ModelRow) error) {
+func (c *Controller) removeLeftovers(ctx context.Context, before time.Time, outside func(context.Context, ModelRow) error) {
 	var docs []leftDoc
-	err := c.db.All(leftC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
+	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
 	for _, doc := range docs {
 		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
-			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: leftC, Id: doc.Model, Remove: true}}, nil })
+			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: modelLeftoversC, Id: doc.Model, Remove: true}}, nil })
 		}
 	}
 	if err != nil {
@@ -58,17 +58,17 @@ func (c *Controller) removeResidues(ctx context.Context, before time.Time, outsi
 	}
 }
 
-// ModelResidues returns what the removal of models with force has left outside of
+// ModelLeftovers returns what the removal of models with force has left outside of
 // the store, of all models or of those of one owner.
-func (c *Controller) ModelResidues(ctx context.Context, owner string) (all []entity.Residue, err error) {
+func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []entity.Leftover, err error) {
 	var docs []leftDoc
-	if err := c.db.All(leftC, nil, &docs); err != nil {
+	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
 	sortBy(docs, func(d leftDoc) string { return d.Name })
 	for _, d := range docs {
 		if owner == "" || userID(owner) == userID(d.Owner) {
-			all = append(all, entity.Residue{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),
+			all = append(all, entity.Leftover{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),
 				Where: "cloud " + c.doc.Cloud, Why: d.Why, How: d.How, At: d.At})
 		}
 	}
