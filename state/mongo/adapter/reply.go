@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -51,7 +51,7 @@ func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, erro
 	if a.cursor != 0 {
 		cs.remove(a.cursor)
 	}
-	if c, ok := raw.Get(body, "cursor"); ok && c.Type == bsontype.EmbeddedDocument {
+	if c, ok := raw.Get(body, "cursor"); ok && c.Type == bson.TypeEmbeddedDocument {
 		note(c.Data, cs)
 	}
 	reply.Documents = []bsoncore.Document{body}
@@ -61,7 +61,7 @@ func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, erro
 // note remembers the cursor that an answer tells of, if it is open.
 func note(cursor bsoncore.Document, cs *cursors) (id int64) {
 	id, _ = number(cursor, "id")
-	if ns, ok := raw.Get(cursor, "ns"); ok && ns.Type == bsontype.String && id != 0 {
+	if ns, ok := raw.Get(cursor, "ns"); ok && ns.Type == bson.TypeString && id != 0 {
 		cs.add(id, string(raw.Text(ns)))
 	}
 	return id
@@ -85,19 +85,19 @@ func translateBatch(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply,
 		return failed(code, text), nil
 	}
 	c, ok := raw.Get(body, "cursor")
-	if !ok || c.Type != bsontype.EmbeddedDocument {
+	if !ok || c.Type != bson.TypeEmbeddedDocument {
 		return reply, errNonsense
 	}
 	batch, ok := raw.Get(c.Data, "firstBatch")
 	if a.kind == aGetMore {
 		batch, ok = raw.Get(c.Data, "nextBatch")
 	}
-	if !ok || batch.Type != bsontype.Array {
+	if !ok || batch.Type != bson.TypeArray {
 		return reply, errNonsense
 	}
 	it := raw.Elements(batch.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		if e.Value.Type != bsontype.EmbeddedDocument {
+		if e.Value.Type != bson.TypeEmbeddedDocument {
 			return reply, errNonsense
 		}
 		reply.Documents = append(reply.Documents, e.Value.Data)
@@ -157,7 +157,7 @@ func failure(body bsoncore.Document) (code int32, why string) {
 // text returns a field that is a string, or "".
 func text(doc bsoncore.Document, key string) string {
 	v, ok := raw.Get(doc, key)
-	if !ok || v.Type != bsontype.String {
+	if !ok || v.Type != bson.TypeString {
 		return ""
 	}
 	return string(raw.Text(v))
@@ -185,15 +185,15 @@ func stepsDown(body bsoncore.Document) bool {
 			return true
 		}
 	}
-	if v, ok := raw.Get(body, "writeConcernError"); ok && v.Type == bsontype.EmbeddedDocument {
+	if v, ok := raw.Get(body, "writeConcernError"); ok && v.Type == bson.TypeEmbeddedDocument {
 		if code, _ := number(v.Data, "code"); steppedDown[code] {
 			return true
 		}
 	}
-	if v, ok := raw.Get(body, "writeErrors"); ok && v.Type == bsontype.Array {
+	if v, ok := raw.Get(body, "writeErrors"); ok && v.Type == bson.TypeArray {
 		it := raw.Elements(v.Data)
 		for e, ok := it.Next(); ok; e, ok = it.Next() {
-			if e.Value.Type != bsontype.EmbeddedDocument {
+			if e.Value.Type != bson.TypeEmbeddedDocument {
 				continue
 			}
 			if code, _ := number(e.Value.Data, "code"); steppedDown[code] {

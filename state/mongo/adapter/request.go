@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -49,7 +49,7 @@ func unwrap(doc bsoncore.Document, known map[string]string) (w wrapped, err erro
 	w.query = doc
 	it := raw.Elements(doc)
 	first, ok := it.Next()
-	if !ok || string(first.Key) != "$query" || first.Value.Type != bsontype.EmbeddedDocument {
+	if !ok || string(first.Key) != "$query" || first.Value.Type != bson.TypeEmbeddedDocument {
 		return w, nil
 	}
 	w.query = first.Value.Data

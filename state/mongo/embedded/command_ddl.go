@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -140,7 +140,7 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 		case "key":
 			ix.Fields, err = indexFields(e.Value)
 		case "name":
-			if e.Value.Type != bsontype.String {
+			if e.Value.Type != bson.TypeString {
 				return nil, mongoerr.New(mongoerr.TypeMismatch, "The field 'name' must be a string")
 			}
 			ix.Name = string(raw.Text(e.Value))
@@ -155,7 +155,7 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 		case "background", "dropDups", "v", "ns":
 			// Built in the foreground, always, and this is the one version.
 		default:
-			if raw.Truthy(e.Value) && !(e.Value.Type == bsontype.EmbeddedDocument && raw.IsEmpty(e.Value.Data)) {
+			if raw.Truthy(e.Value) && !(e.Value.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(e.Value.Data)) {
 				err = mongoerr.New(mongoerr.CannotCreateIndex, "index option '%s' is not supported", key)
 			}
 		}
@@ -170,7 +170,7 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 }
 
 func indexFields(v bsoncore.Value) ([]query.Field, error) {
-	if v.Type != bsontype.EmbeddedDocument || raw.IsEmpty(v.Data) {
+	if v.Type != bson.TypeEmbeddedDocument || raw.IsEmpty(v.Data) {
 		return nil, mongoerr.New(mongoerr.CannotCreateIndex, "Index keys cannot be empty")
 	}
 	var fields []query.Field
@@ -224,14 +224,14 @@ func dropIndex(coll *storage.Collection, which bsoncore.Value) error {
 	var drop func(*storage.Index) bool
 	all := false
 	switch which.Type {
-	case bsontype.String:
+	case bson.TypeString:
 		name := string(raw.Text(which))
 		if name == "_id_" {
 			return mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 		}
 		all = name == "*"
 		drop = func(ix *storage.Index) bool { return all || ix.Name == name }
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		fields, err := indexFields(which)
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -138,7 +138,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 		f.order, err = wantDocument(key, v)
 	case "hint":
 		f.hint = v
-		if v.Type == bsontype.EmbeddedDocument && raw.IsEmpty(v.Data) {
+		if v.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(v.Data) {
 			f.hint = bsoncore.Value{}
 		}
 	case "skip":
@@ -162,7 +162,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 	case "oplogReplay", "allowPartialResults", "snapshot", "maxScan":
 		// What they ask for is so, or is no more than advice.
 	case "min", "max", "returnKey", "showRecordId":
-		if raw.Truthy(v) && !(v.Type == bsontype.EmbeddedDocument && raw.IsEmpty(v.Data)) {
+		if raw.Truthy(v) && !(v.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(v.Data)) {
 			err = mongoerr.New(mongoerr.BadValue, "find does not support '%s'", key)
 		}
 	default:
@@ -177,7 +177,7 @@ func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
 	at, r.out = bsoncore.AppendDocumentElementStart(r.out, "cursor")
 	list, r.out = bsoncore.AppendArrayElementStart(r.out, key)
 	b.each(func(i int, doc []byte) {
-		r.out = append(r.out, byte(bsontype.EmbeddedDocument))
+		r.out = append(r.out, byte(bson.TypeEmbeddedDocument))
 		r.out = strconv.AppendInt(r.out, int64(i), 10)
 		r.out = append(r.out, 0)
 		r.out = append(r.out, doc...)
@@ -202,7 +202,7 @@ func (r *request) getMore() error {
 		var err error
 		switch key {
 		case "collection":
-			if v.Type != bsontype.String {
+			if v.Type != bson.TypeString {
 				return true, mongoerr.New(mongoerr.TypeMismatch, "collection must be a string")
 			}
 			collection = string(raw.Text(v))
@@ -265,14 +265,14 @@ func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Du
 
 func (r *request) killCursors() error {
 	// A cursor of listCollections, say, is of a collection that can't be.
-	if v := firstValue(r.body); v.Type != bsontype.String || !strings.HasPrefix(string(raw.Text(v)), "$cmd") {
+	if v := firstValue(r.body); v.Type != bson.TypeString || !strings.HasPrefix(string(raw.Text(v)), "$cmd") {
 		if _, err := r.collection(); err != nil {
 			return err
 		}
 	}
 	var ids []int64
 	if err := r.fields(func(key string, v bsoncore.Value) (bool, error) {
-		if key != "cursors" || v.Type != bsontype.Array {
+		if key != "cursors" || v.Type != bson.TypeArray {
 			return false, nil
 		}
 		it := raw.Elements(v.Data)

@@ -3,7 +3,7 @@ package embedded
 import (
 	"bytes"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -105,7 +105,7 @@ func (r *request) distinct() error {
 		var err error
 		switch key {
 		case "key":
-			if v.Type != bsontype.String || len(raw.Text(v)) == 0 {
+			if v.Type != bson.TypeString || len(raw.Text(v)) == 0 {
 				return true, mongoerr.New(mongoerr.TypeMismatch, "key must be a string, and not empty")
 			}
 			path = string(raw.Text(v))

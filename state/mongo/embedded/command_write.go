@@ -3,7 +3,7 @@ package embedded
 import (
 	"errors"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -231,10 +231,10 @@ func unknownField(command string, e raw.Elem) error {
 
 // checkCollation refuses every order of strings but that of their bytes.
 func checkCollation(v bsoncore.Value) error {
-	if v.Type == bsontype.Null {
+	if v.Type == bson.TypeNull {
 		return nil
 	}
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "collation must be an object, not %s", v.Type)
 	}
 	if raw.IsEmpty(v.Data) {
@@ -244,7 +244,7 @@ func checkCollation(v bsoncore.Value) error {
 	if !ok {
 		return mongoerr.New(mongoerr.FailedToParse, "Missing expected field \"locale\"")
 	}
-	if locale.Type != bsontype.String || string(raw.Text(locale)) != "simple" {
+	if locale.Type != bson.TypeString || string(raw.Text(locale)) != "simple" {
 		return mongoerr.New(mongoerr.BadValue, "Field 'locale' is invalid in: %s: the only collation here is { locale: \"simple\" }", v)
 	}
 	return nil
@@ -260,19 +260,19 @@ func compileFilter(key string, v bsoncore.Value) (*query.Filter, error) {
 
 // compileUpdate reads an update and its array filters, if it has any.
 func compileUpdate(key string, v, filters bsoncore.Value) (*update.Update, error) {
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an object, not %s", key, v.Type)
 	}
 	if filters.Type == 0 {
 		return update.Compile(v.Data)
 	}
-	if filters.Type != bsontype.Array {
+	if filters.Type != bson.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "arrayFilters must be an array, not %s", filters.Type)
 	}
 	var list []bsoncore.Document
 	it := raw.Elements(filters.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		if e.Value.Type != bsontype.EmbeddedDocument {
+		if e.Value.Type != bson.TypeEmbeddedDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "arrayFilters must hold objects, not %s", e.Value.Type)
 		}
 		list = append(list, e.Value.Data)
@@ -356,7 +356,7 @@ func (r *request) findAndModify() error {
 				show, err = query.CompileProjection(doc)
 			}
 		case "update":
-			if v.Type != bsontype.Null {
+			if v.Type != bson.TypeNull {
 				u = v
 			}
 		case "arrayFilters":
@@ -405,7 +405,7 @@ func (r *request) findAndModify() error {
 		if doc == nil {
 			return nil
 		}
-		r.out = bsoncore.AppendHeader(r.out, bsontype.EmbeddedDocument, "value")
+		r.out = bsoncore.AppendHeader(r.out, bson.TypeEmbeddedDocument, "value")
 		r.out, err = show.Append(r.out, doc, position)
 		return err
 	}

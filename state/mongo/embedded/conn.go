@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -158,7 +158,7 @@ func (c *conn) answer(m message) []byte {
 		return nil
 	case *wire.Msg:
 		db := ""
-		if v, ok := raw.Get(body.Body, "$db"); ok && v.Type == bsontype.String {
+		if v, ok := raw.Get(body.Body, "$db"); ok && v.Type == bson.TypeString {
 			db = string(raw.Text(v))
 		}
 		doc, _ := c.command(db, body.Body, body.Sequences)
@@ -196,7 +196,7 @@ func (c *conn) refuse(to wire.Header, err error) {
 func unwrapQuery(doc []byte) []byte {
 	it := raw.Elements(doc)
 	e, _ := it.Next()
-	if string(e.Key) == "$query" && e.Value.Type == bsontype.EmbeddedDocument {
+	if string(e.Key) == "$query" && e.Value.Type == bson.TypeEmbeddedDocument {
 		return e.Value.Data
 	}
 	return doc

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -258,7 +258,7 @@ func withID(doc []byte) []byte {
 	id, ok := raw.Get(doc, "_id")
 	if !ok {
 		oid := primitive.NewObjectID()
-		id = bsoncore.Value{Type: bsontype.ObjectID, Data: oid[:]}
+		id = bsoncore.Value{Type: bson.TypeObjectID, Data: oid[:]}
 	}
 	start, out := bsoncore.ReserveLength(make([]byte, 0, len(doc)+len(id.Data)+8))
 	out = raw.AppendElem(out, []byte("_id"), id)

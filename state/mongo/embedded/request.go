@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -110,7 +110,7 @@ const maxNamespace = 255
 func (r *request) collection() (string, error) {
 	it := raw.Elements(r.body)
 	first, _ := it.Next()
-	if first.Value.Type != bsontype.String {
+	if first.Value.Type != bson.TypeString {
 		return "", mongoerr.New(mongoerr.BadValue, "collection name has invalid type %s", first.Value.Type)
 	}
 	name := string(raw.Text(first.Value))
@@ -191,7 +191,7 @@ func maxTime(v bsoncore.Value) (time.Duration, error) {
 }
 
 func (r *request) writeConcern(v bsoncore.Value) error {
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "writeConcern must be an object")
 	}
 	var majority, journaled, said bool
@@ -202,7 +202,7 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 			said = true
 			journaled = journaled || raw.Truthy(e.Value)
 		case "w":
-			majority = e.Value.Type == bsontype.String && string(raw.Text(e.Value)) == "majority"
+			majority = e.Value.Type == bson.TypeString && string(raw.Text(e.Value)) == "majority"
 			n, ok := raw.Int(e.Value)
 			r.unacknowledged = ok && n == 0
 			if ok && n > 1 {
@@ -235,13 +235,13 @@ func (r *request) documents(name string) ([]bsoncore.Document, error) {
 		}
 	}
 	v, ok := raw.Get(r.body, name)
-	if !ok || v.Type != bsontype.Array {
+	if !ok || v.Type != bson.TypeArray {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s needs an array '%s'", r.name, name)
 	}
 	var list []bsoncore.Document
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		if e.Value.Type != bsontype.EmbeddedDocument {
+		if e.Value.Type != bson.TypeEmbeddedDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "%s.%s must hold objects", r.name, name)
 		}
 		list = append(list, e.Value.Data)
@@ -250,10 +250,10 @@ func (r *request) documents(name string) ([]bsoncore.Document, error) {
 }
 
 func wantDocument(key string, v bsoncore.Value) (bsoncore.Document, error) {
-	if v.Type == bsontype.Null {
+	if v.Type == bson.TypeNull {
 		return nil, nil
 	}
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "%s must be an object, not %s", key, v.Type)
 	}
 	return v.Data, nil
@@ -263,7 +263,7 @@ func wantInt(key string, v bsoncore.Value) (int64, error) {
 	if n, ok := raw.Int(v); ok {
 		return n, nil
 	}
-	if v.Type == bsontype.Null {
+	if v.Type == bson.TypeNull {
 		return 0, nil
 	}
 	if f, ok := raw.Number(v); ok {

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -83,7 +83,7 @@ func newSelection(coll *storage.Collection, ch choice, late func() error) (*sele
 // idOf returns the one _id that can match.
 func idOf(f *query.Filter) (bsoncore.Value, bool) {
 	for _, p := range f.Predicates() {
-		if p.Op == query.Eq && p.Path == "_id" && p.Value.Type != bsontype.Array && p.Value.Type != bsontype.Undefined {
+		if p.Op == query.Eq && p.Path == "_id" && p.Value.Type != bson.TypeArray && p.Value.Type != bson.TypeUndefined {
 			return p.Value, true
 		}
 	}
@@ -93,15 +93,15 @@ func idOf(f *query.Filter) (bsoncore.Value, bool) {
 // findHint reads a hint: an index's name or its keys, or {$natural: 1}.
 func findHint(indexes []plan.Index, hint bsoncore.Value, order *query.Sort) (int, error) {
 	switch hint.Type {
-	case 0, bsontype.Null:
+	case 0, bson.TypeNull:
 		return -1, nil
-	case bsontype.String:
+	case bson.TypeString:
 		for i := range indexes {
 			if indexes[i].Name == string(raw.Text(hint)) {
 				return i, nil
 			}
 		}
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		want, err := query.CompileSort(hint.Data)
 		if err != nil {
 			return 0, err

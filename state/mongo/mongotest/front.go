@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -200,9 +200,9 @@ func refusal(code int32, text string) bsoncore.Document {
 func text(doc bsoncore.Document, key string) string {
 	v, ok := raw.Get(doc, key)
 	switch {
-	case ok && v.Type == bsontype.String:
+	case ok && v.Type == bson.TypeString:
 		return string(raw.Text(v))
-	case ok && v.Type == bsontype.Binary:
+	case ok && v.Type == bson.TypeBinary:
 		_, data := v.Binary()
 		return string(data)
 	}

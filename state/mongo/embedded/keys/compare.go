@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -108,15 +108,15 @@ func compareArrays(a, b []byte) int {
 
 func compareNumbers(a, b bsoncore.Value) int {
 	switch {
-	case a.Type == bsontype.Decimal128 || b.Type == bsontype.Decimal128:
+	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
 		// Rare; the encoding is exact.
 		return bytes.Compare(appendPayload(nil, a), appendPayload(nil, b))
-	case a.Type == bsontype.Double && b.Type == bsontype.Double:
+	case a.Type == bson.TypeDouble && b.Type == bson.TypeDouble:
 		return cmp.Compare(a.Double(), b.Double())
-	case a.Type == bsontype.Double:
+	case a.Type == bson.TypeDouble:
 		n, _ := raw.Int(b)
 		return -compareIntFloat(n, a.Double())
-	case b.Type == bsontype.Double:
+	case b.Type == bson.TypeDouble:
 		n, _ := raw.Int(a)
 		return compareIntFloat(n, b.Double())
 	}

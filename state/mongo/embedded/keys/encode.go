@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/bits"
 
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -40,27 +41,27 @@ const (
 )
 
 var classes = [256]Class{
-	bsontype.MinKey:           MinKey,
-	bsontype.Undefined:        Undefined,
-	bsontype.Null:             Null,
-	bsontype.Int32:            Number,
-	bsontype.Int64:            Number,
-	bsontype.Double:           Number,
-	bsontype.Decimal128:       Number,
-	bsontype.String:           String,
-	bsontype.Symbol:           String,
-	bsontype.EmbeddedDocument: Object,
-	bsontype.Array:            Array,
-	bsontype.Binary:           Binary,
-	bsontype.ObjectID:         ObjectID,
-	bsontype.Boolean:          Boolean,
-	bsontype.DateTime:         Date,
-	bsontype.Timestamp:        Timestamp,
-	bsontype.Regex:            Regex,
-	bsontype.DBPointer:        DBPointer,
-	bsontype.JavaScript:       Code,
-	bsontype.CodeWithScope:    CodeInScope,
-	bsontype.MaxKey:           MaxKey,
+	bson.TypeMinKey:           MinKey,
+	bson.TypeUndefined:        Undefined,
+	bson.TypeNull:             Null,
+	bson.TypeInt32:            Number,
+	bson.TypeInt64:            Number,
+	bson.TypeDouble:           Number,
+	bson.TypeDecimal128:       Number,
+	bson.TypeString:           String,
+	bson.TypeSymbol:           String,
+	bson.TypeEmbeddedDocument: Object,
+	bson.TypeArray:            Array,
+	bson.TypeBinary:           Binary,
+	bson.TypeObjectID:         ObjectID,
+	bson.TypeBoolean:          Boolean,
+	bson.TypeDateTime:         Date,
+	bson.TypeTimestamp:        Timestamp,
+	bson.TypeRegex:            Regex,
+	bson.TypeDBPointer:        DBPointer,
+	bson.TypeJavaScript:       Code,
+	bson.TypeCodeWithScope:    CodeInScope,
+	bson.TypeMaxKey:           MaxKey,
 }
 
 // ClassOf is the class of a BSON type.
@@ -93,39 +94,39 @@ func After(prefix []byte) []byte {
 
 func appendPayload(dst []byte, v bsoncore.Value) []byte {
 	switch v.Type {
-	case bsontype.Int32, bsontype.Int64:
+	case bson.TypeInt32, bson.TypeInt64:
 		n, _ := raw.Int(v)
 		return appendInt(dst, n)
-	case bsontype.Double:
+	case bson.TypeDouble:
 		return appendFloat(dst, v.Double())
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		return appendDecimal(dst, v)
-	case bsontype.String, bsontype.Symbol, bsontype.JavaScript:
+	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
 		return appendText(dst, raw.Text(v))
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		return appendObject(dst, v.Data)
-	case bsontype.Array:
+	case bson.TypeArray:
 		it := raw.Elements(v.Data)
 		for e, ok := it.Next(); ok; e, ok = it.Next() {
 			dst = Append(dst, e.Value)
 		}
 		return append(dst, byte(end))
-	case bsontype.Binary:
+	case bson.TypeBinary:
 		n := binary.LittleEndian.Uint32(v.Data)
 		dst = binary.BigEndian.AppendUint32(dst, n)
 		return append(dst, v.Data[4:]...)
-	case bsontype.DateTime:
+	case bson.TypeDateTime:
 		n := binary.LittleEndian.Uint64(v.Data)
 		return binary.BigEndian.AppendUint64(dst, n^1<<63)
-	case bsontype.Timestamp:
+	case bson.TypeTimestamp:
 		return binary.BigEndian.AppendUint64(dst, binary.LittleEndian.Uint64(v.Data))
-	case bsontype.ObjectID, bsontype.Boolean, bsontype.Regex:
+	case bson.TypeObjectID, bson.TypeBoolean, bson.TypeRegex:
 		return append(dst, v.Data...)
-	case bsontype.DBPointer:
+	case bson.TypeDBPointer:
 		n := len(v.Data) - 12
 		dst = appendText(dst, v.Data[4:n-1])
 		return append(dst, v.Data[n:]...)
-	case bsontype.CodeWithScope:
+	case bson.TypeCodeWithScope:
 		code, scope := splitScope(v.Data)
 		return appendObject(appendText(dst, code), scope)
 	}

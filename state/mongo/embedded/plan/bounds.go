@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -71,12 +71,12 @@ func boundsFrom(p *query.Predicate, sparse bool) (bounds, bool) {
 		return bounds{intervals: []interval{{low, low, true, true}, {regex, regex, true, true}}}, true
 	}
 	switch p.Value.Type {
-	case bsontype.Null, bsontype.Undefined:
+	case bson.TypeNull, bson.TypeUndefined:
 		if p.Op == query.Gte || p.Op == query.Lte {
 			return pointsOf([]bsoncore.Value{p.Value}, sparse)
 		}
 		return bounds{}, false
-	case bsontype.MinKey, bsontype.MaxKey, bsontype.Array:
+	case bson.TypeMinKey, bson.TypeMaxKey, bson.TypeArray:
 		return bounds{}, false
 	}
 	edge := keys.Append(nil, p.Value)
@@ -91,10 +91,10 @@ func pointsOf(values []bsoncore.Value, sparse bool) (bounds, bool) {
 	b := bounds{points: [][]byte{}}
 	for _, v := range values {
 		switch v.Type {
-		case bsontype.Array:
+		case bson.TypeArray:
 			// The keys are its elements, not itself.
 			return bounds{}, false
-		case bsontype.Null, bsontype.Undefined:
+		case bson.TypeNull, bson.TypeUndefined:
 			if sparse {
 				return bounds{}, false
 			}

@@ -1,7 +1,7 @@
 package query
 
 import (
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -71,7 +71,7 @@ type test interface {
 func (n *leaf) match(doc []byte) bool { return walk(doc, n.path, n, n.at) }
 
 func (n *leaf) visit(v bsoncore.Value, exists bool) bool {
-	if v.Type == bsontype.Array && exists && !n.whole {
+	if v.Type == bson.TypeArray && exists && !n.whole {
 		it := raw.Elements(v.Data)
 		for i := 0; ; i++ {
 			e, ok := it.Next()
@@ -144,7 +144,7 @@ func (f *Filter) logical(n *all, op string, v bsoncore.Value, top bool) error {
 	default:
 		return mongoerr.New(mongoerr.BadValue, "unknown top level operator: %s", op)
 	}
-	if v.Type != bsontype.Array {
+	if v.Type != bson.TypeArray {
 		return mongoerr.New(mongoerr.BadValue, "%s must be an array", op)
 	}
 	if raw.IsEmpty(v.Data) {
@@ -159,7 +159,7 @@ func (f *Filter) logical(n *all, op string, v bsoncore.Value, top bool) error {
 		if !ok {
 			break
 		}
-		if e.Value.Type != bsontype.EmbeddedDocument {
+		if e.Value.Type != bson.TypeEmbeddedDocument {
 			return mongoerr.New(mongoerr.BadValue, "$or/$and/$nor entries need to be full objects")
 		}
 		if flat {

@@ -3,7 +3,7 @@ package query
 import (
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -11,10 +11,10 @@ import (
 )
 
 func (f *Filter) field(n *all, path string, v bsoncore.Value, top bool) error {
-	if v.Type == bsontype.Regex {
+	if v.Type == bson.TypeRegex {
 		return f.regex(n, path, v, bsoncore.Value{}, top)
 	}
-	if v.Type == bsontype.EmbeddedDocument && isOperators(v.Data) {
+	if v.Type == bson.TypeEmbeddedDocument && isOperators(v.Data) {
 		return f.operators(n, path, v.Data, top)
 	}
 	f.equals(n, path, v)
@@ -78,7 +78,7 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 	switch op {
 	case "$eq":
 		f.equals(n, path, v)
-		if top && v.Type != bsontype.Regex { // here, and only here, that is a value
+		if top && v.Type != bson.TypeRegex { // here, and only here, that is a value
 			f.predicates = append(f.predicates, Predicate{Path: path, Op: Eq, Value: v})
 		}
 		return nil
@@ -93,7 +93,7 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 				return err
 			}
 		} else {
-			if v.Type == bsontype.Regex {
+			if v.Type == bson.TypeRegex {
 				return mongoerr.New(mongoerr.BadValue, "Can't have regex as arg to $ne.")
 			}
 			f.equals(&part, path, v)
@@ -134,7 +134,7 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 }
 
 func (f *Filter) comparison(n *all, path, op string, v bsoncore.Value, top bool) error {
-	if v.Type == bsontype.Regex {
+	if v.Type == bson.TypeRegex {
 		return mongoerr.New(mongoerr.BadValue, "Can't have RegEx as arg to predicate over field '%s'.", path)
 	}
 	o := map[string]Op{"$gt": Gt, "$gte": Gte, "$lt": Lt, "$lte": Lte}[op]
@@ -160,11 +160,11 @@ func (f *Filter) in(n *all, path string, v bsoncore.Value, top bool) error {
 func (f *Filter) not(n *all, path string, v bsoncore.Value) error {
 	var part all
 	switch {
-	case v.Type == bsontype.Regex:
+	case v.Type == bson.TypeRegex:
 		if err := f.regex(&part, path, v, bsoncore.Value{}, false); err != nil {
 			return err
 		}
-	case v.Type == bsontype.EmbeddedDocument && isOperators(v.Data):
+	case v.Type == bson.TypeEmbeddedDocument && isOperators(v.Data):
 		if err := f.operators(&part, path, v.Data, false); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (f *Filter) regex(n *all, path string, v, options bsoncore.Value, top bool)
 }
 
 func stringValue(s string) bsoncore.Value {
-	return bsoncore.Value{Type: bsontype.String, Data: bsoncore.AppendString(nil, s)}
+	return bsoncore.Value{Type: bson.TypeString, Data: bsoncore.AppendString(nil, s)}
 }
 
 // elemMatch asks for an array with an element that passes all of a query:
@@ -205,7 +205,7 @@ func (f *Filter) elemMatch(n *all, path string, v bsoncore.Value) error {
 
 // all asks that each of the values given be there.
 func (f *Filter) all(n *all, path string, v bsoncore.Value, top bool) error {
-	if v.Type != bsontype.Array {
+	if v.Type != bson.TypeArray {
 		return mongoerr.New(mongoerr.BadValue, "$all needs an array")
 	}
 	if raw.IsEmpty(v.Data) {
@@ -221,7 +221,7 @@ func (f *Filter) all(n *all, path string, v bsoncore.Value, top bool) error {
 		var err error
 		if sub, ok := elemMatchOf(e.Value); ok {
 			err = f.elemMatch(n, path, sub)
-		} else if e.Value.Type == bsontype.EmbeddedDocument && isOperators(e.Value.Data) {
+		} else if e.Value.Type == bson.TypeEmbeddedDocument && isOperators(e.Value.Data) {
 			err = mongoerr.New(mongoerr.BadValue, "no $ expressions in $all")
 		} else {
 			err = f.field(n, path, e.Value, top)
@@ -233,7 +233,7 @@ func (f *Filter) all(n *all, path string, v bsoncore.Value, top bool) error {
 }
 
 func elemMatchOf(v bsoncore.Value) (bsoncore.Value, bool) {
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return v, false
 	}
 	return raw.Get(v.Data, "$elemMatch")

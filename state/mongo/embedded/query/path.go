@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -42,9 +42,9 @@ func walkValue(v bsoncore.Value, path []string, to visitor, at *int) bool {
 		return to.visit(v, true)
 	}
 	switch v.Type {
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		return walk(v.Data, path, to, at)
-	case bsontype.Array:
+	case bson.TypeArray:
 		return walkArray(v.Data, path, to, at)
 	}
 	return to.visit(bsoncore.Value{}, false)
@@ -59,7 +59,7 @@ func walkArray(array []byte, path []string, to visitor, at *int) bool {
 			return false
 		}
 		if numbered && i == position && walkValue(e.Value, path[1:], to, at) ||
-			e.Value.Type == bsontype.EmbeddedDocument && walk(e.Value.Data, path, to, at) {
+			e.Value.Type == bson.TypeEmbeddedDocument && walk(e.Value.Data, path, to, at) {
 			if at != nil {
 				*at = i
 			}
@@ -86,7 +86,7 @@ func Values(dst []bsoncore.Value, doc []byte, path string) (values []bsoncore.Va
 		if !ok {
 			return dst, false
 		}
-		if v.Type != bsontype.Array {
+		if v.Type != bson.TypeArray {
 			return append(dst, v), false
 		}
 	}
@@ -106,7 +106,7 @@ func (c *collector) doc(doc []byte, path []string) {
 		// A document without the field, in an array beside one that has it,
 		// is found by a query for null.
 		if c.multi {
-			c.values = append(c.values, bsoncore.Value{Type: bsontype.Null})
+			c.values = append(c.values, bsoncore.Value{Type: bson.TypeNull})
 		}
 		return
 	}
@@ -115,21 +115,21 @@ func (c *collector) doc(doc []byte, path []string) {
 
 func (c *collector) value(v bsoncore.Value, path []string) {
 	switch {
-	case v.Type == bsontype.Array:
+	case v.Type == bson.TypeArray:
 		c.array(v.Data, path)
 	case len(path) == 0:
 		c.values = append(c.values, v)
-	case v.Type == bsontype.EmbeddedDocument:
+	case v.Type == bson.TypeEmbeddedDocument:
 		c.doc(v.Data, path)
 	case c.multi:
-		c.values = append(c.values, bsoncore.Value{Type: bsontype.Null})
+		c.values = append(c.values, bsoncore.Value{Type: bson.TypeNull})
 	}
 }
 
 func (c *collector) array(array []byte, path []string) {
 	c.multi = true
 	if len(path) == 0 && raw.IsEmpty(array) {
-		c.values = append(c.values, bsoncore.Value{Type: bsontype.Undefined})
+		c.values = append(c.values, bsoncore.Value{Type: bson.TypeUndefined})
 		return
 	}
 	at, numbered := 0, false
@@ -147,10 +147,10 @@ func (c *collector) array(array []byte, path []string) {
 			c.values = append(c.values, e.Value)
 		case numbered && i == at:
 			c.value(e.Value, path[1:])
-			if e.Value.Type == bsontype.EmbeddedDocument {
+			if e.Value.Type == bson.TypeEmbeddedDocument {
 				c.doc(e.Value.Data, path)
 			}
-		case e.Value.Type == bsontype.EmbeddedDocument:
+		case e.Value.Type == bson.TypeEmbeddedDocument:
 			c.doc(e.Value.Data, path)
 		}
 	}
@@ -167,7 +167,7 @@ func Distinct(dst []bsoncore.Value, doc []byte, path string) []bsoncore.Value {
 type distinct struct{ values []bsoncore.Value }
 
 func (d *distinct) visit(v bsoncore.Value, exists bool) bool {
-	if exists && v.Type == bsontype.Array {
+	if exists && v.Type == bson.TypeArray {
 		it := raw.Elements(v.Data)
 		for e, ok := it.Next(); ok; e, ok = it.Next() {
 			d.values = append(d.values, e.Value)

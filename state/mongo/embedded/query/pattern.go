@@ -6,7 +6,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -25,16 +25,16 @@ type pattern struct {
 func newPattern(v, options bsoncore.Value) (*pattern, error) {
 	var expr, flags string
 	switch v.Type {
-	case bsontype.Regex:
+	case bson.TypeRegex:
 		expr, flags = v.Regex()
-	case bsontype.String, bsontype.Symbol:
+	case bson.TypeString, bson.TypeSymbol:
 		expr = string(raw.Text(v))
 	default:
 		return nil, mongoerr.New(mongoerr.BadValue, "$regex has to be a string")
 	}
 	switch options.Type {
 	case 0:
-	case bsontype.String:
+	case bson.TypeString:
 		flags = string(raw.Text(options))
 	default:
 		return nil, mongoerr.New(mongoerr.BadValue, "$options has to be a string")
@@ -64,7 +64,7 @@ func newPattern(v, options bsoncore.Value) (*pattern, error) {
 	}
 	return &pattern{
 		re:     re,
-		self:   bsoncore.Value{Type: bsontype.Regex, Data: bsoncore.AppendRegex(nil, expr, flags)},
+		self:   bsoncore.Value{Type: bson.TypeRegex, Data: bsoncore.AppendRegex(nil, expr, flags)},
 		prefix: literalPrefix(source),
 	}, nil
 }
@@ -73,9 +73,9 @@ func (t *pattern) holds(v bsoncore.Value, exists bool) bool {
 	switch {
 	case !exists:
 		return false
-	case v.Type == bsontype.String || v.Type == bsontype.Symbol:
+	case v.Type == bson.TypeString || v.Type == bson.TypeSymbol:
 		return t.re.Match(raw.Text(v))
-	case v.Type == bsontype.Regex:
+	case v.Type == bson.TypeRegex:
 		return keys.Equal(v, t.self)
 	}
 	return false

@@ -3,6 +3,7 @@ package query
 import (
 	"strings"
 
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -53,7 +54,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 		if path == "" {
 			return nil, mongoerr.New(mongoerr.BadValue, "a projection names a field without a name")
 		}
-		if e.Value.Type == bsontype.EmbeddedDocument {
+		if e.Value.Type == bson.TypeEmbeddedDocument {
 			inclusive, err := p.operator(path, e.Value.Data)
 			if err != nil {
 				return nil, err
@@ -120,7 +121,7 @@ func newSlice(v bsoncore.Value) (*slice, error) {
 	if f, ok := raw.Number(v); ok {
 		return &slice{limit: int64(f)}, nil
 	}
-	if v.Type != bsontype.Array || raw.Len(v.Data) != 2 {
+	if v.Type != bson.TypeArray || raw.Len(v.Data) != 2 {
 		return nil, wrong
 	}
 	it := raw.Elements(v.Data)
@@ -223,17 +224,17 @@ func (p *Projection) document(dst []byte, at *part, doc []byte, position int, to
 // inner shows parts of a field that the projection goes through.
 func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position int) []byte {
 	switch v.Type {
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		dst = appendHead(dst, v.Type, key)
 		return p.document(dst, at, v.Data, position, false)
-	case bsontype.Array:
+	case bson.TypeArray:
 		dst = appendHead(dst, v.Type, key)
 		start, dst := bsoncore.ReserveLength(dst)
 		n := 0
 		it := raw.Elements(v.Data)
 		for e, ok := it.Next(); ok; e, ok = it.Next() {
 			switch {
-			case e.Value.Type == bsontype.EmbeddedDocument || e.Value.Type == bsontype.Array:
+			case e.Value.Type == bson.TypeEmbeddedDocument || e.Value.Type == bson.TypeArray:
 				dst = p.inner(dst, arrayKey(n), at, e.Value, position)
 			case p.including:
 				continue
@@ -253,7 +254,7 @@ func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position
 
 // treated shows a part of an array: a slice of it, or the element matched.
 func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
-	if e.Value.Type != bsontype.Array {
+	if e.Value.Type != bson.TypeArray {
 		if p.elem != nil {
 			return dst
 		}
@@ -278,7 +279,7 @@ func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
 		}
 		from, to = found, found+1
 	}
-	dst = appendHead(dst, bsontype.Array, e.Key)
+	dst = appendHead(dst, bson.TypeArray, e.Key)
 	start, dst := bsoncore.ReserveLength(dst)
 	it := raw.Elements(e.Value.Data)
 	for i := int64(0); i < to; i++ {

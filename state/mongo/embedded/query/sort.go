@@ -3,7 +3,7 @@ package query
 import (
 	"strconv"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -59,7 +59,7 @@ func (s Sort) AppendKey(dst, doc []byte) []byte {
 	var buf [8]bsoncore.Value
 	for _, field := range s.Fields {
 		values, _ := Values(buf[:0], doc, field.Path)
-		best := bsoncore.Value{Type: bsontype.Null}
+		best := bsoncore.Value{Type: bson.TypeNull}
 		for i, v := range values {
 			if c := keys.Compare(v, best); i == 0 || field.Desc && c > 0 || !field.Desc && c < 0 {
 				best = v

@@ -3,7 +3,7 @@ package query
 import (
 	"math"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -40,7 +40,7 @@ type equal struct {
 }
 
 func newEqual(v bsoncore.Value) equal {
-	return equal{v, v.Type == bsontype.Null || v.Type == bsontype.Undefined}
+	return equal{v, v.Type == bson.TypeNull || v.Type == bson.TypeUndefined}
 }
 
 func (t *equal) holds(v bsoncore.Value, exists bool) bool {
@@ -51,7 +51,7 @@ func (t *equal) holds(v bsoncore.Value, exists bool) bool {
 }
 
 func isNull(v bsoncore.Value, exists bool) bool {
-	return !exists || v.Type == bsontype.Null || v.Type == bsontype.Undefined
+	return !exists || v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
 }
 
 // compared is a test for one side of a value; it holds for values of the
@@ -62,7 +62,7 @@ type compared struct {
 }
 
 func (t compared) holds(v bsoncore.Value, exists bool) bool {
-	if t.v.Type == bsontype.Null || t.v.Type == bsontype.Undefined {
+	if t.v.Type == bson.TypeNull || t.v.Type == bson.TypeUndefined {
 		return (t.op == Gte || t.op == Lte) && isNull(v, exists)
 	}
 	if !exists {
@@ -89,9 +89,9 @@ func (t compared) holds(v bsoncore.Value, exists bool) bool {
 
 func isNaN(v bsoncore.Value) bool {
 	switch v.Type {
-	case bsontype.Double:
+	case bson.TypeDouble:
 		return math.IsNaN(v.Double())
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		return v.Decimal128().IsNaN()
 	}
 	return false
@@ -109,14 +109,14 @@ type in struct {
 const manyValues = 8
 
 func newIn(v bsoncore.Value) (*in, []bsoncore.Value, error) {
-	if v.Type != bsontype.Array {
+	if v.Type != bson.TypeArray {
 		return nil, nil, mongoerr.New(mongoerr.BadValue, "$in needs an array")
 	}
 	t := &in{}
 	var values []bsoncore.Value
 	it := raw.Elements(v.Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		if e.Value.Type == bsontype.Regex {
+		if e.Value.Type == bson.TypeRegex {
 			p, err := newPattern(e.Value, bsoncore.Value{})
 			if err != nil {
 				return nil, nil, err
@@ -124,7 +124,7 @@ func newIn(v bsoncore.Value) (*in, []bsoncore.Value, error) {
 			t.patterns = append(t.patterns, p)
 			continue
 		}
-		if e.Value.Type == bsontype.EmbeddedDocument && isOperators(e.Value.Data) {
+		if e.Value.Type == bson.TypeEmbeddedDocument && isOperators(e.Value.Data) {
 			return nil, nil, mongoerr.New(mongoerr.BadValue, "cannot nest $ under $in")
 		}
 		values = append(values, e.Value)
@@ -175,7 +175,7 @@ func (exists) holds(_ bsoncore.Value, exists bool) bool { return exists }
 type size int64
 
 func (t size) holds(v bsoncore.Value, exists bool) bool {
-	return exists && v.Type == bsontype.Array && int64(raw.Len(v.Data)) == int64(t)
+	return exists && v.Type == bson.TypeArray && int64(raw.Len(v.Data)) == int64(t)
 }
 
 type modulo struct{ divisor, rest int64 }
@@ -214,7 +214,7 @@ func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 
 func newModulo(v bsoncore.Value) (test, bool, error) {
 	var n []int64
-	if v.Type == bsontype.Array {
+	if v.Type == bson.TypeArray {
 		it := raw.Elements(v.Data)
 		for e, ok := it.Next(); ok; e, ok = it.Next() {
 			f, ok := raw.Number(e.Value)
@@ -242,7 +242,7 @@ type elemMatch struct {
 }
 
 func newElemMatch(v bsoncore.Value) (*elemMatch, error) {
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, mongoerr.New(mongoerr.BadValue, "$elemMatch needs an Object")
 	}
 	t := &elemMatch{}
@@ -267,7 +267,7 @@ func isLogical(doc []byte) bool {
 }
 
 func (t *elemMatch) holds(v bsoncore.Value, exists bool) bool {
-	if !exists || v.Type != bsontype.Array {
+	if !exists || v.Type != bson.TypeArray {
 		return false
 	}
 	it := raw.Elements(v.Data)
@@ -288,7 +288,7 @@ func (t *elemMatch) holds(v bsoncore.Value, exists bool) bool {
 // element says whether one value, out of an array or not, passes.
 func (t *elemMatch) element(v bsoncore.Value) bool {
 	if t.doc != nil {
-		return (v.Type == bsontype.EmbeddedDocument || v.Type == bsontype.Array) && t.doc.Match(v.Data)
+		return (v.Type == bson.TypeEmbeddedDocument || v.Type == bson.TypeArray) && t.doc.Match(v.Data)
 	}
 	start, buf := bsoncore.ReserveLength(t.buf[:0])
 	buf = raw.AppendElem(buf, nil, v)
@@ -308,13 +308,13 @@ type Element struct {
 // elements that are documents, a regular expression, or a value.
 func CompileElement(v bsoncore.Value) (*Element, error) {
 	switch v.Type {
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		t, err := newElemMatch(v)
 		if err != nil {
 			return nil, err
 		}
 		return &Element{t: *t}, nil
-	case bsontype.Regex:
+	case bson.TypeRegex:
 		p, err := newPattern(v, bsoncore.Value{})
 		return &Element{one: p}, err
 	}

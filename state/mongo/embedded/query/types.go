@@ -1,6 +1,7 @@
 package query
 
 import (
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -11,14 +12,14 @@ import (
 
 // typeNames are the names that $type takes, and error messages use.
 var typeNames = map[bsontype.Type]string{
-	bsontype.Double: "double", bsontype.String: "string", bsontype.EmbeddedDocument: "object",
-	bsontype.Array: "array", bsontype.Binary: "binData", bsontype.Undefined: "undefined",
-	bsontype.ObjectID: "objectId", bsontype.Boolean: "bool", bsontype.DateTime: "date",
-	bsontype.Null: "null", bsontype.Regex: "regex", bsontype.DBPointer: "dbPointer",
-	bsontype.JavaScript: "javascript", bsontype.Symbol: "symbol",
-	bsontype.CodeWithScope: "javascriptWithScope", bsontype.Int32: "int",
-	bsontype.Timestamp: "timestamp", bsontype.Int64: "long", bsontype.Decimal128: "decimal",
-	bsontype.MinKey: "minKey", bsontype.MaxKey: "maxKey",
+	bson.TypeDouble: "double", bson.TypeString: "string", bson.TypeEmbeddedDocument: "object",
+	bson.TypeArray: "array", bson.TypeBinary: "binData", bson.TypeUndefined: "undefined",
+	bson.TypeObjectID: "objectId", bson.TypeBoolean: "bool", bson.TypeDateTime: "date",
+	bson.TypeNull: "null", bson.TypeRegex: "regex", bson.TypeDBPointer: "dbPointer",
+	bson.TypeJavaScript: "javascript", bson.TypeSymbol: "symbol",
+	bson.TypeCodeWithScope: "javascriptWithScope", bson.TypeInt32: "int",
+	bson.TypeTimestamp: "timestamp", bson.TypeInt64: "long", bson.TypeDecimal128: "decimal",
+	bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
 }
 
 // TypeName is what MongoDB calls a type.
@@ -31,7 +32,7 @@ type types struct {
 
 func newTypes(v bsoncore.Value) (test, error) {
 	t := types{any: map[bsontype.Type]bool{}}
-	if v.Type != bsontype.Array {
+	if v.Type != bson.TypeArray {
 		return t, t.add(v)
 	}
 	if raw.IsEmpty(v.Data) {
@@ -47,10 +48,10 @@ func newTypes(v bsoncore.Value) (test, error) {
 }
 
 func (t *types) add(v bsoncore.Value) error {
-	if v.Type == bsontype.String {
+	if v.Type == bson.TypeString {
 		name := string(raw.Text(v))
 		if name == "number" {
-			for _, n := range []bsontype.Type{bsontype.Int32, bsontype.Int64, bsontype.Double, bsontype.Decimal128} {
+			for _, n := range []bsontype.Type{bson.TypeInt32, bson.TypeInt64, bson.TypeDouble, bson.TypeDecimal128} {
 				t.any[n] = true
 			}
 			return nil
@@ -65,7 +66,7 @@ func (t *types) add(v bsoncore.Value) error {
 	}
 	n, ok := raw.Int(v)
 	if n == -1 {
-		n = int64(bsontype.MinKey)
+		n = int64(bson.TypeMinKey)
 	}
 	if !ok || n < 0 || n > 255 || typeNames[bsontype.Type(n)] == "" {
 		return mongoerr.New(mongoerr.BadValue, "Invalid numerical type code: %d", n)
@@ -85,7 +86,7 @@ type bits struct {
 func newBits(op string, v bsoncore.Value) (test, error) {
 	t := bits{set: op == "$bitsAllSet" || op == "$bitsAnySet", any: op == "$bitsAnySet" || op == "$bitsAnyClear"}
 	switch v.Type {
-	case bsontype.Array:
+	case bson.TypeArray:
 		it := raw.Elements(v.Data)
 		for e, ok := it.Next(); ok; e, ok = it.Next() {
 			n, ok := raw.Int(e.Value)
@@ -95,7 +96,7 @@ func newBits(op string, v bsoncore.Value) (test, error) {
 			t.positions = append(t.positions, int(n))
 		}
 		return t, nil
-	case bsontype.Binary:
+	case bson.TypeBinary:
 		_, data := v.Binary()
 		for i, b := range data {
 			t.positions = appendPositions(t.positions, uint64(b), 8*i)
@@ -125,7 +126,7 @@ func (t bits) holds(v bsoncore.Value, exists bool) bool {
 	}
 	var bit func(int) bool
 	switch {
-	case v.Type == bsontype.Binary:
+	case v.Type == bson.TypeBinary:
 		_, data := v.Binary()
 		bit = func(i int) bool { return i/8 < len(data) && data[i/8]>>(i%8)&1 != 0 }
 	case keys.ClassOf(v.Type) == keys.Number:

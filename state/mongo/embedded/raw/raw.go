@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 )
@@ -51,27 +52,27 @@ func (it *Iter) Next() (Elem, bool) {
 func size(t bsontype.Type, data []byte) int {
 	n := -1
 	switch t {
-	case bsontype.Null, bsontype.Undefined, bsontype.MinKey, bsontype.MaxKey:
+	case bson.TypeNull, bson.TypeUndefined, bson.TypeMinKey, bson.TypeMaxKey:
 		n = 0
-	case bsontype.Boolean:
+	case bson.TypeBoolean:
 		n = 1
-	case bsontype.Int32:
+	case bson.TypeInt32:
 		n = 4
-	case bsontype.Double, bsontype.Int64, bsontype.DateTime, bsontype.Timestamp:
+	case bson.TypeDouble, bson.TypeInt64, bson.TypeDateTime, bson.TypeTimestamp:
 		n = 8
-	case bsontype.ObjectID:
+	case bson.TypeObjectID:
 		n = 12
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		n = 16
-	case bsontype.String, bsontype.Symbol, bsontype.JavaScript:
+	case bson.TypeString, bson.TypeSymbol, bson.TypeJavaScript:
 		n = prefixed(data, 4)
-	case bsontype.EmbeddedDocument, bsontype.Array, bsontype.CodeWithScope:
+	case bson.TypeEmbeddedDocument, bson.TypeArray, bson.TypeCodeWithScope:
 		n = prefixed(data, 0)
-	case bsontype.Binary:
+	case bson.TypeBinary:
 		n = prefixed(data, 5)
-	case bsontype.DBPointer:
+	case bson.TypeDBPointer:
 		n = prefixed(data, 16)
-	case bsontype.Regex:
+	case bson.TypeRegex:
 		i := bytes.IndexByte(data, 0)
 		if i < 0 {
 			return -1
@@ -134,11 +135,11 @@ func Text(v bsoncore.Value) []byte { return v.Data[4 : len(v.Data)-1] }
 // Number returns a number as a float64; false for anything else.
 func Number(v bsoncore.Value) (float64, bool) {
 	switch v.Type {
-	case bsontype.Int32:
+	case bson.TypeInt32:
 		return float64(v.Int32()), true
-	case bsontype.Int64:
+	case bson.TypeInt64:
 		return float64(v.Int64()), true
-	case bsontype.Double:
+	case bson.TypeDouble:
 		return v.Double(), true
 	}
 	return 0, false
@@ -147,16 +148,16 @@ func Number(v bsoncore.Value) (float64, bool) {
 // Int returns a number that is whole and fits into an int64.
 func Int(v bsoncore.Value) (int64, bool) {
 	switch v.Type {
-	case bsontype.Int32:
+	case bson.TypeInt32:
 		return int64(v.Int32()), true
-	case bsontype.Int64:
+	case bson.TypeInt64:
 		return v.Int64(), true
-	case bsontype.Double:
+	case bson.TypeDouble:
 		f := v.Double()
 		if f == math.Trunc(f) && f >= -(1<<63) && f < 1<<63 {
 			return int64(f), true
 		}
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		n, exp, err := v.Decimal128().BigInt()
 		if err == nil && exp == 0 && n.IsInt64() {
 			return n.Int64(), true
@@ -169,9 +170,9 @@ func Int(v bsoncore.Value) (int64, bool) {
 // are false, all else is true.
 func Truthy(v bsoncore.Value) bool {
 	switch v.Type {
-	case bsontype.Boolean:
+	case bson.TypeBoolean:
 		return v.Boolean()
-	case bsontype.Null, bsontype.Undefined, 0:
+	case bson.TypeNull, bson.TypeUndefined, 0:
 		return false
 	}
 	if f, ok := Number(v); ok {
@@ -190,10 +191,10 @@ func AppendElem(dst, key []byte, v bsoncore.Value) []byte {
 
 // Document makes a value of a document's bytes.
 func Document(doc []byte) bsoncore.Value {
-	return bsoncore.Value{Type: bsontype.EmbeddedDocument, Data: doc}
+	return bsoncore.Value{Type: bson.TypeEmbeddedDocument, Data: doc}
 }
 
 // Int32 makes a value of a number.
 func Int32(n int32) bsoncore.Value {
-	return bsoncore.Value{Type: bsontype.Int32, Data: bsoncore.AppendInt32(nil, n)}
+	return bsoncore.Value{Type: bson.TypeInt32, Data: bsoncore.AppendInt32(nil, n)}
 }

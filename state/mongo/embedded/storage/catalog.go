@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -219,12 +220,12 @@ func (s *Store) decodeCollection(record []byte) (c *Collection, err error) {
 	opts := CollectionOptions{Capped: r.bool("capped"), Size: r.int("size"), Max: r.int("max")}
 	c = newCollection(s, r.string("db"), r.string("name"), uint32(r.int("space")), opts)
 	var indexes []*Index
-	it := raw.Elements(r.value("indexes", bsontype.Array).Data)
+	it := raw.Elements(r.value("indexes", bson.TypeArray).Data)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		d := reader{doc: e.Value.Data}
 		index := &Index{Name: d.string("name"), Unique: d.bool("unique"), Sparse: d.bool("sparse"), space: uint32(d.int("space"))}
 		index.multi.Store(d.bool("multi"))
-		index.Fields, err = decodeFields(d.value("key", bsontype.EmbeddedDocument).Data)
+		index.Fields, err = decodeFields(d.value("key", bson.TypeEmbeddedDocument).Data)
 		if d.err != nil {
 			err = d.err
 		}
@@ -255,15 +256,15 @@ func (r *reader) value(key string, t bsontype.Type) bsoncore.Value {
 }
 
 func (r *reader) string(key string) string {
-	if v := r.value(key, bsontype.String); v.Data != nil {
+	if v := r.value(key, bson.TypeString); v.Data != nil {
 		return string(raw.Text(v))
 	}
 	return ""
 }
 
 func (r *reader) int(key string) int64 {
-	n, _ := raw.Int(r.value(key, bsontype.Int64))
+	n, _ := raw.Int(r.value(key, bson.TypeInt64))
 	return n
 }
 
-func (r *reader) bool(key string) bool { return raw.Truthy(r.value(key, bsontype.Boolean)) }
+func (r *reader) bool(key string) bool { return raw.Truthy(r.value(key, bson.TypeBoolean)) }

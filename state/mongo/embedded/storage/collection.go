@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -175,10 +175,10 @@ func (c *Collection) Insert(doc []byte) error {
 // CheckID refuses what cannot be an _id.
 func CheckID(id bsoncore.Value) error {
 	switch id.Type {
-	case bsontype.Array, bsontype.Regex, bsontype.Undefined:
+	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
 		return mongoerr.New(mongoerr.InvalidIDField, "The '_id' value cannot be of type %s", id.Type)
 	}
-	if id.Type == bsontype.EmbeddedDocument {
+	if id.Type == bson.TypeEmbeddedDocument {
 		if err := checkNested(id.Data); err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func checkNested(doc []byte) error {
 					"The dollar ($) prefixed field '%s' in '_id' is not valid for storage.", e.Key)
 			}
 		}
-		if e.Value.Type == bsontype.EmbeddedDocument || e.Value.Type == bsontype.Array {
+		if e.Value.Type == bson.TypeEmbeddedDocument || e.Value.Type == bson.TypeArray {
 			if err := checkNested(e.Value.Data); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -102,7 +102,7 @@ func (e *entries) simple(ix *Index, doc, record []byte) (multi bool, err error) 
 		if ix.Sparse && !multi {
 			return false, nil
 		}
-		values = append(values, bsoncore.Value{Type: bsontype.Null})
+		values = append(values, bsoncore.Value{Type: bson.TypeNull})
 	}
 	for _, v := range values {
 		e.buf = appendValue(spaceKey(e.buf, ix.space), v, ix.Fields[0].Desc)
@@ -138,7 +138,7 @@ func (e *entries) compound(ix *Index, doc, record []byte) (multi bool, err error
 		}
 		if len(values) == 0 {
 			missing++
-			values = []bsoncore.Value{{Type: bsontype.Null}}
+			values = []bsoncore.Value{{Type: bson.TypeNull}}
 		}
 		all[i] = values
 	}
@@ -310,7 +310,7 @@ func duplicate(c *Collection, ix *Index, doc []byte) error {
 	var shown []string
 	for _, f := range ix.Fields {
 		values, _ := query.Values(nil, doc, f.Path)
-		v := bsoncore.Value{Type: bsontype.Null}
+		v := bsoncore.Value{Type: bson.TypeNull}
 		if len(values) > 0 {
 			v = values[0]
 		}

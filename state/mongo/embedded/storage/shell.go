@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/raw"
@@ -17,48 +17,48 @@ import (
 // errors.
 func shell(v bsoncore.Value) string {
 	switch v.Type {
-	case bsontype.Double:
+	case bson.TypeDouble:
 		f := v.Double()
 		if f == math.Trunc(f) && math.Abs(f) < 1e15 {
 			return strconv.FormatFloat(f, 'f', 1, 64)
 		}
 		return strconv.FormatFloat(f, 'g', -1, 64)
-	case bsontype.String:
+	case bson.TypeString:
 		return quoted(string(raw.Text(v)))
-	case bsontype.Symbol:
+	case bson.TypeSymbol:
 		return quoted(v.Symbol())
-	case bsontype.EmbeddedDocument:
+	case bson.TypeEmbeddedDocument:
 		return "{" + elements(v.Data, true) + " }"
-	case bsontype.Array:
+	case bson.TypeArray:
 		return "[" + elements(v.Data, false) + " ]"
-	case bsontype.Binary:
+	case bson.TypeBinary:
 		subtype, data := v.Binary()
 		return fmt.Sprintf("BinData(%d, %s)", subtype, strings.ToUpper(hex.EncodeToString(data)))
-	case bsontype.Undefined:
+	case bson.TypeUndefined:
 		return "undefined"
-	case bsontype.ObjectID:
+	case bson.TypeObjectID:
 		return fmt.Sprintf("ObjectId('%s')", v.ObjectID().Hex())
-	case bsontype.Boolean:
+	case bson.TypeBoolean:
 		return strconv.FormatBool(v.Boolean())
-	case bsontype.DateTime:
+	case bson.TypeDateTime:
 		return fmt.Sprintf("new Date(%d)", v.DateTime())
-	case bsontype.Null:
+	case bson.TypeNull:
 		return "null"
-	case bsontype.Regex:
+	case bson.TypeRegex:
 		pattern, options := v.Regex()
 		return "/" + pattern + "/" + options
-	case bsontype.Int32:
+	case bson.TypeInt32:
 		return strconv.FormatInt(int64(v.Int32()), 10)
-	case bsontype.Int64:
+	case bson.TypeInt64:
 		return strconv.FormatInt(v.Int64(), 10)
-	case bsontype.Timestamp:
+	case bson.TypeTimestamp:
 		t, i := v.Timestamp()
 		return fmt.Sprintf("Timestamp(%d, %d)", t, i)
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		return fmt.Sprintf("NumberDecimal(%q)", v.Decimal128())
-	case bsontype.MinKey:
+	case bson.TypeMinKey:
 		return "MinKey"
-	case bsontype.MaxKey:
+	case bson.TypeMaxKey:
 		return "MaxKey"
 	}
 	return v.String()

@@ -3,7 +3,7 @@ package update
 import (
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -48,12 +48,12 @@ func filterName(spec []byte, name string) (string, error) {
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
 		key := string(e.Key)
 		if strings.HasPrefix(key, "$") {
-			if e.Value.Type != bsontype.Array {
+			if e.Value.Type != bson.TypeArray {
 				continue
 			}
 			list := raw.Elements(e.Value.Data)
 			for branch, ok := list.Next(); ok; branch, ok = list.Next() {
-				if branch.Value.Type != bsontype.EmbeddedDocument {
+				if branch.Value.Type != bson.TypeEmbeddedDocument {
 					continue
 				}
 				var err error

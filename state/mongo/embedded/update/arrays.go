@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -14,7 +14,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-var emptyArray = bsoncore.Value{Type: bsontype.Array, Data: []byte{5, 0, 0, 0, 0}}
+var emptyArray = bsoncore.Value{Type: bson.TypeArray, Data: []byte{5, 0, 0, 0, 0}}
 
 // arrayAt finds the array that path leads to, or makes one.
 func arrayAt(root *container, path []string) (*elem, error) {
@@ -25,7 +25,7 @@ func arrayAt(root *container, path []string) (*elem, error) {
 	if made {
 		e.set(emptyArray)
 	}
-	if v := e.value(); v.Type != bsontype.Array {
+	if v := e.value(); v.Type != bson.TypeArray {
 		return nil, notArray(path, v)
 	}
 	return e, nil
@@ -38,7 +38,7 @@ func existingArray(root *container, path []string) (*elem, error) {
 	if e == nil {
 		return nil, nil
 	}
-	if v := e.value(); v.Type != bsontype.Array {
+	if v := e.value(); v.Type != bson.TypeArray {
 		return nil, notArray(path, v)
 	}
 	return e, nil
@@ -63,7 +63,7 @@ func newArray(of []bsoncore.Value) bsoncore.Value {
 		data = appendIndexed(data, i, v)
 	}
 	data, _ = bsoncore.AppendArrayEnd(data, start)
-	return bsoncore.Value{Type: bsontype.Array, Data: data}
+	return bsoncore.Value{Type: bson.TypeArray, Data: data}
 }
 
 func appendIndexed(dst []byte, i int, v bsoncore.Value) []byte {
@@ -75,25 +75,25 @@ func appendIndexed(dst []byte, i int, v bsoncore.Value) []byte {
 
 // each returns the values of an $each, or nil if there is no $each.
 func each(v bsoncore.Value) ([]bsoncore.Value, bool) {
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, false
 	}
 	list, ok := raw.Get(v.Data, "$each")
-	if !ok || list.Type != bsontype.Array {
+	if !ok || list.Type != bson.TypeArray {
 		return nil, ok
 	}
 	return values(list.Data), true
 }
 
 func checkEach(o *op, name string, others ...string) error {
-	if o.v.Type != bsontype.EmbeddedDocument {
+	if o.v.Type != bson.TypeEmbeddedDocument {
 		return nil
 	}
 	list, ok := raw.Get(o.v.Data, "$each")
 	if !ok {
 		return nil
 	}
-	if list.Type != bsontype.Array {
+	if list.Type != bson.TypeArray {
 		return mongoerr.New(mongoerr.BadValue, "The argument to $each in %s must be an array but it was of type: %s", name, query.TypeName(list.Type))
 	}
 	it := raw.Elements(o.v.Data)
@@ -122,7 +122,7 @@ func addToSet(root *container, path []string, o *op, _ *Context) error {
 			array = appendTo(array, n, v)
 		}
 	}
-	e.set(bsoncore.Value{Type: bsontype.Array, Data: array})
+	e.set(bsoncore.Value{Type: bson.TypeArray, Data: array})
 	return nil
 }
 
@@ -161,7 +161,7 @@ func checkPush(o *op) error {
 		}
 	}
 	if v, ok := raw.Get(o.v.Data, "$sort"); ok {
-		if v.Type == bsontype.EmbeddedDocument {
+		if v.Type == bson.TypeEmbeddedDocument {
 			_, err := query.CompileSort(v.Data)
 			return err
 		}
@@ -180,7 +180,7 @@ func push(root *container, path []string, o *op, _ *Context) error {
 	more, modified := each(o.v)
 	if !modified {
 		array := e.value().Data
-		e.set(bsoncore.Value{Type: bsontype.Array, Data: appendTo(array, raw.Len(array), o.v)})
+		e.set(bsoncore.Value{Type: bson.TypeArray, Data: appendTo(array, raw.Len(array), o.v)})
 		return nil
 	}
 	list := values(e.value().Data)
@@ -210,13 +210,13 @@ func push(root *container, path []string, o *op, _ *Context) error {
 
 // sortValues sorts by direction, or by fields of the documents among them.
 func sortValues(list []bsoncore.Value, by bsoncore.Value) {
-	if by.Type == bsontype.EmbeddedDocument {
+	if by.Type == bson.TypeEmbeddedDocument {
 		order, err := query.CompileSort(by.Data)
 		if err != nil {
 			return // checkPush has seen to it
 		}
 		key := func(v bsoncore.Value) []byte {
-			if v.Type != bsontype.EmbeddedDocument {
+			if v.Type != bson.TypeEmbeddedDocument {
 				return order.AppendKey(nil, emptyArray.Data)
 			}
 			return order.AppendKey(nil, v.Data)
@@ -242,7 +242,7 @@ func pull(root *container, path []string, o *op, _ *Context) error {
 }
 
 func checkPullAll(o *op) error {
-	if o.v.Type != bsontype.Array {
+	if o.v.Type != bson.TypeArray {
 		return mongoerr.New(mongoerr.BadValue, "$pullAll requires an array argument but was given a %s", query.TypeName(o.v.Type))
 	}
 	return nil
@@ -276,7 +276,7 @@ func keep(root *container, path []string, test func(bsoncore.Value) bool) error 
 	}
 	if dropped {
 		out, _ = bsoncore.AppendArrayEnd(out, 0)
-		e.set(bsoncore.Value{Type: bsontype.Array, Data: out})
+		e.set(bsoncore.Value{Type: bson.TypeArray, Data: out})
 	}
 	return nil
 }

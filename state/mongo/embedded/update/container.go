@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/mongoerr"
@@ -80,10 +80,10 @@ func (c *container) put(step string) (*elem, error) {
 			return nil, mongoerr.New(mongoerr.BadValue, "can't backfill more than %d elements", maxPadding)
 		}
 		for len(c.elems) < i {
-			c.elems = append(c.elems, elem{v: bsoncore.Value{Type: bsontype.Null}})
+			c.elems = append(c.elems, elem{v: bsoncore.Value{Type: bson.TypeNull}})
 		}
 	}
-	c.elems = append(c.elems, elem{key: []byte(step), v: bsoncore.Value{Type: bsontype.Null}})
+	c.elems = append(c.elems, elem{key: []byte(step), v: bsoncore.Value{Type: bson.TypeNull}})
 	return &c.elems[len(c.elems)-1], nil
 }
 
@@ -94,7 +94,7 @@ func (c *container) remove(e *elem) {
 		}
 		if c.array {
 			// Its neighbours keep their places.
-			c.elems[i] = elem{v: bsoncore.Value{Type: bsontype.Null}}
+			c.elems[i] = elem{v: bsoncore.Value{Type: bson.TypeNull}}
 		} else {
 			c.elems = append(c.elems[:i], c.elems[i+1:]...)
 		}
@@ -105,9 +105,9 @@ func (c *container) remove(e *elem) {
 // within takes a field that holds a document or array apart; nil if it
 // holds neither.
 func (e *elem) within() *container {
-	if e.sub == nil && (e.v.Type == bsontype.EmbeddedDocument || e.v.Type == bsontype.Array) {
+	if e.sub == nil && (e.v.Type == bson.TypeEmbeddedDocument || e.v.Type == bson.TypeArray) {
 		e.sub = &container{}
-		e.sub.open(e.v.Data, e.v.Type == bsontype.Array)
+		e.sub.open(e.v.Data, e.v.Type == bson.TypeArray)
 	}
 	return e.sub
 }
@@ -117,9 +117,9 @@ func (e *elem) value() bsoncore.Value {
 	if e.sub == nil {
 		return e.v
 	}
-	t := bsontype.EmbeddedDocument
+	t := bson.TypeEmbeddedDocument
 	if e.sub.array {
-		t = bsontype.Array
+		t = bson.TypeArray
 	}
 	e.v, e.sub = bsoncore.Value{Type: t, Data: e.sub.append(nil)}, nil
 	return e.v
@@ -134,9 +134,9 @@ func (c *container) append(dst []byte) []byte {
 		e := &c.elems[i]
 		t := e.v.Type
 		if e.sub != nil {
-			t = bsontype.EmbeddedDocument
+			t = bson.TypeEmbeddedDocument
 			if e.sub.array {
-				t = bsontype.Array
+				t = bson.TypeArray
 			}
 		}
 		dst = append(dst, byte(t))

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strconv"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
@@ -55,7 +55,7 @@ func unset(root *container, path []string, _ *op, _ *Context) error {
 }
 
 func checkRename(o *op) error {
-	if o.v.Type != bsontype.String {
+	if o.v.Type != bson.TypeString {
 		return mongoerr.New(mongoerr.BadValue, "The 'to' field for $rename must be a string: %s", o.v)
 	}
 	if o.dynamic {
@@ -145,7 +145,7 @@ func arithmetic(root *container, path []string, o *op, name string,
 		return err
 	}
 	if made {
-		e.set(bsoncore.Value{Type: bsontype.Int32, Data: make([]byte, 4)})
+		e.set(bsoncore.Value{Type: bson.TypeInt32, Data: make([]byte, 4)})
 		if name == "$inc" {
 			e.set(o.v)
 			return nil
@@ -157,16 +157,16 @@ func arithmetic(root *container, path []string, o *op, name string,
 			"Cannot apply %s to a value of non-numeric type. The field '%s' is %s", name, path[len(path)-1], a)
 	}
 	switch {
-	case a.Type == bsontype.Decimal128 || b.Type == bsontype.Decimal128:
+	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
 		v, ok := fromNumber(decimal(toNumber(a), toNumber(b)))
 		if !ok {
 			return mongoerr.New(mongoerr.BadValue, "Failed to apply %s operations to current value %s: it has no exact result", name, a)
 		}
 		e.set(v)
-	case a.Type == bsontype.Double || b.Type == bsontype.Double:
+	case a.Type == bson.TypeDouble || b.Type == bson.TypeDouble:
 		x, _ := raw.Number(a)
 		y, _ := raw.Number(b)
-		e.set(bsoncore.Value{Type: bsontype.Double, Data: bsoncore.AppendDouble(nil, float(x, y))})
+		e.set(bsoncore.Value{Type: bson.TypeDouble, Data: bsoncore.AppendDouble(nil, float(x, y))})
 	default:
 		x, _ := raw.Int(a)
 		y, _ := raw.Int(b)
@@ -174,10 +174,10 @@ func arithmetic(root *container, path []string, o *op, name string,
 		if !ok {
 			return mongoerr.New(mongoerr.BadValue, "Failed to apply %s operations to current value (%s): it overflows", name, a)
 		}
-		if a.Type == bsontype.Int32 && b.Type == bsontype.Int32 && n == int64(int32(n)) {
+		if a.Type == bson.TypeInt32 && b.Type == bson.TypeInt32 && n == int64(int32(n)) {
 			e.set(raw.Int32(int32(n)))
 		} else {
-			e.set(bsoncore.Value{Type: bsontype.Int64, Data: bsoncore.AppendInt64(nil, n)})
+			e.set(bsoncore.Value{Type: bson.TypeInt64, Data: bsoncore.AppendInt64(nil, n)})
 		}
 	}
 	return nil
@@ -191,18 +191,18 @@ type number struct {
 
 func toNumber(v bsoncore.Value) number {
 	switch v.Type {
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		n, exp, err := v.Decimal128().BigInt()
 		if err != nil {
 			return number{}
 		}
 		return number{n, exp}
-	case bsontype.Double:
+	case bson.TypeDouble:
 		d, err := primitive.ParseDecimal128(strconv.FormatFloat(v.Double(), 'g', 15, 64))
 		if err != nil || math.IsNaN(v.Double()) || math.IsInf(v.Double(), 0) {
 			return number{}
 		}
-		return toNumber(bsoncore.Value{Type: bsontype.Decimal128, Data: bsoncore.AppendDecimal128(nil, d)})
+		return toNumber(bsoncore.Value{Type: bson.TypeDecimal128, Data: bsoncore.AppendDecimal128(nil, d)})
 	}
 	n, _ := raw.Int(v)
 	return number{big.NewInt(n), 0}
@@ -213,7 +213,7 @@ func fromNumber(n number) (bsoncore.Value, bool) {
 		return bsoncore.Value{}, false
 	}
 	d, ok := primitive.ParseDecimal128FromBigInt(n.n, n.exp)
-	return bsoncore.Value{Type: bsontype.Decimal128, Data: bsoncore.AppendDecimal128(nil, d)}, ok
+	return bsoncore.Value{Type: bson.TypeDecimal128, Data: bsoncore.AppendDecimal128(nil, d)}, ok
 }
 
 func addDecimals(a, b number) number {
@@ -235,7 +235,7 @@ func multiplyDecimals(a, b number) number {
 }
 
 func checkBit(o *op) error {
-	if o.v.Type != bsontype.EmbeddedDocument || raw.IsEmpty(o.v.Data) {
+	if o.v.Type != bson.TypeEmbeddedDocument || raw.IsEmpty(o.v.Data) {
 		return mongoerr.New(mongoerr.BadValue, "The $bit modifier is not compatible with %s; it takes {and|or|xor: <whole number>}", o.v)
 	}
 	it := raw.Elements(o.v.Data)
@@ -245,7 +245,7 @@ func checkBit(o *op) error {
 		default:
 			return mongoerr.New(mongoerr.BadValue, "The $bit modifier only supports 'and', 'or', and 'xor', not '%s'", e.Key)
 		}
-		if e.Value.Type != bsontype.Int32 && e.Value.Type != bsontype.Int64 {
+		if e.Value.Type != bson.TypeInt32 && e.Value.Type != bson.TypeInt64 {
 			return mongoerr.New(mongoerr.BadValue, "The $bit modifier field must be an Integer(32/64 bit): %s", e.Value)
 		}
 	}
@@ -261,15 +261,15 @@ func bit(root *container, path []string, o *op, _ *Context) error {
 		e.set(raw.Int32(0))
 	}
 	v := e.value()
-	if v.Type != bsontype.Int32 && v.Type != bsontype.Int64 {
+	if v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 {
 		return mongoerr.New(mongoerr.BadValue, "Cannot apply $bit to a value of non-integral type: %s", v)
 	}
 	n, _ := raw.Int(v)
-	long := v.Type == bsontype.Int64
+	long := v.Type == bson.TypeInt64
 	it := raw.Elements(o.v.Data)
 	for one, ok := it.Next(); ok; one, ok = it.Next() {
 		m, _ := raw.Int(one.Value)
-		long = long || one.Value.Type == bsontype.Int64
+		long = long || one.Value.Type == bson.TypeInt64
 		switch string(one.Key) {
 		case "and":
 			n &= m
@@ -280,7 +280,7 @@ func bit(root *container, path []string, o *op, _ *Context) error {
 		}
 	}
 	if long {
-		e.set(bsoncore.Value{Type: bsontype.Int64, Data: bsoncore.AppendInt64(nil, n)})
+		e.set(bsoncore.Value{Type: bson.TypeInt64, Data: bsoncore.AppendInt64(nil, n)})
 	} else {
 		e.set(raw.Int32(int32(n)))
 	}
@@ -288,11 +288,11 @@ func bit(root *container, path []string, o *op, _ *Context) error {
 }
 
 func checkCurrentDate(o *op) error {
-	if o.v.Type == bsontype.Boolean {
+	if o.v.Type == bson.TypeBoolean {
 		return nil
 	}
-	if o.v.Type == bsontype.EmbeddedDocument && raw.Len(o.v.Data) == 1 {
-		if t, ok := raw.Get(o.v.Data, "$type"); ok && t.Type == bsontype.String {
+	if o.v.Type == bson.TypeEmbeddedDocument && raw.Len(o.v.Data) == 1 {
+		if t, ok := raw.Get(o.v.Data, "$type"); ok && t.Type == bson.TypeString {
 			if s := string(raw.Text(t)); s == "date" || s == "timestamp" {
 				return nil
 			}
@@ -306,13 +306,13 @@ func currentDate(root *container, path []string, o *op, with *Context) error {
 	if err != nil {
 		return err
 	}
-	if o.v.Type == bsontype.EmbeddedDocument {
+	if o.v.Type == bson.TypeEmbeddedDocument {
 		if t, _ := raw.Get(o.v.Data, "$type"); string(raw.Text(t)) == "timestamp" {
 			data := bsoncore.AppendTimestamp(nil, uint32(with.Now.Unix()), uint32(with.Now.Nanosecond()))
-			e.set(bsoncore.Value{Type: bsontype.Timestamp, Data: data})
+			e.set(bsoncore.Value{Type: bson.TypeTimestamp, Data: data})
 			return nil
 		}
 	}
-	e.set(bsoncore.Value{Type: bsontype.DateTime, Data: bsoncore.AppendDateTime(nil, with.Now.UnixMilli())})
+	e.set(bsoncore.Value{Type: bson.TypeDateTime, Data: bsoncore.AppendDateTime(nil, with.Now.UnixMilli())})
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"go.mongodb.org/mongo-driver/bson/bsontype"
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/keys"
@@ -102,7 +102,7 @@ func (u *Update) modifier(name string, v bsoncore.Value) error {
 	if !ok {
 		return mongoerr.New(mongoerr.FailedToParse, "Unknown modifier: %s", name)
 	}
-	if v.Type != bsontype.EmbeddedDocument {
+	if v.Type != bson.TypeEmbeddedDocument {
 		return mongoerr.New(mongoerr.FailedToParse, "Modifiers operate on fields but we found another type instead: {%s: %s}", name, v)
 	}
 	if raw.IsEmpty(v.Data) {

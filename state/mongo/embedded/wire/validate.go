@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 )
 
@@ -56,33 +57,33 @@ func validate(b []byte, depth int) (int, error) {
 // start of b, which may be more than there are. What lies within b is checked.
 func valueSize(kind bsontype.Type, b []byte, depth int) (int, error) {
 	switch kind {
-	case bsontype.Double, bsontype.DateTime, bsontype.Timestamp, bsontype.Int64:
+	case bson.TypeDouble, bson.TypeDateTime, bson.TypeTimestamp, bson.TypeInt64:
 		return 8, nil
-	case bsontype.Int32:
+	case bson.TypeInt32:
 		return 4, nil
-	case bsontype.Decimal128:
+	case bson.TypeDecimal128:
 		return 16, nil
-	case bsontype.ObjectID:
+	case bson.TypeObjectID:
 		return 12, nil
-	case bsontype.Null, bsontype.Undefined, bsontype.MinKey, bsontype.MaxKey:
+	case bson.TypeNull, bson.TypeUndefined, bson.TypeMinKey, bson.TypeMaxKey:
 		return 0, nil
-	case bsontype.Boolean:
+	case bson.TypeBoolean:
 		if len(b) > 0 && b[0] > 1 {
 			return 0, malformed("a boolean is %d", b[0])
 		}
 		return 1, nil
-	case bsontype.String, bsontype.JavaScript, bsontype.Symbol:
+	case bson.TypeString, bson.TypeJavaScript, bson.TypeSymbol:
 		return stringSize(b)
-	case bsontype.EmbeddedDocument, bsontype.Array:
+	case bson.TypeEmbeddedDocument, bson.TypeArray:
 		return validate(b, depth+1)
-	case bsontype.Binary:
+	case bson.TypeBinary:
 		return binarySize(b)
-	case bsontype.Regex:
+	case bson.TypeRegex:
 		return regexSize(b)
-	case bsontype.DBPointer:
+	case bson.TypeDBPointer:
 		n, err := stringSize(b)
 		return n + 12, err
-	case bsontype.CodeWithScope:
+	case bson.TypeCodeWithScope:
 		return scopedSize(b, depth)
 	}
 	return 0, malformed("unknown type %#x", byte(kind))
@@ -119,7 +120,7 @@ func binarySize(b []byte) (int, error) {
 	if n > len(b)-5 {
 		return 0, malformed("binary data of %d bytes, %d are left", n, len(b))
 	}
-	if b[4] == bsontype.BinaryBinaryOld {
+	if b[4] == bson.TypeBinaryBinaryOld {
 		// This kind repeats its length within.
 		inner, err := length(b[5 : 5+n])
 		if err != nil {
