@@ -8,7 +8,7 @@
 // [Run] runs a set of workers and starts those anew that fail. A set can be a
 // worker of another: what needs a connection to the controller runs in a set of
 // its own, inside the worker that holds the connection, so that a lost one
-// restarts exactly those that needed it. An error that wraps [Fatal] goes through
+// restarts exactly those that needed it. An error that wraps [ErrFatal] goes through
 // all sets and ends the agent.
 //
 // Most workers are a loop over a watch. [Notify] and [Strings] are that loop. What

@@ -13,17 +13,17 @@ import (
 var logger = loggo.GetLogger("juju.worker")
 
 // A Func is a worker. It works until ctx is cancelled, and then returns soon; what
-// it returns then is of no interest, unless it wraps Fatal. To return nil while
+// it returns then is of no interest, unless it wraps ErrFatal. To return nil while
 // ctx lives says that the work is done for good.
 type Func func(ctx context.Context) error
 
-// Fatal, wrapped by a worker's error, says that no restart can help: the set that
+// ErrFatal, wrapped by a worker's error, says that no restart can help: the set that
 // the worker is in ends, and whatever that set is in.
-var Fatal = errors.New("agent must stop")
+var ErrFatal = errors.New("agent must stop")
 
-// ErrTerminateAgent is the Fatal error of an agent whose entity is Dead or gone:
+// ErrTerminateAgent is the fatal error of an agent whose entity is Dead or gone:
 // the agent ends and nobody may start it again.
-var ErrTerminateAgent = fmt.Errorf("%w for good: what it works for is dead or gone", Fatal)
+var ErrTerminateAgent = fmt.Errorf("%w for good: what it works for is dead or gone", ErrFatal)
 
 // Of a failing worker's pauses, in multiples of the delay it was given: each is
 // longer than the one before, up to a bound, until it has held for a while. The bound is
@@ -37,7 +37,7 @@ const (
 )
 
 // Run runs the workers until all of them have ended, and returns
-//   - when a worker's error wraps Fatal: that error, after the others were
+//   - when a worker's error wraps ErrFatal: that error, after the others were
 //     cancelled and have ended; of several the most important, which is
 //     ErrTerminateAgent before any other;
 //   - when ctx is cancelled: its cause;
@@ -69,7 +69,7 @@ func Run(ctx context.Context, delay time.Duration, workers map[string]Func) erro
 }
 
 // keep runs f again and again until it is done, fails for good, or ctx ends. Only
-// an error that wraps Fatal is returned.
+// an error that wraps ErrFatal is returned.
 func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	pause := delay
 	troubles := troublesOf(ctx)
@@ -80,7 +80,7 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 		err := f(ctx)
 		held.Stop()
 		switch {
-		case errors.Is(err, Fatal):
+		case errors.Is(err, ErrFatal):
 			logger.Infof("worker %q: %v", name, err)
 			return err
 		case ctx.Err() != nil:
@@ -114,7 +114,7 @@ func importance(err error) int {
 	switch {
 	case errors.Is(err, ErrTerminateAgent):
 		return 2
-	case errors.Is(err, Fatal):
+	case errors.Is(err, ErrFatal):
 		return 1
 	}
 	return 0

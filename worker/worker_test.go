@@ -104,7 +104,7 @@ func TestOtherWorkersGoOnMeanwhile(t *testing.T) {
 func TestFatalErrorEndsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		upgrade := fmt.Errorf("new binaries: %w", Fatal)
+		upgrade := fmt.Errorf("new binaries: %w", ErrFatal)
 		err := Run(t.Context(), time.Second, map[string]Func{
 			"upgrader": func(context.Context) error { return upgrade },
 			"other":    func(ctx context.Context) error { err := wait(ctx); ended = true; return err },
@@ -118,7 +118,7 @@ func TestFatalErrorEndsAll(t *testing.T) {
 func TestMostImportantErrorWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), time.Second, map[string]Func{
-			"upgrader": func(context.Context) error { return fmt.Errorf("new binaries: %w", Fatal) },
+			"upgrader": func(context.Context) error { return fmt.Errorf("new binaries: %w", ErrFatal) },
 			"machiner": func(ctx context.Context) error {
 				<-ctx.Done() // the machine turns out to be dead while all shut down
 				time.Sleep(time.Second)

@@ -116,7 +116,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 	workers := map[string]worker.Func{
 		"api server": func(ctx context.Context) error {
 			// Without it nothing can be done: its end is the controller's.
-			return fmt.Errorf("%w: the API server ended: %w", worker.Fatal, c.server.Serve(ctx, l))
+			return fmt.Errorf("%w: the API server ended: %w", worker.ErrFatal, c.server.Serve(ctx, l))
 		},
 		"models":                  c.models(open),
 		"models on their way out": c.resumeModels(open),

@@ -131,7 +131,7 @@ func TestOtherErrorsRestart(t *testing.T) {
 	c.gone = errors.New("connection lost")
 	done := c.run(t.Context())
 	c.events <- struct{}{}
-	if err := <-done; !errors.Is(err, c.gone) || errors.Is(err, worker.Fatal) {
+	if err := <-done; !errors.Is(err, c.gone) || errors.Is(err, worker.ErrFatal) {
 		t.Errorf("ended with %v", err)
 	}
 

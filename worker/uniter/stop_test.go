@@ -19,7 +19,7 @@ func TestAgentToldToStopLetsItsHookFinish(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.end(); err == nil || errors.Is(err, worker.Fatal) {
+	if err := r.end(); err == nil || errors.Is(err, worker.ErrFatal) {
 		t.Errorf("the agent ended with %v", err)
 	}
 	if len(r.c.ports["web/0"]) != 1 {

@@ -316,7 +316,7 @@ func TestCharmThatCannotBeDeployed(t *testing.T) {
 	r := newRig(t, nil)
 	r.c.change(func() { r.c.unit.ServiceCharmURL = "local:web-9" })
 	r.start()
-	if err := r.end(); err == nil || errors.Is(err, worker.Fatal) || strings.Count(err.Error(), "cannot deploy charm") != 1 {
+	if err := r.end(); err == nil || errors.Is(err, worker.ErrFatal) || strings.Count(err.Error(), "cannot deploy charm") != 1 {
 		t.Errorf("the agent ended with %v", err)
 	}
 	if r.c.agent.Status != entity.StatusFailed || !strings.HasPrefix(r.c.agent.Message, `cannot deploy charm "local:web-9": `) {
