@@ -58,7 +58,7 @@ func TestEachAssertOfEachMutatorIsTheOneThatFails(t *testing.T) {
 	st := aStage(t)
 	covered := newCoverage()
 	atOnce(t, cast(), mutator.String, func(t *testing.T, m mutator) {
-		undisturbed, want, tries := m.undisturbed(t, st, covered)
+		want, tries, undisturbed := m.undisturbed(t, st, covered)
 		done := map[assertion]bool{}
 		for more := true; more; {
 			s := st.scene(t, nil)
@@ -82,9 +82,9 @@ func TestEachAssertOfEachMutatorIsTheOneThatFails(t *testing.T) {
 	report(t, covered)
 }
 
-// undisturbed returns what a mutator does when nobody is in its way: its error, what
-// is there then, and in how many tries.
-func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (err error, contents string, tries int) {
+// undisturbed runs a mutator that nothing interferes with. It returns what is there
+// afterwards, how many tries it took, and the mutator's error.
+func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (contents string, tries int, err error) {
 	s := st.scene(t, nil)
 	call := m.ready(s)
 	before := s.contents(true)
@@ -102,7 +102,7 @@ func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (err er
 		t.Error("it does nothing")
 	}
 	s.intact()
-	return err, contents, w.tries
+	return contents, w.tries, err
 }
 
 // inARow is how many tries of one transaction are disturbed: each is followed by a

@@ -25,11 +25,10 @@ import (
 // to think now and then, and units that want to lead, write as leaders, believe
 // that they lead for as long as they were told, and write long after, too.
 type election struct {
-	t      *testing.T
-	seed   uint64
-	ctx    context.Context
-	cancel context.CancelFunc
-	began  time.Time
+	t     *testing.T
+	seed  uint64
+	ctx   context.Context
+	began time.Time
 
 	mu          sync.Mutex
 	controllers []*state.State

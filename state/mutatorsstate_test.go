@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"strings"
-	"time"
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
@@ -65,9 +64,6 @@ func addCharm(how, metadata string) mutator {
 }
 
 func cleanup(s *scene) error { _, _, err := s.st.Cleanup(s.ctx); return err }
-
-// waits puts the clock forward.
-func waits(d time.Duration) func(*scene) { return func(s *scene) { s.later.Add(int64(d)) } }
 
 func cleansUp(s *scene) { s.ok(cleanup(s)) }
 

@@ -63,9 +63,11 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 	ofController, ofModel := slices.Contains(controllerLevels, level), slices.Contains(modelLevels, level)
 	switch {
 	case len(names) > 0 && ofController:
+		//lint:ignore ST1005 Juju's words
 		return usageError{entity.WithHint(fmt.Errorf("You have specified a controller access permission %q.", level),
 			"If you intended to change controller access, do not specify any model names.")}
 	case len(names) == 0 && ofModel:
+		//lint:ignore ST1005 Juju's words
 		return usageError{entity.WithHint(fmt.Errorf("You have specified a model access permission %q.", level),
 			"If you intended to change model access, you need to specify one or more model names.")}
 	case len(names) > 0 && !ofModel:

@@ -76,6 +76,7 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 	for _, key := range keys {
 		option, ok := config.Config[key]
 		if !ok {
+			//lint:ignore ST1005 Juju's words
 			return entity.WithHint(fmt.Errorf("key %q not found in %q settings.", key, service),
 				"The options there are: juju get %s", service)
 		}

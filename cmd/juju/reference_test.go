@@ -143,9 +143,7 @@ func TestHelp(t *testing.T) {
 		for _, name := range append([]string{cmd.Name()}, cmd.Aliases...) {
 			u.types("help", name)
 			want := []string{"Usage: juju " + cmd.Use, "Examples:\n" + cmd.Example}
-			for _, alias := range cmd.Aliases {
-				want = append(want, alias)
-			}
+			want = append(want, cmd.Aliases...)
 			for _, w := range want {
 				if u.code != 0 || !strings.Contains(u.out.String(), w) {
 					t.Errorf("juju help %s: exit code %d, no %q in\n%s%s", name, u.code, w, u.out.String(), u.err.String())

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 
 	"juju/provider"
 	"juju/state/entity"
@@ -227,7 +226,6 @@ func (m *fakeModel) DropLeftovers(_ context.Context, instance string) error {
 
 // A fakeCloud has instances, and answers as its hooks say.
 type fakeCloud struct {
-	t         *testing.T
 	mu        sync.Mutex
 	instances []provider.Instance
 	next      int

@@ -381,14 +381,13 @@ func (l *life) happen() {
 			r.members = maps.Clone(r.members)
 			r.members[fmt.Sprintf("mysql/%d", l.next)] = 1
 		case what < 20:
-			for _, unit := range slices.Sorted(maps.Keys(r.members)) {
+			if units := slices.Sorted(maps.Keys(r.members)); len(units) > 0 {
 				r.members = maps.Clone(r.members)
 				if l.chance(2) {
-					r.members[unit] = int64(l.rand.IntN(100))
+					r.members[units[0]] = int64(l.rand.IntN(100))
 				} else {
-					delete(r.members, unit)
+					delete(r.members, units[0])
 				}
-				break
 			}
 		case what < 22:
 			r.info.Life = entity.Dying

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -126,12 +125,6 @@ func (p *peer) ended() {
 	} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
 		p.t.Error("the connection has not ended")
 	}
-}
-
-// logged keeps what an adapter says.
-type logged struct {
-	mu   sync.Mutex
-	said []string
 }
 
 // connect makes an adapter to a fake, and a connection through it.

@@ -2,7 +2,6 @@ package storage_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -137,7 +136,7 @@ func count(t testing.TB, c *storage.Collection) int64 {
 			break
 		}
 		if v, _ := raw.Get(doc, "_id"); int64(v.AsInt64()) != n {
-			t.Fatal(fmt.Sprintf("document %d is not there", n))
+			t.Fatalf("document %d is not there", n)
 		}
 		n++
 	}
