@@ -7,19 +7,30 @@ CMDS    := juju jujud machine-agent unit-agent hook-tool
 CHARMS  := keyvalue webpage
 TESTS   ?= ./...
 
-.DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test race check lint bench soak docs
+# Programs and tests are built alike, so that they share compiled packages.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath
 
-help: ## show what there is
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' Makefile
+.DEFAULT_GOAL := help
+.PHONY: help build charms demo demo-down test race lint check docs bench \
+	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' Makefile
 
 build: ## build the programs into bin/
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ $(addprefix ./cmd/,$(CMDS))
+	@echo "Building the programs. The first time, this downloads and compiles"
+	@echo "the libraries they use, which takes about two minutes on two cores."
+	@n=0; for c in $(CMDS); do n=$$((n + 1)); \
+		echo "[$$n/$(words $(CMDS))] $(BIN)/$$c"; \
+		$(GO) build -o $(BIN)/$$c ./cmd/$$c || exit 1; \
+	done
 
 charms: ## build the programs of the example charms
 	@for c in $(CHARMS); do \
-		CGO_ENABLED=0 $(GO) build -trimpath -o doc/examples/charms/$$c/bin/$$c ./doc/examples/charms/$$c/src || exit 1; \
+		echo "charm $$c"; \
+		$(GO) build -o doc/examples/charms/$$c/bin/$$c ./doc/examples/charms/$$c/src || exit 1; \
 	done
 
 demo: build charms ## bootstrap, deploy two related services, show them
@@ -29,22 +40,63 @@ demo-down: ## end the demo and remove all it made
 	@doc/examples/demo.sh down
 
 test: ## run all tests
-	CGO_ENABLED=0 $(GO) test -vet=off -timeout 20m $(TESTS)
+	$(GO) test -vet=off -timeout 20m $(TESTS)
 
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \
 		echo "make race: the race detector needs a C compiler; install gcc, or set CC"; exit 1; }
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m $(TESTS)
 
-check: lint test ## what must pass before a commit
-
-lint: ## formatting and vet
+# bson.D{{"name", value}} is how mgo is written, so vet does not look at composites.
+lint: ## check the formatting and go.mod, run vet and staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet -composites=false ./... # bson.D{{"name", value}} is how mgo is written
+	$(GO) mod tidy -diff
+	$(GO) vet -composites=false ./...
+	$(GO) tool staticcheck ./...
+
+check: ## what to run before a commit; CI runs it too
+	@for target in lint build charms race test; do \
+		echo "make $$target"; $(MAKE) --no-print-directory $$target || exit 1; \
+	done
+
+docs: ## write the generated code and the generated parts of doc/ anew
+	$(GO) generate ./...
+	$(GO) test -vet=off -count=1 ./cmd/juju -run '^TestReference$$' -update
+	$(GO) test -vet=off -count=1 ./state/lifecycle -run '^TestTheDocumentIsFresh$$' -update
+	$(GO) test -vet=off -count=1 ./apiserver -run '^TestSecurityPage$$' -update
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(TESTS)
 
-soak: ## run the tests in full sizes (an hour or more)
-	JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v $(TESTS)
+# The proofs at full size. Every test runs in exactly one of these.
+SOAK   := JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v
+SIM    := TestStateDoesWhatTheModelDoes|TestASimulationFindsWhateverMistakeIsPlanted
+SIM    := $(SIM)|TestManyAtOnceLeaveNothingWrong|TestLeadersNeverOverlap
+CRASH  := TestAProcessThatIsKilled|TestAConnectionThatIsCut
+CRASH  := $(CRASH)|TestTheMakingOfAModelIsKilledAnywhere|TestTheRemovalOfAModelIsKilledAnywhere
+MATRIX := TestDestructionMatrix
+store   = $$($(GO) list ./... | grep '/state/mongo')
+state   = $$($(GO) list ./... | grep '/state' | grep -v '/state/mongo')
+others  = $$($(GO) list ./... | grep -v '/state')
+
+SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-system
+soak: $(SOAKS) ## run all tests at full size, one proof after another
+
+soak-sim: ## … random lives of a model against the reference model, and elections of leaders
+	$(SOAK) -run '^($(SIM))' $(state)
+
+soak-crash: ## … each change of the model, killed or cut off at each message to the store
+	$(SOAK) -run '^($(CRASH))' $(state)
+
+soak-races: ## … each change against each other change and each assert; and the rest of state
+	$(SOAK) -skip '^($(SIM)|$(CRASH))' $(state)
+
+soak-matrix: ## … each way to destroy each entity, in each state of its agents and cloud
+	$(SOAK) -run '^($(MATRIX))' ./agent/controller
+
+soak-store: ## … the store: power losses, kills, damaged files, random commands, elections
+	$(SOAK) $(store)
+
+soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives of a uniter
+	$(SOAK) -skip '^($(MATRIX))' $(others)
