@@ -29,7 +29,7 @@ import (
 
 // The scripts in testdata are typed like a user types them.
 //
-//	script/   needs no controller; juju is this test's own binary
+//	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
 //	system/   the whole system, by the programs that `make build` makes
 //
 // Beside testscript's own commands there are
@@ -58,7 +58,12 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("JUJU_DATA", filepath.Join(env.WorkDir, "data"))
+			data := filepath.Join(env.WorkDir, "data")
+			// testscript puts the directory with this test's juju, and nothing else, first.
+			juju := filepath.SplitList(env.Getenv("PATH"))[0]
+			env.Setenv("JUJU_DATA", data)
+			env.Setenv("ONLY_JUJU", juju)
+			env.Defer(func() { sweep(t, juju, data) })
 			return nil
 		},
 		Cmds: scriptCommands,
