@@ -44,6 +44,7 @@ var forUsers = map[string]string{
 	"Client.FullStatus":                       "read -",
 	"Client.StatusHistory":                    "read -",
 	"Explain.Explain":                         "read -",
+	"Status.WatchStatus":                      "read -",
 	"MachineManager.AddMachines":              "write change",
 	"MachineManager.DestroyMachineWithParams": "write remove",
 	"MachineManager.RetryProvisioning":        "write change",

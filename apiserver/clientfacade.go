@@ -23,3 +23,13 @@ func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*p
 	}
 	return params.FullStatusOf(status), nil
 }
+
+// statusWatch fires when what FullStatus returns may have changed: when the model's
+// documents change, and when an agent is lost or comes back.
+func statusWatch(ctx context.Context, c *caller, _ none) (stream, error) {
+	changes, err := c.model.WatchStatus(ctx)
+	if err != nil {
+		return stream{}, err
+	}
+	return notify(c.server.presence.watch(ctx, c.model.UUID(), changes), nil)
+}

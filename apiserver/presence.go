@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -52,6 +54,8 @@ const (
 	// answerTime is how long an agent may leave a ping unanswered before an explanation
 	// says so.
 	answerTime = 10 * time.Second
+	// presenceTick is how often a watch looks for agents that are lost or have come back.
+	presenceTick = time.Second
 	// goneKept is from how many absent agents on the oldest are forgotten; of
 	// these one knows only that they have not been here lately.
 	goneKept = 1000
@@ -154,6 +158,60 @@ func (p *presence) away(model string, tag entity.Tag) (since time.Time, silent b
 func (p *presence) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
 	since, _ = p.away(model, tag)
 	return since, !since.IsZero() && p.now().Sub(since) > lostAfter
+}
+
+// present returns the agents of a model that are not lost. The zero tag is among them
+// while agents that have not connected to this process yet count as present.
+func (p *presence) present(model string) map[entity.Tag]bool {
+	tags := []entity.Tag{{}}
+	p.mu.Lock()
+	for key := range p.agents {
+		if key.model == model {
+			tags = append(tags, key.tag)
+		}
+	}
+	p.mu.Unlock()
+	present := map[entity.Tag]bool{}
+	for _, tag := range tags {
+		if _, lost := p.lost(model, tag); !lost {
+			present[tag] = true
+		}
+	}
+	return present
+}
+
+// watch returns a channel that passes on the events of changes, and also fires when an
+// agent of the model is lost or comes back. It ends with ctx or with changes.
+//
+// Whether an agent is lost is not in the database, and follows from time alone when it
+// stops answering. So watch compares every presenceTick, in memory.
+func (p *presence) watch(ctx context.Context, model string, changes <-chan struct{}) <-chan struct{} {
+	out := make(chan struct{})
+	before := p.present(model)
+	go func() {
+		defer close(out)
+		tick := time.NewTicker(presenceTick)
+		defer tick.Stop()
+		var send chan<- struct{}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, open := <-changes:
+				if !open {
+					return
+				}
+				send = out
+			case <-tick.C:
+				if now := p.present(model); !maps.Equal(now, before) {
+					before, send = now, out
+				}
+			case send <- struct{}{}:
+				send = nil
+			}
+		}
+	}()
+	return out
 }
 
 // mark puts into a status which agents are lost. It is done here, so that every

@@ -1,8 +1,10 @@
 package apiserver
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"juju/state/entity"
@@ -86,4 +88,52 @@ func TestPresence(t *testing.T) {
 	if n := len(p.agents); n > goneKept+10 || p.gone > goneKept {
 		t.Errorf("it remembers %d agents, %d of them gone", n, p.gone)
 	}
+}
+
+// A watch of a model's status fires when an agent is lost and when it comes back, neither
+// of which changes a document, and not otherwise.
+func TestPresenceWatch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p := newPresence(time.Now)
+		leave := p.arrive("m", entity.UnitTag("a/0"), here())
+		changes := make(chan struct{})
+		events := p.watch(ctx, "m", changes)
+		expect := func(what string, want bool) {
+			t.Helper()
+			time.Sleep(2 * presenceTick)
+			fired := false
+			select {
+			case _, fired = <-events:
+			default:
+			}
+			if fired != want {
+				t.Errorf("%s: it fired: %v, want %v", what, fired, want)
+			}
+		}
+		expect("nothing has changed", false)
+		changes <- struct{}{}
+		expect("a document has changed", true)
+		time.Sleep(lostAfter)
+		expect("agents that have not come are lost", true)
+		leave()
+		expect("an agent has left just now", false)
+		time.Sleep(lostAfter)
+		expect("it is lost", true)
+		leave = p.arrive("m", entity.UnitTag("a/0"), here())
+		expect("it is back", true)
+		p.arrive("m", entity.UnitTag("never/0"), here())
+		expect("so is one that counted as lost", true)
+		p.arrive("other", entity.UnitTag("a/0"), here())
+		leave()
+		p.arrive("m", entity.UnitTag("a/0"), here())
+		time.Sleep(lostAfter)
+		expect("another model's agent has come, and one has only reconnected", false)
+		close(changes)
+		if _, open := <-events; open {
+			t.Error("it goes on without the watch of the documents")
+		}
+	})
 }

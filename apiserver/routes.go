@@ -44,6 +44,7 @@ func routes() []route {
 		{"Client", 7, "FullStatus", atModel, reader, reads, nil, do(clientFullStatus)},
 		{"Client", 7, "StatusHistory", atModel, reader, reads, nil, do(clientStatusHistory)},
 		{"Explain", 1, "Explain", atModel, reader, reads, nil, do(explain)},
+		{"Status", 1, "WatchStatus", atModel, reader, reads, nil, watch(statusWatch)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},
 		{"MachineManager", 10, "RetryProvisioning", atModel, writer, changes, nil, do(machineManagerRetryProvisioning)},

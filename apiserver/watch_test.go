@@ -13,6 +13,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/params"
 	"juju/state/entity"
+	"juju/state/statetest"
 )
 
 // A watch costs nothing while nobody asks: many changes come to a few events,
@@ -237,4 +238,61 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	// connection left would be there thirty times.
 	eventually(t, "goroutines are left", func() bool { return len(running()) < len(before)+8 })
 	eventually(t, "strangers are left", func() bool { return w.server.door.count() == 0 })
+}
+
+// A user of a model can watch its status. An event comes at once, and then one for each
+// change: of a document, or of which agents are lost. Otherwise none comes.
+func TestWatchStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	u0 := entity.UnitTag("mysql/0")
+	user, agent := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.info(u0))
+	events, err := user.WatchStatus(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct {
+		what string
+		make func() error
+	}{
+		{"nothing yet", func() error { return nil }},
+		{"a unit's status", func() error {
+			return agent.SetUnitStatus(ctx, u0, entity.Status{Status: entity.StatusActive})
+		}},
+		{"a unit's life", func() error {
+			_, _, err := user.DestroyUnits(ctx, entity.Destruction{}, "mysql/1")
+			return err
+		}},
+		{"a machine's constraints", func() error {
+			_, _, err := user.AddMachine(ctx, client.MachineArgs{})
+			return err
+		}},
+		{"a charm to upgrade to", func() error {
+			statetest.Charm(t, w.st, statetest.MySQL+"\n# another\n")
+			return nil
+		}},
+		{"lost agents", func() error {
+			p := w.server.presence
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.since = p.since.Add(-lostAfter)
+			return nil
+		}},
+	} {
+		if err := change.make(); err != nil {
+			t.Fatal(change.what, err)
+		}
+		receive(t, events)
+		for quiet := false; !quiet; { // one change may be several transactions
+			select {
+			case <-events:
+			case <-time.After(200 * time.Millisecond):
+				quiet = true
+			}
+		}
+	}
+	cancel()
+	closes(t, events)
 }

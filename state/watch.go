@@ -277,10 +277,12 @@ func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	return svc.EffectiveConfig(ctx)
 }
 
-// WatchStatus fires when anything that Status reads may have changed.
+// WatchStatus fires when anything that Status reads may have changed, or the model's
+// cleanups.
 func (st *State) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	var topics []watcher.Topic
-	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, leadersC, cleanupsC} {
+	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, constraintsC,
+		charmsC, leadersC, cleanupsC} {
 		topics = append(topics, watcher.Collection(c))
 	}
 	return watcher.Notify(ctx, st.hub, topics...), nil
