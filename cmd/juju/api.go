@@ -42,6 +42,7 @@ var _ modelAPI = (*client.Conn)(nil)
 // the command's file is about.
 type (
 	statusAPI interface {
+		watchStatusAPI
 		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 		ModelConfig(ctx context.Context) (entity.ModelConfig, error)
 	}

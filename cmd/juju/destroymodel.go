@@ -139,7 +139,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 			own.Close()
 		}
 	}()
-	for look := firstLook; ; look = min(2*look, lastLook) {
+	for gap := minGap; ; gap = min(2*gap, maxGap) {
 		models, err := api.Models(bounded)
 		switch {
 		case err == nil:
@@ -172,7 +172,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 			}
 			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is still there", bound, model.Name),
 				"See what bars it: juju explain -m %s", model.Name)
-		case <-time.After(look):
+		case <-time.After(gap):
 		}
 	}
 }

@@ -93,12 +93,20 @@ func gone(command string, names []string) until {
 // and what else may take a moment.
 const cloudTime = 90 * time.Second
 
+// explainAgain is how long an explanation is relied on while the model's status does not
+// change. It also rests on the time, on what agents say of their workers, and on the
+// members of relations, which the watch of the status does not cover.
+const explainAgain = 5 * time.Second
+
 // end waits, of a destruction with force, until what the names mean is gone, and
 // says what is left of it outside of the controller's reach. Other destructions
 // are not waited for. Each name is as explain takes it. It waits for the timeout and the
 // cloud's time, and the cloud's again whenever fewer things bar an end than ever, for
 // containers are stopped one after another.
-func (s *session) end(ctx context.Context, api explainAPI, how entity.Destruction, names ...string) error {
+func (s *session) end(ctx context.Context, api interface {
+	explainAPI
+	watchStatusAPI
+}, how entity.Destruction, names ...string) error {
 	if how.Strength != entity.Force {
 		return nil
 	}
@@ -107,9 +115,12 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 	var left []error
 	begin := time.Now()
 	end := begin.Add(how.Timeout + cloudTime)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	changes := watchChanges(watching, api, explainAgain)
 	for _, name := range names {
 		waiting, fewest := name, -1 // not known yet
-		for look := firstLook; ; look = min(2*look, lastLook) {
+		for {
 			bounded, cancel := context.WithDeadline(ctx, end)
 			e, err := explained(bounded, api, name)
 			late := bounded.Err() != nil
@@ -142,10 +153,11 @@ func (s *session) end(ctx context.Context, api explainAPI, how entity.Destructio
 			} else {
 				p.say("Waiting for %s", waiting)
 			}
-			select {
-			case <-ctx.Done():
+			bounded, cancel = context.WithDeadline(ctx, end)
+			changes.next(bounded)
+			cancel()
+			if ctx.Err() != nil {
 				return context.Cause(ctx)
-			case <-time.After(min(look, time.Until(end))):
 			}
 			if !time.Now().Before(end) {
 				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", time.Since(begin).Round(time.Second), waiting),

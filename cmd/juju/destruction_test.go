@@ -73,6 +73,9 @@ func TestForceIsWaitedForAsLongAsSomethingGoes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := newUser(t)
 				begin := time.Now()
+				for i := range test.containers {
+					time.AfterFunc(time.Duration(i+1)*time.Minute, func() { u.fake.change(nil) })
+				}
 				u.fake.explain = func() entity.Explanation {
 					gone := min(int(time.Since(begin)/time.Minute), len(test.containers))
 					e := bars(test.containers[gone:]...)

@@ -30,6 +30,7 @@ type fakeModel struct {
 	explanations []entity.Explanation      // one for each question, then there is nothing
 	explain      func() entity.Explanation // if there are none
 	statuses     []*entity.ModelStatus
+	changed      chan struct{} // of the watch of the status; nil before there is one
 	config       params.ApplicationGetResults
 	logs         []params.LogMessage
 	blocks       []entity.Block
@@ -38,6 +39,7 @@ type fakeModel struct {
 	history      []entity.PastStatus
 	left         params.MachinesLeft
 	uploaded     []byte
+	watches      int // how many have begun
 	opened       int
 	closed       int
 }
@@ -73,8 +75,47 @@ func (f *fakeModel) Status(ctx context.Context, patterns ...string) (*entity.Mod
 	m := f.statuses[0]
 	if len(f.statuses) > 1 {
 		f.statuses = f.statuses[1:]
+		f.tell()
 	}
 	return m, nil
+}
+
+// WatchStatus fires at once, and after each call of Status while there is another status.
+func (f *fakeModel) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		return nil, f.err
+	}
+	f.changed = make(chan struct{}, 1)
+	f.watches++
+	f.tell()
+	return f.changed, nil
+}
+
+// change has the watch of the status fire, and Status return m from now on, if not nil.
+func (f *fakeModel) change(m *entity.ModelStatus) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m != nil {
+		f.statuses = []*entity.ModelStatus{m}
+	}
+	f.tell()
+}
+
+func (f *fakeModel) tell() {
+	select {
+	case f.changed <- struct{}{}:
+	default: // it will fire, or there is no watch
+	}
+}
+
+// endWatch ends the watch of the status, as if its controller had ended it.
+func (f *fakeModel) endWatch() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.changed)
+	f.changed = nil
 }
 
 func (f *fakeModel) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {

@@ -43,13 +43,6 @@ func (u until) advice() string {
 	return fmt.Sprintf("See what bars it: juju explain %s; to end it without its agents: juju %s --force %s", what, u.command, strings.TrimPrefix(what, "relation "))
 }
 
-// The pauses between two looks at the model: it is asked, not watched, because
-// users have no watch of a whole model.
-const (
-	firstLook = 100 * time.Millisecond
-	lastLook  = 500 * time.Millisecond
-)
-
 // defaultWait is how long is waited when the user doesn't say.
 const defaultWait = 10 * time.Minute
 
@@ -83,8 +76,9 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			own.Close()
 		}
 	}()
+	changes := watchChanges(bounded, api, 0)
 	waiting := ""
-	for look := firstLook; ; look = min(2*look, lastLook) {
+	for {
 		m, err := api.Status(bounded)
 		switch {
 		case err == nil:
@@ -113,6 +107,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 					own.Close()
 				}
 				own, api = again, again
+				changes = watchChanges(bounded, api, 0)
 			}
 		}
 		if p == nil {
@@ -120,13 +115,12 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 		} else {
 			p.say("Waiting for %s", waiting)
 		}
-		select {
-		case <-bounded.Done():
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		changes.next(bounded)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if bounded.Err() != nil {
 			return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", bound, waiting), "%s", u.advice())
-		case <-time.After(look):
 		}
 	}
 }

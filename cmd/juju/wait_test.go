@@ -134,6 +134,7 @@ func testWait(t *testing.T) {
 	if passed := time.Since(begun); passed < 30*time.Second || passed > 31*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
+	u.asked("Status", "Status") // and again when the watch has begun, then nothing changes
 
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=error")}
 	u.types("wait-for", "-q")
@@ -149,6 +150,50 @@ func testWait(t *testing.T) {
 	u.fake.err = entity.Errorf(entity.Unauthorized, "permission denied")
 	u.types("wait-for", "web")
 	u.sees(1, "", "ERROR permission denied\n")
+}
+
+// A wait reads the model when it changes: at once on a quiet model, and on a busy one no
+// more often than it would if it polled. It goes on when its watch ends.
+func TestWaitReadsWhenTheModelChanges(t *testing.T) {
+	synctest.Test(t, testWaitReadsWhenTheModelChanges)
+}
+
+func testWaitReadsWhenTheModelChanges(t *testing.T) {
+	u := newUser(t)
+	quiet, active := seen("web/0=waiting"), seen("web/0=active")
+	u.fake.statuses = []*entity.ModelStatus{quiet}
+	begun := time.Now()
+	time.AfterFunc(20*time.Second, func() { u.fake.change(active) })
+	u.types("wait-for", "web", "-q")
+	u.sees(0, "", "")
+	u.asked("Status", "Status", "Status")
+	if passed := time.Since(begun); passed != 20*time.Second {
+		t.Errorf("the change was seen after %v", passed)
+	}
+
+	u.fake.statuses = []*entity.ModelStatus{quiet}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+			u.fake.change(nil)
+		}
+	}()
+	u.types("wait-for", "web", "-q", "--timeout", "10s")
+	cancel()
+	if reads := len(u.fake.calls); u.code != 1 || reads < 20 || reads > 10*2+3 {
+		t.Errorf("exit code %d, %d reads in 10s while everything changes", u.code, reads)
+	}
+
+	u.fake.statuses = []*entity.ModelStatus{quiet}
+	u.fake.watches = 0
+	time.AfterFunc(5*time.Second, u.fake.endWatch)
+	time.AfterFunc(9*time.Second, func() { u.fake.change(active) })
+	u.types("wait-for", "web", "-q")
+	u.sees(0, "", "")
+	if reads := len(u.fake.calls); u.fake.watches != 2 || reads > 5 {
+		t.Errorf("%d watches, %d reads; want 2 and 5", u.fake.watches, reads)
+	}
 }
 
 // A controller that is away for a while is no reason to give up.

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// The time between two reads of a model or controller that a command waits for. It doubles
+// with each read, from minGap up to maxGap.
+const (
+	minGap = 100 * time.Millisecond
+	maxGap = 500 * time.Millisecond
+)
+
+type watchStatusAPI interface {
+	WatchStatus(ctx context.Context) (<-chan struct{}, error)
+}
+
+// changes tells a command that waits when to read the model again. On a quiet model
+// that is when its status changes; on a busy one, changes merge, and the model is read
+// no more often than if it were polled.
+type changes struct {
+	ctx    context.Context // of the watch
+	api    watchStatusAPI
+	reread time.Duration // also return from next after this time; 0 for never
+
+	events <-chan struct{} // nil while there is no watch
+	gap    time.Duration
+}
+
+// watchChanges returns the changes of a model's status until ctx ends.
+func watchChanges(ctx context.Context, api watchStatusAPI, reread time.Duration) *changes {
+	return &changes{ctx: ctx, api: api, reread: reread}
+}
+
+// next returns when the model may have changed since the caller last read it, or when
+// ctx ends. It also returns when the watch has failed or ended: the caller's next read
+// then tells why, and the next call begins another watch.
+func (c *changes) next(ctx context.Context) {
+	c.gap = min(max(minGap, 2*c.gap), maxGap)
+	if !sleep(ctx, c.gap) {
+		return
+	}
+	if c.events == nil {
+		var err error
+		// Its first event comes at once, so a change since the last read is not missed.
+		if c.events, err = c.api.WatchStatus(c.ctx); err != nil {
+			c.events = nil
+			return
+		}
+	}
+	var reread <-chan time.Time
+	if c.reread > 0 {
+		reread = time.After(c.reread)
+	}
+	select {
+	case <-ctx.Done():
+	case <-reread:
+	case _, open := <-c.events:
+		if !open {
+			c.events = nil
+		}
+	}
+}
+
+// sleep waits for a time; it returns false at once when ctx ends.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
