@@ -104,6 +104,7 @@ func TestPresenceWatch(t *testing.T) {
 		expect := func(what string, want bool) {
 			t.Helper()
 			time.Sleep(2 * presenceTick)
+			synctest.Wait()
 			fired := false
 			select {
 			case _, fired = <-events:
