@@ -176,6 +176,9 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	}
 	for _, o := range old {
 		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(o.File) })
+		if errors.Is(err, mgo.ErrNotFound) {
+			continue // another controller is deleting it, and forgets it then
+		}
 		if err == nil {
 			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: oldFilesC, Id: o.File, Remove: true}}, nil })
 		}
