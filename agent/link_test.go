@@ -121,7 +121,7 @@ func TestALinkAsksAgain(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, c.patience)
 					defer cancel()
 				}
-				err = l.SetUnitStatus(ctx, entity.UnitTag("web/0"), entity.Status{Status: entity.StatusActive})
+				err = client.UniterFacade{Caller: l}.SetUnitStatus(ctx, entity.UnitTag("web/0"), entity.Status{Status: entity.StatusActive})
 				took := time.Since(began)
 				if (err != nil) != c.fails || c.fails && (entity.KindOf(err) != entity.KindOf(c.why) || !errors.Is(err, entity.KindOf(c.why))) {
 					t.Errorf("after %v: %v", took, err)

@@ -16,7 +16,7 @@ func (a *agent) machineWorkers() (map[string]worker.Func, error) {
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
 			return map[string]worker.Func{
-				"machiner": machiner.New(machiner.Config{API: conn, Machine: a.config.Tag}),
+				"machiner": machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag}),
 				"deployer": a.deployer(conn),
 			}
 		}),
@@ -36,6 +36,6 @@ func (a *agent) deployer(conn *client.Conn) worker.Func {
 		if err := agents.sweep(); err != nil {
 			return err
 		}
-		return deployer.New(deployer.Config{API: conn, Agents: agents, Parent: a.config.Tag})(ctx)
+		return deployer.New(deployer.Config{API: client.DeployerFacade{Caller: conn}, Agents: agents, Parent: a.config.Tag})(ctx)
 	}
 }

@@ -131,7 +131,7 @@ func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 			for i, t := range all {
 				said[i] = entity.Trouble(t)
 			}
-			return conn.SetTroubles(ctx, a.config.Tag, said)
+			return client.AgentFacade{Caller: conn}.SetTroubles(ctx, a.config.Tag, said)
 		})
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)

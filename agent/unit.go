@@ -10,6 +10,12 @@ import (
 	"juju/worker/uniter"
 )
 
+// uniterAPI is the uniter.API of a controller.
+type uniterAPI struct {
+	client.UniterFacade
+	client.RetryStrategyFacade
+}
+
 // unitWorkers are the workers of a unit's agent. The uniter outlives connections:
 // a hook that runs is not to notice that the controller was away.
 func (a *agent) unitWorkers() (map[string]worker.Func, error) {
@@ -18,6 +24,7 @@ func (a *agent) unitWorkers() (map[string]worker.Func, error) {
 		return nil, err
 	}
 	api := newLink()
+	facades := uniterAPI{client.UniterFacade{Caller: api}, client.RetryStrategyFacade{Caller: api}}
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
 			return map[string]worker.Func{
@@ -30,7 +37,7 @@ func (a *agent) unitWorkers() (map[string]worker.Func, error) {
 			}
 		}),
 		"uniter": uniter.New(uniter.Config{
-			API:       api,
+			API:       facades,
 			Unit:      a.config.Tag,
 			IdleDelay: a.idle,
 			StateDir:  filepath.Join(a.dir, "state"),

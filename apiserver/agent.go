@@ -3,20 +3,22 @@ package apiserver
 import (
 	"context"
 	"strings"
+	"time"
 
-	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
 )
 
-// What an agent may say of its workers.
+// What of an agent's failing workers is kept.
 const (
 	maxTroubles    = 16
 	maxTroubleText = 1000 // bytes
 )
 
-// agentSetTroubles takes an agent's word for which of its workers fail again and again. It
-// is kept in memory for as long as the agent is connected.
-func agentSetTroubles(_ context.Context, c *caller, p params.AgentTroubles) error {
-	troubles := p.Troubles[:min(len(p.Troubles), maxTroubles)]
+// setTroubles notes which of an agent's workers fail again and again, for as long as the
+// agent is connected.
+func (c *caller) setTroubles(_ context.Context, agent entity.Tag, troubles []entity.Trouble) error {
+	troubles = troubles[:min(len(troubles), maxTroubles)]
 	for i := range troubles {
 		for _, text := range []*string{&troubles[i].Worker, &troubles[i].Error} {
 			if len(*text) > maxTroubleText {
@@ -24,6 +26,106 @@ func agentSetTroubles(_ context.Context, c *caller, p params.AgentTroubles) erro
 			}
 		}
 	}
-	c.server.presence.setTroubles(c.model.UUID(), p.Tag.Tag, troubles)
+	c.server.presence.setTroubles(c.model.UUID(), agent, troubles)
 	return nil
+}
+
+// newPassword makes a new password for the agent of a machine or unit. Only the agent that
+// starts that agent learns it.
+func (c *caller) newPassword(ctx context.Context, agent entity.Tag) (string, error) {
+	password := state.NewAgentPassword()
+	return password, c.model.SetAgentPassword(ctx, agent, password)
+}
+
+func (c *caller) setMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error {
+	if err := entity.CheckAddresses(addresses); err != nil {
+		return err
+	}
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.SetAddresses(ctx, addresses)
+}
+
+func (c *caller) setMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
+	status, err := reported(status, entity.MachineWords)
+	if err != nil {
+		return err
+	}
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.SetStatus(ctx, status)
+}
+
+func (c *caller) setInstanceStatus(ctx context.Context, machine entity.Tag, status entity.Status) error {
+	status.Since = time.Time{} // now, by the controller's clock
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.SetInstanceStatus(ctx, status)
+}
+
+// loseInstance refuses while the machine's agent is connected: its instance is there,
+// whatever the cloud says.
+func (c *caller) loseInstance(ctx context.Context, machine entity.Tag, missed entity.Instance) error {
+	if c.server.presence.connected(c.model.UUID(), machine) {
+		return entity.Errorf(entity.InUse, "the agent of machine %s is connected", machine.ID)
+	}
+	m, err := c.model.Machine(ctx, machine.ID)
+	if err != nil {
+		return err
+	}
+	return m.LoseInstance(ctx, missed)
+}
+
+func (c *caller) setUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
+	status, err := reported(status, entity.UnitWords)
+	if err != nil {
+		return err
+	}
+	u, err := c.model.Unit(ctx, unit.ID)
+	if err != nil {
+		return err
+	}
+	return u.SetStatus(ctx, status)
+}
+
+func (c *caller) setAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
+	status, err := reported(status, entity.AgentWords)
+	if err != nil {
+		return err
+	}
+	u, err := c.model.Unit(ctx, unit.ID)
+	if err != nil {
+		return err
+	}
+	return u.SetAgentStatus(ctx, status)
+}
+
+// reported checks the status that an agent reports, which must be one of words. Its time is
+// now, by the controller's clock, unless the agent gives one in the past: the status that a
+// failed hook had hidden is shown again with its old time.
+func reported(status entity.Status, words []entity.StatusWord) (entity.Status, error) {
+	if status.Since.Before(firstSince) || status.Since.After(time.Now()) {
+		status.Since = time.Time{}
+	}
+	return status, status.CheckWord(words)
+}
+
+// firstSince is earlier than any status.
+var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// retryStrategy reports whether failed hooks run again by themselves. It is all that a
+// unit's agent learns of the model's settings.
+func (c *caller) retryStrategy(ctx context.Context, _ entity.Tag) (bool, error) {
+	config, err := c.model.ModelConfig(ctx)
+	return config.RetryHooks(), err
+}
+
+func (c *caller) watchRetryStrategy(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+	return c.model.WatchModelConfig(ctx)
 }

@@ -147,25 +147,25 @@ func (w *fuzzWorld) foreign(a *fuzzAgent, r *route, raw []byte) bool {
 	if err != nil {
 		return true // nothing can be made of it
 	}
-	s, ok := p.(interface{ Subject() entity.Tag })
+	subject := subjectOf(p)
 	same := func(check ownCheck) bool { return reflect.ValueOf(r.own).Pointer() == reflect.ValueOf(check).Pointer() }
 	switch {
 	case same(everything):
 		return false
-	case !ok:
+	case subject.IsZero():
 		return true
 	case same(self):
-		return s.Subject() != a.tag
+		return subject != a.tag
 	case same(deployed), same(deployedOrGone):
-		u, err := w.st.Unit(w.Context(), s.Subject().ID)
+		u, err := w.st.Unit(w.Context(), subject.ID)
 		if err != nil {
 			return same(deployed)
 		}
 		return u.Deployer() != a.tag
 	case same(machines):
-		return s.Subject().Kind != entity.KindMachine
+		return subject.Kind != entity.KindMachine
 	case same(services):
-		return s.Subject().Kind != entity.KindService
+		return subject.Kind != entity.KindService
 	}
 	w.Fatalf("%s.%s: whose it may be about is not known to this test", r.facade, r.method)
 	return true

@@ -72,14 +72,15 @@ func TestAgentsProcess(t *testing.T) {
 // watchAsUnit opens the watches of a unit's agent, takes the first event of each,
 // and leaves a Next waiting on the server.
 func watchAsUnit(ctx context.Context, c *client.Conn) error {
-	relations, err := c.Relations(ctx, c.Tag())
+	uniter := client.UniterFacade{Caller: c}
+	relations, err := uniter.Relations(ctx, c.Tag())
 	if err != nil {
 		return err
 	}
-	unit, err1 := c.WatchUnit(ctx, c.Tag())
-	rels, err2 := c.WatchRelations(ctx, c.Tag())
-	members, err3 := c.WatchRelationUnits(ctx, c.Tag(), relations[0].ID)
-	deployed, err4 := c.WatchDeployed(ctx, c.Tag())
+	unit, err1 := uniter.WatchUnit(ctx, c.Tag())
+	rels, err2 := uniter.WatchRelations(ctx, c.Tag())
+	members, err3 := uniter.WatchRelationUnits(ctx, c.Tag(), relations[0].ID)
+	deployed, err4 := client.DeployerFacade{Caller: c}.WatchDeployed(ctx, c.Tag())
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func BenchmarkRequest(b *testing.B) {
 	memory := w.info(u0)
 	memory.Dial = w.server.Dial
 	for name, info := range map[string]client.Info{"tls": w.info(u0), "memory": memory} {
-		c := w.dial(info)
+		c := client.UniterFacade{Caller: w.dial(info)}
 		b.Run(name+"/unit", func(b *testing.B) {
 			for b.Loop() {
 				if _, err := c.Unit(b.Context(), u0); err != nil {

@@ -189,7 +189,7 @@ func TestBlocksBarUsersOnly(t *testing.T) {
 		t.Errorf("an upload is answered with %s", response.Status)
 	}
 	u1, m0 := entity.UnitTag("mysql/1"), entity.MachineTag("0")
-	about := func(tag entity.Tag) params.Agent { return params.Agent{Tag: params.TagOf(tag)} }
+	about := func(tag entity.Tag) params.Entity { return params.Entity{Tag: params.TagOf(tag)} }
 	unit := w.raw(w.modelPath()).login(u1, w.passwords[u1], "")
 	if err := unit.call("Uniter", 1, "DestroyUnit", about(u1)).Err(); err != nil {
 		t.Errorf("a unit's agent is barred: %v", err)

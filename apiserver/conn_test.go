@@ -146,7 +146,7 @@ func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 		}
 		return <-pass
 	}
-	about := params.Agent{Tag: params.TagOf(u0)}
+	about := params.Entity{Tag: params.TagOf(u0)}
 	replies := make(chan params.Response)
 	read := func() { replies <- r.read() }
 	held := func(what string) {
@@ -167,7 +167,7 @@ func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 		t.Error(reply.Err())
 	}
 	go read()
-	r.send("Uniter", 1, "Unit", "", params.Agent{Tag: params.TagOf(entity.UnitTag("mysql/1"))})
+	r.send("Uniter", 1, "Unit", "", params.Entity{Tag: params.TagOf(entity.UnitTag("mysql/1"))})
 	held("an error")
 	<-replies
 	go read()

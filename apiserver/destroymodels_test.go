@@ -70,7 +70,7 @@ func TestAModelIsDestroyed(t *testing.T) {
 	// The controller's workers and the machine's agent do what is theirs.
 	_, _, err = w.st.Cleanup(ctx)
 	w.ok(err)
-	w.ok(theirs.EnsureDead(ctx, theirs.Tag()))
+	w.ok(client.MachinerFacade{Caller: theirs}.EnsureDead(ctx, theirs.Tag()))
 	m, err = w.st.Machine(ctx, "0")
 	w.ok(err)
 	w.ok(m.Remove(ctx))

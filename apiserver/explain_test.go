@@ -77,11 +77,12 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(conn.SetAgentStatus(ctx, tag, idle), conn.SetUnitStatus(ctx, tag, active), conn.Close()); err != nil {
+		uniter := client.UniterFacade{Caller: conn}
+		if err := errors.Join(uniter.SetAgentStatus(ctx, tag, idle), uniter.SetUnitStatus(ctx, tag, active), conn.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u1 := w.dial(w.info(entity.UnitTag("mysql/1")))
+	u1 := client.AgentFacade{Caller: w.dial(w.info(entity.UnitTag("mysql/1")))}
 	// It reads nothing, and so answers no ping, as a process does that was stopped.
 	w.raw(w.modelPath()).login(entity.UnitTag("mysql/0"), w.passwords[entity.UnitTag("mysql/0")], "")
 	for silent, end := false, time.Now().Add(30*time.Second); !silent; runtime.Gosched() {

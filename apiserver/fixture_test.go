@@ -195,6 +195,12 @@ func (w *world) dial(info client.Info) *client.Conn {
 	return c
 }
 
+// uniter is the API of a unit's agent, on a connection of its own.
+func (w *world) uniter(unit entity.Tag) client.UniterFacade {
+	w.Helper()
+	return client.UniterFacade{Caller: w.dial(w.info(unit))}
+}
+
 // receive waits for an event, within what a slow machine may take.
 func receive[T any](t testing.TB, ch <-chan T) (v T) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"juju/apiserver/client"
 	"juju/state/entity"
 )
 
@@ -13,7 +14,8 @@ func TestLeadershipOverTheWire(t *testing.T) {
 	w := newWorld(t).populate()
 	ctx := t.Context()
 	u0, u1 := entity.UnitTag("mysql/0"), entity.UnitTag("mysql/1")
-	first, second := w.dial(w.info(u0)), w.dial(w.info(u1))
+	first := client.LeadershipServiceFacade{Caller: w.dial(w.info(u0))}
+	second := client.LeadershipServiceFacade{Caller: w.dial(w.info(u1))}
 	for range 2 {
 		if epoch, err := first.ClaimLeadership(ctx, u0, time.Minute); err != nil || epoch != 1 {
 			t.Fatalf("the first to ask: %d, %v", epoch, err)

@@ -98,6 +98,10 @@ func machineManagerRetryProvisioning(ctx context.Context, c *caller, p params.Re
 		if err := isKind(tag, entity.KindMachine); err != nil {
 			return err
 		}
-		return machineDo(ctx, c, tag.Tag, func(m *state.Machine) error { return m.RetryProvisioning(ctx) })
+		m, err := c.model.Machine(ctx, tag.ID)
+		if err != nil {
+			return err
+		}
+		return m.RetryProvisioning(ctx)
 	}), nil
 }

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"testing"
 
+	"juju/apiserver/client"
 	"juju/state/entity"
 )
 
 func TestMinUnitsOverTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
-	admin, manager := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.managerInfo(w.st.UUID()))
+	admin := w.dial(w.adminInfo(w.st.UUID()))
+	manager := client.ApplicationScalerFacade{Caller: w.dial(w.managerInfo(w.st.UUID()))}
 	ctx := t.Context()
 	events, err := manager.WatchMinUnits(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ func modelConfigModelGet(ctx context.Context, c *caller, _ none) (params.ModelCo
 	if err != nil {
 		return params.ModelConfigResults{}, err
 	}
-	return params.ModelConfigResultsOf(config), nil
+	return params.ModelConfigResults{Config: params.ModelConfig(config)}, nil
 }
 
 func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) error {
@@ -32,25 +32,6 @@ func modelConfigModelSet(ctx context.Context, c *caller, p params.ModelSet) erro
 
 func modelConfigModelUnset(ctx context.Context, c *caller, p params.ModelUnset) error {
 	return c.model.SetModelConfig(ctx, nil, p.Keys)
-}
-
-// provisionerModelConfig is ModelGet for the controller's own workers.
-func provisionerModelConfig(ctx context.Context, c *caller, p none) (params.ModelConfigResults, error) {
-	return modelConfigModelGet(ctx, c, p)
-}
-
-func provisionerWatchModelConfig(ctx context.Context, c *caller, _ none) (stream, error) {
-	return notify(c.model.WatchModelConfig(ctx))
-}
-
-// retryStrategy tells a unit's agent of the model's settings only what is for it.
-func retryStrategy(ctx context.Context, c *caller, _ params.Agent) (params.RetryStrategy, error) {
-	config, err := c.model.ModelConfig(ctx)
-	return params.RetryStrategy{ShouldRetry: config.RetryHooks()}, err
-}
-
-func retryStrategyWatch(ctx context.Context, c *caller, _ params.Agent) (stream, error) {
-	return notify(c.model.WatchModelConfig(ctx))
 }
 
 // fixedSettings refuses, in Juju's words, what Juju has among a model's settings and

@@ -62,7 +62,7 @@ func do[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
 				return p, nil
 			}
 			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, entity.Errorf(entity.Invalid, "cannot read the request: %w", plainJSON(err))
+				return nil, unreadable(err)
 			}
 			return p, nil
 		},
@@ -88,11 +88,7 @@ func (r *route) call(ctx context.Context, c *caller, raw json.RawMessage) (any, 
 		return nil, err
 	}
 	if r.own != nil {
-		var subject entity.Tag
-		if s, ok := p.(interface{ Subject() entity.Tag }); ok {
-			subject = s.Subject()
-		}
-		if err := r.own(ctx, c, subject); err != nil {
+		if err := r.own(ctx, c, subjectOf(p)); err != nil {
 			return nil, err
 		}
 	}
@@ -176,6 +172,11 @@ func (t *table) facades(at place, as roles) []params.FacadeVersions {
 	}
 	slices.SortFunc(all, func(a, b params.FacadeVersions) int { return entity.CompareNatural(a.Name, b.Name) })
 	return all
+}
+
+// unreadable is the error for a request that is not what the method takes.
+func unreadable(err error) error {
+	return entity.Errorf(entity.Invalid, "cannot read the request: %w", plainJSON(err))
 }
 
 // plainJSON says without the names of Go's types what is wrong with a request.

@@ -1,9 +1,11 @@
 package apiserver
 
-// routes lists every method there is. Dispatch, the facades that a login lists
-// and the walk of the access test come from it; a method that is not here does
-// not exist.
-func routes() []route {
+// routes lists every method there is: those for users, and those for agents. Dispatch, the
+// facades that a login lists and the walk of the access test come from it.
+func routes() []route { return append(userRoutes(), agentRoutes()...) }
+
+// userRoutes lists every method that is not for agents alone.
+func userRoutes() []route {
 	return []route{
 		// For everybody.
 		{"Admin", 3, "Login", atController | atModel, stranger | anybody, free, nil, do(adminLogin)},
@@ -82,71 +84,6 @@ func routes() []route {
 		{"UserManager", 3, "ResetPassword", atController, admin, changes, nil, do(userManagerResetPassword)},
 		{"UserManager", 3, "SetPassword", atController, reader, changes, nil, do(userManagerSetPassword)},
 		{"UserManager", 3, "UserInfo", atController, reader, reads, nil, do(userManagerUserInfo)},
-
-		// For the agent of a machine: itself.
-		{"Machiner", 1, "EnsureDead", atModel, machineAgent, free, self, act(machineEnsureDead)},
-		{"Machiner", 1, "Machine", atModel, machineAgent, free, self, do(machineInfo)},
-		{"Machiner", 1, "SetMachineAddresses", atModel, machineAgent, free, self, act(machineSetAddresses)},
-		{"Machiner", 1, "SetMachineStatus", atModel, machineAgent, free, self, act(machineSetStatus)},
-		{"Machiner", 1, "WatchMachine", atModel, machineAgent, free, self, watch(machineWatch)},
-
-		// For all agents: themselves.
-		{"Agent", 1, "SetTroubles", atModel, machineAgent | unitAgent, free, self, act(agentSetTroubles)},
-
-		// For the agents that deploy units: what is deployed by them.
-		{"Deployer", 1, "DeployedUnits", atModel, machineAgent | unitAgent, free, self, do(deployerUnits)},
-		{"Deployer", 1, "NewPassword", atModel, machineAgent | unitAgent, free, deployed, do(newPassword)},
-		{"Deployer", 1, "RemoveUnit", atModel, machineAgent | unitAgent, free, deployedOrGone, act(deployerRemoveUnit)},
-		{"Deployer", 1, "WatchDeployed", atModel, machineAgent | unitAgent, free, self, watch(deployerWatch)},
-
-		// For the controller: all machines of any model.
-		{"Provisioner", 1, "DropLeftovers", atModel, controllerAgent, free, everything, act(provisionerDropLeftovers)},
-		{"Provisioner", 1, "EnsureDead", atModel, controllerAgent, free, machines, act(machineEnsureDead)},
-		{"Provisioner", 1, "LoseInstance", atModel, controllerAgent, free, machines, act(provisionerLoseInstance)},
-		{"Provisioner", 1, "Machines", atModel, controllerAgent, free, everything, do(provisionerMachines)},
-		{"Provisioner", 1, "ModelConfig", atModel, controllerAgent, free, everything, do(provisionerModelConfig)},
-		{"Provisioner", 1, "NewPassword", atModel, controllerAgent, free, machines, do(newPassword)},
-		{"Provisioner", 1, "RemoveMachine", atModel, controllerAgent, free, machines, act(provisionerRemoveMachine)},
-		{"Provisioner", 1, "Leftovers", atModel, controllerAgent, free, everything, do(provisionerLeftovers)},
-		{"Provisioner", 1, "SetInstanceStatus", atModel, controllerAgent, free, machines, act(provisionerSetInstanceStatus)},
-		{"Provisioner", 1, "SetMachineStatus", atModel, controllerAgent, free, machines, act(machineSetStatus)},
-		{"Provisioner", 1, "SetProvisioned", atModel, controllerAgent, free, machines, act(provisionerSetProvisioned)},
-		{"Provisioner", 1, "WatchForModelConfigChanges", atModel, controllerAgent, free, everything, watch(provisionerWatchModelConfig)},
-		{"Provisioner", 1, "WatchMachines", atModel, controllerAgent, free, everything, watch(provisionerWatch)},
-
-		// For the controller: the services of any model that keep units.
-		{"ApplicationScaler", 1, "EnsureMinUnits", atModel, controllerAgent, free, services, act(scalerEnsureMinUnits)},
-		{"ApplicationScaler", 1, "WatchMinUnits", atModel, controllerAgent, free, everything, watch(scalerWatchMinUnits)},
-
-		// For the agent of a unit: itself as the leader of its service.
-		{"LeadershipService", 1, "BlockUntilLeadershipReleased", atModel, unitAgent, free, self, act(leadershipBlock)},
-		{"LeadershipService", 1, "ClaimLeadership", atModel, unitAgent, free, self, do(leadershipClaim)},
-		{"LeadershipService", 1, "ReleaseLeadership", atModel, unitAgent, free, self, act(leadershipRelease)},
-
-		// For the agent of a unit: whether its failed hooks run again by themselves.
-		{"RetryStrategy", 1, "RetryStrategy", atModel, unitAgent, free, self, do(retryStrategy)},
-		{"RetryStrategy", 1, "WatchRetryStrategy", atModel, unitAgent, free, self, watch(retryStrategyWatch)},
-
-		// For the agent of a unit: itself, and what it shares with its relations.
-		{"Uniter", 1, "ClearResolved", atModel, unitAgent, free, self, act(uniterClearResolved)},
-		{"Uniter", 1, "CommitHook", atModel, unitAgent, free, self, act(uniterCommitHook)},
-		{"Uniter", 1, "Config", atModel, unitAgent, free, self, do(uniterConfig)},
-		{"Uniter", 1, "DestroySubordinates", atModel, unitAgent, free, self, act(uniterDestroySubordinates)},
-		{"Uniter", 1, "DestroyUnit", atModel, unitAgent, free, self, act(uniterDestroyUnit)},
-		{"Uniter", 1, "EnsureDead", atModel, unitAgent, free, self, act(uniterEnsureDead)},
-		{"Uniter", 1, "EnterScope", atModel, unitAgent, free, self, act(uniterEnterScope)},
-		{"Uniter", 1, "LeaveScope", atModel, unitAgent, free, self, act(uniterLeaveScope)},
-		{"Uniter", 1, "OpenedPorts", atModel, unitAgent, free, self, do(uniterOpenedPorts)},
-		{"Uniter", 1, "RelationSettings", atModel, unitAgent, free, self, do(uniterRelationSettings)},
-		{"Uniter", 1, "Relations", atModel, unitAgent, free, self, do(uniterRelations)},
-		{"Uniter", 1, "SetAgentStatus", atModel, unitAgent, free, self, act(uniterSetAgentStatus)},
-		{"Uniter", 1, "SetCharm", atModel, unitAgent, free, self, act(uniterSetCharm)},
-		{"Uniter", 1, "SetUnitStatus", atModel, unitAgent, free, self, act(uniterSetUnitStatus)},
-		{"Uniter", 1, "Unit", atModel, unitAgent, free, self, do(uniterUnit)},
-		{"Uniter", 1, "UnitStatus", atModel, unitAgent, free, self, do(uniterUnitStatus)},
-		{"Uniter", 1, "WatchRelationUnits", atModel, unitAgent, free, self, watch(uniterWatchRelationUnits)},
-		{"Uniter", 1, "WatchRelations", atModel, unitAgent, free, self, watch(uniterWatchRelations)},
-		{"Uniter", 1, "WatchUnit", atModel, unitAgent, free, self, watch(uniterWatchUnit)},
 	}
 }
 

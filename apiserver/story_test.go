@@ -239,7 +239,7 @@ func TestRefusals(t *testing.T) {
 		"a machine with units":          {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
 		"a machine as placement":        {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid, "machine-id cannot be specified when adding machines"},
 		"a charm to download":           {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
-		"an agent's method":             {second(c.Unit(ctx, entity.UnitTag("mysql/0"))), entity.Unauthorized, "permission denied"},
+		"an agent's method":             {second(client.UniterFacade{Caller: c}.Unit(ctx, entity.UnitTag("mysql/0"))), entity.Unauthorized, "permission denied"},
 		"a bad pattern":                 {second(c.Status(ctx, "a/b/c")), entity.Invalid, ""},
 		"units of a service not there":  {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
 		"no units":                      {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid, "--num-units must be a positive integer"},
@@ -282,7 +282,7 @@ func TestAgentsStory(t *testing.T) {
 	}
 
 	// The controller's workers go through the API too, in memory.
-	provisioner := w.dial(w.managerInfo(w.st.UUID()))
+	provisioner := client.ProvisionerFacade{Caller: w.dial(w.managerInfo(w.st.UUID()))}
 	ids, err := provisioner.WatchMachines(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +308,8 @@ func TestAgentsStory(t *testing.T) {
 		}
 	}
 
-	machiner := w.dial(w.info(m0))
+	machine := w.dial(w.info(m0))
+	machiner, deployer := client.MachinerFacade{Caller: machine}, client.DeployerFacade{Caller: machine}
 	changes, err := machiner.WatchMachine(ctx, m0)
 	if err != nil {
 		t.Fatal(err)
@@ -324,30 +325,30 @@ func TestAgentsStory(t *testing.T) {
 		t.Error(err)
 	}
 	receive(t, changes)
-	units, err := machiner.DeployedUnits(ctx, m0)
+	units, err := deployer.DeployedUnits(ctx, m0)
 	if err != nil || len(units) != 1 {
 		t.Fatal(units, err)
 	}
 	u0 := entity.UnitTag(units[0].Name)
-	deployed, err := machiner.WatchDeployed(ctx, m0)
+	deployed, err := deployer.WatchDeployed(ctx, m0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := receive(t, deployed); !cmp.Equal(got, []string{u0.ID}) {
 		t.Errorf("deployed %v", got)
 	}
-	if w.passwords[u0], err = machiner.NewPassword(ctx, u0); err != nil {
+	if w.passwords[u0], err = deployer.NewPassword(ctx, u0); err != nil {
 		t.Fatal(err)
 	}
 	remote := entity.UnitTag("mysql/0")
 	if u0 == remote {
 		remote = entity.UnitTag("wordpress/0")
 	}
-	if _, err := machiner.NewPassword(ctx, remote); !errors.Is(err, entity.Unauthorized) {
+	if _, err := deployer.NewPassword(ctx, remote); !errors.Is(err, entity.Unauthorized) {
 		t.Errorf("a password for another machine's unit: %v", err)
 	}
 
-	uniter := w.dial(w.info(u0))
+	uniter := w.uniter(u0)
 	if info, err := uniter.Unit(ctx, u0); err != nil || info.Machine != "0" || info.PrivateAddress != "127.9.9.9" {
 		t.Error(info, err)
 	}
@@ -394,7 +395,7 @@ func TestAgentsStory(t *testing.T) {
 	}
 	// The other unit comes, by its own agent.
 	w.passwords[remote] = w.newPassword(w.st, remote)
-	other := w.dial(w.info(remote))
+	other := w.uniter(remote)
 	if err := other.EnterScope(ctx, remote, rel.ID()); err != nil {
 		t.Fatal(err)
 	}
@@ -418,8 +419,8 @@ func TestAgentsStory(t *testing.T) {
 		uniter.LeaveScope(ctx, u0, rel.ID()),
 		uniter.LeaveScope(ctx, u0, rel.ID()),
 		uniter.EnsureDead(ctx, u0),
-		machiner.RemoveUnit(ctx, u0),
-		machiner.RemoveUnit(ctx, u0), // did not hear the answer
+		deployer.RemoveUnit(ctx, u0),
+		deployer.RemoveUnit(ctx, u0), // did not hear the answer
 	} {
 		if step != nil {
 			t.Error(step)
@@ -526,7 +527,8 @@ func TestReconnect(t *testing.T) {
 	ctx := t.Context()
 	u0 := entity.UnitTag("mysql/0")
 	c := w.dial(w.info(u0))
-	watch, err := c.WatchUnit(ctx, u0)
+	uniter := client.UniterFacade{Caller: c}
+	watch, err := uniter.WatchUnit(ctx, u0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -540,7 +542,7 @@ func TestReconnect(t *testing.T) {
 	if err := c.Err(); err == nil {
 		t.Error("nobody says why the connection ended")
 	}
-	if _, err := c.Unit(ctx, u0); !errors.Is(err, entity.Unavailable) {
+	if _, err := uniter.Unit(ctx, u0); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("a request on what has ended: %v", err)
 	}
 	if _, err := client.Dial(ctx, w.info(u0)); !errors.Is(err, entity.Unavailable) {
@@ -561,7 +563,7 @@ func TestReconnect(t *testing.T) {
 		t.Error("half an upload is still there")
 	}
 	w.serve()
-	again := w.dial(w.info(u0))
+	again := w.uniter(u0)
 	watch, err = again.WatchUnit(ctx, u0)
 	if err != nil {
 		t.Fatal(err)
@@ -584,7 +586,7 @@ func TestGivingUp(t *testing.T) {
 		defer onServer.watches.mu.Unlock()
 		return onServer.watches.open
 	}
-	w.server.table.byKey[routeKey{"Uniter", 1, "Unit"}].handler = act(func(_ context.Context, c *caller, _ params.Agent) error {
+	w.server.table.byKey[routeKey{"Uniter", 1, "Unit"}].handler = act(func(_ context.Context, c *caller, _ params.Entity) error {
 		onServer = c.conn
 		asked <- struct{}{}
 		<-release
@@ -593,7 +595,7 @@ func TestGivingUp(t *testing.T) {
 	u0 := entity.UnitTag("mysql/0")
 	info := w.info(u0)
 	info.Addresses = []string{"127.0.0.1:1", w.address}
-	c := w.dial(info)
+	c := client.UniterFacade{Caller: w.dial(info)}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("changed my mind")
 	go func() {
@@ -635,7 +637,7 @@ func TestTheModelGoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	root, c := w.dial(w.adminInfo("")), w.dial(w.info(entity.UnitTag("mysql/0")))
-	watch, err := c.WatchUnit(t.Context(), c.Tag())
+	watch, err := client.UniterFacade{Caller: c}.WatchUnit(t.Context(), c.Tag())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -230,7 +230,8 @@ func TestRightsAreLostAtOnce(t *testing.T) {
 			t.Errorf("%s: a new connection: %v", user, err)
 		}
 	}
-	if _, err := agent.DeployedUnits(ctx, entity.UnitTag("mysql/0")); err != nil {
+	deployer := client.DeployerFacade{Caller: agent}
+	if _, err := deployer.DeployedUnits(ctx, entity.UnitTag("mysql/0")); err != nil {
 		t.Errorf("an agent has noticed: %v", err)
 	}
 }

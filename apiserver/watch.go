@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"sync"
@@ -202,6 +203,19 @@ func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) h
 	})
 }
 
+// streamOf makes a stream of a channel of state's of any type.
+func streamOf(ch any) (stream, error) {
+	switch ch := ch.(type) {
+	case <-chan struct{}:
+		return notify(ch, nil)
+	case <-chan []string:
+		return names(ch, nil)
+	case <-chan entity.RelationUnitsChange:
+		return events(ch, nil, func(c entity.RelationUnitsChange) params.Event { return params.Event{RelationUnits: &c} })
+	}
+	panic(fmt.Sprintf("no event stands for what comes from a %T", ch))
+}
+
 // events makes a stream of a channel of state's.
 func events[T any](ch <-chan T, err error, event func(T) params.Event) (stream, error) {
 	return stream{reflect.ValueOf(ch), func(v reflect.Value) params.Event { return event(v.Interface().(T)) }}, err
@@ -213,10 +227,6 @@ func notify(ch <-chan struct{}, err error) (stream, error) {
 
 func names(ch <-chan []string, err error) (stream, error) {
 	return events(ch, err, func(ids []string) params.Event { return params.Event{Names: ids} })
-}
-
-func relationUnits(ch <-chan entity.RelationUnitsChange, err error) (stream, error) {
-	return events(ch, err, func(c entity.RelationUnitsChange) params.Event { return params.Event{RelationUnits: &c} })
 }
 
 // watcherNext is answered at the next event of the watch that the request names.

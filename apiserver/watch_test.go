@@ -25,7 +25,7 @@ func TestWatchWithASlowReader(t *testing.T) {
 	u0 := entity.UnitTag("mysql/0")
 	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
 	var id params.WatcherID
-	reply := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)})
+	reply := r.call("Uniter", 1, "WatchUnit", params.Entity{Tag: params.TagOf(u0)})
 	if err := json.Unmarshal(reply.Response, &id); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestWatchesAtOnce(t *testing.T) {
 	u0 := entity.UnitTag("mysql/0")
 	r := w.raw(w.modelPath()).login(u0, w.passwords[u0], "")
 	for i := range 4 {
-		err := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)}).Err()
+		err := r.call("Uniter", 1, "WatchUnit", params.Entity{Tag: params.TagOf(u0)}).Err()
 		if i < 3 && err != nil || i == 3 && !errors.Is(err, entity.Invalid) {
 			t.Errorf("watch %d: %v", i, err)
 		}
@@ -147,7 +147,7 @@ func TestWatchesAtOnce(t *testing.T) {
 	if err := r.read().Err(); err != nil {
 		t.Error(err)
 	}
-	if err := r.call("Uniter", 1, "WatchUnit", params.Agent{Tag: params.TagOf(u0)}).Err(); err != nil {
+	if err := r.call("Uniter", 1, "WatchUnit", params.Entity{Tag: params.TagOf(u0)}).Err(); err != nil {
 		t.Errorf("in place of one that was stopped: %v", err)
 	}
 }
@@ -182,7 +182,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	u0, m0 := entity.UnitTag("mysql/0"), entity.MachineTag("0")
 	relations := func(c *client.Conn) int {
 		t.Helper()
-		infos, err := c.Relations(t.Context(), u0)
+		infos, err := client.UniterFacade{Caller: c}.Relations(t.Context(), u0)
 		if err != nil || len(infos) != 1 {
 			t.Fatal(infos, err)
 		}
@@ -194,18 +194,19 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		uniter := client.UniterFacade{Caller: c}
 		switch info.Tag {
 		case u0:
-			if _, err := c.WatchUnit(t.Context(), u0); err != nil {
+			if _, err := uniter.WatchUnit(t.Context(), u0); err != nil {
 				t.Fatal(err)
 			}
-			ch, err := c.WatchRelationUnits(t.Context(), u0, relations(c))
+			ch, err := uniter.WatchRelationUnits(t.Context(), u0, relations(c))
 			if err != nil {
 				t.Fatal(err)
 			}
 			receive(t, ch) // and nobody reads the next
 		case m0:
-			ch, err := c.WatchDeployed(t.Context(), m0)
+			ch, err := client.DeployerFacade{Caller: c}.WatchDeployed(t.Context(), m0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +249,7 @@ func TestWatchStatus(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	u0 := entity.UnitTag("mysql/0")
-	user, agent := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.info(u0))
+	user, agent := w.dial(w.adminInfo(w.st.UUID())), w.uniter(u0)
 	events, err := user.WatchStatus(ctx)
 	if err != nil {
 		t.Fatal(err)

@@ -92,11 +92,11 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 				return err
 			}
 			config := c.options.Provisioner
-			config.API, config.Environ, config.AgentConfig = conn, environ, c.agentConfig(st)
+			config.API, config.Environ, config.AgentConfig = client.ProvisionerFacade{Caller: conn}, environ, c.agentConfig(st)
 			return provisioner.New(config)(ctx)
 		}),
 		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			return minunits.New(minunits.Config{API: conn})(ctx)
+			return minunits.New(minunits.Config{API: client.ApplicationScalerFacade{Caller: conn}})(ctx)
 		}),
 		"cleaner": cleaner.New(cleaner.Config{API: st}),
 		"undertaker": func(ctx context.Context) error {
@@ -108,7 +108,7 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 	if st.UUID() == c.conf.Model {
 		// This process is the agent of the machine that it runs on.
 		workers["machiner"] = c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			return machiner.New(machiner.Config{API: conn, Machine: entity.MachineTag("0"), Addresses: c.addresses})(ctx)
+			return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag("0"), Addresses: c.addresses})(ctx)
 		})
 	}
 	return workers

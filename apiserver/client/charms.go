@@ -46,6 +46,15 @@ func (c *Conn) CharmArchive(ctx context.Context, charmURL string) (archive io.Re
 	return archive, header.Get(params.SHA256Header), err
 }
 
+// CharmArchive is Conn.CharmArchive for the agent of a unit.
+func (f UniterFacade) CharmArchive(ctx context.Context, url string) (archive io.ReadCloser, sha256 string, err error) {
+	err = f.Do(ctx, func(c *Conn) error {
+		archive, sha256, err = c.CharmArchive(ctx, url)
+		return err
+	})
+	return archive, sha256, err
+}
+
 // transfer makes an HTTP request at the connection's model. It returns the body
 // of a successful answer, and copies the answer's headers to header.
 func (c *Conn) transfer(ctx context.Context, method, path string, query url.Values, send io.Reader, header http.Header) (io.ReadCloser, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -134,11 +133,6 @@ func (c *Conn) Addresses() (all []string) {
 		}
 	}
 	return all
-}
-
-// has reports whether the caller can use a facade here.
-func (c *Conn) has(facade string) bool {
-	return slices.ContainsFunc(c.hello.Facades, func(f params.FacadeVersions) bool { return f.Name == facade })
 }
 
 func (c *Conn) login(ctx context.Context) error {

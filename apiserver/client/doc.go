@@ -14,3 +14,5 @@
 // does, or when the server has ended the watch; who still wants to know, and
 // whose connection still lives, watches again.
 package client
+
+//go:generate go run ./generate

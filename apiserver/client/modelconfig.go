@@ -10,36 +10,8 @@ import (
 // ModelConfig returns all settings of the model, with where each value comes from.
 func (c *Conn) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
 	var result params.ModelConfigResults
-	if err := c.call(ctx, "ModelConfig", 3, "ModelGet", nil, &result); err != nil {
-		return nil, err
-	}
-	return result.ModelConfig()
-}
-
-// RetryHooks reports whether hooks that fail in the unit's model run again by themselves.
-func (c *Conn) RetryHooks(ctx context.Context, unit entity.Tag) (bool, error) {
-	var result params.RetryStrategy
-	err := c.call(ctx, "RetryStrategy", 1, "RetryStrategy", agent(unit), &result)
-	return result.ShouldRetry, err
-}
-
-// WatchRetryHooks fires when that may have changed.
-func (c *Conn) WatchRetryHooks(ctx context.Context, unit entity.Tag) (<-chan struct{}, error) {
-	return notify(ctx, c, "RetryStrategy", "WatchRetryStrategy", agent(unit))
-}
-
-// ProvisionerConfig returns all settings of the model, for a provisioner.
-func (c *Conn) ProvisionerConfig(ctx context.Context) (entity.ModelConfig, error) {
-	var result params.ModelConfigResults
-	if err := c.call(ctx, "Provisioner", 1, "ModelConfig", nil, &result); err != nil {
-		return nil, err
-	}
-	return result.ModelConfig()
-}
-
-// WatchProvisionerConfig fires when those may have changed.
-func (c *Conn) WatchProvisionerConfig(ctx context.Context) (<-chan struct{}, error) {
-	return notify(ctx, c, "Provisioner", "WatchForModelConfigChanges", nil)
+	err := c.call(ctx, "ModelConfig", 3, "ModelGet", nil, &result)
+	return entity.ModelConfig(result.Config), err
 }
 
 // SetModelConfig changes settings of the model, all or none; values are as users write

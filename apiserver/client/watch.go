@@ -12,10 +12,23 @@ import (
 // connection in any case.
 const stopTime = 10 * time.Second
 
-// watch begins a watch and delivers its events until it ends; then the channel
-// closes. The server merges what happens while nobody reads, so at most one
-// event waits here.
-func watch[T any](ctx context.Context, c *Conn, facade, method string, args any, value func(params.Event) T) (<-chan T, error) {
+// watch begins a watch and delivers its events until it ends; then the
+// channel closes. The server merges events while no one reads the channel, so at most one
+// waits here.
+func watch[T any](
+	ctx context.Context, caller Caller, facade, method string, args any, value func(params.Event) T,
+) (events <-chan T, err error) {
+	err = caller.Do(ctx, func(c *Conn) error {
+		events, err = watchOn(ctx, c, facade, method, args, value)
+		return err
+	})
+	return events, err
+}
+
+// watchOn is watch on one connection.
+func watchOn[T any](
+	ctx context.Context, c *Conn, facade, method string, args any, value func(params.Event) T,
+) (<-chan T, error) {
 	var w params.WatcherID
 	if err := c.call(ctx, facade, 1, method, args, &w); err != nil {
 		return nil, err
@@ -48,23 +61,23 @@ func watch[T any](ctx context.Context, c *Conn, facade, method string, args any,
 	return events, nil
 }
 
-// stop tells the server that nobody waits for a watch any more.
+// stop tells the server that a watch is no longer read.
 func (c *Conn) stop(id string) {
 	ctx, cancel := context.WithTimeout(c.ctx, stopTime)
 	defer cancel()
 	_ = c.request(ctx, params.Request{Type: "Watcher", Version: 1, ID: id, Request: "Stop"}, nil, nil)
 }
 
-func notify(ctx context.Context, c *Conn, facade, method string, args any) (<-chan struct{}, error) {
-	return watch(ctx, c, facade, method, args, func(params.Event) struct{} { return struct{}{} })
+func notify(ctx context.Context, caller Caller, facade, method string, args any) (<-chan struct{}, error) {
+	return watch(ctx, caller, facade, method, args, func(params.Event) struct{} { return struct{}{} })
 }
 
-func names(ctx context.Context, c *Conn, facade, method string, args any) (<-chan []string, error) {
-	return watch(ctx, c, facade, method, args, func(e params.Event) []string { return e.Names })
+func names(ctx context.Context, caller Caller, facade, method string, args any) (<-chan []string, error) {
+	return watch(ctx, caller, facade, method, args, func(e params.Event) []string { return e.Names })
 }
 
-func relationUnits(ctx context.Context, c *Conn, facade, method string, args any) (<-chan entity.RelationUnitsChange, error) {
-	return watch(ctx, c, facade, method, args, func(e params.Event) entity.RelationUnitsChange {
+func relationUnits(ctx context.Context, caller Caller, facade, method string, args any) (<-chan entity.RelationUnitsChange, error) {
+	return watch(ctx, caller, facade, method, args, func(e params.Event) entity.RelationUnitsChange {
 		if e.RelationUnits == nil {
 			return entity.RelationUnitsChange{}
 		}

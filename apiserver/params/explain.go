@@ -14,9 +14,3 @@ type ExplainResults struct {
 	Explanations []entity.Explanation `json:"explanations"`
 	More         int                  `json:"more,omitempty"` // things that are not explained, because they are too many
 }
-
-// An AgentTroubles is what SetTroubles takes.
-type AgentTroubles struct {
-	Agent
-	Troubles []entity.Trouble `json:"troubles"`
-}

@@ -1,14 +1,22 @@
 package params
 
-import "juju/state/entity"
+import (
+	"encoding/json"
+	"strconv"
+
+	"juju/state/entity"
+)
 
 // A ModelConfigResults is what ModelConfig 3 ModelGet returns.
 type ModelConfigResults struct {
-	Config map[string]ModelConfigValue `json:"config"`
+	Config ModelConfig `json:"config"`
 }
 
-// A ModelConfigValue is the value of a setting, and where it comes from.
-type ModelConfigValue struct {
+// A ModelConfig is an entity.ModelConfig. In JSON a setting that is true or false is a bool.
+type ModelConfig entity.ModelConfig
+
+// modelConfigValue is a setting in JSON.
+type modelConfigValue struct {
 	Value  any    `json:"value"`
 	Source string `json:"source"`
 }
@@ -23,41 +31,37 @@ type ModelUnset struct {
 	Keys []string `json:"keys"`
 }
 
-// A RetryStrategy tells a unit's agent whether failed hooks run again by themselves.
-type RetryStrategy struct {
-	ShouldRetry bool `json:"should-retry"`
-}
-
-// ModelConfigResultsOf writes a model's settings; a bool is true or false there.
-func ModelConfigResultsOf(config entity.ModelConfig) ModelConfigResults {
-	results := ModelConfigResults{Config: make(map[string]ModelConfigValue, len(config))}
+// MarshalJSON writes every setting that there is.
+func (c ModelConfig) MarshalJSON() ([]byte, error) {
+	values := make(map[string]modelConfigValue, len(c))
 	for _, s := range entity.ModelSettings {
-		v := config[s.Key]
-		results.Config[s.Key] = ModelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
+		v := c[s.Key]
+		values[s.Key] = modelConfigValue{Value: s.Plain(v.Value), Source: v.Source}
 	}
-	return results
+	return json.Marshal(values)
 }
 
-// ModelConfig reads what ModelConfigResultsOf has written. Settings that this program
-// does not know are passed over.
-func (r ModelConfigResults) ModelConfig() (entity.ModelConfig, error) {
-	config := entity.ModelConfig{}
+// UnmarshalJSON reads what MarshalJSON has written. It passes over settings that this
+// program does not know.
+func (c *ModelConfig) UnmarshalJSON(text []byte) error {
+	var values map[string]modelConfigValue
+	if err := json.Unmarshal(text, &values); err != nil {
+		return err
+	}
+	*c = ModelConfig{}
 	for _, s := range entity.ModelSettings {
-		v, ok := r.Config[s.Key]
+		v, ok := values[s.Key]
 		if !ok {
 			continue
 		}
 		text, ok := v.Value.(string)
 		if b, isBool := v.Value.(bool); isBool {
-			text, ok = "false", true
-			if b {
-				text = "true"
-			}
+			text, ok = strconv.FormatBool(b), true
 		}
 		if !ok {
-			return nil, entity.Errorf(entity.Invalid, "setting %s has a value of type %T", s.Key, v.Value)
+			return entity.Errorf(entity.Invalid, "setting %s has a value of type %T", s.Key, v.Value)
 		}
-		config[s.Key] = entity.ModelValue{Value: text, Source: v.Source}
+		(*c)[s.Key] = entity.ModelValue{Value: text, Source: v.Source}
 	}
-	return config, nil
+	return nil
 }

@@ -27,6 +27,12 @@ type Trouble struct {
 	Since  time.Time `json:"since"`  // of the first
 }
 
+// Fitted returns the trouble with an error that is no longer than a request may hold.
+func (t Trouble) Fitted() Trouble {
+	t.Error = LimitName.Cut(t.Error)
+	return t
+}
+
 // A Reason is one line of an explanation.
 type Reason struct {
 	Depth int    `json:"depth,omitempty"` // of a reason for another: one more than that one's

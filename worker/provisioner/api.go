@@ -11,10 +11,10 @@ type API interface {
 	// WatchMachines names machines that appeared, changed their life, were removed or
 	// shall be tried again; the first event names all.
 	WatchMachines(ctx context.Context) (<-chan []string, error)
-	// ProvisionerConfig returns the model's settings; a provisioner heeds the harvest mode.
-	ProvisionerConfig(ctx context.Context) (entity.ModelConfig, error)
-	// WatchProvisionerConfig fires when those may have changed.
-	WatchProvisionerConfig(ctx context.Context) (<-chan struct{}, error)
+	// ModelConfig returns the model's settings; a provisioner heeds the harvest mode.
+	ModelConfig(ctx context.Context) (entity.ModelConfig, error)
+	// WatchForModelConfigChanges fires when those may have changed.
+	WatchForModelConfigChanges(ctx context.Context) (<-chan struct{}, error)
 	// Machines returns the named machines that exist; all of them for no names.
 	Machines(ctx context.Context, ids ...string) ([]entity.MachineInfo, error)
 	// NewPassword makes a fresh password for a machine's agent.

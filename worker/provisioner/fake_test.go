@@ -98,13 +98,13 @@ func (m *fakeModel) harvest(mode string) {
 	m.configs <- struct{}{}
 }
 
-func (m *fakeModel) ProvisionerConfig(context.Context) (entity.ModelConfig, error) {
+func (m *fakeModel) ModelConfig(context.Context) (entity.ModelConfig, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.config, m.fault("ProvisionerConfig")
+	return m.config, m.fault("ModelConfig")
 }
 
-func (m *fakeModel) WatchProvisionerConfig(context.Context) (<-chan struct{}, error) {
+func (m *fakeModel) WatchForModelConfigChanges(context.Context) (<-chan struct{}, error) {
 	return m.configs, nil
 }
 

@@ -105,7 +105,7 @@ type tended struct {
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
-	config, err := p.API.WatchProvisionerConfig(ctx)
+	config, err := p.API.WatchForModelConfigChanges(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 
 // readConfig reads the model's settings.
 func (p *provisioner) readConfig(ctx context.Context) error {
-	config, err := p.API.ProvisionerConfig(ctx)
+	config, err := p.API.ModelConfig(ctx)
 	if err == nil {
 		p.model.Store(&config)
 	}

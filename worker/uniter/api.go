@@ -43,11 +43,11 @@ type API interface {
 	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)          // the workload's
 	SetAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error // the agent's
 	ClearResolved(ctx context.Context, unit entity.Tag) error
-	// RetryHooks reports whether hooks that fail in the unit's model run again by
+	// RetryStrategy reports whether hooks that fail in the unit's model run again by
 	// themselves.
-	RetryHooks(ctx context.Context, unit entity.Tag) (bool, error)
-	// WatchRetryHooks fires when that may have changed.
-	WatchRetryHooks(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
+	RetryStrategy(ctx context.Context, unit entity.Tag) (bool, error)
+	// WatchRetryStrategy fires when that may have changed.
+	WatchRetryStrategy(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 	// SetCharm records the charm that the unit is about to unpack.
 	SetCharm(ctx context.Context, unit entity.Tag, url string) error
 	// CharmArchive opens the zip of a charm and tells its SHA-256, in hex.

@@ -297,13 +297,13 @@ func (c *controller) UnitStatus(context.Context, entity.Tag) (entity.Status, err
 	return c.workload, nil
 }
 
-func (c *controller) RetryHooks(context.Context, entity.Tag) (bool, error) {
+func (c *controller) RetryStrategy(context.Context, entity.Tag) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.retryHooks, nil
 }
 
-func (c *controller) WatchRetryHooks(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+func (c *controller) WatchRetryStrategy(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
 	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks) }, func(string, string) struct{} { return struct{}{} }), nil
 }
 

@@ -74,7 +74,7 @@ func (u *uniter) awaitRetry(ctx context.Context) error {
 func (r *remote) wantsRetries(ctx context.Context) (bool, error) {
 	if r.retries == nil {
 		ctx, cancel := context.WithCancel(r.ctx)
-		events, err := r.api.WatchRetryHooks(ctx, r.unit)
+		events, err := r.api.WatchRetryStrategy(ctx, r.unit)
 		if err != nil {
 			cancel()
 			return false, ofUnit(err)
@@ -82,7 +82,7 @@ func (r *remote) wantsRetries(ctx context.Context) (bool, error) {
 		r.retries, r.endRetries, r.retriesStale = events, cancel, true
 	}
 	if r.retriesStale {
-		wanted, err := r.api.RetryHooks(ctx, r.unit)
+		wanted, err := r.api.RetryStrategy(ctx, r.unit)
 		if err != nil {
 			return false, ofUnit(err)
 		}

@@ -1,0 +1,205 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"juju/apiserver/params"
+	"juju/state"
+	"juju/state/entity"
+)
+
+// An agentFacade is one row of agentFacades: the methods that agents of some kinds call.
+type agentFacade struct {
+	name    string
+	who     roles
+	methods []agentRoute
+}
+
+// An agentRoute is one method of an agentFacade.
+type agentRoute struct {
+	name   string
+	own    ownCheck
+	method agentMethod
+}
+
+// agentRoutes returns the routes of all agentFacades.
+func agentRoutes() (routes []route) {
+	for _, f := range agentFacades() {
+		for _, m := range f.methods {
+			routes = append(routes, route{f.name, 1, m.name, atModel, f.who, free, m.own, m.method.handler()})
+		}
+	}
+	return routes
+}
+
+// An agentMethod is a Go method that agents call through the API. Requests and replies get
+// their shapes from its signature. This is done by reflection because generics cannot range
+// over the number of arguments.
+type agentMethod struct {
+	f       reflect.Value
+	args    []string     // names in the request of what f takes after its context
+	result  string       // name in the reply of what f returns; "" if that is the whole reply
+	noneOK  bool         // NotFound means that there is nothing left to do
+	request reflect.Type // struct of the arguments; none if there are none
+}
+
+// tagArg is the argument that names the entity that a request is about.
+const tagArg = "tag"
+
+// receivers find what a method is called on. Its type is the first argument of agentMethod.f.
+var receivers = map[reflect.Type]func(ctx context.Context, c *caller, subject entity.Tag) (any, error){
+	reflect.TypeFor[*state.Unit](): func(ctx context.Context, c *caller, subject entity.Tag) (any, error) {
+		return c.model.Unit(ctx, subject.ID)
+	},
+	reflect.TypeFor[*state.Machine](): func(ctx context.Context, c *caller, subject entity.Tag) (any, error) {
+		return c.model.Machine(ctx, subject.ID)
+	},
+	reflect.TypeFor[*state.State](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c.model, nil },
+	reflect.TypeFor[*caller]():      func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c, nil },
+}
+
+// wireTypes are the types that JSON alone would not carry unharmed, with those that do.
+var wireTypes = map[reflect.Type]reflect.Type{
+	reflect.TypeFor[map[string]any]():     reflect.TypeFor[params.Values](),
+	reflect.TypeFor[entity.ModelConfig](): reflect.TypeFor[params.ModelConfig](),
+}
+
+// wireType returns the type that stands for t in requests and replies.
+func wireType(t reflect.Type) reflect.Type {
+	if wire, ok := wireTypes[t]; ok {
+		return wire
+	}
+	return t
+}
+
+// calls returns the agentMethod that calls f, a method expression of state.Unit,
+// state.Machine, state.State or caller. The request's tag says which unit or machine it is
+// called on. args are the names in the request of what f takes after its context. The
+// argument "tag" is the request's tag, or the id in it if f takes a string.
+//
+// A method that returns a channel begins a watch.
+func calls(f any, args ...string) agentMethod {
+	m := agentMethod{f: reflect.ValueOf(f), args: args, request: reflect.TypeFor[none]()}
+	t := m.f.Type()
+	if t.NumIn() != 2+len(args) || receivers[t.In(0)] == nil {
+		panic(fmt.Sprintf("calls(%v) does not take %q", t, args))
+	}
+	var fields []reflect.StructField
+	addField := func(name string, t reflect.Type) {
+		tag := reflect.StructTag(fmt.Sprintf("json:%q", name))
+		fields = append(fields, reflect.StructField{Name: fieldName(name), Type: t, Tag: tag})
+	}
+	onEntity := t.In(0) == reflect.TypeFor[*state.Unit]() || t.In(0) == reflect.TypeFor[*state.Machine]()
+	if onEntity || len(args) > 0 && args[0] == tagArg {
+		addField(tagArg, reflect.TypeFor[params.Tag]())
+	}
+	for i, name := range args {
+		if name != tagArg {
+			addField(name, wireType(t.In(2+i)))
+		}
+	}
+	if len(fields) > 0 {
+		m.request = reflect.StructOf(fields)
+	}
+	return m
+}
+
+// returns names the result in the reply.
+func (m agentMethod) returns(name string) agentMethod {
+	m.result = name
+	return m
+}
+
+// orGone makes the method succeed for an entity that is gone: an agent that repeats a
+// request, because it did not get the reply, has what it wants.
+func (m agentMethod) orGone() agentMethod {
+	m.noneOK = true
+	return m
+}
+
+// fieldName returns the name of a struct's field for a name in JSON: "ShouldRetry" for
+// "should-retry".
+func fieldName(name string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(name, "-") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// subjectOf returns the entity that an agent's request names, or the zero Tag.
+func subjectOf(request any) entity.Tag {
+	tag := reflect.ValueOf(request).FieldByName(fieldName(tagArg))
+	if !tag.IsValid() {
+		return entity.Tag{}
+	}
+	return tag.Interface().(params.Tag).Tag
+}
+
+func (m agentMethod) handler() handler { return handler{decode: m.decode, run: m.run} }
+
+func (m agentMethod) decode(raw json.RawMessage) (any, error) {
+	p := reflect.New(m.request)
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, p.Interface()); err != nil {
+			return nil, unreadable(err)
+		}
+	}
+	return p.Elem().Interface(), nil
+}
+
+func (m agentMethod) run(ctx context.Context, c *caller, p any) (any, error) {
+	if t := m.f.Type(); t.Out(0).Kind() == reflect.Chan {
+		return c.conn.watches.begin(c.who, func(ctx context.Context) (stream, error) {
+			events, err := m.call(ctx, c, p)
+			if err != nil {
+				return stream{}, err
+			}
+			return streamOf(events)
+		})
+	}
+	result, err := m.call(ctx, c, p)
+	if m.noneOK && errors.Is(err, entity.NotFound) {
+		return struct{}{}, nil
+	}
+	if err == nil && m.result != "" {
+		return map[string]any{m.result: result}, nil
+	}
+	return result, err
+}
+
+// call calls the Go method with the arguments of a request. It returns the method's result,
+// in the type that replies have for it; struct{}{} if there is none.
+func (m agentMethod) call(ctx context.Context, c *caller, p any) (any, error) {
+	t, subject := m.f.Type(), subjectOf(p)
+	receiver, err := receivers[t.In(0)](ctx, c, subject)
+	if err != nil {
+		return nil, err
+	}
+	in := []reflect.Value{reflect.ValueOf(receiver), reflect.ValueOf(ctx)}
+	for i, name := range m.args {
+		switch want := t.In(2 + i); {
+		case name != tagArg:
+			in = append(in, reflect.ValueOf(p).FieldByName(fieldName(name)).Convert(want))
+		case want.Kind() == reflect.String:
+			in = append(in, reflect.ValueOf(subject.ID))
+		default:
+			in = append(in, reflect.ValueOf(subject))
+		}
+	}
+	call := m.f.Call
+	if t.IsVariadic() {
+		call = m.f.CallSlice
+	}
+	out := call(in)
+	err, _ = out[len(out)-1].Interface().(error)
+	if len(out) == 1 || err != nil {
+		return struct{}{}, err
+	}
+	return out[0].Convert(wireType(out[0].Type())).Interface(), nil
+}

@@ -1,0 +1,92 @@
+package apiserver
+
+import "juju/state"
+
+// agentFacades lists every method for agents. The routes come from it, and so do the
+// methods of package client: go generate ./apiserver/client writes those.
+//
+// All facades have version 1 and are found at models, and no block bars their methods. A
+// method calls one of state's, or one of the caller's if it does more than that.
+func agentFacades() []agentFacade {
+	return []agentFacade{
+		{"Agent", machineAgent | unitAgent, []agentRoute{
+			{"SetTroubles", self, calls((*caller).setTroubles, "tag", "troubles")},
+		}},
+
+		// For the agent of a machine: the machine.
+		{"Machiner", machineAgent, []agentRoute{
+			{"EnsureDead", self, calls((*state.Machine).EnsureDead).orGone()},
+			{"Machine", self, calls((*state.Machine).Info)},
+			{"SetMachineAddresses", self, calls((*caller).setMachineAddresses, "tag", "addresses")},
+			{"SetMachineStatus", self, calls((*caller).setMachineStatus, "tag", "status")},
+			{"WatchMachine", self, calls((*state.State).WatchMachine, "tag")},
+		}},
+
+		// For agents that deploy units: the units that they deploy.
+		{"Deployer", machineAgent | unitAgent, []agentRoute{
+			{"DeployedUnits", self, calls((*state.State).DeployedUnits, "tag").returns("units")},
+			{"NewPassword", deployed, calls((*caller).newPassword, "tag").returns("password")},
+			{"RemoveUnit", deployedOrGone, calls((*state.Unit).Remove).orGone()},
+			{"WatchDeployed", self, calls((*state.State).WatchDeployed, "tag")},
+		}},
+
+		// For the controller: the machines of any model.
+		{"Provisioner", controllerAgent, []agentRoute{
+			{"DropLeftovers", everything, calls((*state.State).DropLeftovers, "id")},
+			{"EnsureDead", machines, calls((*state.Machine).EnsureDead).orGone()},
+			{"LoseInstance", machines, calls((*caller).loseInstance, "tag", "instance").orGone()},
+			{"Machines", everything, calls((*state.State).MachineInfos, "ids").returns("machines")},
+			{"ModelConfig", everything, calls((*state.State).ModelConfig).returns("config")},
+			{"NewPassword", machines, calls((*caller).newPassword, "tag").returns("password")},
+			{"RemoveMachine", machines, calls((*state.Machine).Remove).orGone()},
+			{"Leftovers", everything, calls((*state.State).Leftovers).returns("leftovers")},
+			{"SetInstanceStatus", machines, calls((*caller).setInstanceStatus, "tag", "status").orGone()},
+			{"SetMachineStatus", machines, calls((*caller).setMachineStatus, "tag", "status")},
+			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},
+			{"WatchForModelConfigChanges", everything, calls((*state.State).WatchModelConfig)},
+			{"WatchMachines", everything, calls((*state.State).WatchMachines)},
+		}},
+
+		// For the controller: the services of any model that keep a number of units.
+		{"ApplicationScaler", controllerAgent, []agentRoute{
+			{"EnsureMinUnits", services, calls((*state.State).EnsureMinUnits, "tag")},
+			{"WatchMinUnits", everything, calls((*state.State).WatchMinUnits)},
+		}},
+
+		// For the agent of a unit: whether the unit leads its service.
+		{"LeadershipService", unitAgent, []agentRoute{
+			{"BlockUntilLeadershipReleased", self, calls((*state.Unit).BlockUntilLeadershipReleased)},
+			{"ClaimLeadership", self, calls((*state.Unit).ClaimLeadership, "duration").returns("epoch")},
+			{"ReleaseLeadership", self, calls((*state.Unit).ReleaseLeadership).orGone()},
+		}},
+
+		// For the agent of a unit: whether its failed hooks run again by themselves.
+		{"RetryStrategy", unitAgent, []agentRoute{
+			{"RetryStrategy", self, calls((*caller).retryStrategy, "tag").returns("should-retry")},
+			{"WatchRetryStrategy", self, calls((*caller).watchRetryStrategy, "tag")},
+		}},
+
+		// For the agent of a unit: the unit, and what it shares with its relations.
+		{"Uniter", unitAgent, []agentRoute{
+			{"ClearResolved", self, calls((*state.Unit).ClearResolved)},
+			{"CommitHook", self, calls((*state.Unit).CommitHook, "changes")},
+			{"Config", self, calls((*state.Unit).Config).returns("config")},
+			{"DestroySubordinates", self, calls((*state.Unit).DestroySubordinates)},
+			{"DestroyUnit", self, calls((*state.Unit).DestroySelf)},
+			{"EnsureDead", self, calls((*state.Unit).EnsureDead).orGone()},
+			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
+			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
+			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
+			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
+			{"Relations", self, calls((*state.Unit).Relations).returns("relations")},
+			{"SetAgentStatus", self, calls((*caller).setAgentStatus, "tag", "status")},
+			{"SetCharm", self, calls((*state.Unit).SetCharm, "url")},
+			{"SetUnitStatus", self, calls((*caller).setUnitStatus, "tag", "status")},
+			{"Unit", self, calls((*state.Unit).Info)},
+			{"UnitStatus", self, calls((*state.Unit).Status)},
+			{"WatchRelationUnits", self, calls((*state.State).WatchRelationUnits, "tag", "relation")},
+			{"WatchRelations", self, calls((*state.State).WatchRelations, "tag")},
+			{"WatchUnit", self, calls((*state.State).WatchUnit, "tag")},
+		}},
+	}
+}

@@ -1,0 +1,393 @@
+// Code generated from apiserver/agentroutes.go by go generate; DO NOT EDIT.
+
+package client
+
+import (
+	"context"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// AgentFacade makes the requests of facade Agent.
+type AgentFacade struct{ Caller }
+
+// SetTroubles calls caller.setTroubles.
+func (f AgentFacade) SetTroubles(ctx context.Context, tag entity.Tag, troubles []entity.Trouble) error {
+	return call(ctx, f, "Agent", "SetTroubles", struct {
+		Tag      params.Tag       `json:"tag"`
+		Troubles []entity.Trouble `json:"troubles"`
+	}{params.TagOf(tag), fitted(troubles)}, nil)
+}
+
+// MachinerFacade makes the requests of facade Machiner.
+type MachinerFacade struct{ Caller }
+
+// EnsureDead calls state.Machine.EnsureDead.
+func (f MachinerFacade) EnsureDead(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Machiner", "EnsureDead", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// Machine calls state.Machine.Info.
+func (f MachinerFacade) Machine(ctx context.Context, tag entity.Tag) (entity.MachineInfo, error) {
+	var result entity.MachineInfo
+	err := call(ctx, f, "Machiner", "Machine", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
+// SetMachineAddresses calls caller.setMachineAddresses.
+func (f MachinerFacade) SetMachineAddresses(ctx context.Context, tag entity.Tag, addresses []string) error {
+	return call(ctx, f, "Machiner", "SetMachineAddresses", struct {
+		Tag       params.Tag `json:"tag"`
+		Addresses []string   `json:"addresses"`
+	}{params.TagOf(tag), addresses}, nil)
+}
+
+// SetMachineStatus calls caller.setMachineStatus.
+func (f MachinerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
+	return call(ctx, f, "Machiner", "SetMachineStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// WatchMachine calls state.State.WatchMachine.
+func (f MachinerFacade) WatchMachine(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Machiner", "WatchMachine", params.Entity{Tag: params.TagOf(tag)})
+}
+
+// DeployerFacade makes the requests of facade Deployer.
+type DeployerFacade struct{ Caller }
+
+// DeployedUnits calls state.State.DeployedUnits.
+func (f DeployerFacade) DeployedUnits(ctx context.Context, tag entity.Tag) ([]entity.AgentUnit, error) {
+	var reply struct {
+		Units []entity.AgentUnit `json:"units"`
+	}
+	err := call(ctx, f, "Deployer", "DeployedUnits", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Units, err
+}
+
+// NewPassword calls caller.newPassword.
+func (f DeployerFacade) NewPassword(ctx context.Context, tag entity.Tag) (string, error) {
+	var reply struct {
+		Password string `json:"password"`
+	}
+	err := call(ctx, f, "Deployer", "NewPassword", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Password, err
+}
+
+// RemoveUnit calls state.Unit.Remove.
+func (f DeployerFacade) RemoveUnit(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Deployer", "RemoveUnit", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// WatchDeployed calls state.State.WatchDeployed.
+func (f DeployerFacade) WatchDeployed(ctx context.Context, tag entity.Tag) (<-chan []string, error) {
+	return names(ctx, f, "Deployer", "WatchDeployed", params.Entity{Tag: params.TagOf(tag)})
+}
+
+// ProvisionerFacade makes the requests of facade Provisioner.
+type ProvisionerFacade struct{ Caller }
+
+// DropLeftovers calls state.State.DropLeftovers.
+func (f ProvisionerFacade) DropLeftovers(ctx context.Context, id string) error {
+	return call(ctx, f, "Provisioner", "DropLeftovers", struct {
+		Id string `json:"id"`
+	}{id}, nil)
+}
+
+// EnsureDead calls state.Machine.EnsureDead.
+func (f ProvisionerFacade) EnsureDead(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Provisioner", "EnsureDead", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// LoseInstance calls caller.loseInstance.
+func (f ProvisionerFacade) LoseInstance(ctx context.Context, tag entity.Tag, instance entity.Instance) error {
+	return call(ctx, f, "Provisioner", "LoseInstance", struct {
+		Tag      params.Tag      `json:"tag"`
+		Instance entity.Instance `json:"instance"`
+	}{params.TagOf(tag), instance}, nil)
+}
+
+// Machines calls state.State.MachineInfos.
+func (f ProvisionerFacade) Machines(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
+	var reply struct {
+		Machines []entity.MachineInfo `json:"machines"`
+	}
+	err := call(ctx, f, "Provisioner", "Machines", struct {
+		Ids []string `json:"ids"`
+	}{ids}, &reply)
+	return reply.Machines, err
+}
+
+// ModelConfig calls state.State.ModelConfig.
+func (f ProvisionerFacade) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
+	var reply struct {
+		Config params.ModelConfig `json:"config"`
+	}
+	err := call(ctx, f, "Provisioner", "ModelConfig", nil, &reply)
+	return entity.ModelConfig(reply.Config), err
+}
+
+// NewPassword calls caller.newPassword.
+func (f ProvisionerFacade) NewPassword(ctx context.Context, tag entity.Tag) (string, error) {
+	var reply struct {
+		Password string `json:"password"`
+	}
+	err := call(ctx, f, "Provisioner", "NewPassword", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Password, err
+}
+
+// RemoveMachine calls state.Machine.Remove.
+func (f ProvisionerFacade) RemoveMachine(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Provisioner", "RemoveMachine", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// Leftovers calls state.State.Leftovers.
+func (f ProvisionerFacade) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
+	var reply struct {
+		Leftovers []entity.Leftover `json:"leftovers"`
+	}
+	err := call(ctx, f, "Provisioner", "Leftovers", nil, &reply)
+	return reply.Leftovers, err
+}
+
+// SetInstanceStatus calls caller.setInstanceStatus.
+func (f ProvisionerFacade) SetInstanceStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
+	return call(ctx, f, "Provisioner", "SetInstanceStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// SetMachineStatus calls caller.setMachineStatus.
+func (f ProvisionerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
+	return call(ctx, f, "Provisioner", "SetMachineStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// SetProvisioned calls state.Machine.SetProvisioned.
+func (f ProvisionerFacade) SetProvisioned(ctx context.Context, tag entity.Tag, instance entity.Instance) error {
+	return call(ctx, f, "Provisioner", "SetProvisioned", struct {
+		Tag      params.Tag      `json:"tag"`
+		Instance entity.Instance `json:"instance"`
+	}{params.TagOf(tag), instance}, nil)
+}
+
+// WatchForModelConfigChanges calls state.State.WatchModelConfig.
+func (f ProvisionerFacade) WatchForModelConfigChanges(ctx context.Context) (<-chan struct{}, error) {
+	return notify(ctx, f, "Provisioner", "WatchForModelConfigChanges", nil)
+}
+
+// WatchMachines calls state.State.WatchMachines.
+func (f ProvisionerFacade) WatchMachines(ctx context.Context) (<-chan []string, error) {
+	return names(ctx, f, "Provisioner", "WatchMachines", nil)
+}
+
+// ApplicationScalerFacade makes the requests of facade ApplicationScaler.
+type ApplicationScalerFacade struct{ Caller }
+
+// EnsureMinUnits calls state.State.EnsureMinUnits.
+func (f ApplicationScalerFacade) EnsureMinUnits(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "ApplicationScaler", "EnsureMinUnits", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// WatchMinUnits calls state.State.WatchMinUnits.
+func (f ApplicationScalerFacade) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
+	return names(ctx, f, "ApplicationScaler", "WatchMinUnits", nil)
+}
+
+// LeadershipServiceFacade makes the requests of facade LeadershipService.
+type LeadershipServiceFacade struct{ Caller }
+
+// BlockUntilLeadershipReleased calls state.Unit.BlockUntilLeadershipReleased.
+func (f LeadershipServiceFacade) BlockUntilLeadershipReleased(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "LeadershipService", "BlockUntilLeadershipReleased", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// ClaimLeadership calls state.Unit.ClaimLeadership.
+func (f LeadershipServiceFacade) ClaimLeadership(
+	ctx context.Context, tag entity.Tag, duration time.Duration,
+) (int64, error) {
+	var reply struct {
+		Epoch int64 `json:"epoch"`
+	}
+	err := call(ctx, f, "LeadershipService", "ClaimLeadership", struct {
+		Tag      params.Tag    `json:"tag"`
+		Duration time.Duration `json:"duration"`
+	}{params.TagOf(tag), duration}, &reply)
+	return reply.Epoch, err
+}
+
+// ReleaseLeadership calls state.Unit.ReleaseLeadership.
+func (f LeadershipServiceFacade) ReleaseLeadership(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "LeadershipService", "ReleaseLeadership", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// RetryStrategyFacade makes the requests of facade RetryStrategy.
+type RetryStrategyFacade struct{ Caller }
+
+// RetryStrategy calls caller.retryStrategy.
+func (f RetryStrategyFacade) RetryStrategy(ctx context.Context, tag entity.Tag) (bool, error) {
+	var reply struct {
+		ShouldRetry bool `json:"should-retry"`
+	}
+	err := call(ctx, f, "RetryStrategy", "RetryStrategy", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.ShouldRetry, err
+}
+
+// WatchRetryStrategy calls caller.watchRetryStrategy.
+func (f RetryStrategyFacade) WatchRetryStrategy(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "RetryStrategy", "WatchRetryStrategy", params.Entity{Tag: params.TagOf(tag)})
+}
+
+// UniterFacade makes the requests of facade Uniter.
+type UniterFacade struct{ Caller }
+
+// ClearResolved calls state.Unit.ClearResolved.
+func (f UniterFacade) ClearResolved(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Uniter", "ClearResolved", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// CommitHook calls state.Unit.CommitHook.
+func (f UniterFacade) CommitHook(ctx context.Context, tag entity.Tag, changes entity.HookChanges) error {
+	return call(ctx, f, "Uniter", "CommitHook", struct {
+		Tag     params.Tag         `json:"tag"`
+		Changes entity.HookChanges `json:"changes"`
+	}{params.TagOf(tag), changes}, nil)
+}
+
+// Config calls state.Unit.Config.
+func (f UniterFacade) Config(ctx context.Context, tag entity.Tag) (map[string]any, error) {
+	var reply struct {
+		Config params.Values `json:"config"`
+	}
+	err := call(ctx, f, "Uniter", "Config", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return map[string]any(reply.Config), err
+}
+
+// DestroySubordinates calls state.Unit.DestroySubordinates.
+func (f UniterFacade) DestroySubordinates(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Uniter", "DestroySubordinates", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// DestroyUnit calls state.Unit.DestroySelf.
+func (f UniterFacade) DestroyUnit(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Uniter", "DestroyUnit", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// EnsureDead calls state.Unit.EnsureDead.
+func (f UniterFacade) EnsureDead(ctx context.Context, tag entity.Tag) error {
+	return call(ctx, f, "Uniter", "EnsureDead", params.Entity{Tag: params.TagOf(tag)}, nil)
+}
+
+// EnterScope calls state.Unit.EnterScope.
+func (f UniterFacade) EnterScope(ctx context.Context, tag entity.Tag, relation int) error {
+	return call(ctx, f, "Uniter", "EnterScope", struct {
+		Tag      params.Tag `json:"tag"`
+		Relation int        `json:"relation"`
+	}{params.TagOf(tag), relation}, nil)
+}
+
+// LeaveScope calls state.Unit.LeaveScope.
+func (f UniterFacade) LeaveScope(ctx context.Context, tag entity.Tag, relation int) error {
+	return call(ctx, f, "Uniter", "LeaveScope", struct {
+		Tag      params.Tag `json:"tag"`
+		Relation int        `json:"relation"`
+	}{params.TagOf(tag), relation}, nil)
+}
+
+// OpenedPorts calls state.Unit.OpenedPorts.
+func (f UniterFacade) OpenedPorts(ctx context.Context, tag entity.Tag) (map[string][]entity.PortRange, error) {
+	var reply struct {
+		Ports map[string][]entity.PortRange `json:"ports"`
+	}
+	err := call(ctx, f, "Uniter", "OpenedPorts", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Ports, err
+}
+
+// RelationSettings calls state.Unit.RelationSettings.
+func (f UniterFacade) RelationSettings(
+	ctx context.Context, tag entity.Tag, relation int, remote string,
+) (map[string]string, error) {
+	var reply struct {
+		Settings map[string]string `json:"settings"`
+	}
+	err := call(ctx, f, "Uniter", "RelationSettings", struct {
+		Tag      params.Tag `json:"tag"`
+		Relation int        `json:"relation"`
+		Remote   string     `json:"remote"`
+	}{params.TagOf(tag), relation, remote}, &reply)
+	return reply.Settings, err
+}
+
+// Relations calls state.Unit.Relations.
+func (f UniterFacade) Relations(ctx context.Context, tag entity.Tag) ([]entity.RelationInfo, error) {
+	var reply struct {
+		Relations []entity.RelationInfo `json:"relations"`
+	}
+	err := call(ctx, f, "Uniter", "Relations", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Relations, err
+}
+
+// SetAgentStatus calls caller.setAgentStatus.
+func (f UniterFacade) SetAgentStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
+	return call(ctx, f, "Uniter", "SetAgentStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// SetCharm calls state.Unit.SetCharm.
+func (f UniterFacade) SetCharm(ctx context.Context, tag entity.Tag, url string) error {
+	return call(ctx, f, "Uniter", "SetCharm", struct {
+		Tag params.Tag `json:"tag"`
+		Url string     `json:"url"`
+	}{params.TagOf(tag), url}, nil)
+}
+
+// SetUnitStatus calls caller.setUnitStatus.
+func (f UniterFacade) SetUnitStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
+	return call(ctx, f, "Uniter", "SetUnitStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// Unit calls state.Unit.Info.
+func (f UniterFacade) Unit(ctx context.Context, tag entity.Tag) (entity.UnitInfo, error) {
+	var result entity.UnitInfo
+	err := call(ctx, f, "Uniter", "Unit", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
+// UnitStatus calls state.Unit.Status.
+func (f UniterFacade) UnitStatus(ctx context.Context, tag entity.Tag) (entity.Status, error) {
+	var result entity.Status
+	err := call(ctx, f, "Uniter", "UnitStatus", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
+// WatchRelationUnits calls state.State.WatchRelationUnits.
+func (f UniterFacade) WatchRelationUnits(
+	ctx context.Context, tag entity.Tag, relation int,
+) (<-chan entity.RelationUnitsChange, error) {
+	return relationUnits(ctx, f, "Uniter", "WatchRelationUnits", struct {
+		Tag      params.Tag `json:"tag"`
+		Relation int        `json:"relation"`
+	}{params.TagOf(tag), relation})
+}
+
+// WatchRelations calls state.State.WatchRelations.
+func (f UniterFacade) WatchRelations(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Uniter", "WatchRelations", params.Entity{Tag: params.TagOf(tag)})
+}
+
+// WatchUnit calls state.State.WatchUnit.
+func (f UniterFacade) WatchUnit(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Uniter", "WatchUnit", params.Entity{Tag: params.TagOf(tag)})
+}

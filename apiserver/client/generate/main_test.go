@@ -1,0 +1,23 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	_ "juju/apiserver" // so that no result is cached from before it, or state, was changed
+)
+
+func TestFacadesAreFresh(t *testing.T) {
+	want, err := generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../" + output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s does not fit apiserver/agentroutes.go; go generate ./apiserver/client writes it anew", output)
+	}
+}
