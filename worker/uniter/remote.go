@@ -23,10 +23,29 @@ type goneError struct{ error }
 
 func (e *goneError) Unwrap() error { return e.error }
 
+// remoteAPI is what a remote reads and watches of the unit and its relations.
+type remoteAPI interface {
+	retryAPI
+
+	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
+	// WatchUnit fires when anything in UnitInfo may have changed: the unit, its
+	// service's life, charm or settings, its relations to its principal.
+	WatchUnit(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
+
+	// Relations returns, sorted by id, the Alive relations of the unit's service and the
+	// Dying ones whose scope the unit is in. A container relation is among them only if the
+	// unit can be in it.
+	Relations(ctx context.Context, unit entity.Tag) ([]entity.RelationInfo, error)
+	// WatchRelations fires when anything in Relations may have changed.
+	WatchRelations(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
+	// WatchRelationUnits reports changes of the counterparts of the unit in a relation.
+	WatchRelationUnits(ctx context.Context, unit entity.Tag, relation int) (<-chan entity.RelationUnitsChange, error)
+}
+
 // A remote knows what the controller says: its watches say when that is to be read
 // again. Its methods are for the uniter's loop alone.
 type remote struct {
-	api  API
+	api  remoteAPI
 	unit entity.Tag
 
 	snapshot resolver.Remote
@@ -55,7 +74,7 @@ type counterpart struct {
 	change   *entity.RelationUnitsChange
 }
 
-func newRemote(ctx context.Context, api API, unit entity.Tag) (*remote, error) {
+func newRemote(ctx context.Context, api remoteAPI, unit entity.Tag) (*remote, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &remote{
 		api: api, unit: unit,

@@ -6,9 +6,19 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"juju/state/entity"
 	"juju/worker/uniter/localstate"
 	"juju/worker/uniter/resolver"
 )
+
+// retryAPI is what a remote reads and watches of the model's settings.
+type retryAPI interface {
+	// RetryStrategy reports whether hooks that fail in the unit's model run again by
+	// themselves.
+	RetryStrategy(ctx context.Context, unit entity.Tag) (bool, error)
+	// WatchRetryStrategy fires when that may have changed.
+	WatchRetryStrategy(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
+}
 
 // The pauses before a failed hook runs again by itself: the first, and the longest.
 const (

@@ -11,11 +11,22 @@ import (
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
+	"juju/worker/uniter/charmdir"
 	"juju/worker/uniter/operation"
 	"juju/worker/uniter/resolver"
 )
 
 var logger = loggo.GetLogger("juju.worker.uniter")
+
+// API is what a uniter needs of the controller: what each of its parts does, and the status
+// of the agent. Every method acts for the unit named first, whose agent is logged in.
+type API interface {
+	remoteAPI
+	operation.API
+	charmdir.Source
+
+	SetAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error
+}
 
 // Config is what a uniter needs.
 type Config struct {

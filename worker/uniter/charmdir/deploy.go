@@ -20,7 +20,7 @@ import (
 	"juju/worker/uniter/durable"
 )
 
-// A Source has the archives of charms, by URL. uniter.API is one.
+// A Source has the archives of charms, by URL.
 type Source interface {
 	// CharmArchive opens the zip of a charm and tells its SHA-256, in hex.
 	CharmArchive(ctx context.Context, url string) (archive io.ReadCloser, sha256 string, err error)

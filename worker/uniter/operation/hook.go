@@ -20,6 +20,16 @@ const (
 	stopping   = "stopping charm software"
 )
 
+// hookAPI is what the operations need that run hooks, and what the hooks' tools need.
+type hookAPI interface {
+	hooks.Backend
+
+	// CommitHook writes what a successful hook has buffered, all or nothing.
+	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
+	// ClearResolved takes back the user's request to resolve the failed hook.
+	ClearResolved(ctx context.Context, unit entity.Tag) error
+}
+
 // runHook runs a hook, or finishes one.
 type runHook struct {
 	Factory

@@ -18,17 +18,36 @@ import (
 // is tried again when something has changed.
 var ErrBarred = errors.New("barred")
 
-// API is what operations need of the controller, besides what hooks do.
+// API is what operations need of the controller, by operation.
 type API interface {
-	hooks.Backend
-	EnterScope(ctx context.Context, unit entity.Tag, relation int) error
-	LeaveScope(ctx context.Context, unit entity.Tag, relation int) error
-	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
-	ClearResolved(ctx context.Context, unit entity.Tag) error
+	hookAPI
+	scopeAPI
+	lifeAPI
+
+	// SetCharm records the charm that the unit is about to unpack.
 	SetCharm(ctx context.Context, unit entity.Tag, url string) error
+}
+
+// scopeAPI is what the operations need that enter and leave relations.
+type scopeAPI interface {
+	// EnterScope writes the unit's first settings and enters; nil if it is in. A principal
+	// that enters a container relation gets its subordinate. Errors: entity.CannotEnter,
+	// entity.CannotEnterYet.
+	EnterScope(ctx context.Context, unit entity.Tag, relation int) error
+	// LeaveScope leaves, and removes what only this unit still held; nil if it is out.
+	LeaveScope(ctx context.Context, unit entity.Tag, relation int) error
+}
+
+// lifeAPI is what the operations need that end the unit.
+type lifeAPI interface {
+	// DestroyUnit sets the agent's own unit Dying, because its service is, or because its
+	// last container relation is no longer Alive.
 	DestroyUnit(ctx context.Context, unit entity.Tag) error
+	// DestroySubordinates sets all the unit's subordinates Dying.
 	DestroySubordinates(ctx context.Context, unit entity.Tag) error
-	EnsureDead(ctx context.Context, tag entity.Tag) error
+	// EnsureDead takes the Dying unit to Dead; entity.InUse while it is in a scope,
+	// entity.HasSubordinates while it has subordinates.
+	EnsureDead(ctx context.Context, unit entity.Tag) error
 }
 
 // A Runner runs hooks; *hooks.Runner is one, and says what its errors mean.
