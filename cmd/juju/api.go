@@ -16,12 +16,10 @@ type modelAPI interface {
 	statusAPI
 	deployAPI
 	addUnitAPI
-	destroyUnitAPI
-	destroyServiceAPI
+	destroyAPI
 	addRelationAPI
 	destroyRelationAPI
 	addMachineAPI
-	destroyMachineAPI
 	getAPI
 	setAPI
 	resolvedAPI
@@ -46,13 +44,9 @@ type (
 		Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error)
 		ModelConfig(ctx context.Context) (entity.ModelConfig, error)
 	}
-	destroyUnitAPI interface {
+	destroyAPI interface {
 		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error)
-	}
-	destroyServiceAPI interface {
 		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error)
-	}
-	destroyMachineAPI interface {
 		DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
 	}
 	addRelationAPI interface {

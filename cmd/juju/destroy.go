@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// A destroyCommand is what distinguishes the commands that destroy units, services and
+// machines, by name, from each other.
+type destroyCommand struct {
+	cobra.Command                      // its words
+	things        string               // "units"
+	check         func([]string) error // of the arguments
+	// destroy returns an outcome for each name, in order, and the machines that are left
+	// with nothing on them.
+	destroy  func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) ([]error, params.MachinesLeft, error)
+	machines bool // has --destroy-machines
+	// plain says that the error of a single name is reported as it is, not as
+	// "no services were destroyed: …".
+	plain bool
+}
+
+// command makes the command.
+func (d destroyCommand) command(s *session) *cobra.Command {
+	var wait waitFlag
+	var flags destroyFlags
+	cmd := &d.Command
+	name := cmd.Name()
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := d.check(args); err != nil {
+			return err
+		}
+		how, err := flags.read(cmd)
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		return s.withModel(ctx, func(api modelAPI) error {
+			errs, left, err := d.destroy(api, ctx, how, args...)
+			if err != nil {
+				return err
+			}
+			flags.tellLeft(s, name, left)
+			if err := d.outcome(errs); err != nil {
+				return err
+			}
+			if err := s.end(ctx, api, how, args...); err != nil {
+				return err
+			}
+			return wait.run(ctx, s, api, gone(name, args))
+		})
+	}
+	wait.flag(cmd, "until they are gone")
+	flags.flags(cmd)
+	if d.machines {
+		flags.machinesFlag(cmd)
+	}
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// outcome makes one error of the outcomes.
+func (d destroyCommand) outcome(errs []error) error {
+	if d.plain && len(errs) == 1 {
+		return errs[0]
+	}
+	return bulk(d.things, "destroyed", errs)
+}
+
+func destroyUnitCommand(s *session) *cobra.Command {
+	return destroyCommand{
+		Command: cobra.Command{
+			Use:     "destroy-unit UNIT...",
+			Aliases: []string{"remove-unit"},
+			Short:   "Destroy units",
+			Long: `Destroy units. Each unit leaves its relations, runs its stop hook and is then removed.
+If some of the units cannot be destroyed, the others still are.
+
+A machine stays when its last unit is gone, unless you give --destroy-machines: then a
+machine that deploy or add-unit created is destroyed as soon as nothing is left on it.
+A machine that add-machine added always stays.`,
+			Example: `  juju destroy-unit web/1
+  juju destroy-unit web/1 --destroy-machines
+  juju destroy-unit web/1 web/2 --wait`,
+		},
+		things: "units", check: units, machines: true,
+		destroy: modelAPI.DestroyUnits,
+	}.command(s)
+}
+
+func destroyServiceCommand(s *session) *cobra.Command {
+	return destroyCommand{
+		Command: cobra.Command{
+			Use:     "destroy-service SERVICE...",
+			Aliases: []string{"remove-service", "remove-application", "destroy-application"},
+			Short:   "Destroy services",
+			Long: `Destroy services with all their units and relations. A service is gone when its last
+unit is gone; until then its name is taken. If some of the services cannot be
+destroyed, the others still are.
+
+Machines stay when their last units are gone, unless you give --destroy-machines: then
+a machine that deploy or add-unit created is destroyed as soon as nothing is left on
+it. A machine that add-machine added always stays.`,
+			Example: `  juju destroy-service web
+  juju destroy-service web --destroy-machines
+  juju destroy-service web store --wait`,
+		},
+		things: "services", check: services, machines: true, plain: true,
+		destroy: modelAPI.DestroyServices,
+	}.command(s)
+}
+
+func destroyMachineCommand(s *session) *cobra.Command {
+	return destroyCommand{
+		Command: cobra.Command{
+			Use:     "destroy-machine MACHINE...",
+			Aliases: []string{"remove-machine", "terminate-machine"},
+			Short:   "Destroy machines that have no units",
+			Long: `Destroy machines. A machine that has containers, or units that are not being destroyed,
+is refused; with --force, the containers and units are destroyed too. If some of the
+machines cannot be destroyed, the others still are.`,
+			Example: `  juju destroy-machine 3
+  juju destroy-machine 3 4 --wait`,
+		},
+		things: "machines", check: machines,
+		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) ([]error, params.MachinesLeft, error) {
+			errs, err := api.DestroyMachines(ctx, how, ids...)
+			return errs, params.MachinesLeft{}, err
+		},
+	}.command(s)
+}
