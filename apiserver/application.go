@@ -187,7 +187,7 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 				return err
 			}
 			if left != "" {
-				info.MachinesLeft.MachinesLeft = []string{left}
+				info.MachinesLeft.Machines = []string{left}
 			}
 			return nil
 		})}, nil
@@ -217,7 +217,7 @@ func applicationDestroyApplication(ctx context.Context, c *caller, p params.Dest
 			if err != nil || one.DryRun {
 				return err
 			}
-			info.MachinesLeft.MachinesLeft, info.Uncounted, err = svc.MachinesLeft(ctx, how)
+			info.MachinesLeft.Machines, info.Uncounted, err = svc.MachinesLeft(ctx, how)
 			if err != nil {
 				return err
 			}
@@ -343,7 +343,7 @@ func applicationApplicationsInfo(ctx context.Context, c *caller, p params.Entiti
 			results = append(results, params.ApplicationInfoResult{Error: c.server.wireError(c.conn.String()+": ApplicationsInfo", err)})
 			continue
 		}
-		base := params.BaseOf(svc.Series())
+		base := entity.BaseOf(svc.Series())
 		results = append(results, params.ApplicationInfoResult{Result: &params.ApplicationResult{
 			Tag: e.Tag, Charm: svc.CharmURL(), Base: &base, Principal: !svc.IsSubordinate(),
 			Exposed: svc.IsExposed(), Life: svc.Life().String(),

@@ -83,13 +83,13 @@ func blockSwitch(c *caller, doing string, p params.BlockSwitchParams, do func() 
 
 // controllerListBlockedModels lists the models in which something is blocked.
 func controllerListBlockedModels(ctx context.Context, c *caller, _ none) (params.ModelBlockInfoList, error) {
-	list := params.ModelBlockInfoList{Models: []params.ModelBlockInfo{}}
+	list := params.ModelBlockInfoList{Models: []entity.ModelBlocks{}}
 	err := eachModel(ctx, c, func(row state.ModelRow, st *state.State) error {
 		blocks, err := st.Blocks(ctx)
 		if err != nil || len(blocks) == 0 {
 			return err
 		}
-		info := params.ModelBlockInfo{Name: row.Name, UUID: row.UUID, OwnerTag: params.TagOf(entity.UserTag(row.Owner))}
+		info := entity.ModelBlocks{Name: row.Name, UUID: row.UUID, OwnerTag: entity.UserTag(row.Owner)}
 		for _, b := range blocks {
 			info.Blocks = append(info.Blocks, string(b.Type))
 		}

@@ -6,6 +6,7 @@ import (
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state"
+	"juju/state/entity"
 )
 
 // serviceCharm reads a service and its charm.
@@ -27,17 +28,17 @@ func configSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (m
 	}
 	all := make(map[string]params.ConfigSetting, len(ch.Config.Options))
 	for name, option := range ch.Config.Options {
-		setting := params.ConfigSetting{
+		setting := entity.ConfigSetting{
 			Description: option.Description, Type: string(option.Type),
-			Value: option.Default, Default: option.Default, Source: params.SourceDefault,
+			Value: option.Default, Default: option.Default, Source: entity.SourceDefault,
 		}
 		if option.Default == nil {
-			setting.Source = params.SourceUnset
+			setting.Source = entity.SourceUnset
 		}
 		if value, ok := set[name]; ok && value != nil {
-			setting.Value, setting.Source = value, params.SourceUser
+			setting.Value, setting.Source = value, entity.SourceUser
 		}
-		all[name] = setting
+		all[name] = params.ConfigSetting{ConfigSetting: setting}
 	}
 	return all, nil
 }
@@ -52,7 +53,7 @@ func applicationGet(ctx context.Context, c *caller, p params.ApplicationGet) (pa
 		return params.ApplicationGetResults{}, err
 	}
 	result := params.ApplicationGetResults{
-		Application: svc.Name(), Charm: ch.Meta.Name, Config: config, Base: params.BaseOf(svc.Series()),
+		Application: svc.Name(), Charm: ch.Meta.Name, Config: config, Base: entity.BaseOf(svc.Series()),
 	}
 	if !svc.IsSubordinate() {
 		result.Constraints, err = serviceConstraints(ctx, svc)

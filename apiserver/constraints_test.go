@@ -1,8 +1,10 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"testing"
 
+	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -28,8 +30,10 @@ func TestConstraintsOverTheWire(t *testing.T) {
 	if got, err := c.ServiceConstraints(ctx, "mysql"); err != nil || !got.Equal(want) {
 		t.Errorf("the service has %v (%v)", got, err)
 	}
-	if got, err := c.ServiceConfig(ctx, "mysql"); err != nil || got.Constraints.IsEmpty() {
-		t.Errorf("what is told of the service has constraints %v (%v)", got.Constraints, err)
+	var told params.ApplicationGetResults
+	reply := w.admin().call("Application", 19, "Get", params.ApplicationGet{ApplicationName: "mysql"})
+	if err := json.Unmarshal(reply.Response, &told); err != nil || told.Constraints.IsEmpty() {
+		t.Errorf("what is told of the service has constraints %v (%v)", told.Constraints, err)
 	}
 	if _, err := c.SetModelConstraints(ctx, constraints("cores=2")); err != nil {
 		t.Fatal(err)

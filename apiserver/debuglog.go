@@ -25,7 +25,7 @@ const (
 )
 
 // serveDebugLog streams a model's log over a websocket: first an error, or {}
-// when there is none, then a params.LogMessage a frame. The query's words are
+// when there is none, then a entity.LogMessage a frame. The query's words are
 // Juju's.
 func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	q, err := logQuery(r.URL.Query())
@@ -51,7 +51,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	if err := send(params.ErrorResult{}); err != nil {
 		return nil
 	}
-	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m params.LogMessage) error { return send(m) })
+	err = s.config.Logs.Follow(ctx, v.model.UUID(), q, func(m entity.LogMessage) error { return send(m) })
 	if ctx.Err() != nil {
 		return nil // the socket ends with it
 	}
@@ -132,7 +132,7 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 		if err := ws.ReadJSON(&record); err != nil {
 			return nil
 		}
-		err := s.config.Logs.Append(v.model.UUID(), params.LogMessage{
+		err := s.config.Logs.Append(v.model.UUID(), entity.LogMessage{
 			Entity: v.tag.String(), Timestamp: record.Time, Severity: record.Level,
 			Module: record.Module, Location: record.Location, Message: record.Message,
 		})

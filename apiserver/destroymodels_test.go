@@ -92,7 +92,7 @@ func TestAModelIsDestroyed(t *testing.T) {
 	}
 	info, err = root.ModelInfo(ctx, w.st.UUID())
 	w.ok(err)
-	if info.Life != "dead" || info.Status.Info == "" {
+	if info.Life != "dead" || info.Status.Message == "" {
 		t.Errorf("until all is removed the model is shown as %+v", info)
 	}
 	left, err := w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })

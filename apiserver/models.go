@@ -68,9 +68,8 @@ func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSum
 			continue
 		}
 		results = append(results, params.ModelSummaryResult{Result: &params.ModelSummary{
-			Name: info.Name, UUID: info.UUID, Type: info.Type, ControllerUUID: info.ControllerUUID, IsController: info.IsController,
-			ProviderType: info.ProviderType, CloudTag: info.CloudTag, OwnerTag: info.OwnerTag, Life: info.Life, Status: info.Status,
-			UserAccess: access[i], Counts: counts, AgentVersion: info.AgentVersion, SLA: info.SLA,
+			ModelSummary: entity.ModelSummary{ModelDescription: info.ModelDescription, UserAccess: access[i], Counts: counts},
+			Status:       info.Status, CloudTag: info.CloudTag, SLA: info.SLA,
 		}})
 	}
 	return params.ModelSummaryResults{Results: results}, nil
@@ -93,23 +92,27 @@ func modelStatus(ctx context.Context, c *caller, row state.ModelRow) (*entity.Mo
 }
 
 // modelInfo describes a model and counts what is in it.
-func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.ModelInfo, []params.ModelEntityCount, error) {
+func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.ModelInfo, []entity.ModelEntityCount, error) {
 	status, err := modelStatus(ctx, c, row)
 	if err != nil {
 		return params.ModelInfo{}, nil, err
 	}
 	info := params.ModelInfo{
-		Name: row.Name, UUID: row.UUID, Type: params.ModelType, ControllerUUID: c.server.controller.UUID(),
-		IsController: row.UUID == c.server.controllerModel.UUID(),
-		ProviderType: status.Model.Cloud, CloudTag: params.CloudTag(status.Model.Cloud), OwnerTag: params.TagOf(entity.UserTag(row.Owner)),
-		Life: status.Model.Life.String(), Status: params.StatusOf(status.Model.Status),
-		Users: []params.ModelUserInfo{}, Machines: []params.ModelMachineInfo{}, SecretBackends: []struct{}{},
-		SLA: params.ModelSLAInfo{Level: "unsupported"}, AgentVersion: c.server.config.Version,
+		ModelInfo: entity.ModelInfo{
+			ModelDescription: entity.ModelDescription{
+				Name: row.Name, UUID: row.UUID, Type: params.ModelType, ControllerUUID: c.server.controller.UUID(),
+				IsController: row.UUID == c.server.controllerModel.UUID(), ProviderType: status.Model.Cloud,
+				OwnerTag: entity.UserTag(row.Owner), Life: status.Model.Life.String(), AgentVersion: c.server.config.Version,
+			},
+			Users: []entity.ModelUser{}, Machines: []entity.ModelMachine{},
+		},
+		Status: params.StatusOf(status.Model.Status), CloudTag: params.CloudTag(status.Model.Cloud),
+		SecretBackends: []struct{}{}, SLA: params.ModelSLAInfo{Level: "unsupported"},
 	}
 	var walk func([]entity.MachineStatus)
 	walk = func(machines []entity.MachineStatus) {
 		for _, m := range machines {
-			info.Machines = append(info.Machines, params.ModelMachineInfo{
+			info.Machines = append(info.Machines, entity.ModelMachine{
 				ID: m.ID, InstanceID: m.InstanceID, Status: string(m.Status.Status), Message: m.Status.Message,
 				HasVote: m.Manager, WantsVote: m.Manager,
 			})
@@ -119,7 +122,7 @@ func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.Model
 	walk(status.Machines)
 	units := 0
 	eachUnit(status, func(entity.UnitStatus) { units++ })
-	return info, []params.ModelEntityCount{
+	return info, []entity.ModelEntityCount{
 		{Entity: "machines", Count: int64(len(info.Machines))}, {Entity: "units", Count: int64(units)},
 	}, nil
 }

@@ -91,7 +91,7 @@ func TestUsersStory(t *testing.T) {
 	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "wordpress", CharmURL: wordpress, Units: 1, Placement: []string{"0"}}); err != nil {
 		t.Fatal(err)
 	}
-	if ends, err := c.AddRelation(ctx, "wordpress", "mysql"); err != nil || ends["wordpress"].Name != "db" || ends["mysql"].Name != "server" {
+	if ends, err := c.AddRelation(ctx, "wordpress", "mysql"); err != nil || ends["wordpress"] != "db" || ends["mysql"] != "server" {
 		t.Fatal(ends, err)
 	}
 	if units, _, err := c.AddUnits(ctx, "wordpress", 1, nil); err != nil || len(units) != 1 || units[0] != "wordpress/1" {
@@ -105,15 +105,15 @@ func TestUsersStory(t *testing.T) {
 	}
 
 	// Settings keep their types, and go back to what the charm says.
-	value := func(option string) params.ConfigSetting {
+	value := func(option string) entity.ConfigSetting {
 		t.Helper()
 		got, err := c.ServiceConfig(ctx, "mysql")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.Config[option]
+		return got.Settings[option]
 	}
-	if got := value("size"); got != (params.ConfigSetting{Description: "how big", Type: "int", Value: int64(7), Default: int64(5), Source: "user"}) {
+	if got := value("size"); got != (entity.ConfigSetting{Description: "how big", Type: "int", Value: int64(7), Default: int64(5), Source: "user"}) {
 		t.Errorf("size is %#v", got)
 	}
 	if got := value("ratio"); got.Value != 2.0 || got.Source != "default" {
@@ -169,7 +169,7 @@ func TestUsersStory(t *testing.T) {
 	if err != nil || len(errs) != 2 || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying units: %v, %v", errs, err)
 	}
-	if left.MachinesLeft != nil { // mysql/0 is there
+	if left.Machines != nil { // mysql/0 is there
 		t.Errorf("destroying units leaves machines %v", left)
 	}
 	if err := c.DestroyRelation(ctx, entity.Destruction{}, "wordpress", "mysql"); err != nil {
@@ -179,11 +179,11 @@ func TestUsersStory(t *testing.T) {
 		t.Error(err)
 	}
 	errs, left, err = c.DestroyServices(ctx, entity.Destruction{}, "wordpress")
-	if err := firstOf(errs, err); err != nil || !slices.Equal(left.MachinesLeft, []string{"2"}) {
+	if err := firstOf(errs, err); err != nil || !slices.Equal(left.Machines, []string{"2"}) {
 		t.Errorf("destroying a service leaves machines %v: %v", left, err)
 	}
 	errs, left, err = c.DestroyServices(ctx, entity.Destruction{Machines: true}, "mysql")
-	if err := firstOf(errs, err); err != nil || left.MachinesLeft != nil {
+	if err := firstOf(errs, err); err != nil || left.Machines != nil {
 		t.Errorf("destroying a service with its machines leaves machines %v: %v", left, err)
 	}
 	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
@@ -472,9 +472,9 @@ func TestLogs(t *testing.T) {
 		send(fmt.Sprint(i))
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	lines, done := make(chan params.LogMessage), make(chan error, 1)
+	lines, done := make(chan entity.LogMessage), make(chan error, 1)
 	go func() {
-		done <- user.DebugLog(ctx, client.LogQuery{Replay: true, IncludeEntity: []string{"mysql/*"}}, func(m params.LogMessage) error {
+		done <- user.DebugLog(ctx, client.LogQuery{Replay: true, IncludeEntity: []string{"mysql/*"}}, func(m entity.LogMessage) error {
 			select {
 			case lines <- m:
 				return nil
@@ -498,7 +498,7 @@ func TestLogs(t *testing.T) {
 		t.Errorf("debug-log ends with %v", err)
 	}
 	var last []string
-	err = user.DebugLog(t.Context(), client.LogQuery{Backlog: 2, NoTail: true}, func(m params.LogMessage) error {
+	err = user.DebugLog(t.Context(), client.LogQuery{Backlog: 2, NoTail: true}, func(m entity.LogMessage) error {
 		last = append(last, m.Message)
 		return nil
 	})
@@ -510,7 +510,7 @@ func TestLogs(t *testing.T) {
 	}
 	// The stream ends with the connection it was opened on.
 	go func() {
-		done <- user.DebugLog(t.Context(), client.LogQuery{}, func(params.LogMessage) error { return nil })
+		done <- user.DebugLog(t.Context(), client.LogQuery{}, func(entity.LogMessage) error { return nil })
 	}()
 	eventually(t, "nobody follows", func() bool { return containsFunc(running(), "logs.(*Store).Follow") })
 	user.Close()

@@ -115,8 +115,8 @@ func userManagerRemoveUser(ctx context.Context, c *caller, p params.Entities) (p
 	return eachUser(c, "RemoveUser", p, func(name string) error { return c.server.controller.RemoveUser(ctx, name) })
 }
 
-func userInfo(u state.User) *params.UserInfo {
-	info := &params.UserInfo{
+func userInfo(u state.User) *entity.UserInfo {
+	info := &entity.UserInfo{
 		Username: u.Name, DisplayName: u.DisplayName, Access: u.Access, CreatedBy: u.CreatedBy,
 		DateCreated: u.Created.UTC(), LastConnection: params.TimeOf(u.LastLogin), Disabled: u.Disabled,
 	}
@@ -153,7 +153,7 @@ func userManagerUserInfo(ctx context.Context, c *caller, p params.UserInfoReques
 
 // modelUsers returns the users of a model as the caller may see them: all for its
 // admins, else the caller alone.
-func modelUsers(ctx context.Context, c *caller, model params.Tag) ([]params.ModelUserInfo, error) {
+func modelUsers(ctx context.Context, c *caller, model params.Tag) ([]entity.ModelUser, error) {
 	id, err := c.server.identify(ctx, c.tag, model.ID)
 	if err != nil {
 		return nil, err
@@ -165,10 +165,10 @@ func modelUsers(ctx context.Context, c *caller, model params.Tag) ([]params.Mode
 	if err != nil {
 		return nil, err
 	}
-	infos := []params.ModelUserInfo{}
+	infos := []entity.ModelUser{}
 	for _, u := range users {
 		if id.roles&admin != 0 || strings.EqualFold(u.Name, c.tag.ID) {
-			infos = append(infos, params.ModelUserInfo{ModelTag: model, UserName: u.Name, DisplayName: u.DisplayName,
+			infos = append(infos, entity.ModelUser{ModelTag: model.Tag, UserName: u.Name, DisplayName: u.DisplayName,
 				LastConnection: params.TimeOf(u.LastLogin), Access: u.Access})
 		}
 	}

@@ -216,7 +216,7 @@ func TestRightsAreLostAtOnce(t *testing.T) {
 			t.Errorf("%s: the connection ends with code %d", user, code)
 		}
 		w.ok(log.SetReadDeadline(time.Now().Add(20 * time.Second)))
-		var line params.LogMessage
+		var line entity.LogMessage
 		for err == nil {
 			err = log.ReadJSON(&line)
 		}

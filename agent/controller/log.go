@@ -7,9 +7,9 @@ import (
 	"github.com/juju/loggo"
 
 	"juju/apiserver/logs"
-	"juju/apiserver/params"
 	"juju/provider/local"
 	"juju/provider/process"
+	"juju/state/entity"
 )
 
 // StartLog sends what a controller's process logs to the log of the process.
@@ -32,6 +32,6 @@ type logWriter struct {
 
 func (w logWriter) Write(e loggo.Entry) {
 	// A log that can't be written is no reason to fail, and none to log.
-	_ = w.logs.Append(w.model, params.LogMessage{Entity: "machine-0", Timestamp: e.Timestamp, Severity: e.Level.String(),
+	_ = w.logs.Append(w.model, entity.LogMessage{Entity: "machine-0", Timestamp: e.Timestamp, Severity: e.Level.String(),
 		Module: e.Module, Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: e.Message})
 }

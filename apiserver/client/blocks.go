@@ -43,7 +43,7 @@ func (c *Conn) switchBlock(ctx context.Context, method string, args params.Block
 
 // BlockedModels returns the models in which something is blocked. The connection
 // must be to the controller itself.
-func (c *Conn) BlockedModels(ctx context.Context) ([]params.ModelBlockInfo, error) {
+func (c *Conn) BlockedModels(ctx context.Context) ([]entity.ModelBlocks, error) {
 	var result params.ModelBlockInfoList
 	err := c.call(ctx, "Controller", 12, "ListBlockedModels", nil, &result)
 	return result.Models, err

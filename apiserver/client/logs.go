@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // A LogQuery says which lines of a model's log to see. Entities are names or
@@ -50,14 +51,14 @@ func (q LogQuery) values() url.Values {
 // DebugLog calls line with each line of the model's log that the query asks for,
 // until line fails, the log has no more (with NoTail), the limit is reached, or
 // ctx or the connection ends. Except for the two in the middle it returns why.
-func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(params.LogMessage) error) error {
+func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(entity.LogMessage) error) error {
 	s, err := c.stream(ctx, "/log?"+q.values().Encode())
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	for {
-		var m params.LogMessage
+		var m entity.LogMessage
 		if err := s.read(&m); websocket.IsCloseError(err, websocket.CloseNormalClosure) {
 			return nil
 		} else if err != nil {

@@ -38,7 +38,7 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 		Constraints: args.Constraints, Placement: params.PlacementOf(args.Placement), Jobs: []string{params.JobHostUnits},
 	}
 	if args.Series != "" {
-		base := params.BaseOf(args.Series)
+		base := entity.BaseOf(args.Series)
 		machine.Base = &base
 	}
 	var result params.AddMachinesResults
@@ -111,13 +111,13 @@ func (c *Conn) Models(ctx context.Context) ([]Model, error) {
 
 // ModelSummaries returns a line of each model that the user can reach. The
 // connection must be to the controller itself.
-func (c *Conn) ModelSummaries(ctx context.Context) ([]params.ModelSummary, error) {
+func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error) {
 	var result params.ModelSummaryResults
 	args := params.ModelSummariesRequest{UserTag: params.TagOf(c.Tag())}
 	if err := c.call(ctx, "ModelManager", 10, "ListModelSummaries", args, &result); err != nil {
 		return nil, err
 	}
-	var all []params.ModelSummary
+	var all []entity.ModelSummary
 	for _, r := range result.Results {
 		err := params.FromError(r.Error)
 		if errors.Is(err, entity.NotFound) {
@@ -126,7 +126,8 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]params.ModelSummary, error
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, *r.Result)
+		r.Result.ModelSummary.Status = r.Result.Status.Read()
+		all = append(all, r.Result.ModelSummary)
 	}
 	return all, nil
 }
@@ -134,19 +135,21 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]params.ModelSummary, error
 // ModelInfo returns what there is to know of a model; entity.Unauthorized when it is
 // not there or not for the user to see. The connection must be to the controller
 // itself.
-func (c *Conn) ModelInfo(ctx context.Context, uuid string) (params.ModelInfo, error) {
+func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
 	var result params.ModelInfoResults
 	if err := c.call(ctx, "ModelManager", 10, "ModelInfo", args, &result); err != nil {
-		return params.ModelInfo{}, err
+		return entity.ModelInfo{}, err
 	}
 	if len(result.Results) != 1 || result.Results[0].Error == nil && result.Results[0].Result == nil {
-		return params.ModelInfo{}, errors.New("the controller's answer does not fit the question")
+		return entity.ModelInfo{}, errors.New("the controller's answer does not fit the question")
 	}
 	if err := result.Results[0].Error; err != nil {
-		return params.ModelInfo{}, params.FromError(err)
+		return entity.ModelInfo{}, params.FromError(err)
 	}
-	return *result.Results[0].Result, nil
+	info := result.Results[0].Result
+	info.ModelInfo.Status = info.Status.Read()
+	return info.ModelInfo, nil
 }
 
 // CreateModel makes a model of the user's own, with settings as users write them. The

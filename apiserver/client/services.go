@@ -51,7 +51,7 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 		CharmOrigin: &params.CharmOrigin{Source: "local", Type: "charm"},
 	}
 	if args.Series != "" {
-		base := params.BaseOf(args.Series)
+		base := entity.BaseOf(args.Series)
 		deploy.CharmOrigin.Base = &base
 	}
 	return deploy
@@ -98,7 +98,7 @@ func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []
 
 // DestroyUnits destroys units by name. It returns an outcome for each, in order, and
 // which machines are left with nothing on them.
-func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error) {
+func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error) {
 	var args params.DestroyUnitsParams
 	for _, name := range units {
 		args.Units = append(args.Units, params.DestroyUnitParams{
@@ -107,7 +107,7 @@ func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units .
 	var result params.DestroyUnitResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
 	errs := make([]error, len(result.Results))
-	var left params.MachinesLeft
+	var left entity.MachinesLeft
 	for i, r := range result.Results {
 		errs[i] = params.FromError(r.Error)
 		if r.Info != nil {
@@ -119,7 +119,7 @@ func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units .
 
 // DestroyServices destroys services by name. It returns an outcome for each, in
 // order, and which machines are left with nothing on them.
-func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error) {
+func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error) {
 	var args params.DestroyApplicationsParams
 	for _, name := range services {
 		args.Applications = append(args.Applications,
@@ -129,7 +129,7 @@ func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, serv
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
 	errs := make([]error, len(result.Results))
-	var left params.MachinesLeft
+	var left entity.MachinesLeft
 	for i, r := range result.Results {
 		errs[i] = params.FromError(r.Error)
 		if r.Info != nil {
@@ -140,11 +140,15 @@ func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, serv
 }
 
 // AddRelation relates two services, named with or without their endpoints. It
-// returns the endpoints that were chosen, by service.
-func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (map[string]params.CharmRelation, error) {
+// returns the names of the endpoints that were chosen, by service.
+func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (names map[string]string, err error) {
 	var result params.AddRelationResults
-	err := c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints}, &result)
-	return result.Endpoints, err
+	err = c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints}, &result)
+	names = map[string]string{}
+	for service, endpoint := range result.Endpoints {
+		names[service] = endpoint.Name
+	}
+	return names, err
 }
 
 // DestroyRelation destroys the relation between two services, named with or
@@ -161,12 +165,21 @@ func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, 
 	return c.application(ctx, "DestroyRelation", params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
 }
 
-// ServiceConfig returns the settings of a service with what its charm says of
-// them.
-func (c *Conn) ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error) {
+// A ServiceConfig is the settings of a service, by option.
+type ServiceConfig struct {
+	Service, Charm string // their names
+	Settings       map[string]entity.ConfigSetting
+}
+
+// ServiceConfig returns the settings of a service with what its charm says of them.
+func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig, error) {
 	var result params.ApplicationGetResults
 	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
-	return result, err
+	config := ServiceConfig{result.Application, result.Charm, map[string]entity.ConfigSetting{}}
+	for option, setting := range result.Config {
+		config.Settings[option] = setting.ConfigSetting
+	}
+	return config, err
 }
 
 // SetServiceConfig changes settings, all or none: values as users write them go

@@ -94,29 +94,29 @@ func (c *Conn) changeUser(ctx context.Context, method, name string) error {
 }
 
 // User describes one user.
-func (c *Conn) User(ctx context.Context, name string) (params.UserInfo, error) {
+func (c *Conn) User(ctx context.Context, name string) (entity.UserInfo, error) {
 	users, err := c.userInfo(ctx, params.UserInfoRequest{Entities: entities(entity.KindUser, name).Entities})
 	if err == nil && len(users) != 1 {
 		err = entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(users))
 	}
 	if err != nil {
-		return params.UserInfo{}, err
+		return entity.UserInfo{}, err
 	}
 	return users[0], nil
 }
 
 // Users describes the users that the caller may see, by name; disabled ones only
 // if they are asked for.
-func (c *Conn) Users(ctx context.Context, disabled bool) ([]params.UserInfo, error) {
+func (c *Conn) Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error) {
 	return c.userInfo(ctx, params.UserInfoRequest{Entities: []params.Entity{}, IncludeDisabled: disabled})
 }
 
-func (c *Conn) userInfo(ctx context.Context, args params.UserInfoRequest) ([]params.UserInfo, error) {
+func (c *Conn) userInfo(ctx context.Context, args params.UserInfoRequest) ([]entity.UserInfo, error) {
 	var result params.UserInfoResults
 	if err := c.users(ctx, "UserInfo", args, &result); err != nil {
 		return nil, err
 	}
-	var users []params.UserInfo
+	var users []entity.UserInfo
 	for _, r := range result.Results {
 		if r.Error != nil || r.Result == nil {
 			return nil, params.FromError(r.Error)
@@ -127,12 +127,12 @@ func (c *Conn) userInfo(ctx context.Context, args params.UserInfoRequest) ([]par
 }
 
 // ModelUsers describes the users of a model that the caller may see, by name.
-func (c *Conn) ModelUsers(ctx context.Context, uuid string) ([]params.ModelUserInfo, error) {
+func (c *Conn) ModelUsers(ctx context.Context, uuid string) ([]entity.ModelUser, error) {
 	var result params.ModelUserInfoResults
 	if err := c.users(ctx, "ModelUserInfo", entities(entity.KindModel, uuid), &result); err != nil {
 		return nil, err
 	}
-	var users []params.ModelUserInfo
+	var users []entity.ModelUser
 	for _, r := range result.Results {
 		if r.Error != nil || r.Result == nil {
 			return nil, params.FromError(r.Error)
@@ -142,8 +142,14 @@ func (c *Conn) ModelUsers(ctx context.Context, uuid string) ([]params.ModelUserI
 	return users, nil
 }
 
+// The actions of ModifyModelAccess and ModifyControllerAccess.
+const (
+	Grant  = params.Grant
+	Revoke = params.Revoke
+)
+
 // ModifyModelAccess grants a user a level of access to models, or revokes it. It
-// returns an outcome for each, in order. The action is params.Grant or Revoke.
+// returns an outcome for each, in order. The action is Grant or Revoke.
 func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error) {
 	var args params.ModifyModelAccessRequest
 	for _, uuid := range uuids {

@@ -3,7 +3,6 @@ package logs
 import (
 	"strings"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -42,10 +41,10 @@ func severity(word string) int {
 }
 
 // Match reports whether the message passes.
-func (f *Filter) Match(m params.LogMessage) bool {
+func (f *Filter) Match(m entity.LogMessage) bool {
 	return (f.Level == "" || severity(m.Severity) >= f.least) &&
-		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, params.MatchesEntity)) &&
-		!matchAny(f.ExcludeEntity, m.Entity, params.MatchesEntity) &&
+		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, entity.MatchTag)) &&
+		!matchAny(f.ExcludeEntity, m.Entity, entity.MatchTag) &&
 		(len(f.IncludeModule) == 0 || matchAny(f.IncludeModule, m.Module, matchModule)) &&
 		!matchAny(f.ExcludeModule, m.Module, matchModule)
 }

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // A Query says which messages to see.
@@ -25,7 +25,7 @@ type Query struct {
 // Follow calls send with each message of a model's log that q asks for, in
 // order, until send fails, the limit is reached, ctx ends, the log is removed
 // or, with NoTail, there are no more. It returns send's or ctx's error.
-func (s *Store) Follow(ctx context.Context, model string, q Query, send func(params.LogMessage) error) error {
+func (s *Store) Follow(ctx context.Context, model string, q Query, send func(entity.LogMessage) error) error {
 	l, err := s.model(model)
 	if err != nil {
 		return err
@@ -33,14 +33,14 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(par
 	r := &reader{log: l}
 	defer r.close()
 	sent := 0
-	pass := func(m params.LogMessage) (done bool, err error) {
+	pass := func(m entity.LogMessage) (done bool, err error) {
 		if err := send(m); err != nil {
 			return true, err
 		}
 		sent++
 		return q.Limit > 0 && sent >= q.Limit, nil
 	}
-	var backlog []params.LogMessage // a ring of the last ones, while those there now are read
+	var backlog []entity.LogMessage // a ring of the last ones, while those there now are read
 	next := 0
 	collecting := !q.Replay
 	for {
@@ -102,12 +102,12 @@ func (r *reader) close() {
 }
 
 // next returns the next message, or io.EOF when there is none yet.
-func (r *reader) next() (params.LogMessage, error) {
+func (r *reader) next() (entity.LogMessage, error) {
 	for {
 		if r.skipped > 0 {
 			n := r.skipped
 			r.skipped = 0
-			return params.LogMessage{
+			return entity.LogMessage{
 				Timestamp: time.Now(), Severity: "WARNING", Module: "juju.apiserver.logs",
 				Message: fmt.Sprintf("the log went on faster than this reader: %d parts of it are skipped", n),
 			}, nil
@@ -117,7 +117,7 @@ func (r *reader) next() (params.LogMessage, error) {
 			part, err := r.lines.ReadBytes('\n')
 			r.partial = append(r.partial, part...)
 			if err == nil {
-				var m params.LogMessage
+				var m entity.LogMessage
 				line := r.partial
 				r.partial = nil
 				if json.Unmarshal(line, &m) == nil {
@@ -126,14 +126,14 @@ func (r *reader) next() (params.LogMessage, error) {
 				continue // half a line from before a crash
 			}
 			if !errors.Is(err, io.EOF) {
-				return params.LogMessage{}, fmt.Errorf("cannot read logs: %w", err)
+				return entity.LogMessage{}, fmt.Errorf("cannot read logs: %w", err)
 			}
 		}
 		if r.number >= last {
-			return params.LogMessage{}, io.EOF
+			return entity.LogMessage{}, io.EOF
 		}
 		if err := r.open(last); err != nil {
-			return params.LogMessage{}, err
+			return entity.LogMessage{}, err
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"juju/apiserver/logs"
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -32,7 +31,7 @@ func add(t *testing.T, s *logs.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		// Each of another agent, for none of them may fill the whole share.
-		m := params.LogMessage{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(), Severity: "INFO",
+		m := entity.LogMessage{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(), Severity: "INFO",
 			Module: "juju.worker.uniter", Message: fmt.Sprint(i)}
 		if err := s.Append(model, m); err != nil {
 			t.Fatal(err)
@@ -47,7 +46,7 @@ func read(t *testing.T, s *logs.Store, q logs.Query) (texts []string) {
 	if err := q.Filter.Check(); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Follow(t.Context(), model, q, func(m params.LogMessage) error {
+	err := s.Follow(t.Context(), model, q, func(m entity.LogMessage) error {
 		texts = append(texts, m.Message)
 		return nil
 	})
@@ -113,7 +112,7 @@ func TestSlowReaderIsToldWhatItMissed(t *testing.T) {
 	var got []string
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m params.LogMessage) error {
+		err := s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m entity.LogMessage) error {
 			if got = append(got, m.Message); len(got) == 1 {
 				at <- struct{}{}
 				<-at
@@ -157,7 +156,7 @@ func TestTail(t *testing.T) {
 	lines := make(chan string)
 	done := make(chan error)
 	go func() {
-		done <- s.Follow(ctx, model, logs.Query{Backlog: 1}, func(m params.LogMessage) error {
+		done <- s.Follow(ctx, model, logs.Query{Backlog: 1}, func(m entity.LogMessage) error {
 			lines <- m.Message
 			return nil
 		})
@@ -208,7 +207,7 @@ func TestRemove(t *testing.T) {
 	seen := make(chan string)
 	done := make(chan error)
 	go func() {
-		done <- s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m params.LogMessage) error {
+		done <- s.Follow(t.Context(), model, logs.Query{Replay: true}, func(m entity.LogMessage) error {
 			seen <- m.Message
 			return nil
 		})
@@ -220,14 +219,14 @@ func TestRemove(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the follower ended with %v", err)
 	}
-	if err := s.Append(model, params.LogMessage{}); !errors.Is(err, entity.NotFound) {
+	if err := s.Append(model, entity.LogMessage{}); !errors.Is(err, entity.NotFound) {
 		t.Errorf("writing to it: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("it left %v", entries)
 	}
 	for _, bad := range []string{"..", "", "../" + model} {
-		if err := s.Append(bad, params.LogMessage{}); !errors.Is(err, entity.Invalid) {
+		if err := s.Append(bad, entity.LogMessage{}); !errors.Is(err, entity.Invalid) {
 			t.Errorf("model %q: %v", bad, err)
 		}
 	}
@@ -235,7 +234,7 @@ func TestRemove(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	s := open(t, t.TempDir(), 1<<20)
-	for i, m := range []params.LogMessage{
+	for i, m := range []entity.LogMessage{
 		{Entity: "unit-mysql-0", Severity: "DEBUG", Module: "juju.worker.uniter"},
 		{Entity: "unit-mysql-1", Severity: "ERROR", Module: "juju.worker.uniter"},
 		{Entity: "machine-0", Severity: "INFO", Module: "juju.workers"},
@@ -274,7 +273,7 @@ func TestFilter(t *testing.T) {
 func TestLongAndOddMessages(t *testing.T) {
 	s := open(t, t.TempDir(), 1<<20)
 	for _, text := range []string{"a\nb", strings.Repeat("é", 100_000), "\xff\x00"} {
-		if err := s.Append(model, params.LogMessage{Message: text}); err != nil {
+		if err := s.Append(model, entity.LogMessage{Message: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +291,7 @@ func TestConcurrentWriters(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		seen := 0
-		done <- s.Follow(t.Context(), model, logs.Query{Replay: true, Limit: writers * each}, func(m params.LogMessage) error {
+		done <- s.Follow(t.Context(), model, logs.Query{Replay: true, Limit: writers * each}, func(m entity.LogMessage) error {
 			counts[m.Entity]++
 			seen++
 			return nil
@@ -302,7 +301,7 @@ func TestConcurrentWriters(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				m := params.LogMessage{Entity: fmt.Sprint("machine-", w), Message: strings.Repeat(fmt.Sprint(i), 50)}
+				m := entity.LogMessage{Entity: fmt.Sprint("machine-", w), Message: strings.Repeat(fmt.Sprint(i), 50)}
 				if err := s.Append(model, m); err != nil {
 					t.Error(err)
 				}

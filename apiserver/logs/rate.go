@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // What one agent may write of its model's log, as parts of the model's share, so
@@ -48,7 +48,7 @@ type rates struct {
 
 // admit says whether a line of size bytes is written. Before is a line to be written
 // first, which tells of those that were not; nil for none.
-func (r *rates) admit(m params.LogMessage, size int, now time.Time) (ok bool, before *params.LogMessage) {
+func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, before *entity.LogMessage) {
 	s := source{m.Entity, severity(m.Severity) >= severity("WARNING")}
 	b := r.buckets[s]
 	if b == nil {
@@ -56,8 +56,8 @@ func (r *rates) admit(m params.LogMessage, size int, now time.Time) (ok bool, be
 	}
 	b.left = min(b.most, b.left+b.most*float64(now.Sub(b.at))/float64(refill))
 	b.at = now
-	tell := func(format string, args ...any) *params.LogMessage {
-		return &params.LogMessage{Entity: m.Entity, Timestamp: now, Severity: "WARNING", Module: "juju.apiserver.logs",
+	tell := func(format string, args ...any) *entity.LogMessage {
+		return &entity.LogMessage{Entity: m.Entity, Timestamp: now, Severity: "WARNING", Module: "juju.apiserver.logs",
 			Message: fmt.Sprintf(format, args...)}
 	}
 	switch {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"juju/apiserver/logs"
-	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // size returns the bytes of all files below a directory.
@@ -37,9 +37,9 @@ func TestOneUnitDoesNotDriveOutTheOthers(t *testing.T) {
 		dir := t.TempDir()
 		const share = 1 << 20
 		s := open(t, dir, share)
-		log := func(entity, severity, message string) {
+		log := func(unit, severity, message string) {
 			t.Helper()
-			m := params.LogMessage{Entity: entity, Timestamp: time.Now(), Severity: severity, Module: "unit.log", Message: message}
+			m := entity.LogMessage{Entity: unit, Timestamp: time.Now(), Severity: severity, Module: "unit.log", Message: message}
 			if err := s.Append(model, m); err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestAllWordsAreCut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 1<<20)
 	long := strings.Repeat("x", 200_000)
-	m := params.LogMessage{Entity: long, Severity: long, Module: long, Location: long, Message: long}
+	m := entity.LogMessage{Entity: long, Severity: long, Module: long, Location: long, Message: long}
 	if err := s.Append(model, m); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -50,7 +49,7 @@ func Open(dir string, share int64) (*Store, error) {
 
 // Append adds messages to a model's log, in order. What an agent sends too fast is
 // dropped, which a line of the agent's tells.
-func (s *Store) Append(model string, messages ...params.LogMessage) error {
+func (s *Store) Append(model string, messages ...entity.LogMessage) error {
 	l, err := s.model(model)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (s *Store) Append(model string, messages ...params.LogMessage) error {
 }
 
 // encode returns the line of a message.
-func encode(m params.LogMessage) ([]byte, error) {
+func encode(m entity.LogMessage) ([]byte, error) {
 	m.Message = entity.Cut(m.Message, maxMessage)
 	for _, field := range []*string{&m.Entity, &m.Severity, &m.Module, &m.Location} {
 		*field = entity.Cut(*field, maxField)
@@ -161,7 +160,7 @@ func (l *modelLog) list() (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (l *modelLog) append(messages []params.LogMessage) error {
+func (l *modelLog) append(messages []entity.LogMessage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {

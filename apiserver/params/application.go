@@ -57,14 +57,14 @@ type CheckDeployResult struct {
 
 // A CharmOrigin says where a charm came from.
 type CharmOrigin struct {
-	ID           string `json:"id"`
-	Source       string `json:"source"` // "local"; hubs are refused
-	Type         string `json:"type"`   // "charm"
-	Risk         string `json:"risk,omitempty"`
-	Revision     *int   `json:"revision,omitempty"`
-	Track        string `json:"track,omitempty"`
-	Architecture string `json:"architecture,omitempty"`
-	Base         *Base  `json:"base,omitempty"`
+	ID           string       `json:"id"`
+	Source       string       `json:"source"` // "local"; hubs are refused
+	Type         string       `json:"type"`   // "charm"
+	Risk         string       `json:"risk,omitempty"`
+	Revision     *int         `json:"revision,omitempty"`
+	Track        string       `json:"track,omitempty"`
+	Architecture string       `json:"architecture,omitempty"`
+	Base         *entity.Base `json:"base,omitempty"`
 }
 
 // An AddApplicationUnits is what AddUnits takes.
@@ -109,20 +109,7 @@ type DestroyUnitResult struct {
 
 // A DestroyUnitInfo would name the storage that went with the unit.
 type DestroyUnitInfo struct {
-	MachinesLeft
-}
-
-// A MachinesLeft names machines that stay, and will have nothing on them. It is ours.
-type MachinesLeft struct {
-	MachinesLeft []string `json:"machines-left,omitempty"`
-	// Uncounted says that they are too many to be looked for.
-	Uncounted bool `json:"machines-uncounted,omitempty"`
-}
-
-// Add adds others.
-func (l *MachinesLeft) Add(o MachinesLeft) {
-	l.MachinesLeft = append(l.MachinesLeft, o.MachinesLeft...)
-	l.Uncounted = l.Uncounted || o.Uncounted
+	entity.MachinesLeft
 }
 
 // A DestroyApplicationsParams is what DestroyApplication takes.
@@ -153,7 +140,7 @@ type DestroyApplicationResult struct {
 // A DestroyApplicationInfo would name what goes with the service.
 type DestroyApplicationInfo struct {
 	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
-	MachinesLeft
+	entity.MachinesLeft
 }
 
 // An AddRelation is what AddRelation takes: two endpoints, "service" or
@@ -203,20 +190,14 @@ type ApplicationGetResults struct {
 	Charm             string                   `json:"charm"` // the charm's name
 	Config            map[string]ConfigSetting `json:"config"`
 	Constraints       entity.Constraints       `json:"constraints"`
-	Base              Base                     `json:"base"`
+	Base              entity.Base              `json:"base"`
 	Channel           string                   `json:"channel"`
 	ApplicationConfig map[string]ConfigSetting `json:"application-config,omitempty"`
 	EndpointBindings  map[string]string        `json:"endpoint-bindings,omitempty"`
 }
 
-// A ConfigSetting is one option of a service with its value.
-type ConfigSetting struct {
-	Description string
-	Type        string
-	Value       any    // string, bool, int64 or float64; nil when it has none
-	Default     any    // likewise
-	Source      string // of Value: "user", "default" or "unset"
-}
+// A ConfigSetting is an entity.ConfigSetting in the wire's words.
+type ConfigSetting struct{ entity.ConfigSetting }
 
 // MarshalJSON keeps the types of numbers, as Values does.
 func (s ConfigSetting) MarshalJSON() ([]byte, error) {
@@ -242,13 +223,6 @@ func (s *ConfigSetting) UnmarshalJSON(text []byte) error {
 	s.Source, _ = v["source"].(string)
 	return nil
 }
-
-// The sources of a ConfigSetting's value.
-const (
-	SourceUser    = "user"
-	SourceDefault = "default"
-	SourceUnset   = "unset"
-)
 
 // An ApplicationGetConfigResults is what CharmConfig and GetConfig return.
 type ApplicationGetConfigResults struct {
@@ -362,7 +336,7 @@ type ApplicationInfoResult struct {
 type ApplicationResult struct {
 	Tag         Tag                 `json:"tag"`
 	Charm       string              `json:"charm,omitempty"`
-	Base        *Base               `json:"base,omitempty"`
+	Base        *entity.Base        `json:"base,omitempty"`
 	Channel     string              `json:"channel,omitempty"`
 	Constraints *entity.Constraints `json:"constraints,omitempty"`
 	Principal   bool                `json:"principal"`

@@ -1,5 +1,7 @@
 package params
 
+import "juju/state/entity"
+
 // A Block is a block that is on.
 type Block struct {
 	ID      string `json:"id"`
@@ -27,15 +29,7 @@ type BlockSwitchParams struct {
 
 // A ModelBlockInfoList is what Controller 12 ListBlockedModels returns.
 type ModelBlockInfoList struct {
-	Models []ModelBlockInfo `json:"models,omitempty"`
-}
-
-// A ModelBlockInfo is a model with the types of the blocks that are on there.
-type ModelBlockInfo struct {
-	Name     string   `json:"name"`
-	UUID     string   `json:"model-uuid"`
-	OwnerTag Tag      `json:"owner-tag"`
-	Blocks   []string `json:"blocks"`
+	Models []entity.ModelBlocks `json:"models,omitempty"`
 }
 
 // A RemoveBlocksArgs is what Controller 12 RemoveBlocks takes; only all is supported.

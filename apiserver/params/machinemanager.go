@@ -9,7 +9,7 @@ type AddMachines struct {
 
 // An AddMachineParams describes one machine to be made.
 type AddMachineParams struct {
-	Base          *Base              `json:"base,omitempty"`
+	Base          *entity.Base       `json:"base,omitempty"`
 	Constraints   entity.Constraints `json:"constraints"`
 	Jobs          []string           `json:"jobs"`
 	ParentID      string             `json:"parent-id"`

@@ -46,29 +46,12 @@ type ModelSummaryResult struct {
 	Error  *Error        `json:"error,omitempty"`
 }
 
-// A ModelSummary is one line of a list of models.
+// A ModelSummary is an entity.ModelSummary in the wire's words.
 type ModelSummary struct {
-	Name           string             `json:"name"`
-	UUID           string             `json:"uuid"`
-	Type           string             `json:"type"`
-	ControllerUUID string             `json:"controller-uuid"`
-	IsController   bool               `json:"is-controller"`
-	ProviderType   string             `json:"provider-type,omitempty"`
-	CloudTag       string             `json:"cloud-tag"`
-	OwnerTag       Tag                `json:"owner-tag"`
-	Life           string             `json:"life"`
-	Status         *EntityStatus      `json:"status,omitempty"`
-	UserAccess     string             `json:"user-access"`
-	LastConnection *time.Time         `json:"last-connection"`
-	Counts         []ModelEntityCount `json:"counts"`
-	AgentVersion   string             `json:"agent-version"`
-	SLA            ModelSLAInfo       `json:"sla"`
-}
-
-// A ModelEntityCount says how many of a kind a model has.
-type ModelEntityCount struct {
-	Entity string `json:"entity"` // "machines", "cores", "units"
-	Count  int64  `json:"count"`
+	entity.ModelSummary
+	Status   *EntityStatus `json:"status,omitempty"`
+	CloudTag string        `json:"cloud-tag"`
+	SLA      ModelSLAInfo  `json:"sla"`
 }
 
 // A ModelSLAInfo is there because clients read it; nothing is promised.
@@ -88,42 +71,13 @@ type ModelInfoResult struct {
 	Error  *Error     `json:"error,omitempty"`
 }
 
-// A ModelInfo describes one model.
+// A ModelInfo is an entity.ModelInfo in the wire's words.
 type ModelInfo struct {
-	Name           string             `json:"name"`
-	UUID           string             `json:"uuid"`
-	Type           string             `json:"type"`
-	ControllerUUID string             `json:"controller-uuid"`
-	IsController   bool               `json:"is-controller"`
-	ProviderType   string             `json:"provider-type,omitempty"`
-	CloudTag       string             `json:"cloud-tag"`
-	OwnerTag       Tag                `json:"owner-tag"`
-	Life           string             `json:"life"`
-	Status         *EntityStatus      `json:"status,omitempty"`
-	Users          []ModelUserInfo    `json:"users"`
-	Machines       []ModelMachineInfo `json:"machines"`
-	SecretBackends []struct{}         `json:"secret-backends"`
-	SLA            ModelSLAInfo       `json:"sla"`
-	AgentVersion   string             `json:"agent-version"`
-}
-
-// A ModelUserInfo is one user of a model.
-type ModelUserInfo struct {
-	ModelTag       Tag        `json:"model-tag"`
-	UserName       string     `json:"user"`
-	DisplayName    string     `json:"display-name"`
-	LastConnection *time.Time `json:"last-connection"`
-	Access         string     `json:"access"`
-}
-
-// A ModelMachineInfo is one machine of a model.
-type ModelMachineInfo struct {
-	ID         string `json:"id"`
-	InstanceID string `json:"instance-id,omitempty"`
-	Status     string `json:"status,omitempty"`
-	Message    string `json:"message,omitempty"`
-	HasVote    bool   `json:"has-vote,omitempty"`
-	WantsVote  bool   `json:"wants-vote,omitempty"`
+	entity.ModelInfo
+	Status         *EntityStatus `json:"status,omitempty"`
+	CloudTag       string        `json:"cloud-tag"`
+	SecretBackends []struct{}    `json:"secret-backends"`
+	SLA            ModelSLAInfo  `json:"sla"`
 }
 
 // A DestroyModelsParams is what DestroyModels takes.

@@ -92,20 +92,6 @@ func TestTags(t *testing.T) {
 	}
 }
 
-func TestBases(t *testing.T) {
-	for _, series := range []string{"jammy", "trusty", "bookworm", "oddos", ""} {
-		if got := overWire(t, params.BaseOf(series)).Series(); got != series {
-			t.Errorf("series %q came back as %q", series, got)
-		}
-	}
-	if got := (params.Base{Name: "ubuntu", Channel: "22.04"}).Series(); got != "jammy" {
-		t.Errorf("ubuntu 22.04 is %q", got)
-	}
-	if got := params.BaseOf("jammy"); got != (params.Base{Name: "ubuntu", Channel: "22.04/stable"}) {
-		t.Errorf("jammy is %+v", got)
-	}
-}
-
 func TestPlacements(t *testing.T) {
 	for text, want := range map[string]params.Placement{
 		"3":       {Scope: "#", Directive: "3"},

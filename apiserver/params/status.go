@@ -76,7 +76,7 @@ type MachineStatus struct {
 	IPAddresses        []string                 `json:"ip-addresses,omitempty"`
 	InstanceID         string                   `json:"instance-id"`
 	DisplayName        string                   `json:"display-name"`
-	Base               Base                     `json:"base"`
+	Base               entity.Base              `json:"base"`
 	ID                 string                   `json:"id"`
 	Containers         map[string]MachineStatus `json:"containers"`
 	Constraints        string                   `json:"constraints"`
@@ -98,7 +98,7 @@ type ApplicationStatus struct {
 	CharmVersion     string                 `json:"charm-version"`
 	CharmProfile     string                 `json:"charm-profile"`
 	CharmChannel     string                 `json:"charm-channel,omitempty"`
-	Base             Base                   `json:"base"`
+	Base             entity.Base            `json:"base"`
 	Exposed          bool                   `json:"exposed"`
 	Life             string                 `json:"life"`
 	Relations        map[string][]string    `json:"relations"`
@@ -169,7 +169,7 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	}
 	for _, s := range m.Services {
 		f.Applications[s.Name] = ApplicationStatus{
-			Charm: s.CharmURL, Base: BaseOf(s.Series), Exposed: s.Exposed, Life: lifeOf(s.Life),
+			Charm: s.CharmURL, Base: entity.BaseOf(s.Series), Exposed: s.Exposed, Life: lifeOf(s.Life),
 			Relations: orEmpty(s.Relations), CanUpgradeTo: s.CanUpgradeTo,
 			SubordinateTo: orNone(s.SubordinateTo), Subordinate: s.Subordinate, MinUnits: s.MinUnits,
 			Units: unitsOf(s.Units), MeterStatuses: map[string]MeterStatus{}, EndpointBindings: map[string]string{},
@@ -239,7 +239,7 @@ func machinesOf(machines []entity.MachineStatus) map[string]MachineStatus {
 		w := MachineStatus{
 			AgentStatus: detailed(m.Status, m.Life), InstanceStatus: detailed(m.InstanceStatus, entity.Alive),
 			ModificationStatus: detailed(entity.Status{}, entity.Alive),
-			IPAddresses:        m.Addresses, InstanceID: m.InstanceID, Base: BaseOf(m.Series), ID: m.ID,
+			IPAddresses:        m.Addresses, InstanceID: m.InstanceID, Base: entity.BaseOf(m.Series), ID: m.ID,
 			Containers: machinesOf(m.Containers), Constraints: m.Constraints, Hardware: m.Hardware,
 			Jobs: []string{JobHostUnits}, HasVote: m.Manager, WantsVote: m.Manager,
 		}
@@ -329,6 +329,18 @@ func (d DetailedStatus) read() (entity.Status, entity.Life) {
 // StatusOf writes a status in the wire's short form.
 func StatusOf(s entity.Status) *EntityStatus {
 	return &EntityStatus{Status: string(s.Status), Info: s.Message, Data: s.Data, Since: timeOf(s.Since)}
+}
+
+// Read returns the status; the zero Status for nil.
+func (s *EntityStatus) Read() entity.Status {
+	if s == nil {
+		return entity.Status{}
+	}
+	read := entity.Status{Status: entity.StatusWord(s.Status), Message: s.Info, Data: s.Data}
+	if s.Since != nil {
+		read.Since = *s.Since
+	}
+	return read
 }
 
 func lifeOf(life entity.Life) string {

@@ -1,6 +1,10 @@
 package params
 
-import "time"
+import (
+	"time"
+
+	"juju/state/entity"
+)
 
 // An AddUsers is what UserManager 3 AddUser takes.
 type AddUsers struct {
@@ -51,19 +55,8 @@ type UserInfoResults struct {
 
 // A UserInfoResult is one user, or why not.
 type UserInfoResult struct {
-	Result *UserInfo `json:"result,omitempty"`
-	Error  *Error    `json:"error,omitempty"`
-}
-
-// A UserInfo describes a user.
-type UserInfo struct {
-	Username       string     `json:"username"`
-	DisplayName    string     `json:"display-name"`
-	Access         string     `json:"access"` // to the controller; "" for who is disabled
-	CreatedBy      string     `json:"created-by"`
-	DateCreated    time.Time  `json:"date-created"`
-	LastConnection *time.Time `json:"last-connection,omitempty"`
-	Disabled       bool       `json:"disabled"`
+	Result *entity.UserInfo `json:"result,omitempty"`
+	Error  *Error           `json:"error,omitempty"`
 }
 
 // A ModelUserInfoResults is what ModelUserInfo returns.
@@ -73,8 +66,8 @@ type ModelUserInfoResults struct {
 
 // A ModelUserInfoResult is one user of a model, or why not.
 type ModelUserInfoResult struct {
-	Result *ModelUserInfo `json:"result,omitempty"`
-	Error  *Error         `json:"error,omitempty"`
+	Result *entity.ModelUser `json:"result,omitempty"`
+	Error  *Error            `json:"error,omitempty"`
 }
 
 // The actions of requests that change access.

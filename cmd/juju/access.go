@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
+	"juju/apiserver/client"
 	"juju/state/entity"
 )
 
@@ -97,7 +97,7 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 		if err != nil {
 			return err
 		}
-		if action == params.Grant && level != "read" && slices.ContainsFunc(granted(uuids, errs), func(uuid string) bool {
+		if action == client.Grant && level != "read" && slices.ContainsFunc(granted(uuids, errs), func(uuid string) bool {
 			info, err := api.ModelInfo(ctx, uuid)
 			return err == nil && info.ProviderType == localCloud
 		}) {
@@ -106,6 +106,6 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 		if len(errs) == 1 {
 			return errs[0]
 		}
-		return bulk("models", map[string]string{params.Grant: "granted", params.Revoke: "revoked"}[action], errs)
+		return bulk("models", map[string]string{client.Grant: "granted", client.Revoke: "revoked"}[action], errs)
 	})
 }

@@ -55,7 +55,7 @@ func addRelation(ctx context.Context, s *session, api addRelationAPI, ends []str
 	}
 	var texts []string
 	for _, service := range slices.Sorted(maps.Keys(chosen)) {
-		texts = append(texts, service+":"+chosen[service].Name)
+		texts = append(texts, service+":"+chosen[service])
 	}
 	s.detail("Related %s.", strings.Join(texts, " and "))
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -45,15 +44,15 @@ type (
 		ModelConfig(ctx context.Context) (entity.ModelConfig, error)
 	}
 	destroyAPI interface {
-		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error)
-		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error)
+		DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error)
+		DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error)
 		DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error)
 	}
 	addRelationAPI interface {
-		AddRelation(ctx context.Context, endpoints ...string) (map[string]params.CharmRelation, error)
+		AddRelation(ctx context.Context, endpoints ...string) (map[string]string, error)
 	}
 	getAPI interface {
-		ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error)
+		ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error)
 	}
 	exposeAPI interface {
 		Expose(ctx context.Context, service string) error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -28,10 +27,10 @@ func TestABlockedCommandSaysHowItIsAllowedAgain(t *testing.T) {
 	u.sees(1, "", "ERROR Ask SA.\nTo enable removal, run\n\n    juju enable-command remove-object\n\n")
 }
 
-func (f *fakeController) BlockedModels(context.Context) ([]params.ModelBlockInfo, error) {
-	var blocked []params.ModelBlockInfo
+func (f *fakeController) BlockedModels(context.Context) ([]entity.ModelBlocks, error) {
+	var blocked []entity.ModelBlocks
 	for _, m := range f.models {
-		blocked = append(blocked, params.ModelBlockInfo{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag, Blocks: []string{"BlockRemove", "BlockChange"}})
+		blocked = append(blocked, entity.ModelBlocks{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag, Blocks: []string{"BlockRemove", "BlockChange"}})
 	}
 	return blocked, nil
 }

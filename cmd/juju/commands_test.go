@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"juju/apiserver/params"
+	"juju/apiserver/client"
 	"juju/cmd/juju/display"
 	"juju/provider/local"
 	"juju/state/entity"
@@ -328,7 +328,7 @@ func TestOptionFiles(t *testing.T) {
 
 func TestGet(t *testing.T) {
 	u := newUser(t)
-	u.fake.config = params.ApplicationGetResults{Application: "web", Charm: "webpage", Config: map[string]params.ConfigSetting{
+	u.fake.config = client.ServiceConfig{Service: "web", Charm: "webpage", Settings: map[string]entity.ConfigSetting{
 		"port":  {Description: "a port", Type: "int", Value: int64(80), Default: int64(8080), Source: "user"},
 		"title": {Type: "string", Source: "unset"},
 	}}
@@ -515,7 +515,7 @@ func TestDeployRefusals(t *testing.T) {
 
 func TestDebugLog(t *testing.T) {
 	u := newUser(t)
-	u.fake.logs = []params.LogMessage{
+	u.fake.logs = []entity.LogMessage{
 		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO", Module: "unit.web/0", Location: "f.go:1", Message: "hello"},
 	}
 	u.types("debug-log", "--utc")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -31,8 +31,8 @@ var _ controllerAPI = (*client.Conn)(nil)
 // A modelsAPI tells which models there are.
 type modelsAPI interface {
 	Models(ctx context.Context) ([]client.Model, error)
-	ModelSummaries(ctx context.Context) ([]params.ModelSummary, error)
-	ModelInfo(ctx context.Context, uuid string) (params.ModelInfo, error)
+	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
+	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 }
 
 // controllerFlag gives a command the flag that says at which controller it works.
@@ -156,10 +156,7 @@ func oneModel(args []string) error {
 	return nil
 }
 
-// wordOf returns the word of a status that may be missing.
-func wordOf(s *params.EntityStatus) string {
-	if s == nil {
-		return string(entity.StatusUnknown)
-	}
-	return s.Status
+// showStatus returns the form in which a model's status is shown.
+func showStatus(s entity.Status) modelWord {
+	return modelWord{Current: string(cmp.Or(s.Status, entity.StatusUnknown)), Message: s.Message}
 }

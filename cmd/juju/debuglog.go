@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -58,7 +57,7 @@ var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL
 
 type debugLogAPI interface {
 	statusAPI
-	DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error
+	DebugLog(ctx context.Context, q client.LogQuery, line func(entity.LogMessage) error) error
 }
 
 type debugLog struct {
@@ -129,7 +128,7 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 	if err := d.tellAbsent(ctx, api); err != nil {
 		return err
 	}
-	return api.DebugLog(ctx, d.query, func(m params.LogMessage) error {
+	return api.DebugLog(ctx, d.query, func(m entity.LogMessage) error {
 		_, err := fmt.Fprintln(d.stdout, d.line(m))
 		return err
 	})
@@ -151,9 +150,9 @@ func (d *debugLog) tellAbsent(ctx context.Context, api statusAPI) error {
 		there := slices.ContainsFunc(things(m), func(t thing) bool {
 			switch t.kind {
 			case "unit":
-				return params.MatchesEntity(pattern, entity.UnitTag(t.name).String())
+				return entity.MatchTag(pattern, entity.UnitTag(t.name).String())
 			case "machine":
-				return params.MatchesEntity(pattern, entity.MachineTag(t.name).String())
+				return entity.MatchTag(pattern, entity.MachineTag(t.name).String())
 			}
 			return false
 		})
@@ -169,7 +168,7 @@ func (d *debugLog) tellAbsent(ctx context.Context, api statusAPI) error {
 const continued = "    | "
 
 // line is how an entry of the log is shown.
-func (d *debugLog) line(m params.LogMessage) string {
+func (d *debugLog) line(m entity.LogMessage) string {
 	layout := "15:04:05"
 	if d.ms {
 		layout += ".000"

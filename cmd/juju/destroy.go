@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -17,7 +16,7 @@ type destroyCommand struct {
 	check         func([]string) error // of the arguments
 	// destroy returns an outcome for each name, in order, and the machines that are left
 	// with nothing on them.
-	destroy  func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) ([]error, params.MachinesLeft, error)
+	destroy  func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) ([]error, entity.MachinesLeft, error)
 	machines bool // has --destroy-machines
 	// plain says that the error of a single name is reported as it is, not as
 	// "no services were destroyed: …".
@@ -127,9 +126,9 @@ machines cannot be destroyed, the others still are.`,
   juju destroy-machine 3 4 --wait`,
 		},
 		things: "machines", check: machines,
-		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) ([]error, params.MachinesLeft, error) {
+		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.MachinesLeft, error) {
 			errs, err := api.DestroyMachines(ctx, how, ids...)
-			return errs, params.MachinesLeft{}, err
+			return errs, entity.MachinesLeft{}, err
 		},
 	}.command(s)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -35,8 +34,8 @@ func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
 }
 
 // tellLeft names the machines that stay with nothing on them.
-func (f *destroyFlags) tellLeft(s *session, command string, left params.MachinesLeft) {
-	ids := slices.Compact(slices.SortedFunc(slices.Values(left.MachinesLeft), entity.CompareNatural))
+func (f *destroyFlags) tellLeft(s *session, command string, left entity.MachinesLeft) {
+	ids := slices.Compact(slices.SortedFunc(slices.Values(left.Machines), entity.CompareNatural))
 	with := fmt.Sprintf("; next time: juju %s --destroy-machines", command)
 	if f.machines {
 		with = "" // a user has added them

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -128,14 +127,14 @@ func TestMachinesThatAreLeftAreTold(t *testing.T) {
 		"destroy-service web --destroy-machines":    "Machines 3, 10 are left empty. To remove them: juju destroy-machine 3 10\n",
 		"destroy-service web --destroy-machines -q": "",
 	} {
-		u.fake.left = params.MachinesLeft{MachinesLeft: []string{"10", "3", "3"}}
+		u.fake.left = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
 		u.types(strings.Fields(line)...)
 		u.sees(0, "", want)
 	}
-	u.fake.left = params.MachinesLeft{MachinesLeft: []string{"7"}}
+	u.fake.left = entity.MachinesLeft{Machines: []string{"7"}}
 	u.types("destroy-service", "web")
 	u.sees(0, "", "Machine 7 is left empty. To remove it: juju destroy-machine 7; next time: juju destroy-service --destroy-machines\n")
-	u.fake.left = params.MachinesLeft{Uncounted: true}
+	u.fake.left = entity.MachinesLeft{Uncounted: true}
 	u.types("destroy-service", "web")
 	u.sees(0, "", "Machines are left empty when the units are gone. To destroy them too: juju destroy-service --destroy-machines\n")
 }

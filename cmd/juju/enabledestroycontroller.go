@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 // blockedModelsAPI is what commands ask of a controller about the blocks of all its
 // models.
 type blockedModelsAPI interface {
-	BlockedModels(ctx context.Context) ([]params.ModelBlockInfo, error)
+	BlockedModels(ctx context.Context) ([]entity.ModelBlocks, error)
 	RemoveBlocks(ctx context.Context) error
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
@@ -31,13 +30,13 @@ type fakeModel struct {
 	explain      func() entity.Explanation // if there are none
 	statuses     []*entity.ModelStatus
 	changed      chan struct{} // of the watch of the status; nil before there is one
-	config       params.ApplicationGetResults
-	logs         []params.LogMessage
+	config       client.ServiceConfig
+	logs         []entity.LogMessage
 	blocks       []entity.Block
 	constraints  entity.Constraints
 	modelConfig  entity.ModelConfig
 	history      []entity.PastStatus
-	left         params.MachinesLeft
+	left         entity.MachinesLeft
 	uploaded     []byte
 	watches      int // how many have begun
 	opened       int
@@ -146,11 +145,11 @@ func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placeme
 	return units, f.warnings, f.note("AddUnits", service, " ", n, " ", placement)
 }
 
-func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, params.MachinesLeft, error) {
+func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error) {
 	return f.outcomes(len(units)), f.left, f.note("DestroyUnits"+with(how), units)
 }
 
-func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, params.MachinesLeft, error) {
+func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error) {
 	return f.outcomes(len(services)), f.left, f.note("DestroyServices"+with(how), services)
 }
 
@@ -158,8 +157,8 @@ func (f *fakeModel) DestroyMachines(ctx context.Context, how entity.Destruction,
 	return f.outcomes(len(ids)), f.note("DestroyMachines"+with(how), ids)
 }
 
-func (f *fakeModel) AddRelation(ctx context.Context, ends ...string) (map[string]params.CharmRelation, error) {
-	return map[string]params.CharmRelation{"web": {Name: "store"}, "store": {Name: "db"}}, f.note("AddRelation", ends)
+func (f *fakeModel) AddRelation(ctx context.Context, ends ...string) (map[string]string, error) {
+	return map[string]string{"web": "store", "store": "db"}, f.note("AddRelation", ends)
 }
 
 func (f *fakeModel) DestroyRelation(ctx context.Context, how entity.Destruction, ends ...string) error {
@@ -205,7 +204,7 @@ func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (st
 	return id, f.warnings, f.note("AddMachine", fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
 }
 
-func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (params.ApplicationGetResults, error) {
+func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error) {
 	return f.config, f.note("ServiceConfig", service)
 }
 
@@ -281,7 +280,7 @@ func (f *fakeModel) SetMinUnits(ctx context.Context, service string, n int) erro
 	return f.note("SetMinUnits", service, " ", n)
 }
 
-func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(params.LogMessage) error) error {
+func (f *fakeModel) DebugLog(ctx context.Context, q client.LogQuery, line func(entity.LogMessage) error) error {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return err

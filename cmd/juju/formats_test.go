@@ -8,7 +8,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"juju/agent"
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -30,7 +29,7 @@ func TestEveryFormatIsWhatItSays(t *testing.T) {
 			t.Errorf("juju %s --format is not tried", cmd.Name())
 		}
 		for _, args := range lines[cmd.Name()] {
-			u.fake.config.Config = map[string]params.ConfigSetting{"title": {Value: "a: b"}}
+			u.fake.config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
 			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web"} }
 			for format, read := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal} {
 				u.types(append(append([]string{cmd.Name()}, strings.Fields(args)...), "--format", format)...)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
+	"juju/apiserver/client"
 	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
@@ -74,7 +74,7 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 		return g.write(g.output, text)
 	}
 	for _, key := range keys {
-		option, ok := config.Config[key]
+		option, ok := config.Settings[key]
 		if !ok {
 			//lint:ignore ST1005 Juju's words
 			return entity.WithHint(fmt.Errorf("key %q not found in %q settings.", key, service),
@@ -118,10 +118,10 @@ type (
 	}
 )
 
-func shownConfig(config params.ApplicationGetResults) serviceConfig {
-	shown := serviceConfig{config.Application, config.Charm, map[string]serviceValue{}}
-	for _, key := range slices.Sorted(maps.Keys(config.Config)) {
-		o := config.Config[key]
+func shownConfig(config client.ServiceConfig) serviceConfig {
+	shown := serviceConfig{config.Service, config.Charm, map[string]serviceValue{}}
+	for _, key := range slices.Sorted(maps.Keys(config.Settings)) {
+		o := config.Settings[key]
 		shown.Settings[key] = serviceValue{o.Default, o.Description, o.Source, o.Type, o.Value}
 	}
 	return shown

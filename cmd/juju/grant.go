@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
+	"juju/apiserver/client"
 )
 
 func grantCommand(s *session) *cobra.Command {
@@ -21,5 +21,5 @@ that user. Grant more than "read" and "login" only to people who may do that.`,
 		Example: `  juju grant bob read staging
   juju grant bob write staging prod
   juju grant bob superuser`,
-	}, params.Grant)
+	}, client.Grant)
 }

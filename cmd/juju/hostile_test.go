@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/cmd/juju/display"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
@@ -68,12 +67,12 @@ func (h hostileController) Models(context.Context) ([]client.Model, error) {
 	return []client.Model{planted[client.Model](), {Name: "default", UUID: "d", Owner: "admin"}}, h.err
 }
 
-func (h hostileController) ModelSummaries(context.Context) ([]params.ModelSummary, error) {
-	return planted[[]params.ModelSummary](), h.err
+func (h hostileController) ModelSummaries(context.Context) ([]entity.ModelSummary, error) {
+	return planted[[]entity.ModelSummary](), h.err
 }
 
-func (h hostileController) ModelInfo(context.Context, string) (params.ModelInfo, error) {
-	return planted[params.ModelInfo](), h.err
+func (h hostileController) ModelInfo(context.Context, string) (entity.ModelInfo, error) {
+	return planted[entity.ModelInfo](), h.err
 }
 
 func (h hostileController) ModelLeftovers(context.Context) ([]entity.Leftover, error) {
@@ -82,20 +81,20 @@ func (h hostileController) ModelLeftovers(context.Context) ([]entity.Leftover, e
 	return leftovers, h.err
 }
 
-func (h hostileController) BlockedModels(context.Context) ([]params.ModelBlockInfo, error) {
-	return planted[[]params.ModelBlockInfo](), h.err
+func (h hostileController) BlockedModels(context.Context) ([]entity.ModelBlocks, error) {
+	return planted[[]entity.ModelBlocks](), h.err
 }
 
-func (h hostileController) User(context.Context, string) (params.UserInfo, error) {
-	return planted[params.UserInfo](), h.err
+func (h hostileController) User(context.Context, string) (entity.UserInfo, error) {
+	return planted[entity.UserInfo](), h.err
 }
 
-func (h hostileController) Users(context.Context, bool) ([]params.UserInfo, error) {
-	return planted[[]params.UserInfo](), h.err
+func (h hostileController) Users(context.Context, bool) ([]entity.UserInfo, error) {
+	return planted[[]entity.UserInfo](), h.err
 }
 
-func (h hostileController) ModelUsers(context.Context, string) ([]params.ModelUserInfo, error) {
-	return planted[[]params.ModelUserInfo](), h.err
+func (h hostileController) ModelUsers(context.Context, string) ([]entity.ModelUser, error) {
+	return planted[[]entity.ModelUser](), h.err
 }
 
 func (h hostileController) CheckController(context.Context, bool) ([]entity.Finding, error) {
@@ -174,7 +173,7 @@ func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
 	}
 	plant := func(u *user) {
 		f := u.fake
-		f.statuses, f.config, f.logs = planted[[]*entity.ModelStatus](), planted[params.ApplicationGetResults](), planted[[]params.LogMessage]()
+		f.statuses, f.config, f.logs = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig](), planted[[]entity.LogMessage]()
 		f.blocks, f.history, f.constraints = planted[[]entity.Block](), planted[[]entity.PastStatus](), planted[entity.Constraints]()
 		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
 		f.warnings = planted[[]string]()
@@ -245,7 +244,7 @@ func raw(printed string) string {
 // terminal acts on; in JSON and YAML it is read again as it was.
 func TestGetShowsWhatAValueHolds(t *testing.T) {
 	u := newUser(t)
-	u.fake.config.Config = map[string]params.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
+	u.fake.config.Settings = map[string]entity.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
 	u.types("get", "web", "motd")
 	u.sees(0, "two\nlines\t\\x1b[2J\\u202e\n", "")
 }
@@ -253,7 +252,7 @@ func TestGetShowsWhatAValueHolds(t *testing.T) {
 // An entry of the log with several lines is one that can be seen to be one.
 func TestDebugLogContinues(t *testing.T) {
 	u := newUser(t)
-	u.fake.logs = []params.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
+	u.fake.logs = []entity.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
 		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
 	u.types("debug-log", "--utc")
 	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n    | \tthree\\x1b[A\n", "")

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 func modelsCommand(s *session) *cobra.Command {
@@ -106,14 +106,11 @@ func (m *models) list(ctx context.Context, t target, api modelsAPI) error {
 	return m.writeList(m.output, shown, nil)
 }
 
-func showSummary(t target, s params.ModelSummary) shownModel {
+func showSummary(t target, s entity.ModelSummary) shownModel {
 	shown := shownModel{
 		Name: s.OwnerTag.ID + "/" + s.Name, ShortName: s.Name, UUID: s.UUID, Type: s.Type,
 		ControllerUUID: s.ControllerUUID, ControllerName: t.name, IsController: s.IsController, Owner: s.OwnerTag.ID,
-		Cloud: s.ProviderType, Life: s.Life, Status: modelWord{Current: wordOf(s.Status)}, Access: s.UserAccess, AgentVersion: s.AgentVersion,
-	}
-	if s.Status != nil {
-		shown.Status.Message = s.Status.Info
+		Cloud: s.ProviderType, Life: s.Life, Status: showStatus(s.Status), Access: s.UserAccess, AgentVersion: s.AgentVersion,
 	}
 	for _, c := range s.Counts {
 		switch c.Entity {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -16,7 +15,7 @@ import (
 // A fakeController has models, and notes what is asked of it.
 type fakeController struct {
 	calls  []string
-	models []params.ModelInfo
+	models []entity.ModelInfo
 	err    error // of every change
 	// stays is how often a model that is destroyed is seen still; leftovers are what
 	// there is of it then.
@@ -42,7 +41,7 @@ func (f *fakeController) Close() error { return nil }
 func (f *fakeController) Models(context.Context) (all []client.Model, err error) {
 	if f.dying != "" {
 		if f.stays--; f.stays < 0 {
-			f.models = slices.DeleteFunc(f.models, func(m params.ModelInfo) bool { return m.UUID == f.dying })
+			f.models = slices.DeleteFunc(f.models, func(m entity.ModelInfo) bool { return m.UUID == f.dying })
 		}
 	}
 	for _, m := range f.models {
@@ -51,22 +50,21 @@ func (f *fakeController) Models(context.Context) (all []client.Model, err error)
 	return all, nil
 }
 
-func (f *fakeController) ModelSummaries(context.Context) (all []params.ModelSummary, err error) {
+func (f *fakeController) ModelSummaries(context.Context) (all []entity.ModelSummary, err error) {
 	for _, m := range f.models {
-		all = append(all, params.ModelSummary{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag, ProviderType: "local", Life: m.Life,
-			Status: m.Status, UserAccess: "admin", IsController: m.IsController,
-			Counts: []params.ModelEntityCount{{Entity: "machines", Count: int64(len(m.Machines))}, {Entity: "units", Count: 3}}})
+		all = append(all, entity.ModelSummary{ModelDescription: m.ModelDescription, UserAccess: "admin",
+			Counts: []entity.ModelEntityCount{{Entity: "machines", Count: int64(len(m.Machines))}, {Entity: "units", Count: 3}}})
 	}
 	return all, nil
 }
 
-func (f *fakeController) ModelInfo(_ context.Context, uuid string) (params.ModelInfo, error) {
+func (f *fakeController) ModelInfo(_ context.Context, uuid string) (entity.ModelInfo, error) {
 	for _, m := range f.models {
 		if m.UUID == uuid {
 			return m, nil
 		}
 	}
-	return params.ModelInfo{}, entity.Errorf(entity.Unauthorized, "permission denied")
+	return entity.ModelInfo{}, entity.Errorf(entity.Unauthorized, "permission denied")
 }
 
 func (f *fakeController) CreateModel(_ context.Context, name string, config map[string]string) (client.Model, error) {
@@ -77,10 +75,11 @@ func (f *fakeController) CreateModel(_ context.Context, name string, config map[
 	return client.Model{Name: name, UUID: name + "-uuid", Owner: "admin"}, f.err
 }
 
-func (f *fakeController) add(owner, name string) *params.ModelInfo {
-	f.models = append(f.models, params.ModelInfo{Name: name, UUID: name + "-uuid", Type: "iaas", OwnerTag: params.TagOf(entity.UserTag(owner)),
-		Life: "alive", ProviderType: "local", IsController: name == "controller", Status: &params.EntityStatus{Status: "available"},
-		Users: []params.ModelUserInfo{{UserName: owner, Access: "admin"}}})
+func (f *fakeController) add(owner, name string) *entity.ModelInfo {
+	f.models = append(f.models, entity.ModelInfo{ModelDescription: entity.ModelDescription{
+		Name: name, UUID: name + "-uuid", Type: "iaas", OwnerTag: entity.UserTag(owner), Life: "alive", ProviderType: "local",
+		IsController: name == "controller", Status: entity.Status{Status: "available"}},
+		Users: []entity.ModelUser{{UserName: owner, Access: "admin"}}})
 	return &f.models[len(f.models)-1]
 }
 
@@ -134,7 +133,7 @@ func TestAddModel(t *testing.T) {
 
 func TestModels(t *testing.T) {
 	u := newUser(t)
-	u.ctrl.add("admin", "controller").Machines = []params.ModelMachineInfo{{ID: "0"}}
+	u.ctrl.add("admin", "controller").Machines = []entity.ModelMachine{{ID: "0"}}
 	u.ctrl.add("admin", "default")
 	u.ctrl.add("bob", "his").Status.Status = "destroying"
 	u.types("models")
@@ -206,7 +205,7 @@ func TestSwitch(t *testing.T) {
 func TestDestroyModel(t *testing.T) {
 	u := newUser(t)
 	u.ctrl.add("admin", "controller")
-	u.ctrl.add("admin", "default").Machines = []params.ModelMachineInfo{{ID: "0"}}
+	u.ctrl.add("admin", "default").Machines = []entity.ModelMachine{{ID: "0"}}
 	asked := func(want string) {
 		t.Helper()
 		if got := strings.Join(u.ctrl.calls, ", "); got != want {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
+	"juju/apiserver/client"
 )
 
 func revokeCommand(s *session) *cobra.Command {
@@ -18,5 +18,5 @@ superuser who can log in stays one.
 		Example: `  juju revoke bob write staging
   juju revoke bob read staging prod
   juju revoke bob login`,
-	}, params.Revoke)
+	}, client.Revoke)
 }

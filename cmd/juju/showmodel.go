@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"juju/apiserver/params"
+	"juju/state/entity"
 )
 
 func showModelCommand(s *session) *cobra.Command {
@@ -97,16 +97,13 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 	})
 }
 
-func showInfo(t target, info params.ModelInfo) modelDetails {
+func showInfo(t target, info entity.ModelInfo) modelDetails {
 	owner := info.OwnerTag.ID
 	d := modelDetails{
 		Name: owner + "/" + info.Name, ShortName: info.Name, UUID: info.UUID, Type: info.Type,
 		ControllerUUID: info.ControllerUUID, ControllerName: t.name, IsController: info.IsController, Owner: owner,
-		Cloud: info.ProviderType, Life: info.Life, Status: modelWord{Current: wordOf(info.Status)}, AgentVersion: info.AgentVersion,
+		Cloud: info.ProviderType, Life: info.Life, Status: showStatus(info.Status), AgentVersion: info.AgentVersion,
 		Users: map[string]modelUser{}, Machines: map[string]modelMachine{},
-	}
-	if info.Status != nil {
-		d.Status.Message = info.Status.Info
 	}
 	for _, u := range info.Users {
 		d.Users[u.UserName] = modelUser{u.DisplayName, u.Access}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"juju/apiserver/params"
 	"juju/cmd/juju/store"
 	"juju/state/entity"
 )
@@ -46,25 +45,25 @@ func (f *fakeController) RemoveUser(_ context.Context, name string) error {
 
 var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (f *fakeController) User(_ context.Context, name string) (params.UserInfo, error) {
-	return params.UserInfo{Username: name, Access: "login", DateCreated: someTime}, f.asked("User", name)
+func (f *fakeController) User(_ context.Context, name string) (entity.UserInfo, error) {
+	return entity.UserInfo{Username: name, Access: "login", DateCreated: someTime}, f.asked("User", name)
 }
 
-func (f *fakeController) Users(_ context.Context, disabled bool) ([]params.UserInfo, error) {
+func (f *fakeController) Users(_ context.Context, disabled bool) ([]entity.UserInfo, error) {
 	last := someTime.Add(-3 * time.Hour)
-	all := []params.UserInfo{
+	all := []entity.UserInfo{
 		{Username: "admin", Access: "superuser", DateCreated: someTime.Add(-48 * time.Hour), LastConnection: &last},
 		{Username: "bob", DisplayName: "Bob Dobbs", Access: "login", DateCreated: someTime.Add(-time.Minute)},
 	}
 	if disabled {
-		all = append(all, params.UserInfo{Username: "eve", DateCreated: someTime, Disabled: true})
+		all = append(all, entity.UserInfo{Username: "eve", DateCreated: someTime, Disabled: true})
 	}
 	return all, f.asked("Users", disabled)
 }
 
-func (f *fakeController) ModelUsers(_ context.Context, uuid string) ([]params.ModelUserInfo, error) {
+func (f *fakeController) ModelUsers(_ context.Context, uuid string) ([]entity.ModelUser, error) {
 	last := someTime.Add(-20 * time.Second)
-	return []params.ModelUserInfo{{UserName: "admin", Access: "admin", LastConnection: &last}, {UserName: "bob", Access: "read"}}, f.asked("ModelUsers", uuid)
+	return []entity.ModelUser{{UserName: "admin", Access: "admin", LastConnection: &last}, {UserName: "bob", Access: "read"}}, f.asked("ModelUsers", uuid)
 }
 
 func (f *fakeController) ModifyModelAccess(_ context.Context, action, user, level string, uuids ...string) ([]error, error) {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -17,9 +16,9 @@ type usersAPI interface {
 	EnableUser(ctx context.Context, name string) error
 	DisableUser(ctx context.Context, name string) error
 	RemoveUser(ctx context.Context, name string) error
-	User(ctx context.Context, name string) (params.UserInfo, error)
-	Users(ctx context.Context, disabled bool) ([]params.UserInfo, error)
-	ModelUsers(ctx context.Context, uuid string) ([]params.ModelUserInfo, error)
+	User(ctx context.Context, name string) (entity.UserInfo, error)
+	Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error)
+	ModelUsers(ctx context.Context, uuid string) ([]entity.ModelUser, error)
 	ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error)
 	ModifyControllerAccess(ctx context.Context, action, user, level string) error
 }
@@ -58,7 +57,7 @@ type times struct {
 	now   time.Time
 }
 
-func (t times) user(u params.UserInfo) shownUser {
+func (t times) user(u entity.UserInfo) shownUser {
 	return shownUser{u.Username, u.DisplayName, u.Access, t.text(&u.DateCreated), t.text(u.LastConnection), u.Disabled}
 }
 

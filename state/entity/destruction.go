@@ -76,3 +76,16 @@ type Leftover struct {
 	How      string    `json:"how"` // to remove it
 	At       time.Time `json:"at"`
 }
+
+// MachinesLeft names machines that stay when units are destroyed, with nothing on them.
+type MachinesLeft struct {
+	Machines []string `json:"machines-left,omitempty"`
+	// Uncounted says that there are too many to look for.
+	Uncounted bool `json:"machines-uncounted,omitempty"`
+}
+
+// Add adds others.
+func (l *MachinesLeft) Add(o MachinesLeft) {
+	l.Machines = append(l.Machines, o.Machines...)
+	l.Uncounted = l.Uncounted || o.Uncounted
+}

@@ -11,7 +11,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -170,12 +169,12 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 
 // base is a series in the words of today's clients.
 func base(series string) mapping {
-	b := params.BaseOf(series)
+	b := entity.BaseOf(series)
 	return mapping{}.with("name", b.Name).with("channel", release(b))
 }
 
 // release is the base's channel without its risk: "22.04".
-func release(b params.Base) string {
+func release(b entity.Base) string {
 	release, _, _ := strings.Cut(b.Channel, "/")
 	return release
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"juju/apiserver/params"
 	"juju/state/entity"
 )
 
@@ -146,7 +145,7 @@ func machineTable(m *entity.ModelStatus) *table {
 }
 
 func baseText(series string) string {
-	b := params.BaseOf(series)
+	b := entity.BaseOf(series)
 	if r := release(b); r != "" {
 		return b.Name + "@" + r
 	}

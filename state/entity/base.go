@@ -1,9 +1,9 @@
-package params
+package entity
 
 import "strings"
 
-// A Base is what the wire says for a series: an operating system and a channel
-// of it. The zero Base stands for "not said".
+// A Base is what Juju's clients say in place of a series: an operating system and a channel
+// of it. The zero Base stands for "not given".
 type Base struct {
 	Name    string `json:"name"`
 	Channel string `json:"channel"`

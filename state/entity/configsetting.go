@@ -1,0 +1,17 @@
+package entity
+
+// A ConfigSetting is one option of a service with its value.
+type ConfigSetting struct {
+	Description string
+	Type        string
+	Value       any    // string, bool, int64 or float64; nil when it has none
+	Default     any    // likewise
+	Source      string // of Value: SourceUser, SourceDefault or SourceUnset
+}
+
+// The sources of a ConfigSetting's value.
+const (
+	SourceUser    = "user"
+	SourceDefault = "default"
+	SourceUnset   = "unset"
+)

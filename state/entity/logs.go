@@ -1,0 +1,29 @@
+package entity
+
+import (
+	"strings"
+	"time"
+)
+
+// A LogMessage is one line of debug-log.
+type LogMessage struct {
+	Entity    string    `json:"tag"` // the tag of the agent that wrote it
+	Timestamp time.Time `json:"ts"`
+	Severity  string    `json:"sev"` // TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL
+	Module    string    `json:"mod"` // "juju.worker.uniter"
+	Location  string    `json:"loc"` // "file.go:123"
+	Message   string    `json:"msg"`
+}
+
+// MatchTag reports whether a pattern of a filter of logs chooses the agent with this tag:
+// the pattern is the tag, the name in it, or, with a * at the end, the beginning of either.
+func MatchTag(pattern, tag string) bool {
+	name := tag
+	if t, err := ParseTag(tag); err == nil {
+		name = t.ID
+	}
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(tag, prefix) || strings.HasPrefix(name, prefix)
+	}
+	return pattern == tag || pattern == name
+}

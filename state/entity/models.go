@@ -1,0 +1,80 @@
+package entity
+
+import "time"
+
+// The types below are what a controller tells its users of models and of users. Users'
+// access is in words: of a model "read", "write" or "admin", of the controller "login",
+// "add-model" or "superuser".
+
+// A ModelDescription is what ModelInfo and ModelSummary have in common.
+type ModelDescription struct {
+	Name           string `json:"name"`
+	UUID           string `json:"uuid"`
+	Type           string `json:"type"` // "iaas"
+	ControllerUUID string `json:"controller-uuid"`
+	IsController   bool   `json:"is-controller"` // the controller's own model
+	ProviderType   string `json:"provider-type,omitempty"`
+	OwnerTag       Tag    `json:"owner-tag"`
+	Life           string `json:"life"`
+	Status         Status `json:"-"` // the wire has a form of its own
+	AgentVersion   string `json:"agent-version"`
+}
+
+// A ModelSummary is one line of a list of models.
+type ModelSummary struct {
+	ModelDescription
+	UserAccess     string             `json:"user-access"`
+	LastConnection *time.Time         `json:"last-connection"`
+	Counts         []ModelEntityCount `json:"counts"`
+}
+
+// A ModelEntityCount says how many entities of one kind a model has.
+type ModelEntityCount struct {
+	Entity string `json:"entity"` // "machines", "cores", "units"
+	Count  int64  `json:"count"`
+}
+
+// A ModelInfo describes one model.
+type ModelInfo struct {
+	ModelDescription
+	Users    []ModelUser    `json:"users"`
+	Machines []ModelMachine `json:"machines"`
+}
+
+// A ModelUser is one user of a model.
+type ModelUser struct {
+	ModelTag       Tag        `json:"model-tag"`
+	UserName       string     `json:"user"`
+	DisplayName    string     `json:"display-name"`
+	LastConnection *time.Time `json:"last-connection"`
+	Access         string     `json:"access"`
+}
+
+// A ModelMachine is one machine of a model.
+type ModelMachine struct {
+	ID         string `json:"id"`
+	InstanceID string `json:"instance-id,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Message    string `json:"message,omitempty"`
+	HasVote    bool   `json:"has-vote,omitempty"`
+	WantsVote  bool   `json:"wants-vote,omitempty"`
+}
+
+// A ModelBlocks is a model with the types of the blocks that are on there.
+type ModelBlocks struct {
+	Name     string   `json:"name"`
+	UUID     string   `json:"model-uuid"`
+	OwnerTag Tag      `json:"owner-tag"`
+	Blocks   []string `json:"blocks"`
+}
+
+// A UserInfo describes a user of the controller.
+type UserInfo struct {
+	Username       string     `json:"username"`
+	DisplayName    string     `json:"display-name"`
+	Access         string     `json:"access"` // to the controller; "" for a disabled user
+	CreatedBy      string     `json:"created-by"`
+	DateCreated    time.Time  `json:"date-created"`
+	LastConnection *time.Time `json:"last-connection,omitempty"`
+	Disabled       bool       `json:"disabled"`
+}
