@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// ErrWatchEnded is what a worker fails with when a watch that it relies on has
-// ended though nobody told it to: the connection is gone, or the watched thing.
+// ErrWatchEnded is the error of a worker whose watch has ended by itself, because the
+// connection or the watched entity is gone.
 var ErrWatchEnded = errors.New("watch ended")
 
-// Notify starts a watch and calls handle for each of its events, one at a time,
-// until ctx ends, the watch does, or handle fails; it returns why.
+// Notify starts a watch and calls handle for each of its events, one at a time. It returns why
+// it ended: ctx is done, the watch has ended, or handle has failed.
 func Notify(ctx context.Context, watch func(context.Context) (<-chan struct{}, error), handle func(context.Context) error) error {
 	return each(ctx, watch, func(ctx context.Context, _ struct{}) error { return handle(ctx) })
 }
 
-// Strings is Notify for watches that name what changed.
+// Strings is Notify for a watch whose events name what changed.
 func Strings(ctx context.Context, watch func(context.Context) (<-chan []string, error), handle func(ctx context.Context, ids []string) error) error {
 	return each(ctx, watch, handle)
 }
@@ -41,8 +41,8 @@ func each[T any](ctx context.Context, watch func(context.Context) (<-chan T, err
 	}
 }
 
-// Ended is the error to return when a watch's channel was found closed: the cause
-// of ctx's end if it has ended, ErrWatchEnded otherwise.
+// Ended returns the error for a watch whose channel was closed: the cause of ctx if ctx is
+// done, ErrWatchEnded otherwise.
 func Ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -50,9 +50,8 @@ func Ended(ctx context.Context) error {
 	return ErrWatchEnded
 }
 
-// Every calls do once at the start and then each time that long after it has
-// returned, until ctx ends or do fails; it returns why. It is for duties that
-// nothing announces.
+// Every calls do at once, and again each time period has passed since it returned. It returns
+// why it ended: ctx is done, or do has failed. It is for duties for which there is no event.
 func Every(ctx context.Context, period time.Duration, do func(context.Context) error) error {
 	for {
 		if err := do(ctx); err != nil {

@@ -48,7 +48,7 @@ func TestWatchThatEnds(t *testing.T) {
 		t.Errorf("handled %d events, then %v; want 1, then ErrWatchEnded", handled, err)
 	}
 
-	// The channel closes and the context ends at once: the context's cause says more.
+	// The channel is closed and the context is done: the context's cause says more.
 	why := errors.New("connection lost")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)

@@ -12,39 +12,38 @@ import (
 
 var logger = loggo.GetLogger("juju.worker")
 
-// A Func is a worker. It works until ctx is cancelled, and then returns soon; what
-// it returns then is of no interest, unless it wraps ErrFatal. To return nil while
-// ctx lives says that the work is done for good.
+// A Func is a worker. It works until ctx is cancelled, then returns soon; the error it then
+// returns is ignored unless it wraps ErrFatal. Returning nil while ctx is live means that the
+// work is done for good.
 type Func func(ctx context.Context) error
 
-// ErrFatal, wrapped by a worker's error, says that no restart can help: the set that
-// the worker is in ends, and whatever that set is in.
+// ErrFatal, wrapped in a worker's error, means that a restart can't help: the worker's set
+// ends, and so do all sets around it.
 var ErrFatal = errors.New("agent must stop")
 
-// ErrTerminateAgent is the fatal error of an agent whose entity is Dead or gone:
-// the agent ends and nobody may start it again.
+// ErrTerminateAgent is the fatal error of an agent whose entity is Dead or gone: the agent ends
+// and must not be started again.
 var ErrTerminateAgent = fmt.Errorf("%w for good: what it works for is dead or gone", ErrFatal)
 
-// Of a failing worker's pauses, in multiples of the delay it was given: each is
-// longer than the one before, up to a bound, until it has held for a while. The bound is
-// low because what most workers fail for is a controller that is away: when that is back
-// its thousands of agents should be too, within half a minute if the delay is 3 seconds.
+// The pauses of a worker that keeps failing, in multiples of the delay. Each is longer than the
+// one before, up to a bound, until the worker has held for a while. The bound is low because
+// most workers fail while a controller is away: once it is back, its thousands of agents should
+// be too, within half a minute if the delay is 3 seconds.
 const (
 	growth     = 1.5
 	longest    = 8
 	heldLong   = 10
-	jitterPart = 0.2 // of each pause, to either side: agents that fail together must not return together
+	jitterPart = 0.2 // of each pause, to either side, so that agents that failed together don't return together
 )
 
 // Run runs the workers until all of them have ended, and returns
-//   - when a worker's error wraps ErrFatal: that error, after the others were
-//     cancelled and have ended; of several the most important, which is
-//     ErrTerminateAgent before any other;
+//   - when a worker's error wraps ErrFatal: that error, after cancelling the others and waiting
+//     for them; if there are several, the most important, which is ErrTerminateAgent;
 //   - when ctx is cancelled: its cause;
 //   - when every worker has returned nil: nil.
 //
-// A worker that fails with any other error is started anew after about delay, which
-// grows while it fails again and again.
+// A worker that fails with any other error is restarted after about delay. The pause grows
+// while the worker keeps failing.
 func Run(ctx context.Context, delay time.Duration, workers map[string]Func) error {
 	set, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -68,8 +67,8 @@ func Run(ctx context.Context, delay time.Duration, workers map[string]Func) erro
 	return context.Cause(ctx)
 }
 
-// keep runs f again and again until it is done, fails for good, or ctx ends. Only
-// an error that wraps ErrFatal is returned.
+// keep runs f until it returns nil, fails for good, or ctx is done. It returns only an error
+// that wraps ErrFatal.
 func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	pause := delay
 	troubles := troublesOf(ctx)

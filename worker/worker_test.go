@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// fails returns a worker that notes when it starts, and ends with these errors in
-// turn, the last of them for ever.
+// fails returns a worker that records when it starts, and ends with the given errors in turn,
+// repeating the last.
 func fails(starts *[]time.Duration, errs ...error) Func {
 	began := time.Now()
 	return func(ctx context.Context) error {
@@ -58,7 +58,7 @@ func TestPauseIsBoundedAndForgotten(t *testing.T) {
 		err := Run(ctx, time.Second, map[string]Func{"flaky": func(ctx context.Context) error {
 			starts = append(starts, time.Since(began))
 			switch {
-			case len(starts) == 40: // lives for a while, so its past is forgotten
+			case len(starts) == 40: // it holds for a while, so its past is forgotten
 				time.Sleep(heldLong * time.Second)
 			case len(starts) == 41:
 				cancel()
@@ -120,7 +120,7 @@ func TestMostImportantErrorWins(t *testing.T) {
 		err := Run(t.Context(), time.Second, map[string]Func{
 			"upgrader": func(context.Context) error { return fmt.Errorf("new binaries: %w", ErrFatal) },
 			"machiner": func(ctx context.Context) error {
-				<-ctx.Done() // the machine turns out to be dead while all shut down
+				<-ctx.Done() // the machine turns out to be dead during the shutdown
 				time.Sleep(time.Second)
 				return fmt.Errorf("machine 0: %w", ErrTerminateAgent)
 			},
@@ -131,8 +131,7 @@ func TestMostImportantErrorWins(t *testing.T) {
 	})
 }
 
-// A lost connection ends the inner set, which the outer one starts anew; a dead
-// machine ends both.
+// A lost connection ends the inner set, which the outer one restarts; a dead machine ends both.
 func TestNestedSets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string

@@ -14,8 +14,8 @@ var logger = loggo.GetLogger("juju.worker.cleaner")
 // Config is what a cleaner needs.
 type Config struct {
 	API API
-	// Retry is how long cleanups that could not be finished rest before the next
-	// pass; 30 seconds when zero. New ones are attended to at once.
+	// Retry is the pause before unfinished cleanups are tried again; 30 seconds when zero. New
+	// cleanups run at once.
 	Retry time.Duration
 }
 
@@ -29,8 +29,8 @@ func New(config Config) worker.Func {
 		if err != nil {
 			return err
 		}
-		// Nothing announces that what barred a cleanup is gone, so what is left over
-		// is tried again; while nothing is, no timer runs.
+		// No event tells that an unfinished cleanup can go on, so it is tried again after a
+		// while. The timer runs only while there is one.
 		var again <-chan time.Time
 		for {
 			select {

@@ -11,11 +11,11 @@ import (
 	"juju/worker"
 )
 
-// fakeState has cleanups that take a number of passes each.
+// fakeState has cleanups that take several passes.
 type fakeState struct {
 	events chan struct{}
-	left   []int           // what the passes report in turn; 0 for ever after
-	due    []time.Duration // and this
+	left   []int           // what each pass reports; 0 after the last
+	due    []time.Duration // likewise
 	passes []time.Duration
 	began  time.Time
 	err    error

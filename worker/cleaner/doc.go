@@ -1,4 +1,4 @@
-// Package cleaner does what destruction has left to do: state writes a cleanup
-// document in the transaction that makes it necessary, and the cleaner has state
-// perform it, in small steps that can be repeated.
+// Package cleaner runs cleanups: the work that a transaction leaves for later. State writes a
+// cleanup document in the transaction that makes the work necessary, and the cleaner has state
+// do it, in small steps that can be repeated.
 package cleaner

@@ -7,40 +7,39 @@ import (
 	"juju/state/entity"
 )
 
-// API is what a deployer needs of the controller. Its parent is a machine, for
-// principals, or a unit, for that unit's subordinates.
+// API is what a deployer needs of the controller. Its parent is a machine, for principals, or a
+// unit, for that unit's subordinates.
 type API interface {
-	// WatchDeployed names units of the parent's that were assigned to it, recalled,
-	// or changed their life; the first event names all.
+	// WatchDeployed names the parent's units that were assigned, recalled, or changed their
+	// life; the first event names all of them.
 	WatchDeployed(ctx context.Context, parent entity.Tag) (<-chan []string, error)
 	// DeployedUnits returns the parent's units with their lives, sorted by name.
 	DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error)
-	// NewPassword makes a fresh password for the unit's agent and returns it; the
-	// one before is void. The unit must be in the parent's charge.
+	// NewPassword sets a new password for the unit's agent and returns it; the old one becomes
+	// invalid. The unit must be assigned to the parent.
 	NewPassword(ctx context.Context, unit entity.Tag) (string, error)
-	// RemoveUnit removes a Dead unit, or one whose agent never came up and that is
-	// not Alive; nil when it is gone already. entity.InUse or entity.HasSubordinates
+	// RemoveUnit removes a unit that is Dead, or that is Dying and whose agent never came up.
+	// It returns nil when the unit is already gone, and entity.InUse or entity.HasSubordinates
 	// while only the unit's own agent can end it in order.
 	RemoveUnit(ctx context.Context, unit entity.Tag) error
 }
 
-// ErrEnded is what Agents.Ensure says of an agent that marked itself as not to be
-// started again.
+// ErrEnded is the error of Agents.Ensure for an agent that has marked itself as ended for good.
 var ErrEnded = errors.New("the agent has ended for good")
 
-// Agents starts and ends the agents of units. It is handed in by the agent that
-// runs the deployer, which knows what a unit agent is made of.
+// Agents starts and ends the agents of units. The agent that runs the deployer provides it,
+// since it knows what a unit agent consists of.
 type Agents interface {
 	// Deployed returns the units that have an agent directory here, sorted.
 	Deployed() ([]string, error)
-	// Deploy writes the agent's configuration and starts it; on a unit that is
-	// deployed already it only makes sure that the agent runs.
+	// Deploy writes the agent's configuration and starts the agent. If the unit is already
+	// deployed, it only makes sure that the agent runs.
 	Deploy(ctx context.Context, unit, password string) error
-	// Ensure starts the agent of a deployed unit if it does not run. The error wraps
-	// ErrEnded when the agent has ended for good.
+	// Ensure starts the agent of a deployed unit unless it runs. The error wraps ErrEnded when
+	// the agent has ended for good.
 	Ensure(ctx context.Context, unit string) error
-	// Recall ends the agent and removes all it had here.
+	// Recall ends the agent and removes its files.
 	Recall(ctx context.Context, unit string) error
-	// Ended is signalled when an agent of a deployed unit has ended by itself.
+	// Ended receives a value when the agent of a deployed unit ends by itself.
 	Ended() <-chan struct{}
 }

@@ -21,9 +21,8 @@ type Config struct {
 	API    API
 	Agents Agents
 	Parent entity.Tag // the machine, or the principal
-	// Pause is how long an agent that has ended by itself rests at least when the
-	// one before it was started lately, and how long until something that failed is
-	// tried again; 3 seconds when zero.
+	// Pause is the least time between two starts of an agent that keeps ending, and the time
+	// until a failed action is tried again; 3 seconds when zero.
 	Pause time.Duration
 }
 
@@ -45,8 +44,8 @@ func (d *deployer) loop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The first agent that ends is started again at once. One that can't live would
-	// keep us busy with it, so the next end is heard only after a pause.
+	// The first agent that ends is started again at once. An agent that keeps ending would take
+	// all of the deployer's time, so the next end is noticed only after a pause.
 	ended := d.Agents.Ended()
 	var resume <-chan time.Time
 	for {
@@ -73,8 +72,8 @@ func (d *deployer) loop(ctx context.Context) error {
 	}
 }
 
-// pass compares what is deployed with what should be, unit by unit. What fails for
-// one unit is logged and reported, and doesn't keep the others waiting.
+// pass compares what is deployed with what should be, unit by unit. A failure on one unit is
+// logged and reported, and does not hold up the others.
 func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 	assigned, err := d.API.DeployedUnits(ctx, d.Parent)
 	if err != nil {
@@ -104,7 +103,7 @@ func (d *deployer) pass(ctx context.Context) (failed bool, err error) {
 	return failed, nil
 }
 
-// An action is what a deployer does about one unit.
+// An action is what a deployer does with one unit.
 type action string
 
 const (
@@ -116,7 +115,7 @@ const (
 	drop          action = "remove"
 )
 
-// choose is the rule for a unit in our charge.
+// choose returns what to do with a unit that is assigned to the parent.
 func choose(deployed bool, life entity.Life) action {
 	switch {
 	case deployed && life == entity.Dead:
@@ -140,8 +139,9 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 	case ensure:
 		err := d.Agents.Ensure(ctx, unit)
 		if errors.Is(err, ErrEnded) {
-			// It took its unit for gone, or its password was void. The unit is there and
-			// not Dead: it gets an agent with a fresh password.
+			// The agent ended because it believed its unit gone, or because its password was
+			// invalid. The unit exists and is not Dead, so it gets an agent with a new
+			// password.
 			return d.do(ctx, deploy, unit)
 		}
 		return err
@@ -150,7 +150,7 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		// An agent that never came up, and can't, has nothing to see to.
+		// An agent that never came up, and can't, has nothing to clean up.
 		if d.API.RemoveUnit(ctx, tag) != nil {
 			return err
 		}
@@ -168,8 +168,8 @@ func (d *deployer) do(ctx context.Context, what action, unit string) error {
 			return err
 		}
 	case drop:
-		// A unit that had an agent elsewhere, on a machine that was lost, may be in
-		// relations still: only an agent of its own can take it out of them in order.
+		// A unit that had an agent elsewhere, on a machine that was lost, may still be in
+		// relations. Only its own agent can take it out of them in order.
 		err := d.API.RemoveUnit(ctx, tag)
 		if errors.Is(err, entity.InUse) || errors.Is(err, entity.HasSubordinates) {
 			return d.do(ctx, deploy, unit)

@@ -16,8 +16,8 @@ import (
 	"juju/worker"
 )
 
-// A fakeMachine is both sides of a deployer: the units that the controller assigns
-// to machine 0, and the agents that are deployed on it.
+// A fakeMachine is both sides of a deployer: the units that the controller assigns to machine
+// 0, and the agents deployed on it.
 type fakeMachine struct {
 	mu        sync.Mutex
 	assigned  map[string]entity.Life
@@ -26,13 +26,13 @@ type fakeMachine struct {
 	ended     chan struct{}
 	log       []string
 	faults    map[string]int // "deploy a/0" → how often it still fails
-	starts    int            // by Ensure, of agents that didn't run
+	starts    int            // by Ensure, of agents that were not running
 	entangled string         // a unit that only its agent can take out of its relations
-	gaveUp    string         // a unit whose agent took it for gone
+	gaveUp    string         // a unit whose agent believed it gone
 	crash     bool           // every agent that Ensure starts ends at once
 }
 
-// act notes what the deployer does, and calls then when it works.
+// act records what the deployer does, and calls then unless the action is to fail.
 func (m *fakeMachine) act(what, unit string, then func()) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ func (m *fakeMachine) signal() {
 	}
 }
 
-// story runs a deployer against a machine while tell goes on.
+// story runs a deployer for a machine while tell runs.
 func story(t *testing.T, assigned map[string]entity.Life, agents []string, tell func(t *testing.T, m *fakeMachine)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMachine{assigned: assigned, agents: map[string]bool{}, faults: map[string]int{},
@@ -178,7 +178,7 @@ func TestEveryCombination(t *testing.T) {
 			"password new/0", "deploy new/0",
 			"remove new/1",
 			"remove new/2")
-		m.expect(t) // all is as it should be
+		m.expect(t) // nothing to do
 	})
 }
 
@@ -187,7 +187,7 @@ func TestLifeOfAUnit(t *testing.T) {
 		m.expect(t)
 		m.assigned["web/0"] = entity.Alive
 		m.expect(t, "password web/0", "deploy web/0")
-		m.assigned["web/0"] = entity.Dying // its own agent sees to that
+		m.assigned["web/0"] = entity.Dying // its own agent handles that
 		m.expect(t)
 		m.assigned["web/0"] = entity.Dead
 		m.expect(t, "recall web/0", "remove web/0")
@@ -204,8 +204,8 @@ func TestADyingUnitFromALostMachineGetsAnAgentToEndIt(t *testing.T) {
 	})
 }
 
-// An agent was deployed and could never be started: nobody else would remove its
-// unit. One that was up before is waited for.
+// An agent was deployed and could never be started, so no one else would remove its unit. The
+// deployer waits for an agent that was up before.
 func TestADyingUnitWhoseAgentCannotBeStarted(t *testing.T) {
 	for _, cameUp := range []bool{false, true} {
 		story(t, map[string]entity.Life{"web/0": entity.Dying}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
@@ -242,7 +242,7 @@ func TestDeadUnitIsNotStartedAgain(t *testing.T) {
 	story(t, map[string]entity.Life{"web/0": entity.Dying}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
 		m.expect(t)
 		m.assigned["web/0"] = entity.Dead
-		m.end("web/0") // the agent is faster than the watch
+		m.end("web/0") // the agent ends before the watch fires
 		m.expectNow(t, "recall web/0", "remove web/0")
 	})
 }

@@ -9,12 +9,12 @@ import (
 // API is what a machiner needs of the controller.
 type API interface {
 	Machine(ctx context.Context, machine entity.Tag) (entity.MachineInfo, error)
-	// WatchMachine fires when the machine may have changed, or what bars its death:
-	// the units that are assigned to it.
+	// WatchMachine fires when the machine may have changed, or when units were assigned to it
+	// or removed from it, which keep it from becoming Dead.
 	WatchMachine(ctx context.Context, machine entity.Tag) (<-chan struct{}, error)
 	SetMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
-	// EnsureDead takes a Dying machine or unit to Dead; entity.InUse or
-	// entity.HasSubordinates while something bars it, nil when it is Dead already.
+	// EnsureDead makes a Dying machine or unit Dead. It returns nil when it is Dead already,
+	// and entity.InUse or entity.HasSubordinates while something refers to it.
 	EnsureDead(ctx context.Context, tag entity.Tag) error
 }

@@ -1,4 +1,4 @@
-// Package machiner keeps the machine's own entity: it tells the controller the
-// machine's addresses and that its agent has started, and when the machine is Dying
-// and its last unit is gone it makes it Dead, with which the agent ends for good.
+// Package machiner looks after the machine's own entity. It reports the machine's addresses,
+// and that the agent has started. When the machine is Dying and its last unit is gone, it makes
+// the machine Dead and ends the agent for good.
 package machiner

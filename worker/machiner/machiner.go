@@ -17,8 +17,8 @@ var logger = loggo.GetLogger("juju.worker.machiner")
 type Config struct {
 	API     API
 	Machine entity.Tag
-	// Addresses returns those at which others reach the machine, best first. Nil
-	// leaves the addresses to whoever provisioned it.
+	// Addresses returns the addresses at which others reach the machine, best first. If nil,
+	// the provisioner has set them.
 	Addresses func() ([]string, error)
 }
 
@@ -40,7 +40,7 @@ func New(config Config) worker.Func {
 
 type machiner struct {
 	Config
-	started bool // this process has said so
+	started bool // this process has reported the start
 }
 
 func (m *machiner) handle(ctx context.Context) error {
@@ -52,8 +52,8 @@ func (m *machiner) handle(ctx context.Context) error {
 	case entity.Alive:
 		return m.start(ctx)
 	case entity.Dying:
-		// What bars the machine's death are its units. Their agents and the deployer
-		// see them off, and the last one's removal is an event of this watch.
+		// Only units keep a machine from becoming Dead. Their agents and the deployer end and
+		// remove them, and the removal of the last one fires this watch.
 		err := m.API.EnsureDead(ctx, m.Machine)
 		if errors.Is(err, entity.InUse) {
 			logger.Debugf("machine %s is not dead yet: %v", m.Machine.ID, err)
@@ -90,8 +90,8 @@ func (m *machiner) terminate(why string) error {
 	return fmt.Errorf("machine %s %s: %w", m.Machine.ID, why, worker.ErrTerminateAgent)
 }
 
-// isGone tells the errors of an agent whose entity no longer exists: it is not
-// found, or the password that went with it is void.
+// isGone reports whether the agent's entity no longer exists: it is not found, or its password,
+// which was removed with it, is invalid.
 func isGone(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.Unauthorized)
 }

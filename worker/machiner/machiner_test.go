@@ -16,7 +16,7 @@ type fakeController struct {
 	t      *testing.T
 	events chan struct{}
 	life   entity.Life
-	gone   error // what reading the machine fails with
+	gone   error // the error of reading the machine
 	units  int
 	calls  []string
 }
@@ -62,7 +62,7 @@ func (c *fakeController) config() Config {
 	}}
 }
 
-// run starts a machiner; the returned channel gives its end.
+// run starts a machiner; the returned channel receives its error.
 func (c *fakeController) run(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- New(c.config())(ctx) }()
@@ -77,8 +77,8 @@ func TestLifeOfAMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController(t)
 		done := c.run(t.Context())
-		c.events <- struct{}{} // the watch's first
-		c.events <- struct{}{} // nothing has changed: nothing is said twice
+		c.events <- struct{}{} // the watch's first event
+		c.events <- struct{}{} // nothing has changed: nothing is reported twice
 		synctest.Wait()
 		if want := []string{"addresses 127.0.3.1", "started"}; !slices.Equal(c.calls, want) {
 			t.Fatalf("calls %q, want %q", c.calls, want)

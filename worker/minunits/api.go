@@ -8,9 +8,9 @@ import (
 
 // API is what the worker needs of one model.
 type API interface {
-	// WatchMinUnits names services that may have fewer units than they keep; the
-	// first event names all that keep some.
+	// WatchMinUnits names services that may have fewer units than their minimum; the first
+	// event names all services with a minimum.
 	WatchMinUnits(ctx context.Context) (<-chan []string, error)
-	// EnsureMinUnits adds the units that a service lacks, if it lacks any.
+	// EnsureMinUnits adds the units that a service lacks.
 	EnsureMinUnits(ctx context.Context, service entity.Tag) error
 }

@@ -1,4 +1,3 @@
-// Package minunits keeps services at the number of units that users want them to
-// have at least: whenever one may have too few Alive units, it has state look and
-// add what is missing.
+// Package minunits keeps services at the minimum number of units that users have set. When a
+// service may have too few Alive units, it has state check and add the missing ones.
 package minunits

@@ -18,8 +18,8 @@ type Config struct {
 	API API
 }
 
-// New returns the worker of one model. It fails when a service could not be given
-// its units, once it has seen to the others: started again, it sees to all anew.
+// New returns the worker for one model. If a service can't be given its units, the worker goes
+// on with the others, then fails; after a restart it checks all of them again.
 func New(config Config) worker.Func {
 	return func(ctx context.Context) error {
 		return worker.Strings(ctx, config.API.WatchMinUnits, func(ctx context.Context, services []string) error {

@@ -11,7 +11,7 @@ import (
 	"juju/worker"
 )
 
-// A fakeModel names services in its events, and notes which were seen to.
+// A fakeModel names services in its events, and records the services it was asked to check.
 type fakeModel struct {
 	events chan []string
 	seen   []string
@@ -38,8 +38,8 @@ func TestEachServiceIsSeenTo(t *testing.T) {
 	}
 }
 
-// One that can't be helped keeps nobody else waiting, and is tried again by a
-// worker that begins anew.
+// A service that fails does not hold up the others, and is tried again when the worker
+// restarts.
 func TestWhatFailsIsTriedAgain(t *testing.T) {
 	no := errors.New("too busy")
 	m := &fakeModel{events: make(chan []string, 1), fail: map[string]error{"web": no}}

@@ -11,15 +11,15 @@ import (
 	"juju/state/entity"
 )
 
-// A fakeModel is the machines of a model. Tests change them with the exported
-// verbs of the API and with set, which tells the watch.
+// A fakeModel has the machines of a model. Tests change them with the methods of API and with
+// set, which fires the watch.
 type fakeModel struct {
 	mu        sync.Mutex
 	machines  map[string]entity.MachineInfo
 	events    chan []string
 	passwords map[string]int
 	messages  map[string]string
-	faults    map[string]error // by method: fails once
+	faults    map[string]error // by method; each occurs once
 	units     map[string]int   // on machines
 	leftovers []entity.Leftover
 	config    entity.ModelConfig
@@ -46,14 +46,14 @@ func (m *fakeModel) set(machine entity.MachineInfo) {
 	m.events <- []string{machine.ID}
 }
 
-// machine returns the machine of that number as it is now.
+// machine returns the current machine with that id.
 func (m *fakeModel) machine(id string) entity.MachineInfo {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.machines[id]
 }
 
-// first sends the watch's first event, which names all.
+// first sends the watch's first event, which names all machines.
 func (m *fakeModel) first() {
 	m.mu.Lock()
 	var ids []string
@@ -64,7 +64,7 @@ func (m *fakeModel) first() {
 	m.events <- ids
 }
 
-// fault returns the error that method is to fail with now.
+// fault returns the error that the method is to fail with this time.
 func (m *fakeModel) fault(method string) error {
 	err := m.faults[method]
 	delete(m.faults, method)
@@ -224,15 +224,15 @@ func (m *fakeModel) DropLeftovers(_ context.Context, instance string) error {
 	return nil
 }
 
-// A fakeCloud has instances, and answers as its hooks say.
+// A fakeCloud has instances, and behaves as its hooks say.
 type fakeCloud struct {
 	mu        sync.Mutex
 	instances []provider.Instance
 	next      int
 	log       []string
 	running   int                                                     // starts in progress
-	most      int                                                     // of them at once, ever
-	onStart   func(ctx context.Context, p provider.StartParams) error // before an instance is made
+	most      int                                                     // the most starts in progress at any time
+	onStart   func(ctx context.Context, p provider.StartParams) error // runs before an instance is made
 	onStop    func(id string) error
 }
 

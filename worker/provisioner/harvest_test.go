@@ -12,9 +12,9 @@ import (
 	"juju/state/entity"
 )
 
-// Which instances go and which stay, in each mode: that of a machine that is destroyed,
-// right away and after the looks at the cloud to come, and one that no machine is known
-// for. The instance of a machine that is needed stays in every mode.
+// TestHarvestModes shows which instances are stopped in each mode: the instance of a destroyed
+// machine, at once and after later looks at the cloud, and an instance that belongs to no known
+// machine. The instance of a machine that is needed stays in every mode.
 func TestHarvestModes(t *testing.T) {
 	for _, c := range []struct {
 		mode                        string
@@ -23,7 +23,7 @@ func TestHarvestModes(t *testing.T) {
 	}{
 		{entity.HarvestAll, true, true, true},
 		{entity.HarvestDestroyed, true, true, false},
-		// Nobody knows an instance any more whose machine has been removed.
+		// Once its machine is removed, an instance is unknown.
 		{entity.HarvestUnknown, false, true, true},
 		{entity.HarvestNone, false, false, false},
 	} {
@@ -45,7 +45,7 @@ func TestHarvestModes(t *testing.T) {
 				h.has(needed, true)
 				h.has(destroyed, !c.afterLooks)
 				h.has(unknown, !c.unknown)
-				// The mode counts at once.
+				// The mode takes effect at once.
 				model.harvest(entity.HarvestAll)
 				h.has(needed, true)
 				h.has(destroyed, false)
@@ -55,7 +55,8 @@ func TestHarvestModes(t *testing.T) {
 	}
 }
 
-// What force could not stop is a destroyed machine's, also when the machine is gone.
+// An instance that a forced removal could not stop counts as a destroyed machine's, even after
+// the machine is gone.
 func TestHarvestOfWhatForceHasLeft(t *testing.T) {
 	for mode, stays := range map[string]bool{entity.HarvestDestroyed: false, entity.HarvestNone: true} {
 		t.Run(mode, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestHarvestOfWhatForceHasLeft(t *testing.T) {
 	}
 }
 
-// What a start has left that failed was never anybody's, and goes in every mode.
+// What a failed start leaves never belonged to a machine, and is stopped in every mode.
 func TestFailedStartIsCleanedUpInEveryMode(t *testing.T) {
 	model := newModel(pending("1"))
 	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestNone}, "jammy")
@@ -106,7 +107,7 @@ func (h *harvested) dummy(config *Config) {
 	config.Environ = h.environ
 }
 
-// start starts an instance that no provisioner knows of.
+// start starts an instance that no provisioner has recorded.
 func (h *harvested) start(machine string) string {
 	h.Helper()
 	in, err := h.environ.StartInstance(h.Context(), provider.StartParams{MachineID: machine, Nonce: "other"})

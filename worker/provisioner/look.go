@@ -11,9 +11,9 @@ import (
 // stopBound is how long a cloud may take to stop an instance.
 const stopBound = 5 * time.Minute
 
-// A view is what destructions have left, after that what the cloud has, and after that
-// what machines there are: so an instance of a machine that is not recorded may yet be,
-// but never the other way round; and what was left and the cloud does not have is gone.
+// A view is a snapshot of the leftovers, the cloud's instances and the machines, read in that
+// order. So an instance whose machine has no instance recorded may be recorded a moment later,
+// but never the other way round; and a leftover that the cloud does not list is gone.
 type view struct {
 	leftovers map[string]bool // instances
 	instances []provider.Instance
@@ -35,28 +35,28 @@ func (p *provisioner) view(ctx context.Context) (v view, err error) {
 	return v, err
 }
 
-// stray reports whether an instance is none of a machine's. One whose machine has
-// none on record may be just about to be recorded.
+// stray reports whether an instance belongs to no machine. If its machine has no instance
+// recorded, it may be about to be.
 func (v view) stray(in provider.Instance) bool {
 	m, ok := v.machines[in.MachineID]
 	return !ok || m.InstanceID != "" && m.InstanceID != in.ID
 }
 
-// looked is what comes of a look.
+// looked is the result of a look.
 type looked struct {
-	machines []string      // to be tended
+	machines []string      // to attend to
 	next     time.Duration // until the next look
 }
 
-// missing is an instance that the cloud did not have, first seen so at a time.
+// missing is an instance that the cloud did not list, and since when.
 type missing struct {
 	entity.Instance
 	since time.Time
 }
 
-// firstLook begins the looks. It returns the machines for which something was started
-// that nobody has recorded: what an earlier provisioner could not finish. Its agent's
-// password is about to be replaced.
+// firstLook begins the looks. It returns the machines that have an instance in the cloud but
+// none on record, because an earlier provisioner did not finish. Such an instance's agent is
+// about to lose its password to a new one.
 func (p *provisioner) firstLook(ctx context.Context) (halfMade map[string]bool, err error) {
 	v, err := p.view(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *provisioner) firstLook(ctx context.Context) (halfMade map[string]bool, 
 	return halfMade, nil
 }
 
-// lookNow begins a look, or has another follow the one that goes on.
+// lookNow begins a look, or requests another if one is running.
 func (p *provisioner) lookNow(ctx context.Context) {
 	if p.soon = p.looking; p.looking {
 		return
@@ -92,11 +92,11 @@ func (p *provisioner) lookNow(ctx context.Context) {
 	}()
 }
 
-// look stops strays, forgets leftovers that are gone, and takes off machines the
-// instances that are lost. What fails is left to the next look.
+// look stops stray instances, deletes leftovers that are gone, and clears the instances of
+// machines that have lost them. What fails is left to the next look.
 func (p *provisioner) look(ctx context.Context, v view) looked {
 	there := map[string]bool{}
-	leftovers, err := p.leftovers(ctx) // those of machines too that went while the cloud was asked
+	leftovers, err := p.leftovers(ctx) // includes those of machines that were removed while the cloud answered
 	if err != nil && ctx.Err() == nil {
 		logger.Errorf("cannot look after what destructions have left: %v", err)
 	}
@@ -119,7 +119,7 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 		switch {
 		case m.Manager || m.Container != "":
 		case m.Life == entity.Dead, m.Life == entity.Dying && m.InstanceID == "":
-			// What it waits for may have gone without anybody's saying so.
+			// What the machine waits for may be gone without an event.
 			result.machines = append(result.machines, id)
 		case m.InstanceID == "" || there[m.InstanceID]:
 		case p.lost(ctx, m, missed):
@@ -132,8 +132,8 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	return result
 }
 
-// lost takes the instance off a machine if it was missed for long enough. Until
-// then it is noted among those that are missed.
+// lost clears the machine's instance if it has been missing long enough, and reports whether it
+// did. Otherwise it notes the instance as missing.
 func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map[string]missing) bool {
 	in := missing{entity.Instance{ID: m.InstanceID, Nonce: m.Nonce}, time.Now()}
 	if before, ok := p.missed[m.ID]; ok && before.ID == in.ID && before.Nonce == in.Nonce {
@@ -150,7 +150,7 @@ func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map
 		return false
 	}
 	logger.Warningf("machine %s has lost its instance %s, and gets another", m.ID, in.ID)
-	// What may still run there is not to be met by its successor.
+	// The instance may still run; its successor must not meet it.
 	if err := p.stop(ctx, in.ID); err != nil {
 		logger.Errorf("cannot stop what is left of instance %s: %v", in.ID, err)
 	}
@@ -158,8 +158,8 @@ func (p *provisioner) lost(ctx context.Context, m entity.MachineInfo, missed map
 	return true
 }
 
-// harvests reports whether the model's settings let an instance be stopped that is
-// nobody's. Destroyed says that it is known to be a destroyed machine's.
+// harvests reports whether the model's settings allow stopping an instance that belongs to no
+// machine. Destroyed means that it is known to have belonged to a destroyed machine.
 func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	config := p.model.Load()
 	if config.HarvestsUnknown() || destroyed && config.HarvestsDestroyed() {
@@ -174,7 +174,7 @@ func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	return false
 }
 
-// leftovers returns the instances that destructions with force have left.
+// leftovers returns the instances that forced removals have left.
 func (p *provisioner) leftovers(ctx context.Context) (map[string]bool, error) {
 	all, err := p.API.Leftovers(ctx)
 	instances := map[string]bool{}
@@ -186,7 +186,7 @@ func (p *provisioner) leftovers(ctx context.Context) (map[string]bool, error) {
 	return instances, err
 }
 
-// forget drops the leftovers of instances that are not there.
+// forget deletes the leftovers whose instances the cloud no longer has.
 func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bool) {
 	for id := range leftovers {
 		if there[id] {
@@ -199,7 +199,7 @@ func (p *provisioner) forget(ctx context.Context, leftovers, there map[string]bo
 	}
 }
 
-// stop stops instances within a bound.
+// stop stops instances, within a time limit.
 func (p *provisioner) stop(ctx context.Context, ids ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, stopBound)
 	defer cancel()

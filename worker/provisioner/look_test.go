@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-// after lets time pass, and all that it brings happen.
+// after lets time pass, and lets everything that follows happen.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -54,8 +54,8 @@ func TestInstanceThatCannotBeStoppedIsReportedAndTriedAgain(t *testing.T) {
 	})
 }
 
-// A machine that force has removed leaves a stray: it is stopped as soon as the cloud
-// lets us, and what was noted of it is forgotten then.
+// A forced removal of a machine leaves a stray instance. It is stopped as soon as the cloud
+// allows it, and its leftover is deleted.
 func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 	for _, by := range []string{"us", "hand"} {
 		t.Run("by "+by, func(t *testing.T) {
@@ -96,7 +96,8 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 	}
 }
 
-// Force removes a machine while the cloud is still at its instance, and errs then.
+// The machine is removed by force while the cloud is stopping its instance; then the cloud
+// fails.
 func TestAMachineThatGoesWhileItsInstanceIsStopped(t *testing.T) {
 	model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"})
 	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
@@ -118,7 +119,7 @@ func TestAMachineThatGoesWhileItsInstanceIsStopped(t *testing.T) {
 	})
 }
 
-// One stray that can't be stopped keeps neither the others nor the machines waiting.
+// A stray that can't be stopped holds up neither the other strays nor the machines.
 func TestStrayThatCannotBeStopped(t *testing.T) {
 	model := newModel(pending("1"))
 	cloud := &fakeCloud{instances: []provider.Instance{{ID: "stuck", MachineID: "7"}, {ID: "stray", MachineID: "8"}}}
@@ -143,12 +144,12 @@ func TestStrayThatCannotBeStopped(t *testing.T) {
 	})
 }
 
-// What is being started when the cloud is looked at is not taken for a stray.
+// An instance that is being started during a look is not taken for a stray.
 func TestALookWhileAnInstanceStarts(t *testing.T) {
 	model, cloud := newModel(pending("1")), &fakeCloud{}
 	cloud.onStart = func(context.Context, provider.StartParams) error { return nil }
 	story(t, model, cloud, func(c *Config) {
-		// The answer of the start takes ten minutes, and the instance is there at once.
+		// The instance exists at once, but the start's answer takes ten minutes.
 		inner := c.Environ
 		c.Environ = slowStarts{inner}
 	}, func(t *testing.T) {
@@ -161,9 +162,9 @@ func TestALookWhileAnInstanceStarts(t *testing.T) {
 	})
 }
 
-// An instance that starts while a look asks the cloud, and whose machine is destroyed
-// with force before the look is over, is not what the cloud has not: it stays noted, and
-// is stopped by the next look.
+// An instance starts while a look asks the cloud, and its machine is removed by force before
+// the look ends. The look must not conclude that the cloud does not have the instance: the
+// leftover stays, and the next look stops the instance.
 func TestWhatForceLeavesDuringALook(t *testing.T) {
 	model, cloud := newModel(), &fakeCloud{}
 	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestDestroyed}, "jammy")
@@ -181,8 +182,8 @@ func TestWhatForceLeavesDuringALook(t *testing.T) {
 	})
 }
 
-// forced is a cloud in which a machine comes, and goes by force, right after the first look
-// was answered.
+// forced is a cloud in which a machine appears, and is removed by force, right after the first
+// look was answered.
 type forced struct {
 	Environ
 	model *fakeModel
@@ -219,7 +220,8 @@ func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
 	story(t, model, cloud, func(c *Config) { looks.Environ = c.Environ; c.Environ = looks }, func(t *testing.T) {
 		synctest.Wait()
 		m := model.machine("1")
-		// A cloud that does not answer, or forgets an instance for a moment, loses nobody.
+		// A cloud that fails to answer, or omits an instance for a moment, loses no machine its
+		// instance.
 		looks.set(errors.New("no answer"), nil)
 		after(10 * time.Minute)
 		looks.set(nil, []string{m.InstanceID})
@@ -241,7 +243,7 @@ func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
 	})
 }
 
-// looks is a cloud whose answers to looks can be wrong.
+// looks is a cloud that can give wrong answers to looks.
 type looks struct {
 	Environ
 
@@ -281,7 +283,7 @@ func (l *looks) Instances(ctx context.Context) ([]provider.Instance, error) {
 	return slices.DeleteFunc(all, func(in provider.Instance) bool { return slices.Contains(l.hidden, in.ID) }), err
 }
 
-// A Dying machine gets another instance for the units on it, and for nothing else.
+// A Dying machine gets a new instance for the units on it, and for nothing else.
 func TestADyingMachineIsLost(t *testing.T) {
 	one := entity.MachineInfo{ID: "1", Life: entity.Dying, InstanceID: "lost-1"}
 	two := entity.MachineInfo{ID: "2", Life: entity.Dying, InstanceID: "lost-2"}
@@ -296,7 +298,7 @@ func TestADyingMachineIsLost(t *testing.T) {
 	})
 }
 
-// The units of a Dying machine go while its instance is being started.
+// The units of a Dying machine go while its new instance is being started.
 func TestADyingMachineThatNeedsNoInstanceAnyMore(t *testing.T) {
 	model, cloud := newModel(entity.MachineInfo{ID: "1", Life: entity.Dying}), &fakeCloud{}
 	model.units["1"] = 1

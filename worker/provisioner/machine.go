@@ -12,8 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// tend does for one machine what its life asks for, again until that succeeds. It
-// reports whether the machine went while its instance could not be stopped.
+// tend does what one machine's life requires, and tries again until that succeeds. It reports
+// whether the machine was removed while its instance could not be stopped.
 func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <-chan struct{}) (stray bool) {
 	for ctx.Err() == nil {
 		left, err := p.try(ctx, id, halfMade)
@@ -21,7 +21,7 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 			return false
 		}
 		if errors.Is(err, entity.NotFound) {
-			return stray || left // left: it went while its instance was being stopped
+			return stray || left // left: the machine was removed while its instance was being stopped
 		}
 		stray, halfMade = left, true
 		logger.Errorf("machine %s: %v; again in %v", id, err, p.Retry)
@@ -30,9 +30,9 @@ func (p *provisioner) tend(ctx context.Context, id string, halfMade bool, wake <
 	return false
 }
 
-// try takes a machine on, and looks again if it has changed meanwhile. left
-// tells that it failed because its instance can't be stopped. The error is NotFound
-// when the machine is gone.
+// try takes the machine as far as it can, reading it again after each step. left means that it
+// failed because the machine's instance can't be stopped. The error is NotFound when the
+// machine is gone.
 func (p *provisioner) try(ctx context.Context, id string, halfMade bool) (left bool, err error) {
 	select {
 	case <-ctx.Done():
@@ -64,7 +64,7 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 		return false, nil
 	case m.Life != entity.Dead:
 		if m.Life == entity.Dying {
-			// What is on it still had agents on an instance that was lost.
+			// The units still on it had agents on an instance that was lost.
 			err := p.API.EnsureDead(ctx, tag)
 			if err == nil {
 				break
@@ -73,7 +73,7 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 			}
 		}
 		if m.Status == entity.StatusError {
-			return false, nil // the user's turn
+			return false, nil // the user must act
 		}
 		if halfMade {
 			if err := p.stopLeft(ctx, id); err != nil {
@@ -85,10 +85,10 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 	return false, p.API.RemoveMachine(ctx, tag)
 }
 
-// report says why the cloud does not stop the machine's instance, with its advice.
+// report records why the cloud does not stop the machine's instance, with its advice.
 func (p *provisioner) report(ctx context.Context, tag entity.Tag, why error) error {
 	if ctx.Err() != nil {
-		return nil // nobody's fault
+		return nil // no one is to blame
 	}
 	status := entity.Status{Status: entity.StatusError, Message: why.Error()}
 	if hint := entity.Hint(why); hint != "" {
@@ -109,11 +109,11 @@ func (p *provisioner) machine(ctx context.Context, id string) (entity.MachineInf
 	return machines[0], nil
 }
 
-// errUnwanted says that a machine wants no instance any more.
+// errUnwanted means that a machine no longer needs an instance.
 var errUnwanted = errors.New("it wants no instance any more")
 
-// start gives a machine its instance, or the status that says why not; errUnwanted
-// when the machine is gone, or is to be looked at afresh, and has left nothing.
+// start starts the machine's instance, or records the status that says why it can't. It returns
+// errUnwanted, and leaves nothing, when the machine is gone or must be read again.
 func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 	if m.Container != "" {
 		return p.API.SetMachineStatus(ctx, entity.MachineTag(m.ID), entity.Status{
@@ -150,14 +150,14 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 		return errUnwanted
 	}
 	if err != nil {
-		// It may have been recorded all the same: only the next look can tell.
+		// The instance may have been recorded all the same; only the next look can tell.
 		return fmt.Errorf("cannot record instance %s: %w", instance.ID, err)
 	}
 	logger.Infof("machine %s has instance %s", m.ID, instance.ID)
 	return nil
 }
 
-// startParams collects what the instance is made of.
+// startParams collects what is needed to start the instance.
 func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo, nonce string) (provider.StartParams, error) {
 	constraints, err := entity.ParseConstraints(m.Constraints)
 	if err != nil {
@@ -177,8 +177,9 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo, non
 	}, nil
 }
 
-// startInstance tries again while that may help and the machine lives as it did;
-// errUnwanted when it does not. All attempts share a nonce, so they end in one instance.
+// startInstance tries again while that can help and the machine's life has not changed;
+// otherwise it returns errUnwanted. All attempts use one nonce, so they make at most one
+// instance.
 func (p *provisioner) startInstance(ctx context.Context, life entity.Life, params provider.StartParams) (provider.Instance, error) {
 	for attempt := 1; ; attempt++ {
 		instance, err := p.Environ.StartInstance(ctx, params)
@@ -193,7 +194,7 @@ func (p *provisioner) startInstance(ctx context.Context, life entity.Life, param
 	}
 }
 
-// stopLeft stops whatever a failed start has left of the machine's.
+// stopLeft stops every instance that a failed start has left for the machine.
 func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
 	instances, err := p.Environ.Instances(ctx)
 	if err != nil {
@@ -209,12 +210,13 @@ func (p *provisioner) stopLeft(ctx context.Context, machine string) error {
 	return nil
 }
 
-// isGoing tells the errors of writing to a machine that nobody wants any more.
+// isGoing reports whether an error says that the machine no longer needs what was to be written
+// to it.
 func isGoing(err error) bool {
 	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.NotAlive)
 }
 
-// pause waits a time, or less if it is woken.
+// pause waits for d, or until wake.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

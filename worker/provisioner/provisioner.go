@@ -14,26 +14,26 @@ import (
 
 var logger = loggo.GetLogger("juju.worker.provisioner")
 
-// Environ is what a provisioner needs of a cloud; provider.Environ has it.
+// Environ is what a provisioner needs of a cloud. A provider.Environ implements it.
 type Environ interface {
 	StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error)
 	StopInstances(ctx context.Context, ids ...string) error
 	Instances(ctx context.Context) ([]provider.Instance, error)
 }
 
-// Config is what a provisioner needs. The zero value of what has a default is that.
+// Config is what a provisioner needs. A zero field with a default takes the default.
 type Config struct {
 	API     API
 	Environ Environ
-	// AgentConfig writes the configuration that the machine's agent starts with.
+	// AgentConfig returns the configuration file with which the machine's agent starts.
 	AgentConfig func(machine entity.MachineInfo, password, nonce string) ([]byte, error)
 
-	Parallel int           // how many instances are started or stopped at once; 16
-	Attempts int           // how often a start is tried whose failure may pass; 10
-	Pause    time.Duration // between those; 10 s
-	Retry    time.Duration // until a machine is looked at again whose handling failed; 30 s
-	Look     time.Duration // between two looks at all that the cloud has; 2 min
-	Sure     time.Duration // for which an instance must be missed before it is lost; 1 min
+	Parallel int           // how many instances are started or stopped at once; default 16
+	Attempts int           // how often a start that fails with a retryable error is tried; default 10
+	Pause    time.Duration // between those attempts; default 10 s
+	Retry    time.Duration // until a machine that failed is tried again; default 30 s
+	Look     time.Duration // between two looks at the cloud's instances; default 2 min
+	Sure     time.Duration // how long an instance must be missing before it counts as lost; default 1 min
 }
 
 // New returns the provisioner of one model.
@@ -75,33 +75,33 @@ func orDefault[T comparable](value *T, otherwise T) {
 	}
 }
 
-// A provisioner's loop owns its fields. What takes time, it does in a goroutine per
-// machine, of which each machine has at most one, and in one that looks at the cloud.
+// A provisioner's loop owns its fields. Slow work runs in goroutines: at most one for each
+// machine, and one that looks at the cloud.
 type provisioner struct {
 	Config
 	slots chan struct{}
 	done  chan tended
 	busy  map[string]*tending // machines that have a goroutine
 
-	model atomic.Pointer[entity.ModelConfig] // the model's settings, as the loop has read them last
+	model atomic.Pointer[entity.ModelConfig] // the model's settings when the loop last read them
 
 	looked  chan looked
-	looking bool // that goroutine is at work
-	soon    bool // it shall look again when it is done
+	looking bool // a look is running
+	soon    bool // it must be followed by another
 	missed  map[string]missing
-	kept    map[string]bool // instances that are nobody's and not stopped, as was logged
+	kept    map[string]bool // strays that the harvest mode keeps, already logged
 }
 
 // tending is a machine's goroutine, as the loop sees it.
 type tending struct {
-	again bool          // look again when it has ended
-	wake  chan struct{} // it need not pause any longer
+	again bool          // another round when it has ended
+	wake  chan struct{} // cuts its pause short
 }
 
-// tended is what a machine's goroutine tells when it ends.
+// tended is what a machine's goroutine reports when it ends.
 type tended struct {
 	machine string
-	stray   bool // the machine is gone, and its instance may not be
+	stray   bool // the machine is gone, and its instance may still run
 }
 
 func (p *provisioner) loop(ctx context.Context) error {
@@ -117,11 +117,11 @@ func (p *provisioner) loop(ctx context.Context) error {
 		return err
 	}
 	first := true
-	var next <-chan time.Time // look at the cloud
+	var next <-chan time.Time // fires when the cloud is to be looked at
 	for {
 		var ids []string
 		var halfMade map[string]bool
-		news := false // somebody else has changed these
+		news := false // the watch has named these
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -129,7 +129,7 @@ func (p *provisioner) loop(ctx context.Context) error {
 			if !ok {
 				return worker.Ended(ctx)
 			}
-			// Only now, when it is known what machines there are, can a stray be told.
+			// A stray can be told only now that all machines are known.
 			if first {
 				if halfMade, err = p.firstLook(ctx); err != nil {
 					return err
@@ -182,8 +182,8 @@ func (p *provisioner) readConfig(ctx context.Context) error {
 // harvest returns the model's harvest mode.
 func (p *provisioner) harvest() string { return (*p.model.Load())[entity.ConfigHarvestMode].Value }
 
-// attend has a machine tended, or looked at again by whoever is at it, who need not
-// rest any longer if there are news.
+// attend starts a goroutine for a machine. If there is one, it is told to look again, and with
+// news also to cut its pause short.
 func (p *provisioner) attend(ctx context.Context, id string, halfMade, news bool) {
 	if t := p.busy[id]; t != nil {
 		t.again = true

@@ -15,11 +15,11 @@ import (
 	"juju/worker"
 )
 
-// story runs a provisioner against the model and the cloud while tell goes on. It
-// fails the test unless the provisioner ends with its context and leaves nothing.
+// story runs a provisioner for the model and the cloud while tell runs. It fails the test
+// unless the provisioner ends with its context and leaves no goroutine.
 func story(t *testing.T, model *fakeModel, cloud *fakeCloud, change func(*Config), tell func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
-		// Channels made outside of a bubble don't let its clock run.
+		// A channel made outside of a synctest bubble stops the bubble's clock.
 		model.events, model.configs = make(chan []string), make(chan struct{})
 		config := Config{API: model, Environ: cloud, AgentConfig: func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
 			return []byte(m.ID + " " + password + " " + nonce), nil
@@ -70,7 +70,7 @@ func TestLifeOfAMachine(t *testing.T) {
 			t.Errorf("agent's configuration is %q, want %q", got.AgentConfig, want)
 		}
 
-		// While it is Dying, the agent is at work.
+		// While the machine is Dying, its agent acts.
 		m = model.machine("1")
 		m.Life = entity.Dying
 		model.set(m)
@@ -118,7 +118,8 @@ func TestStraysAreStoppedAtTheStart(t *testing.T) {
 	if got := cloud.ids(); got != "old-1 i-1" {
 		t.Errorf("instances %q", got)
 	}
-	// Only what is not to be mixed up with its successor must go before that.
+	// Before that, only the instances that could be mistaken for their successors may be
+	// stopped.
 	before := slices.Index(cloud.log, "stop unrecorded")
 	if slices.Sort(cloud.log[before+1:]); !slices.Contains(cloud.log[before+1:], "start 2") {
 		t.Errorf("the cloud saw %q", cloud.log)
@@ -210,7 +211,7 @@ func TestAnswerOfSetProvisionedIsLost(t *testing.T) {
 				model.mu.Unlock()
 				model.events <- []string{"2"}
 				synctest.Wait()
-				if recorded { // as if the call had got through
+				if recorded { // as if the call had succeeded
 					model.mu.Lock()
 					m := model.machines["2"]
 					m.InstanceID = "i-2"
@@ -220,7 +221,7 @@ func TestAnswerOfSetProvisionedIsLost(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 			})
-			want := "i-1 i-3" // started again, the lost one stopped
+			want := "i-1 i-3" // a new one started, the lost one stopped
 			if recorded {
 				want = "i-1 i-2"
 			}

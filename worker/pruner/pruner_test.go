@@ -18,7 +18,7 @@ func TestPrunesByAge(t *testing.T) {
 	for _, test := range []struct {
 		about     string
 		config    Config
-		age, took time.Duration // took: until the third pass
+		age, took time.Duration // took: time until the third pass
 	}{
 		{"in service", Config{}, time.Hour, time.Hour},
 		{"a short age", Config{Age: 2 * time.Second}, 2 * time.Second, 2 * time.Second},

@@ -1,4 +1,4 @@
-// Package resumer takes transactions that some process left unfinished to their
-// end, once a minute. Whoever meets one of their documents would do so too, but
-// nobody may ever meet them.
+// Package resumer completes or aborts, once a minute, the transactions that some process left
+// unfinished. Any transaction that touches the same documents would do so too, but there might
+// never be one.
 package resumer
