@@ -78,7 +78,7 @@ func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) erro
 	if p.shared {
 		defer held.Close()
 	} // else it is held until the last moment: the next one must not begin before
-	a := &agent{runParams: p, dir: dir, config: config, troubles: worker.NewTroubles()}
+	a := &agent{runParams: p, dir: dir, config: config, failures: worker.NewFailures()}
 	logger.Infof("agent of %s begins", config.Tag)
 	workers := a.machineWorkers
 	if kind == entity.KindUnit {
@@ -88,7 +88,7 @@ func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) erro
 	if err != nil {
 		return err
 	}
-	err = worker.Run(worker.WithTroubles(ctx, a.troubles), p.delay, set)
+	err = worker.Run(worker.WithFailures(ctx, a.failures), p.delay, set)
 	logger.Infof("agent of %s ends: %v", config.Tag, err)
 	switch {
 	case errors.Is(err, worker.ErrTerminateAgent):
@@ -104,7 +104,7 @@ type agent struct {
 	runParams
 	dir      string
 	config   Config
-	troubles *worker.Troubles
+	failures *worker.Failures
 }
 
 // connected is the worker that connects and runs others on the connection; when
@@ -126,12 +126,12 @@ func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 		ctx, cancel := conn.During(ctx)
 		defer cancel()
 		set := workers(conn)
-		set["troubles"] = a.troubles.Report(func(ctx context.Context, all []worker.Trouble) error {
-			said := make([]entity.Trouble, len(all))
+		set["failures"] = a.failures.Report(func(ctx context.Context, all []worker.Failure) error {
+			said := make([]entity.WorkerFailure, len(all))
 			for i, t := range all {
-				said[i] = entity.Trouble(t)
+				said[i] = entity.WorkerFailure(t)
 			}
-			return client.AgentFacade{Caller: conn}.SetTroubles(ctx, a.config.Tag, said)
+			return client.AgentFacade{Caller: conn}.SetFailures(ctx, a.config.Tag, said)
 		})
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)

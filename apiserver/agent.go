@@ -9,24 +9,24 @@ import (
 	"juju/state/entity"
 )
 
-// What of an agent's failing workers is kept.
+// How many of an agent's failing workers are kept, and how much of each text.
 const (
-	maxTroubles    = 16
-	maxTroubleText = 1000 // bytes
+	maxFailures    = 16
+	maxFailureText = 1000 // bytes
 )
 
-// setTroubles notes which of an agent's workers fail again and again, for as long as the
-// agent is connected.
-func (c *caller) setTroubles(_ context.Context, agent entity.Tag, troubles []entity.Trouble) error {
-	troubles = troubles[:min(len(troubles), maxTroubles)]
-	for i := range troubles {
-		for _, text := range []*string{&troubles[i].Worker, &troubles[i].Error} {
-			if len(*text) > maxTroubleText {
-				*text = strings.ToValidUTF8((*text)[:maxTroubleText], "") + "…"
+// setFailures records which of an agent's workers keep failing, for as long as the agent is
+// connected.
+func (c *caller) setFailures(_ context.Context, agent entity.Tag, failures []entity.WorkerFailure) error {
+	failures = failures[:min(len(failures), maxFailures)]
+	for i := range failures {
+		for _, text := range []*string{&failures[i].Worker, &failures[i].Error} {
+			if len(*text) > maxFailureText {
+				*text = strings.ToValidUTF8((*text)[:maxFailureText], "") + "…"
 			}
 		}
 	}
-	c.server.presence.setTroubles(c.model.UUID(), agent, troubles)
+	c.server.presence.setFailures(c.model.UUID(), agent, failures)
 	return nil
 }
 

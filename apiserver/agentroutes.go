@@ -10,7 +10,7 @@ import "juju/state"
 func agentFacades() []agentFacade {
 	return []agentFacade{
 		{"Agent", machineAgent | unitAgent, []agentRoute{
-			{"SetTroubles", self, calls((*caller).setTroubles, "tag", "troubles")},
+			{"SetFailures", self, calls((*caller).setFailures, "tag", "failures")},
 		}},
 
 		// For the agent of a machine: the machine.

@@ -39,7 +39,7 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 			return params.ExplainResults{}, err
 		}
 		for _, tag := range agents {
-			if _, _, away := c.server.presence.missing(c.model.UUID(), tag); away || len(c.server.presence.troubles(c.model.UUID(), tag)) > 0 {
+			if _, _, away := c.server.presence.missing(c.model.UUID(), tag); away || len(c.server.presence.failures(c.model.UUID(), tag)) > 0 {
 				tags = append(tags, tag)
 			}
 		}
@@ -78,10 +78,10 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 // explainWorkers explains which of the controller's workers fail: those of the model
 // and, for those who may know, those that work for all models.
 func explainWorkers(c *caller) (all []entity.Explanation) {
-	add := func(name string, tag entity.Tag, troubles []entity.Trouble) {
+	add := func(name string, tag entity.Tag, failures []entity.WorkerFailure) {
 		e := entity.Explanation{Tag: tag.String(), Name: name}
-		for _, t := range troubles {
-			e.Reasons = append(e.Reasons, troubled(tag.String(), 0, "", t))
+		for _, t := range failures {
+			e.Reasons = append(e.Reasons, failing(tag.String(), 0, "", t))
 		}
 		if len(e.Reasons) > 0 {
 			e.Reasons[len(e.Reasons)-1].Hint = hintFor(entity.Reason{By: entity.ByProvisioner})
@@ -89,23 +89,23 @@ func explainWorkers(c *caller) (all []entity.Explanation) {
 		}
 	}
 	if c.controllerAccess == state.AccessSuperuser {
-		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()}, c.server.workerTroubles(""))
+		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()}, c.server.workerFailures(""))
 	}
-	add("model "+c.model.Name(), entity.ModelTag(c.model.UUID()), c.server.workerTroubles(c.model.UUID()))
+	add("model "+c.model.Name(), entity.ModelTag(c.model.UUID()), c.server.workerFailures(c.model.UUID()))
 	return all
 }
 
-// workerTroubles returns which of the controller's own workers for a model fail, or of
+// workerFailures returns which of the controller's own workers for a model fail, or of
 // those for all models.
-func (s *Server) workerTroubles(model string) []entity.Trouble {
-	if s.config.Troubles == nil {
+func (s *Server) workerFailures(model string) []entity.WorkerFailure {
+	if s.config.Failures == nil {
 		return nil
 	}
-	return s.config.Troubles(model)
+	return s.config.Failures(model)
 }
 
-// troubled is the reason that a worker fails again and again.
-func troubled(of string, depth int, whose string, t entity.Trouble) entity.Reason {
+// failing is the reason that a worker fails again and again.
+func failing(of string, depth int, whose string, t entity.WorkerFailure) entity.Reason {
 	return entity.Reason{Depth: depth, Of: of, Since: t.Since, Text: fmt.Sprintf("worker %q%s fails again and again: %s", t.Worker, whose, t.Error)}
 }
 
@@ -116,8 +116,8 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 	told := map[entity.Tag]bool{}
 	var reasons []entity.Reason
 	fails := func(of string, depth int, agent entity.Tag) {
-		for _, t := range p.troubles(model, agent) {
-			reasons = append(reasons, troubled(of, depth, " of "+nameOf(agent), t))
+		for _, t := range p.failures(model, agent) {
+			reasons = append(reasons, failing(of, depth, " of "+nameOf(agent), t))
 			reasons[len(reasons)-1].By = agent.String()
 		}
 	}
@@ -125,9 +125,9 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 		agent, err := entity.ParseTag(r.By)
 		if err != nil || agent.Kind != entity.KindMachine && agent.Kind != entity.KindUnit {
 			reasons = append(reasons, r)
-			for _, t := range c.server.workerTroubles(model) {
+			for _, t := range c.server.workerFailures(model) {
 				if t.Worker == r.By {
-					reasons = append(reasons, troubled(r.Of, r.Depth+1, "", t))
+					reasons = append(reasons, failing(r.Of, r.Depth+1, "", t))
 					reasons[len(reasons)-1].By = r.By
 				}
 			}
@@ -148,7 +148,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 		reasons = append(reasons, r)
 		if !told[agent] {
 			fails(r.Of, r.Depth+1, agent)
-			told[agent] = len(p.troubles(model, agent)) > 0
+			told[agent] = len(p.failures(model, agent)) > 0
 		}
 	}
 	agents, err := c.model.StartedAgents(ctx, tag)

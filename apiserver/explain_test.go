@@ -36,11 +36,11 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	w := newWorld(t, func(c *Config) {
 		c.Limits = DefaultLimits()
 		c.Limits.PingEvery = 20 * time.Millisecond
-		c.Troubles = func(model string) []entity.Trouble {
+		c.Failures = func(model string) []entity.WorkerFailure {
 			if model == "" {
-				return []entity.Trouble{{Worker: "resumer", Error: "no disk", Since: began}}
+				return []entity.WorkerFailure{{Worker: "resumer", Error: "no disk", Since: began}}
 			}
-			return []entity.Trouble{{Worker: "provisioner", Error: "no more addresses", Since: began}}
+			return []entity.WorkerFailure{{Worker: "provisioner", Error: "no more addresses", Since: began}}
 		}
 	}).populate()
 	// Those who have not come yet have been awaited for an hour.
@@ -101,25 +101,25 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	want(explained("mysql/0"), "unit mysql/0\n"+silent)
 	want(explained("mysql"), "service mysql\n"+silent)
 
-	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	// It is quoted with measure.
-	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: strings.Repeat("é", maxTroubleText), Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: strings.Repeat("é", maxFailureText), Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	if text := explained("mysql/1"); len(text) > 2*maxTroubleText {
+	if text := explained("mysql/1"); len(text) > 2*maxFailureText {
 		t.Errorf("an agent is quoted with %d bytes", len(text))
 	}
 	// Of an error that no request may hold, the beginning is told.
 	long := "cannot write: \x00" + strings.Repeat("x", 100_000)
-	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: long, Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: long, Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	if text := explained("mysql/1"); len(text) > 2*maxTroubleText || !strings.Contains(text, "cannot write: ") {
+	if text := explained("mysql/1"); len(text) > 2*maxFailureText || !strings.Contains(text, "cannot write: ") {
 		t.Errorf("of a long error is told: %s", text)
 	}
-	if err := u1.SetTroubles(ctx, entity.UnitTag("mysql/1"), []entity.Trouble{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	const failing = " worker \"uniter\" of unit mysql/1 fails again and again: cannot write: disk full\n → juju debug-log --replay -i unit-mysql-1\n"

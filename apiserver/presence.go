@@ -30,8 +30,8 @@ type presenceKey struct {
 
 type presenceEntry struct {
 	conns    []*line
-	left     time.Time        // when the last of them ended
-	troubles []entity.Trouble // what the agent says of its workers
+	left     time.Time              // when the last of them ended
+	failures []entity.WorkerFailure // what the agent says of its workers
 }
 
 // A line is what is known of one connection of an agent.
@@ -77,7 +77,7 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func(
 	} else if len(e.conns) == 0 {
 		p.gone--
 	}
-	e.conns, e.troubles = append(e.conns, conn), nil
+	e.conns, e.failures = append(e.conns, conn), nil
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func(
 		if len(e.conns) > 0 {
 			return
 		}
-		e.left, e.conns, e.troubles = p.now(), nil, nil
+		e.left, e.conns, e.failures = p.now(), nil, nil
 		if p.gone++; p.gone > goneKept {
 			p.forget()
 		}
@@ -100,21 +100,21 @@ func (p *presence) connected(model string, tag entity.Tag) bool {
 	return e != nil && len(e.conns) > 0
 }
 
-// setTroubles notes what a connected agent says of its workers.
-func (p *presence) setTroubles(model string, tag entity.Tag, troubles []entity.Trouble) {
+// setFailures notes what a connected agent says of its workers.
+func (p *presence) setFailures(model string, tag entity.Tag, failures []entity.WorkerFailure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.agents[presenceKey{model, tag}]; e != nil && len(e.conns) > 0 {
-		e.troubles = troubles
+		e.failures = failures
 	}
 }
 
-// troubles returns what an agent says of its workers.
-func (p *presence) troubles(model string, tag entity.Tag) []entity.Trouble {
+// failures returns what an agent says of its workers.
+func (p *presence) failures(model string, tag entity.Tag) []entity.WorkerFailure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.agents[presenceKey{model, tag}]; e != nil {
-		return e.troubles
+		return e.failures
 	}
 	return nil
 }

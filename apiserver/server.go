@@ -34,9 +34,9 @@ type Config struct {
 	Series     string          // of new models' machines, when the user names none
 	// Cloud opens the cloud of a model; nil for no checks by a cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
-	// Troubles returns which of the controller's own workers for a model fail again and
+	// Failures returns which of the controller's own workers for a model fail again and
 	// again, or with "" which of those for all models. It may be nil.
-	Troubles func(model string) []entity.Trouble
+	Failures func(model string) []entity.WorkerFailure
 	// DestroyController begins the end of the controller and all its models; it
 	// does not wait for it, since the reply has yet to go out. It may be nil.
 	DestroyController func(context.Context) error

@@ -71,11 +71,11 @@ func Run(ctx context.Context, delay time.Duration, workers map[string]Func) erro
 // that wraps ErrFatal.
 func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 	pause := delay
-	troubles := troublesOf(ctx)
-	defer troubles.well(name)
+	failures := failuresOf(ctx)
+	defer failures.recovered(name)
 	for {
 		began := time.Now()
-		held := time.AfterFunc(heldLong*delay, func() { troubles.well(name) })
+		held := time.AfterFunc(heldLong*delay, func() { failures.recovered(name) })
 		err := f(ctx)
 		held.Stop()
 		switch {
@@ -92,7 +92,7 @@ func keep(ctx context.Context, delay time.Duration, name string, f Func) error {
 			pause = delay
 		}
 		wait := jitter(pause)
-		troubles.failed(name, err)
+		failures.failed(name, err)
 		logger.Errorf("worker %q failed, starts again in %v: %v", name, wait.Round(time.Millisecond), err)
 		pause = min(time.Duration(float64(pause)*growth), longest*delay)
 		timer := time.NewTimer(wait)

@@ -29,7 +29,7 @@ func wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func TestFailedWorkerStartsAgain(t *testing.T) {
+func TestFailedWorkerIsRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts []time.Duration
 		lost := errors.New("connection lost")
@@ -79,7 +79,7 @@ func TestPauseIsBoundedAndForgotten(t *testing.T) {
 	})
 }
 
-func TestOtherWorkersGoOnMeanwhile(t *testing.T) {
+func TestOtherWorkersKeepRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var starts, healthy []time.Duration

@@ -74,8 +74,8 @@ func (c *controller) model(id string, open provider.Open) worker.Func {
 			case <-ctx.Done():
 			}
 		}()
-		defer c.troubles.forget(id)
-		err = worker.Run(worker.WithTroubles(ctx, c.troubles.of(id)), retryDelay, c.modelWorkers(st, open))
+		defer c.failures.forget(id)
+		err = worker.Run(worker.WithFailures(ctx, c.failures.of(id)), retryDelay, c.modelWorkers(st, open))
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -73,7 +73,7 @@ type controller struct {
 	options Options
 	ready   func()
 
-	troubles troubles
+	failures failures
 
 	store  *mongo.Store
 	ctrl   *state.Controller
@@ -128,7 +128,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 	}
 	logger.Infof("the controller serves at %s", c.conf.Address)
 	c.ready()
-	if err := worker.Run(worker.WithTroubles(ctx, c.troubles.of("")), retryDelay, workers); ctx.Err() == nil {
+	if err := worker.Run(worker.WithFailures(ctx, c.failures.of("")), retryDelay, workers); ctx.Err() == nil {
 		return err
 	}
 	return nil
@@ -147,7 +147,7 @@ func (c *controller) newServer(ctx context.Context, open provider.Open) error {
 	c.server, err = apiserver.New(ctx, apiserver.Config{
 		Controller: c.ctrl, TLS: tls, Logs: c.logs, Version: agent.Version,
 		Addresses: func() []string { return []string{c.conf.Address} },
-		TempDir:   c.own, Series: c.conf.Series, Troubles: c.troubles.list,
+		TempDir:   c.own, Series: c.conf.Series, Failures: c.failures.list,
 		Cloud: func(ctx context.Context, model string) (apiserver.Cloud, error) {
 			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: model})
 			return cloud{environ}, err

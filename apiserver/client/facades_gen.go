@@ -13,12 +13,12 @@ import (
 // AgentFacade makes the requests of facade Agent.
 type AgentFacade struct{ Caller }
 
-// SetTroubles calls caller.setTroubles.
-func (f AgentFacade) SetTroubles(ctx context.Context, tag entity.Tag, troubles []entity.Trouble) error {
-	return call(ctx, f, "Agent", "SetTroubles", struct {
-		Tag      params.Tag       `json:"tag"`
-		Troubles []entity.Trouble `json:"troubles"`
-	}{params.TagOf(tag), fitted(troubles)}, nil)
+// SetFailures calls caller.setFailures.
+func (f AgentFacade) SetFailures(ctx context.Context, tag entity.Tag, failures []entity.WorkerFailure) error {
+	return call(ctx, f, "Agent", "SetFailures", struct {
+		Tag      params.Tag             `json:"tag"`
+		Failures []entity.WorkerFailure `json:"failures"`
+	}{params.TagOf(tag), fitted(failures)}, nil)
 }
 
 // MachinerFacade makes the requests of facade Machiner.

@@ -19,18 +19,17 @@ type Explanation struct {
 	Leftovers []Leftover `json:"leftovers,omitempty"`
 }
 
-// A Trouble is a worker of the controller's, or of an agent's, that fails again and
-// again.
-type Trouble struct {
+// A WorkerFailure is a worker of the controller's, or of an agent's, that keeps failing.
+type WorkerFailure struct {
 	Worker string    `json:"worker"` // its name, "provisioner"
 	Error  string    `json:"error"`  // of its last failure
 	Since  time.Time `json:"since"`  // of the first
 }
 
-// Fitted returns the trouble with an error that is no longer than a request may hold.
-func (t Trouble) Fitted() Trouble {
-	t.Error = LimitName.Cut(t.Error)
-	return t
+// Fitted returns the failure, with its error cut to what a request may hold.
+func (f WorkerFailure) Fitted() WorkerFailure {
+	f.Error = LimitName.Cut(f.Error)
+	return f
 }
 
 // A Reason is one line of an explanation.

@@ -34,7 +34,7 @@ func (s *fakeState) Cleanup(context.Context) (left int, due time.Duration, err e
 	return left, due, s.err
 }
 
-func TestCleanerComesBackWhenSomethingFallsDue(t *testing.T) {
+func TestCleanerRunsWhenACleanupFallsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

@@ -226,7 +226,7 @@ func TestADyingUnitWhoseAgentCannotBeStarted(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatTookItsUnitForGoneIsDeployedAnew(t *testing.T) {
+func TestAnAgentThatBelievedItsUnitGoneIsDeployedAgain(t *testing.T) {
 	story(t, map[string]entity.Life{"web/0": entity.Alive}, []string{"web/0"}, func(t *testing.T, m *fakeMachine) {
 		m.expect(t)
 		m.mu.Lock()
@@ -282,7 +282,7 @@ func TestAgentThatCannotLive(t *testing.T) {
 	})
 }
 
-func TestTroubleOfOneUnitIsNotTheOthers(t *testing.T) {
+func TestAFailureOnOneUnitDoesNotHoldUpTheOthers(t *testing.T) {
 	assigned := map[string]entity.Life{"a/0": entity.Alive, "b/0": entity.Dead, "c/0": entity.Alive}
 	story(t, assigned, []string{"b/0"}, func(t *testing.T, m *fakeMachine) {
 		m.faults = map[string]int{"deploy a/0": 1, "recall b/0": 2}

@@ -25,7 +25,7 @@ func (m *fakeModel) EnsureMinUnits(_ context.Context, service entity.Tag) error 
 	return m.fail[service.ID]
 }
 
-func TestEachServiceIsSeenTo(t *testing.T) {
+func TestEveryNamedServiceIsChecked(t *testing.T) {
 	m := &fakeModel{events: make(chan []string, 2), fail: map[string]error{"gone": entity.Errorf(entity.NotFound, "not found")}}
 	m.events <- []string{"web", "gone", "store"}
 	m.events <- []string{"web"}
@@ -40,7 +40,7 @@ func TestEachServiceIsSeenTo(t *testing.T) {
 
 // A service that fails does not hold up the others, and is tried again when the worker
 // restarts.
-func TestWhatFailsIsTriedAgain(t *testing.T) {
+func TestAFailedServiceIsTriedAgain(t *testing.T) {
 	no := errors.New("too busy")
 	m := &fakeModel{events: make(chan []string, 1), fail: map[string]error{"web": no}}
 	m.events <- []string{"web", "store"}
@@ -53,7 +53,7 @@ func TestWhatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestItEndsWhenToldTo(t *testing.T) {
+func TestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("told to")
 	m := &fakeModel{events: make(chan []string, 1), fail: map[string]error{}}

@@ -226,20 +226,20 @@ func (m *fakeModel) DropLeftovers(_ context.Context, instance string) error {
 
 // A fakeCloud has instances, and behaves as its hooks say.
 type fakeCloud struct {
-	mu        sync.Mutex
-	instances []provider.Instance
-	next      int
-	log       []string
-	running   int                                                     // starts in progress
-	most      int                                                     // the most starts in progress at any time
-	onStart   func(ctx context.Context, p provider.StartParams) error // runs before an instance is made
-	onStop    func(id string) error
+	mu         sync.Mutex
+	instances  []provider.Instance
+	next       int
+	log        []string
+	running    int                                                     // starts in progress
+	maxRunning int                                                     // the most starts in progress at any time
+	onStart    func(ctx context.Context, p provider.StartParams) error // runs before an instance is made
+	onStop     func(id string) error
 }
 
 func (c *fakeCloud) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	c.mu.Lock()
 	c.running++
-	c.most = max(c.most, c.running)
+	c.maxRunning = max(c.maxRunning, c.running)
 	c.log = append(c.log, "start "+params.MachineID)
 	c.mu.Unlock()
 	defer func() { c.mu.Lock(); c.running--; c.mu.Unlock() }()

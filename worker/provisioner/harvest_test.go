@@ -57,7 +57,7 @@ func TestHarvestModes(t *testing.T) {
 
 // An instance that a forced removal could not stop counts as a destroyed machine's, even after
 // the machine is gone.
-func TestHarvestOfWhatForceHasLeft(t *testing.T) {
+func TestHarvestOfLeftovers(t *testing.T) {
 	for mode, stays := range map[string]bool{entity.HarvestDestroyed: false, entity.HarvestNone: true} {
 		t.Run(mode, func(t *testing.T) {
 			model := newModel()

@@ -56,7 +56,7 @@ func TestInstanceThatCannotBeStoppedIsReportedAndTriedAgain(t *testing.T) {
 
 // A forced removal of a machine leaves a stray instance. It is stopped as soon as the cloud
 // allows it, and its leftover is deleted.
-func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
+func TestLeftoversAreStoppedLater(t *testing.T) {
 	for _, by := range []string{"us", "hand"} {
 		t.Run("by "+by, func(t *testing.T) {
 			model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"})
@@ -98,7 +98,7 @@ func TestWhatForceHasLeftIsStoppedLater(t *testing.T) {
 
 // The machine is removed by force while the cloud is stopping its instance; then the cloud
 // fails.
-func TestAMachineThatGoesWhileItsInstanceIsStopped(t *testing.T) {
+func TestAMachineRemovedWhileItsInstanceIsStopped(t *testing.T) {
 	model := newModel(entity.MachineInfo{ID: "1", Life: entity.Dead, InstanceID: "i-9"})
 	cloud := &fakeCloud{instances: []provider.Instance{{ID: "i-9", MachineID: "1"}}}
 	stops := 0
@@ -165,7 +165,7 @@ func TestALookWhileAnInstanceStarts(t *testing.T) {
 // An instance starts while a look asks the cloud, and its machine is removed by force before
 // the look ends. The look must not conclude that the cloud does not have the instance: the
 // leftover stays, and the next look stops the instance.
-func TestWhatForceLeavesDuringALook(t *testing.T) {
+func TestAForcedRemovalDuringALook(t *testing.T) {
 	model, cloud := newModel(), &fakeCloud{}
 	model.config = entity.NewModelConfig(map[string]string{entity.ConfigHarvestMode: entity.HarvestDestroyed}, "jammy")
 	story(t, model, cloud, func(c *Config) {
@@ -213,7 +213,7 @@ func (s slowStarts) StartInstance(ctx context.Context, p provider.StartParams) (
 	return in, err
 }
 
-func TestAMachineIsLostAfterTwoLooks(t *testing.T) {
+func TestAnInstanceIsLostAfterTwoLooks(t *testing.T) {
 	model := newModel(pending("1"), pending("2"), entity.MachineInfo{ID: "0", Manager: true, InstanceID: "controller"})
 	cloud := &fakeCloud{}
 	looks := &looks{}
@@ -284,7 +284,7 @@ func (l *looks) Instances(ctx context.Context) ([]provider.Instance, error) {
 }
 
 // A Dying machine gets a new instance for the units on it, and for nothing else.
-func TestADyingMachineIsLost(t *testing.T) {
+func TestADyingMachineLosesItsInstance(t *testing.T) {
 	one := entity.MachineInfo{ID: "1", Life: entity.Dying, InstanceID: "lost-1"}
 	two := entity.MachineInfo{ID: "2", Life: entity.Dying, InstanceID: "lost-2"}
 	model, cloud := newModel(one, two), &fakeCloud{}

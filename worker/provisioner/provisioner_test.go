@@ -243,13 +243,13 @@ func TestStartsAreParallelWithinABound(t *testing.T) {
 		began := time.Now()
 		time.Sleep(5*time.Minute + time.Second)
 		synctest.Wait()
-		if len(cloud.instances) != 20 || cloud.most != 4 {
-			t.Errorf("after %v there are %d instances, at most %d were started at once", time.Since(began), len(cloud.instances), cloud.most)
+		if len(cloud.instances) != 20 || cloud.maxRunning != 4 {
+			t.Errorf("after %v there are %d instances, at most %d were started at once", time.Since(began), len(cloud.instances), cloud.maxRunning)
 		}
 	})
 }
 
-func TestStopsWithItsContext(t *testing.T) {
+func TestEndsWithItsContext(t *testing.T) {
 	model, cloud := newModel(pending("1"), pending("2")), &fakeCloud{}
 	cloud.onStart = func(ctx context.Context, p provider.StartParams) error {
 		if p.MachineID == "1" {

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// A worker that fails again and again is known, with its last error and since when,
-// until it has held for a while; one that has failed once is not.
-func TestTroubles(t *testing.T) {
+// A worker that keeps failing is listed with its last error and the time of the first failure,
+// until it has held for a while. One that has failed once is not.
+func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		troubles := NewTroubles()
+		failures := NewFailures()
 		var (
 			mu   sync.Mutex
-			told [][]Trouble
+			told [][]Failure
 		)
-		heard := func() [][]Trouble {
+		heard := func() [][]Failure {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
 			return slices.Clone(told)
 		}
-		ctx, cancel := context.WithCancel(WithTroubles(t.Context(), troubles))
+		ctx, cancel := context.WithCancel(WithFailures(t.Context(), failures))
 		defer cancel()
 		began := time.Now()
 		full, wrong := errors.New("disk full"), errors.New("something else")
@@ -48,7 +48,7 @@ func TestTroubles(t *testing.T) {
 				once = nil
 				return err
 			},
-			"report": troubles.Report(func(_ context.Context, now []Trouble) error {
+			"report": failures.Report(func(_ context.Context, now []Failure) error {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, now)
@@ -65,11 +65,11 @@ func TestTroubles(t *testing.T) {
 			t.Errorf("after one failure it tells %v", got)
 		}
 		time.Sleep(4 * time.Second)
-		if got := heard(); len(got) != 2 || len(got[1]) != 1 || got[1][0] != (Trouble{"uniter", "disk full", began}) {
+		if got := heard(); len(got) != 2 || len(got[1]) != 1 || got[1][0] != (Failure{"uniter", "disk full", began}) {
 			t.Errorf("of a worker that fails again and again it tells %v", got)
 		}
 		time.Sleep(2 * heldLong * time.Second) // the last pause, and the time that the worker must hold
-		if got := heard(); len(got) != 3 || len(got[2]) != 0 || len(troubles.List()) != 0 {
+		if got := heard(); len(got) != 3 || len(got[2]) != 0 || len(failures.List()) != 0 {
 			t.Errorf("when all hold it tells %v", got)
 		}
 		cancel()

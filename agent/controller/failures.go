@@ -1,0 +1,50 @@
+package controller
+
+import (
+	"sync"
+
+	"juju/state/entity"
+	"juju/worker"
+)
+
+// failures are the workers that keep failing, by the UUID of the model they work for; "" for
+// the workers of the controller itself.
+type failures struct {
+	mu  sync.Mutex
+	all map[string]*worker.Failures
+}
+
+// of returns the Failures of a model, which it makes if there is none.
+func (f *failures) of(model string) *worker.Failures {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[string]*worker.Failures{}
+	}
+	if f.all[model] == nil {
+		f.all[model] = worker.NewFailures()
+	}
+	return f.all[model]
+}
+
+// forget deletes the Failures of a model that has no workers any more.
+func (f *failures) forget(model string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.all, model)
+}
+
+// list returns the failures in a model, for the API server.
+func (f *failures) list(model string) []entity.WorkerFailure {
+	f.mu.Lock()
+	known := f.all[model]
+	f.mu.Unlock()
+	if known == nil {
+		return nil
+	}
+	var all []entity.WorkerFailure
+	for _, one := range known.List() {
+		all = append(all, entity.WorkerFailure(one))
+	}
+	return all
+}

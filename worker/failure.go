@@ -1,0 +1,120 @@
+package worker
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Failure is a worker that has failed more than once in a row.
+type Failure struct {
+	Worker string    // its name in the set
+	Error  string    // the last error
+	Since  time.Time // the first failure since it last held for a while
+}
+
+// Failures records which of a set's workers keep failing, so that a user who asks what is wrong
+// can be told. A worker that has failed once, because a connection was lost, does not count.
+type Failures struct {
+	mu      sync.Mutex
+	failing map[string]*streak
+	changed chan struct{} // holds a value after a change
+}
+
+type streak struct {
+	Failure
+	times int
+}
+
+// NewFailures returns an empty Failures.
+func NewFailures() *Failures {
+	return &Failures{failing: map[string]*streak{}, changed: make(chan struct{}, 1)}
+}
+
+// List returns the workers that keep failing, sorted by name.
+func (f *Failures) List() []Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Failure
+	byName := func(a, b *streak) int { return strings.Compare(a.Worker, b.Worker) }
+	for _, s := range slices.SortedFunc(maps.Values(f.failing), byName) {
+		if s.times > 1 {
+			all = append(all, s.Failure)
+		}
+	}
+	return all
+}
+
+// Report returns a worker that calls tell with the failures, at its start if there are any, and
+// whenever they change.
+func (f *Failures) Report(tell func(context.Context, []Failure) error) Func {
+	return func(ctx context.Context) error {
+		var told []Failure
+		for {
+			if now := f.List(); !slices.Equal(now, told) {
+				if err := tell(ctx, now); err != nil {
+					return err
+				}
+				told = now
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-f.changed:
+			}
+		}
+	}
+}
+
+type failuresKey struct{}
+
+// WithFailures returns a context in which Run records its workers' failures in f.
+func WithFailures(ctx context.Context, f *Failures) context.Context {
+	return context.WithValue(ctx, failuresKey{}, f)
+}
+
+// failuresOf returns the Failures of a context, or nil.
+func failuresOf(ctx context.Context) *Failures {
+	f, _ := ctx.Value(failuresKey{}).(*Failures)
+	return f
+}
+
+// failed records a failure.
+func (f *Failures) failed(name string, err error) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.failing[name]
+	if s == nil {
+		s = &streak{Failure: Failure{Worker: name, Since: time.Now()}}
+		f.failing[name] = s
+	}
+	s.times++
+	s.Error = err.Error()
+	f.change()
+}
+
+// recovered records that a worker has ended, or has held for a while.
+func (f *Failures) recovered(name string) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failing[name] != nil {
+		delete(f.failing, name)
+		f.change()
+	}
+}
+
+func (f *Failures) change() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
