@@ -176,10 +176,8 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	}
 	for _, o := range old {
 		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(o.File) })
-		if errors.Is(err, mgo.ErrNotFound) {
-			continue // another controller is deleting it, and forgets it then
-		}
-		if err == nil {
+		// Not found: another controller has just deleted it, or one of two files of this name.
+		if err == nil || errors.Is(err, mgo.ErrNotFound) {
 			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: oldFilesC, Id: o.File, Remove: true}}, nil })
 		}
 		if err != nil {
