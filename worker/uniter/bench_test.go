@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// BenchmarkHook is what a hook costs: alone, as a process that is waited for, and as a
-// unit's, with all that its agent does about it (the controller is in memory). The hook
-// changes no file of the charm directory, or one, which makes a commit of its history.
+// BenchmarkHook measures what a hook costs: alone, as a process, and as the hook of a unit
+// with all that its agent does about it. The controller is in memory. The hook changes no
+// file of the charm directory, or one, which makes a commit of its history.
 func BenchmarkHook(b *testing.B) {
 	b.Run("process", func(b *testing.B) {
 		script := filepath.Join(b.TempDir(), "hook")

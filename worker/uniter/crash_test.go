@@ -19,8 +19,8 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// agentDirVar makes the test's own binary an agent that can be killed, for the unit below
-// that directory.
+// agentDirVar makes the test binary an agent that can be killed, for the unit in this
+// directory.
 const agentDirVar = "UNITER_TEST_AGENT_DIR"
 
 func agentMain(dir string) {
@@ -34,7 +34,7 @@ func agentMain(dir string) {
 	fmt.Fprintln(os.Stderr, err)
 }
 
-// An agent is killed while its hook runs. The next one ends the hook, and takes it for
+// An agent is killed while its hook runs. The next agent ends the hook, and counts it as
 // failed.
 func TestKilledInTheMiddleOfAHook(t *testing.T) {
 	r := newRig(t, map[string]string{"config-changed": `[ -e ../second ] || { : >../second; trap 'echo ended >>../log; exit 1' TERM; echo $$ >../pid; while :; do sleep 0.01; done; }`})
@@ -69,11 +69,11 @@ func TestKilledInTheMiddleOfAHook(t *testing.T) {
 	r.expect("config-changed", "start")
 }
 
-// errCrash is what everything fails with between a crash and the next start.
+// errCrash is the error of every call between a crash and the next start.
 var errCrash = errors.New("crashed")
 
-// A crasher lets the agent die at one of the moments at which something becomes durable,
-// here or at the controller: before it, or after.
+// A crasher makes the agent die just before or just after something becomes durable, on the
+// machine or at the controller.
 type crasher struct {
 	mu      sync.Mutex
 	at      int // the moment; 0 for never
@@ -95,7 +95,7 @@ func (k *crasher) moment(what string) error {
 	return nil
 }
 
-// around does something durable.
+// around calls do, which makes something durable.
 func (k *crasher) around(what string, do func() error) error {
 	if err := k.moment("before " + what); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (k *crasher) restart() {
 	k.crashed = false
 }
 
-// host makes a host crash where the crasher says.
+// host returns a host that crashes when the crasher says so.
 func (k *crasher) host(h *host) *host {
 	h.store = crashingStore{h.store, k}
 	h.runner = crashingRunner{h.runner, k}
@@ -146,8 +146,8 @@ func (r crashingRunner) Run(ctx context.Context, hctx *hooks.Context, persist fu
 	return err
 }
 
-// A drama is a unit's life, as a series of stages: each begins when the agent has dealt
-// with the one before. The last must end the unit.
+// A drama is a unit's life in stages. Each begins when the agent has handled the one before.
+// The last must end the unit.
 type drama struct {
 	c      *controller
 	start  func() (end <-chan error)
@@ -156,12 +156,12 @@ type drama struct {
 	local  bool // crashes only around what happens on the unit's own machine
 }
 
-// play plays the drama, with the crash, and resolves every hook that has failed. It
-// returns an error if the unit doesn't come to its end.
+// play plays the drama with the crash, and resolves every failed hook. It returns an error
+// if the unit does not reach its end.
 func (d *drama) play(t *testing.T) error {
 	t.Helper()
 	d.c.onCall = func(method string, do func() error) error {
-		if d.local || method == "SetAgentStatus" { // which binds nobody to anything
+		if d.local || method == "SetAgentStatus" { // which no one relies on
 			return do()
 		}
 		return d.k.around(method, do)
@@ -209,9 +209,9 @@ func (d *drama) play(t *testing.T) error {
 	}
 }
 
-// normal returns the log of a unit's hooks without what a crash may add to it: the hook
-// in which it happened, a second time, and config-changed when the agent recovers. The
-// config-changed that belongs to install or upgrade-charm stays.
+// normal returns the log of a unit's hooks without what a crash may add: a second run of the
+// hook in which it happened, and config-changed when the agent recovers. It keeps the
+// config-changed that belongs to install or upgrade-charm.
 func normal(log []string) []string {
 	var n []string
 	for i, line := range log {
@@ -226,19 +226,19 @@ func normal(log []string) []string {
 	return n
 }
 
-// compare returns what is wrong with the log of a crashed unit, if anything.
+// compare returns what is wrong with the log of a unit whose agent has crashed, or "".
 func compare(log, undisturbed []string) string {
 	if got, want := normal(log), normal(undisturbed); !slices.Equal(got, want) {
 		return fmt.Sprintf("ran\n  %s\nwant, less repetitions,\n  %s", strings.Join(log, "\n  "), strings.Join(want, "\n  "))
 	}
-	// Once more for the interrupted hook, and once config-changed.
+	// One more run of the interrupted hook, and one more config-changed.
 	if len(log) > len(undisturbed)+2 {
 		return fmt.Sprintf("ran too much:\n  %s", strings.Join(log, "\n  "))
 	}
 	return ""
 }
 
-// Every write of a short life, and every exit of a hook, with real hooks.
+// A crash at every write of a short life, and at every exit of a hook, with real hooks.
 func TestCrashAnywhereWithRealHooks(t *testing.T) {
 	scripts := map[string]string{
 		"start":              "open-port 80",
@@ -279,8 +279,8 @@ func TestCrashAnywhereWithRealHooks(t *testing.T) {
 	everyMoment(t, 3, life)
 }
 
-// everyMoment plays a life undisturbed, then with a crash at each of its moments; at each
-// of every few when it has to be quick.
+// everyMoment plays a life without a crash, then with one at each of its moments; in short
+// tests at one of every few.
 func everyMoment(t *testing.T, few int, life func(t *testing.T, at int) ([]string, *crasher)) {
 	undisturbed, k := life(t, 0)
 	t.Logf("%d moments; undisturbed: %s", k.n, strings.Join(undisturbed, ", "))
@@ -305,7 +305,7 @@ func everyMoment(t *testing.T, few int, life func(t *testing.T, at int) ([]strin
 	}
 }
 
-// A long life, with hooks that are only noted.
+// A crash at every moment of a long life, with hooks that are only logged.
 func TestCrashAnywhereInALongLife(t *testing.T) {
 	life := func(t *testing.T, at int) ([]string, *crasher) {
 		c, k, h := newController(), &crasher{at: at}, newNotedHost()
@@ -336,7 +336,7 @@ func TestCrashAnywhereInALongLife(t *testing.T) {
 	everyMoment(t, 3, life)
 }
 
-// A notedHost has no disk and no processes: its hooks are notes in a log, its memory is
+// A notedHost has no disk and no processes: it logs its hooks, and keeps its state in
 // memory.
 type notedHost struct {
 	mu     sync.Mutex

@@ -11,8 +11,8 @@ import (
 	"juju/state/entity"
 )
 
-// A controller is the unit "web/0" and what surrounds it, in memory. It keeps the rules
-// of state that the unit's agent relies on.
+// A controller is an in-memory controller with the unit "web/0". It keeps the rules of state
+// that the unit's agent relies on.
 type controller struct {
 	mu   sync.Mutex
 	unit entity.UnitInfo
@@ -28,7 +28,7 @@ type controller struct {
 	statuses  []string                                   // both, in order: "agent idle", "workload active: serving"
 	settings  map[int]map[string]string                  // the unit's own, by relation
 	ports     map[string][]entity.PortRange              // by unit
-	refuse    map[string]error                           // by method: it fails so, once
+	refuse    map[string]error                           // by method: its next call fails so
 	onCall    func(method string, do func() error) error // around every call that changes something
 	watchers  []chan struct{}
 }
@@ -83,7 +83,7 @@ func (c *controller) wake() {
 	}
 }
 
-// call is around every method that changes something.
+// call wraps every method that changes something.
 func (c *controller) call(method string, f func() error) error {
 	do := func() error {
 		c.mu.Lock()
@@ -165,8 +165,8 @@ func (c *controller) WatchRelationUnits(ctx context.Context, _ entity.Tag, id in
 	}), nil
 }
 
-// watch tells of a fact as the contract of watches says: at once, then when it changes,
-// events merged while nobody reads.
+// watch watches a fact as package state/watcher documents it: an event at once, then one for
+// each change, merged while no one reads.
 func watch[V, E any](ctx context.Context, c *controller, read func() V, event func(was, is V) E) <-chan E {
 	out, wake := make(chan E), make(chan struct{}, 1)
 	c.mu.Lock()

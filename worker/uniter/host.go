@@ -13,24 +13,24 @@ import (
 	"juju/worker/uniter/operation"
 )
 
-// stateFile is the unit's memory in Config.StateDir.
+// stateFile is the name in Config.StateDir of the file that the unit's state is in.
 const stateFile = "uniter.json"
 
-// A host is what a uniter uses of the machine that it runs on.
+// A host is what a uniter uses on its machine.
 type host struct {
 	store  store
 	runner runner
-	deploy func(ctx context.Context, url string) (*charm.Meta, error) // a charm into the charm directory
-	record func(message string) error                                 // what has become of that directory
+	deploy func(ctx context.Context, url string) (*charm.Meta, error) // puts a charm into the charm directory
+	record func(message string) error                                 // commits the directory to its history
 }
 
-// A store keeps the unit's memory.
+// A store stores the unit's state.
 type store interface {
 	operation.Store
 	Read() (localstate.State, error)
 }
 
-// A runner runs hooks, and ends those that another has left.
+// A runner runs hooks, and ends those that another agent has left running.
 type runner interface {
 	operation.Runner
 	EndInterrupted(hooks.Process) error
@@ -41,7 +41,7 @@ type processRunner struct{ *hooks.Runner }
 
 func (processRunner) EndInterrupted(p hooks.Process) error { return hooks.EndInterrupted(p) }
 
-// newHost makes ready what the unit needs on this machine.
+// newHost prepares what the unit needs on this machine.
 func newHost(config Config) (*host, error) {
 	if err := os.MkdirAll(config.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the unit's directory: %w", err)

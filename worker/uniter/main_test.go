@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// testMain runs the tests with all they make below one directory, and then looks for
-// processes and goroutines that they have left.
+// testMain runs the tests in a temporary directory, and then looks for processes and
+// goroutines that they have left.
 func testMain(m *testing.M) int {
 	root, err := os.MkdirTemp("", "uniter-test-")
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"juju/hooks"
 )
 
-// An oracle watches the hooks of a unit and knows what charms are promised. It is
-// written from the promises alone: it has no idea how the unit's agent keeps them.
+// An oracle watches the hooks of a unit and knows what charms are promised. It is written
+// from the promises alone, and knows nothing of how the unit's agent keeps them.
 type oracle struct {
 	wrong []string // promises that were broken
-	log   []string // what the oracle has seen, for people
+	log   []string // what the oracle has seen
 
 	last      *ran // the hook that ran last, whose outcome may still be open
 	begun     bool // a hook runs
 	crashed   bool // the agent was killed or told to stop since last began: its success may be lost
-	passed    bool // the user had last passed over
+	passed    bool // the user has skipped last
 	installed bool
 	configs   int // config-changed hooks that have succeeded
 	started   bool
@@ -60,7 +60,7 @@ func (o *oracle) relation(id int) *seen {
 	return o.relations[id]
 }
 
-// begin is called when a hook begins, end when it is over.
+// begin must be called when a hook begins, and end when it is over.
 func (o *oracle) begin(info hooks.Info) {
 	o.note("%s", info)
 	if o.begun {
@@ -81,8 +81,8 @@ func (o *oracle) end(failed bool) {
 	}
 }
 
-// conclude settles what the last hook came to, once it is seen what runs next; nil when
-// nothing ever will.
+// conclude decides what came of the last hook, once it is known which hook runs next; nil if
+// none will.
 func (o *oracle) conclude(next *hooks.Info) {
 	last := o.last
 	o.last = nil
@@ -94,7 +94,7 @@ func (o *oracle) conclude(next *hooks.Info) {
 	switch {
 	case removed:
 	case o.crashed && again:
-		// Killed before anybody knew, and run once more: it did not count.
+		// Killed before its end was recorded, and run again: it did not count.
 	case last.failed && !o.passed && !o.crashed && !again && o.forced.IsZero():
 		if next == nil {
 			o.complain("%s has failed, and that is the end", last.info)
@@ -133,7 +133,7 @@ func (o *oracle) succeed(info hooks.Info) {
 	}
 }
 
-// check says which promises a hook breaks by running now.
+// check records which promises a hook breaks by running now.
 func (o *oracle) check(info hooks.Info) {
 	switch {
 	case o.stopped:
@@ -187,8 +187,8 @@ func (o *oracle) checkRelation(info hooks.Info, r *seen) {
 	}
 }
 
-// lost is called when the machine is lost, and the unit starts on another, while it is
-// in the scopes of these relations.
+// lost must be called when the machine is lost and the unit starts on another. The unit is in
+// the scopes of these relations.
 func (o *oracle) lost(scopes []int) {
 	o.note("-- the machine is lost")
 	*o = oracle{wrong: o.wrong, log: o.log, relations: map[int]*seen{}, forced: o.forced}
@@ -197,7 +197,7 @@ func (o *oracle) lost(scopes []int) {
 	}
 }
 
-// buried is called when the unit is Dead.
+// buried must be called when the unit is Dead.
 func (o *oracle) buried() {
 	o.conclude(nil)
 	switch {

@@ -22,10 +22,10 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "play only the random life of this seed")
 
-// TestRandomLives plays lives in which everything happens at random: to the service, to
-// relations and their units, to hooks, to the agent and to its machine. An oracle watches
-// that the charm is told nothing out of order, and when the world holds still the unit
-// must have caught up with it. The seed of a life that goes wrong is in the test's name.
+// TestRandomLives plays lives with random events: to the service, to relations and their
+// units, to hooks, to the agent and to its machine. An oracle checks that the charm learns
+// everything in order. Whenever events pause, the unit must have caught up. The test's name
+// has the seed of a life that goes wrong.
 func TestRandomLives(t *testing.T) {
 	first := rand.Uint64N(1 << 32)
 	lives := 300
@@ -46,10 +46,10 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// A life is a unit that a test plays with.
+// A life is a unit and what a test does to it.
 type life struct {
 	t      *testing.T
-	mu     sync.Mutex // of all below: the player's, except while it lets time pass
+	mu     sync.Mutex // guards what follows; held by the player except in sleep
 	rand   *rand.Rand
 	c      *controller
 	h      *notedHost
@@ -58,7 +58,7 @@ type life struct {
 	config Config
 	cancel context.CancelCauseFunc
 	done   chan error // of the agent; nil when it doesn't run
-	next   int        // number for new things
+	next   int        // the number of the next unit or relation
 	dead   bool
 	quiet  bool // hooks don't fail and nothing crashes
 }
@@ -73,7 +73,7 @@ func newLife(t *testing.T, seed uint64) *life {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, id := range scopes {
-				l.o.relation(id) // from now on it must be broken one day
+				l.o.relation(id) // from now on it must end in broken
 			}
 		}
 		return err
@@ -86,7 +86,7 @@ func newLife(t *testing.T, seed uint64) *life {
 // chance is true with a probability of 1 in n.
 func (l *life) chance(n int) bool { return l.rand.IntN(n) == 0 }
 
-// hook is what every hook does: it takes a while, and may fail.
+// hook is every hook: it takes a while, and may fail.
 func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 	l.mu.Lock()
 	fails, takes, finishes := !l.quiet && l.chance(12), time.Duration(l.rand.IntN(2000))*time.Millisecond, l.chance(2)
@@ -110,7 +110,7 @@ func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 	return nil
 }
 
-// sleep lets time pass, and sees to the agent.
+// sleep lets time pass, and restarts the agent if it has ended.
 func (l *life) sleep(d time.Duration) {
 	l.mu.Unlock()
 	time.Sleep(d)
@@ -183,8 +183,8 @@ func (l *life) resolve() {
 		return
 	}
 	word := entity.ResolvedRetry
-	// Passed over is only what has run: then the oracle can tell.
-	// A hook that runs again by itself meanwhile would leave nothing to pass over.
+	// Only a hook that has run is skipped, so that the oracle can tell. One that runs again
+	// by itself meanwhile would leave nothing to skip.
 	if l.o.last != nil && l.o.last.failed && !l.o.crashed && !l.c.retryHooks && l.chance(3) {
 		word, l.o.passed = entity.ResolvedNoHooks, true
 	}
@@ -234,7 +234,7 @@ func (l *life) play() {
 	}
 }
 
-// settle holds the world still for as long as the unit may need.
+// settle pauses all events until the unit must have caught up.
 func (l *life) settle() {
 	l.o.note("-- the world holds still")
 	l.quiet = true
@@ -253,7 +253,7 @@ func (l *life) settle() {
 	}
 }
 
-// checkCaughtUp compares what the charm was told with what is true.
+// checkCaughtUp compares what the charm knows with what is true.
 func (l *life) checkCaughtUp() {
 	l.o.conclude(&hooks.Info{}) // whatever ran last is over
 	memory, unit := l.h.memory, l.c.unit
@@ -331,7 +331,7 @@ func (l *life) anyRelation() *relation {
 	return all[l.rand.IntN(len(all))]
 }
 
-// happen makes one thing happen.
+// happen makes a random event happen.
 func (l *life) happen() {
 	l.next++
 	what := l.rand.IntN(30)

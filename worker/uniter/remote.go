@@ -15,10 +15,10 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// errTimeout is returned by wait when its timer was first.
+// errTimeout is returned by wait when the timeout comes first.
 var errTimeout = errors.New("nothing has happened")
 
-// A goneError says that the unit itself is not there any more.
+// A goneError says that the unit itself is gone.
 type goneError struct{ error }
 
 func (e *goneError) Unwrap() error { return e.error }
@@ -42,8 +42,8 @@ type remoteAPI interface {
 	WatchRelationUnits(ctx context.Context, unit entity.Tag, relation int) (<-chan entity.RelationUnitsChange, error)
 }
 
-// A remote knows what the controller says: its watches say when that is to be read
-// again. Its methods are for the uniter's loop alone.
+// A remote knows what the controller says. Its watches tell it when to read that again. Only
+// the uniter's loop may call its methods.
 type remote struct {
 	api  remoteAPI
 	unit entity.Tag
@@ -54,21 +54,21 @@ type remote struct {
 	relations      <-chan struct{} // and that of its relations
 	unitStale      bool            // to be read again
 	relationsStale bool
-	woken          bool // by any watch, since an operation began
+	woken          bool // a watch has fired since an operation began
 
-	retries      <-chan struct{} // the watch of retryHooks; nil while no hook has failed
+	retries      <-chan struct{} // watches retryHooks; nil while no hook has failed
 	endRetries   context.CancelFunc
 	retriesStale bool
 	retryHooks   bool // failed hooks run again by themselves
 
-	counterparts chan counterpart // what the watches of relations say
+	counterparts chan counterpart // events of the relations' watches
 	watched      map[int]context.CancelFunc
 	cancel       context.CancelFunc
 	ctx          context.Context // of the watches: ends with close
 	watches      sync.WaitGroup
 }
 
-// A counterpart is an event of the watch of a relation; change is nil when it has ended.
+// A counterpart is an event of a relation's watch. Its change is nil when the watch has ended.
 type counterpart struct {
 	relation int
 	change   *entity.RelationUnitsChange
@@ -102,7 +102,8 @@ func (r *remote) close() {
 	r.watches.Wait()
 }
 
-// ofUnit marks the errors of calls that concern the unit itself and say that it is gone.
+// ofUnit turns an error that says that the unit is gone into a goneError. It must be of a
+// call that concerns the unit itself.
 func ofUnit(err error) error {
 	if errors.Is(err, entity.NotFound) || errors.Is(err, entity.Unauthorized) {
 		return &goneError{err}
@@ -123,7 +124,7 @@ func (r *remote) refresh(ctx context.Context) error {
 		r.snapshot.Unit, r.unitStale = unit, false
 	}
 	if r.relationsStale {
-		r.relationsStale = false // unless one goes while they are read
+		r.relationsStale = false // unless one is removed meanwhile
 		if err := r.readRelations(ctx); err != nil {
 			return err
 		}
@@ -131,15 +132,15 @@ func (r *remote) refresh(ctx context.Context) error {
 	return nil
 }
 
-// copy returns the snapshot for an operation to keep, while events change ours.
+// copy returns a copy of the snapshot that later events don't change.
 func (r *remote) copy() resolver.Remote {
 	s := r.snapshot
 	s.Relations = slices.Clone(s.Relations)
 	return s
 }
 
-// readRelations reads the relations, and watches the counterparts in those in whose
-// scope the unit is.
+// readRelations reads the relations, and watches the counterparts in those whose scope the
+// unit is in.
 func (r *remote) readRelations(ctx context.Context) error {
 	infos, err := r.api.Relations(ctx, r.unit)
 	if err != nil {
@@ -171,19 +172,19 @@ func (r *remote) readRelations(ctx context.Context) error {
 	return nil
 }
 
-// complete reports whether every watch has said what there is to begin with.
+// complete reports whether every watch has delivered its first event.
 func (r *remote) complete() bool {
 	return !slices.ContainsFunc(r.snapshot.Relations, func(rel resolver.Relation) bool { return rel.InScope && !rel.Known })
 }
 
-// watch starts to watch the counterparts in a relation.
+// watch begins to watch the counterparts in a relation.
 func (r *remote) watch(relation int) error {
 	ctx, cancel := context.WithCancel(r.ctx)
 	events, err := r.api.WatchRelationUnits(ctx, r.unit, relation)
 	if err != nil {
 		cancel()
 		if errors.Is(err, entity.NotFound) {
-			r.relationsStale = true // it has gone since it was listed: that is an event too
+			r.relationsStale = true // it was removed after it was listed
 			return nil
 		}
 		return err
@@ -214,7 +215,7 @@ func (r *remote) watch(relation int) error {
 	return nil
 }
 
-// drain takes what the watches have to say, and doesn't wait for more.
+// drain handles all pending events of the watches.
 func (r *remote) drain(ctx context.Context) error {
 	for {
 		var err error
@@ -234,7 +235,7 @@ func (r *remote) drain(ctx context.Context) error {
 	}
 }
 
-// wait returns nil when something has changed, or errTimeout when timeout was first.
+// wait waits for an event, and handles it. It returns errTimeout if timeout comes first.
 func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 	select {
 	case <-ctx.Done():
@@ -257,7 +258,7 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 	}
 }
 
-// event takes a wake-up, after which what it is about is stale.
+// event handles an event of the watch of what is stale now.
 func (r *remote) event(ctx context.Context, ok bool, stale *bool) error {
 	if !ok {
 		return worker.Ended(ctx)
@@ -267,7 +268,7 @@ func (r *remote) event(ctx context.Context, ok bool, stale *bool) error {
 	return nil
 }
 
-// counterpart takes an event of a relation's watch.
+// counterpart handles an event of a relation's watch.
 func (r *remote) counterpart(c counterpart) {
 	r.unbar()
 	if c.change == nil {
@@ -292,8 +293,7 @@ func (r *remote) counterpart(c counterpart) {
 	}
 }
 
-// watchOver calls f, and aborts it when the unit has been destroyed with force, or
-// removed.
+// watchOver calls f, and aborts it when the unit is removed or destroyed with force.
 func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -307,7 +307,7 @@ func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) e
 			return err
 		case _, ok := <-units:
 			if !ok {
-				units = nil // the loop will find that out again
+				units = nil // the loop will find out too
 				continue
 			}
 			r.unitStale = true
@@ -321,8 +321,8 @@ func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) e
 	}
 }
 
-// barred notes that the controller has refused an operation, so that it isn't tried
-// again before something has changed, which may have been while it was tried.
+// barred notes that the controller has refused an operation. It won't be tried again before
+// something changes, unless something has changed while it was tried.
 func (r *remote) barred(op resolver.Op) {
 	r.unitStale, r.relationsStale = true, true
 	if r.woken {
@@ -343,8 +343,8 @@ func (r *remote) unbar() {
 	}
 }
 
-// done notes what an operation has changed, where no watch needs to tell. before is the
-// unit's state of before the operation.
+// done notes what an operation has changed, if no watch reports that. before is the unit's
+// state before the operation.
 func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	ran := op.Hook.Kind
 	switch op.Verb {
@@ -360,7 +360,7 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 		ran = before.Op.Hook.Kind
 		r.unitStale = true
 	case resolver.Run:
-		// The user's request is taken back before the hook runs, whatever becomes of it.
+		// The user's request is cleared before the hook runs, whatever becomes of the hook.
 		r.unitStale = r.unitStale || op.Resolved
 	}
 	if ran == hooks.ConfigChanged && after.FailedHook() == nil {

@@ -20,21 +20,21 @@ type retryAPI interface {
 	WatchRetryStrategy(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 }
 
-// The pauses before a failed hook runs again by itself: the first, and the longest.
+// The first and the longest pause before a failed hook runs again by itself.
 const (
 	firstRetry = 5 * time.Second
 	lastRetry  = 5 * time.Minute
 )
 
-// A retry says when a failed hook runs again by itself, in a model whose settings want
-// that. An agent that starts begins with short pauses again.
+// A retry says when a failed hook runs again by itself, if the model's settings say that it
+// does. After a restart of the agent the pauses are short again.
 type retry struct {
-	attempts int       // that have failed, since somebody has resolved the hook or the agent has started
-	due      time.Time // zero as long as nothing is due
+	attempts int       // failed ones since the hook was resolved or the agent started
+	due      time.Time // zero if nothing is due
 }
 
-// pause returns how long to wait before the next attempt: twice as long each time, and
-// up to a fifth more or less, so that units that failed together don't go on together.
+// pause returns how long to wait before the next attempt. Each pause is twice as long as the
+// one before, give or take a fifth, so that units that fail together don't retry together.
 func (r retry) pause() time.Duration {
 	pause := firstRetry
 	for range r.attempts {
@@ -43,7 +43,7 @@ func (r retry) pause() time.Duration {
 	return min(time.Duration(float64(pause)*(0.8+0.4*rand.Float64())), lastRetry)
 }
 
-// after notes what became of an operation.
+// after returns the retry after an operation. s is the unit's state then.
 func (r retry) after(op resolver.Op, s localstate.State) retry {
 	switch {
 	case s.FailedHook() == nil || op.Resolved:
@@ -54,7 +54,7 @@ func (r retry) after(op resolver.Op, s localstate.State) retry {
 	return r
 }
 
-// awaitRetry waits until something changes, or until the failed hook is to run again.
+// awaitRetry waits until something changes, or until the failed hook should run again.
 func (u *uniter) awaitRetry(ctx context.Context) error {
 	wanted, err := u.remote.wantsRetries(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (u *uniter) awaitRetry(ctx context.Context) error {
 	return err
 }
 
-// wantsRetries reports whether failed hooks run again by themselves in the unit's model.
-// It is watched only while a hook has failed: most units never ask.
+// wantsRetries reports whether failed hooks run again by themselves in the unit's model. The
+// setting is watched only while a hook has failed, since most units never need it.
 func (r *remote) wantsRetries(ctx context.Context) (bool, error) {
 	if r.retries == nil {
 		ctx, cancel := context.WithCancel(r.ctx)
@@ -101,7 +101,7 @@ func (r *remote) wantsRetries(ctx context.Context) (bool, error) {
 	return r.retryHooks, nil
 }
 
-// forgetRetries ends that watch: no hook has failed any more.
+// forgetRetries ends the watch of that setting.
 func (r *remote) forgetRetries() {
 	if r.retries != nil {
 		r.endRetries()

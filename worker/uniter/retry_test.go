@@ -65,7 +65,7 @@ func (r *retried) wants(retries bool) {
 	synctest.Wait()
 }
 
-// ran returns when the hook has run, once all is quiet.
+// ran waits until all is idle, and returns when the hook has run.
 func (r *retried) ran() []time.Time {
 	synctest.Wait()
 	r.mu.Lock()
@@ -73,7 +73,7 @@ func (r *retried) ran() []time.Time {
 	return slices.Clone(r.runs)
 }
 
-// pauses checks how long it was from each run of the hook to the next, within the jitter.
+// pauses checks the times between runs of the hook, within the jitter.
 func (r *retried) pauses(want ...time.Duration) {
 	r.t.Helper()
 	runs := r.ran()
@@ -96,7 +96,7 @@ func (r *retried) failed(want bool) {
 	}
 }
 
-// With the setting off a failed hook waits for the user, however long that takes.
+// With the setting off, a failed hook waits for the user.
 func TestFailedHookWaitsForTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetried(t, 1)
@@ -111,7 +111,7 @@ func TestFailedHookWaitsForTheUser(t *testing.T) {
 	})
 }
 
-// With the setting on it runs again, after pauses that double up to five minutes.
+// With the setting on, it runs again after pauses that double up to five minutes.
 func TestFailedHookRunsAgainByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetried(t, 9)
@@ -134,8 +134,8 @@ func TestFailedHookRunsAgainByItself(t *testing.T) {
 	})
 }
 
-// The setting counts at once, also for a hook that has failed already; a user's word
-// counts before it, and begins the pauses anew.
+// A change of the setting takes effect at once, even if a hook has failed already. If the
+// user resolves the hook it runs at once, and the pauses are short again.
 func TestRetryIsTurnedOnAndOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetried(t, 5)
@@ -159,7 +159,7 @@ func TestRetryIsTurnedOnAndOff(t *testing.T) {
 			}
 		}
 		r.failed(false)
-		// A unit that is well watches the setting no more.
+		// A unit in which no hook has failed does not watch the setting.
 		if n := len(r.c.watchers); n != 2 {
 			t.Errorf("the agent has %d watches, want that of its unit and of its relations", n)
 		}
@@ -167,8 +167,8 @@ func TestRetryIsTurnedOnAndOff(t *testing.T) {
 	})
 }
 
-// The user may pass over a hook that waits for its next try.
-func TestHookThatWouldRunAgainIsPassedOver(t *testing.T) {
+// The user can skip a hook that waits for its next run.
+func TestSkippedHookDoesNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRetried(t, 100)
 		r.wants(true)
@@ -182,7 +182,7 @@ func TestHookThatWouldRunAgainIsPassedOver(t *testing.T) {
 	})
 }
 
-// Many units whose hooks fail at once do not all run again at once.
+// Many units whose hooks fail at the same time do not retry at the same time.
 func TestRetriesAreSpread(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {

@@ -21,12 +21,12 @@ import (
 	"juju/state/entity"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for something.
 const patience = 20 * time.Second
 
 func (a archive) open() io.ReadCloser { return io.NopCloser(bytes.NewReader(a.content)) }
 
-// metadata of all charms: the second version has one endpoint more.
+// metadata is that of all charms.
 const metadata = `name: web
 summary: a site
 description: that shows pages
@@ -39,7 +39,7 @@ peers:
 var hookNames = []string{"install", "config-changed", "start", "upgrade-charm", "stop",
 	"db-relation-joined", "db-relation-changed", "db-relation-departed", "db-relation-broken"}
 
-// A rig is a uniter on a host of its own, with real hooks, and its controller.
+// A rig is a uniter with real hooks on a host of its own, and its controller.
 type rig struct {
 	t      testing.TB
 	dir    string
@@ -49,8 +49,8 @@ type rig struct {
 	done   chan error
 }
 
-// newRig makes a unit whose charm has every hook. Each writes its name and remote unit
-// into a log, and then does what scripts say for it.
+// newRig returns a unit whose charm has every hook. Each logs its name and remote unit, and
+// then runs its script.
 func newRig(t testing.TB, scripts map[string]string) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), c: newController()}
@@ -78,7 +78,7 @@ func rigConfig(dir string, c *controller) Config {
 	}
 }
 
-// charm makes a charm that the service can have.
+// charm adds a charm that the service can have.
 func (r *rig) charm(url string, scripts map[string]string) {
 	r.t.Helper()
 	r.c.change(func() { r.c.charms[url] = packCharm(r.t, filepath.Join(r.dir, "log"), scripts) })
@@ -127,7 +127,7 @@ func (r *rig) stop() error {
 	return r.end()
 }
 
-// end waits for the agent's end.
+// end waits until the agent has ended.
 func (r *rig) end() error {
 	r.t.Helper()
 	select {
@@ -141,7 +141,7 @@ func (r *rig) end() error {
 	}
 }
 
-// await waits until what holds, which is asked with the controller's lock held.
+// await waits until holds returns true. It is called with the controller's lock held.
 func (c *controller) await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	wake := make(chan struct{}, 1)
@@ -169,9 +169,8 @@ func (c *controller) await(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// settle lets f change something that makes hooks run, and waits until the agent calls
-// itself idle again, which it does in error too. Without f it waits for what the agent
-// does when it starts.
+// settle calls f, which makes hooks run, and waits until the agent is idle again; it is idle
+// in error too. If f is nil it waits for what the agent does when it starts.
 func (r *rig) settle(f func()) {
 	r.t.Helper()
 	if f != nil {
@@ -180,7 +179,7 @@ func (r *rig) settle(f func()) {
 	r.c.await(r.t, "the unit to settle", func() bool { return r.c.agent.Status == entity.StatusIdle })
 }
 
-// failure returns the hook that the workload's status says has failed, or "".
+// failure returns the failed hook that the workload's status shows, or "".
 func (c *controller) failure() string {
 	if c.workload.Status != entity.StatusError {
 		return ""

@@ -31,7 +31,7 @@ func TestAgentToldToStopLetsItsHookFinish(t *testing.T) {
 	r.expect("config-changed")
 }
 
-func TestAgentToldToStopEndsAHookThatTakesTooLong(t *testing.T) {
+func TestAgentToldToStopEndsASlowHook(t *testing.T) {
 	r := newRig(t, map[string]string{"start": ": >../started; exec sleep 100"})
 	r.config.Hooks.StopTimeout = 50 * time.Millisecond
 	r.start()

@@ -32,24 +32,23 @@ type API interface {
 type Config struct {
 	API  API
 	Unit entity.Tag
-	// StateDir is where the unit's memory is kept, and new charms are unpacked. It
-	// must be on one file system with the charm directory, which is Hooks.CharmDir.
+	// StateDir holds the unit's state. New charms are unpacked there, so it must be on the
+	// same file system as the charm directory, Hooks.CharmDir.
 	StateDir string
-	// Hooks says where hooks run. The tools directory is filled by the uniter.
+	// Hooks says where hooks run. The uniter fills the tools directory.
 	Hooks hooks.RunnerParams
-	// Context is what the hooks' environment says of model and controller; the rest
-	// of it is filled in for each hook.
+	// Context is what the environment of all hooks has in common.
 	Context hooks.ContextParams
-	// IdleDelay is how long it must have been quiet before the agent calls itself
-	// idle; 2 seconds when zero.
+	// IdleDelay is how long the agent must have had nothing to do before its status is idle;
+	// 2 seconds if zero.
 	IdleDelay time.Duration
 
-	newHost func(Config) (*host, error) // tests may have another
+	newHost func(Config) (*host, error) // another one in tests
 }
 
-// New returns the uniter of one unit. It ends with worker.ErrTerminateAgent when the
-// unit is Dead or gone. When it is told to end it lets a hook that runs finish, for as
-// long as Hooks.StopTimeout says.
+// New returns the uniter of one unit. It ends with worker.ErrTerminateAgent when the unit is
+// Dead or gone. When it is told to end it lets a running hook finish, for as long as
+// Hooks.StopTimeout says.
 func New(config Config) worker.Func {
 	if config.IdleDelay == 0 {
 		config.IdleDelay = 2 * time.Second
@@ -67,7 +66,7 @@ func New(config Config) worker.Func {
 	}
 }
 
-// run sets up a uniter and lets it work.
+// run runs a uniter until it ends.
 func run(ctx context.Context, config Config) error {
 	remote, err := newRemote(ctx, config.API, config.Unit)
 	if err != nil {
@@ -93,7 +92,7 @@ func run(ctx context.Context, config Config) error {
 	return u.loop(ctx)
 }
 
-// A uniter's fields belong to its loop.
+// A uniter belongs to its loop, which alone uses the fields.
 type uniter struct {
 	Config
 	host     *host
@@ -101,7 +100,7 @@ type uniter struct {
 	executor *operation.Executor
 	factory  operation.Factory
 	busy     time.Time // when the last operation ended
-	reported bool      // the user sees which hook has failed
+	reported bool      // the workload's status shows the failed hook
 	retry    retry     // of that hook
 	status   struct {  // what the agent's status was last set to
 		word    entity.StatusWord
@@ -136,7 +135,7 @@ func (u *uniter) loop(ctx context.Context) error {
 	}
 }
 
-// idle waits until something changes; when that takes a while, the agent is idle.
+// idle waits until something changes. After IdleDelay the agent's status is idle.
 func (u *uniter) idle(ctx context.Context) error {
 	if u.status.word == entity.StatusIdle || !u.remote.complete() {
 		return u.remote.wait(ctx, nil)
@@ -150,8 +149,8 @@ func (u *uniter) idle(ctx context.Context) error {
 	return err
 }
 
-// awaitResolution waits until something changes, or the failed hook is to run again, after
-// it has made sure that the user sees the failed hook.
+// awaitResolution shows the user the failed hook, and waits until something changes or the
+// hook should run again.
 func (u *uniter) awaitResolution(ctx context.Context) error {
 	if !u.reported {
 		if err := u.executor.Run(ctx, u.factory.Report()); err != nil {
@@ -165,7 +164,7 @@ func (u *uniter) awaitResolution(ctx context.Context) error {
 	return u.awaitRetry(ctx)
 }
 
-// setAgentStatus sets the agent's status, unless it is that already.
+// setAgentStatus sets the agent's status, unless it is set already.
 func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	if u.status.word == word && u.status.message == message {
 		return nil
@@ -177,7 +176,7 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 	return err
 }
 
-// carryOut runs one operation and notes what it changes.
+// carryOut carries out one operation and notes what it changes.
 func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	before := u.executor.State()
 	op, err := u.factory.New(next, before, u.remote.copy())
@@ -191,7 +190,7 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	if u.executor.State().FailedHook() == nil {
 		u.remote.forgetRetries()
 	}
-	// The user has seen a failure that was there before, or that a forced upgrade comes back to.
+	// Only a new failure is logged, not one that a forced upgrade returns to.
 	failed := u.executor.State().FailedHook()
 	if failed != nil && failed != before.Op && (before.Op == nil || failed != before.Op.After) {
 		logger.Errorf("unit %s: %s", u.Unit.ID, operation.Failure(failed))

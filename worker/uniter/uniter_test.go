@@ -94,7 +94,7 @@ func TestLifeOfAUnit(t *testing.T) {
 	r.expectHistory("charm local:web-1", "hook config-changed", "hook db-relation-joined", "hook config-changed",
 		"charm local:web-2", "hook db-relation-departed", "hook stop")
 
-	// Nobody may start it again.
+	// It must not be started again.
 	r.start()
 	if err := r.end(); !errors.Is(err, worker.ErrTerminateAgent) {
 		t.Errorf("started again, it ended with %v", err)
@@ -110,7 +110,7 @@ func (r *rig) file(name string) string {
 	return string(content)
 }
 
-// expectHistory asks git itself, where there is one.
+// expectHistory reads the history with git, if it is installed.
 func (r *rig) expectHistory(want ...string) {
 	r.t.Helper()
 	git, err := exec.LookPath("git")
@@ -145,7 +145,7 @@ func TestFailedHook(t *testing.T) {
 	failed()
 	said.expect(t, `unit web/0: hook "db-relation-changed" for mysql/0 failed: exit status 1: no file`)
 
-	// Nothing else runs meanwhile, and the next agent finds the same.
+	// Nothing else runs meanwhile, and a new agent finds the same state.
 	r.c.change(func() { r.c.unit.ConfigVersion = 7 })
 	r.stop()
 	r.start()
@@ -174,7 +174,7 @@ func TestFailedHook(t *testing.T) {
 	}
 }
 
-// said is what uniters have logged as errors.
+// said collects the errors that uniters log.
 type said struct {
 	mu    sync.Mutex
 	lines []string
@@ -188,7 +188,7 @@ func (s *said) Write(e loggo.Entry) {
 	}
 }
 
-// listen must not be used by tests that run in parallel with others.
+// listen must not be called by parallel tests.
 func (s *said) listen(t *testing.T) {
 	t.Helper()
 	if err := loggo.RegisterWriter(t.Name(), s); err != nil {
@@ -207,7 +207,7 @@ func (s *said) expect(t *testing.T, want ...string) {
 	s.lines = nil
 }
 
-func TestFailedHookIsPassedOver(t *testing.T) {
+func TestSkippedHook(t *testing.T) {
 	r := newRig(t, map[string]string{"install": "exit 7"})
 	r.start()
 	r.settle(nil)
@@ -220,12 +220,12 @@ func TestFailedHookIsPassedOver(t *testing.T) {
 	r.c.mu.Lock()
 	r.c.statuses = slices.DeleteFunc(r.c.statuses, func(s string) bool { return strings.HasPrefix(s, "agent ") })
 	r.c.mu.Unlock()
-	// The failure hides what was shown before it, until it is resolved.
+	// The failure hides the status before it until it is resolved.
 	r.expectStatuses("workload maintenance: installing charm software", `workload error: hook failed: "install"`,
 		"workload maintenance: installing charm software", "workload unknown")
 }
 
-// The memory of the failure is lost with its machine, but not that of its status.
+// The record of the failure is lost with its machine; the status that shows it is not.
 func TestFailedHookOfALostMachine(t *testing.T) {
 	r := newRig(t, map[string]string{"install": "[ -e ../second ]"})
 	r.start()
@@ -248,7 +248,7 @@ func TestFailedHookOfALostMachine(t *testing.T) {
 	}
 }
 
-// What a hook has buffered is refused when it is committed: the hook has failed.
+// The commit of what a hook has buffered is refused: the hook has failed.
 func TestRefusedCommit(t *testing.T) {
 	r := newRig(t, map[string]string{"start": "open-port 80"})
 	r.c.refuse["CommitHook"] = entity.Errorf(entity.InUse, "port ranges 80/tcp and 80/tcp conflict")
@@ -265,7 +265,7 @@ func TestRefusedCommit(t *testing.T) {
 	}
 }
 
-func TestUnitWithoutAPastThatIsDying(t *testing.T) {
+func TestDyingUnitThatHasRunNoHook(t *testing.T) {
 	r := newRig(t, nil)
 	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.c.relations[4] = newRelation(4, "db", "mysql", map[string]int64{"mysql/1": 1})
@@ -280,8 +280,8 @@ func TestUnitWithoutAPastThatIsDying(t *testing.T) {
 	r.expect()
 }
 
-// A principal enters a container scope while its old subordinate is not gone: it is
-// refused, and tries again when something has changed.
+// A principal enters a container scope before its old subordinate is gone. It is refused, and
+// tries again when something has changed.
 func TestScopeThatCannotBeEnteredYet(t *testing.T) {
 	r := newRig(t, nil)
 	r.c.unit.Subordinates = []string{"log/0"}
@@ -322,14 +322,14 @@ func TestCharmThatCannotBeDeployed(t *testing.T) {
 	if r.c.agent.Status != entity.StatusFailed || !strings.HasPrefix(r.c.agent.Message, `cannot deploy charm "local:web-9": `) {
 		t.Errorf("agent's status is %+v", r.c.agent)
 	}
-	// The user sets another.
+	// The user sets another charm.
 	r.c.change(func() { r.c.unit.ServiceCharmURL = "local:web-1" })
 	r.start()
 	r.settle(nil)
 	r.expect("install", "config-changed", "start")
 }
 
-// The connection is lost: the uniter ends, and its next run goes on.
+// When the connection is lost the uniter ends. Its next run continues.
 func TestWatchesEnd(t *testing.T) {
 	r := newRig(t, nil)
 	r.start()
@@ -341,7 +341,7 @@ func TestWatchesEnd(t *testing.T) {
 	}
 }
 
-func TestBrokenMemoryIsNotAFreshStart(t *testing.T) {
+func TestUnreadableStateIsNotAFreshStart(t *testing.T) {
 	r := newRig(t, nil)
 	r.start()
 	r.settle(nil)
@@ -357,7 +357,7 @@ func TestBrokenMemoryIsNotAFreshStart(t *testing.T) {
 	r.expect()
 }
 
-// A subordinate's machine is its principal's, which its agent knows.
+// The machine of a subordinate is that of its principal, which its agent knows.
 func TestSubordinatesEnvironment(t *testing.T) {
 	r := newRig(t, map[string]string{"start": `echo "$JUJU_MACHINE_ID $JUJU_PRINCIPAL_UNIT" >../env`})
 	r.c.unit.Machine, r.c.unit.Principal = "", "main/0"

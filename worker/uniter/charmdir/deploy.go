@@ -29,28 +29,27 @@ type Source interface {
 // A Dir is a charm directory.
 type Dir struct {
 	Path string // the charm itself
-	Work string // ours: the manifest, and what is being unpacked; on the same file system
+	Work string // for the manifest and for unpacking; on the same file system
 }
 
 // The files in Work.
 const (
-	manifestFile = "charm.manifest" // what in the charm directory is the charm's
+	manifestFile = "charm.manifest" // lists the charm's own files in the charm directory
 	archiveFile  = "charm.zip"
 	unpackedDir  = "charm.unpacked"
 )
 
-// manifest is what the charm directory holds of charms. While one is deployed over
-// another it names the files of both, so that whichever charm comes next, after
-// whatever interruption, knows all that is to go.
+// manifest lists the files that came with charms. During an upgrade it lists those of both
+// charms, so that the next deployment removes all of them, however this one is interrupted.
 type manifest struct {
 	Paths []string `json:"paths"`
 }
 
-// Deploy makes the charm directory that of the charm at url and returns what the
-// charm says of itself. Files of the charm that was there before are replaced or
-// removed, all others stay, unless the new charm has one of the same name. When it
-// has returned nil the charm is on disk. A Deploy that was interrupted or has failed
-// is repeated, or another charm's follows; either may find any mixture there.
+// Deploy puts the charm at url into the charm directory and returns its metadata. It
+// replaces or removes the files of the charm that was there before and leaves all others
+// alone, unless the new charm has a file of the same name. When it returns nil the charm is
+// on disk. After an error or a crash the directory may hold a mixture of both charms: the
+// next Deploy, of either, sets that right.
 func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta, error) {
 	for _, dir := range []string{d.Path, d.Work} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -67,7 +66,7 @@ func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	if err != nil {
 		return nil, err
 	}
-	// Beside first: what can't be unpacked doesn't spoil the charm that is there.
+	// The archive is unpacked beside the charm, so that a bad one does no harm to the charm.
 	if err := os.RemoveAll(unpacked); err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (d Dir) Deploy(ctx context.Context, source Source, url string) (*charm.Meta
 	return archive.Meta, nil
 }
 
-// download fetches the archive and refuses one that is not what it is said to be.
+// download fetches the archive and checks its SHA-256.
 func download(ctx context.Context, source Source, url, to string) error {
 	archive, want, err := source.CharmArchive(ctx, url)
 	if err != nil {
@@ -105,8 +104,8 @@ func download(ctx context.Context, source Source, url, to string) error {
 	return nil
 }
 
-// replace moves what is unpacked over the charm directory and removes what earlier
-// charms had and this one has not.
+// replace moves the unpacked files into the charm directory and removes the files that only
+// earlier charms had.
 func (d Dir) replace(unpacked string, paths []string) error {
 	before, err := d.readManifest()
 	if err != nil {
@@ -121,7 +120,7 @@ func (d Dir) replace(unpacked string, paths []string) error {
 		return err
 	}
 	defer root.Close()
-	for _, name := range slices.Backward(both) { // what is in a directory before the directory
+	for _, name := range slices.Backward(both) { // a directory's files come before it
 		if _, found := slices.BinarySearch(paths, name); !found {
 			if err := remove(root, name); err != nil {
 				return err
@@ -133,7 +132,7 @@ func (d Dir) replace(unpacked string, paths []string) error {
 			return err
 		}
 	}
-	// All of it is on disk before anybody says that it is there.
+	// All of it must be on disk before the caller records that it is.
 	for _, name := range append(paths, ".") {
 		if err := syncPath(root, name); err != nil {
 			return err
@@ -142,8 +141,8 @@ func (d Dir) replace(unpacked string, paths []string) error {
 	return d.writeManifest(manifest{paths})
 }
 
-// remove removes a file of an earlier charm's, or a directory if nothing else is in
-// it. Where hooks or users have put something else in the way of name, it is theirs.
+// remove removes a file of an earlier charm, or an empty directory. It leaves alone what
+// hooks or users have put in its place.
 func remove(root *os.Root, name string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
@@ -157,8 +156,8 @@ func remove(root *os.Root, name string) error {
 	return err
 }
 
-// move moves one file from what is unpacked to its place; names come in order, so
-// that its directory is a real one already.
+// move moves one unpacked file to its place. Names come in order, so its directory exists
+// and is not a link.
 func move(root *os.Root, charmDir, unpacked, name string) error {
 	from, to := filepath.Join(unpacked, name), filepath.Join(charmDir, name)
 	is, err := os.Lstat(from)
@@ -210,7 +209,7 @@ func (d Dir) writeManifest(m manifest) error {
 	return durable.WriteFile(filepath.Join(d.Work, manifestFile), content)
 }
 
-// syncPath makes durable what a file or a directory holds.
+// syncPath syncs a file or directory to disk.
 func syncPath(root *os.Root, name string) error {
 	if info, err := root.Lstat(name); err != nil || !info.IsDir() && !info.Mode().IsRegular() {
 		return err

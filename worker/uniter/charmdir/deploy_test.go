@@ -186,7 +186,7 @@ func TestDeployAndUpgrade(t *testing.T) {
 	}
 }
 
-func TestUpgradeKeepsWhatIsNotTheCharms(t *testing.T) {
+func TestUpgradeKeepsFilesOfHooksAndUsers(t *testing.T) {
 	d := newDir(t)
 	d.mustDeploy(t, "local:web-1")
 	d.write(t, "lib/old/state.db", "by a hook")
@@ -203,9 +203,9 @@ func TestUpgradeKeepsWhatIsNotTheCharms(t *testing.T) {
 		"templates = two: a file now")
 }
 
-// A hook has put a link where the charm has a directory: nothing outside of the charm
-// directory may be written or removed through it.
-func TestNothingIsReachedThroughLinks(t *testing.T) {
+// A hook has replaced a directory of the charm by a link. An upgrade must not write or
+// remove anything outside the charm directory through it.
+func TestUpgradeDoesNotFollowLinks(t *testing.T) {
 	for _, second := range []string{"local:web-1", "local:web-2"} {
 		t.Run(second, func(t *testing.T) {
 			d := newDir(t)
@@ -274,7 +274,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// An upgrade is stopped before each of its steps in turn; then it is repeated, or the
+// An upgrade is interrupted before each of its steps in turn. Then it is repeated, or the
 // user goes back to the first charm. Either way the directory ends up right.
 func TestInterruptedUpgradeIsRepeated(t *testing.T) {
 	archive := newDir(t)
@@ -295,8 +295,8 @@ func TestInterruptedUpgradeIsRepeated(t *testing.T) {
 			d := newDir(t)
 			d.mustDeploy(t, "local:web-1")
 			d.write(t, "lib/old/state.db", "by a hook")
-			// Without the file at which it stops, the move fails there, with all before
-			// it done; the directory is left as a kill would leave it.
+			// The move of a missing file fails, after all moves before it. That leaves the directory
+			// as a kill would.
 			unpacked := filepath.Join(t.TempDir(), "unpacked")
 			if err := os.CopyFS(unpacked, os.DirFS(archive.Path)); err != nil {
 				t.Fatal(err)

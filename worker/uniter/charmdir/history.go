@@ -21,30 +21,29 @@ import (
 
 var logger = loggo.GetLogger("juju.worker.uniter.charmdir")
 
-// maxTracked bounds the files that the history holds. A charm that keeps a database
-// in its directory would have each hook store it once more.
+// maxTracked is the size of the largest file that the history holds. Otherwise a charm with
+// a database in its directory would store it anew for each hook.
 const maxTracked = 16 << 20
 
-// racy is how near to the last look a file's time may lie before an equal time
-// proves nothing: file systems stamp writes by a clock that ticks this slowly.
+// racy is how recent a file's time may be for an equal time to prove nothing: file systems
+// take their times from a clock that advances in steps of this size.
 const racy = 50 * time.Millisecond
 
-// A History records what becomes of a charm directory, as commits of a git
-// repository in that directory.
+// A History records the changes of a charm directory as commits of a git repository in that
+// directory.
 //
-// To find what has changed it compares each file's size, times and inode with those
-// in git's own index, which holds them for this purpose, and reads only files where
-// they differ. Git's commands and go-git's Add would hash the whole tree, or write the
+// It finds changed files by their size, times and inode, which git's own index holds, and
+// reads only those. Git's commands and go-git's Add would hash the whole tree, or write the
 // whole index once per file.
 type History struct {
 	Path string // the charm directory
-	// Author is under whose name the commits are; the unit's.
+	// Author is the author of the commits.
 	Author string
 }
 
-// Record commits what has changed since the last time, if anything has. Sockets,
-// pipes, devices, files that can't be read or are larger than 16 MiB, and whatever is
-// called .git are left out; empty directories have no place in git.
+// Record commits all changes since the last commit, if there are any. It leaves out sockets,
+// pipes, devices, files that can't be read, files larger than 16 MiB, and everything called
+// .git. Git does not record empty directories.
 func (h History) Record(message string) error {
 	if err := h.record(message); err != nil {
 		return fmt.Errorf("cannot record the history of %s: %w", h.Path, err)
@@ -62,8 +61,8 @@ func (h History) record(message string) error {
 	}
 	idx, err := repo.Storer.Index()
 	if err != nil {
-		// An agent that died while it wrote the index has left a part of one. All that
-		// is in it can be found again.
+		// An agent that died while it wrote the index leaves a part of one. The index can be
+		// made anew from the directory.
 		logger.Warningf("cannot read the index of %s, makes a new one: %v", h.Path, err)
 		idx = &index.Index{Version: 2}
 	}
@@ -103,8 +102,8 @@ type survey struct {
 	known    map[string]*index.Entry
 	lookedAt time.Time // when known was written
 	entries  []*index.Entry
-	restated bool // the index is to be written, if only to tell when it was known to be true
-	changed  bool // what a commit would hold differs
+	restated bool // the index must be written, if only for its own time
+	changed  bool // there is something to commit
 }
 
 func (s *survey) visit(path string, d fs.DirEntry, err error) error {
@@ -147,8 +146,8 @@ func (s *survey) visit(path string, d fs.DirEntry, err error) error {
 	return nil
 }
 
-// describe makes the index's entry of a file, without its hash; false for what the
-// history doesn't hold.
+// describe makes a file's entry in the index, without its hash. It returns false for files
+// that the history does not hold.
 func describe(name string, info fs.FileInfo) (*index.Entry, bool) {
 	entry := &index.Entry{Name: name, ModifiedAt: info.ModTime(), Size: uint32(info.Size())}
 	switch mode := info.Mode(); {
@@ -174,7 +173,7 @@ func sameStat(a, b *index.Entry) bool {
 		a.ModifiedAt.Equal(b.ModifiedAt) && a.CreatedAt.Equal(b.CreatedAt)
 }
 
-// store keeps what the file holds now and returns its name in git.
+// store adds the file's content to the repository and returns its hash.
 func (s *survey) store(path string, info fs.FileInfo) (plumbing.Hash, error) {
 	content, err := read(path, info)
 	if err != nil {
@@ -203,14 +202,14 @@ func read(path string, info fs.FileInfo) ([]byte, error) {
 		target, err := os.Readlink(path)
 		return []byte(target), err
 	}
-	// What has become a pipe since it was listed must not hold us.
+	// The file may have become a pipe since it was listed: opening it must not block.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if now, err := f.Stat(); err != nil || !now.Mode().IsRegular() {
-		return nil, errors.New("is no regular file any more")
+		return nil, errors.New("is no longer a regular file")
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxTracked+1))
 	if err == nil && len(content) > maxTracked {

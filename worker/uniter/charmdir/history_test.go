@@ -91,8 +91,8 @@ func TestHistoryHookByHook(t *testing.T) {
 		"hook stop: hooks/install=x")
 }
 
-// A file is overwritten as fast as the machine can, with the same size: no change is
-// missed for the clock's tick.
+// A file is overwritten as fast as the machine can, at the same size. Each change is seen,
+// however coarse the file system's clock is.
 func TestQuickChangesAreSeen(t *testing.T) {
 	h, d := newHistory(t)
 	var want []string
@@ -112,7 +112,7 @@ func TestQuickChangesAreSeen(t *testing.T) {
 	h.expect(t, want...)
 }
 
-func TestHistoryOfFilesThatAreMoreThanContent(t *testing.T) {
+func TestHistoryOfModesAndLinks(t *testing.T) {
 	h, d := newHistory(t)
 	d.write(t, "a", "a")
 	d.write(t, "b", "b")
@@ -147,7 +147,7 @@ func TestHistoryOfFilesThatAreMoreThanContent(t *testing.T) {
 	}
 }
 
-func TestWhatTheHistoryLeavesOut(t *testing.T) {
+func TestHistoryLeavesOutSpecialAndLargeFiles(t *testing.T) {
 	h, d := newHistory(t)
 	d.write(t, "kept", "x")
 	d.write(t, ".gitignore", "*")
@@ -183,7 +183,7 @@ func TestWhatTheHistoryLeavesOut(t *testing.T) {
 	h.expect(t, "hook: .gitignore=* kept=x lib/code=y")
 }
 
-func TestHistoryOfNothing(t *testing.T) {
+func TestHistoryOfAnEmptyDirectory(t *testing.T) {
 	h, d := newHistory(t)
 	h.mustRecord(t, "hook")
 	h.expect(t)
@@ -219,8 +219,8 @@ func TestHistoryErrors(t *testing.T) {
 	}
 }
 
-// What the history costs each hook, for a charm of N files of which none, or one, has
-// changed.
+// BenchmarkHistory measures what the history costs each hook, for a charm of N files of
+// which none or one has changed.
 func BenchmarkHistory(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		h := History{Path: b.TempDir(), Author: "unit web/0"}

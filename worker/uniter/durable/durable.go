@@ -1,5 +1,5 @@
-// Package durable writes small files so that they are there, whole and new or whole
-// and old, whatever happens.
+// Package durable writes small files that survive crashes: a reader finds the old content
+// or the new one, never a part.
 package durable
 
 import (
@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile gives path the content and returns when it would survive a power loss.
-// A crash at any moment leaves the content of before or the new one; nobody but the
-// user may read it. The file that it goes through is path with ".new" after it, so
-// path has one writer.
+// WriteFile replaces the content of the file at path and returns when it would survive a
+// power loss. After a crash the file has the old content or the new one. Only the user may
+// read it. There must be one writer per path, since the content goes through path + ".new".
 func WriteFile(path string, content []byte) error {
 	next := path + ".new"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -31,7 +30,7 @@ func WriteFile(path string, content []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes durable which names the directory holds.
+// syncDir syncs a directory, so that its entries survive a power loss.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	// What a crash in the middle of an earlier write has left is in nobody's way.
+	// What a crash during an earlier write has left does no harm.
 	if err := os.WriteFile(path+".new", []byte("half of something longer"), 0o644); err != nil {
 		t.Fatal(err)
 	}

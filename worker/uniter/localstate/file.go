@@ -11,7 +11,7 @@ import (
 	"juju/worker/uniter/durable"
 )
 
-// A File is where a State is kept.
+// A File stores a State.
 type File struct {
 	path string
 	last []byte // what it holds, as far as this process knows
@@ -20,9 +20,8 @@ type File struct {
 // Open returns the file at path, which need not exist; its directory must.
 func Open(path string) *File { return &File{path: path} }
 
-// Read returns what the file holds: the zero State if there is none. A file that can't
-// be understood is an error, since to take it for a unit without a past would run its
-// install hook again.
+// Read returns the stored State, or the zero State if there is no file. A file that can't be
+// parsed is an error: to treat the unit as new would run its install hook again.
 func (f *File) Read() (State, error) {
 	content, err := os.ReadFile(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +32,7 @@ func (f *File) Read() (State, error) {
 	}
 	var s State
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	// What a later version has added must not be forgotten silently.
+	// Fields that a later version has added must not be lost silently.
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {
 		return State{}, fmt.Errorf("cannot understand the unit's state in %s: %w", f.path, err)
@@ -42,8 +41,8 @@ func (f *File) Read() (State, error) {
 	return s, nil
 }
 
-// Write replaces what the file holds, and returns when that is durable. It leaves a
-// file alone that holds s already.
+// Write stores s, and returns when that would survive a power loss. It does not write a file
+// that holds s already.
 func (f *File) Write(s State) error {
 	content, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

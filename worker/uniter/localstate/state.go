@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// A State is a unit's past. Its zero value is that of a unit that has none.
+// A State is what a unit has done so far. The zero State is that of a new unit.
 type State struct {
 	// Charm is the URL of the charm that the charm directory holds, and Endpoints
 	// are the names of that charm's relations.
@@ -17,13 +17,13 @@ type State struct {
 
 	Installed bool `json:"installed,omitempty"` // the install hook has succeeded
 	Started   bool `json:"started,omitempty"`   // the start hook has
-	Stopped   bool `json:"stopped,omitempty"`   // the stop hook has; nothing runs any more
+	Stopped   bool `json:"stopped,omitempty"`   // the stop hook has; no other hook runs
 
-	UpgradePending bool   `json:"upgrade-pending,omitempty"` // upgrade-charm is to run before any other hook
-	ConfigPending  bool   `json:"config-pending,omitempty"`  // config-changed is, after upgrade-charm
-	Config         Config `json:"config"`                    // of which the last config-changed was told
+	UpgradePending bool   `json:"upgrade-pending,omitempty"` // upgrade-charm must run before any other hook
+	ConfigPending  bool   `json:"config-pending,omitempty"`  // config-changed must run, after upgrade-charm
+	Config         Config `json:"config"`                    // what the last config-changed was about
 
-	Relations map[int]Relation `json:"relations,omitempty"` // by id; those of which the charm has been told something
+	Relations map[int]Relation `json:"relations,omitempty"` // by id; those that the charm knows of
 
 	Op *Op `json:"op,omitempty"` // what is in progress
 }
@@ -40,22 +40,22 @@ func ConfigOf(u entity.UnitInfo) Config {
 	return Config{Version: u.ConfigVersion, PrivateAddress: u.PrivateAddress, PublicAddress: u.PublicAddress}
 }
 
-// A Relation is what the charm has been told of one relation.
+// A Relation is what the charm has been told about one relation.
 type Relation struct {
-	// Members are the units that have joined and not departed, with the version of
-	// their settings of which the charm was told last.
+	// Members are the units that have joined and not departed, with the version of their
+	// settings that the charm was last told about.
 	Members map[string]int64 `json:"members,omitempty"`
-	// ChangedPending is the unit that has just joined: the relation's next hook is
+	// ChangedPending is the unit that has just joined: the relation's next hook must be
 	// relation-changed for it.
 	ChangedPending string `json:"changed-pending,omitempty"`
-	// Broken says that relation-broken has run: what is left is to leave the scope.
+	// Broken says that relation-broken has run: the unit has only to leave the scope.
 	Broken bool `json:"broken,omitempty"`
 }
 
-// An OpKind is a kind of operation that takes long enough to be interrupted.
+// An OpKind is a kind of operation that is recorded, because it can be interrupted.
 type OpKind string
 
-// The kinds of operations that are written down.
+// The kinds of operations.
 const (
 	DeployCharm OpKind = "deploy-charm"
 	RunHook     OpKind = "run-hook"
@@ -67,7 +67,7 @@ type Step string
 // The steps of an operation.
 const (
 	Pending Step = "pending" // it may have begun
-	Done    Step = "done"    // it has succeeded, and what follows from it is to be written
+	Done    Step = "done"    // it has succeeded and must be committed
 	Failed  Step = "failed"  // a hook has failed: the unit waits for the user
 )
 
@@ -76,34 +76,33 @@ type Op struct {
 	Kind OpKind `json:"kind"`
 	Step Step   `json:"step"`
 
-	// Of the deployment of a charm: its URL, and the failed hook to which the unit
-	// returns after an upgrade that was forced while it was in error.
+	// For a deployment: the URL of the charm, and the failed hook that the unit returns to
+	// after an upgrade that was forced while it was in error.
 	Charm string `json:"charm,omitempty"`
 	After *Op    `json:"after,omitempty"`
 
-	// Of a hook: which, and the name of its file.
+	// For a hook: which hook, and the name of its file.
 	Hook hooks.Info `json:"hook,omitzero"`
 	Name string     `json:"name,omitempty"`
-	// Process is the hook's, once there is one. A pending hook without one has not
-	// begun.
+	// Process is the hook's process. A pending hook without one has not begun.
 	Process *hooks.Process `json:"process,omitempty"`
 	// Config is what a config-changed hook is about.
 	Config Config `json:"hook-config,omitzero"`
-	// Changes are what a hook that is Done has buffered and has yet to be committed.
+	// Changes are the buffered changes of a hook that is Done. They must be committed.
 	Changes entity.HookChanges `json:"changes,omitzero"`
-	// Resolved says that the user wanted this: the controller is to be told that the
-	// request has been heard, before the hook runs or is passed over.
+	// Resolved says that the user has asked for this, and that the controller must be told so
+	// before the hook runs or is skipped.
 	Resolved bool `json:"resolved,omitempty"`
-	// Retried says that a hook that has failed is run again by itself.
+	// Retried says that a failed hook runs again by itself.
 	Retried bool `json:"retried,omitempty"`
-	// Reason tells why a hook has failed, "exit status 1".
+	// Reason says why a hook has failed: "exit status 1".
 	Reason string `json:"reason,omitempty"`
-	// ExitCode and LastLine say more of that: the code if it exited by itself, and the
-	// last line that it printed to stderr.
+	// ExitCode is the exit code of a hook that has exited by itself, and LastLine the last
+	// line that it printed to stderr.
 	ExitCode int    `json:"exit-code,omitempty"`
 	LastLine string `json:"last-line,omitempty"`
-	// Workload is the workload's status from before it showed the failure, to show
-	// again when that is resolved.
+	// Workload is the workload's status before it showed the failure. It is shown again when
+	// the failure is resolved.
 	Workload *entity.Status `json:"workload,omitempty"`
 }
 
@@ -115,7 +114,7 @@ func (s State) FailedHook() *Op {
 	return nil
 }
 
-// FailedWith returns the operation of the hook when it has failed for this reason.
+// FailedWith returns the operation after its hook has failed for this reason.
 func (op Op) FailedWith(reason string) *Op {
 	return &Op{Kind: RunHook, Step: Failed, Hook: op.Hook, Name: op.Name, Config: op.Config, Reason: reason}
 }
@@ -123,15 +122,14 @@ func (op Op) FailedWith(reason string) *Op {
 // Has reports whether the charm has a relation of this name.
 func (s State) Has(endpoint string) bool { return slices.Contains(s.Endpoints, endpoint) }
 
-// With returns the state with another operation, nil for none. The State that it is
-// called on stays what it was.
+// With returns a copy of the state with another operation, or none if op is nil.
 func (s State) With(op *Op) State {
 	s.Op = op
 	return s
 }
 
-// Ran returns the state after a hook has succeeded, or was passed over at the user's
-// wish, with no operation in progress. config is what a config-changed hook was about.
+// Ran returns the state after a hook has succeeded, or was skipped at the user's request.
+// No operation is in progress then. config is what a config-changed hook was about.
 func (s State) Ran(hook hooks.Info, config Config) State {
 	s.Op = nil
 	switch hook.Kind {
@@ -175,16 +173,15 @@ func (r Relation) ran(hook hooks.Info) Relation {
 	return r
 }
 
-// Without returns the state with no memory of a relation.
+// Without returns the state without a relation.
 func (s State) Without(relation int) State {
 	s.Relations = maps.Clone(s.Relations)
 	delete(s.Relations, relation)
 	return s
 }
 
-// Deployed returns the state after the charm at url was put into the charm directory.
-// after is the failed hook that the unit returns to: then no hook tells of the new
-// charm.
+// Deployed returns the state after the charm at url was put into the charm directory. after
+// is the failed hook that the unit returns to, if any; then no hook runs for the new charm.
 func (s State) Deployed(url string, after *Op) State {
 	s.Charm, s.Op = url, after
 	s.UpgradePending = s.UpgradePending || s.Installed && after == nil

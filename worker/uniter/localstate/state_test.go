@@ -48,15 +48,15 @@ func TestFileRemembersEverything(t *testing.T) {
 	}
 }
 
-func TestUnitWithoutAPast(t *testing.T) {
+func TestNewUnit(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "state")).Read()
 	if diff := cmp.Diff(State{}, s); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
 
-// A file that makes no sense must not be taken for none: install would run again.
-func TestFileThatCannotBeUnderstood(t *testing.T) {
+// A file that can't be parsed is not taken for a missing one: install would run again.
+func TestUnparsableFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	for _, content := range []string{"", "{", `{"installed": "yes"}`, `{"reboot-pending": true}`} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -106,7 +106,7 @@ func TestFileIsWrittenOnlyWhenItChanges(t *testing.T) {
 	}
 }
 
-// States are handed on while older ones are kept: no change may reach back.
+// A change of one State must not change another that it was made from.
 func TestStatesDoNotShare(t *testing.T) {
 	joined := hooks.Info{Kind: hooks.RelationJoined, RelationID: 1, RemoteUnit: "mysql/0", ChangeVersion: 3}
 	before := State{}.Ran(joined, Config{})

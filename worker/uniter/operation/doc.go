@@ -1,20 +1,19 @@
-// Package operation carries out what the resolver has decided, so that it may be
-// interrupted anywhere.
+// Package operation carries out what the resolver has decided. Any operation can be
+// interrupted at any moment.
 //
-// An operation has three steps: Prepare, Execute and Commit. Each takes the unit's
-// state and returns the one that holds when it is done, and the Executor puts that on
-// disk before the next step begins. What an operation does in a step may so happen
-// again after a crash, or be known only from the state before it:
+// An operation has three steps: Prepare, Execute and Commit. Each takes the unit's state and
+// returns the state after it, which the Executor writes to disk before the next step begins.
+// After a crash a step may therefore run again, or has to be judged by the state before it:
 //
-//   - A hook that had not begun is forgotten; the resolver decides anew. The hooks'
-//     runner lets no hook begin whose process is not on disk.
-//   - A hook that had begun has failed, as it would have by a non-zero exit: nobody can
-//     tell how far it came. The one gap is that between its exit and the write of what
-//     came of it, where a success is taken for an interruption too.
-//   - When its success is on disk, with all that it has buffered, only the commit is
-//     left, which is repeated until it works: the controller's part may be done twice,
-//     to the same effect, before the unit's own.
+//   - A hook that had not begun is forgotten, and the resolver decides anew. The runner
+//     starts no hook before its process is on disk.
+//   - A hook that had begun has failed, as if it had exited with a non-zero code: the agent
+//     can't know how far it came. This includes a hook that succeeded if the agent died
+//     before it could record that.
+//   - If its success and its buffered changes are on disk, only the commit is left. It is
+//     repeated until it succeeds. The controller's part may happen twice, with the same
+//     effect.
 //   - A charm is deployed again from the start.
 //
-// Everything else is one call to the controller that can be repeated.
+// Every other operation is one call to the controller, which can be repeated.
 package operation

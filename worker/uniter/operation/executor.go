@@ -17,24 +17,24 @@ var logger = loggo.GetLogger("juju.worker.uniter.operation")
 // errSkipExecute is returned by Prepare when there is nothing to execute.
 var errSkipExecute = errors.New("nothing to execute")
 
-// commitTimeout bounds what is left to do once an agent is told to stop: to commit a
-// hook that has succeeded. What takes longer is done by the next agent. An agent that is
-// not told to stop waits for a controller that is away as for anything else.
+// commitTimeout limits how long an agent that is told to stop tries to commit a hook that
+// has succeeded. After that the commit is left to the next agent. An agent that is not told
+// to stop waits as long as the controller is away.
 const commitTimeout = 10 * time.Second
 
-// roomPause is how long to wait between looks whether a full disk has room again.
+// roomPause is how often to try again to write to a full disk.
 const roomPause = time.Second
 
 // An Operation is a change of the unit's state, in three steps.
 type Operation interface {
 	// String describes it for logs.
 	String() string
-	// History is the message under which the charm directory's history records it, or
-	// "" if it doesn't touch that.
+	// History is the message for the history of the charm directory, or "" if the operation
+	// does not touch that directory.
 	History() string
 
 	Prepare(ctx context.Context, s localstate.State) (localstate.State, error)
-	// Execute may call persist to put a state on disk before it goes on.
+	// Execute may call persist to write a state to disk before it continues.
 	Execute(ctx context.Context, s localstate.State, persist func(localstate.State) error) (localstate.State, error)
 	Commit(ctx context.Context, s localstate.State) (localstate.State, error)
 }
@@ -50,14 +50,14 @@ type Executor struct {
 	state localstate.State
 }
 
-// NewExecutor returns the Executor of a unit whose state is s, as store has it.
+// NewExecutor returns the Executor of a unit whose state, as stored, is s.
 func NewExecutor(store Store, s localstate.State) *Executor { return &Executor{store, s} }
 
 // State returns the unit's state.
 func (e *Executor) State() localstate.State { return e.state }
 
-// Run takes op through its steps. After an error the operation is where State says:
-// the resolver knows how to go on from there.
+// Run takes op through its steps. After an error State says how far it came, and the
+// resolver knows what to do next.
 func (e *Executor) Run(ctx context.Context, op Operation) error {
 	next, err := op.Prepare(ctx, e.state)
 	skip := errors.Is(err, errSkipExecute)
@@ -79,7 +79,7 @@ func (e *Executor) Run(ctx context.Context, op Operation) error {
 	if e.state.FailedHook() != nil {
 		return nil
 	}
-	// An agent that is told to stop while its hook runs still has this to do.
+	// An agent that is told to stop while its hook runs must still commit it.
 	ctx, cancel := lingering(ctx, commitTimeout)
 	defer cancel()
 	next, err = op.Commit(ctx, e.state)
@@ -107,8 +107,8 @@ func lingering(ctx context.Context, after time.Duration) (context.Context, conte
 	}
 }
 
-// persist has the store write a state. It waits while the disk is full: a hook that has
-// run would otherwise count as interrupted, and fail, for want of a few bytes.
+// persist stores a state. It waits while the disk is full: otherwise a hook that has run
+// would count as interrupted, and fail, because a few bytes could not be written.
 func (e *Executor) persist(ctx context.Context, s localstate.State) error {
 	for told := false; ; told = true {
 		err := e.store.Write(s)

@@ -15,8 +15,8 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// A script is an operation that notes its steps, and a store that notes its writes, in
-// one log. Each step marks the state with the step's name.
+// A script is an operation that logs its steps, and a store that logs its writes. Each step
+// marks the state with its name.
 type script struct {
 	log   []string
 	fails string // the step or write that fails
@@ -79,7 +79,7 @@ func TestEachStepIsOnDiskBeforeTheNextBegins(t *testing.T) {
 		t.Errorf("did %q, then %v, in state %q", s.log, err, e.State().Charm)
 	}
 
-	// Whatever fails, nothing comes after it, and the state is the last that was written.
+	// After a failure nothing else runs, and the state is the last that was written.
 	for i, step := range all {
 		s := &script{fails: step}
 		e := NewExecutor(s, localstate.State{Charm: "-"})
@@ -104,8 +104,8 @@ func TestEachStepIsOnDiskBeforeTheNextBegins(t *testing.T) {
 	}
 }
 
-// On a full disk an operation waits for room, at whichever write, and runs once. An
-// agent that is told to stop waits no more.
+// On a full disk an operation waits for room, whichever write fails, and runs once. An agent
+// that is told to stop does not wait.
 func TestOperationWaitsForRoomOnTheDisk(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "state.new", Err: syscall.ENOSPC}
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestOperationWaitsForRoomOnTheDisk(t *testing.T) {
 }
 
 // An agent that is told to stop commits what it has executed.
-func TestCommitOutlivesTheOrderToStop(t *testing.T) {
+func TestToldToStopBeforeCommit(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := &script{}
@@ -141,7 +141,7 @@ func TestCommitOutlivesTheOrderToStop(t *testing.T) {
 	}
 }
 
-// A committer's commit takes as long as it likes, or as its context lets it.
+// A committer's commit takes a given time, unless its context ends.
 type committer struct {
 	script
 	takes time.Duration
@@ -156,17 +156,17 @@ func (c *committer) Commit(ctx context.Context, from localstate.State) (localsta
 	}
 }
 
-// A commit waits for a controller whose store elects a primary, or that is restarted; only
-// an agent that is told to stop doesn't wait for long.
-func TestHowLongACommitMayTake(t *testing.T) {
+// A commit waits while the controller's store elects a primary or the controller is
+// restarted. Only an agent that is told to stop does not wait for long.
+func TestCommitTimeout(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, stop time.Duration // when the agent is told to stop; 0 is never
 		commits     bool
 	}{
-		"as an election does":                           {15 * time.Second, 0, true},
-		"as a controller's restart may":                 {4 * time.Minute, 0, true},
-		"told to stop, a little more":                   {19 * time.Second, 10 * time.Second, true},
-		"told to stop, more than the next agent's turn": {time.Minute, 10 * time.Second, false},
+		"as an election does":                   {15 * time.Second, 0, true},
+		"as a controller's restart may":         {4 * time.Minute, 0, true},
+		"told to stop, a little more":           {19 * time.Second, 10 * time.Second, true},
+		"told to stop, longer than the timeout": {time.Minute, 10 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -8,12 +8,12 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// report shows the user which hook has failed, as the workload's status. What that was
-// is remembered first, to be shown again when the failure is resolved: it is the charm's
-// word, and the charm won't repeat it.
+// report shows in the workload's status which hook has failed. First it records the status
+// that it hides, to show it again when the failure is resolved: the charm has set it, and
+// won't set it again.
 type report struct{ Factory }
 
-// Report returns the operation that shows that a hook has failed. It may be repeated.
+// Report returns the operation that shows that a hook has failed. It can be repeated.
 func (f Factory) Report() Operation { return report{f} }
 
 func (report) String() string  { return "report a failed hook" }
@@ -29,7 +29,7 @@ func (o report) Prepare(ctx context.Context, s localstate.State) (localstate.Sta
 	case s.Op.Workload != nil:
 		return s, nil
 	case shown.Status == entity.StatusError:
-		// The failure of an agent before, whose memory is lost with its machine.
+		// It shows a failure from before the unit's machine, and the agent's memory, was lost.
 		shown = entity.Status{Status: entity.StatusUnknown}
 	}
 	op := *s.Op
@@ -64,7 +64,7 @@ func (report) Commit(_ context.Context, s localstate.State) (localstate.State, e
 	return s, nil
 }
 
-// Failure says for the log which hook has failed, and how.
+// Failure describes for the log which hook has failed, and how.
 func Failure(op *localstate.Op) string {
 	name := fmt.Sprintf("%q", op.Name)
 	if op.Hook.RemoteUnit != "" {
@@ -79,13 +79,12 @@ func Failure(op *localstate.Op) string {
 
 func message(op *localstate.Op) string { return fmt.Sprintf("hook failed: %q", op.Name) }
 
-// showWorkload shows the workload's status again that a failure has hidden. It comes
-// before the user's request is taken back, so that a unit that can be resolved is one
-// that is in error.
+// showWorkload shows the workload's status again that a failure has hidden. It runs before
+// the user's request is cleared, so that every unit that can be resolved is in error.
 func (f Factory) showWorkload(ctx context.Context, s localstate.State) error {
 	if op := s.FailedHook(); op != nil && op.Workload != nil {
 		shown := *op.Workload
-		if shown.CheckWord(entity.UnitWords) != nil { // set before the controller knew its words
+		if shown.CheckWord(entity.UnitWords) != nil { // set before statuses were checked
 			shown = entity.Status{Status: entity.StatusUnknown}
 		}
 		return f.API.SetUnitStatus(ctx, f.Unit, shown)

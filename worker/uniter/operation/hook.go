@@ -14,19 +14,19 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// What the workload's status says by itself, until the charm says more.
+// What the workload's status says until the charm sets it.
 const (
 	installing = "installing charm software"
 	stopping   = "stopping charm software"
 )
 
-// hookAPI is what the operations need that run hooks, and what the hooks' tools need.
+// hookAPI is what hooks need of the controller, and the operations that run them.
 type hookAPI interface {
 	hooks.Backend
 
 	// CommitHook writes what a successful hook has buffered, all or nothing.
 	CommitHook(ctx context.Context, unit entity.Tag, changes entity.HookChanges) error
-	// ClearResolved takes back the user's request to resolve the failed hook.
+	// ClearResolved clears the user's request to resolve the failed hook.
 	ClearResolved(ctx context.Context, unit entity.Tag) error
 }
 
@@ -35,8 +35,8 @@ type runHook struct {
 	Factory
 	op     resolver.Op
 	remote resolver.Remote
-	skip   bool // the failed hook is to count as run
-	done   bool // it was found done
+	skip   bool // the failed hook counts as run
+	done   bool // an earlier agent has run it
 	name   string
 }
 
@@ -86,7 +86,7 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	}), nil
 }
 
-// announce tells the controller what is about to run.
+// announce sets the statuses to what is about to run.
 func (o *runHook) announce(ctx context.Context) error {
 	message := fmt.Sprintf("running %s hook", o.name)
 	if unit := o.op.Hook.RemoteUnit; unit != "" {
@@ -124,8 +124,8 @@ func (o *runHook) context(s localstate.State) (*hooks.Context, error) {
 	return hooks.NewContext(o.API, params)
 }
 
-// members returns the units that the hook finds in a relation: those that the charm was
-// told of, with the one of which this hook tells, and without the one that departs.
+// members returns the units that the hook sees in a relation: those that the charm knows of,
+// and the one that this hook is about unless that departs.
 func (o *runHook) members(relation int, told localstate.Relation) []string {
 	units := maps.Clone(told.Members)
 	if units == nil {
@@ -145,8 +145,8 @@ func (o *runHook) members(relation int, told localstate.Relation) []string {
 func (o *runHook) Execute(ctx context.Context, s localstate.State, persist func(localstate.State) error) (localstate.State, error) {
 	op := *s.Op
 	if op.Resolved {
-		// That the hook is to run is on disk, so the request is not lost. From here on
-		// another one can be made, for the next failure.
+		// The hook is recorded, so the request can be cleared. From now on the user can make
+		// another, for the next failure.
 		if err := o.API.ClearResolved(ctx, o.Unit); err != nil {
 			return s, err
 		}
@@ -174,8 +174,8 @@ func (o *runHook) Execute(ctx context.Context, s localstate.State, persist func(
 	return s.With(&op), nil
 }
 
-// Commit makes the hook's effects visible, first those in the controller's state. It
-// may be repeated.
+// Commit applies the hook's effects, those in the controller's state first. It can be
+// repeated.
 func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.State, error) {
 	op := *s.Op
 	if op.Resolved {
@@ -200,7 +200,7 @@ func (o *runHook) Commit(ctx context.Context, s localstate.State) (localstate.St
 	return s.Ran(op.Hook, op.Config), nil
 }
 
-// endInstalling sets the status unknown if the charm has set none by now.
+// endInstalling sets the workload's status to unknown if the charm has not set it.
 func (o *runHook) endInstalling(ctx context.Context) error {
 	status, err := o.API.UnitStatus(ctx, o.Unit)
 	if err != nil {
@@ -212,9 +212,9 @@ func (o *runHook) endInstalling(ctx context.Context) error {
 	return nil
 }
 
-// isRefusal tells an answer that will be the same next time from a failure that may
-// pass. What is refused is like a hook that fails: a port that another unit has opened
-// meanwhile.
+// isRefusal reports whether an error will be the same next time, unlike a failure that may
+// pass. A refused commit, as of a port that another unit has opened meanwhile, makes the hook
+// fail.
 func isRefusal(err error) bool {
 	switch entity.KindOf(err) {
 	case entity.NotFound, entity.AlreadyExists, entity.Invalid, entity.NotAlive, entity.InUse, entity.NotSupported:

@@ -14,7 +14,7 @@ import (
 	"juju/worker/uniter/resolver"
 )
 
-// ErrBarred is returned for an operation that the controller has refused for now; it
+// ErrBarred is the error of an operation that the controller refuses for now. The operation
 // is tried again when something has changed.
 var ErrBarred = errors.New("barred")
 
@@ -50,7 +50,7 @@ type lifeAPI interface {
 	EnsureDead(ctx context.Context, unit entity.Tag) error
 }
 
-// A Runner runs hooks; *hooks.Runner is one, and says what its errors mean.
+// A Runner runs hooks. *hooks.Runner is one, and documents its errors.
 type Runner interface {
 	Run(ctx context.Context, hctx *hooks.Context, persist func(hooks.Process) error) error
 }
@@ -66,7 +66,7 @@ type Factory struct {
 	Deploy func(ctx context.Context, url string) (*charm.Meta, error)
 	// SetAgentStatus tells the controller what the agent does.
 	SetAgentStatus func(ctx context.Context, word entity.StatusWord, message string) error
-	// Hook is what all hooks' contexts have in common.
+	// Hook is what the contexts of all hooks have in common.
 	Hook hooks.ContextParams
 }
 
@@ -112,7 +112,7 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	return &simple, nil
 }
 
-// barred marks an error of one of the kinds as one that may pass.
+// barred wraps an error of one of the kinds in ErrBarred.
 func barred(err error, kinds ...entity.Kind) error {
 	if slices.ContainsFunc(kinds, func(k entity.Kind) bool { return errors.Is(err, k) }) {
 		return fmt.Errorf("%w: %w", ErrBarred, err)
@@ -127,7 +127,7 @@ func ignore(err error, kind entity.Kind) error {
 	return err
 }
 
-// A simple operation has nothing to prepare. Each of its fields may be nil.
+// A simple operation needs no preparation. Each of its functions may be nil.
 type simple struct {
 	name    string
 	prepare func(context.Context, localstate.State) error
@@ -163,7 +163,7 @@ func (o *simple) Commit(_ context.Context, s localstate.State) (localstate.State
 	return s, nil
 }
 
-// fail ends what is left of the interrupted hook.
+// fail ends the processes that the interrupted hook has left.
 func (f Factory) fail(s localstate.State) (localstate.State, error) {
 	op := s.Op
 	if err := f.EndInterrupted(*op.Process); err != nil {
@@ -172,7 +172,7 @@ func (f Factory) fail(s localstate.State) (localstate.State, error) {
 	return s.With(op.FailedWith("the agent was stopped before it was over")), nil
 }
 
-// abandon forgets what is in progress, and ends it if it is a hook that runs.
+// abandon forgets the operation in progress, and ends it if it is a running hook.
 func (f Factory) abandon(s localstate.State) (localstate.State, error) {
 	if s.Op.Process != nil {
 		return s.With(nil), f.EndInterrupted(*s.Op.Process)
@@ -184,7 +184,7 @@ func (f Factory) abandon(s localstate.State) (localstate.State, error) {
 type deploy struct {
 	Factory
 	url  string
-	done bool // it was found done
+	done bool // an earlier agent has done it
 }
 
 func (o *deploy) String() string  { return fmt.Sprintf("deploy charm %q", o.url) }
@@ -205,10 +205,10 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 }
 
 func (o *deploy) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
-	// State knows the unit's charm before the unit has it: what the charm needs of
-	// state, its settings above all, is there when its first hook runs. It is told only
-	// now that the deployment is on disk, or an agent that dies here, and then finds that
-	// its service has gone back to the charm of before, would leave state in error.
+	// State learns the unit's charm before the unit has it, so that what the charm needs of
+	// state, such as its settings, is there when its first hook runs. It learns it only now
+	// that this operation is on disk: otherwise, if the agent died here and its service then
+	// went back to the old charm, nothing would correct state.
 	if err := o.API.SetCharm(ctx, o.Unit, o.url); err != nil {
 		return s, err
 	}

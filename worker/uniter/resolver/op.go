@@ -20,27 +20,26 @@ const (
 	Deploy              Verb = "deploy"               // put Op.Charm into the charm directory
 	Run                 Verb = "run"                  // run Op.Hook
 	Fail                Verb = "fail"                 // end what is left of the interrupted hook; it has failed
-	Skip                Verb = "skip"                 // the failed hook counts as run, as the user wishes
+	Skip                Verb = "skip"                 // count the failed hook as run, at the user's request
 	Commit              Verb = "commit"               // finish what had succeeded
 	Abandon             Verb = "abandon"              // forget what is in progress
-	ClearResolved       Verb = "clear-resolved"       // take back the user's request: nothing has failed
+	ClearResolved       Verb = "clear-resolved"       // clear the user's request: no hook has failed
 	Enter               Verb = "enter"                // enter the scope of Op.Relation
 	Leave               Verb = "leave"                // leave it
 	Forget              Verb = "forget"               // forget what the charm was told of Op.Relation
 )
 
-// An Op is what a unit does next. Fields that its verb has no use for are zero.
+// An Op is what a unit does next. Fields that its verb does not use are zero.
 type Op struct {
 	Verb     Verb
 	Charm    string
 	Hook     hooks.Info
 	Relation int
-	// Resolved says that a hook is run again because the user has asked for that.
+	// Resolved says that the user has asked to run the hook again.
 	Resolved bool
-	// Retried says that a failed hook is run again by itself, because the time for that
-	// has come.
+	// Retried says that a failed hook runs again by itself, because its pause is over.
 	Retried bool
-	// Departing is the unit that goes away, for a relation-departed hook.
+	// Departing is the unit that departs, for a relation-departed hook.
 	Departing string
 }
 

@@ -9,32 +9,32 @@ import (
 	"juju/worker/uniter/localstate"
 )
 
-// Remote is what the controller says, as far as it is known, and what this process
-// has done about it.
+// Remote is what is known of the controller's state, and what this process has done
+// about it.
 type Remote struct {
 	Unit      entity.UnitInfo
 	Relations []Relation // sorted by id
 
-	// Recovering says that the agent has started and no config-changed has run since.
+	// Recovering says that no config-changed hook has run since the agent started.
 	Recovering bool
-	// Asked are the subordinates whose destruction this process has asked for.
+	// Asked are the subordinates that this process has destroyed.
 	Asked map[string]bool
-	// Barred says that the unit's death was refused, and nothing has happened since
-	// that could change that.
+	// Barred says that the controller has refused to set the unit Dead, and that nothing has
+	// changed since then.
 	Barred bool
-	// RetryDue says that the failed hook is to run again by itself.
+	// RetryDue says that the failed hook should run again by itself.
 	RetryDue bool
 }
 
-// Relation is one relation of the unit's.
+// A Relation is a relation of the unit.
 type Relation struct {
 	entity.RelationInfo
-	// Members are the counterparts in the unit's scope with the versions of their
-	// settings, once they are Known.
+	// Members are the counterparts in the unit's scope, with the versions of their settings.
+	// They are valid if Known.
 	Members map[string]int64
 	Known   bool
-	// Barred says that the unit was refused to enter, and nothing has happened since
-	// that could change that.
+	// Barred says that the controller has refused to let the unit enter, and that nothing has
+	// changed since then.
 	Barred bool
 }
 
@@ -56,7 +56,7 @@ func NextOp(local localstate.State, remote Remote) Op {
 	case local.Op != nil:
 		return nextInProgress(*local.Op, local, remote)
 	case unit.Resolved != entity.ResolvedNone:
-		return Op{Verb: ClearResolved} // or it would resolve the next failure, of which the user knows nothing
+		return Op{Verb: ClearResolved} // or it would resolve the next failure, which the user has not seen
 	case going && !local.Installed:
 		return goSilently(local, remote)
 	}
@@ -83,7 +83,7 @@ func die(remote Remote) Op {
 	return Op{Verb: Die}
 }
 
-// goSilently is the way of a unit that goes without running hooks.
+// goSilently is what a unit does that goes without running hooks.
 func goSilently(local localstate.State, remote Remote) Op {
 	for _, rel := range remote.Relations {
 		if rel.InScope {
@@ -93,7 +93,7 @@ func goSilently(local localstate.State, remote Remote) Op {
 	return die(remote)
 }
 
-// nextInProgress takes what is in progress to its end.
+// nextInProgress finishes what is in progress.
 func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op {
 	unit := remote.Unit
 	if op.Kind == localstate.DeployCharm {
@@ -103,8 +103,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		case unit.Life != entity.Alive && !local.Installed && op.After == nil:
 			return Op{Verb: Abandon}
 		}
-		// The charm directory is a mixture: whatever charm the unit should have now, it
-		// must be deployed, be it the old one.
+		// The charm directory may be a mixture of charms. Whichever charm the unit should have
+		// now, even the old one, must be deployed.
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
 	}
 	again := Op{Verb: Run, Hook: op.Hook, Resolved: true, Departing: departing(op.Hook, unit)}
@@ -116,7 +116,7 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case op.Step == localstate.Pending && op.Process != nil:
 		return Op{Verb: Fail}
 	case op.Hook.Kind.IsRelation() && !remote.tells(op.Hook.RelationID):
-		return Op{Verb: Abandon} // the relation was destroyed with force: there is nothing to be told any more
+		return Op{Verb: Abandon} // the relation was destroyed with force
 	case op.Step == localstate.Pending && op.Resolved:
 		return again
 	case op.Step == localstate.Pending && op.Retried:
@@ -135,8 +135,8 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	return Op{Verb: AwaitResolution}
 }
 
-// nextInChain deploys the charm and runs the hooks that are about the unit alone,
-// except stop.
+// nextInChain deploys the charm and runs the hooks that are not about relations, except
+// stop.
 func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	unit := remote.Unit
 	alive := unit.Life == entity.Alive
@@ -163,8 +163,8 @@ func nextInChain(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// departing returns the unit that a relation-departed hook calls the departing one: the
-// unit itself if it is on its way out, otherwise the other. It is "" for other hooks.
+// departing returns the unit that departs according to a relation-departed hook: the unit
+// itself if it is not Alive, otherwise the other. It is "" for other hooks.
 func departing(hook hooks.Info, unit entity.UnitInfo) string {
 	switch {
 	case hook.Kind != hooks.RelationDeparted:
@@ -179,16 +179,15 @@ func (r Remote) has(relation int) bool {
 	return slices.ContainsFunc(r.Relations, func(rel Relation) bool { return rel.ID == relation })
 }
 
-// tells reports whether the charm is to be told of a relation: not of one that is
-// gone, nor of one that goes by force.
+// tells reports whether hooks run for a relation: not if it is gone, or goes by force.
 func (r Remote) tells(relation int) bool {
 	return slices.ContainsFunc(r.Relations, func(rel Relation) bool {
 		return rel.ID == relation && rel.Strength != entity.Force
 	})
 }
 
-// lenient reports whether a failed hook is not waited for, because the unit, or
-// the relation that the hook is about, is being destroyed leniently.
+// lenient reports whether the unit does not wait for a failed hook, because the unit, or the
+// relation that the hook is about, is being destroyed leniently.
 func (r Remote) lenient(hook hooks.Info) bool {
 	if r.Unit.Life != entity.Alive && r.Unit.Strength >= entity.Lenient {
 		return true
@@ -198,7 +197,7 @@ func (r Remote) lenient(hook hooks.Info) bool {
 	})
 }
 
-// nextInRelations looks at one relation after the other.
+// nextInRelations decides for one relation after the other.
 func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
 	for _, rel := range remote.Relations {
 		told, known := local.Relations[rel.ID]
@@ -215,7 +214,7 @@ func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
 			return op, true
 		}
 	}
-	// What the unit remembers of relations that it has left, or that were removed by force.
+	// Relations that the unit has left, or that were removed by force.
 	for _, id := range slices.Sorted(maps.Keys(local.Relations)) {
 		if !remote.has(id) {
 			return Op{Verb: Forget, Relation: id}, true
@@ -224,7 +223,7 @@ func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// nextInAlive is for a relation in which the unit takes part.
+// nextInAlive decides for a relation that the unit takes part in.
 func nextInAlive(local localstate.State, told localstate.Relation, rel Relation) (Op, bool) {
 	hook := func(kind hooks.Kind, unit string) (Op, bool) {
 		version, ok := rel.Members[unit]
@@ -263,8 +262,7 @@ func nextInAlive(local localstate.State, told localstate.Relation, rel Relation)
 	return Op{}, false
 }
 
-// nextInLeaving is for a relation that the unit leaves, and of which the charm is to
-// be told so first.
+// nextInLeaving decides for a relation that the unit leaves.
 func nextInLeaving(told localstate.Relation, rel Relation) Op {
 	run := func(kind hooks.Kind, unit string) Op {
 		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit}}

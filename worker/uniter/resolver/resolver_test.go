@@ -17,17 +17,17 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, instead of comparing")
 
-// TestStories plays the files in testdata. Each is a story of one unit, in blocks: what
-// happens, a line of dashes, and what the unit does about it until it has to wait.
+// TestStories plays the files in testdata. Each is the story of one unit, in blocks: what
+// happens, a line of dashes, and what the unit does until it has to wait.
 //
 //	reset                      a new unit of a service whose charm is local:web-1
-//	unit life=dying ...        what the controller says of the unit
-//	relation 3 db life=...     and of a relation; members=mysql/0:1,mysql/1:7
+//	unit life=dying ...        what the controller says about the unit
+//	relation 3 db life=...     and about a relation; members=mysql/0:1,mysql/1:7
 //	local installed ...        what the unit remembers; settled: config-changed has run since the restart
-//	told 3 members=... ...     and what its charm knows of a relation
+//	told 3 members=... ...     and what its charm knows about a relation
 //	op run-hook pending ...    what is in progress
-//	gone 3                     a relation is not in the controller's answer any more
-//	fail start                 this hook fails when it runs next
+//	gone 3                     the controller no longer lists a relation
+//	fail start                 the next run of this hook fails
 //	restart                    the agent is a new process
 //	once                       a single step only
 func TestStories(t *testing.T) {
@@ -68,8 +68,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// A world is a unit and its controller, where each operation does at once what it does
-// in earnest.
+// A world is a unit and its controller. Operations take effect at once.
 type world struct {
 	local  localstate.State
 	remote Remote
@@ -84,7 +83,7 @@ func newWorld() *world {
 	}}
 }
 
-// play makes happen what the lines say, and returns what the unit does, a line each.
+// play applies the lines, and returns what the unit does, one line each.
 func (w *world) play(t *testing.T, lines string) string {
 	once, silent := false, true
 	for _, line := range strings.Split(lines, "\n") {
@@ -121,7 +120,7 @@ func (w *world) play(t *testing.T, lines string) string {
 	return ""
 }
 
-// do has the effect of op.
+// do applies op.
 func (w *world) do(op Op) {
 	unit := &w.remote.Unit
 	w.remote.RetryDue = false
