@@ -46,7 +46,7 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 		set := mongotest.NewSet(t, 3)
 		url, err := mongo.ParseURL(set.URL())
 		ok(err)
-		db, err := mongo.OpenURL(ctx, url, set.Dial)
+		db, err := mongo.OpenURL(ctx, url, mongo.Options{Dial: set.Dial})
 		ok(err)
 		t.Cleanup(func() { ok(db.Close()) })
 		ok(state.Initialize(ctx, db, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",

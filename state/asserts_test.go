@@ -167,13 +167,10 @@ func TestAMutatorThatIsAlwaysDisturbedGivesUp(t *testing.T) {
 		if m.free {
 			return
 		}
-		s := st.scene(t, nil)
+		const patience = 200 * time.Millisecond
+		s := st.sceneWith(t, nil, patience)
 		call := m.ready(s)
 		before := inside(s.contents(true))
-		const patience = 200 * time.Millisecond
-		for _, db := range s.databases() {
-			db.SetPatience(patience)
-		}
 		began := time.Now()
 		w := s.tries(func(w *watch, db *mongo.Database, ops []txn.Op) func() {
 			for _, op := range ops {

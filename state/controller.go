@@ -33,10 +33,11 @@ type Controller struct {
 	now     func() time.Time
 	doc     controllerDoc
 
-	seen  sightings    // of leases
-	known secret.Known // users' passwords that were right lately
-	hub   *watcher.Hub
-	tails *tails
+	seen   sightings // of leases
+	hasher *secret.Hasher
+	known  secret.Known // users' passwords that were right lately
+	hub    *watcher.Hub
+	tails  *tails
 
 	// id is this process's way to the store: who makes a model signs with it.
 	id string
@@ -67,6 +68,8 @@ type controllerDoc struct {
 type Options struct {
 	Sizes Sizes            // DefaultSizes when zero
 	Now   func() time.Time // time.Now when nil; only for timestamps and ages
+	// PasswordCost is bcrypt's cost of users' passwords; its default when zero.
+	PasswordCost int
 
 	// The steps of upgrades, of tests; those of the program when nil.
 	controllerSteps, modelSteps []upgradeStep
@@ -95,7 +98,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		p.UUID = uuid.NewString()
 	}
 	c.doc = controllerDoc{controllerC, p.UUID, p.Name, p.Cloud}
-	hash, err := hashUserPassword(p.Password)
+	hash, err := c.hashUserPassword(p.Password)
 	if err != nil {
 		return err
 	}
@@ -182,7 +185,7 @@ func newController(store *mongo.Store, o Options) *Controller {
 	if o.modelSteps == nil {
 		o.modelSteps = modelSteps
 	}
-	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now, id: newID(), alone: store.Embedded() != nil,
+	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now, hasher: secret.NewHasher(o.PasswordCost), id: newID(), alone: store.Embedded() != nil,
 		states: map[string]*State{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
 	c.hub, c.tails = follow(c.db, store.Barrier)
 	return c

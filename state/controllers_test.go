@@ -11,13 +11,14 @@ import (
 	"juju/state"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
 
 // openStore opens a store on files that may hold one already.
 func openStore(t *testing.T, fs vfs.FS) *mongo.Store {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: fs})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: fs}})
 	if err != nil {
 		t.Fatal(err)
 	}

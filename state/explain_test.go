@@ -11,6 +11,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/mongo"
 	"juju/state/statetest"
 )
 
@@ -129,10 +130,10 @@ func TestExplainSaysWhatForceHasLeft(t *testing.T) {
 
 // A change that was given up is told of where the thing is explained.
 func TestExplainTellsOfRefusedChanges(t *testing.T) {
-	w := newWorld(t)
+	ctrl, st := statetest.ControllerOn(t, statetest.Store(t, mongo.Options{Patience: 50 * time.Millisecond}), state.Options{})
+	w := &world{t, t.Context(), ctrl, st}
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
-	w.st.DB().SetPatience(50 * time.Millisecond)
 	restore := w.st.RewriteOps(func(ops []txn.Op) []txn.Op {
 		for i := range ops {
 			if ops[i].C == "units" {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	jujutxn "github.com/juju/txn"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -13,6 +12,7 @@ import (
 	"juju/state/entity"
 	"juju/state/lifecycle"
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 	"juju/state/watcher"
 )
 
@@ -21,17 +21,16 @@ import (
 func (st *State) Before(f func()) { st.BeforeNext(0, f) }
 
 // BeforeNext is Before for the transaction after so many others.
-func (st *State) BeforeNext(others int, f func()) { before(st.db.TestHooks(), others, f) }
+func (st *State) BeforeNext(others int, f func()) { before(st.db, others, f) }
 
 // Before is State.Before for the controller's own database.
 func (c *Controller) Before(f func()) { c.BeforeNext(0, f) }
 
 // BeforeNext is State.BeforeNext for the controller's own database.
-func (c *Controller) BeforeNext(others int, f func()) { before(c.db.TestHooks(), others, f) }
+func (c *Controller) BeforeNext(others int, f func()) { before(c.db, others, f) }
 
-func before(hooks chan []jujutxn.TestHook, others int, f func()) {
-	<-hooks
-	hooks <- append(make([]jujutxn.TestHook, others), jujutxn.TestHook{Before: f})
+func before(db *mongo.Database, others int, f func()) {
+	mongotest.HooksOf(db).Set(append(make([]mongotest.TestHook, others), mongotest.TestHook{Before: f})...)
 }
 
 // RewriteOps lets f see, and change, the operations of each of the model's
@@ -42,8 +41,9 @@ func (st *State) RewriteOps(f func([]txn.Op) []txn.Op) (restore func()) { return
 func (c *Controller) RewriteOps(f func([]txn.Op) []txn.Op) (restore func()) { return rewrite(c.db, f) }
 
 func rewrite(db *mongo.Database, f func([]txn.Op) []txn.Op) (restore func()) {
-	db.RewriteOps(f)
-	return func() { db.RewriteOps(nil) }
+	hooks := mongotest.HooksOf(db)
+	hooks.RewriteOps(f)
+	return func() { hooks.RewriteOps(nil) }
 }
 
 // FailedAsserts returns the asserts of operations on the model that do not hold now.

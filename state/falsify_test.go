@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	jujutxn "github.com/juju/txn"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 // An assertion is one fact that an operation of a mutator rests on.
@@ -214,7 +214,7 @@ type watch struct {
 func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after func())) *watch {
 	w := &watch{scene: s}
 	for _, db := range s.databases() {
-		db.RewriteOps(func(ops []txn.Op) []txn.Op {
+		mongotest.HooksOf(db).RewriteOps(func(ops []txn.Op) []txn.Op {
 			if w.busy {
 				return ops
 			}
@@ -222,12 +222,11 @@ func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after 
 			after := f(w, db, ops)
 			w.busy = false
 			if after != nil {
-				<-db.TestHooks()
-				db.TestHooks() <- []jujutxn.TestHook{{After: func() {
+				mongotest.HooksOf(db).Set(mongotest.TestHook{After: func() {
 					w.busy = true
 					after()
 					w.busy = false
-				}}}
+				}})
 			}
 			return ops
 		})
@@ -238,6 +237,6 @@ func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after 
 // unwatched ends that.
 func (s *scene) unwatched() {
 	for _, db := range s.databases() {
-		db.RewriteOps(nil)
+		mongotest.HooksOf(db).RewriteOps(nil)
 	}
 }

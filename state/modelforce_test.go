@@ -11,6 +11,7 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 // A party is somebody who does something to the model bobs, which is Dead.
@@ -59,7 +60,7 @@ func TestForceMeetsTheRemovalOfAModel(t *testing.T) {
 				i.arm(n, meet)
 				commits := false // nobody came between its reads, and it is about to
 				for _, db := range s.databasesWith(id) {
-					db.RewriteOps(func(ops []txn.Op) []txn.Op {
+					mongotest.HooksOf(db).RewriteOps(func(ops []txn.Op) []txn.Op {
 						if !met && !commits {
 							commits = true
 							i.disarm()

@@ -26,7 +26,7 @@ func newKey() (key []byte, hash string) {
 // SetUserPassword gives a user another password; a key that was not used yet is
 // void after it. It returns the new password's stamp, which Rights.Password will show.
 func (c *Controller) SetUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
-	hash, err := hashUserPassword(password)
+	hash, err := c.hashUserPassword(password)
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +73,7 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 	if err := check(c.userDocOf(name)); err != nil {
 		return err
 	}
-	hash, err := hashUserPassword(password)
+	hash, err := c.hashUserPassword(password)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 	}
 	if err != nil || !doc.stands() {
 		// The same work as for somebody who can, or the time would tell.
-		secret.Pretend(password)
+		c.hasher.Pretend(password)
 		return User{}, wrongPassword()
 	}
 	if !secret.Matches(doc.Password, password) {
@@ -121,11 +121,11 @@ func (c *Controller) CheckKnownUser(ctx context.Context, name, password string) 
 	return doc.user(), true, nil
 }
 
-func hashUserPassword(password string) (string, error) {
+func (c *Controller) hashUserPassword(password string) (string, error) {
 	if password == "" {
 		return "", entity.Errorf(entity.Invalid, "cannot use an empty password")
 	}
-	hash, err := secret.Hash(password)
+	hash, err := c.hasher.Hash(password)
 	if err != nil {
 		return "", entity.Errorf(entity.Invalid, "cannot use this password: %w", err)
 	}

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	jujutxn "github.com/juju/txn"
-
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
 
@@ -151,9 +150,7 @@ func TestAServiceWhoseMakerIsNotToldOfItIsTakenBack(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.Riak)
 	ctx, cancel := context.WithCancel(w.ctx)
-	hooks := w.st.DB().TestHooks()
-	<-hooks
-	hooks <- []jujutxn.TestHook{{After: cancel}}
+	mongotest.HooksOf(w.st.DB()).Set(mongotest.TestHook{After: cancel})
 	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "riak", CharmURL: url})
 	if err == nil {
 		t.Fatal("it was added")

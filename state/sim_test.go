@@ -80,7 +80,7 @@ func isSubordinate(service string) bool {
 
 func newSim(t testing.TB, seed uint64) *sim {
 	t.Helper()
-	store := statetest.Store(t)
+	store := statetest.Store(t, mongo.Options{})
 	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{}, charms: map[string]string{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
 	s.clock.Store(time.Now().UnixMilli())
@@ -104,7 +104,9 @@ func newSim(t testing.TB, seed uint64) *sim {
 	return s
 }
 
-func (s *sim) options() state.Options { return state.Options{Now: s.now} }
+func (s *sim) options() state.Options {
+	return state.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
+}
 
 func (s *sim) now() time.Time { return time.UnixMilli(s.clock.Load()).UTC() }
 

@@ -22,6 +22,7 @@ import (
 
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 )
 
 // A snapshot is all that a store holds, as lines of database, collection and
@@ -34,7 +35,7 @@ var capped = map[string]bool{"txns.log": true, "statushistory": true, "refusals"
 // aStore opens an empty store; tap, which may be nil, wraps its connections.
 func aStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem(), Tap: tap})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
 	if err != nil {
 		t.Fatal(err)
 	}

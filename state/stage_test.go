@@ -21,6 +21,7 @@ import (
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
 
@@ -41,11 +42,12 @@ const prop = "stage.json"
 // A scene is a copy of a stage with a model open in it.
 type scene struct {
 	*world
-	stage *stage
-	store *mongo.Store
-	fs    vfs.FS
-	dir   string       // of the store in fs
-	later atomic.Int64 // how far the clock has been put forward
+	stage    *stage
+	store    *mongo.Store
+	fs       vfs.FS
+	dir      string        // of the store in fs
+	patience time.Duration // of its transactions; the default when zero
+	later    atomic.Int64  // how far the clock has been put forward
 }
 
 func (s *scene) now() time.Time { return s.stage.Now.Add(time.Duration(s.later.Load())) }
@@ -54,19 +56,20 @@ func (s *scene) now() time.Time { return s.stage.Now.Add(time.Duration(s.later.L
 func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 	t.Helper()
 	var err error
-	if s.store, err = mongo.OpenEmbedded(s.dir, small(s.fs, tap)); err != nil {
+	if s.store, err = mongo.OpenEmbedded(s.dir, small(s.fs, tap, s.patience)); err != nil {
 		t.Fatal(err)
 	}
 	s.world = &world{T: t, ctx: t.Context()}
-	s.ctrl, err = state.OpenController(s.ctx, s.store, state.Options{Now: s.now})
+	s.ctrl, err = state.OpenController(s.ctx, s.store, state.Options{Now: s.now, PasswordCost: statetest.PasswordCost})
 	s.ok(err)
 	s.st, err = s.ctrl.Model(s.ctx, s.stage.UUID)
 	s.ok(err)
 }
 
 // small are the options of a store that takes little memory, for there are many.
-func small(fs vfs.FS, tap func(net.Conn) net.Conn) embedded.Options {
-	return embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10}
+func small(fs vfs.FS, tap func(net.Conn) net.Conn, patience time.Duration) mongo.Options {
+	return mongo.Options{Hooks: mongotest.NewHooks, Patience: patience,
+		Embedded: embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10}}
 }
 
 // close closes the store, if it is open.
@@ -88,7 +91,13 @@ func (s *scene) end() {
 // scene makes a copy of the stage in memory, which is closed with the test.
 func (st *stage) scene(t *testing.T, tap func(net.Conn) net.Conn) *scene {
 	t.Helper()
-	s := &scene{stage: st, fs: vfs.NewMem(), dir: "store"}
+	return st.sceneWith(t, tap, 0)
+}
+
+// sceneWith is scene with another patience of transactions.
+func (st *stage) sceneWith(t *testing.T, tap func(net.Conn) net.Conn, patience time.Duration) *scene {
+	t.Helper()
+	s := &scene{stage: st, fs: vfs.NewMem(), dir: "store", patience: patience}
 	if _, err := vfs.Clone(st.fs, s.fs, "store", s.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -148,12 +157,12 @@ func aStage(t *testing.T) *stage {
 	fs := vfs.NewMem()
 	s := &scene{stage: &stage{fs: fs, Now: time.Now().UTC().Truncate(time.Second), Files: map[string]string{}}, fs: fs, dir: "store"}
 	var err error
-	s.store, err = mongo.OpenEmbedded(s.dir, small(fs, nil))
+	s.store, err = mongo.OpenEmbedded(s.dir, small(fs, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.world = &world{T: t, ctx: t.Context()}
-	o := state.Options{Now: s.now}
+	o := state.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
 	s.ok(state.Initialize(s.ctx, s.store, state.InitParams{
 		Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}, o))
 	s.ctrl, err = state.OpenController(s.ctx, s.store, o)

@@ -180,7 +180,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	case len(p.DisplayName) > maxDisplayName:
 		err = entity.Errorf(entity.Invalid, "the display name is longer than %d bytes", maxDisplayName)
 	case p.Password != "":
-		doc.Password, err = hashUserPassword(p.Password)
+		doc.Password, err = c.hashUserPassword(p.Password)
 	default:
 		key, doc.Key = newKey()
 	}

@@ -124,11 +124,11 @@ func freeAddress() (string, error) {
 // agent that jujud itself is.
 func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams, o Options) (map[string]string, error) {
 	err := state.Initialize(ctx, store, state.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
-		Series: p.Series, User: p.User, Password: p.Password}, state.Options{Sizes: o.Sizes})
+		Series: p.Series, User: p.User, Password: p.Password}, o.State)
 	if err != nil {
 		return nil, err
 	}
-	ctrl, err := state.OpenController(ctx, store, state.Options{Sizes: o.Sizes})
+	ctrl, err := state.OpenController(ctx, store, o.State)
 	if err != nil {
 		return nil, err
 	}

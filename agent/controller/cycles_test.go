@@ -8,6 +8,7 @@ import (
 
 	"juju/state"
 	"juju/state/entity"
+	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/statetest"
 )
@@ -48,8 +49,8 @@ func TestNothingIsLeftAfterManyCycles(t *testing.T) {
 	const age = 2 * time.Second
 	// All that is bounded is so small here that it is full at the first measurement:
 	// the logs, and the files that the store keeps to write its own log in again.
-	s := newSystem(t, Options{PruneAge: age, Sizes: state.Sizes{Log: 16 << 10, History: 16 << 10},
-		Store: embedded.Options{MemTableSize: 256 << 10}})
+	s := newSystem(t, Options{PruneAge: age, State: state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 16 << 10}},
+		Store: mongo.Options{Embedded: embedded.Options{MemTableSize: 256 << 10}}})
 	var first *footprint
 	for i := range cycles {
 		s.cycle()

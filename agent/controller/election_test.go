@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"juju/state/entity"
+	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
 )
@@ -31,7 +32,7 @@ func TestHooksDoNotNoticeAnElection(t *testing.T) {
 		election, wordpresses = time.Second, 2
 	}
 	set := mongotest.NewSet(t, 3)
-	s := newSystemIn(t, set.URL(), Options{Dial: set.Dial})
+	s := newSystemIn(t, set.URL(), Options{Store: mongo.Options{Dial: set.Dial}})
 	s.keepsLog()
 	times := int(2*election/time.Second) * 5 / 2
 	s.deploy("mysql", statetest.MySQL, 1, "hooks/server-relation-departed", asking("relation-get - $JUJU_REMOTE_UNIT >/dev/null || true", 2))

@@ -19,7 +19,6 @@ import (
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
-	"juju/state/mongo/embedded"
 	"juju/worker"
 	"juju/worker/provisioner"
 	"juju/worker/pruner"
@@ -36,9 +35,8 @@ const (
 // Options change what a controller does, for tests; the zero value is right in
 // service.
 type Options struct {
-	Sizes    state.Sizes // of logs in the store
-	Store    embedded.Options
-	Dial     mongo.Dial    // the way to a MongoDB; TCP when nil
+	State    state.Options
+	Store    mongo.Options
 	PruneAge time.Duration // of finished transactions; an hour when zero
 	// Retry is how long what is left of a model rests that could not be removed; ten
 	// seconds when zero.
@@ -95,7 +93,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 	}
 	// What an older program has stored is brought forward by this, before anybody is
 	// served.
-	if c.ctrl, err = state.OpenController(ctx, c.store, state.Options{Sizes: c.options.Sizes}); err != nil {
+	if c.ctrl, err = state.OpenController(ctx, c.store, c.options.State); err != nil {
 		return err
 	}
 	defer c.ctrl.Close()

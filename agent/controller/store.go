@@ -51,12 +51,12 @@ func readMongoConfig(own string) (*mongoConfig, error) {
 	return c, nil
 }
 
-func openMongo(ctx context.Context, text string, dial mongo.Dial) (*mongo.Store, *mongo.URL, error) {
+func openMongo(ctx context.Context, text string, o Options) (*mongo.Store, *mongo.URL, error) {
 	url, err := mongo.ParseURL(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := mongo.OpenURL(ctx, url, dial)
+	store, err := mongo.OpenURL(ctx, url, o.Store)
 	return store, url, err
 }
 
@@ -75,13 +75,13 @@ func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error)
 			end(err)
 		})
 	}
-	store, _, err := openMongo(ctx, conf.URL, o.Dial)
+	store, _, err := openMongo(ctx, conf.URL, o)
 	return store, err
 }
 
 func openEmbedded(own string, o Options, fatal func(error)) (*mongo.Store, error) {
-	if o.Store.Fatal == nil {
-		o.Store.Fatal = fatal
+	if o.Store.Embedded.Fatal == nil {
+		o.Store.Embedded.Fatal = fatal
 	}
 	return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
 }
@@ -121,7 +121,7 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 			end(noRoom(fmt.Errorf("cannot bootstrap: %w", err), filepath.Dir(own)))
 		})
 	}
-	store, parsed, err := openMongo(ctx, url, o.Dial)
+	store, parsed, err := openMongo(ctx, url, o)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func RemoveStore(ctx context.Context, dir string) error {
 	if _, err := process.Holder(own); !errors.Is(err, process.ErrNotHeld) {
 		return errors.Join(fmt.Errorf("cannot remove the store: the controller still runs"), err)
 	}
-	store, url, err := openMongo(ctx, conf.URL, nil)
+	store, url, err := openMongo(ctx, conf.URL, Options{})
 	if err != nil {
 		return fmt.Errorf("cannot remove the store: %w", err)
 	}

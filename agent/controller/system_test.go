@@ -102,6 +102,7 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 		return func() { stop(); os.RemoveAll(dir) }, nil
 	})
 	o.Open = s.cloud.Open
+	o.State.PasswordCost = statetest.PasswordCost
 	made, err := Bootstrap(s.ctx, dir, BootstrapParams{Name: "test", Cloud: "dummy", Series: "jammy",
 		User: statetest.Admin, Password: statetest.Password, MongoURL: url}, o)
 	s.ok(err)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"juju/state/mongo"
-	"juju/state/mongo/embedded"
 )
 
 // start runs jujud with a command line that must not get to serving.
@@ -132,7 +131,7 @@ func TestMongodRepair(t *testing.T) {
 // fill makes collections in a store.
 func fill(t *testing.T, dir string) {
 	t.Helper()
-	store, err := mongo.OpenEmbedded(dir, embedded.Options{})
+	store, err := mongo.OpenEmbedded(dir, mongo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // is damaged; so is a check.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewMem()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: fs})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: fs}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestDamagedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := flipTable(t, fs)
-	if store, err = mongo.OpenEmbedded("store", embedded.Options{FS: fs}); err != nil {
+	if store, err = mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: fs}}); err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()

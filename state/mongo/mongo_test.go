@@ -10,19 +10,24 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	jujutxn "github.com/juju/txn"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
-	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 )
 
 func open(t *testing.T) (*mongo.Store, *mongo.Database) {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+	return openWith(t, mongo.Options{})
+}
+
+func openWith(t *testing.T, o mongo.Options) (*mongo.Store, *mongo.Database) {
+	t.Helper()
+	o.Embedded.FS, o.Hooks = vfs.NewMem(), mongotest.NewHooks
+	store, err := mongo.OpenEmbedded("store", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +75,7 @@ func TestABuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 1})
 	attempts := []int{}
-	db.TestHooks() <- instead(<-db.TestHooks(), jujutxn.TestHook{Before: func() {
+	mongotest.HooksOf(db).Set(mongotest.TestHook{Before: func() {
 		err := db.With("c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$set", bson.D{{"n", 5}}}}) })
 		if err != nil {
 			t.Error(err)
@@ -88,9 +93,6 @@ func TestABuilderRunsAgainWhenItsFactsHaveChanged(t *testing.T) {
 		t.Errorf("n is %d after attempts %v, want 50 after [0 1]", n, attempts)
 	}
 }
-
-// instead returns the hooks that take the place of those that were there.
-func instead(_ []jujutxn.TestHook, hooks ...jujutxn.TestHook) []jujutxn.TestHook { return hooks }
 
 func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
 	_, db := open(t)

@@ -16,7 +16,7 @@ func TestStepDownsOfAMongoDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, db := openURL(t, url, nil)
+	_, db := openURL(t, url, mongo.Options{})
 	b := newBank(t, db, 6)
 	stop := b.work(t, 8)
 	defer stop()
@@ -32,7 +32,7 @@ func TestStepDownsOfAMongoDB(t *testing.T) {
 // TestTheStoreOnARealMongoDB does what the store is for on a single server.
 func TestTheStoreOnARealMongoDB(t *testing.T) {
 	mongod := mongotest.FindMongod(t)
-	_, db := openURL(t, "mongodb://"+mongod.Start(t), nil)
+	_, db := openURL(t, "mongodb://"+mongod.Start(t), mongo.Options{})
 	b := newBank(t, db, 6)
 	stop := b.work(t, 8)
 	defer stop()

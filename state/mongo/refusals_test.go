@@ -9,6 +9,8 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
 )
 
 func TestFailedAssertsAreToldInWords(t *testing.T) {
@@ -67,8 +69,7 @@ func TestFailedAssertsAreToldInWords(t *testing.T) {
 }
 
 func TestTransactionsThatWereGivenUpAreKept(t *testing.T) {
-	_, db := open(t)
-	db.SetPatience(50 * time.Millisecond)
+	_, db := openWith(t, mongo.Options{Patience: 50 * time.Millisecond})
 	insert(t, db, doc{"a", 1})
 	insert(t, db, doc{"b", 1})
 	for _, n := range []int{98, 99} {
@@ -94,11 +95,10 @@ func TestTransactionsThatWereGivenUpAreKept(t *testing.T) {
 }
 
 func TestATestSeesAndChangesOperations(t *testing.T) {
-	_, db := open(t)
-	db.SetPatience(50 * time.Millisecond)
+	_, db := openWith(t, mongo.Options{Patience: 50 * time.Millisecond})
 	insert(t, db, doc{"a", 1})
 	var seen []txn.Op
-	db.RewriteOps(func(ops []txn.Op) []txn.Op {
+	mongotest.HooksOf(db).RewriteOps(func(ops []txn.Op) []txn.Op {
 		seen = append(seen, ops...)
 		ops[0].Assert = nil
 		return ops
@@ -112,7 +112,7 @@ func TestATestSeesAndChangesOperations(t *testing.T) {
 	if n := get(t, db, "a").N; n != 2 || len(seen) != 1 {
 		t.Errorf("n is %d, seen were %v", n, seen)
 	}
-	db.RewriteOps(nil)
+	mongotest.HooksOf(db).RewriteOps(nil)
 	if err := db.Run(t.Context(), wrong); err == nil || len(seen) != 1 {
 		t.Errorf("got %v, seen were %v", err, seen)
 	}

@@ -14,10 +14,9 @@ import (
 )
 
 // OpenURL opens the store in the MongoDB that a URL names, a single server or a
-// replica set. Each write waits for the majority and its journals. dial replaces
-// TCP, for tests; nil is TCP.
-func OpenURL(ctx context.Context, u *URL, dial Dial) (*Store, error) {
-	a := u.adapter(dial)
+// replica set. Each write waits for the majority and its journals.
+func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
+	a := u.adapter(o.Dial)
 	if err := reach(a, u.hosts); err != nil {
 		a.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store: %w", err), "Is the MongoDB up, and is this its address?")
@@ -42,7 +41,7 @@ func OpenURL(ctx context.Context, u *URL, dial Dial) (*Store, error) {
 	session.SetSafe(&mgo.Safe{WMode: "majority", J: true, WTimeout: int(u.wait / time.Millisecond)})
 	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
 	session.SetSyncTimeout(primaryTimeout)
-	s := &Store{session: session, remote: a}
+	s := &Store{options: o.withDefaults(), session: session, remote: a}
 	s.flights = newFlights(session.Copy(), u.wait)
 	s.outage = s.flights.outage
 	s.barrier = s.flights.barrier

@@ -26,16 +26,17 @@ import (
 // openSet opens the store on a played replica set, and a database in it.
 func openSet(t *testing.T, set *mongotest.Set, options ...string) (*mongo.Store, *mongo.Database) {
 	t.Helper()
-	return openURL(t, set.URL(options...), set.Dial)
+	return openURL(t, set.URL(options...), mongo.Options{Dial: set.Dial})
 }
 
-func openURL(t *testing.T, url string, dial mongo.Dial) (*mongo.Store, *mongo.Database) {
+func openURL(t *testing.T, url string, o mongo.Options) (*mongo.Store, *mongo.Database) {
 	t.Helper()
 	u, err := mongo.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := mongo.OpenURL(t.Context(), u, dial)
+	o.Hooks = mongotest.NewHooks
+	store, err := mongo.OpenURL(t.Context(), u, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestLogIn(t *testing.T) {
 	as := func(login, options string) string {
 		return strings.Replace(set.URL("tls=true", options), "mongodb://", "mongodb://"+login, 1)
 	}
-	_, db := openURL(t, as("juju:p%40ss%3Aword@", "tlsCAFile="+ca), set.Dial)
+	_, db := openURL(t, as("juju:p%40ss%3Aword@", "tlsCAFile="+ca), mongo.Options{Dial: set.Dial})
 	insert(t, db, doc{"a", 1})
 	for name, test := range map[string]struct{ url, want string }{
 		"a wrong password":    {as("juju:other@", "tlsCAFile="+ca), "Authentication failed"},
@@ -135,7 +136,7 @@ func TestLogIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			store, err := mongo.OpenURL(t.Context(), u, set.Dial)
+			store, err := mongo.OpenURL(t.Context(), u, mongo.Options{Dial: set.Dial})
 			if err == nil {
 				store.Close()
 				t.Fatal("it was opened")
@@ -183,7 +184,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	_, err = mongo.OpenURL(t.Context(), u, nil)
+	_, err = mongo.OpenURL(t.Context(), u, mongo.Options{})
 	if err == nil || !strings.Contains(err.Error(), l.Addr().String()) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	jujutxn "github.com/juju/txn"
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
@@ -43,10 +41,10 @@ type Runner struct {
 	all     []*slot
 	locks   *docLocks
 	gate    gate // of all that uses the connections
-	// Of tests only; see TestHooks, RewriteOps and SetPatience.
-	hooks    chan []jujutxn.TestHook
-	patience atomic.Int64
-	rewrite  atomic.Pointer[func([]txn.Op) []txn.Op]
+
+	patience time.Duration
+	// Hooks is what Options.Hooks returned for this runner, or nil.
+	Hooks Hooks
 }
 
 // A slot is the right to have one transaction under way, and a connection for it.
@@ -54,9 +52,10 @@ type slot struct{ session *mgo.Session }
 
 func newRunner(s *Store, name string) *Runner {
 	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage,
-		slots: &slotQueue{}, locks: s.locksOf(name), hooks: make(chan []jujutxn.TestHook, 1)}
-	r.hooks <- nil
-	r.SetPatience(patience)
+		slots: &slotQueue{}, locks: s.locksOf(name), patience: s.options.Patience}
+	if s.options.Hooks != nil {
+		r.Hooks = s.options.Hooks()
+	}
 	for range slots {
 		r.all = append(r.all, &slot{s.session.Copy()})
 	}
@@ -137,10 +136,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		if err != nil {
 			return false, err
 		}
-		if f := r.rewrite.Load(); f != nil {
-			ops = (*f)(ops)
-		}
-		switch err := t.once(ctx, ops, attempt > 0); {
+		switch err := t.hooked(ctx, &ops, attempt > 0); {
 		case err == nil:
 			return true, nil
 		case err == txn.ErrAborted && t.keeps():
@@ -198,16 +194,28 @@ func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	return ops, err
 }
 
+// hooked is once, through the next hook if there is one. A hook may run other
+// transactions on the same documents, so they aren't locked before and after it.
+func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
+	var hook Hook
+	if t.Hooks != nil {
+		hook = t.Hooks.Next()
+	}
+	if hook == nil {
+		return t.once(ctx, *ops, retry)
+	}
+	t.letGo()
+	return hook(*ops, func(changed []txn.Op) error {
+		defer t.letGo()
+		*ops = changed
+		return t.once(ctx, changed, retry)
+	})
+}
+
 // once runs ops while it holds their documents and a slot; a retry goes to the
-// front of the queue for one. The documents stay locked, unless a test looks on that may
-// run other transactions on them.
+// front of the queue for one. The documents stay locked.
 func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	r := t.Runner
-	observed := r.observed()
-	defer r.hooked()()
-	if observed {
-		defer t.letGo()
-	}
 	if err := r.gate.enter(); err != nil {
 		return err
 	}
@@ -246,46 +254,3 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 // passing recognises the failure that another try mends: the queue of a document is
 // full for a moment.
 func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }
-
-// TestHooks returns the hooks of the next transactions, for tests, as juju/txn has
-// them: each is called before or after one of the transactions that run one after
-// another, and may run others meanwhile. They are ours because a transaction
-// holds its documents while juju/txn calls its own.
-func (r *Runner) TestHooks() chan []jujutxn.TestHook { return r.hooks }
-
-// RewriteOps lets f see, and change, the operations of every transaction before
-// they run, for tests: many may call it at once. No f, as in service, is nil.
-func (r *Runner) RewriteOps(f func([]txn.Op) []txn.Op) {
-	if f == nil {
-		r.rewrite.Store(nil)
-		return
-	}
-	r.rewrite.Store(&f)
-}
-
-// observed reports whether a test sees the transactions, and may run others meanwhile on
-// the same documents.
-func (r *Runner) observed() bool {
-	hooks := <-r.hooks
-	r.hooks <- hooks
-	return len(hooks) > 0 || r.rewrite.Load() != nil
-}
-
-// hooked calls the next hook's Before, and returns what is to be called after.
-func (r *Runner) hooked() (after func()) {
-	hooks := <-r.hooks
-	r.hooks <- nil
-	if len(hooks) == 0 {
-		return func() {}
-	}
-	if hooks[0].Before != nil {
-		hooks[0].Before()
-	}
-	return func() {
-		if hooks[0].After != nil {
-			hooks[0].After()
-		}
-		<-r.hooks
-		r.hooks <- hooks[1:]
-	}
-}

@@ -18,6 +18,7 @@ import (
 
 // A Store is a connection to the one store that a controller has.
 type Store struct {
+	options Options
 	session *mgo.Session // every other is a copy of it
 	barrier func(context.Context) error
 	// One of these is there: the embedded server, or the way to a MongoDB and those
@@ -57,11 +58,11 @@ const (
 
 // OpenEmbedded opens the embedded store in a directory, which is made when it is
 // not there. It fails when another process has it open.
-func OpenEmbedded(dir string, options embedded.Options) (*Store, error) {
-	if options.Logger == nil {
-		options.Logger = loggo.GetLogger("juju.store")
+func OpenEmbedded(dir string, o Options) (*Store, error) {
+	if o.Embedded.Logger == nil {
+		o.Embedded.Logger = loggo.GetLogger("juju.store")
 	}
-	server, err := embedded.Open(dir, options)
+	server, err := embedded.Open(dir, o.Embedded)
 	if err != nil {
 		return nil, cannotOpen(fmt.Errorf("cannot open the store in %s: %w", dir, err), dir)
 	}
@@ -79,7 +80,7 @@ func OpenEmbedded(dir string, options embedded.Options) (*Store, error) {
 	session.SetMode(mgo.Strong, true)
 	session.SetSafe(&mgo.Safe{})
 	session.SetSocketTimeout(socketTimeout)
-	return &Store{session: session, barrier: server.Barrier, server: server}, nil
+	return &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}, nil
 }
 
 // Barrier returns when everything that was written before the call is on disk.

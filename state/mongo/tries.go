@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// patience is how long a change is tried whose facts keep changing, not counting the
-// time that it waits in line for its documents and for a slot: how long a line is says
-// how many others there are, and how fast the store is, not that there is no end. It is
-// much less than the API's bound of a request.
+// patience is the default of Options.Patience. The time in line doesn't count: how long a
+// line is says how many others there are, and how fast the store is, not that there is no
+// end. It is much less than the API's bound of a request.
 const patience = 30 * time.Second
 
 const (
@@ -32,7 +31,7 @@ type Tries struct {
 
 // Tries begins to count, for what is not a transaction but is tried for as long as one.
 func (r *Runner) Tries() Tries {
-	return Tries{began: time.Now(), patience: time.Duration(r.patience.Load())}
+	return Tries{began: time.Now(), patience: r.patience}
 }
 
 // Next reports whether to try, at first or again.
@@ -47,9 +46,6 @@ func (t *Tries) Next() bool {
 // Pause waits before the next try, for longer the more there have been. It returns the
 // cause when the context ends.
 func (t *Tries) Pause(ctx context.Context) error { return sleep(ctx, pause(t.tries)) }
-
-// SetPatience changes how long changes are tried, for tests of what never holds.
-func (r *Runner) SetPatience(d time.Duration) { r.patience.Store(int64(d)) }
 
 func pause(attempt int) time.Duration {
 	most := min(pauseMost, pauseLeast<<min(attempt+1, 10))

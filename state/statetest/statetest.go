@@ -9,22 +9,23 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/crypto/bcrypt"
 	mgo "gopkg.in/mgo.v2"
 
 	"juju/charm"
 	"juju/state"
-	"juju/state/internal/secret"
 	"juju/state/mongo"
 )
-
-// Tests log in all the time, and what a password costs is tested where it is hashed.
-func init() { secret.Cheapen() }
 
 // The user who owns everything, and the password.
 const (
 	Admin    = "admin"
 	Password = "correct horse"
 )
+
+// PasswordCost, for state.Options, makes users' passwords cheap: tests log in all the
+// time.
+const PasswordCost = bcrypt.MinCost
 
 // Controller makes a controller with its own model and one called "default", and
 // closes it with the test.
@@ -36,7 +37,13 @@ func Controller(t testing.TB) (*state.Controller, *state.State) {
 // ControllerWith is Controller with other options.
 func ControllerWith(t testing.TB, o state.Options) (*state.Controller, *state.State) {
 	t.Helper()
-	store := Store(t)
+	return ControllerOn(t, Store(t, mongo.Options{}), o)
+}
+
+// ControllerOn is ControllerWith on this store, which it closes with the test.
+func ControllerOn(t testing.TB, store *mongo.Store, o state.Options) (*state.Controller, *state.State) {
+	t.Helper()
+	o.PasswordCost = PasswordCost
 	ctx := t.Context()
 	err := state.Initialize(ctx, store, state.InitParams{
 		Name: "test", Cloud: "dummy", Series: "jammy", User: Admin, Password: Password}, o)

@@ -21,21 +21,24 @@ import (
 //	mongodb://HOST  the MongoDB there, on loopback; each test drops all its databases
 const StoreVariable = "JUJU_TEST_STORE"
 
-// Store opens an empty store, which the caller closes.
-func Store(t testing.TB) *mongo.Store {
+// Store opens an empty store with mongotest's hooks, which the caller closes.
+func Store(t testing.TB, o mongo.Options) *mongo.Store {
 	t.Helper()
+	o.Hooks = mongotest.NewHooks
 	switch kind := os.Getenv(StoreVariable); {
 	case kind == "":
-		store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+		o.Embedded = embedded.Options{FS: vfs.NewMem()}
+		store, err := mongo.OpenEmbedded("store", o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return store
 	case kind == "adapter":
 		set := mongotest.NewSet(t, 1)
-		return openURL(t, set.URL(), set.Dial)
+		o.Dial = set.Dial
+		return openURL(t, set.URL(), o)
 	case strings.HasPrefix(kind, "mongodb://"):
-		store := openURL(t, kind, nil)
+		store := openURL(t, kind, o)
 		names, err := store.Databases()
 		for _, name := range names {
 			if err == nil {
@@ -52,7 +55,7 @@ func Store(t testing.TB) *mongo.Store {
 	}
 }
 
-func openURL(t testing.TB, text string, dial mongo.Dial) *mongo.Store {
+func openURL(t testing.TB, text string, o mongo.Options) *mongo.Store {
 	t.Helper()
 	u, err := mongo.ParseURL(text)
 	if err != nil {
@@ -64,7 +67,7 @@ func openURL(t testing.TB, text string, dial mongo.Dial) *mongo.Store {
 			t.Fatalf("%s is not on loopback: its databases may be somebody's", address)
 		}
 	}
-	store, err := mongo.OpenURL(t.Context(), u, dial)
+	store, err := mongo.OpenURL(t.Context(), u, o)
 	if err != nil {
 		t.Fatal(err)
 	}

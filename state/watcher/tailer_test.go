@@ -23,7 +23,7 @@ const patience = 20 * time.Second
 // aLog is a database with the log that a tailer follows, and nothing else.
 func aLog(t *testing.T) *mongo.Database {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", embedded.Options{FS: vfs.NewMem()})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package secret hashes the passwords that people choose. It is slow on purpose:
-// whoever has the hashes shall not find the passwords by trying.
+// the passwords must not be found by trying when the hashes are stolen.
 package secret
 
 import (
@@ -8,33 +8,40 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// cost is that of all hashes made; bcrypt's work doubles with each step.
-var cost = bcrypt.DefaultCost
+// A Hasher makes hashes, all at the same cost.
+type Hasher struct {
+	cost   int
+	nobody func() string // the hash of no password in use
+}
 
-// Cheapen makes hashes as cheap as bcrypt lets them be, in tests of something else. It
-// is for an init function: nothing may have been hashed yet.
-func Cheapen() { cost = bcrypt.MinCost }
+// NewHasher returns a Hasher; bcrypt's work doubles with each step of cost, and 0
+// stands for bcrypt's default.
+func NewHasher(cost int) *Hasher {
+	if cost == 0 {
+		cost = bcrypt.DefaultCost
+	}
+	h := &Hasher{cost: cost}
+	h.nobody = sync.OnceValue(func() string {
+		hash, err := h.Hash("")
+		if err != nil {
+			panic(err) // it can't: the cost is valid and the password short
+		}
+		return hash
+	})
+	return h
+}
 
 // Hash returns what is kept of a password: bcrypt's own form, with a salt.
-func Hash(password string) (string, error) {
-	hash, err := bcrypt.GenerateFromPassword([]byte(password), cost)
+func (h *Hasher) Hash(password string) (string, error) {
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), h.cost)
 	return string(hash), err
 }
+
+// Pretend does the work of Matches where there is no hash, so that the time doesn't
+// tell who has one.
+func (h *Hasher) Pretend(password string) { Matches(h.nobody(), password) }
 
 // Matches reports whether a hash is of this password.
 func Matches(hash, password string) bool {
 	return bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) == nil
 }
-
-// Pretend does the work of Matches for somebody who has no hash, so that the time
-// doesn't tell who has one.
-func Pretend(password string) { Matches(nobodys(), password) }
-
-// nobodys is the hash of no password in use.
-var nobodys = sync.OnceValue(func() string {
-	hash, err := Hash("")
-	if err != nil {
-		panic(err) // it can't: the cost is valid and the password short
-	}
-	return hash
-})

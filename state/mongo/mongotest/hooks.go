@@ -1,0 +1,77 @@
+package mongotest
+
+import (
+	"sync"
+
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/mongo"
+)
+
+// A TestHook is called before and after one transaction.
+type TestHook struct{ Before, After func() }
+
+// Hooks are the hooks of one database, which a test sets while it is used. They may be
+// set and called by many goroutines at once.
+type Hooks struct {
+	mu      sync.Mutex
+	next    []TestHook // of the transactions that follow one another
+	rewrite func([]txn.Op) []txn.Op
+}
+
+// NewHooks is for mongo.Options.
+func NewHooks() mongo.Hooks { return &Hooks{} }
+
+// HooksOf returns the hooks of a database whose store was opened with NewHooks.
+func HooksOf(db *mongo.Database) *Hooks { return db.Hooks.(*Hooks) }
+
+// Set has each of the next attempts at a transaction pass through one of the hooks, in
+// place of those set before. The transactions that a hook runs pass through none.
+func (h *Hooks) Set(hooks ...TestHook) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next = hooks
+}
+
+// RewriteOps lets f see, and change, the operations of each attempt before its hook is
+// called; nil ends that.
+func (h *Hooks) RewriteOps(f func([]txn.Op) []txn.Op) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rewrite = f
+}
+
+// Next implements mongo.Hooks.
+func (h *Hooks) Next() mongo.Hook {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.next) == 0 && h.rewrite == nil {
+		return nil
+	}
+	return h.run
+}
+
+func (h *Hooks) run(ops []txn.Op, run func([]txn.Op) error) error {
+	h.mu.Lock()
+	rewrite := h.rewrite
+	h.mu.Unlock()
+	if rewrite != nil {
+		ops = rewrite(ops)
+	}
+	h.mu.Lock()
+	hooks := h.next
+	h.next = nil
+	h.mu.Unlock()
+	if len(hooks) == 0 {
+		return run(ops)
+	}
+	if f := hooks[0].Before; f != nil {
+		f()
+	}
+	err := run(ops)
+	if f := hooks[0].After; f != nil {
+		f()
+	}
+	h.Set(hooks[1:]...)
+	return err
+}
