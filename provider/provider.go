@@ -11,38 +11,37 @@ import (
 	"juju/state/entity"
 )
 
-// An Environ is one model on one cloud. All of its methods may be called from
-// many goroutines at once, each ends soon after its context does, and each can
-// be repeated after it was interrupted.
+// An Environ is one model on one cloud. Its methods are safe for concurrent use; each returns
+// soon after its context is done, and can be repeated after an interruption.
 type Environ interface {
-	// StartInstance starts an instance with a machine agent on it and returns
-	// once the cloud has accepted both; the agent may still be on its way up. A
-	// repetition with the same machine and nonce returns the instance that is
-	// there. One that fails leaves nothing, or an instance that Instances lists.
-	// IsRetryable says of the error whether to try again; entity.Invalid means
-	// that the series, constraints or placement can't be had. The error gives the reason
-	// alone, like that of StopInstances: who called says what has failed.
+	// StartInstance starts an instance with a machine agent on it and returns once the cloud
+	// has accepted both; the agent may still be starting. Repeated with the same machine and
+	// nonce, it returns the instance that exists. If it fails, it leaves nothing, or an
+	// instance that Instances lists. IsRetryable(err) says whether to try again; entity.Invalid
+	// means that the cloud can't provide the series, constraints or placement. The error gives
+	// only the reason, as does that of StopInstances: the caller adds what has failed.
 	StartInstance(ctx context.Context, params StartParams) (Instance, error)
-	// StopInstances ends the instances and all that ran on them, and returns when
-	// they are gone. An instance that is not there is stopped already.
+	// StopInstances ends the instances and everything that ran on them, and returns when they
+	// are gone. An instance that does not exist counts as stopped.
 	StopInstances(ctx context.Context, ids ...string) error
-	// Instances returns all that the cloud has with this model's tags, half made
-	// ones too, sorted by ID.
+	// Instances returns every instance that the cloud has with this model's tags, including
+	// incomplete ones, sorted by ID.
 	Instances(ctx context.Context) ([]Instance, error)
-	// Series returns the series that instances can have, the preferred one first. None
-	// means that any can be had.
+	// Series returns the series that instances can have, the preferred one first. None means
+	// any.
 	Series(ctx context.Context) ([]string, error)
-	// ConstraintRules says which constraints conflict, are heeded, or can be had.
+	// ConstraintRules says which constraints conflict, which are ignored, and which values are
+	// available.
 	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
-	// PrecheckInstance returns an Invalid error when the cloud can't have such an
-	// instance. It starts nothing. It is asked before a machine is recorded, so that
-	// the user hears at once what StartInstance would say later.
+	// PrecheckInstance returns an Invalid error when the cloud can't provide such an instance.
+	// It starts nothing. It is called before a machine is recorded, so that the user learns at
+	// once what StartInstance would report later.
 	PrecheckInstance(ctx context.Context, params PrecheckParams) error
-	// Destroy stops all instances of the model and removes whatever else the
-	// cloud has of it.
+	// Destroy stops all instances of the model and removes everything else that the cloud has
+	// of it.
 	Destroy(ctx context.Context) error
-	// DestroyController does so for every model of the controller and for the
-	// controller itself. It is called from outside of the controller.
+	// DestroyController does the same for every model of the controller, and for the controller
+	// itself. It is called from outside the controller.
 	DestroyController(ctx context.Context) error
 }
 
@@ -51,22 +50,22 @@ type StartParams struct {
 	Controller  string // UUID; "" for the Environ's own
 	Model       string // UUID; "" for the Environ's own
 	MachineID   string // "0"
-	Nonce       string // tells apart two attempts to provision one machine
+	Nonce       string // differs between two attempts to provision a machine
 	Series      string // "" for any
 	Constraints entity.Constraints
 	Placement   string // as the user wrote it, less the scope; "" for none
-	AgentConfig []byte // what the machine agent reads at its start; holds secrets
+	AgentConfig []byte // what the machine agent reads when it starts; holds secrets
 }
 
-// PrecheckParams is the part of StartParams that a cloud can refuse. "" for the
-// series leaves it open.
+// PrecheckParams is the part of StartParams that a cloud can refuse. An empty series is not
+// checked.
 type PrecheckParams struct {
 	Series      string
 	Constraints entity.Constraints
 	Placement   string
 }
 
-// Instance is one machine of the cloud's.
+// Instance is one machine in the cloud.
 type Instance struct {
 	ID        string // unique in the cloud, never used again
 	Addresses []string
@@ -79,7 +78,7 @@ type Instance struct {
 	Nonce      string
 }
 
-// Hardware is what an instance has; a zero field is not known.
+// Hardware is what an instance has; a zero field is unknown.
 type Hardware struct {
 	Arch     string `json:"arch,omitempty"`
 	Cores    uint64 `json:"cores,omitempty"`
@@ -87,7 +86,7 @@ type Hardware struct {
 	RootDisk uint64 `json:"root-disk,omitempty"` // MiB
 }
 
-// String writes what status shows: "arch=amd64 cores=2 mem=2048M root-disk=8192M".
+// String returns the text that status shows: "arch=amd64 cores=2 mem=2048M root-disk=8192M".
 func (h Hardware) String() string {
 	var parts []string
 	if h.Arch != "" {
@@ -105,20 +104,20 @@ func (h Hardware) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Config is what a cloud is opened with, for one model.
+// Config is what a cloud needs to open one model.
 type Config struct {
 	Controller string            // UUID
 	Model      string            // UUID
-	Attrs      map[string]string // the model's settings; each cloud reads those it knows
+	Attrs      map[string]string // the model's settings; each cloud reads the ones it knows
 }
 
-// Open opens a model on a cloud. Attributes that make no sense are Invalid.
+// Open opens a model on a cloud. Attributes that the cloud can't accept are Invalid.
 type Open func(ctx context.Context, config Config) (Environ, error)
 
-// Clouds are the clouds that a binary can use, by the names users know.
+// Clouds are the clouds that a program can use, by the names that users know.
 type Clouds map[string]Open
 
-// Open opens a model on the named cloud; NotFound when there is none of that name.
+// Open opens a model on the named cloud; the error is NotFound if there is no such cloud.
 func (c Clouds) Open(ctx context.Context, name string, config Config) (Environ, error) {
 	open, ok := c[name]
 	if !ok {
@@ -128,8 +127,8 @@ func (c Clouds) Open(ctx context.Context, name string, config Config) (Environ, 
 	return open(ctx, config)
 }
 
-// CheckSeries returns an Invalid error if the series is not one that a cloud has;
-// place says what the cloud's machines are, as in "this host".
+// CheckSeries returns an Invalid error if the cloud does not have the series. place names the
+// cloud's machines, as in "this host".
 func CheckSeries(series string, have []string, place string) error {
 	if series == "" || len(have) == 0 || slices.Contains(have, series) {
 		return nil
@@ -137,8 +136,8 @@ func CheckSeries(series string, have []string, place string) error {
 	return entity.Errorf(entity.Invalid, "series %q is not available: %s has %s", series, place, strings.Join(have, ", "))
 }
 
-// Retryable marks err as one that may not happen again: the provisioner tries
-// such a start again by itself. All others wait for the user. Retryable(nil) is nil.
+// Retryable marks err as one that may not occur again: the provisioner repeats such a start by
+// itself, while all other errors wait for the user. Retryable(nil) is nil.
 func Retryable(err error) error {
 	if err == nil {
 		return nil
@@ -146,12 +145,12 @@ func Retryable(err error) error {
 	return entity.Errorf(entity.Unavailable, "%w", err)
 }
 
-// IsRetryable reports whether err, of a method of Environ, may not happen again.
+// IsRetryable reports whether err, returned by a method of Environ, may not occur again.
 func IsRetryable(err error) bool { return errors.Is(err, entity.Unavailable) }
 
-// CheckStart fills in the Environ's own controller and model where params names
-// none, and returns an Invalid error if they are others, or if there is no
-// machine or nonce. Every cloud calls it first.
+// CheckStart fills in the Environ's own controller and model where params names none. It
+// returns an Invalid error if params names others, or if the machine or nonce is missing. Every
+// cloud calls it first.
 func CheckStart(config Config, params *StartParams) error {
 	if params.Controller == "" {
 		params.Controller = config.Controller

@@ -10,12 +10,12 @@ import (
 	"juju/provider"
 )
 
-// StartFunc starts the agent of an instance in this process. Ctx bounds the start
-// only. Stop ends the agent and returns when it has ended; it is called once.
+// StartFunc starts the agent of an instance in this process. Ctx bounds only the start. Stop
+// ends the agent and returns when it has ended; it is called once.
 type StartFunc func(ctx context.Context, params provider.StartParams) (stop func(), err error)
 
-// Cloud holds the instances of any number of controllers and models. Its methods
-// may be called from many goroutines at once.
+// Cloud holds the instances of any number of controllers and models. Its methods are safe for
+// concurrent use.
 type Cloud struct {
 	start StartFunc
 	log   oplog
@@ -23,13 +23,13 @@ type Cloud struct {
 	mu        sync.Mutex
 	faults    map[string]*fault     // by method
 	instances map[string]*instance  // by ID
-	attempts  map[attempt]*instance // the same ones
-	jammed    map[string]bool       // by ID: they can't be stopped
-	made      int                   // instances ever
+	attempts  map[attempt]*instance // the same instances
+	jammed    map[string]bool       // by ID: instances that can't be stopped
+	made      int                   // how many instances were ever made
 	series    []string              // that instances can have; none for any
 }
 
-// New returns an empty cloud. For a nil start its instances have no agents.
+// New returns an empty cloud. If start is nil, its instances have no agents.
 func New(start StartFunc) *Cloud {
 	if start == nil {
 		start = func(context.Context, provider.StartParams) (func(), error) { return func() {}, nil }
@@ -38,13 +38,13 @@ func New(start StartFunc) *Cloud {
 		jammed: map[string]bool{}}
 }
 
-// Open opens a model; it is a provider.Open. The attribute "broken" lists methods
-// of Environ, separated by blanks, that are broken in this model.
+// Open opens a model; it is a provider.Open. The attribute "broken" lists, separated by blanks,
+// the methods of Environ that fail in this model.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	return &environ{cloud: c, config: config, broken: strings.Fields(config.Attrs["broken"])}, nil
 }
 
-// SetSeries limits the series that instances can have; none lifts the limit.
+// SetSeries limits the series that instances can have; without arguments it lifts the limit.
 func (c *Cloud) SetSeries(series ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,8 +57,8 @@ func (c *Cloud) hasSeries() []string {
 	return c.series
 }
 
-// Lose makes an instance vanish, as if its host had burnt down: its agent ends,
-// and the cloud knows it no more. It reports whether there was one.
+// Lose makes an instance vanish, as if its host had burnt down: its agent ends, and the cloud
+// no longer knows it. It reports whether the instance existed.
 func (c *Cloud) Lose(id string) bool {
 	c.mu.Lock()
 	inst, ok := c.instances[id]
@@ -72,10 +72,10 @@ func (c *Cloud) Lose(id string) bool {
 	return true
 }
 
-// attempt is what tells two starts apart.
+// attempt identifies one start.
 type attempt struct{ controller, model, machine, nonce string }
 
-// instance is one that is being started, runs, or is being stopped.
+// instance is being started, runs, or is being stopped.
 type instance struct {
 	provider.Instance
 	started chan struct{} // closed when the start is over
@@ -84,8 +84,8 @@ type instance struct {
 	once    sync.Once
 }
 
-// end ends the agent and forgets the instance; it returns when both is done. The
-// start must be over.
+// end ends the agent and deletes the instance, and returns when both are done. The start must
+// be over.
 func (i *instance) end(c *Cloud) {
 	i.once.Do(func() {
 		if i.stop != nil {
@@ -98,8 +98,8 @@ func (i *instance) end(c *Cloud) {
 	})
 }
 
-// find returns the instance for a machine and nonce, and makes one that is yet
-// to be started if there is none.
+// find returns the instance for a machine and nonce. If there is none, it adds one that has not
+// started.
 func (c *Cloud) find(params provider.StartParams) (inst *instance, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -95,7 +95,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-func TestFailsAsOftenAsTold(t *testing.T) {
+func TestFail(t *testing.T) {
 	c := dummytest.New(nil)
 	e := open(t, c, "")
 	final := errors.New("out of stock")
@@ -112,8 +112,7 @@ func TestFailsAsOftenAsTold(t *testing.T) {
 	}
 }
 
-// An agent that does not come up leaves no instance, and the next try has a
-// fresh one.
+// An agent that does not come up leaves no instance, and the next attempt gets a new one.
 func TestAgentThatFailsToStart(t *testing.T) {
 	a := agents{err: errors.New("no agent for you")}
 	c := dummytest.New(a.start)
@@ -240,8 +239,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// The log holds the last ten thousand operations or so, and who reads slowly
-// delays nobody.
+// The log holds about the last ten thousand operations, and a slow reader delays no one.
 func TestLogIsBounded(t *testing.T) {
 	c := dummytest.New(nil)
 	e := open(t, c, "")

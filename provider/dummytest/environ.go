@@ -18,23 +18,22 @@ type environ struct {
 	broken []string // methods
 }
 
-// begin is called first by every method, which returns an error of it at once.
+// begin starts every method, which returns begin's error at once.
 func (e *environ) begin(ctx context.Context, op *Op) error {
 	op.Model = e.config.Model
 	if slices.Contains(e.broken, op.Method) {
 		return errBroken(op.Method)
 	}
-	return e.cloud.trouble(ctx, *op)
+	return e.cloud.failure(ctx, *op)
 }
 
-// done writes the log when a method returns.
+// done writes to the log when a method returns.
 func (e *environ) done(op *Op, err *error) {
 	op.Err = *err
 	e.cloud.log.add(*op)
 }
 
-// StartInstance gives the instance what its constraints demand and calls the
-// StartFunc.
+// StartInstance gives the instance what its constraints require, and calls the StartFunc.
 func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (_ provider.Instance, err error) {
 	op := Op{Method: "StartInstance", MachineID: params.MachineID}
 	defer e.done(&op, &err)
@@ -90,7 +89,7 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) (err error) 
 // stop ends all instances that match.
 func (c *Cloud) stop(ctx context.Context, match func(*instance) bool) error {
 	ended := make(chan struct{})
-	go func() { // ends with the slowest of the agents
+	go func() { // ends when the slowest agent has ended
 		defer close(ended)
 		var g errgroup.Group
 		g.SetLimit(32)
@@ -111,7 +110,7 @@ func (c *Cloud) stop(ctx context.Context, match func(*instance) bool) error {
 	}
 }
 
-// Instances returns those of the model.
+// Instances returns the model's instances.
 func (e *environ) Instances(ctx context.Context) (result []provider.Instance, err error) {
 	op := Op{Method: "Instances"}
 	defer e.done(&op, &err)
@@ -126,7 +125,7 @@ func (e *environ) Instances(ctx context.Context) (result []provider.Instance, er
 	return result, nil
 }
 
-// Series returns those that SetSeries has set; none at first.
+// Series returns the series that SetSeries has set; none by default.
 func (e *environ) Series(ctx context.Context) (_ []string, err error) {
 	op := Op{Method: "Series"}
 	defer e.done(&op, &err)
@@ -136,7 +135,7 @@ func (e *environ) Series(ctx context.Context) (_ []string, err error) {
 	return e.cloud.hasSeries(), nil
 }
 
-// rules are the dummy's: features of clouds that users meet, one of each kind.
+// rules returns the dummy's rules: one of each kind of rule that real clouds have.
 func rules() entity.ConstraintRules {
 	return entity.ConstraintRules{
 		Conflicts:   [][2]string{{entity.ConstraintInstanceType, entity.ConstraintMem}},
@@ -145,8 +144,8 @@ func rules() entity.ConstraintRules {
 	}
 }
 
-// ConstraintRules says that an instance type decides the memory, that cpu-power and
-// virt-type are not heeded, and that there are two architectures.
+// ConstraintRules says that an instance type determines the memory, that cpu-power and
+// virt-type are ignored, and that there are two architectures.
 func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules, err error) {
 	op := Op{Method: "ConstraintRules"}
 	defer e.done(&op, &err)
@@ -156,7 +155,7 @@ func (e *environ) ConstraintRules(ctx context.Context) (_ entity.ConstraintRules
 	return rules(), nil
 }
 
-// PrecheckInstance accepts the placement "valid" and no other, and the cloud's series.
+// PrecheckInstance accepts only the placement "valid", and the cloud's series.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) (err error) {
 	op := Op{Method: "PrecheckInstance"}
 	defer e.done(&op, &err)
@@ -206,7 +205,7 @@ func (e *environ) DestroyController(ctx context.Context) (err error) {
 	return e.cloud.stop(ctx, func(i *instance) bool { return i.Controller == e.config.Controller })
 }
 
-// hardware returns what the constraints demand, and a small machine otherwise.
+// hardware returns what the constraints require; for the rest, a small machine.
 func hardware(cons entity.Constraints) provider.Hardware {
 	h := provider.Hardware{Arch: "amd64", Cores: 1, Mem: 1024, RootDisk: 8192}
 	if arch, _ := cons.Get(entity.ConstraintArch); arch != "" {

@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// fault is what is wrong with one method.
+// fault says how one method is to fail.
 type fault struct {
 	broken bool
 	fails  []error       // of the next calls
@@ -31,8 +31,8 @@ func (c *Cloud) setBroken(broken bool, methods []string) {
 	}
 }
 
-// Fail makes the next n calls of a method fail with err, or, for nil, with an
-// error that is worth another try.
+// Fail makes the next n calls of a method fail with err, or, if err is nil, with a retryable
+// error.
 func (c *Cloud) Fail(method string, n int, err error) {
 	if err == nil {
 		err = provider.Retryable(fmt.Errorf("dummy.%s failed", method))
@@ -44,8 +44,8 @@ func (c *Cloud) Fail(method string, n int, err error) {
 	}
 }
 
-// Stall makes calls of a method wait until release is called or their context is
-// done. The log has an Op with Stalled set for each that waits.
+// Stall makes calls of a method wait until release is called or their context is done. For each
+// call that waits, the log has an Op with Stalled set.
 func (c *Cloud) Stall(method string) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *Cloud) Stall(method string) (release func()) {
 	}
 }
 
-// fault returns what is wrong with a method; the caller holds the mutex.
+// fault returns the fault of a method. The caller holds the mutex.
 func (c *Cloud) fault(method string) *fault {
 	f, ok := c.faults[method]
 	if !ok {
@@ -71,9 +71,9 @@ func (c *Cloud) fault(method string) *fault {
 	return f
 }
 
-// trouble is called first by every method: it waits out a stall and returns the
-// error that the method shall fail with.
-func (c *Cloud) trouble(ctx context.Context, op Op) error {
+// failure is called first by every method. It waits while the method is stalled, and returns
+// the error with which the method is to fail.
+func (c *Cloud) failure(ctx context.Context, op Op) error {
 	c.mu.Lock()
 	stall := c.fault(op.Method).stall
 	c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *Cloud) trouble(ctx context.Context, op Op) error {
 	return nil
 }
 
-// Jam makes every stop of these instances fail, until Unjam; they can still be lost.
+// Jam makes every stop of these instances fail until Unjam. They can still be lost.
 func (c *Cloud) Jam(ids ...string) { c.setJammed(true, ids) }
 
 // Unjam lets jammed instances be stopped again.
@@ -117,7 +117,7 @@ func (c *Cloud) setJammed(jammed bool, ids []string) {
 	}
 }
 
-// jam returns the error of stopping instances of which one is jammed.
+// jam returns the error of stopping instances of which at least one is jammed.
 func (c *Cloud) jam(ids []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *Cloud) jam(ids []string) error {
 	return nil
 }
 
-// byHand adds to the error of a stop how instances are removed without it.
+// byHand adds a hint to a stop's error: how to remove the instances by hand.
 func byHand(err error, ids []string) error {
 	if len(ids) == 0 {
 		return err

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Op is one thing that was done to a Cloud.
+// Op is one operation on a Cloud.
 type Op struct {
 	Method      string // of Environ, or "Lose"
 	Model       string
@@ -16,14 +16,14 @@ type Op struct {
 	Err         error
 }
 
-// logKept is how many operations the log holds; older ones are forgotten.
+// logKept is how many operations the log holds; older ones are dropped.
 const logKept = 10000
 
 type oplog struct {
 	mu      sync.Mutex
 	ops     []Op
 	first   int           // number of ops[0]
-	changed chan struct{} // closed at the next add; nil when nobody waits
+	changed chan struct{} // closed at the next add; nil when no one waits
 }
 
 func (l *oplog) add(op Op) {
@@ -40,8 +40,8 @@ func (l *oplog) add(op Op) {
 	}
 }
 
-// from returns the operations from number n on that are still there, the number
-// that follows them, and a channel that is closed when there are more.
+// from returns the operations from number n, the number that follows them, and a channel that
+// is closed when there are more.
 func (l *oplog) from(n int) (ops []Op, next int, more <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,14 +52,14 @@ func (l *oplog) from(n int) (ops []Op, next int, more <-chan struct{}) {
 	return slices.Clone(l.ops[skip:]), l.first + len(l.ops), l.changed
 }
 
-// Ops returns what was done, oldest first; a call is there once it has returned.
+// Ops returns the operations, oldest first. A call is listed once it has returned.
 func (c *Cloud) Ops() []Op {
 	ops, _, _ := c.log.from(0)
 	return ops
 }
 
-// Watch sends what was done so far and all that is done from now on, until ctx
-// is done; then it closes the channel. Nothing waits for its reader.
+// Watch sends all operations, past and future, until ctx is done; then it closes the channel. A
+// slow reader holds up nothing.
 func (c *Cloud) Watch(ctx context.Context) <-chan Op {
 	out := make(chan Op)
 	go func() {

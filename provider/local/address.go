@@ -15,14 +15,14 @@ import (
 	"juju/provider/process"
 )
 
-// addresses is what addresses.json holds.
+// addresses is the content of addresses.json.
 type addresses struct {
 	Blocks []netip.Prefix `json:"blocks"` // each 127.x.y.0/24
-	Last   netip.Addr     `json:"last"`   // the one that was handed out last
+	Last   netip.Addr     `json:"last"`   // the last address handed out
 }
 
-// allocate returns a loopback address that no living instance has, and prefers
-// one that has not been used for long. The caller holds the lock.
+// allocate returns a loopback address that no living instance has, preferring one that has not
+// been used for long. The caller holds the lock.
 func (c *Cloud) allocate() (string, error) {
 	path := filepath.Join(c.config.Dir, "addresses.json")
 	var pool addresses
@@ -54,9 +54,9 @@ func (c *Cloud) allocate() (string, error) {
 	return address.String(), writeJSON(path, pool)
 }
 
-// next returns the first free address after the last one, round all blocks.
+// next returns the first free address after Last, wrapping around all blocks.
 func (p addresses) next(free func(netip.Addr) bool) (netip.Addr, bool) {
-	var all []netip.Addr // all there are, those after Last first
+	var all []netip.Addr // all addresses, those after Last first
 	for _, late := range []bool{true, false} {
 		after := !p.Last.IsValid()
 		for _, block := range p.Blocks {
@@ -86,10 +86,9 @@ func bindable(a netip.Addr) bool {
 	return true
 }
 
-// newBlock chooses a block of 254 addresses in which nobody listens and no
-// instance of another controller of this user lives. The order of choice differs
-// from controller to controller, so that two that don't see each other, because
-// they are different users', still hardly ever meet.
+// newBlock chooses a block of 254 addresses on which nothing listens and no instance of another
+// controller of this user lives. The order of choice differs between controllers, so that
+// controllers of different users, which can't see each other, rarely choose the same block.
 func newBlock(controller string, have []netip.Prefix) (netip.Prefix, error) {
 	taken := map[netip.Prefix]bool{}
 	for _, block := range have {
@@ -109,7 +108,7 @@ func newBlock(controller string, have []netip.Prefix) (netip.Prefix, error) {
 			taken[blockOf(a)] = true
 		}
 	}
-	// 127.0 to 127.15 are left to the host: resolvers and the like sit there.
+	// 127.0 to 127.15 are left to the host, for resolvers and the like.
 	for try := range 10000 {
 		h := fnv.New32a()
 		fmt.Fprintf(h, "%s %d", controller, try)
@@ -126,8 +125,8 @@ func blockOf(a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(a, 24).Masked()
 }
 
-// listeners returns the local addresses of a table of the kernel's sockets. One
-// that can't be read has none: this is a second look, and not the only one.
+// listeners returns the local addresses in one of the kernel's tables of sockets, and none if
+// the table can't be read: the caller has another check.
 func listeners(table string) []netip.Addr {
 	f, err := os.Open(table)
 	if err != nil {
@@ -144,8 +143,8 @@ func listeners(table string) []netip.Addr {
 		if err != nil {
 			continue
 		}
-		// The kernel prints the address as a number of the host's; on the machines
-		// that Go runs Linux on, but for s390x, its first byte comes last.
+		// The kernel prints the address as a number in the host's byte order. Of the machines
+		// for which Go builds Linux programs, all but s390x put the first byte last.
 		if nativeIsBig {
 			all = append(all, netip.AddrFrom4([4]byte(b)))
 		} else {

@@ -26,16 +26,16 @@ var logger = loggo.GetLogger("juju.provider.local")
 // have "<controller UUID>/keeper" and "<controller UUID>/controller".
 const InstanceVariable = "JUJU_LOCAL_INSTANCE"
 
-// AddressVariable is there too, and holds the instance's address.
+// AddressVariable is also in the environment, and holds the instance's address.
 const AddressVariable = "JUJU_LOCAL_ADDRESS"
 
 // AgentConfigName is the name of the file, in an instance's directory, that
 // holds StartParams.AgentConfig.
 const AgentConfigName = "agent.conf"
 
-// Config is what a Cloud needs to know.
+// Config is what a Cloud needs.
 type Config struct {
-	Dir          string        // the controller's directory; made if it is not there
+	Dir          string        // the controller's directory; made if missing
 	Controller   string        // UUID
 	MachineAgent string        // the program; "" for a Cloud that starts nothing
 	Args         []string      // its arguments; the instance's directory follows as the last
@@ -44,15 +44,14 @@ type Config struct {
 	Series       string        // of the host; "" to find it out
 }
 
-// Cloud is what one controller has on this host. Its methods may be called from
-// many goroutines at once.
+// Cloud is what one controller has on this host. Its methods are safe for concurrent use.
 type Cloud struct {
 	config Config
 	busy   keyed         // instances that are being started or stopped
-	poke   chan struct{} // for Supervise: there may be an instance that it doesn't know
+	poke   chan struct{} // tells Supervise that there may be a new instance
 }
 
-// New returns the cloud of one controller. Invalid when the directory is that of
+// New returns the cloud of one controller. The error is Invalid when the directory belongs to
 // another controller.
 func New(config Config) (*Cloud, error) {
 	var err error
@@ -60,7 +59,7 @@ func New(config Config) (*Cloud, error) {
 		return nil, fmt.Errorf("cannot use %s: %w", config.Dir, err)
 	}
 	if strings.ContainsRune(config.MachineAgent, filepath.Separator) {
-		// The agents run elsewhere than this process.
+		// The agents have another working directory than this process.
 		if config.MachineAgent, err = filepath.Abs(config.MachineAgent); err != nil {
 			return nil, fmt.Errorf("cannot use %s: %w", config.MachineAgent, err)
 		}
@@ -80,8 +79,8 @@ func New(config Config) (*Cloud, error) {
 	return &Cloud{config: config, poke: make(chan struct{}, 1)}, nil
 }
 
-// claim makes the directory, and notes whose it is, so that no controller is
-// ever destroyed in place of another.
+// claim makes the directory and records the controller in it, so that no other controller is
+// ever destroyed by mistake.
 func claim(config Config) error {
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return err
@@ -101,7 +100,7 @@ func claim(config Config) error {
 	return err
 }
 
-// Open opens a model; it is a provider.Open. It reads no attributes.
+// Open opens a model; it is a provider.Open. It ignores the attributes.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	if config.Controller != c.config.Controller {
 		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q on the host of %q", config.Controller, c.config.Controller)
@@ -112,9 +111,8 @@ func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Enviro
 	return &environ{cloud: c, config: config}, nil
 }
 
-// Supervise keeps the machine agents of all instances running, those that it
-// finds and those that StartInstance adds, until ctx is done. The agents go on
-// without it.
+// Supervise keeps the machine agents of all instances running, present and future ones, until
+// ctx is done. The agents outlive it.
 func (c *Cloud) Supervise(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -154,15 +152,15 @@ func (c *Cloud) Supervise(ctx context.Context) error {
 	}
 }
 
-// supervised tells Supervise, if it runs, to look again.
+// supervised tells Supervise, if it runs, to look for new instances.
 func (c *Cloud) supervised() {
 	select {
 	case c.poke <- struct{}{}:
-	default: // it is told already
+	default: // it has been told
 	}
 }
 
-// agent returns how the machine agent of an instance is run.
+// agent returns how to run the machine agent of an instance.
 func (c *Cloud) agent(inst instance) process.Spec {
 	dir := c.dir(inst.Model, inst.ID)
 	env := append([]string(nil), c.config.Env...)
@@ -180,12 +178,13 @@ func (c *Cloud) mark(model, id string) string { return c.config.Controller + "/"
 // dir returns the directory of an instance.
 func (c *Cloud) dir(model, id string) string { return filepath.Join(c.machines(model), id) }
 
-// machines returns the directory of all instances of a model, of all models for "".
+// machines returns the directory of a model's instances, or with "" the directory of all
+// models.
 func (c *Cloud) machines(model string) string {
 	return filepath.Join(c.config.Dir, "machines", model)
 }
 
-// isName reports whether s can be the name of a file that is not hidden.
+// isName reports whether s can be the name of a file and does not begin with a dot.
 func isName(s string) bool {
 	return s != "" && s[0] != '.' && !strings.ContainsAny(s, "/\x00")
 }
@@ -217,7 +216,7 @@ func writeJSON(path string, v any) error {
 // keyed is a mutex for each of many keys.
 type keyed struct {
 	mu   sync.Mutex
-	held map[string]chan struct{} // closed when the key is free again
+	held map[string]chan struct{} // each is closed when its key is free again
 }
 
 func (k *keyed) lock(ctx context.Context, key string) (unlock func(), err error) {

@@ -25,9 +25,8 @@ type environ struct {
 	config provider.Config
 }
 
-// StartInstance makes a directory, reserves an address and starts the machine
-// agent in the one with the other. A repetition with another AgentConfig
-// restarts the agent with that.
+// StartInstance makes a directory, reserves an address, and starts the machine agent there. A
+// repeated call with another AgentConfig restarts the agent with it.
 func (e *environ) StartInstance(ctx context.Context, params provider.StartParams) (provider.Instance, error) {
 	inst, err := e.start(ctx, params)
 	if err != nil {
@@ -41,7 +40,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 	if err := provider.CheckStart(e.config, &params); err != nil {
 		return inst, err
 	}
-	// The series is left open: the host may have been upgraded since the machine was added.
+	// The series is not checked: the host may have been upgraded since the machine was added.
 	if err := e.PrecheckInstance(ctx, provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement}); err != nil {
 		return inst, err
 	}
@@ -57,8 +56,8 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 
 	dir := c.dir(params.Model, id)
 	if _, ended := process.Ended(dir); ended {
-		// A stop that was interrupted, or an agent whose machine was Dead: what is
-		// left of it is finished before there is another.
+		// A stop was interrupted, or the agent's machine was Dead: finish removing the old
+		// instance first.
 		if err := c.stop(ctx, params.Model, []string{id}); err != nil {
 			return inst, err
 		}
@@ -67,8 +66,8 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		return inst, err
 	}
 	if err := c.startAgent(ctx, inst, params.AgentConfig); err != nil {
-		// Cleaned up even if the caller has no more time, for it can't come back to
-		// an instance it has not heard of.
+		// Clean up even if the caller's time is over: the caller does not know of the instance
+		// and can't come back to it.
 		if err2 := c.stop(context.WithoutCancel(ctx), params.Model, []string{id}); err2 != nil {
 			logger.Errorf("instance %s is left half made: %v", id, err2)
 		}
@@ -94,21 +93,21 @@ func (c *Cloud) startAgent(ctx context.Context, inst instance, config []byte) er
 	case err == nil || ctx.Err() != nil:
 		return err
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, exec.ErrNotFound):
-		return err // the program is not there, and will not be the next time
+		return err // the program is missing, and a retry would not help
 	}
 	return provider.Retryable(err)
 }
 
-// StopInstances ends machine agents, then whatever ran below them, and removes
-// their directories.
+// StopInstances ends machine agents, then everything that they started, and removes their
+// directories.
 func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	var known []string
 	for _, id := range ids {
-		if isName(id) { // nothing else was ever one of ours
+		if isName(id) { // other names were never instances of ours
 			known = append(known, id)
 		}
 	}
-	slices.Sort(known) // so that two that lock several don't wait for each other
+	slices.Sort(known) // so that two callers that lock several don't deadlock
 	known = slices.Compact(known)
 	for _, id := range known {
 		unlock, err := e.cloud.busy.lock(ctx, id)
@@ -123,8 +122,8 @@ func (e *environ) StopInstances(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// byHand adds to the error of a stop which process to end, and which directory to
-// remove then, of the instances that are still there.
+// byHand adds a hint to a stop's error: for each instance that is still there, which process to
+// end, and which directory to remove then.
 func (c *Cloud) byHand(err error, model string, ids []string) error {
 	var steps []string
 	for _, id := range ids {
@@ -144,12 +143,12 @@ func (c *Cloud) byHand(err error, model string, ids []string) error {
 	return entity.WithHint(err, "By hand: %s", strings.Join(steps, "; "))
 }
 
-// stop is StopInstances for a caller that has locked them.
+// stop is StopInstances for a caller that holds the instances' locks.
 func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	// Machine agents go first, since they restart the agents of units.
+	// Machine agents go first, since they restart unit agents.
 	var g errgroup.Group
 	g.SetLimit(16)
 	for _, id := range ids {
@@ -173,7 +172,7 @@ func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	return nil
 }
 
-// Instances returns all that has a directory in this model.
+// Instances returns every instance that has a directory in this model.
 func (e *environ) Instances(context.Context) ([]provider.Instance, error) {
 	found, err := e.cloud.list(e.config.Model)
 	if err != nil {
@@ -186,14 +185,13 @@ func (e *environ) Instances(context.Context) ([]provider.Instance, error) {
 	return result, nil
 }
 
-// Series returns the host's: hooks run on the host itself.
+// Series returns the host's series: hooks run on the host itself.
 func (e *environ) Series(context.Context) ([]string, error) {
 	return []string{e.cloud.config.Series}, nil
 }
 
-// ConstraintRules says that an instance is the host. What the host has of
-// architecture, cores, memory and disk, PrecheckInstance compares; the rest is not
-// heeded.
+// ConstraintRules says that an instance is the host. PrecheckInstance compares architecture,
+// cores, memory and disk with the host's; other constraints are ignored.
 func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, error) {
 	rules := entity.DefaultConstraintRules()
 	rules.Values = map[string][]string{entity.ConstraintArch: {hostArch()}}
@@ -206,8 +204,8 @@ func (e *environ) ConstraintRules(context.Context) (entity.ConstraintRules, erro
 	return rules, nil
 }
 
-// PrecheckInstance refuses every placement, every series but the host's, constraints
-// that contradict each other, and those that ask for more than the host has.
+// PrecheckInstance refuses every placement, every series but the host's, constraints that
+// contradict each other, and constraints that ask for more than the host has.
 func (e *environ) PrecheckInstance(ctx context.Context, params provider.PrecheckParams) error {
 	if params.Placement != "" {
 		return entity.Errorf(entity.Invalid, "unknown placement directive: %s", params.Placement)
@@ -225,8 +223,8 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 	return fits(params.Constraints, hardware(e.cloud.config.Dir))
 }
 
-// fits returns an Invalid error if a host with this hardware does not have what the
-// constraints demand. What is not known of the host is taken to do.
+// fits returns an Invalid error if a host with this hardware does not meet the constraints. A
+// property of the host that is not known meets them.
 func fits(cons entity.Constraints, host provider.Hardware) error {
 	for _, c := range []struct {
 		key  string
@@ -264,7 +262,7 @@ func (c *Cloud) destroy(ctx context.Context, model string) error {
 	if err := e.StopInstances(ctx, ids...); err != nil {
 		return err
 	}
-	// Whatever was left over from instances that have no directory any more.
+	// Processes of instances whose directories are already gone.
 	if err := c.sweep(ctx, c.mark(model, "")); err != nil {
 		return err
 	}
@@ -276,8 +274,8 @@ func (c *Cloud) sweep(ctx context.Context, prefix string) error {
 	return process.EndMarked(ctx, InstanceVariable, func(value string) bool { return strings.HasPrefix(value, prefix) }, c.config.Grace)
 }
 
-// DestroyController ends the keeper, the controller and every instance of every
-// model, and removes the controller's directory with all that is in it.
+// DestroyController ends the keeper, the controller and all instances of all models, and
+// removes the controller's directory.
 func (e *environ) DestroyController(ctx context.Context) error {
 	c := e.cloud
 	err := EndKeeper(ctx, c.config.Dir, c.config.Grace)

@@ -9,10 +9,10 @@ import (
 	"juju/provider"
 )
 
-// nativeIsBig reports whether numbers begin with their high byte here.
+// nativeIsBig reports whether this host is big-endian.
 var nativeIsBig = binary.NativeEndian.Uint16([]byte{1, 0}) == 256
 
-// archNames are the orchestrator's names of architectures where Go's differ.
+// archNames maps Go's names of architectures to the orchestrator's, where they differ.
 var archNames = map[string]string{"386": "i386", "arm": "armhf", "ppc64le": "ppc64el"}
 
 func hostArch() string {
@@ -22,8 +22,8 @@ func hostArch() string {
 	return runtime.GOARCH
 }
 
-// hardware returns what every instance has, which is all that the host has; dir
-// is where their files are. What can't be found out is left unknown.
+// hardware returns what every instance has, which is everything the host has. dir is where the
+// instances' files are. A property that can't be determined is left unknown.
 func hardware(dir string) provider.Hardware {
 	h := provider.Hardware{Arch: hostArch(), Cores: uint64(runtime.NumCPU())}
 	var info unix.Sysinfo_t

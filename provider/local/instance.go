@@ -18,7 +18,7 @@ import (
 
 const instanceFile = "instance.json"
 
-// instance is what instance.json holds. Model and ID are also where it lies.
+// instance is the content of instance.json. Model and ID are also in its path.
 type instance struct {
 	ID         string            `json:"id"`
 	Controller string            `json:"controller"`
@@ -41,15 +41,15 @@ func (i instance) public() provider.Instance {
 	return p
 }
 
-// instanceID returns the ID of the instance that such a start makes. The nonce
-// is in it, so a repeated start finds what the first one left, while a new
-// attempt at the same machine has an ID that no Stop of the old one can mean.
+// instanceID returns the ID of the instance that StartInstance makes for params. It contains
+// the nonce: a repeated start finds what the first one left, while a new attempt for the same
+// machine has an ID that no stop of the old one can name.
 func instanceID(params provider.StartParams) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{params.Controller, params.Model, params.MachineID, params.Nonce}, "\x00")))
 	return fmt.Sprintf("local-%s-%s", strings.ReplaceAll(params.MachineID, "/", "-"), hex.EncodeToString(sum[:5]))
 }
 
-// list returns all instances of a model, of all models for "", sorted by ID.
+// list returns all instances of a model, or with "" of all models, sorted by ID.
 func (c *Cloud) list(model string) ([]instance, error) {
 	models := []string{model}
 	if model == "" {
@@ -73,8 +73,8 @@ func (c *Cloud) list(model string) ([]instance, error) {
 				}
 			}
 			if err != nil {
-				// Without its file it is nobody's machine, but it is still an instance
-				// here, and whoever looks for strays must see it.
+				// Without its file the instance belongs to no machine, but it must be listed so
+				// that it can be found as a stray.
 				logger.Warningf("instance %s of model %s: %v", id, model, err)
 				inst = instance{}
 			}
@@ -86,7 +86,8 @@ func (c *Cloud) list(model string) ([]instance, error) {
 	return all, nil
 }
 
-// names returns what is in a directory and not hidden; nothing when it is not there.
+// names returns the entries of a directory that don't begin with a dot; none if there is no
+// directory.
 func names(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -101,8 +102,8 @@ func names(dir string) ([]string, error) {
 	return result, nil
 }
 
-// reserve returns the instance for params, with a directory and an address; it
-// makes one if there is none yet.
+// reserve returns the instance for params, with a directory and an address. It makes one if
+// there is none.
 func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst instance, err error) {
 	id := instanceID(params)
 	dir := c.dir(params.Model, id)
@@ -111,7 +112,7 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 		return inst, err
 	}
 
-	// Addresses are the host's, so all who make instances here take turns.
+	// Addresses belong to the host, so all processes that make instances here take turns.
 	unlock, err := process.Lock(ctx, filepath.Join(c.config.Dir, "addresses.lock"))
 	if err != nil {
 		return inst, err
@@ -125,7 +126,7 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 		ID: id, Controller: params.Controller, Model: params.Model, Machine: params.MachineID,
 		Nonce: params.Nonce, Series: params.Series, Address: address, Hardware: hardware(c.config.Dir),
 	}
-	// The directory appears with its file in it, or not at all.
+	// The directory appears together with its file, or not at all.
 	if err := os.MkdirAll(c.machines(params.Model), 0o700); err != nil {
 		return inst, err
 	}
@@ -146,11 +147,10 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 	return inst, err
 }
 
-// remove removes the directory of an instance that has ended, and with it the
-// claim to its address.
+// remove removes the directory of an instance that has ended, which frees its address.
 func (c *Cloud) remove(model, id string) error {
 	grave := c.dir(model, "."+id+".gone")
-	if err := removeAll(grave); err != nil { // of an earlier try
+	if err := removeAll(grave); err != nil { // left by an earlier attempt
 		return err
 	}
 	if err := os.Rename(c.dir(model, id), grave); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +159,7 @@ func (c *Cloud) remove(model, id string) error {
 	return removeAll(grave)
 }
 
-// removeAll is os.RemoveAll, also where a charm took the right to write away.
+// removeAll is os.RemoveAll that also works where a charm has removed the write permission.
 func removeAll(path string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil

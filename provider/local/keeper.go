@@ -10,10 +10,10 @@ import (
 	"juju/provider/process"
 )
 
-// KeeperDir returns where the keeper runs, for the directory of Config.
+// KeeperDir returns the directory in which the keeper runs; dir is that of Config.
 func KeeperDir(dir string) string { return filepath.Join(dir, "keeper") }
 
-// ControllerDir returns where the controller runs: what it is to process.Hold.
+// ControllerDir returns the directory in which the controller runs, which it must Hold.
 func ControllerDir(dir string) string { return filepath.Join(dir, "controller") }
 
 // Command is a program with its arguments.
@@ -23,13 +23,13 @@ type Command struct {
 	Env  []string // "KEY=value", laid over this process's environment
 }
 
-// KeeperConfig says what the keeper keeps, and how it is itself started.
+// KeeperConfig says what the keeper runs, and how to start the keeper itself.
 type KeeperConfig struct {
 	Dir        string  // as in Config
 	Controller string  // UUID
 	Jujud      Command // the controller; it must Hold ControllerDir(Dir)
-	Keeper     Command // a program that calls Keep with this same config; Keep itself needs it not
-	// Bound is how long the controller may take to come up; 0 for a minute.
+	Keeper     Command // a program that calls Keep with this config; Keep itself does not use it
+	// Bound is how long the controller may take to come up; a minute when zero.
 	Bound time.Duration
 }
 
@@ -40,7 +40,7 @@ func (k KeeperConfig) bound() time.Duration {
 	return k.Bound
 }
 
-// spec returns how one of the two is run.
+// spec returns how to run the keeper or the controller.
 func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) process.Spec {
 	env := append([]string(nil), cmd.Env...)
 	return process.Spec{
@@ -49,17 +49,15 @@ func (k KeeperConfig) spec(dir, name string, cmd Command, bound time.Duration) p
 	}
 }
 
-// ControllerRoom is how many bytes must be free on the disk for the controller to
-// be started: its store can't be opened without a few, and an end soon after
-// helps nobody.
+// ControllerRoom is how many bytes must be free on the disk before the controller is started:
+// opening its store needs some, and a controller that ends soon after helps no one.
 const ControllerRoom = 8 << 20
 
-// Keep is all that the keeper does: it keeps the controller running. It returns
-// nil when the controller has ended for good, ctx's error when ctx is done (the
-// controller goes on), and an error if another keeper runs or the controller
-// can't be started the first time, when somebody still listens. After that it
-// never gives up. The process ends when Keep returns: only that makes room for
-// another keeper.
+// Keep keeps the controller running. It returns nil when the controller has ended for good, and
+// ctx's error when ctx is done (the controller goes on). It returns an error if another keeper
+// runs, or if the first start of the controller fails, while a caller still waits for it. Later
+// it never gives up. The process must end when Keep returns: only that makes room for another
+// keeper.
 func Keep(ctx context.Context, config KeeperConfig) error {
 	held, err := process.HoldStarting(KeeperDir(config.Dir))
 	if err != nil {
@@ -74,11 +72,10 @@ func Keep(ctx context.Context, config KeeperConfig) error {
 	return process.Supervise(ctx, spec)
 }
 
-// EnsureKeeper starts the keeper if none runs, and returns when the keeper has
-// brought the controller up or found it running. Started is false when there
-// was a keeper already. It is for bootstrap, and for whoever finds that nothing
-// runs, after a reboot say. The error wraps process.ErrEnded when the controller
-// has ended for good.
+// EnsureKeeper starts the keeper if none runs, and returns when the keeper has started the
+// controller or found it running. Started is false when there already was a keeper. Bootstrap
+// calls it, and so does a command that finds nothing running, after a reboot say. The error
+// wraps process.ErrEnded when the controller has ended for good.
 func EnsureKeeper(ctx context.Context, config KeeperConfig) (started bool, err error) {
 	for _, dir := range []string{KeeperDir(config.Dir), ControllerDir(config.Dir)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -88,13 +85,13 @@ func EnsureKeeper(ctx context.Context, config KeeperConfig) (started bool, err e
 	if why, ended := process.Ended(ControllerDir(config.Dir)); ended {
 		return false, fmt.Errorf("cannot start the controller: %w: %s", process.ErrEnded, why)
 	}
-	// The keeper waits for the controller, and says why it is not up.
+	// The keeper waits for the controller, and reports why it is not up.
 	spec := config.spec(KeeperDir(config.Dir), "keeper", config.Keeper, config.bound()+10*time.Second)
 	return process.Start(ctx, spec)
 }
 
-// EndKeeper ends the keeper and then the controller, for good. It leaves their
-// directories, and does nothing where they don't run.
+// EndKeeper ends the keeper and then the controller, for good. It leaves their directories, and
+// does nothing if they don't run.
 func EndKeeper(ctx context.Context, dir string, grace time.Duration) error {
 	if err := process.End(ctx, KeeperDir(dir), "the controller is being destroyed", grace); err != nil {
 		return err

@@ -47,7 +47,7 @@ func TestKeeper(t *testing.T) {
 	// The controller is killed: its keeper starts it again.
 	h.kill(controller)
 	second := h.hear("jujud")
-	// The keeper is killed: the controller doesn't mind, and the next keeper finds it.
+	// The keeper is killed: the controller goes on, and the next keeper finds it.
 	h.kill(keeper)
 	process.WaitEnd(t.Context(), keeper)
 	h.ensure(true)
@@ -58,7 +58,7 @@ func TestKeeper(t *testing.T) {
 	h.kill(controller)
 	h.hear("jujud")
 
-	// Both are killed, as by a reboot; but for the agent, which this host still has.
+	// Both are killed, as by a reboot, except that the agent still runs.
 	h.kill(keeper)
 	h.kill(controller)
 	process.WaitEnd(t.Context(), keeper)
@@ -84,7 +84,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// Many commands at once find that nothing runs: one keeper comes of it.
+// Many commands find at the same time that nothing runs: they start one keeper between them.
 func TestManyEnsureOneKeeper(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -115,8 +115,7 @@ func TestManyEnsureOneKeeper(t *testing.T) {
 	}
 }
 
-// A controller that ends for good takes its keeper along, and no command brings
-// either back.
+// When the controller ends for good, so does its keeper, and no command brings either back.
 func TestKeeperEndsWithTheController(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -136,13 +135,12 @@ func TestKeeperEndsWithTheController(t *testing.T) {
 	}
 }
 
-// A controller that can't come up is told to whoever asked for it, with the
-// reason that is in its log.
+// A caller that asks for a controller that can't come up gets the reason from its log.
 func TestControllerThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
 	dir := ControllerDir(h.dir)
-	if err := os.MkdirAll(filepath.Join(dir, "lock"), 0o700); err != nil { // nobody can hold that
+	if err := os.MkdirAll(filepath.Join(dir, "lock"), 0o700); err != nil { // can't be locked
 		t.Fatal(err)
 	}
 	_, err := EnsureKeeper(t.Context(), h.keeper())

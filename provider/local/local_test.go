@@ -61,14 +61,14 @@ func otherArch() string {
 	return "s390x"
 }
 
-// Who demands too much is told what there is.
-func TestWhatTheHostDoesNotHaveIsRefused(t *testing.T) {
+// A user who asks for too much is told what there is.
+func TestConstraintsBeyondTheHostAreRefused(t *testing.T) {
 	host := provider.Hardware{Arch: "amd64", Cores: 2, Mem: 2048}
 	for text, want := range map[string]string{
 		"mem=2G cores=2":      "",
 		"mem=2049M":           "constraint mem=2049M cannot be met: this host has arch=amd64 cores=2 mem=2048M",
 		"cores=3":             "constraint cores=3 cannot be met: this host has arch=amd64 cores=2 mem=2048M",
-		"root-disk=9999999T":  "", // of which nothing is known
+		"root-disk=9999999T":  "", // which the host does not know
 		"mem= cores=0 tags=x": "",
 	} {
 		cons, err := entity.ParseConstraints(text)
@@ -127,7 +127,7 @@ func TestInstance(t *testing.T) {
 		t.Errorf("got hardware %q", h)
 	}
 
-	// The same start with another password: the agent must get to know it.
+	// The same start with another password, which the agent must get.
 	p := params("0")
 	p.AgentConfig = []byte("machine 0, new password")
 	if again, err := e.StartInstance(t.Context(), p); err != nil || again.ID != inst.ID {
@@ -136,8 +136,8 @@ func TestInstance(t *testing.T) {
 	h.hear("machine 0, new password")
 }
 
-// What charms leave behind goes with the instance: daemons that went their own
-// way, and directories that are not to be written to.
+// A stop also ends what charms leave behind: daemons in sessions of their own, and directories
+// without write permission.
 func TestStopEndsEverything(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -155,7 +155,7 @@ func TestStopEndsEverything(t *testing.T) {
 	if !strings.Contains(strings.Join(heard, ""), "daemon") {
 		t.Fatalf("heard %q, want a daemon", heard)
 	}
-	h.kill(h.machine(inst)) // so that the daemon is nobody's child
+	h.kill(h.machine(inst)) // so that the daemon has no parent
 	if err := h.environ(h.cloud()).StopInstances(t.Context(), inst.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestStopEndsEverything(t *testing.T) {
 	}
 }
 
-// Who does what the hint says has done what the stop could not.
+// Following the hint does what the stop could not do.
 func TestInstanceThatIsRemovedByHand(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -213,7 +213,7 @@ func TestSupervise(t *testing.T) {
 		h.hear("machine 1")
 	}
 
-	// The controller is gone, and its agents stay; meanwhile one of them dies.
+	// The controller is gone and its agents stay; meanwhile one of them dies.
 	stop()
 	survivor := h.holder(h.machine(after))
 	h.kill(h.machine(before))
@@ -229,8 +229,8 @@ func TestSupervise(t *testing.T) {
 	h.kill(h.machine(after))
 	h.hear("machine 1")
 
-	// A machine that is Dead: its agent ends, is left down, and stays an instance
-	// until it is stopped.
+	// The agent of a Dead machine ends, is not restarted, and stays an instance until it is
+	// stopped.
 	p := params("2")
 	p.AgentConfig = []byte("machine is Dead")
 	dead, err := h.environ(c).StartInstance(t.Context(), p)
@@ -243,7 +243,7 @@ func TestSupervise(t *testing.T) {
 	if err := h.environ(c).StopInstances(t.Context(), before.ID); err != nil {
 		t.Fatal(err)
 	}
-	h.kill(h.machine(after)) // so that Supervise has had its turn
+	h.kill(h.machine(after)) // so that Supervise has run
 	h.hear("machine 1")
 	all, err := h.environ(c).Instances(t.Context())
 	if err != nil {
@@ -259,8 +259,8 @@ func TestSupervise(t *testing.T) {
 	}
 }
 
-// A controller that was killed in the middle of a start leaves an instance that
-// can be started again or stopped, at whatever point that was.
+// A controller that is killed at any point of a start leaves an instance that can be started
+// again, or stopped.
 func TestInterruptedStart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, newController())
@@ -273,7 +273,7 @@ func TestInterruptedStart(t *testing.T) {
 	}
 	id := instanceID(p)
 
-	// A draft only: nothing that anybody sees.
+	// Only a draft, which no one sees.
 	draft := c.dir(p.Model, "."+id+".new")
 	if err := os.MkdirAll(draft, 0o700); err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestInterruptedStart(t *testing.T) {
 		t.Errorf("got %v, %v, want no instance", all, err)
 	}
 
-	// An instance without an agent: seen, repeated, stopped.
+	// An instance without an agent is listed, started again, and stopped.
 	reserved, err := c.reserve(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +298,7 @@ func TestInterruptedStart(t *testing.T) {
 	}
 	h.hear("machine 0")
 
-	// A stop that got as far as the end of the agent.
+	// A stop that has only ended the agent.
 	if err := process.End(t.Context(), c.dir(p.Model, id), "stopped", time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -307,10 +307,10 @@ func TestInterruptedStart(t *testing.T) {
 	if inst.ID != id {
 		t.Errorf("got instance %s, want %s anew", inst.ID, id)
 	}
-	h.kill(h.machine(inst)) // it is looked after as the first was
+	h.kill(h.machine(inst)) // it is supervised as the first was
 	h.hear("machine 0")
 
-	// One whose file is damaged is nobody's machine, and can be stopped.
+	// An instance with a damaged file belongs to no machine, and can be stopped.
 	if err := os.WriteFile(filepath.Join(h.machine(inst), instanceFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -377,8 +377,8 @@ func TestDirectoryOfAnother(t *testing.T) {
 	}
 }
 
-// An address is not handed out twice while its instance lives, over restarts of
-// the controller and to other controllers neither, and not again at once.
+// An address is not handed out twice while its instance lives, even after a restart of the
+// controller or to another controller, and not again soon after.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	h, other := newHost(t, newController()), newHost(t, newController())
@@ -401,7 +401,7 @@ func TestAddresses(t *testing.T) {
 	}
 	take(h, "2")
 
-	// Where somebody listens, no block begins.
+	// No block begins at an address on which something listens.
 	listener := netip.MustParseAddr("127.99.98.97")
 	l, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(netip.AddrPortFrom(listener, 0)))
 	if err != nil {
@@ -409,7 +409,7 @@ func TestAddresses(t *testing.T) {
 	}
 	defer l.Close()
 	if !slices.Contains(listeners("/proc/net/tcp"), listener) {
-		t.Errorf("nobody is seen to listen on %v", listener)
+		t.Errorf("the listener on %v is not found", listener)
 	}
 }
 
@@ -444,8 +444,8 @@ func TestAddressesWithinBlocks(t *testing.T) {
 	}
 }
 
-// Two controllers choose their blocks in orders of their own, and neither takes
-// one that it has.
+// Two controllers choose their blocks in different orders, and neither takes a block that it
+// already has.
 func TestNewBlock(t *testing.T) {
 	one, err := newBlock("one", nil)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 // loopbackBound is how long a connection within this host may take.
 const loopbackBound = 2 * time.Second
 
-// CheckLoopback finds out whether processes of this host can reach each other at
-// 127.0.0.1, which everything in this cloud rests on. Its error names what is wrong
-// with the host, and how to mend it.
+// CheckLoopback reports whether processes on this host can reach each other at 127.0.0.1, which
+// this cloud depends on. The error says what is wrong with the host, and how to repair it.
 func CheckLoopback() error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err == nil {
@@ -46,8 +45,8 @@ func orName(name, otherwise string) string {
 	return name
 }
 
-// loopback returns the name of the loopback interface, "" when there is none, and
-// whether it is up.
+// loopback returns the name of the loopback interface, or "" if there is none, and whether it
+// is up.
 func loopback() (name string, up bool) {
 	all, err := net.Interfaces()
 	if err != nil {

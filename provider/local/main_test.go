@@ -23,9 +23,9 @@ import (
 	"juju/provider/providertest"
 )
 
-// The tests run this same binary as machine agent, controller and keeper; these
-// variables tell it what to be. The run is a directory that the tests hold, so
-// that no process outlives them, not if they are killed either.
+// The tests run this binary as machine agent, controller and keeper; these variables say which.
+// The run is a directory that the tests hold, so that no process outlives them, even if they
+// are killed.
 const (
 	roleVariable   = "LOCAL_TEST_ROLE"
 	runVariable    = "LOCAL_TEST_RUN"
@@ -66,7 +66,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// play is what a helper process does.
+// play runs a helper process.
 func play(role string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -96,7 +96,7 @@ func play(role string, args []string) error {
 		}
 		notify(string(config))
 	case "daemon":
-		signal.Ignore(syscall.SIGTERM) // a charm's daemon need not be polite
+		signal.Ignore(syscall.SIGTERM) // a charm's daemon may ignore it
 		notify("daemon")
 		select {}
 	case "jujud":
@@ -112,8 +112,8 @@ func play(role string, args []string) error {
 	return nil
 }
 
-// daemon leaves what a charm may leave: a process that nobody waits for, in a
-// session of its own, and a directory that can't be written to.
+// daemon leaves what a charm can leave: a process without a parent in a session of its own, and
+// a directory that can't be written to.
 func daemon(dir string) error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"=daemon")
@@ -140,15 +140,14 @@ type event struct {
 func notify(what string) {
 	conn, err := net.Dial("unixgram", os.Getenv(notifyVariable))
 	if err != nil {
-		return // the test is over, or doesn't listen
+		return // the test is over, or does not listen
 	}
 	defer conn.Close()
 	text, _ := json.Marshal(event{os.Getpid(), what})
 	conn.Write(text)
 }
 
-// host is a directory for one controller, and the ear for what its processes
-// report.
+// host is a directory for one controller, and the socket to which its processes report.
 type host struct {
 	t          testing.TB
 	controller string
@@ -158,7 +157,7 @@ type host struct {
 
 func newHost(t testing.TB, controller string) *host {
 	t.Helper()
-	// Not t.TempDir, whose names are too long for a socket's.
+	// Not t.TempDir, whose paths are too long for a socket.
 	top, err := os.MkdirTemp("", "local")
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +175,7 @@ func newHost(t testing.TB, controller string) *host {
 			t.Errorf("processes with marks %q are left", left)
 		}
 		h.conn.Close()
-		// Whatever is still there is a file that DestroyController forgot.
+		// DestroyController must have removed everything else.
 		for _, path := range []string{filepath.Join(top, "ear"), top} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Error(err)
@@ -194,7 +193,7 @@ func (h *host) config() Config {
 	}
 }
 
-// cloud returns a Cloud as a controller has one that has just been started.
+// cloud returns the Cloud of a controller that has just started.
 func (h *host) cloud(env ...string) *Cloud {
 	h.t.Helper()
 	config := h.config()
@@ -229,8 +228,7 @@ func params(machine string) provider.StartParams {
 	return provider.StartParams{MachineID: machine, Nonce: "n", AgentConfig: []byte("machine " + machine)}
 }
 
-// hear returns the pid of the process whose report comes next, which must be
-// the given one.
+// hear returns the pid of the process that reports next; the report must be what.
 func (h *host) hear(what string) int {
 	h.t.Helper()
 	h.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
@@ -261,7 +259,7 @@ func (h *host) marks() (mine []string) {
 	return mine
 }
 
-// kill kills the process that runs in a directory, as SIGKILL does it.
+// kill sends SIGKILL to the process that runs in a directory.
 func (h *host) kill(dir string) {
 	h.t.Helper()
 	id, err := process.Holder(dir)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// seriesPattern is the form that charms' metadata and the API want of a series.
+// seriesPattern is the form of a series in charms' metadata and in the API.
 var seriesPattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
 
-// HostSeries returns the series of this host, as far as it says so itself.
+// HostSeries returns the series of this host, or "" if the host does not state it.
 func HostSeries() string { return seriesOf("/etc/os-release") }
 
 // seriesOf reads the series from a file like /etc/os-release.

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// ErrEnded is what Start's error wraps when the process is not to be started.
+// ErrEnded is wrapped by Start's error when the process must not be started.
 var ErrEnded = errors.New("it has ended for good")
 
-// MarkEnded says that the process in dir has ended for good: no supervisor
-// starts it again, not after a reboot either. An agent does so before it exits
-// because its entity is Dead or gone; why is for people. Marking twice is fine,
-// and so is a directory that is not there.
+// MarkEnded marks the process in dir as ended for good: no supervisor starts it again, not even
+// after a reboot. An agent calls it before it exits because its entity is Dead or gone; why is
+// for people. Marking twice is fine, and so is a directory that does not exist.
 func MarkEnded(dir, why string) error {
 	err := WriteFile(filepath.Join(dir, endedName), []byte(why+"\n"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,11 +29,11 @@ func MarkEnded(dir, why string) error {
 // Ended reports whether MarkEnded was called for dir, and why.
 func Ended(dir string) (why string, ended bool) {
 	text, err := os.ReadFile(filepath.Join(dir, endedName))
-	// A mark that is there and can't be read is a mark all the same.
+	// A mark that exists but can't be read counts.
 	return strings.TrimSpace(string(text)), err == nil || !errors.Is(err, fs.ErrNotExist)
 }
 
-// ClearEnded takes the mark away, so that the process can be started again.
+// ClearEnded removes the mark, so that the process can be started again.
 func ClearEnded(dir string) error {
 	if err := os.Remove(filepath.Join(dir, endedName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot let %s be started again: %w", dir, err)
@@ -42,8 +41,8 @@ func ClearEnded(dir string) error {
 	return nil
 }
 
-// WriteFile makes or replaces a file, which is at every moment, a loss of power
-// included, either what it was or complete. Its owner alone can read it.
+// WriteFile makes or replaces a file. At every moment, even after a power loss, the file is
+// either the old one or complete. Only its owner can read it.
 func WriteFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

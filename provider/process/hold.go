@@ -23,31 +23,29 @@ const (
 	logName   = "log"
 )
 
-// holdBound is how long Hold tries. What it outwaits are glances at the lock,
-// and the copies of it that a killed holder's half-started children keep until
-// they are programs of their own.
+// holdBound is how long Hold tries. Others hold the lock for a moment when they look at it; and
+// when a holder is killed, children that it has just forked keep copies of the lock until they
+// exec.
 const holdBound = 3 * time.Second
 
-// ErrHeld is what Hold's error wraps when another process has the directory.
+// ErrHeld is wrapped by Hold's error when another process holds the directory.
 var ErrHeld = errors.New("another process runs there")
 
-// ErrNotHeld is what Holder's error wraps when no process has the directory.
+// ErrNotHeld is wrapped by Holder's error when no process holds the directory.
 var ErrNotHeld = errors.New("no process runs there")
 
-// Held is a directory that this process holds. It is released when the process
-// ends, however that happens, and not when the Held is forgotten.
+// Held is a directory that this process holds. It is released when the process ends, in
+// whatever way, and not when the Held becomes unreachable.
 type Held struct {
-	// Descriptors and not files, because the garbage collector closes files.
-	// -1 for none.
+	// Descriptors, not files, because the garbage collector closes files. -1 for none.
 	lock, fifo int
-	ready      *os.File // where Start waits for us; nil when nobody does
+	ready      *os.File // where Start waits for this process; nil if it doesn't
 }
 
-// Hold makes this process the one that runs in dir, which must exist, and tells
-// the Start that waits for that. The error wraps ErrHeld when another process
-// still runs there after a few seconds, and ErrEnded when whatever ran there has
-// ended for good, be it that this process was started before that was known. In
-// both cases this process must end.
+// Hold makes this process the one that runs in dir, which must exist, and tells the Start that
+// waits for it. The error wraps ErrHeld when another process still runs there after a few
+// seconds, and ErrEnded when the process in dir has been marked as ended, even if that happened
+// after this one was started. In both cases this process must end.
 func Hold(dir string) (*Held, error) {
 	h, err := HoldStarting(dir)
 	if err != nil {
@@ -57,8 +55,8 @@ func Hold(dir string) (*Held, error) {
 	return h, nil
 }
 
-// HoldStarting is Hold for a process that is not of use yet: the Start that
-// waits for it goes on waiting until Ready.
+// HoldStarting is Hold for a process that is not ready: the Start that waits for it goes on
+// waiting until Ready.
 func HoldStarting(dir string) (*Held, error) {
 	h := &Held{lock: -1, fifo: -1, ready: takeReady()}
 	if err := h.hold(dir); err != nil {
@@ -73,14 +71,14 @@ func (h *Held) Ready() {
 	if h.ready == nil {
 		return
 	}
-	// An error means that the starter is gone, which is no matter.
+	// An error means that the starter is gone, which does not matter.
 	h.ready.Write([]byte{1})
 	h.ready.Close()
 	h.ready = nil
 }
 
-// Close releases the directory. Only a process that goes on without its duty
-// calls it; any other just ends, so that nobody takes its place before.
+// Close releases the directory. Only a process that continues without it calls Close. Any other
+// just ends, so that no process takes its place before that.
 func (h *Held) Close() {
 	if h.ready != nil {
 		h.ready.Close()
@@ -122,14 +120,14 @@ func (h *Held) hold(dir string) error {
 		}
 	}
 
-	// Asked only now, because End marks first and looks at the lock second: so it
-	// is either here that the mark is seen, or there that the lock is.
+	// This must come after the lock: End marks first and then looks at the lock, so either this
+	// sees the mark or End sees the lock.
 	if why, ended := Ended(dir); ended {
 		return fmt.Errorf("%w: %s", ErrEnded, why)
 	}
 
-	// The FIFO comes before the name in the lock, so that whoever finds the name
-	// can wait for the end. Opened for both directions it needs no reader.
+	// The FIFO is made before the name is written into the lock, so that a process that finds
+	// the name can wait for the end. Opened for reading and writing, it needs no reader.
 	fifo := filepath.Join(dir, fifoName)
 	if err := unix.Mkfifo(fifo, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return &fs.PathError{Op: "mkfifo", Path: fifo, Err: err}
@@ -151,7 +149,7 @@ func (h *Held) hold(dir string) error {
 	return nil
 }
 
-// tryLock locks the file at path, or returns nil when somebody else has it.
+// tryLock locks the file at path. It returns nil when another process has the lock.
 func tryLock(path string, how, flags int) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(path, flags, 0o600)
@@ -175,12 +173,12 @@ func tryLock(path string, how, flags int) (*os.File, error) {
 		case err != nil:
 			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 		}
-		// The directory was removed and made again meanwhile: another file, another try.
+		// The directory was removed and made again meanwhile: try again with the new file.
 	}
 }
 
-// unlock gives the lock back. Closing would do, were it not for children that
-// are just being started, and have the file open until they are programs.
+// unlock releases the lock. Closing the file would not do: children that have just been forked
+// keep it open until they exec.
 func unlock(f *os.File) {
 	flock(f, unix.LOCK_UN)
 	f.Close()
@@ -194,8 +192,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Alive reports whether a process runs in dir. A directory that doesn't exist
-// has none.
+// Alive reports whether a process runs in dir; none does if dir does not exist.
 func Alive(dir string) (bool, error) {
 	f, err := tryLock(filepath.Join(dir, lockName), unix.LOCK_SH, os.O_RDONLY)
 	switch {
@@ -210,10 +207,9 @@ func Alive(dir string) (bool, error) {
 	return false, nil
 }
 
-// Holder returns which process runs in dir. The error wraps ErrNotHeld when
-// none does.
+// Holder returns the process that runs in dir. The error wraps ErrNotHeld when none does.
 func Holder(dir string) (Identity, error) {
-	// A process that has just got the lock needs a moment to write its name.
+	// A process that has just taken the lock needs a moment to write its identity.
 	for deadline := time.Now().Add(time.Second); ; time.Sleep(2 * time.Millisecond) {
 		alive, err := Alive(dir)
 		if err == nil && !alive {
@@ -241,8 +237,8 @@ func readIdentity(dir string) (id Identity, err error) {
 	return id, err
 }
 
-// WaitEnd returns nil once no process runs in dir; at once if none does. If one
-// ends and another takes its place in the same moment, it may wait for that one.
+// WaitEnd returns nil once no process runs in dir. If one ends and another takes its place at
+// the same moment, it may wait for that one.
 func WaitEnd(ctx context.Context, dir string) error {
 	pause := newPause(time.Millisecond, 100*time.Millisecond)
 	for {
@@ -261,7 +257,7 @@ func WaitEnd(ctx context.Context, dir string) error {
 	}
 }
 
-// waitEOF returns nil when nobody has the FIFO open for writing.
+// waitEOF returns nil when no process has the FIFO open for writing.
 func waitEOF(ctx context.Context, path string) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -284,12 +280,11 @@ func waitEOF(ctx context.Context, path string) error {
 	}
 }
 
-// readyVariable names the descriptor on which Start waits for the process that
-// it started.
+// readyVariable names the descriptor on which Start waits for the process it has started.
 const readyVariable = "JUJU_READY_FD"
 
-// takeReady returns that descriptor, nil if there is none, and hides it from
-// this process's children.
+// takeReady returns that descriptor, or nil if there is none, and hides it from this process's
+// children.
 func takeReady() *os.File {
 	fd, err := strconv.Atoi(os.Getenv(readyVariable))
 	if err != nil {

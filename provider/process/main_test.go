@@ -16,10 +16,9 @@ import (
 	"time"
 )
 
-// The tests run this same binary again, in one of the roles below, as the
-// processes that are kept. Those carry runVariable, a directory that the tests
-// hold: so one that a test forgot is found at the end, and ends by itself when
-// the tests are killed.
+// The tests run this binary again, in one of the roles below, as the processes under test.
+// Those have runVariable set to a directory that the tests hold: a process that a test forgot
+// is found at the end, and ends by itself when the tests are killed.
 const (
 	roleVariable   = "PROCESS_TEST_ROLE"
 	runVariable    = "PROCESS_TEST_RUN"
@@ -56,7 +55,7 @@ type event struct {
 	What string
 }
 
-// play is what a helper process does; args[0] is its directory.
+// play runs a helper process; args[0] is its directory.
 func play(role string, args []string) int {
 	dir := args[0]
 	go func() {
@@ -77,7 +76,7 @@ func play(role string, args []string) int {
 		err := Supervise(context.Background(), Spec{Dir: dir, Path: os.Args[0], Args: args, Env: []string{roleVariable + "=hold"}})
 		fmt.Println(err)
 		return 1
-	case "sleeper": // doesn't hold anything
+	case "sleeper": // holds nothing
 		notify("sleeping")
 		<-term
 		return 0
@@ -122,7 +121,7 @@ func play(role string, args []string) int {
 	return 0
 }
 
-// child starts a helper that its parent doesn't wait for. A nil env is ours.
+// child starts a helper that its parent doesn't wait for. A nil env means this process's own.
 func child(dir, role string, attr *syscall.SysProcAttr, env []string) {
 	cmd := exec.Command(os.Args[0], dir)
 	cmd.SysProcAttr = attr
@@ -136,8 +135,7 @@ func child(dir, role string, attr *syscall.SysProcAttr, env []string) {
 	go cmd.Wait()
 }
 
-// journal notes that this process runs in dir, and complains if one that did so
-// before still does.
+// journal records that this process runs in dir, and complains if an earlier one still does.
 func journal(dir string) {
 	path := filepath.Join(dir, "journal")
 	text, _ := os.ReadFile(path)
@@ -146,8 +144,8 @@ func journal(dir string) {
 		if json.Unmarshal([]byte(line), &before) != nil {
 			continue
 		}
-		// One that is being killed has closed its files and runs no more code, but
-		// the kernel may need a moment to be done with it.
+		// A process that is being killed has closed its files and runs no more code, but the
+		// kernel may need a moment to remove it.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		for pause := newPause(time.Millisecond, 10*time.Millisecond); before.Alive(); {
 			if pause.wait(ctx) != nil {
@@ -161,7 +159,7 @@ func journal(dir string) {
 	line, _ := json.Marshal(me)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return // the directory is gone, which some tests want
+		return // the directory is gone, as some tests intend
 	}
 	defer f.Close()
 	fmt.Fprintf(f, "%s\n", line)
@@ -178,7 +176,7 @@ func notify(what string) {
 	conn.Write(text)
 }
 
-// stage is a directory in which helpers run, and the ear for what they report.
+// stage is a directory in which helpers run, and the socket to which they report.
 type stage struct {
 	t    *testing.T
 	dir  string
@@ -187,7 +185,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	// Not t.TempDir, whose names are too long for a socket's.
+	// Not t.TempDir, whose paths are too long for a socket.
 	top, err := os.MkdirTemp("", "process")
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +199,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// Whatever has this stage's ear in its environment is of this test.
+		// A process with this stage's socket in its environment belongs to this test.
 		if err := EndMarked(context.Background(), notifyVariable, func(v string) bool { return v == s.ear() }, 0); err != nil {
 			t.Error(err)
 		}
@@ -222,7 +220,7 @@ func (s *stage) spec(role string) Spec {
 	}
 }
 
-// start starts a helper and returns which process it is.
+// start starts a helper and returns its identity.
 func (s *stage) start(role string) Identity {
 	s.t.Helper()
 	started, err := Start(s.t.Context(), s.spec(role))
@@ -236,7 +234,7 @@ func (s *stage) start(role string) Identity {
 	return id
 }
 
-// hear returns the next event, which must be the given one.
+// hear returns the process of the next event, which must be what.
 func (s *stage) hear(what string) Identity {
 	s.t.Helper()
 	s.conn.SetReadDeadline(time.Now().Add(15 * time.Second))
@@ -252,8 +250,7 @@ func (s *stage) hear(what string) Identity {
 	return e.Identity
 }
 
-// onlyOne checks that no process ever ran beside another, and returns how many
-// there were.
+// onlyOne checks that no two processes ever ran at once, and returns how many ran.
 func (s *stage) onlyOne() int {
 	s.t.Helper()
 	if line, err := os.ReadFile(filepath.Join(s.dir, "double")); err == nil {
@@ -266,8 +263,7 @@ func (s *stage) onlyOne() int {
 	return strings.Count(string(text), "\n")
 }
 
-// supervise runs Supervise until the returned function is called, which returns
-// its error.
+// supervise runs Supervise until stop is called, which returns its error.
 func (s *stage) supervise(role string) (stop func() error) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)

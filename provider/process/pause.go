@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// pause is a wait that doubles each time, for the few things that have no event
-// to wait for.
+// pause is a wait that doubles each time, for the few cases without an event to wait for.
 type pause struct{ next, max time.Duration }
 
 func newPause(first, max time.Duration) *pause { return &pause{first, max} }
@@ -17,7 +16,7 @@ func (p *pause) wait(ctx context.Context) error {
 	return wait(ctx, d)
 }
 
-// wait returns after d, or with ctx's error before.
+// wait returns nil after d, or ctx's error if ctx is done first.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

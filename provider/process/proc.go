@@ -11,15 +11,14 @@ import (
 	"syscall"
 )
 
-// Identity names one process for good. A pid alone doesn't: the kernel hands
-// it out again.
+// Identity identifies one process for good. A pid alone does not: the kernel uses it again.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // when it began, in clock ticks since boot
 	Boot  string `json:"boot"`  // the boot that Start counts from
 }
 
-// bootID is a text that differs between two boots of the host.
+// bootID returns a text that is different after each boot of the host.
 var bootID = sync.OnceValues(func() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b)), err
@@ -56,8 +55,8 @@ func (id Identity) stat() (stat, bool) {
 	return st, true
 }
 
-// Signal sends sig to this process and to no other that has its pid now. That
-// it has ended is no error.
+// Signal sends sig to this process, and never to another that has its pid now. It is no error
+// if the process has ended.
 func (id Identity) Signal(sig syscall.Signal) error {
 	st, ok := id.stat()
 	if !ok {
@@ -66,21 +65,21 @@ func (id Identity) Signal(sig syscall.Signal) error {
 	return st.signal(sig)
 }
 
-// stat is what /proc/PID/stat tells that matters here.
+// stat is the part of /proc/PID/stat that matters here.
 type stat struct {
 	pid, pgrp, session int
 	state              byte
 	threads            int
 	start              uint64
-	kernel             bool // a thread of the kernel's
-	hasEnv             bool // it has an environment, an empty one maybe, that we may read
+	kernel             bool // a kernel thread
+	hasEnv             bool // its environment is readable, even if empty
 }
 
-// ended reports whether nothing of the process runs any more. Its first thread
-// can be a zombie while others still have its files open, and its locks.
+// ended reports whether no part of the process runs any more. Its first thread can be a zombie
+// while others still have its files open, and its locks.
 func (s stat) ended() bool { return s.state == 'X' || s.state == 'Z' && s.threads <= 1 }
 
-// leads reports whether the process leads a session of its own.
+// leads reports whether the process is a session leader.
 func (s stat) leads() bool { return s.session == s.pid }
 
 func readStat(pid int) (stat, error) {
@@ -88,8 +87,8 @@ func readStat(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, err
 	}
-	// The second field is the program's name in parentheses, and may itself hold
-	// blanks and parentheses.
+	// The second field is the program's name in parentheses, which may itself contain blanks
+	// and parentheses.
 	i := bytes.LastIndexByte(b, ')')
 	fields := bytes.Fields(b[i+1:])
 	if i < 0 || len(fields) < 49 {
@@ -110,8 +109,8 @@ func readStat(pid int) (stat, error) {
 
 // signal sends sig to the process that s was read from, if it is still there.
 func (s stat) signal(sig syscall.Signal) error {
-	// FindProcess pins the process by a pidfd where the kernel has those, so that
-	// what is compared next is what the signal goes to.
+	// FindProcess pins the process by a pidfd if the kernel supports it, so that the signal
+	// goes to the process that is compared next.
 	p, err := os.FindProcess(s.pid)
 	if err != nil {
 		return err
@@ -127,7 +126,7 @@ func (s stat) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// processes returns every process there is that has not ended.
+// processes returns all processes that have not ended.
 func processes() ([]stat, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -151,8 +150,7 @@ func processes() ([]stat, error) {
 	return all, nil
 }
 
-// group lists the living members of the process group that the identified
-// process leads or led.
+// group returns the living members of the process group that the process leads or led.
 func group(leader Identity) (members []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
@@ -161,8 +159,8 @@ func group(leader Identity) (members []stat, settled bool, err error) {
 	for _, st := range all {
 		switch {
 		case st.pid == leader.PID && st.start != leader.Start:
-			// The kernel gives a pid away again only when no group has its number any
-			// more: the group is empty, and whoever has that number now is a stranger.
+			// The kernel uses a pid again only when no group has its number. So the group is
+			// empty, and the process that has the number now is a stranger.
 			return nil, true, nil
 		case st.pgrp == leader.PID:
 			members = append(members, st)

@@ -60,7 +60,7 @@ func TestStartAndStop(t *testing.T) {
 	s.onlyOne()
 }
 
-// Starters that come at the same moment get one process between them.
+// Starters that come at the same moment start one process between them.
 func TestStartersTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -129,8 +129,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// A process that is ready and ends at once was started all the same.
-func TestStartOfWhatEndsAtOnce(t *testing.T) {
+// A process that is ready and ends at once counts as started.
+func TestStartOfAProcessThatEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for range 20 {
@@ -145,7 +145,7 @@ func TestStartOfWhatEndsAtOnce(t *testing.T) {
 	s.onlyOne()
 }
 
-// A process that holds and is not ready keeps its starter waiting.
+// A process that holds its directory but is not ready keeps its starter waiting.
 func TestReadyComesAfterHold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -160,7 +160,7 @@ func TestReadyComesAfterHold(t *testing.T) {
 		t.Fatalf("the start returned %v before the process was ready", err)
 	default:
 	}
-	if err := id.Signal(syscall.SIGTERM); err != nil { // here: become ready
+	if err := id.Signal(syscall.SIGTERM); err != nil { // makes it ready
 		t.Fatal(err)
 	}
 	s.hear("ready")
@@ -184,7 +184,7 @@ func TestHoldRefusesASecond(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a hold after the first was released: %v", err)
 	}
-	// A directory that was made anew is not the one that is held.
+	// A directory that was removed and made again is not held.
 	if err := os.RemoveAll(s.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -202,8 +202,8 @@ func TestHoldRefusesASecond(t *testing.T) {
 	third.Close()
 }
 
-// Whoever holds for life has no use for the Held, and the garbage collector must
-// not draw conclusions from that.
+// A process that holds its directory for life never uses the Held again, and the garbage
+// collector must not release it for that.
 func TestHoldIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -227,7 +227,7 @@ func TestHoldIsNotForgotten(t *testing.T) {
 	}
 }
 
-// Those who only look must not keep a process from starting.
+// Processes that only look must not keep a process from starting.
 func TestHoldAmongLookers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -274,7 +274,7 @@ func TestWaitEndCanBeGivenUp(t *testing.T) {
 	}
 }
 
-// Stop ends a group that doesn't listen, children too, and nobody else.
+// Stop ends a process group that ignores SIGTERM, including children, and nothing else.
 func TestStopKillsTheGroup(t *testing.T) {
 	t.Parallel()
 	s, other := newStage(t), newStage(t)
@@ -297,9 +297,9 @@ func TestStopKillsTheGroup(t *testing.T) {
 	}
 }
 
-// A process that somebody started by hand shares the group of a shell, or here of
-// the test, which must live to see its end.
-func TestStopOfWhatWasStartedByHand(t *testing.T) {
+// A process started by hand shares the process group of a shell, or here of the test, which
+// must live to see its end.
+func TestStopOfAProcessStartedByHand(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.spawn("hold", nil)
@@ -315,7 +315,7 @@ func TestStopOfWhatWasStartedByHand(t *testing.T) {
 	}
 }
 
-// hear2 hears two events that come in either order.
+// hear2 receives two events, in either order.
 func (s *stage) hear2(one, two string) (first, second Identity) {
 	s.t.Helper()
 	got := map[string]Identity{}
@@ -333,8 +333,8 @@ func (s *stage) hear2(one, two string) (first, second Identity) {
 	return got[one], got[two]
 }
 
-// A lock may name a pid that the kernel has since given to somebody else: who
-// that is must not matter.
+// A lock may name a pid that the kernel has since given to another process, which must not be
+// killed.
 func TestStopNeverKillsOnAPidAlone(t *testing.T) {
 	t.Parallel()
 	s, other := newStage(t), newStage(t)
@@ -365,7 +365,7 @@ func TestStopNeverKillsOnAPidAlone(t *testing.T) {
 	if !stranger.Alive() {
 		t.Error("the stranger is dead")
 	}
-	// Nor does a process end itself in this way.
+	// A process does not end itself in this way either.
 	me, _ := self()
 	text, _ := json.Marshal(me)
 	os.WriteFile(filepath.Join(s.dir, lockName), text, 0o600)
@@ -374,8 +374,8 @@ func TestStopNeverKillsOnAPidAlone(t *testing.T) {
 	}
 }
 
-// What a process started is found by its mark: a child, a daemon in a session
-// of its own, and a child that lost its environment but not its session.
+// A process's descendants are found by its mark: a child, a daemon in a session of its own, and
+// a child that lost its environment but not its session.
 func TestEndMarked(t *testing.T) {
 	t.Parallel()
 	s, other := newStage(t), newStage(t)
@@ -393,7 +393,7 @@ func TestEndMarked(t *testing.T) {
 		json.Unmarshal(b[:n], &e)
 		all = append(all, e.Identity)
 	}
-	s.kill(mother) // which makes orphans of them all
+	s.kill(mother) // which orphans them all
 	s.gone(mother)
 	match := func(v string) bool { return v == s.ear() }
 	marks, err := Marks(notifyVariable)
@@ -416,8 +416,7 @@ func TestEndMarked(t *testing.T) {
 	}
 }
 
-// A child that was given an empty environment is ended with the session of the
-// marked process that leads it.
+// A child with an empty environment is ended with the session, which the marked process leads.
 func TestEndMarkedEndsSessions(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -442,7 +441,7 @@ func TestEndMarkedEndsSessions(t *testing.T) {
 	}
 }
 
-func TestLogIsPutAside(t *testing.T) {
+func TestALongLogIsRenamed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	spec := s.spec("fail")
@@ -478,7 +477,7 @@ func TestLogTail(t *testing.T) {
 }
 
 func TestNothingIsLeftOpen(t *testing.T) {
-	// Not parallel: it counts.
+	// Not parallel, because it counts.
 	count := func() int {
 		names, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -515,8 +514,8 @@ func TestNothingIsLeftOpen(t *testing.T) {
 		}
 		return n
 	}
-	// Stop returns once the process has ended; the goroutine that collects it, and
-	// closes its pidfd, may get its turn a moment later.
+	// Stop returns once the process has ended. The goroutine that reaps it, and closes its
+	// pidfd, may run a moment later.
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
 	for deadline := time.Now().Add(10 * time.Second); count() > before || zombies() > 0; {
 		if time.Now().After(deadline) {
@@ -528,8 +527,8 @@ func TestNothingIsLeftOpen(t *testing.T) {
 	}
 }
 
-// A holder's lock and FIFO don't leak into what it starts: a daemon that
-// outlives its agent must not look like that agent.
+// The lock and the FIFO don't leak into what a holder starts: a daemon that outlives its agent
+// must not look like that agent.
 func TestChildrenDontInheritTheHold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -602,6 +601,6 @@ func TestAliveWithoutPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Alive(s.dir); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("got error %v, want that nobody can tell", err)
+		t.Errorf("got error %v, want an error", err)
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// CheckRoom fails, with an error that is syscall.ENOSPC, when fewer bytes are
-// free in the file system that a directory is in than a process needs. What
-// can't be found out is no reason to fail.
+// CheckRoom returns an error that is syscall.ENOSPC when the directory's file system has fewer
+// free bytes than need. It returns nil if the free space can't be determined.
 func CheckRoom(dir string, need uint64) error {
 	var disk unix.Statfs_t
 	if need == 0 || unix.Statfs(dir, &disk) != nil {

@@ -18,33 +18,31 @@ import (
 	"juju/state/entity"
 )
 
-// Spec is a process that is to run in a directory.
+// Spec is a process to run in a directory.
 type Spec struct {
-	Dir     string        // exists; the program is expected to Hold it
+	Dir     string        // exists; the program must Hold it
 	Path    string        // the program: an absolute path, or a name on PATH
 	Args    []string      // its arguments, without its name
 	Env     []string      // "KEY=value", laid over this process's environment
 	WorkDir string        // "" for Dir
-	LogMax  int64         // bytes; a longer log is put aside as log.1 at the start; 0 for logfile.MaxSize
-	Bound   time.Duration // how long it may take to be ready; 0 for 20 s
+	LogMax  int64         // bytes; a longer log is renamed to log.1 at the start; logfile.MaxSize when zero
+	Bound   time.Duration // how long it may take to be ready; 20 s when zero
 	Room    uint64        // bytes that must be free where Dir is, or it is not started
 }
 
-// LogPath returns the file that holds what the process in dir prints.
+// LogPath returns the file with the output of the process in dir.
 func LogPath(dir string) string { return filepath.Join(dir, logName) }
 
-// Log returns where this process, which Start has started in dir, writes its log, so
-// that the file stays within a size for as long as the process runs. One that was
-// started by hand logs to standard error.
+// Log returns the log of this process, which Start has started in dir. The log's size stays
+// bounded while the process runs. A process that was started by hand logs to standard error.
 func Log(dir string) (io.Writer, error) { return logfile.OfProcess(LogPath(dir), 0) }
 
-// Start starts the process, detached: in a session of its own, without a
-// terminal, so that it survives this one. It returns once the process holds its
-// directory; started is false, without an error, when one held it already. A
-// process that ends before, or isn't ready within the bound, is an error that
-// quotes the end of its log; it and its process group are gone then. Errors wrap
-// ErrEnded for a process that has ended for good and fs.ErrNotExist for a
-// directory that is not there.
+// Start starts the process detached: in a session of its own, without a terminal, so that it
+// survives this process. It returns once the process holds its directory; started is false,
+// without an error, when one already did. If the process ends before that, or isn't ready
+// within the bound, Start ends its process group and returns an error that quotes the end of
+// its log. Errors wrap ErrEnded for a process that has ended for good, and fs.ErrNotExist if
+// the directory does not exist.
 func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	bound := spec.Bound
 	if bound == 0 {
@@ -62,7 +60,7 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 	if why, ended := Ended(spec.Dir); ended {
 		return false, fmt.Errorf("cannot start %s: %w: %s", spec.Path, ErrEnded, why)
 	}
-	// Not Alive, for a process that is just dying is not one that runs.
+	// Not Alive, because a dying process does not count as running.
 	if _, err := Holder(spec.Dir); !errors.Is(err, ErrNotHeld) {
 		return false, err
 	}
@@ -70,7 +68,7 @@ func Start(ctx context.Context, spec Spec) (started bool, err error) {
 		return false, fmt.Errorf("cannot start %s: %w", spec.Path, err)
 	}
 	if err := start(ctx, spec); err != nil {
-		// A holder that came from elsewhere, by hand say, is as good as ours.
+		// A holder that was started elsewhere, by hand say, will do.
 		if _, err := Holder(spec.Dir); err == nil {
 			return false, nil
 		}
@@ -115,13 +113,13 @@ func start(ctx context.Context, spec Spec) error {
 	}
 	st, statErr := readStat(cmd.Process.Pid)
 
-	// This goroutine ends with the child: somebody has to collect it, or it stays
-	// a zombie for as long as this process lives.
+	// This goroutine ends with the child: it has to be reaped, or it stays a zombie for as long
+	// as this process lives.
 	giveUp := func() { ready.SetReadDeadline(time.Unix(1, 0)) }
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cmd.Wait()
-		giveUp() // children of the child's may still have the pipe
+		giveUp() // the child's children may still have the pipe
 	}()
 
 	stop := context.AfterFunc(ctx, giveUp)
@@ -130,11 +128,11 @@ func start(ctx context.Context, spec Spec) error {
 	if n == 1 {
 		return nil
 	}
-	// The child has ended, or time is up, or the child is a program that closed
-	// the pipe because it doesn't know it.
+	// The child has ended, or time is up, or the program does not know the pipe and has closed
+	// it.
 	select {
 	case err = <-ended:
-		// What it said before its end counts: an agent may be ready and find at
+		// A child that reported ready before it ended counts: an agent may be ready and find at
 		// once that its entity is Dead.
 		ready.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 		if n, _ := ready.Read(make([]byte, 1)); n == 1 {
@@ -157,8 +155,8 @@ func start(ctx context.Context, spec Spec) error {
 	return entity.WithHint(err, "the whole log is %s", log.Name())
 }
 
-// Lock locks a file, which it makes if need be, until release is called or this
-// process ends; whoever locks it by Lock meanwhile waits, as long as ctx allows.
+// Lock locks a file, which it makes if necessary, until release is called or this process ends.
+// Other callers of Lock wait meanwhile, as long as their ctx allows.
 func Lock(ctx context.Context, path string) (release func(), err error) {
 	f, err := waitLock(ctx, path)
 	if err != nil {
@@ -167,7 +165,7 @@ func Lock(ctx context.Context, path string) (release func(), err error) {
 	return func() { unlock(f) }, nil
 }
 
-// waitLock locks a file, within the time ctx gives.
+// waitLock locks a file; ctx bounds the wait.
 func waitLock(ctx context.Context, path string) (*os.File, error) {
 	pause := newPause(2*time.Millisecond, 50*time.Millisecond)
 	for {
@@ -178,11 +176,11 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 		if err != nil || f != nil {
 			return f, err
 		}
-		pause.wait(ctx) // its error is found at the top
+		pause.wait(ctx) // its error is noticed at the top of the loop
 	}
 }
 
-// LogTail returns the last lines that the process in dir has printed.
+// LogTail returns the last lines of output of the process in dir.
 func LogTail(dir string) string { return logTail(LogPath(dir), 0) }
 
 // logTail returns the last lines written after offset begin.
@@ -204,7 +202,7 @@ func logTail(path string, begin int64) string {
 	text, _ := io.ReadAll(io.NewSectionReader(f, begin, size-begin))
 	tail := strings.TrimSpace(string(text))
 	if _, rest, ok := strings.Cut(tail, "\n"); cut && ok {
-		tail = rest // the first line is a part of one
+		tail = rest // the first line may be incomplete
 	}
 	return tail
 }

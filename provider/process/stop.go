@@ -14,14 +14,13 @@ import (
 	"time"
 )
 
-// killBound is how long a killed process may take to be gone. One that the
-// kernel holds in the middle of a system call can take a while.
+// killBound is how long a killed process may take to disappear. The kernel can hold one in a
+// system call for a while.
 const killBound = 10 * time.Second
 
-// Stop ends the process that runs in dir, and its process group: by SIGTERM, and
-// by SIGKILL what is left of it after grace. It returns when all are gone; nil if
-// nothing runs there. It doesn't keep a supervisor from starting the process
-// again: MarkEnded does, and comes first.
+// Stop ends the process that runs in dir, and its process group: with SIGTERM, and after grace
+// with SIGKILL. It returns when all are gone; nil if nothing runs there. It doesn't keep a
+// supervisor from starting the process again: for that, call MarkEnded first.
 func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	id, err := Holder(dir)
 	if errors.Is(err, ErrNotHeld) {
@@ -35,7 +34,7 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	}
 	members := func() ([]stat, bool, error) { return group(id) }
 	if st, ok := id.stat(); ok && st.pgrp != st.pid {
-		// Started by hand, in a group with its shell: not ours to end.
+		// Started by hand, in a group with its shell, which must not be ended.
 		members = func() ([]stat, bool, error) {
 			if st, ok := id.stat(); ok {
 				return []stat{st}, true, nil
@@ -53,9 +52,8 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 	return nil
 }
 
-// released waits until a process that has ended no longer has the directory. A
-// child that it was about to start can keep that for a moment longer, and a
-// start in that moment would find the place taken.
+// released waits until a process that has ended no longer holds the directory. A child that it
+// was about to exec can hold it for a moment longer, and a start in that moment would fail.
 func released(ctx context.Context, dir string, id Identity) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, killBound, fmt.Errorf("it is still locked %v after process %d ended", killBound, id.PID))
 	defer cancel()
@@ -66,7 +64,7 @@ func released(ctx context.Context, dir string, id Identity) error {
 			return err
 		}
 		if now, err := readIdentity(dir); err == nil && now != id {
-			return nil // a supervisor was quick
+			return nil // a supervisor has started another
 		}
 		if pause.wait(ctx) != nil {
 			return context.Cause(ctx)
@@ -74,9 +72,8 @@ func released(ctx context.Context, dir string, id Identity) error {
 	}
 }
 
-// End ends the process in dir for good: it marks it as MarkEnded does and stops
-// it as Stop does. A start that is under way comes to nothing. A directory that
-// is not there is nil.
+// End ends the process in dir for good: it marks it as MarkEnded does, and stops it as Stop
+// does. A start in progress fails. It returns nil if the directory does not exist.
 func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	turn, err := waitLock(ctx, filepath.Join(dir, startName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,10 +88,9 @@ func End(ctx context.Context, dir, why string, grace time.Duration) error {
 	return Stop(ctx, dir, grace)
 }
 
-// EndMarked ends, as Stop does, every process of this user whose environment
-// gives the variable key a value that match accepts, and all in a session that
-// such a process leads. Children inherit the mark, so this finds daemons
-// wherever they have gone. The process that calls it is spared.
+// EndMarked ends, as Stop does, every process of this user whose environment variable key has a
+// value that match accepts, and every process in a session that such a process leads. Children
+// inherit the variable, so this finds daemons too. The calling process is spared.
 func EndMarked(ctx context.Context, key string, match func(value string) bool, grace time.Duration) error {
 	err := end(ctx, func() ([]stat, bool, error) { return marked(key, match) }, grace)
 	if err != nil {
@@ -103,8 +99,8 @@ func EndMarked(ctx context.Context, key string, match func(value string) bool, g
 	return nil
 }
 
-// Marks returns the different values that the variable key has in the
-// environments of this user's processes, in no order.
+// Marks returns the distinct values of the variable key in the environments of this user's
+// processes, in no particular order.
 func Marks(key string) ([]string, error) {
 	seen := map[string]bool{}
 	var values []string
@@ -118,9 +114,8 @@ func Marks(key string) ([]string, error) {
 	return values, err
 }
 
-// marked lists the processes that EndMarked is about. It is settled unless there
-// are processes of which nothing can be said, because they are just becoming
-// another program, or just ending.
+// marked lists the processes for EndMarked. It is settled unless there are processes that can't
+// be judged, because they are just executing a program or ending.
 func marked(key string, match func(string) bool) (found []stat, settled bool, err error) {
 	all, err := processes()
 	if err != nil {
@@ -163,8 +158,8 @@ func ownedByMe(pid int) bool {
 	return ok && int(sys.Uid) == os.Geteuid()
 }
 
-// lookup returns the value of a variable in what /proc/PID/environ holds: what it
-// was when the process became its program.
+// lookup returns the value of a variable in the content of /proc/PID/environ: the environment
+// with which the process executed its program.
 func lookup(env []byte, key string) (string, bool) {
 	if !bytes.Contains(env, []byte(key)) {
 		return "", false
@@ -177,16 +172,16 @@ func lookup(env []byte, key string) (string, bool) {
 	return "", false
 }
 
-// lister finds the processes that are to be ended. When it finds none and has not
-// settled, it is to be asked again.
+// lister finds the processes to end. If it finds none and is not settled, it must be called
+// again.
 type lister func() (found []stat, settled bool, err error)
 
-// settleBound is how long a list must go on being empty and unsettled to count
-// as empty: on a busy host there is always somebody who starts or ends.
+// settleBound is how long a list must stay empty and unsettled to count as empty: on a busy
+// host there is always some process starting or ending.
 const settleBound = 500 * time.Millisecond
 
-// end terminates the processes that list finds, and those that appear among
-// them meanwhile, and kills what is left after grace.
+// end terminates the processes that list finds, including those that appear meanwhile, and
+// kills the rest after grace.
 func end(ctx context.Context, list lister, grace time.Duration) error {
 	told := map[stat]bool{}
 	left, err := each(ctx, list, grace, func(st stat) error {
@@ -195,7 +190,7 @@ func end(ctx context.Context, list lister, grace time.Duration) error {
 			return nil
 		}
 		told[key] = true
-		// A process that was stopped would sleep through it but for the second.
+		// A stopped process would not act on SIGTERM without SIGCONT.
 		return errors.Join(st.signal(syscall.SIGTERM), st.signal(syscall.SIGCONT))
 	})
 	if err != nil || len(left) == 0 {
@@ -213,12 +208,12 @@ func kill(ctx context.Context, list lister) error {
 	return err
 }
 
-// each does something to every process that list finds, again and again until
-// there are none or time is up; it returns those that are left.
+// each calls do for every process that list finds, repeatedly, until there are none or time is
+// up. It returns the processes that are left.
 func each(ctx context.Context, list lister, bound time.Duration, do func(stat) error) ([]stat, error) {
 	pause := newPause(time.Millisecond, 50*time.Millisecond)
 	deadline := time.Now().Add(bound)
-	var empty time.Time // since when there were none
+	var empty time.Time // since when the list has been empty
 	for {
 		left, settled, err := list()
 		switch {

@@ -13,11 +13,10 @@ import (
 
 var logger = loggo.GetLogger("juju.provider.process")
 
-// Supervise sees to it that the process runs: it starts it, or watches the one
-// that runs already, and starts it again whenever it ends, at once the first
-// time and with longer and longer pauses if it goes on ending young. It returns
-// nil when the process has ended for good or its directory is gone, and ctx's
-// error when ctx is done; the process then goes on.
+// Supervise keeps the process running: it starts it, or watches the one that already runs, and
+// starts it again whenever it ends, at once the first time, and after growing pauses if it
+// keeps ending soon. It returns nil when the process has ended for good or its directory is
+// gone, and ctx's error when ctx is done; the process then goes on.
 func Supervise(ctx context.Context, spec Spec) error {
 	var b backoff
 	full := false
@@ -68,18 +67,17 @@ func Supervise(ctx context.Context, spec Spec) error {
 // backoff says how long to wait before the next start.
 type backoff struct{ young int }
 
-// roomPause is between two looks for room on a disk.
+// roomPause is the time between two checks for room on the disk.
 const roomPause = time.Second
 
 const (
 	backoffFirst = 100 * time.Millisecond
 	backoffMax   = 30 * time.Second
-	// backoffGrown is how long a process must have run for its end to be an
-	// accident and not a habit.
+	// backoffGrown is how long a process must have run for its end to reset the pauses.
 	backoffGrown = 10 * time.Second
 )
 
-// next returns the pause after a process that ran for so long.
+// next returns the pause after a process that ran for the given time.
 func (b *backoff) next(ran time.Duration) time.Duration {
 	if ran >= backoffGrown {
 		b.young = 0
@@ -92,6 +90,6 @@ func (b *backoff) next(ran time.Duration) time.Duration {
 	if shift := b.young - 2; shift < 9 {
 		d = min(backoffFirst<<shift, backoffMax)
 	}
-	// Many agents that died together must not come back together each time.
+	// Agents that died together must not come back together.
 	return d/2 + rand.N(d/2+1)
 }

@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestSuperviseRestartsWhatWasKilled(t *testing.T) {
+func TestSuperviseRestartsAKilledProcess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	stop := s.supervise("hold")
@@ -34,8 +34,8 @@ func TestSuperviseRestartsWhatWasKilled(t *testing.T) {
 	}
 }
 
-// A supervisor that is killed leaves a process that the next one watches and
-// doesn't start again, though it is not its child.
+// A killed supervisor leaves a process that the next one watches and does not start again,
+// though the process is not its child.
 func TestSupervisorComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -86,7 +86,7 @@ func TestTwoSupervisorsDoNoHarm(t *testing.T) {
 	}
 }
 
-func TestSuperviseLeavesTheEndedDown(t *testing.T) {
+func TestSuperviseLeavesAnEndedProcessDown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	if err := Supervise(t.Context(), s.spec("dead")); err != nil {
@@ -116,8 +116,8 @@ func TestSuperviseLeavesTheEndedDown(t *testing.T) {
 	s.start("hold")
 }
 
-// Ended by somebody else, in the middle of being supervised.
-func TestEndOfTheSupervised(t *testing.T) {
+// The process is ended from outside while it is supervised.
+func TestSupervisedProcessIsEnded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -182,8 +182,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// What needs more room than there is on the disk is not started, and whoever asks
-// is told so.
+// A process that needs more room than the disk has is not started, and the caller learns why.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -24,24 +24,24 @@ const (
 
 // Harness is a fresh, empty cloud.
 type Harness struct {
-	// Controller is a UUID that no other test has, nor another run of this one
-	// that goes on at the same time on this host.
+	// Controller is a UUID that no other test has, nor a concurrent run of this test on the
+	// host.
 	Controller string
 	// Open opens a model of Controller.
 	Open provider.Open
 	// Agents returns the living agents as "MODEL/MACHINE", in any order.
 	Agents func(t *testing.T) []string
-	// Placement is one that the cloud refuses.
+	// Placement is a placement that the cloud refuses.
 	Placement string
-	// Series is one that the cloud does not have.
+	// Series is a series that the cloud does not have.
 	Series string
-	// Demands are constraints that each alone can't be met.
+	// Demands are constraints of which the cloud can meet none.
 	Demands []string
-	// Ignored are constraints that the cloud accepts and does not heed, by their keys.
+	// Ignored are constraints that the cloud accepts and ignores, by their keys.
 	Ignored map[string]string
 }
 
-// Run tests a cloud; fresh makes the Harness for each test.
+// Run tests a cloud; fresh makes the Harness of each test.
 func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -142,7 +142,7 @@ func testStartedIsListed(t *testing.T, w *world) {
 	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.a)); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
-	// A controller that comes back has nothing but the cloud to ask.
+	// A restarted controller can only ask the cloud.
 	if diff := cmp.Diff([]provider.Instance{inst}, w.list(t, w.open(t, ModelA))); diff != "" {
 		t.Errorf("listed by another Environ (-want +got):\n%s", diff)
 	}
@@ -244,7 +244,7 @@ func testModelsApart(t *testing.T, w *world) {
 	if inA.Addresses[0] == inB.Addresses[0] {
 		t.Errorf("two living instances share %s", inA.Addresses[0])
 	}
-	w.stop(t, w.a, inB.ID) // not this model's
+	w.stop(t, w.a, inB.ID) // not an instance of this model
 	w.agents(t, ModelA+"/0", ModelB+"/0")
 	w.stop(t, w.a, inA.ID)
 	if diff := cmp.Diff([]provider.Instance{inB}, w.list(t, b)); diff != "" {
@@ -285,7 +285,7 @@ func testRefusals(t *testing.T, w *world) {
 		}
 	}
 	if err := w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{}); err != nil {
-		t.Errorf("precheck of what anybody may have: %v", err)
+		t.Errorf("precheck without demands: %v", err)
 	}
 	if all := w.list(t, w.a); len(all) != 0 {
 		t.Errorf("what was refused is there: %v", all)
@@ -293,7 +293,7 @@ func testRefusals(t *testing.T, w *world) {
 	w.agents(t)
 }
 
-// Of series, a cloud accepts those that it says it has, and no other.
+// A cloud accepts the series that it lists, and no others.
 func testSeries(t *testing.T, w *world) {
 	have, err := w.a.Series(w.ctx)
 	if err != nil || len(have) == 0 || slices.Contains(have, w.Harness.Series) {
@@ -310,7 +310,7 @@ func testSeries(t *testing.T, w *world) {
 	}
 }
 
-// What can't be met is refused in advance, and by a start too.
+// Constraints that the cloud can't meet are refused in advance, and by a start too.
 func testDemands(t *testing.T, w *world) {
 	for _, text := range w.Harness.Demands {
 		demand, err := entity.ParseConstraints(text)
@@ -331,7 +331,7 @@ func testDemands(t *testing.T, w *world) {
 	}
 }
 
-// What a cloud does not heed it names, and accepts.
+// A cloud names the constraints that it ignores, and accepts them.
 func testIgnored(t *testing.T, w *world) {
 	rules, err := w.a.ConstraintRules(w.ctx)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package logfile writes logs that stay within a size while the process that
-// writes them runs: a file that is full is put aside as FILE.1, in place of the one
-// before it, so a log never takes more than twice the size of one file.
+// Package logfile writes logs of bounded size. A full file is renamed to FILE.1, which replaces
+// the one before it, so a log never takes more than twice the size of one file.
 package logfile
 
 import (
@@ -18,14 +17,13 @@ import (
 )
 
 const (
-	// MaxSize is the size of one file, in bytes, where nothing else is asked for.
+	// MaxSize is the default size of one file, in bytes.
 	MaxSize = 8 << 20
 	// MaxLine is how many bytes of one entry are kept.
 	MaxLine = 32 << 10
 )
 
-// OpenFile opens a log for appending, after it has put aside one that is as long as
-// max.
+// OpenFile opens a log for appending. A file that already has max bytes is renamed first.
 func OpenFile(path string, max int64) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() >= max {
 		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -35,17 +33,17 @@ func OpenFile(path string, max int64) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-// A Writer appends entries to a log and puts the file aside whenever it is full.
+// A Writer appends entries to a log, and starts a new file when the current one is full.
 type Writer struct {
 	path    string
 	max     int64
-	follows []int // descriptors that are to lead to the file as well
+	follows []int // descriptors to redirect to each new file
 
 	mu   sync.Mutex
 	file *os.File
 }
 
-// Open opens a log whose files have max bytes each; 0 stands for MaxSize.
+// Open opens a log whose files have at most max bytes each; MaxSize when zero.
 func Open(path string, max int64) (*Writer, error) {
 	if max == 0 {
 		max = MaxSize
@@ -57,10 +55,10 @@ func Open(path string, max int64) (*Writer, error) {
 	return &Writer{path: path, max: max, file: file}, nil
 }
 
-// OfProcess returns the log of a process whose standard output and error lead to the
-// file at path; they then lead to the new file whenever one is put aside, so that
-// what is printed past the Writer, a panic say, is in the log too. In a process that
-// prints elsewhere, because somebody started it by hand, it returns standard error.
+// OfProcess returns the log of a process whose standard output and error go to the file at
+// path. When a new file is started, both are redirected to it, so that what does not go through
+// the Writer, such as a panic, is in the log too. If the process prints elsewhere, because it
+// was started by hand, OfProcess returns standard error.
 func OfProcess(path string, max int64) (io.Writer, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -92,12 +90,12 @@ func leadsTo(file *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// Write appends one entry, cut if it is longer than MaxLine.
+// Write appends one entry, cut to MaxLine bytes.
 func (w *Writer) Write(entry []byte) (int, error) {
 	text := cut(entry)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Asked for each time: what is printed past the Writer counts too.
+	// The size is read each time, because output that bypasses the Writer counts too.
 	info, err := w.file.Stat()
 	if err == nil && info.Size() > 0 && info.Size()+int64(len(text)) > w.max {
 		err = w.rotate()
@@ -118,8 +116,8 @@ func (w *Writer) Close() error {
 	return w.file.Close()
 }
 
-// rotate begins a new file. Where it can't, because the directory is gone or the
-// disk full, the old one is emptied: the bound holds whatever happens.
+// rotate starts a new file. If it can't, because the directory is gone or the disk full, it
+// empties the old one: the size is bounded in any case.
 func (w *Writer) rotate() error {
 	file, err := OpenFile(w.path, 1)
 	if err != nil {
@@ -130,7 +128,7 @@ func (w *Writer) rotate() error {
 	return w.redirect()
 }
 
-// redirect makes the descriptors that follow lead to the file.
+// redirect makes the follows descriptors lead to the file.
 func (w *Writer) redirect() error {
 	for _, fd := range w.follows {
 		if err := unix.Dup3(int(w.file.Fd()), fd, 0); err != nil {
@@ -140,7 +138,7 @@ func (w *Writer) redirect() error {
 	return nil
 }
 
-// lines cuts entries for a file that is somebody else's.
+// lines cuts entries for a file that this package does not manage.
 type lines struct{ io.Writer }
 
 func (l lines) Write(entry []byte) (int, error) {

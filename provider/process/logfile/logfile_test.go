@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// roleVariable makes the test binary a process whose log is the file it names.
+// roleVariable makes the test binary a process that logs to the file it names.
 const roleVariable = "LOGFILE_TEST"
 
 func TestMain(m *testing.M) {
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sizes returns the bytes of all files of a log.
+// sizes returns the number of a log's files and their total size in bytes.
 func sizes(t *testing.T, path string) (total int64, files int) {
 	t.Helper()
 	names, err := filepath.Glob(path + "*")
@@ -37,8 +37,7 @@ func sizes(t *testing.T, path string) (total int64, files int) {
 	return total, len(names)
 }
 
-// Whatever is written, a log has two files within their size, whole lines, and the
-// last ones of them.
+// A log always consists of two files of bounded size, which hold whole lines, the newest ones.
 func TestALogStaysWithinItsSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const max, writers, each = 20_000, 4, 2000
@@ -77,7 +76,7 @@ func TestALogStaysWithinItsSize(t *testing.T) {
 	}
 }
 
-// An entry of any length takes no more than a line may, and says what is missing.
+// A long entry is cut to the length of a line, and says how much is missing.
 func TestALongLineIsCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	w, err := Open(path, 0)
@@ -94,7 +93,7 @@ func TestALongLineIsCut(t *testing.T) {
 	}
 }
 
-// A directory that is removed under its process does not make the log grow unseen.
+// If the directory is removed, the log of the running process does not grow unseen.
 func TestADirectoryThatIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -119,7 +118,7 @@ func TestADirectoryThatIsGone(t *testing.T) {
 	}
 }
 
-// talk is a process that logs more than its file holds, and then prints past the log.
+// talk logs more than a file holds, then prints without the log.
 func talk(path string) int {
 	w, err := OfProcess(path, 1000)
 	if err != nil {
@@ -133,8 +132,8 @@ func talk(path string) int {
 	panic("a panic's words")
 }
 
-// What a process prints, and a panic, are in the file that is current by then.
-func TestWhatAProcessPrintsFollows(t *testing.T) {
+// What a process prints, and a panic, end up in the current file.
+func TestOutputGoesToTheCurrentFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	file, err := OpenFile(path, 1000)
 	if err != nil {
@@ -164,7 +163,7 @@ func TestWhatAProcessPrintsFollows(t *testing.T) {
 	}
 }
 
-// Started by hand a process logs to standard error, wherever that leads.
+// A process started by hand logs to standard error, wherever that leads.
 func TestStartedByHand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	out, err := OfProcess(path, 0)
