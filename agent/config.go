@@ -12,26 +12,26 @@ import (
 	"juju/state/entity"
 )
 
-// Version is that of this program.
+// Version is the version of this program.
 const Version = "0.1.0"
 
-// ConfigName is the name of the file, in an agent's directory, that holds its
-// Config. Only its owner can read it: it holds the agent's password.
+// ConfigName is the name of the file in an agent's directory that holds its Config. Only its
+// owner can read it, since it holds the agent's password.
 const ConfigName = "agent.conf"
 
-// Config says who an agent is and how it reaches the controller.
+// Config says who an agent is and where its controller is.
 type Config struct {
 	Tag        entity.Tag `yaml:"tag"`
 	Password   string     `yaml:"password"`
-	Nonce      string     `yaml:"nonce,omitempty"` // of a machine's agent: which of its instances this is
+	Nonce      string     `yaml:"nonce,omitempty"` // for a machine's agent: which of its instances this is
 	Controller string     `yaml:"controller"`      // UUID
 	Model      string     `yaml:"model"`           // UUID
 	ModelName  string     `yaml:"model-name"`
 	Addresses  []string   `yaml:"addresses"`           // of the API, host:port
 	CACert     string     `yaml:"ca-cert"`             // PEM
-	Machine    string     `yaml:"machine,omitempty"`   // of a unit's agent: the machine that it is on
-	Principal  string     `yaml:"principal,omitempty"` // of a subordinate's agent
-	HookLock   string     `yaml:"hook-lock"`           // a file: one hook runs on a machine at a time
+	Machine    string     `yaml:"machine,omitempty"`   // for a unit's agent: the machine that it is on
+	Principal  string     `yaml:"principal,omitempty"` // for a subordinate's agent
+	HookLock   string     `yaml:"hook-lock"`           // file that is locked while a hook runs on the machine
 }
 
 // Marshal returns the file's text.
@@ -54,7 +54,8 @@ func ReadConfig(dir string) (Config, error) {
 		return Config{}, fmt.Errorf("cannot read the agent's configuration: %w", err)
 	}
 	if c.Tag.IsZero() || c.Password == "" || c.Model == "" || len(c.Addresses) == 0 || c.CACert == "" {
-		return Config{}, entity.Errorf(entity.Invalid, "cannot use the configuration in %s: tag, password, model, addresses and ca-cert are needed", dir)
+		return Config{}, entity.Errorf(entity.Invalid,
+			"cannot use the configuration in %s: tag, password, model, addresses and ca-cert are needed", dir)
 	}
 	return c, nil
 }

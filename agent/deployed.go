@@ -16,14 +16,14 @@ import (
 	"juju/worker/deployer"
 )
 
-// deployed is what a deployer works on: the agents of units in one directory.
+// deployed is the deployer.Agents of an agent: the agents of units in one directory.
 type deployed struct {
-	dir    string // agents/ of the machine or principal
-	config Config // of the agent that deploys
+	dir    string // agents/ below the directory of the machine or principal
+	config Config // that of the deploying agent
 	host   host
 	ended  chan struct{}
 
-	ctx     context.Context // of the deployer's worker: ends the waiting
+	ctx     context.Context // ends the goroutines that wait for agents
 	waits   sync.WaitGroup
 	mu      sync.Mutex
 	waiting map[string]bool
@@ -38,8 +38,8 @@ func (d *deployed) unitDir(unit string) string {
 	return filepath.Join(d.dir, entity.UnitTag(unit).String())
 }
 
-// Deployed returns the units that have an agent's directory here; one without a
-// configuration is what a deployment that was cut short has left.
+// Deployed returns the units whose agents have a directory here. It leaves out directories
+// without a configuration: an interrupted deployment has left them.
 func (d *deployed) Deployed() ([]string, error) {
 	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func (d *deployed) Deployed() ([]string, error) {
 	}
 	var units []string
 	for _, e := range entries {
-		// A directory whose name begins with a dot is on its way out.
+		// The name of a directory that is being removed begins with a dot.
 		if tag, err := entity.ParseTag(e.Name()); err == nil && tag.Kind == entity.KindUnit && d.isComplete(e.Name()) {
 			units = append(units, tag.ID)
 		}
@@ -63,8 +63,8 @@ func (d *deployed) isComplete(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Deploy makes the agent's directory and starts the agent. The configuration is
-// written last, so that a deployment that was cut short is not taken for one.
+// Deploy makes the agent's directory and starts the agent. It writes the configuration last,
+// so that an interrupted deployment is not taken for a complete one.
 func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	dir := d.unitDir(unit)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -86,8 +86,8 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	return d.Ensure(ctx, unit)
 }
 
-// Ensure starts the agent if it does not run; deployer.ErrEnded when it has ended
-// for good.
+// Ensure starts the agent if it does not run. The error is deployer.ErrEnded if the agent has
+// ended for good.
 func (d *deployed) Ensure(ctx context.Context, unit string) error {
 	err := d.host.start(ctx, d.unitDir(unit))
 	if errors.Is(err, process.ErrEnded) {
@@ -118,7 +118,7 @@ func (d *deployed) wait(unit string) {
 		if err != nil && d.ctx.Err() != nil {
 			return
 		}
-		// Also when it can't be waited for: then the deployer looks again.
+		// If the agent can't be waited for, the deployer looks again too.
 		select {
 		case d.ended <- struct{}{}:
 		default:
@@ -126,17 +126,17 @@ func (d *deployed) wait(unit string) {
 	}()
 }
 
-// Ended is signalled when an agent has ended.
+// Ended is signalled when an agent ends.
 func (d *deployed) Ended() <-chan struct{} { return d.ended }
 
-// Recall ends the agent and removes its directory, in one step as others see it.
+// Recall ends the agent and removes its directory. To others the removal is one step.
 func (d *deployed) Recall(ctx context.Context, unit string) error {
 	dir := d.unitDir(unit)
 	if err := d.host.end(ctx, dir, "recalled"); err != nil {
 		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 	}
 	out := filepath.Join(d.dir, "."+filepath.Base(dir))
-	if err := removeAll(out); err != nil { // of an earlier time
+	if err := removeAll(out); err != nil { // from an interrupted recall
 		return err
 	}
 	if err := os.Rename(dir, out); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 	return removeAll(out)
 }
 
-// sweep removes what a recall or a deployment that was cut short has left.
+// sweep removes what interrupted recalls and deployments have left.
 func (d *deployed) sweep() error {
 	entries, err := os.ReadDir(d.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,8 +163,8 @@ func (d *deployed) sweep() error {
 	return nil
 }
 
-// removeAll is os.RemoveAll for what charms have made: a directory that its owner
-// may not write in is made writable first.
+// removeAll is os.RemoveAll for files made by charms: it also removes what is in directories
+// that are not writable.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// fakeHost notes which directories have a running agent.
+// fakeHost records in which directories an agent runs.
 type fakeHost struct {
 	running map[string]bool
 	waitErr error
@@ -46,7 +46,8 @@ func testDeployed(t *testing.T, h *fakeHost) *deployed {
 	t.Helper()
 	h.running = map[string]bool{}
 	ctx, cancel := context.WithCancel(t.Context())
-	d := newDeployed(ctx, t.TempDir(), h, Config{Tag: entity.MachineTag("0"), Model: "m", Addresses: []string{"a"}, CACert: "c"})
+	config := Config{Tag: entity.MachineTag("0"), Model: "m", Addresses: []string{"a"}, CACert: "c"}
+	d := newDeployed(ctx, t.TempDir(), h, config)
 	t.Cleanup(func() {
 		cancel()
 		d.waits.Wait()
@@ -62,9 +63,9 @@ func wantDeployed(t *testing.T, d *deployed, want ...string) {
 	}
 }
 
-// A crash between the directory and the configuration leaves a directory in which
-// no agent can ever start.
-func TestADeploymentThatWasCutShortIsMadeAnew(t *testing.T) {
+// A crash between making the directory and writing the configuration leaves a directory in
+// which no agent can start.
+func TestInterruptedDeploymentIsRepeated(t *testing.T) {
 	h := &fakeHost{}
 	d := testDeployed(t, h)
 	if err := os.MkdirAll(d.unitDir("mysql/0"), 0o700); err != nil {
@@ -75,7 +76,8 @@ func TestADeploymentThatWasCutShortIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDeployed(t, d, "mysql/0")
-	if config, err := ReadConfig(d.unitDir("mysql/0")); err != nil || config.Password != "secret" || config.Machine != "0" {
+	config, err := ReadConfig(d.unitDir("mysql/0"))
+	if err != nil || config.Password != "secret" || config.Machine != "0" {
 		t.Errorf("configuration %v, %v", config, err)
 	}
 	if err := os.MkdirAll(d.unitDir("mysql/1"), 0o700); err != nil {
@@ -85,12 +87,12 @@ func TestADeploymentThatWasCutShortIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(d.unitDir("mysql/1")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what nobody wants any more is there: %v", err)
+		t.Errorf("an unwanted deployment is still there: %v", err)
 	}
 	wantDeployed(t, d, "mysql/0")
 }
 
-func TestARecallAfterOneThatWasCutShort(t *testing.T) {
+func TestRecallAfterAnInterruptedOne(t *testing.T) {
 	h := &fakeHost{}
 	d := testDeployed(t, h)
 	left := filepath.Join(d.dir, "."+entity.UnitTag("mysql/0").String(), "charm")
@@ -108,8 +110,8 @@ func TestARecallAfterOneThatWasCutShort(t *testing.T) {
 	}
 }
 
-// An agent whose end can't be waited for is looked after all the same.
-func TestAnAgentThatCannotBeWaitedFor(t *testing.T) {
+// An agent whose end can't be waited for is looked after nevertheless.
+func TestAgentThatCannotBeWaitedFor(t *testing.T) {
 	h := &fakeHost{waitErr: errors.New("too many open files")}
 	d := testDeployed(t, h)
 	if err := d.Deploy(t.Context(), "mysql/0", "secret"); err != nil {
@@ -118,6 +120,6 @@ func TestAnAgentThatCannotBeWaitedFor(t *testing.T) {
 	select {
 	case <-d.Ended():
 	case <-time.After(20 * time.Second):
-		t.Error("nobody was told")
+		t.Error("the deployer was not signalled")
 	}
 }

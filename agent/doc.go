@@ -1,19 +1,19 @@
-// Package agent is what the programs machine-agent and unit-agent run: the agent
-// of one machine or of one unit. It knows which workers make up an agent, and is
-// the one place where they, the API's client and the charms' hooks meet.
+// Package agent is what the programs machine-agent and unit-agent run: the agent of one
+// machine or of one unit. It is the only package that knows which workers make up an agent,
+// and connects them to the client of the API and to charms' hooks.
 //
-// An agent lives in a directory of its own:
+// Each agent has a directory:
 //
-//	agent.conf          who it is, and how it reaches the controller
-//	lock, alive, …      that it runs, and runs once (package provider/process)
-//	log                 what it prints
+//	agent.conf          who the agent is, and where its controller is
+//	lock, alive, …      for package provider/process: the agent runs, and only once
+//	log                 its log
 //	agents/unit-…/      the agents that it deploys: of the units on its machine,
 //	                    or of the subordinates of its unit
-//	hooks.lock          of a machine: held by the one hook that runs
+//	hooks.lock          a machine's: locked while a hook runs
 //
-// and a unit's also
+// The directory of a unit's agent also has:
 //
 //	charm/              the deployed charm
-//	state/              what the uniter must not forget, and charms on their way
+//	state/              the uniter's state, and charms that are being deployed
 //	tools/, run/        the hook tools, and what running hooks need
 package agent

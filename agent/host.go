@@ -11,26 +11,26 @@ import (
 	"juju/state/entity"
 )
 
-// A host is how an agent starts and ends those that it deploys. Each runs in a
-// directory that has its configuration.
+// A host starts and ends the agents that an agent deploys. Each runs in a directory that
+// holds its configuration.
 type host interface {
-	// start starts the agent in dir unless it runs; the error wraps
-	// process.ErrEnded when it has ended for good.
+	// start starts the agent in dir unless it runs. The error wraps process.ErrEnded if the
+	// agent has ended for good.
 	start(ctx context.Context, dir string) error
 	// waitEnd returns nil when no agent runs in dir.
 	waitEnd(ctx context.Context, dir string) error
 	// end ends the agent in dir for good.
 	end(ctx context.Context, dir, why string) error
-	// hookTool is the path of the program that hook tools are.
+	// hookTool returns the path of the hook-tool program.
 	hookTool() (string, error)
 }
 
-// recallGrace is how long a recalled agent has to end, with the hook it may run,
-// before it is killed. A Dead unit runs none.
+// recallGrace is how long a recalled agent has to end before it is killed. Its unit is Dead
+// and runs no hook.
 const recallGrace = 10 * time.Second
 
-// processes is the host in service: every agent is a process of its own, which
-// outlives the one that started it.
+// processes is the host in production: each agent is a process, which outlives the agent that
+// started it.
 type processes struct{ unitAgent string }
 
 func (p processes) start(ctx context.Context, dir string) error {
@@ -46,12 +46,12 @@ func (processes) end(ctx context.Context, dir, why string) error {
 
 func (processes) hookTool() (string, error) { return sibling("hook-tool") }
 
-// InProcess is a host that runs agents inside this process, for tests and for
-// measurements with thousands of them; the hooks are processes all the same.
+// InProcess is a host that runs agents inside this process, for tests and for measurements
+// with thousands of agents. Hooks are processes nevertheless.
 type InProcess struct {
 	HookTool string        // the path of the hook-tool program
-	Delay    time.Duration // before a failed worker is started again; that of service when zero
-	Idle     time.Duration // of quiet before a unit's agent calls itself idle; that of service when zero
+	Delay    time.Duration // before a failed worker is restarted; as in production if zero
+	Idle     time.Duration // before a unit's agent is idle; as in production if zero
 
 	mu      sync.Mutex
 	running map[string]*inProcess
@@ -63,8 +63,8 @@ type inProcess struct {
 	done   chan struct{}
 }
 
-// StartMachine starts the agent of a machine in dir, with this configuration, and
-// returns what ends it and all agents that it has deployed.
+// StartMachine starts the agent of a machine in dir with this configuration. stop ends it and
+// all agents that it has deployed.
 func (h *InProcess) StartMachine(dir string, config []byte) (stop func(), err error) {
 	if err := process.WriteFile(dir+"/"+ConfigName, config); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (h *InProcess) StartMachine(dir string, config []byte) (stop func(), err er
 	return func() { h.stop(func(other string) bool { return within(dir, other) }) }, nil
 }
 
-// Hold ends the agents in the directories that match, and lets none start there
-// until it is released: they are away, and whoever deployed them can't help it.
+// Hold ends the agents in the matching directories, and lets none start there until release
+// is called. To the agents that deployed them they fail to start.
 func (h *InProcess) Hold(match func(dir string) bool) (release func()) {
 	h.mu.Lock()
 	h.held = append(h.held, &match)
@@ -89,7 +89,7 @@ func (h *InProcess) Hold(match func(dir string) bool) (release func()) {
 	}
 }
 
-// Runs reports whether an agent runs in a directory.
+// Runs reports whether an agent runs in dir.
 func (h *InProcess) Runs(dir string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 type link struct {
 	mu      sync.Mutex
 	conn    *client.Conn
-	changed chan struct{} // closed when conn is another
+	changed chan struct{} // closed when conn is replaced
 }
 
 func newLink() *link { return &link{changed: make(chan struct{})} }
@@ -28,7 +28,7 @@ func newLink() *link { return &link{changed: make(chan struct{})} }
 // linkBound is how long a request waits for a controller that is away.
 const linkBound = 5 * time.Minute
 
-// set makes conn the connection of all requests to come; nil for none.
+// set makes conn the connection of the next requests; nil for none.
 func (l *link) set(conn *client.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,7 +37,7 @@ func (l *link) set(conn *client.Conn) {
 	l.changed = make(chan struct{})
 }
 
-// get returns the connection when there is one.
+// get returns the connection, or waits for one.
 func (l *link) get(ctx context.Context) (*client.Conn, error) {
 	for {
 		l.mu.Lock()
@@ -54,7 +54,7 @@ func (l *link) get(ctx context.Context) (*client.Conn, error) {
 	}
 }
 
-// The pauses between two attempts at what the controller can't do just now.
+// The pauses between two attempts of a request that the controller can't serve just now.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 3 * time.Second
@@ -66,7 +66,7 @@ const (
 func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 	wait, cancel := context.WithTimeout(ctx, linkBound)
 	defer cancel()
-	told, pause := false, firstPause
+	logged, pause := false, firstPause
 	for {
 		conn, err := l.get(wait)
 		if err != nil {
@@ -82,11 +82,11 @@ func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 		if !passes(err) {
 			return err
 		}
-		if !told {
-			told = true
-			logger.Warningf("the controller is asked again, for up to %v: %v", linkBound, err)
+		if !logged {
+			logged = true
+			logger.Warningf("repeating a request for up to %v: %v", linkBound, err)
 		}
-		// Not all agents at the same moment.
+		// The jitter keeps agents from asking at the same moment.
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 			pause = min(2*pause, lastPause)
@@ -96,7 +96,7 @@ func (l *link) Do(ctx context.Context, request func(*client.Conn) error) error {
 	}
 }
 
-// passes says whether an answer may be another soon.
+// passes reports whether another attempt may have another result.
 func passes(err error) bool {
 	return errors.Is(err, entity.Unavailable) || errors.Is(err, entity.Contention)
 }

@@ -18,14 +18,14 @@ import (
 	"juju/state/entity"
 )
 
-// A scripted controller answers one request after another as says tells it, from when
-// the agent has logged in.
+// A scripted controller accepts any login, and answers every other request with what says
+// returns.
 type scripted struct {
 	says  func() error
 	tries int
 }
 
-// dial connects to it through memory.
+// dial connects to the controller in memory.
 func (s *scripted) dial(context.Context) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	l := &once{conns: make(chan net.Conn, 1), closed: make(chan struct{})}
@@ -64,7 +64,7 @@ func (s *scripted) dial(context.Context) (net.Conn, error) {
 	return ours, nil
 }
 
-// once accepts one connection.
+// once is a listener for one connection.
 type once struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -82,22 +82,24 @@ func (l *once) Accept() (net.Conn, error) {
 func (l *once) Close() error   { l.end.Do(func() { close(l.closed) }); return nil }
 func (l *once) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestALinkAsksAgain what the controller can't do just now, for as long as its caller
-// waits, and five minutes at the most; anything else it is told at once.
-func TestALinkAsksAgain(t *testing.T) {
+// A link repeats a request that the controller can't serve just now until the caller's
+// context ends, for five minutes at most. Other errors it returns at once.
+func TestLinkRepeatsRequests(t *testing.T) {
+	contention := entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
+	refusal := entity.Errorf(entity.NotFound, "no such relation")
 	away := entity.WithHint(entity.Errorf(entity.Unavailable, "the controller's store is away"), "It waits.")
 	for name, c := range map[string]struct {
-		lasts       time.Duration // that it is so
-		why         error
-		patience    time.Duration // of the caller; 0 has none of its own
-		fails       bool
-		least, most time.Duration
+		lasts    time.Duration // of the failure
+		why      error
+		patience time.Duration // of the caller; 0 for no limit
+		fails    bool
+		min, max time.Duration
 	}{
 		"an election":                      {15 * time.Second, away, time.Minute, false, 15 * time.Second, 20 * time.Second},
-		"others change the same":           {time.Second, entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), time.Minute, false, time.Second, 4 * time.Second},
+		"others change the same":           {time.Second, contention, time.Minute, false, time.Second, 4 * time.Second},
 		"longer than a hook tool may wait": {time.Hour, away, time.Minute, true, time.Minute, time.Minute + time.Second},
-		"longer than anybody waits":        {time.Hour, away, 0, true, linkBound, linkBound + time.Second},
-		"a refusal":                        {time.Hour, entity.Errorf(entity.NotFound, "no such relation"), time.Minute, true, 0, 0},
+		"longer than any caller waits":     {time.Hour, away, 0, true, linkBound, linkBound + time.Second},
+		"a refusal":                        {time.Hour, refusal, time.Minute, true, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,16 +123,18 @@ func TestALinkAsksAgain(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, c.patience)
 					defer cancel()
 				}
-				err = client.UniterFacade{Caller: l}.SetUnitStatus(ctx, entity.UnitTag("web/0"), entity.Status{Status: entity.StatusActive})
+				unit, active := entity.UnitTag("web/0"), entity.Status{Status: entity.StatusActive}
+				err = client.UniterFacade{Caller: l}.SetUnitStatus(ctx, unit, active)
 				took := time.Since(began)
-				if (err != nil) != c.fails || c.fails && (entity.KindOf(err) != entity.KindOf(c.why) || !errors.Is(err, entity.KindOf(c.why))) {
+				kind := entity.KindOf(c.why)
+				if (err != nil) != c.fails || c.fails && (entity.KindOf(err) != kind || !errors.Is(err, kind)) {
 					t.Errorf("after %v: %v", took, err)
 				}
-				if took < c.least || took > c.most {
-					t.Errorf("it took %v, not within %v to %v", took, c.least, c.most)
+				if took < c.min || took > c.max {
+					t.Errorf("it took %v, not within %v to %v", took, c.min, c.max)
 				}
-				// About once in the longest pause.
-				if most := int(took/(lastPause/2)) + 12; s.tries > most {
+				// About one attempt in each of the longest pauses.
+				if limit := int(took/(lastPause/2)) + 12; s.tries > limit {
 					t.Errorf("it was asked %d times in %v", s.tries, took)
 				}
 			})

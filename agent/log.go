@@ -17,42 +17,39 @@ import (
 
 var logger = loggo.GetLogger("juju.agent")
 
-// logBacklog is how many lines wait for a controller that is away; what comes
-// after stands in the agent's own log file only.
+// logBacklog is how many lines wait while the controller is away. Later lines are only in the
+// agent's own log file.
 const logBacklog = 2000
 
-// maxSent is how many bytes of a message are sent to the controller, which keeps no
-// more.
+// maxSent is how many bytes of a message are sent to the controller, which keeps no more.
 const maxSent = 16 << 10
 
-// A logQueue is what stands between loggers, which must not wait, and the
-// controller.
+// A logQueue is between loggers, which must not wait, and the controller.
 type logQueue struct {
 	lines   chan params.LogRecord
-	dropped atomic.Int64 // lines for which there was no room, not yet told
+	dropped atomic.Int64 // lines dropped since that was last reported
 }
 
-// startLog sends all that this process logs to w, one line each, and to a queue
-// for the controller.
+// startLog sends all that this process logs to w, and to a queue for the controller.
 func startLog(w io.Writer) *logQueue {
 	q := &logQueue{lines: make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
 	loggo.GetLogger("").SetLogLevel(loggo.INFO)
-	// What charms log is kept whatever its level, so that juju-log --debug is not in vain;
-	// debug-log chooses.
+	// All levels of the charms' messages are kept, so that juju-log --debug has an effect;
+	// debug-log filters them.
 	loggo.GetLogger("unit").SetLogLevel(loggo.TRACE)
 	_ = loggo.RegisterWriter("file", loggo.NewSimpleWriter(w, formatEntry))
 	_ = loggo.RegisterWriter("controller", q)
 	return q
 }
 
-// formatEntry writes a line of an agent's log file.
+// formatEntry formats a line of an agent's log file.
 func formatEntry(e loggo.Entry) string {
 	return fmt.Sprintf("%s %s %s %s:%d %s", e.Timestamp.UTC().Format("2006-01-02 15:04:05.000"), e.Level, e.Module,
 		filepath.Base(e.Filename), e.Line, e.Message)
 }
 
-// Write queues a line, or drops it when too many wait.
+// Write queues a line, or drops it if the queue is full.
 func (q *logQueue) Write(e loggo.Entry) {
 	select {
 	case q.lines <- params.LogRecord{Time: e.Timestamp, Module: e.Module, Level: e.Level.String(),
@@ -62,8 +59,8 @@ func (q *logQueue) Write(e loggo.Entry) {
 	}
 }
 
-// send is the worker that sends the queue. The line that could not be sent is
-// not sent again: it stands in the agent's own log file.
+// send is the worker that sends the queue. A line that can't be sent is not sent again: it is
+// in the agent's own log file.
 func (q *logQueue) send(conn *client.Conn) func(context.Context) error {
 	return func(ctx context.Context) error {
 		sink, err := conn.LogSink(ctx)
@@ -78,7 +75,8 @@ func (q *logQueue) send(conn *client.Conn) func(context.Context) error {
 			case line := <-q.lines:
 				if n := q.dropped.Swap(0); n > 0 {
 					err = sink.Send(params.LogRecord{Time: line.Time, Module: "juju.agent", Level: loggo.WARNING.String(),
-						Message: fmt.Sprintf("%d lines were not sent to the controller; the last of them are in the agent's own log file", n)})
+						Message: fmt.Sprintf("%d lines were not sent to the controller; "+
+							"the last of them are in the agent's own log file", n)})
 				}
 				if err == nil {
 					err = sink.Send(line)
@@ -91,5 +89,5 @@ func (q *logQueue) send(conn *client.Conn) func(context.Context) error {
 	}
 }
 
-// retryDelay is the pause before a worker that has failed is started again.
+// retryDelay is the pause before a failed worker is restarted.
 const retryDelay = 3 * time.Second

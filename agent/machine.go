@@ -10,7 +10,7 @@ import (
 	"juju/worker/machiner"
 )
 
-// machineWorkers are the workers of a machine's agent.
+// machineWorkers returns the workers of a machine's agent.
 func (a *agent) machineWorkers() (map[string]worker.Func, error) {
 	a.config.HookLock = filepath.Join(a.dir, "hooks.lock")
 	return map[string]worker.Func{
@@ -23,8 +23,7 @@ func (a *agent) machineWorkers() (map[string]worker.Func, error) {
 	}, nil
 }
 
-// deployer is the worker that deploys units: those on a machine, or the
-// subordinates of a unit.
+// deployer is the worker that deploys the units of a machine, or the subordinates of a unit.
 func (a *agent) deployer(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -36,6 +35,7 @@ func (a *agent) deployer(conn *client.Conn) worker.Func {
 		if err := agents.sweep(); err != nil {
 			return err
 		}
-		return deployer.New(deployer.Config{API: client.DeployerFacade{Caller: conn}, Agents: agents, Parent: a.config.Tag})(ctx)
+		api := client.DeployerFacade{Caller: conn}
+		return deployer.New(deployer.Config{API: api, Agents: agents, Parent: a.config.Tag})(ctx)
 	}
 }

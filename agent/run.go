@@ -17,9 +17,9 @@ import (
 	"juju/worker"
 )
 
-// Main is the whole of an agent's program: it runs the agent in the directory
-// that is its one argument until it is told to stop, by SIGTERM or SIGINT, or
-// has nothing to work for any more. It returns the exit status.
+// Main is the main function of an agent's program. Its one argument is the agent's directory.
+// It runs the agent until SIGTERM or SIGINT, or until the agent has nothing left to do, and
+// returns the exit status.
 func Main(kind entity.TagKind, args []string) int {
 	if len(args) != 1 {
 		fmt.Fprintf(os.Stderr, "ERROR an agent needs one argument: its directory, which holds %s\n", ConfigName)
@@ -42,20 +42,19 @@ func Main(kind entity.TagKind, args []string) int {
 	return 0
 }
 
-// runParams is what differs between an agent that is a process and one that is
-// part of a test's.
+// runParams are the differences between an agent in production and one in a test.
 type runParams struct {
 	host  host
-	logs  *logQueue     // nil for no log of its own
-	delay time.Duration // before a failed worker is started again; retryDelay when zero
+	logs  *logQueue     // nil if the agent has no log of its own
+	delay time.Duration // before a failed worker is restarted; retryDelay if zero
 	idle  time.Duration // see uniter.Config.IdleDelay
-	// shared is set for an agent that is not all that its process does.
+	// shared says that the process does other things than run this agent.
 	shared bool
 }
 
-// run runs the agent in dir until ctx ends, or until its entity is Dead or gone.
-// Of the latter it leaves a mark, so that nobody starts it again. It refuses to
-// run beside another agent in the same directory.
+// run runs the agent in dir until ctx ends, or until its entity is Dead or gone. Then it
+// leaves a mark, so that the agent is not started again. It refuses to run while another
+// agent runs in the same directory.
 func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) error {
 	if p.delay == 0 {
 		p.delay = retryDelay
@@ -77,7 +76,7 @@ func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) erro
 	}
 	if p.shared {
 		defer held.Close()
-	} // else it is held until the last moment: the next one must not begin before
+	} // else it is held until the process has exited
 	a := &agent{runParams: p, dir: dir, config: config, failures: worker.NewFailures()}
 	logger.Infof("agent of %s begins", config.Tag)
 	workers := a.machineWorkers
@@ -99,7 +98,7 @@ func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) erro
 	return err
 }
 
-// An agent is what all its workers need.
+// An agent is what all workers of an agent need.
 type agent struct {
 	runParams
 	dir      string
@@ -107,8 +106,8 @@ type agent struct {
 	failures *worker.Failures
 }
 
-// connected is the worker that connects and runs others on the connection; when
-// that is lost, all of them begin anew on another.
+// connected is the worker that connects to the controller and runs other workers on the
+// connection. When the connection is lost, all of them restart on another.
 func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{
@@ -116,8 +115,8 @@ func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce,
 		})
 		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
-			// The entity, or its whole model, is gone, or its password is another's by
-			// now; whoever deployed this agent starts it afresh if it is still wanted.
+			// The entity or its model is gone, or its password has changed. The agent that deployed
+			// this one starts it again if it is still wanted.
 			return fmt.Errorf("%w: %w", worker.ErrTerminateAgent, err)
 		} else if err != nil {
 			return err
@@ -140,8 +139,7 @@ func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 	}
 }
 
-// sibling returns the path of another of our programs, which is installed beside
-// this one.
+// sibling returns the path of another of our programs, which is installed next to this one.
 func sibling(name string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

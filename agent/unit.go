@@ -10,14 +10,14 @@ import (
 	"juju/worker/uniter"
 )
 
-// uniterAPI is the uniter.API of a controller.
+// uniterAPI is the uniter.API of a connection.
 type uniterAPI struct {
 	client.UniterFacade
 	client.RetryStrategyFacade
 }
 
-// unitWorkers are the workers of a unit's agent. The uniter outlives connections:
-// a hook that runs is not to notice that the controller was away.
+// unitWorkers returns the workers of a unit's agent. The uniter outlives connections, since a
+// running hook must not notice that the controller was away.
 func (a *agent) unitWorkers() (map[string]worker.Func, error) {
 	launcher, err := a.host.hookTool()
 	if err != nil {
