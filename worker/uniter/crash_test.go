@@ -61,7 +61,9 @@ func TestKilledInTheMiddleOfAHook(t *testing.T) {
 	}
 	r.start()
 	r.settle(nil)
-	if want := (map[string]any{"hook": "config-changed", "reason": "the agent was stopped before it was over"}); r.c.failure() == "" || fmt.Sprint(r.c.workload.Data) != fmt.Sprint(want) {
+	if want := (map[string]any{"hook": "config-changed",
+		"reason": "the agent was stopped before it was over"}); r.c.failure() == "" ||
+		fmt.Sprint(r.c.workload.Data) != fmt.Sprint(want) {
 		t.Errorf("workload's status is %+v", r.c.workload)
 	}
 	r.expect("install", "config-changed", "ended")

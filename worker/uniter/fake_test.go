@@ -58,7 +58,8 @@ type archive struct {
 func newController() *controller {
 	return &controller{
 		unit: entity.UnitInfo{
-			Name: "web/0", Service: "web", Machine: "1", ServiceCharmURL: "local:web-1", ConfigVersion: 1, PrivateAddress: "127.0.1.1",
+			Name: "web/0", Service: "web", Machine: "1", ServiceCharmURL: "local:web-1", ConfigVersion: 1,
+			PrivateAddress: "127.0.1.1",
 		},
 		relations: map[int]*relation{}, config: map[string]any{"title": "one"}, charms: map[string]archive{},
 		workload: entity.Status{Status: entity.StatusWaiting, Message: "waiting for machine"},
@@ -117,7 +118,9 @@ func (c *controller) Unit(_ context.Context, unit entity.Tag) (entity.UnitInfo, 
 }
 
 func (c *controller) WatchUnit(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.unit, c.gone) }, func(string, string) struct{} { return struct{}{} }), nil
+	return watch(ctx, c, func() string { return fmt.Sprint(c.unit, c.gone) }, func(string, string) struct{} {
+		return struct{}{}
+	}), nil
 }
 
 func (c *controller) Relations(context.Context, entity.Tag) ([]entity.RelationInfo, error) {
@@ -138,31 +141,36 @@ func (c *controller) infos() []entity.RelationInfo {
 }
 
 func (c *controller) WatchRelations(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.infos()) }, func(string, string) struct{} { return struct{}{} }), nil
+	return watch(ctx, c, func() string { return fmt.Sprint(c.infos()) }, func(string, string) struct{} {
+		return struct{}{}
+	}), nil
 }
 
-func (c *controller) WatchRelationUnits(ctx context.Context, _ entity.Tag, id int) (<-chan entity.RelationUnitsChange, error) {
+func (c *controller) WatchRelationUnits(
+	ctx context.Context, _ entity.Tag, id int,
+) (<-chan entity.RelationUnitsChange, error) {
 	c.mu.Lock()
 	r := c.relations[id]
 	c.mu.Unlock()
 	if r == nil || r.gone {
 		return nil, entity.Errorf(entity.NotFound, "relation %d not found", id)
 	}
-	return watch(ctx, c, func() map[string]int64 { return maps.Clone(r.members) }, func(was, is map[string]int64) entity.RelationUnitsChange {
-		change := entity.RelationUnitsChange{Changed: map[string]int64{}}
-		for unit, version := range is {
-			if old, ok := was[unit]; !ok || old != version {
-				change.Changed[unit] = version
+	return watch(ctx, c, func() map[string]int64 { return maps.Clone(r.members) },
+		func(was, is map[string]int64) entity.RelationUnitsChange {
+			change := entity.RelationUnitsChange{Changed: map[string]int64{}}
+			for unit, version := range is {
+				if old, ok := was[unit]; !ok || old != version {
+					change.Changed[unit] = version
+				}
 			}
-		}
-		for unit := range was {
-			if _, ok := is[unit]; !ok {
-				change.Departed = append(change.Departed, unit)
+			for unit := range was {
+				if _, ok := is[unit]; !ok {
+					change.Departed = append(change.Departed, unit)
+				}
 			}
-		}
-		slices.Sort(change.Departed)
-		return change
-	}), nil
+			slices.Sort(change.Departed)
+			return change
+		}), nil
 }
 
 // watch watches a fact as package state/watcher documents it: an event at once, then one for
@@ -235,7 +243,9 @@ func (c *controller) Config(context.Context, entity.Tag) (map[string]any, error)
 	return maps.Clone(c.config), nil
 }
 
-func (c *controller) RelationSettings(_ context.Context, _ entity.Tag, id int, remote string) (map[string]string, error) {
+func (c *controller) RelationSettings(
+	_ context.Context, _ entity.Tag, id int, remote string,
+) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if remote == c.unit.Name {
@@ -264,7 +274,9 @@ func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes enti
 				}
 			}
 		}
-		open := slices.DeleteFunc(c.ports[unit.ID], func(p entity.PortRange) bool { return slices.Contains(changes.ClosePorts, p) })
+		open := slices.DeleteFunc(c.ports[unit.ID], func(p entity.PortRange) bool {
+			return slices.Contains(changes.ClosePorts, p)
+		})
 		for _, p := range changes.OpenPorts {
 			if !slices.Contains(open, p) {
 				open = append(open, p)
@@ -304,7 +316,9 @@ func (c *controller) RetryStrategy(context.Context, entity.Tag) (bool, error) {
 }
 
 func (c *controller) WatchRetryStrategy(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks) }, func(string, string) struct{} { return struct{}{} }), nil
+	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks) }, func(string, string) struct{} {
+		return struct{}{}
+	}), nil
 }
 
 func (c *controller) ClearResolved(context.Context, entity.Tag) error {

@@ -89,7 +89,8 @@ func (o *oracle) conclude(next *hooks.Info) {
 	if last == nil {
 		return
 	}
-	again := next != nil && next.Kind == last.info.Kind && next.RelationID == last.info.RelationID && next.RemoteUnit == last.info.RemoteUnit
+	again := next != nil && next.Kind == last.info.Kind && next.RelationID == last.info.RelationID &&
+		next.RemoteUnit == last.info.RemoteUnit
 	removed := last.info.Kind.IsRelation() && o.relation(last.info.RelationID).removed
 	switch {
 	case removed:

@@ -64,7 +64,8 @@ type life struct {
 }
 
 func newLife(t *testing.T, seed uint64) *life {
-	l := &life{t: t, rand: rand.New(rand.NewPCG(seed, 7)), c: newController(), h: newNotedHost(), k: &crasher{}, o: newOracle()}
+	l := &life{t: t, rand: rand.New(rand.NewPCG(seed, 7)), c: newController(), h: newNotedHost(), k: &crasher{},
+		o: newOracle()}
 	l.h.run = l.hook
 	l.c.onCall = func(method string, do func() error) error {
 		err := l.k.around(method, do)

@@ -174,7 +174,9 @@ func (r *remote) readRelations(ctx context.Context) error {
 
 // complete reports whether every watch has delivered its first event.
 func (r *remote) complete() bool {
-	return !slices.ContainsFunc(r.snapshot.Relations, func(rel resolver.Relation) bool { return rel.InScope && !rel.Known })
+	return !slices.ContainsFunc(r.snapshot.Relations, func(rel resolver.Relation) bool {
+		return rel.InScope && !rel.Known
+	})
 }
 
 // watch begins to watch the counterparts in a relation.

@@ -67,7 +67,8 @@ func (u *uniter) awaitRetry(ctx context.Context) error {
 	if u.retry.due.IsZero() {
 		pause := u.retry.pause()
 		u.retry.due = time.Now().Add(pause)
-		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, u.executor.State().FailedHook().Name, pause.Round(time.Second))
+		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, u.executor.State().FailedHook().Name,
+			pause.Round(time.Second))
 	}
 	timer := time.NewTimer(time.Until(u.retry.due))
 	defer timer.Stop()

@@ -82,7 +82,8 @@ func run(ctx context.Context, config Config) error {
 	if err != nil {
 		return err
 	}
-	u := &uniter{Config: config, host: host, remote: remote, executor: operation.NewExecutor(host.store, state), busy: time.Now()}
+	u := &uniter{Config: config, host: host, remote: remote, executor: operation.NewExecutor(host.store, state),
+		busy: time.Now()}
 	u.factory = operation.Factory{
 		API: config.API, Unit: config.Unit,
 		Runner: host.runner, EndInterrupted: host.runner.EndInterrupted, Deploy: host.deploy,

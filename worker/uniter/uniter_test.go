@@ -45,7 +45,8 @@ func TestLifeOfAUnit(t *testing.T) {
 	if got := r.file("charm/title"); got != "one\n" {
 		t.Errorf("config-get said %q", got)
 	}
-	if diff := cmp.Diff(map[string][]entity.PortRange{"web/0": {{From: 80, To: 80, Protocol: "tcp"}}}, r.c.ports); diff != "" {
+	if diff := cmp.Diff(map[string][]entity.PortRange{"web/0": {{From: 80, To: 80, Protocol: "tcp"}}},
+		r.c.ports); diff != "" {
 		t.Error(diff)
 	}
 
@@ -56,7 +57,8 @@ func TestLifeOfAUnit(t *testing.T) {
 	r.expect("db-relation-joined mysql/0", "db-relation-changed mysql/0")
 	r.expectStatuses("agent executing: running db-relation-joined hook for mysql/0",
 		"agent executing: running db-relation-changed hook for mysql/0", "workload active: serving with sesame", "agent idle")
-	if want := (map[string]string{"private-address": "127.0.1.1", "user": "127.0.1.1"}); !maps.Equal(r.c.settings[3], want) {
+	if want := (map[string]string{"private-address": "127.0.1.1", "user": "127.0.1.1"}); !maps.Equal(r.c.settings[3],
+		want) {
 		t.Errorf("the unit's settings are %v, want %v", r.c.settings[3], want)
 	}
 	if got := r.file("charm/members"); got != "mysql/0\n" {
@@ -118,7 +120,8 @@ func (r *rig) expectHistory(want ...string) {
 		r.t.Log("no git to read the history with")
 		return
 	}
-	out, err := exec.Command(git, "-c", "safe.directory=*", "-C", filepath.Join(r.dir, "charm"), "log", "--reverse", "--format=%s").CombinedOutput()
+	out, err := exec.Command(git, "-c", "safe.directory=*", "-C", filepath.Join(r.dir, "charm"), "log", "--reverse",
+		"--format=%s").CombinedOutput()
 	if got := strings.Split(strings.TrimSpace(string(out)), "\n"); err != nil || !cmp.Equal(got, want) {
 		r.t.Errorf("git says (%v):\n  %s\nwant:\n  %s", err, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
@@ -134,7 +137,8 @@ func TestFailedHook(t *testing.T) {
 	r.expect("install", "config-changed", "start", "db-relation-joined mysql/0", "db-relation-changed mysql/0")
 	failed := func() {
 		t.Helper()
-		want := map[string]any{"hook": "db-relation-changed", "relation-id": 3, "remote-unit": "mysql/0", "reason": "exit status 1", "exit-code": 1, "last-line": "no file"}
+		want := map[string]any{"hook": "db-relation-changed", "relation-id": 3, "remote-unit": "mysql/0",
+			"reason": "exit status 1", "exit-code": 1, "last-line": "no file"}
 		if r.c.failure() != `hook failed: "db-relation-changed"` || !cmp.Equal(r.c.workload.Data, want) {
 			t.Errorf("workload's status is %+v, want data %v", r.c.workload, want)
 		}
@@ -274,7 +278,8 @@ func TestDyingUnitThatHasRunNoHook(t *testing.T) {
 	r.start()
 	r.settle(nil)
 	r.c.change(func() { r.c.unit.Subordinates = nil })
-	if err := r.end(); !errors.Is(err, worker.ErrTerminateAgent) || r.c.unit.Life != entity.Dead || r.c.relations[3].info.InScope {
+	if err := r.end(); !errors.Is(err, worker.ErrTerminateAgent) || r.c.unit.Life != entity.Dead ||
+		r.c.relations[3].info.InScope {
 		t.Errorf("the unit is %s, in scope: %v; its agent ended with %v", r.c.unit.Life, r.c.relations[3].info.InScope, err)
 	}
 	r.expect()
@@ -294,7 +299,8 @@ func TestScopeThatCannotBeEnteredYet(t *testing.T) {
 			refused := len(r.c.unit.Subordinates) > 0
 			r.c.mu.Unlock()
 			if refused {
-				return entity.Errorf(entity.CannotEnterYet, "cannot enter scope yet: non-alive subordinate unit has not been removed")
+				return entity.Errorf(entity.CannotEnterYet,
+					"cannot enter scope yet: non-alive subordinate unit has not been removed")
 			}
 		}
 		return do()
@@ -316,10 +322,12 @@ func TestCharmThatCannotBeDeployed(t *testing.T) {
 	r := newRig(t, nil)
 	r.c.change(func() { r.c.unit.ServiceCharmURL = "local:web-9" })
 	r.start()
-	if err := r.end(); err == nil || errors.Is(err, worker.ErrFatal) || strings.Count(err.Error(), "cannot deploy charm") != 1 {
+	if err := r.end(); err == nil || errors.Is(err, worker.ErrFatal) ||
+		strings.Count(err.Error(), "cannot deploy charm") != 1 {
 		t.Errorf("the agent ended with %v", err)
 	}
-	if r.c.agent.Status != entity.StatusFailed || !strings.HasPrefix(r.c.agent.Message, `cannot deploy charm "local:web-9": `) {
+	if r.c.agent.Status != entity.StatusFailed ||
+		!strings.HasPrefix(r.c.agent.Message, `cannot deploy charm "local:web-9": `) {
 		t.Errorf("agent's status is %+v", r.c.agent)
 	}
 	// The user sets another charm.

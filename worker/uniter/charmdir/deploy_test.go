@@ -113,7 +113,8 @@ var charms = archives{
 	},
 	"local:web-2": {
 		"metadata.yaml": metadata + "requires:\n  db: sql\n", "hooks/install": "two", "hooks/start": "two",
-		"lib/util.py": "two", "lib/new/come.py": "two", "templates": "two: a file now", "data/seed/first": "two: a directory now", "same": "one",
+		"lib/util.py": "two", "lib/new/come.py": "two", "templates": "two: a file now",
+		"data/seed/first": "two: a directory now", "same": "one",
 	},
 }
 
@@ -242,11 +243,12 @@ func TestBadDownloadsLeaveTheCharmAlone(t *testing.T) {
 	good := pack(charms["local:web-2"])
 	sum := sha256.Sum256(good)
 	for about, source := range map[string]source{
-		"not to be had":    {err: no},
-		"breaks off":       {r: io.MultiReader(bytes.NewReader(good[:100]), failing{no}), sum: hex.EncodeToString(sum[:])},
-		"is cut short":     {r: bytes.NewReader(good[:100]), sum: hex.EncodeToString(sum[:])},
-		"is another":       {r: bytes.NewReader(pack(charms["local:web-1"])), sum: hex.EncodeToString(sum[:])},
-		"is no charm":      {r: strings.NewReader("hello"), sum: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"},
+		"not to be had": {err: no},
+		"breaks off":    {r: io.MultiReader(bytes.NewReader(good[:100]), failing{no}), sum: hex.EncodeToString(sum[:])},
+		"is cut short":  {r: bytes.NewReader(good[:100]), sum: hex.EncodeToString(sum[:])},
+		"is another":    {r: bytes.NewReader(pack(charms["local:web-1"])), sum: hex.EncodeToString(sum[:])},
+		"is no charm": {r: strings.NewReader("hello"),
+			sum: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"},
 		"has no file name": {err: errors.New("charm not found")},
 	} {
 		_, err := d.Deploy(t.Context(), source, "local:web-2")

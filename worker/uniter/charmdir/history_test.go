@@ -140,7 +140,8 @@ func TestHistoryOfModesAndLinks(t *testing.T) {
 	h.expect(t, "one: a=a b=b", "executable: a=a b=b", "directory: a=a b/c=c", "link: a=a b=a")
 	if git, err := exec.LookPath("git"); err == nil {
 		for _, args := range [][]string{{"fsck", "--strict"}, {"diff", "--exit-code", "HEAD"}} {
-			if out, err := exec.Command(git, append([]string{"-C", d.Path, "-c", "safe.directory=*"}, args...)...).CombinedOutput(); err != nil {
+			if out, err := exec.Command(git,
+				append([]string{"-C", d.Path, "-c", "safe.directory=*"}, args...)...).CombinedOutput(); err != nil {
 				t.Errorf("git %v: %v\n%s", args, err, out)
 			}
 		}

@@ -30,7 +30,8 @@ func TestFileRemembersEverything(t *testing.T) {
 				ClosePorts: []entity.PortRange{{From: -1, To: -1, Protocol: "icmp"}},
 			},
 			Resolved: true, Reason: "exit status 1",
-			Workload: &entity.Status{Status: entity.StatusActive, Message: "serving", Since: time.Date(2013, 6, 7, 8, 9, 10, 0, time.UTC)},
+			Workload: &entity.Status{Status: entity.StatusActive, Message: "serving",
+				Since: time.Date(2013, 6, 7, 8, 9, 10, 0, time.UTC)},
 		},
 	}
 	path := filepath.Join(t.TempDir(), "state")
@@ -113,7 +114,8 @@ func TestStatesDoNotShare(t *testing.T) {
 	changed := joined
 	changed.Kind, changed.ChangeVersion = hooks.RelationChanged, 4
 	after := before.Ran(changed, Config{})
-	if want := (Relation{Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0"}); !cmp.Equal(before.Relations[1], want) {
+	if want := (Relation{Members: map[string]int64{"mysql/0": 3},
+		ChangedPending: "mysql/0"}); !cmp.Equal(before.Relations[1], want) {
 		t.Errorf("the older state says %+v", before.Relations[1])
 	}
 	if want := (Relation{Members: map[string]int64{"mysql/0": 4}}); !cmp.Equal(after.Relations[1], want) {

@@ -55,7 +55,9 @@ func (s *script) Prepare(_ context.Context, from localstate.State) (localstate.S
 	return to, err
 }
 
-func (s *script) Execute(_ context.Context, from localstate.State, persist func(localstate.State) error) (localstate.State, error) {
+func (s *script) Execute(
+	_ context.Context, from localstate.State, persist func(localstate.State) error,
+) (localstate.State, error) {
 	begun := from
 	begun.Charm += "e"
 	if err := persist(begun); err != nil {

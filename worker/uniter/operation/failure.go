@@ -37,7 +37,9 @@ func (o report) Prepare(ctx context.Context, s localstate.State) (localstate.Sta
 	return s.With(&op), nil
 }
 
-func (o report) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+func (o report) Execute(
+	ctx context.Context, s localstate.State, _ func(localstate.State) error,
+) (localstate.State, error) {
 	op := s.Op
 	data := map[string]any{"hook": op.Name}
 	if op.Reason != "" {

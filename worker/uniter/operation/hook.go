@@ -142,7 +142,9 @@ func (o *runHook) members(relation int, told localstate.Relation) []string {
 	return slices.Collect(maps.Keys(units))
 }
 
-func (o *runHook) Execute(ctx context.Context, s localstate.State, persist func(localstate.State) error) (localstate.State, error) {
+func (o *runHook) Execute(
+	ctx context.Context, s localstate.State, persist func(localstate.State) error,
+) (localstate.State, error) {
 	op := *s.Op
 	if op.Resolved {
 		// The hook is recorded, so the request can be cleared. From now on the user can make

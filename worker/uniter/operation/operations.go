@@ -97,10 +97,12 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 			},
 			commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) },
 		},
-		resolver.Forget:              {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
-		resolver.ClearResolved:       {call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }},
-		resolver.DestroyUnit:         {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},
-		resolver.DestroySubordinates: {call: func(ctx context.Context) error { return f.API.DestroySubordinates(ctx, f.Unit) }},
+		resolver.Forget:        {commit: func(s localstate.State) localstate.State { return s.Without(op.Relation) }},
+		resolver.ClearResolved: {call: func(ctx context.Context) error { return f.API.ClearResolved(ctx, f.Unit) }},
+		resolver.DestroyUnit:   {call: func(ctx context.Context) error { return f.API.DestroyUnit(ctx, f.Unit) }},
+		resolver.DestroySubordinates: {call: func(ctx context.Context) error {
+			return f.API.DestroySubordinates(ctx, f.Unit)
+		}},
 		resolver.Die: {call: func(ctx context.Context) error {
 			return barred(f.API.EnsureDead(ctx, f.Unit), entity.InUse, entity.HasSubordinates)
 		}},
@@ -146,7 +148,9 @@ func (o *simple) Prepare(ctx context.Context, s localstate.State) (localstate.St
 	return s, nil
 }
 
-func (o *simple) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+func (o *simple) Execute(
+	ctx context.Context, s localstate.State, _ func(localstate.State) error,
+) (localstate.State, error) {
 	if o.execute != nil {
 		return o.execute(s)
 	}
@@ -204,7 +208,9 @@ func (o *deploy) Prepare(ctx context.Context, s localstate.State) (localstate.St
 	return s.With(op), nil
 }
 
-func (o *deploy) Execute(ctx context.Context, s localstate.State, _ func(localstate.State) error) (localstate.State, error) {
+func (o *deploy) Execute(
+	ctx context.Context, s localstate.State, _ func(localstate.State) error,
+) (localstate.State, error) {
 	// State learns the unit's charm before the unit has it, so that what the charm needs of
 	// state, such as its settings, is there when its first hook runs. It learns it only now
 	// that this operation is on disk: otherwise, if the agent died here and its service then

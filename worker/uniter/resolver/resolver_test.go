@@ -379,7 +379,8 @@ func (w *world) op(words []string) error {
 		case "charm":
 			op.Charm = value
 		case "after":
-			op.After = &localstate.Op{Kind: localstate.RunHook, Step: localstate.Failed, Hook: hooks.Info{Kind: hooks.Kind(value)}}
+			op.After = &localstate.Op{Kind: localstate.RunHook, Step: localstate.Failed,
+				Hook: hooks.Info{Kind: hooks.Kind(value)}}
 		case "begun":
 			op.Process = &hooks.Process{PID: 1234}
 		case "resolved":
