@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Actions is what actions.yaml says: the actions that a charm offers.
+// Actions is the content of actions.yaml: the actions that a charm offers.
 type Actions struct {
 	Specs map[string]ActionSpec // by name
 }
@@ -14,14 +14,13 @@ type Actions struct {
 type ActionSpec struct {
 	Description    string
 	Parallel       bool   // may run beside other actions of the unit
-	ExecutionGroup string // those of one group never run at once
-	// Schema is the JSON Schema (draft 4) of the parameters, an object's, as
-	// JSON would decode it, but with int64 for whole numbers.
+	ExecutionGroup string // actions of one group never run at once
+	// Schema is the JSON Schema (draft 4) of the parameters object, as JSON decodes it, except
+	// that whole numbers are int64.
 	Schema map[string]any
 }
 
-// ParseActions reads the actions.yaml of the charm of that name and checks it,
-// the schemas too.
+// ParseActions parses and checks the actions.yaml of the named charm, including the schemas.
 func ParseActions(charmName string, data []byte) (*Actions, error) {
 	root, err := parseYAML(actionsFile, data)
 	if err != nil {
@@ -60,7 +59,7 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 	if spec.ExecutionGroup, err = fs.get("execution-group").optionalText(); err != nil {
 		return spec, err
 	}
-	// Everything else is said of the parameters as a whole.
+	// Top-level keys other than these describe the parameters as a whole.
 	spec.Schema = map[string]any{"title": e.key, "type": "object", "properties": map[string]any{}}
 	if spec.Description != "" {
 		spec.Schema["description"] = spec.Description
@@ -97,7 +96,7 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 	return spec, nil
 }
 
-// checkSchema reports an error about the schema with the line of the action.
+// checkSchema reports an error in the schema, with the line of the action.
 func checkSchema(f field, schema map[string]any) error {
 	if key, ok := prohibitedKey(schema); ok {
 		return f.errorf("schema key %q not compatible with this version of juju", key)
@@ -108,8 +107,7 @@ func checkSchema(f field, schema map[string]any) error {
 	return nil
 }
 
-// prohibitedKey finds a key that would let a schema refer to something outside
-// of it.
+// prohibitedKey finds a key with which a schema could refer to something outside itself.
 func prohibitedKey(v any) (string, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -131,8 +129,8 @@ func prohibitedKey(v any) (string, bool) {
 	return "", false
 }
 
-// ValidateParams reports the first thing about params that the action's schema
-// does not allow. Params are as JSON or YAML decode them, or as Go has them.
+// ValidateParams returns an error for the first thing in params that the action's schema does
+// not allow. Params are as JSON or YAML decode them, or Go values.
 func (spec ActionSpec) ValidateParams(params map[string]any) error {
 	s, err := compileSchema(spec.Schema)
 	if err != nil {
@@ -145,8 +143,8 @@ func (spec ActionSpec) ValidateParams(params map[string]any) error {
 	return s.validate("", value)
 }
 
-// InsertDefaults returns params with the schema's defaults for what they lack,
-// within nested maps too. The params given stay as they are.
+// InsertDefaults returns params with the schema's defaults for missing keys, also in nested
+// maps. The given params are not changed.
 func (spec ActionSpec) InsertDefaults(params map[string]any) (map[string]any, error) {
 	value, err := plain(params)
 	if err != nil {
@@ -172,7 +170,7 @@ func insertDefaults(schema, into map[string]any) error {
 				into[name] = value
 				continue
 			}
-			// A map that nobody gave comes to be if something in it has a default.
+			// A missing map is made if something in it has a default.
 			nested := map[string]any{}
 			if err := insertDefaults(property, nested); err != nil {
 				return err
@@ -191,7 +189,7 @@ func insertDefaults(schema, into map[string]any) error {
 	return nil
 }
 
-// plain returns a copy of v as JSON has it, with int64 for whole numbers.
+// plain returns a copy of v as JSON decodes it, with int64 for whole numbers.
 func plain(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, string, bool:

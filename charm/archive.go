@@ -21,10 +21,9 @@ type Archive struct {
 	tree *tree
 }
 
-// ReadArchive reads the archive in the file at path, which has to stay for as
-// long as the Archive is used. The whole of it is read, so that a damaged or
-// hostile archive is found out here rather than where it is unpacked. It may take
-// seconds; the end of ctx ends it.
+// ReadArchive reads the archive in the file at path, which must stay while the Archive is in
+// use. It reads the whole archive, so that a damaged or hostile one is refused here rather than
+// when it is unpacked. This may take seconds; ctx can end it.
 func ReadArchive(ctx context.Context, path string) (*Archive, error) {
 	a, err := readArchive(ctx, defaultLimits, func() (io.ReaderAt, int64, io.Closer, error) {
 		f, err := os.Open(path)
@@ -81,8 +80,7 @@ func readArchive(ctx context.Context, l limits, open opening) (*Archive, error) 
 	return a, nil
 }
 
-// opener returns a function that opens files of the archive by name, where
-// symlinks lead.
+// opener returns a function that opens files of the archive by name, following symlinks.
 func opener(t *tree, files map[string]*zip.File) func(name string) (io.ReadCloser, error) {
 	return func(name string) (io.ReadCloser, error) {
 		at, err := t.resolve(name)
@@ -98,8 +96,8 @@ func opener(t *tree, files map[string]*zip.File) func(name string) (io.ReadClose
 	}
 }
 
-// ReadFile returns what a file of the charm holds, up to 1 MiB, following symlinks;
-// fs.ErrNotExist if it has no such file.
+// ReadFile returns the content of a file of the charm, up to 1 MiB, following symlinks. The
+// error is fs.ErrNotExist if there is no such file.
 func (a *Archive) ReadFile(name string) ([]byte, error) {
 	data, err := a.readFile(name)
 	if err != nil {
@@ -117,12 +115,12 @@ func (a *Archive) readFile(name string) ([]byte, error) {
 	return readSmall(opener(t, files), path.Clean(name))
 }
 
-// opening gives the bytes of an archive and how many there are.
+// opening returns an archive's bytes and size.
 type opening func() (io.ReaderAt, int64, io.Closer, error)
 
-// openTree opens an archive and judges what its directory says, each time anew:
-// the file may have changed. It returns the files by their names in the tree. What
-// package zip can't read is a broken rule, what the disk can't is not.
+// openTree opens an archive and checks its directory, each time anew because the file may have
+// changed. It returns the files by their names in the tree. A failure of package zip is a
+// broken rule, a failure of the disk is not.
 func openTree(open opening, l limits) (*tree, map[string]*zip.File, io.Closer, error) {
 	r, size, closer, err := open()
 	if err != nil {
@@ -133,11 +131,11 @@ func openTree(open opening, l limits) (*tree, map[string]*zip.File, io.Closer, e
 		closer.Close()
 		return nil, nil, nil, zipError(err)
 	}
-	// A section answers with EOF where a damaged directory points out of the file,
-	// a file with an error like any of its disk's.
+	// Where a damaged directory points outside the file, a SectionReader returns EOF; a file
+	// would return an error that looks like the disk's.
 	z, err := zip.NewReader(io.NewSectionReader(r, 0, size), size)
 	var files map[string]*zip.File
-	if err == nil || errors.Is(err, zip.ErrInsecurePath) { // survey judges paths
+	if err == nil || errors.Is(err, zip.ErrInsecurePath) { // survey checks the paths
 		files, err = t.survey(z)
 	}
 	if err != nil {
@@ -204,8 +202,8 @@ func linkTarget(f *zip.File) (string, error) {
 	return string(target), zipError(err)
 }
 
-// withWhereItIs adds to the error about a missing metadata.yaml where the archive
-// has one: packing the directory instead of what is in it is the usual mistake.
+// withWhereItIs adds to the error about a missing metadata.yaml where in the archive there is
+// one: packing the directory instead of its contents is a common mistake.
 func withWhereItIs(err error, t *tree) error {
 	if _, ok := t.modes[metaFile]; ok {
 		return err
@@ -218,8 +216,8 @@ func withWhereItIs(err error, t *tree) error {
 	return err
 }
 
-// Manifest returns the clean slash-separated path of everything that ExpandTo
-// makes, directories too, sorted.
+// Manifest returns the clean slash-separated path of everything that ExpandTo makes, including
+// directories, sorted.
 func (a *Archive) Manifest() []string {
 	all := map[string]bool{revisionFile: true}
 	for _, name := range a.tree.names {
@@ -235,10 +233,10 @@ func (a *Archive) Manifest() []string {
 	return names
 }
 
-// ExpandTo unpacks the charm into dir, which it makes if it must. What is there
-// under a name of the archive's is replaced; all else is left alone. Nothing is
-// written outside of dir. The file "revision" holds a.Revision. Nothing is synced to disk:
-// an ExpandTo that was interrupted, by the end of ctx say, is repeated.
+// ExpandTo unpacks the charm into dir, which it makes if necessary. It replaces whatever has a
+// name of the archive's, and leaves everything else alone. It writes nothing outside dir. The
+// file "revision" gets a.Revision. Nothing is synced to disk: an interrupted ExpandTo must be
+// repeated.
 func (a *Archive) ExpandTo(ctx context.Context, dir string) error {
 	if err := a.expandTo(ctx, dir); err != nil {
 		return fmt.Errorf("cannot expand charm %q: %w", a.Meta.Name, err)
@@ -287,8 +285,8 @@ func (a *Archive) expandTo(ctx context.Context, dir string) error {
 	})
 }
 
-// makeDirs makes real directories down to name; a file or a symlink that is in
-// the way goes.
+// makeDirs makes real directories down to name, replacing files and symlinks that are in the
+// way.
 func makeDirs(root *os.Root, name string) error {
 	if name == "." {
 		return nil
@@ -308,7 +306,7 @@ func makeDirs(root *os.Root, name string) error {
 	return root.Chmod(name, 0o755)
 }
 
-// copyFile writes what f holds to w, no more than the archive's directory says.
+// copyFile writes the content of f to w, but no more than the archive's directory states.
 func copyFile(ctx context.Context, w io.Writer, f *zip.File) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -328,7 +326,7 @@ func copyFile(ctx context.Context, w io.Writer, f *zip.File) error {
 	return nil
 }
 
-// whileWanted is a reader that fails once its context has ended.
+// whileWanted is a reader that fails once its context is done.
 type whileWanted struct {
 	ctx context.Context
 	r   io.Reader
@@ -341,7 +339,7 @@ func (w *whileWanted) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// writeFile makes a new file, whatever was there under its name.
+// writeFile makes a new file, replacing whatever had its name.
 func writeFile(root *os.Root, name string, perm fs.FileMode, content func(io.Writer) error) error {
 	if err := root.RemoveAll(name); err != nil {
 		return err
@@ -351,7 +349,7 @@ func writeFile(root *os.Root, name string, perm fs.FileMode, content func(io.Wri
 		return err
 	}
 	if err = content(f); err == nil {
-		err = f.Chmod(perm) // whatever the umask
+		err = f.Chmod(perm) // independent of the umask
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

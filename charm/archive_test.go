@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// item is one entry of an archive that no honest tool would make.
+// item is an entry of an archive that no ordinary tool would make.
 type item struct {
 	name    string
 	mode    fs.FileMode
@@ -128,7 +128,7 @@ func TestReadArchiveByPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In the meantime somebody puts another archive there: it is judged again.
+	// Meanwhile the file is replaced by another archive, which is checked again.
 	if err := os.WriteFile(path, zipOf(t, metaItem, item{"../evil", 0o644, "x"}), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestReadArchiveByPath(t *testing.T) {
 	}
 }
 
-// Damage anywhere in the archive is found when it is read, not by each unit.
+// Damage anywhere in the archive is found when it is read, not by each unit that unpacks it.
 func TestReadArchiveFindsDamage(t *testing.T) {
 	content := strings.Repeat("all work and no play ", 1000)
 	data := zipOf(t, metaItem, item{"data", 0o644, content})
@@ -158,7 +158,7 @@ func TestReadArchiveFindsDamage(t *testing.T) {
 	}
 }
 
-// A directory entry that promises less than the file holds must not get more in.
+// A directory entry that states less than the file holds must not smuggle more in.
 func TestArchiveThatLiesAboutSize(t *testing.T) {
 	data := zipOf(t, metaItem, item{"bomb", 0o644, strings.Repeat("\x00", 1<<20)})
 	// The size in the central directory is 24 bytes into the entry that names it.
@@ -193,7 +193,7 @@ func TestLimitsOfAnArchive(t *testing.T) {
 	}
 }
 
-// Links upon links upon links: what a few kilobytes describe may not take minutes.
+// Links to links to links: what a few kilobytes describe must not take minutes.
 func TestLinksAreFollowedWithinABound(t *testing.T) {
 	items := []item{metaItem}
 	for i := range 3000 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The files that are read; any other is carried along.
+// The files that are parsed; any other is only carried along.
 const (
 	metaFile     = "metadata.yaml"
 	configFile   = "config.yaml"
@@ -19,22 +19,22 @@ const (
 	ignoreFile   = ".jujuignore"
 )
 
-// maxParsed bounds a file that is parsed, in bytes.
+// maxParsed bounds a parsed file, in bytes.
 const maxParsed = 1 << 20
 
-// Charm is what a charm's files say.
+// Charm is the parsed content of a charm's files.
 type Charm struct {
 	Meta     *Meta
 	Config   *Config  // never nil
 	Actions  *Actions // never nil
 	Revision int      // 0 when the charm has no revision file
-	Version  string   // free text: the source it was built from; may be empty
-	Hooks    []string // the hooks that it has, sorted
-	Ignored  []string // files that it has and that nothing is done with; see Warnings
+	Version  string   // free text: the source it was built from, if known
+	Hooks    []string // the hooks it has, sorted
+	Ignored  []string // files it has that are not used; see Warnings
 }
 
-// load fills c from its files. open is given one of the names above and returns
-// fs.ErrNotExist for a file that is missing.
+// load fills c from its files. open gets one of the names above, and returns fs.ErrNotExist for
+// a missing file.
 func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	data, err := readSmall(open, metaFile)
 	if errors.Is(err, fs.ErrNotExist) {

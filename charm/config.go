@@ -5,7 +5,7 @@ import "strings"
 // OptionType is the type of a setting.
 type OptionType string
 
-// The option types. A secret's value is the URI of one, not the secret.
+// The option types. The value of a secret option is the secret's URI.
 const (
 	OptionString  OptionType = "string"
 	OptionInt     OptionType = "int"
@@ -14,20 +14,19 @@ const (
 	OptionSecret  OptionType = "secret"
 )
 
-// Option is a setting that a charm takes.
+// Option is a setting of a charm.
 type Option struct {
 	Type        OptionType
 	Description string
-	Default     any // string, int64, float64, bool; nil when the charm gives none
+	Default     any // string, int64, float64, bool; nil if there is none
 }
 
-// Config is what config.yaml says: the settings that a charm takes.
+// Config is the content of config.yaml: the settings of a charm.
 type Config struct {
 	Options map[string]Option
 }
 
-// ParseConfig reads config.yaml and checks it. An option without a type is a
-// string.
+// ParseConfig parses and checks config.yaml. An option without a type is a string.
 func ParseConfig(data []byte) (*Config, error) {
 	root, err := parseYAML(configFile, data)
 	if err != nil {
@@ -55,7 +54,7 @@ func ParseConfig(data []byte) (*Config, error) {
 
 func parseOption(e entry) (Option, error) {
 	o := Option{Type: OptionString}
-	// Users write name=value, one to an argument.
+	// Users write name=value in one argument.
 	if e.key == "" || strings.ContainsFunc(e.key, func(r rune) bool { return r <= ' ' || r == '=' || r == 0x7f }) {
 		return o, e.value.refuse(optionRule, "invalid config: invalid option name %q", e.key)
 	}
@@ -84,7 +83,7 @@ func parseOption(e entry) (Option, error) {
 		return o, err
 	}
 	if b, err := def.boolean(); err == nil && !def.empty() && o.Type == OptionBoolean {
-		value = b // a bare yes or no among them
+		value = b // including an unquoted yes or no
 	}
 	if value == "" && o.Type == OptionSecret {
 		value = nil

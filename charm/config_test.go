@@ -209,7 +209,7 @@ func TestParseSettingsYAML(t *testing.T) {
 	}
 }
 
-// An upgraded charm keeps what it still understands.
+// An upgraded charm keeps the settings that it still has.
 func TestFilterSettings(t *testing.T) {
 	c := mustConfig(t, "options:\n  a: {type: int}\n  b: {type: string}\n  c: {type: boolean}\n")
 	got := c.FilterSettings(map[string]any{"a": 1, "b": 2, "c": nil, "gone": "x"})

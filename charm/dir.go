@@ -20,9 +20,8 @@ type Dir struct {
 	Path string
 }
 
-// ReadDir reads the charm in the directory at path. The files that it holds
-// beside the ones parsed are judged by ArchiveTo only, since .jujuignore may leave
-// them out.
+// ReadDir reads the charm in the directory at path. Only ArchiveTo checks the files that are
+// not parsed, since .jujuignore may exclude them.
 func ReadDir(path string) (*Dir, error) {
 	d := &Dir{Path: path}
 	root, err := os.OpenRoot(path)
@@ -42,9 +41,9 @@ func ReadDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// openRegular opens a file of the charm, following symlinks that stay in it.
+// openRegular opens a file of the charm, following symlinks that stay inside it.
 func openRegular(root *os.Root, name string) (io.ReadCloser, error) {
-	// To open a pipe would wait for somebody to write to it.
+	// Without O_NONBLOCK, opening a pipe would wait for a writer.
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) { // a socket
 		return nil, notRegular(name)
@@ -66,11 +65,10 @@ func notRegular(name string) error {
 	return &FileError{File: name, Err: errors.New("not a regular file")}
 }
 
-// ArchiveTo writes the charm as a zip archive to w. The same tree gives the same
-// bytes: files are in order and without times, and permissions are 0755 for
-// directories, hooks, and what its owner may execute, otherwise 0644. What
-// .jujuignore or the built-in rules name is left out; revision and version are
-// written anew from d.
+// ArchiveTo writes the charm to w as a zip archive. The same tree gives the same bytes: files
+// are sorted and have no times. Permissions are 0755 for directories, hooks, and files that
+// their owner may execute, otherwise 0644. Files excluded by .jujuignore or the built-in rules
+// are left out; revision and version are written from d.
 func (d *Dir) ArchiveTo(w io.Writer) error {
 	if err := d.archiveTo(w, defaultLimits); err != nil {
 		return fmt.Errorf("cannot archive charm in %q: %w", d.Path, err)
@@ -109,7 +107,7 @@ func (d *Dir) archiveTo(w io.Writer, l limits) error {
 	return z.Close()
 }
 
-// scan returns the tree of all that belongs in an archive of the directory.
+// scan returns the tree of everything in the directory that belongs in an archive.
 func scan(root *os.Root, l limits) (*tree, error) {
 	ignore, err := readIgnore(root)
 	if err != nil {
@@ -165,7 +163,7 @@ func archiveFile(z *zip.Writer, root *os.Root, name string, t *tree, hook bool) 
 	return writeEntry(z, name, perm(mode, hook), f)
 }
 
-// archiveTime is the time of every file in an archive: the first that zip knows.
+// archiveTime is the time of every file in an archive: the earliest that zip can represent.
 var archiveTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func writeEntry(z *zip.Writer, name string, mode fs.FileMode, content io.Reader) error {

@@ -21,8 +21,8 @@ import (
 
 const blogMeta = "name: blog\nsummary: s\ndescription: d\nrequires:\n  db: mysql\n"
 
-// blog is a charm with a bit of everything: names that end in "/" are
-// directories, values that begin with "->" symlinks, "+x" makes executable.
+// blog is a charm with a bit of everything. Names that end in "/" are directories, values that
+// begin with "->" are symlinks, "+x" makes a file executable.
 var blog = map[string]string{
 	"metadata.yaml":             blogMeta,
 	"config.yaml":               "options:\n  title: {default: x}\n",
@@ -30,7 +30,7 @@ var blog = map[string]string{
 	"revision":                  "7\n",
 	"version":                   "v1-12-g1234\n",
 	".jujuignore":               "/src/\n*.o\n!keep.o\n",
-	"hooks/install":             "#!/bin/sh\n", // not executable: an archive mends it
+	"hooks/install":             "#!/bin/sh\n", // not executable: an archive corrects that
 	"hooks/db-relation-changed": "->../lib/hook.py",
 	"hooks/nonsense":            "#!/bin/sh\n",
 	"lib/hook.py":               "#!/usr/bin/python3\n",
@@ -67,7 +67,7 @@ func makeTree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// with returns blog with other files; an empty value takes one away.
+// with returns a copy of blog with some files changed; an empty value removes one.
 func with(changes map[string]string) map[string]string {
 	files := maps.Clone(blog)
 	for name, content := range changes {
@@ -78,7 +78,7 @@ func with(changes map[string]string) map[string]string {
 	return files
 }
 
-// readTree returns a directory's files in the form of blog, and permissions.
+// readTree returns a directory's files in the form of blog, and their permissions.
 func readTree(t testing.TB, dir string) (map[string]string, map[string]string) {
 	t.Helper()
 	files, perms := map[string]string{}, map[string]string{}
@@ -142,7 +142,7 @@ func TestReadDir(t *testing.T) {
 }
 
 // A charm needs its metadata and nothing else.
-func TestReadDirOfTheLeastCharm(t *testing.T) {
+func TestReadDirOfAMinimalCharm(t *testing.T) {
 	dir := makeTree(t, map[string]string{"metadata.yaml": blogMeta})
 	d, err := ReadDir(dir)
 	if err != nil {
@@ -187,7 +187,7 @@ func TestReadDirRefuses(t *testing.T) {
 	}
 }
 
-// To open a named pipe is to wait for a writer who never comes.
+// Opening a named pipe would wait for a writer, and there is none.
 func TestReadDirDoesNotWaitForAPipe(t *testing.T) {
 	dir := makeTree(t, blog)
 	path := filepath.Join(dir, "config.yaml")
@@ -221,7 +221,7 @@ func TestArchiveAndBack(t *testing.T) {
 			t.Errorf("%s: %q", name, data)
 		}
 	}
-	a.Revision = 8 // the controller's choice goes before the author's
+	a.Revision = 8 // the controller's revision overrides the author's
 	to := filepath.Join(t.TempDir(), "agent", "charm")
 	if err := a.ExpandTo(t.Context(), to); err != nil {
 		t.Fatal(err)
@@ -253,8 +253,8 @@ func TestArchiveAndBack(t *testing.T) {
 	}
 }
 
-// A second unpacking replaces what the charm owns, whatever it has become, and
-// leaves alone what it doesn't.
+// Unpacking again replaces everything that belongs to the charm, whatever it has become, and
+// leaves the rest alone.
 func TestExpandOverAnOldCharm(t *testing.T) {
 	data := archiveOf(t, makeTree(t, blog))
 	a, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data)))
@@ -355,14 +355,14 @@ func TestArchiveRefuses(t *testing.T) {
 	}
 }
 
-// Links that stay inside are fine, by whatever way they go.
+// Links that stay inside are fine, however they get there.
 func TestArchiveAcceptsLinksWithin(t *testing.T) {
 	archiveOf(t, makeTree(t, with(map[string]string{
 		"lib/top": "->..", "lib/self": "->.", "deep": "->lib/top/lib/self/tool", "lib/other": "->../hooks//./install",
 	})))
 }
 
-func TestArchiveRefusesWhatIsNoFile(t *testing.T) {
+func TestArchiveRefusesSpecialFiles(t *testing.T) {
 	dir := makeTree(t, blog)
 	d, err := ReadDir(dir)
 	if err != nil {
@@ -387,7 +387,7 @@ func TestArchiveRefusesWhatIsNoFile(t *testing.T) {
 	if err := d.ArchiveTo(&bytes.Buffer{}); err == nil || !strings.HasSuffix(err.Error(), `file is a socket: "sock"`) {
 		t.Errorf("got %v", err)
 	}
-	// Ignored, it is nobody's business.
+	// An ignored file does not matter.
 	if err := os.WriteFile(filepath.Join(dir, ".jujuignore"), []byte("sock\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

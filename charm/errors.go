@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// ErrInvalid is matched, with errors.Is, by every error of this package that
-// tells of a broken rule: a malformed file, URL, setting or archive.
+// ErrInvalid is matched, with errors.Is, by every error of this package about a broken rule: a
+// malformed file, URL, setting or archive.
 var ErrInvalid = errors.New("invalid charm")
 
-// FileError says what is wrong with one file of a charm.
+// FileError describes a mistake in a file of a charm.
 type FileError struct {
 	File  string // slash-separated, relative to the charm: "metadata.yaml"
 	Line  int    // counted from 1; 0 when not known
@@ -39,7 +39,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Is makes every FileError an ErrInvalid.
 func (e *FileError) Is(target error) bool { return target == ErrInvalid }
 
-// ruleError is a broken rule that belongs to no file of a charm.
+// ruleError is a broken rule that concerns no particular file.
 type ruleError struct{ err error }
 
 func invalidf(format string, args ...any) error {
@@ -50,7 +50,7 @@ func (e *ruleError) Error() string        { return e.err.Error() }
 func (e *ruleError) Unwrap() error        { return e.err }
 func (e *ruleError) Is(target error) bool { return target == ErrInvalid }
 
-// helpError is a broken rule with what the rule is, which is not part of the text.
+// helpError adds the rule itself to an error; it is not part of the error's text.
 type helpError struct {
 	error
 	help string
@@ -58,8 +58,8 @@ type helpError struct {
 
 func (e *helpError) Unwrap() error { return e.error }
 
-// Help returns the rule that an error of this package tells is broken, in a line of
-// its own, or "" if the error says it all.
+// Help returns the rule that an error of this package says is broken, as a line of its own, or
+// "" if the error explains itself.
 func Help(err error) string {
 	var h *helpError
 	if errors.As(err, &h) {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The charms that newcomers read first have to be right, and carry what they need
-// and no more.
+// The charms that newcomers read first must be right, and contain nothing superfluous.
 func TestExampleCharms(t *testing.T) {
 	for name, hooks := range map[string]string{
 		"keyvalue": "config-changed db-relation-broken db-relation-changed db-relation-departed db-relation-joined install start stop upgrade-charm",

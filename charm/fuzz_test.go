@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// None of these may panic, hang, or blame the disk for what an author wrote.
+// None of these may panic, hang, or report an author's mistake as the disk's.
 
 func checkRefusal(t *testing.T, err error) {
 	t.Helper()
@@ -153,8 +153,8 @@ func FuzzReadArchive(f *testing.F) {
 	f.Fuzz(tryArchive)
 }
 
-// FuzzBoundDirectory holds what is counted in an archive's directory against what
-// package zip reads of it.
+// FuzzBoundDirectory compares the number of entries counted in an archive's directory with what
+// package zip reads.
 func FuzzBoundDirectory(f *testing.F) {
 	plain := zipOf(f, metaItem, item{"a", 0o644, "x"}, item{"b", 0o644, "y"})
 	f.Add(plain)
@@ -173,8 +173,8 @@ func FuzzBoundDirectory(f *testing.F) {
 	})
 }
 
-// FuzzArchiveTree makes whole archives, which bytes at random never are: a line is
-// an entry, "d name", "l name target" or "f name content".
+// FuzzArchiveTree makes valid archives, which random bytes never are: a line is an entry, "d
+// name", "l name target" or "f name content".
 func FuzzArchiveTree(f *testing.F) {
 	f.Add("d hooks\nf hooks/install #!/bin/sh\nl hooks/start install")
 	f.Add("l a b\nl b ..\nf a/b x")

@@ -13,8 +13,8 @@ func UnitHooks() []string {
 	}
 }
 
-// Hooks returns the name of every hook that a charm of this metadata can have,
-// sorted: those of UnitHooks, and those of its relations and stores.
+// Hooks returns the names of all hooks that a charm with this metadata can have, sorted: the
+// UnitHooks, and the hooks of its relations and stores.
 func (m *Meta) Hooks() []string {
 	names := UnitHooks()
 	for r := range m.Relations() {

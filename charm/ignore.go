@@ -34,11 +34,10 @@ func readIgnore(root *os.Root) (ignoreRules, error) {
 	return parseIgnore(builtinIgnore, string(text), fixedIgnore)
 }
 
-// parseIgnore reads the lines of several texts, in order, as rules. A line holds
-// one pattern: "*" is any part of a name, "?" one character of it, "[a-z]" one of
-// those, "**" any number of directories. "/" at the front ties the pattern to the
-// charm's top, at the end to directories. "#" begins a comment, "!" an exception,
-// and "\" takes its meaning from what follows.
+// parseIgnore parses several texts, in order, as one list of rules. Each line is a pattern: "*"
+// matches any part of a name, "?" one character, "[a-z]" one of these, "**" any number of
+// directories. A "/" at the front ties the pattern to the charm's top directory, at the end to
+// directories. "#" begins a comment, "!" an exception, and "\" quotes what follows.
 func parseIgnore(texts ...string) (ignoreRules, error) {
 	var rules ignoreRules
 	for _, text := range texts {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Meta is what metadata.yaml says of a charm.
+// Meta is the content of metadata.yaml.
 type Meta struct {
 	Name           string
 	Summary        string

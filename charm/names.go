@@ -16,7 +16,7 @@ var (
 	userPattern     = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.+-]*[a-zA-Z0-9])?$`)
 )
 
-// What is in those names, as Help says it of the errors that refuse one.
+// The form of those names, which Help adds to the errors that refuse one.
 const (
 	nameRule      = "A name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens: mysql, web-db2"
 	relationRule  = "The name of a relation has lower-case letters, digits, and single hyphens or underscores between them, and begins with a letter: db, db_admin"

@@ -5,8 +5,7 @@ import "strings"
 // Role is the side of a relation that an endpoint plays.
 type Role string
 
-// The roles. A provider relates to requirers, a peer to other units of its own
-// service.
+// The roles. A provider relates to requirers, a peer to other units of its own service.
 const (
 	RoleProvider Role = "provider"
 	RoleRequirer Role = "requirer"
@@ -24,7 +23,7 @@ func (r Role) Counterpart() Role {
 	return r
 }
 
-// Scope says which units of a relation know of each other.
+// Scope says which units of a relation see each other.
 type Scope string
 
 // The scopes: every unit of both services, or only those deployed side by side.
@@ -53,8 +52,8 @@ func ImplicitRelation() Relation {
 // hooks for it.
 func (r Relation) IsImplicit() bool { return r == ImplicitRelation() }
 
-// CanRelateTo reports whether the endpoints fit: the same interface, and roles
-// that are each other's counterpart. Peers relate to themselves only.
+// CanRelateTo reports whether the endpoints fit: they have the same interface and complementary
+// roles. A peer relates only to itself.
 func (r Relation) CanRelateTo(other Relation) bool {
 	return r.Interface == other.Interface && r.Role != RolePeer && r.Role.Counterpart() == other.Role
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// compileRule returns the check of a keyword about numbers, strings or counts;
-// nil for a word that says nothing.
+// compileRule returns the check for a keyword about numbers, strings or counts, or nil for a
+// keyword without a rule.
 func compileRule(key string, v any, all map[string]any) (func(at string, v any) error, error) {
 	switch key {
 	case "minimum", "maximum":

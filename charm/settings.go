@@ -13,9 +13,9 @@ import (
 // Each of the functions here returns either the settings it was given, all
 // valid, or the error about the first bad one by name and nothing else.
 
-// ValidateSettings checks settings against the options and returns them as
-// string, int64, float64, bool, or nil, which clears a setting whatever its type.
-// Whole numbers may come as any Go number, since JSON has one kind only.
+// ValidateSettings checks settings against the options and returns them as string, int64,
+// float64, bool, or nil, which clears a setting of any type. Whole numbers may be of any
+// numeric Go type, since JSON has only one.
 //
 // Errors: `unknown option "x"`, `option "x" expected int, got "y"`.
 func (c *Config) ValidateSettings(settings map[string]any) (map[string]any, error) {
@@ -28,9 +28,9 @@ func (c *Config) ValidateSettings(settings map[string]any) (map[string]any, erro
 	})
 }
 
-// ParseSettingsStrings is ValidateSettings for values as users write them on a
-// command line: each is parsed by its option's type. An empty value is the empty
-// string for a string option and an error for any other.
+// ParseSettingsStrings is ValidateSettings for values from a command line, each parsed by its
+// option's type. An empty value is the empty string for a string option and an error for any
+// other.
 func (c *Config) ParseSettingsStrings(settings map[string]string) (map[string]any, error) {
 	return eachSetting(settings, func(name, value string) (any, error) {
 		o, err := c.option(name)
@@ -41,11 +41,11 @@ func (c *Config) ParseSettingsStrings(settings map[string]string) (map[string]an
 	})
 }
 
-// ParseSettingsYAML reads the settings of one service from a YAML file that holds
-// those of several, by service name. A string is accepted for an option of any
-// type and parsed as on the command line.
+// ParseSettingsYAML parses the settings of one service from a YAML file with the settings of
+// several, by service name. An option of any type accepts a string, which is parsed as on the
+// command line.
 //
-// Error when there are none: `no settings found for "mysql"`.
+// The error for a missing service: `no settings found for "mysql"`.
 func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]any, error) {
 	root, err := parseYAML("settings", data)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 	})
 }
 
-// FilterSettings returns those of the settings that ValidateSettings would
-// accept, as it would return them: what is kept when a service changes its charm.
+// FilterSettings returns the settings that ValidateSettings would accept, as it would return
+// them. They are what a service keeps when its charm changes.
 func (c *Config) FilterSettings(settings map[string]any) map[string]any {
 	kept := map[string]any{}
 	for name, value := range settings {
@@ -101,8 +101,7 @@ func (c *Config) FilterSettings(settings map[string]any) map[string]any {
 	return kept
 }
 
-// DefaultSettings returns the value of every option that nobody set; nil for
-// those that have no default.
+// DefaultSettings returns the default of every option, nil for an option without one.
 func (c *Config) DefaultSettings() map[string]any {
 	defaults := make(map[string]any, len(c.Options))
 	for name, o := range c.Options {
@@ -181,7 +180,7 @@ func (o Option) parse(name, s string) (value any, err error) {
 		}
 		return s, nil
 	case OptionSecret:
-		// What the URI names is for the store of secrets to judge.
+		// Only the form is checked: the store of secrets checks whether the secret exists.
 		if id, ok := strings.CutPrefix(s, "secret:"); ok && id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 			return s, nil
 		}
@@ -207,7 +206,7 @@ func (o Option) parse(name, s string) (value any, err error) {
 // isFinite reports whether f is a number at all, which is what JSON can carry.
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// wholeNumber returns the int64 that a Go number stands for, if it does.
+// wholeNumber returns a Go number as an int64, if it is a whole number.
 func wholeNumber(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int:
@@ -233,7 +232,7 @@ func wholeNumber(value any) (int64, bool) {
 	case float32:
 		return wholeNumber(float64(v))
 	case float64:
-		// From 2^53 on a float64 is no longer one number.
+		// From 2^53, several whole numbers share a float64.
 		return int64(v), v == math.Trunc(v) && math.Abs(v) < 1<<53
 	case json.Number:
 		i, err := strconv.ParseInt(string(v), 10, 64)

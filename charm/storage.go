@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// StorageType is what a charm is given: a mounted filesystem or a bare device.
+// StorageType is what a store provides: a mounted filesystem or a bare device.
 type StorageType string
 
 // The storage types.
@@ -31,7 +31,7 @@ type Storage struct {
 	Transient   bool   // may be lost with the machine
 }
 
-// Resource is a file, or an image, that a charm is given beside its archive.
+// Resource is a file, or an image, that a charm gets beside its archive.
 type Resource struct {
 	Name        string
 	Type        string // "file" or "oci-image"
@@ -127,26 +127,25 @@ func parseStore(charmName string, e entry) (s Storage, err error) {
 
 var rangePattern = regexp.MustCompile(`^(\d{1,9})(?:([+-])(\d{1,9})?)?$`)
 
-// parseRange reads "m" (so many), "m-n", and "m+" or "m-" (no upper bound).
-func parseRange(s string) (least, most int, ok bool) {
+// parseRange parses "m" (exactly m), "m-n", and "m+" or "m-" (no upper bound).
+func parseRange(s string) (low, high int, ok bool) {
 	m := rangePattern.FindStringSubmatch(s)
 	if m == nil || m[2] == "+" && m[3] != "" {
 		return 0, 0, false
 	}
-	least, _ = strconv.Atoi(m[1])
+	low, _ = strconv.Atoi(m[1])
 	switch {
 	case m[2] == "":
-		most = least
+		high = low
 	case m[3] == "":
-		most = -1
+		high = -1
 	default:
-		most, _ = strconv.Atoi(m[3])
+		high, _ = strconv.Atoi(m[3])
 	}
-	return least, most, most != 0 && (most < 0 || least <= most)
+	return low, high, high != 0 && (high < 0 || low <= high)
 }
 
-// parseMiB reads a size in MiB, or with a suffix of "MGTPEZY"; a fraction is
-// rounded up.
+// parseMiB parses a size in MiB, or with a suffix of "MGTPEZY". It rounds fractions up.
 func parseMiB(s string) (uint64, bool) {
 	factor := 1.0
 	if s != "" {

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// limits bound what a charm may hold, so that an archive of a few kilobytes
-// cannot fill a disk.
+// limits bound the content of a charm, so that an archive of a few kilobytes can't fill a disk.
 type limits struct {
 	entries int
 	total   int64 // bytes, unpacked
@@ -16,11 +15,11 @@ type limits struct {
 
 var defaultLimits = limits{entries: 50_000, total: 1 << 30}
 
-// tree is the shape of a charm, of a directory or of an archive: what lies where.
-// Both are judged here, by the same rules, before a byte is written.
+// tree is the shape of a charm's directory or archive: its names, types and links. Both are
+// checked here, by the same rules, before a byte is written.
 type tree struct {
 	limits limits
-	modes  map[string]fs.FileMode // by clean relative path; the type and the x bit count
+	modes  map[string]fs.FileMode // by clean relative path; only the type and the x bit matter
 	links  map[string]string      // symlink to target
 	names  []string               // in the order they were added
 	total  int64
@@ -31,7 +30,7 @@ func newTree(l limits) *tree {
 	return &tree{limits: l, modes: map[string]fs.FileMode{}, links: map[string]string{}}
 }
 
-// add notes one file, directory or symlink; target is the symlink's.
+// add adds a file, directory or symlink; target is the symlink's.
 func (t *tree) add(name string, mode fs.FileMode, size int64, target string) error {
 	if !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\\") || !fs.ValidPath(name) || name == "." ||
 		len(name) > maxName || strings.Count(name, "/") >= maxDepth {
@@ -80,14 +79,14 @@ func (t *tree) add(name string, mode fs.FileMode, size int64, target string) err
 	return nil
 }
 
-// check judges what needs the whole tree: that every file's parents are
-// directories, and that no symlink leads out.
+// check checks what depends on the whole tree: every parent of a file is a directory, and no
+// symlink leads outside.
 func (t *tree) check() error {
 	checked := map[string]bool{}
 	for _, name := range t.names {
 		for dir := path.Dir(name); dir != "." && !checked[dir]; dir = path.Dir(dir) {
 			if mode, ok := t.modes[dir]; !ok {
-				t.modes[dir] = fs.ModeDir | 0o755 // archives need not name it
+				t.modes[dir] = fs.ModeDir | 0o755 // an archive need not list it
 			} else if !mode.IsDir() {
 				return invalidf("file %q lies in %q, which is no directory", name, dir)
 			}
@@ -104,18 +103,18 @@ func (t *tree) check() error {
 	return nil
 }
 
-// Bounds on single names and links. They are far from what charms need; without
-// them a small archive could keep a controller busy for minutes.
+// Bounds on names and links, far above what charms need. Without them a small archive could
+// keep a controller busy for minutes.
 const (
 	maxName       = 1024    // bytes of a path in a charm
 	maxPart       = 255     // bytes of a name in a directory: what file systems take
-	maxDepth      = 64      // directories, one in the other
+	maxDepth      = 64      // nested directories
 	maxLinkTarget = 1024    // bytes
 	maxLinkHops   = 40      // as many as Linux follows
-	maxLinkSteps  = 200_000 // names passed while following all links of a charm
+	maxLinkSteps  = 200_000 // names visited while following all links of a charm
 )
 
-// tooLong reports whether a name in a path is too long for a file system.
+// tooLong reports whether a path has a component that is too long for a file system.
 func tooLong(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		if len(name) > maxPart {
@@ -125,8 +124,8 @@ func tooLong(path string) bool {
 	return false
 }
 
-// resolve follows symlinks from name to where the system would end up, which may
-// be nowhere. Each link is followed on the way: "a/.." is not always here.
+// resolve follows symlinks from name to where the system would end up, which may not exist. It
+// follows every link on the way, because "a/.." is not always the current directory.
 func (t *tree) resolve(name string) (string, error) {
 	target := t.links[name]
 	ahead := strings.Split(name, "/")
@@ -160,8 +159,8 @@ func (t *tree) resolve(name string) (string, error) {
 	return path.Join(at...), nil
 }
 
-// hookFiles returns the files that have to be executable whatever their mode in
-// the archive: the hooks of the charm, and what hooks that are symlinks link to.
+// hookFiles returns the files that must be executable whatever their mode in the archive: the
+// charm's hooks, and the targets of hooks that are symlinks.
 func (t *tree) hookFiles(m *Meta) map[string]bool {
 	files := map[string]bool{}
 	for _, hook := range m.Hooks() {

@@ -14,7 +14,7 @@ import (
 //	cs:[~user/][series/]name[-revision]
 //	ch:[architecture/][series/]name[-revision]
 //
-// It is comparable, and its text form is the one in JSON and YAML.
+// It is comparable. JSON and YAML use its text form.
 type URL struct {
 	Schema       string // "local", "cs" or "ch"
 	User         string // cs only
@@ -26,11 +26,11 @@ type URL struct {
 
 var architectures = []string{"amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"}
 
-// revisionPattern takes a revision off a name. Since each part of a name has a
-// letter in it, there is only one way to do that.
+// revisionPattern splits a revision off a name. Each part of a name has a letter in it, so
+// there is only one way to do that.
 var revisionPattern = regexp.MustCompile(`^(.*)-(0|[1-9][0-9]{0,8})$`)
 
-// ParseURL reads a charm URL. One without a schema is "ch".
+// ParseURL parses a charm URL. Without a schema it is "ch".
 func ParseURL(s string) (URL, error) {
 	u := URL{Schema: "ch", Revision: -1}
 	fail := func(format string, args ...any) (URL, error) {
@@ -85,7 +85,7 @@ func ParseURL(s string) (URL, error) {
 	return u, nil
 }
 
-// MustParseURL is ParseURL for a URL written in the program; it panics on a bad one.
+// MustParseURL is ParseURL for constants; it panics if the URL is invalid.
 func MustParseURL(s string) URL {
 	u, err := ParseURL(s)
 	if err != nil {
@@ -94,13 +94,13 @@ func MustParseURL(s string) URL {
 	return u
 }
 
-// WithRevision returns the URL of another revision; -1 takes the revision away.
+// WithRevision returns the URL with another revision, or with none if it is -1.
 func (u URL) WithRevision(revision int) URL {
 	u.Revision = max(revision, -1)
 	return u
 }
 
-// String is the form ParseURL reads, "" for the zero URL.
+// String returns the form that ParseURL parses, "" for the zero URL.
 func (u URL) String() string {
 	if u == (URL{}) {
 		return ""

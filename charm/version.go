@@ -18,7 +18,7 @@ type Version struct {
 
 var versionPattern = regexp.MustCompile(`^(\d{1,9})\.(\d{1,9})(?:(?:\.|-([a-z]+))(\d{1,9})(?:\.(\d{1,9}))?)?$`)
 
-// ParseVersion reads "1.25", "2.0.1", "2.0-beta6" or "2.0.1.4".
+// ParseVersion parses "1.25", "2.0.1", "2.0-beta6" or "2.0.1.4".
 func ParseVersion(s string) (Version, error) {
 	m := versionPattern.FindStringSubmatch(s)
 	if m == nil {
@@ -31,7 +31,7 @@ func ParseVersion(s string) (Version, error) {
 	return Version{Major: number(1), Minor: number(2), Tag: m[3], Patch: number(4), Build: number(5)}, nil
 }
 
-// String is the form ParseVersion reads; "0.0.0" is the zero Version.
+// String returns the form that ParseVersion parses; "0.0.0" for the zero Version.
 func (v Version) String() string {
 	sep := "."
 	if v.Tag != "" {
@@ -44,8 +44,8 @@ func (v Version) String() string {
 	return s
 }
 
-// Compare is negative when v is older than w, 0 when they are the same. A
-// tagged version comes before the release it leads to.
+// Compare is negative when v is older than w, and 0 when they are equal. A tagged version
+// precedes the release of the same number.
 func (v Version) Compare(w Version) int {
 	released := func(v Version) int {
 		if v.Tag == "" {

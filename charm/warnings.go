@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Files that a charm may have and that say something which is not done. dispatch is
-// a program that later Jujus run instead of hooks.
+// Files that a charm may have and that have no effect here. dispatch is a program that later
+// versions of Juju run instead of hooks.
 var ignoredFiles = []struct{ name, why string }{
 	{"dispatch", "it is not run: hooks are the files in hooks/"},
 	{"lxd-profile.yaml", "it is not applied: containers get the profile of their cloud"},
@@ -16,7 +16,7 @@ var ignoredFiles = []struct{ name, why string }{
 	{"metrics.yaml", "it is not read: no metrics are collected"},
 }
 
-// ignoredKeys are top-level keys of metadata.yaml that later Jujus act on.
+// ignoredKeys are top-level keys of metadata.yaml on which later versions of Juju act.
 var ignoredKeys = map[string]string{
 	"assumes":    "what it demands is not checked",
 	"charm-user": "hooks run as the user of their agent",
@@ -25,20 +25,20 @@ var ignoredKeys = map[string]string{
 	"devices":    "no devices are provided",
 }
 
-// plainKeys are those that are for people, or obsolete: nothing is to be done.
+// plainKeys are keys for people, or obsolete ones: they need no action.
 var plainKeys = []string{
 	"bug-tracker", "contact", "display-name", "docs", "format", "icon", "issues", "links", "maintainer", "maintainers",
 	"source", "title", "website",
 }
 
-// knownKeys are those that ParseMeta reads.
+// knownKeys are the keys that ParseMeta reads.
 var knownKeys = []string{
 	"categories", "description", "extra-bindings", "min-juju-version", "name", "payloads", "peers", "provides", "requires",
 	"resources", "revision", "series", "storage", "subordinate", "summary", "tags", "terms",
 }
 
-// unknownKeys returns the keys of metadata.yaml of which ParseMeta makes nothing, and
-// that are not for people either, sorted.
+// unknownKeys returns, sorted, the keys of metadata.yaml that ParseMeta does not use and that
+// are not meant for people.
 func unknownKeys(fs fields) (keys []string) {
 	for key := range fs.keys {
 		if !slices.Contains(knownKeys, key) && !slices.Contains(plainKeys, key) {
@@ -49,13 +49,13 @@ func unknownKeys(fs fields) (keys []string) {
 	return keys
 }
 
-// runHooks are those of UnitHooks, and of the events of relations, that agents run.
+// runHooks are the UnitHooks and relation hooks that agents run.
 var runHooks = []string{"install", "start", "config-changed", "upgrade-charm", "stop",
 	"-relation-joined", "-relation-changed", "-relation-departed", "-relation-broken"}
 
-// Warnings names all that the charm declares and that does nothing here, or not what
-// its author may expect, a line for each kind. Nothing that a charm declares is dropped
-// in silence: it works, is refused, or is in this list.
+// Warnings lists everything the charm declares that has no effect here, or not the effect its
+// author may expect, a line for each kind. No declaration is silently dropped: it works, is
+// refused, or is in this list.
 func (c *Charm) Warnings() (all []string) {
 	add := func(file, what string, names []string, why string) {
 		if len(names) > 0 {
@@ -121,14 +121,14 @@ func (c *Charm) Warnings() (all []string) {
 	return all
 }
 
-// mostListed is how many names a warning lists.
-const mostListed = 10
+// maxListed is how many names a warning lists.
+const maxListed = 10
 
-// listed quotes names, and counts those that are too many or too long to show.
+// listed quotes names. If there are too many or they are too long, it counts the rest.
 func listed(names []string) string {
 	quoted := make([]string, 0, len(names))
 	for i, name := range names {
-		if i == mostListed {
+		if i == maxListed {
 			return fmt.Sprintf("%s and %d more", strings.Join(quoted, ", "), len(names)-i)
 		}
 		quoted = append(quoted, shown(name))

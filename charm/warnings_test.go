@@ -28,8 +28,8 @@ func charmOf(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// Nothing that a charm declares is dropped in silence.
-func TestWhatACharmDeclaresInVainIsNamed(t *testing.T) {
+// No declaration is silently dropped.
+func TestDeclarationsWithoutEffectAreListed(t *testing.T) {
 	dir := charmOf(t, map[string]string{
 		"metadata.yaml": `
 name: a
@@ -113,8 +113,8 @@ oddity: 1
 	}
 }
 
-// A charm that asks for nothing odd is warned of nothing, and many names are counted.
-func TestNoMoreWarningsThanNeeded(t *testing.T) {
+// An ordinary charm gets no warnings, and long lists of names are counted.
+func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 	plain := charmOf(t, map[string]string{
 		"metadata.yaml": "name: a\nsummary: s\ndescription: d\nseries: [jammy]\ntags: [x]\nmaintainers: [me]\nformat: 2\nprovides: {web: http}\n",
 		"config.yaml":   "options: {title: {type: string}}\n", "hooks/web-relation-changed": "", "hooks/start": "", "README.md": "",
@@ -136,9 +136,9 @@ func TestNoMoreWarningsThanNeeded(t *testing.T) {
 	}
 }
 
-// Whoever adds a field to what is read of a charm says what is done with it: here it
-// stands if it works, or needs nothing done.
-func TestEveryFieldOfACharmWorksOrIsWarnedOf(t *testing.T) {
+// Every new field that is read from a charm must be listed here, if it works or needs no
+// action, or cause a warning.
+func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
 	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories", "Tags", "Series", "OldRevision"}
 	warned := []string{"ExtraBindings", "Storage", "Resources", "Payloads", "Terms", "MinJujuVersion", "Unknown"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {

@@ -13,13 +13,13 @@ import (
 	"juju/charm/safeyaml"
 )
 
-// field is one value in a YAML file, with what an error about it has to name.
-// Reading the tree of nodes, rather than decoding into structs, keeps the line of
-// each value and the text of each scalar ("2.0" is a version, not the number 2).
+// field is one value in a YAML file, with what an error about it has to name. Reading the tree
+// of nodes, rather than decoding into structs, keeps the line of each value and the text of
+// each scalar ("2.0" is a version, not the number 2).
 type field struct {
 	file string
 	path string
-	line int        // where it is or, when absent, where it was looked for
+	line int        // where it is, or where it should be if absent
 	node *yaml.Node // nil: the field is absent
 }
 
@@ -29,8 +29,7 @@ type entry struct {
 	value field
 }
 
-// parseYAML returns the root of the only document in data. An empty file gives
-// an absent field.
+// parseYAML returns the root of the only document in data; for an empty file, an absent field.
 func parseYAML(file string, data []byte) (field, error) {
 	node, err := safeyaml.Parse(data, safeyaml.Default)
 	if bad := (*safeyaml.Error)(nil); errors.As(err, &bad) {
@@ -50,12 +49,12 @@ func (f field) errorf(format string, args ...any) error {
 	return &FileError{File: f.file, Line: f.line, Field: f.path, Err: invalidf(format, args...)}
 }
 
-// refuse is errorf with what Help says of the error.
+// refuse is errorf with a rule for Help.
 func (f field) refuse(help, format string, args ...any) error {
 	return &helpError{f.errorf(format, args...), help}
 }
 
-// expected returns the error for a value of another type than what.
+// expected returns the error for a value that is not what.
 func (f field) expected(what string) error {
 	if f.empty() {
 		return f.errorf("expected %s, got nothing", what)
@@ -67,8 +66,8 @@ func (f field) expected(what string) error {
 	return f.errorf("expected %s, got %s", what, shown(v))
 }
 
-// shown is how an error shows a value that somebody wrote: as Go would, a list or
-// map as JSON, and not more of it than a reader can use.
+// shown returns a value as an error shows it: in Go's syntax, or JSON for a list or map, and
+// cut to a readable length.
 func shown(v any) string {
 	s := fmt.Sprintf("%#v", v)
 	switch v.(type) {
@@ -94,14 +93,14 @@ func (f field) child(name string, n *yaml.Node) field {
 		c.path = f.path + "." + name
 	}
 	if n != nil {
-		c.line = n.Line // of an alias rather than of what it stands for
+		c.line = n.Line // the alias's line, not the anchor's
 		c.node = safeyaml.Resolve(n)
 	}
 	return c
 }
 
-// entries returns the keys of a mapping in the order of the file, those merged
-// in with "<<" last. An empty field has none.
+// entries returns the keys of a mapping in the order of the file, keys merged with "<<" last.
+// An empty field has none.
 func (f field) entries() ([]entry, error) {
 	if f.empty() {
 		return nil, nil
@@ -129,7 +128,7 @@ func (f field) entries() ([]entry, error) {
 		default:
 			c := f.child(key.Value, value)
 			if seen[key.Value] {
-				// The decoder lets 1 and "1" pass as two keys.
+				// The decoder takes 1 and "1" for different keys.
 				return nil, c.errorf("given twice")
 			}
 			seen[key.Value] = true
@@ -145,13 +144,13 @@ func (f field) entries() ([]entry, error) {
 	return own, nil
 }
 
-// fields is a mapping whose keys are known beforehand.
+// fields is a mapping with a fixed set of keys.
 type fields struct {
 	of   field
 	keys map[string]field
 }
 
-// get returns the field of that key, an absent one if there is none.
+// get returns the field of a key, an absent one if there is none.
 func (fs fields) get(key string) field {
 	if f, ok := fs.keys[key]; ok {
 		return f
@@ -226,8 +225,8 @@ func (f field) texts() ([]string, error) {
 	return ss, nil
 }
 
-// boolean returns a truth value, false for an empty field. Charms were written
-// for YAML 1.1, so a bare yes, no, on or off is one too.
+// boolean returns a boolean, false for an empty field. Charms were written for YAML 1.1, so an
+// unquoted yes, no, on or off is one too.
 func (f field) boolean() (bool, error) {
 	if f.empty() {
 		return false, nil
@@ -265,8 +264,8 @@ func (f field) integer() (int, error) {
 	return 0, f.expected("int")
 }
 
-// value returns the field as JSON would have it: nil, string, bool, int64,
-// float64, []any or map[string]any. Whole numbers beyond int64 become float64.
+// value returns the field as JSON would decode it: nil, string, bool, int64, float64, []any or
+// map[string]any. Whole numbers beyond int64 become float64.
 func (f field) value() (any, error) {
 	if f.empty() {
 		return nil, nil

@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// maxDirectory bounds an archive's directory, in bytes. Names of 300 bytes for as
-// many files as a charm may hold fit in.
+// maxDirectory bounds an archive's directory, in bytes. It suffices for as many files as a
+// charm may have, with names of 300 bytes.
 const maxDirectory = 16 << 20
 
-// The records of a zip file that say what is in it, by APPNOTE.TXT 4.3.12 to 4.3.16.
+// The records of a zip file that list its content; see APPNOTE.TXT 4.3.12 to 4.3.16.
 const (
 	entrySignature     = "PK\x01\x02"
 	endSignature       = "PK\x05\x06"
@@ -25,10 +25,9 @@ const (
 	locator64Len = 20
 )
 
-// boundDirectory refuses an archive whose directory is larger than a charm's may be.
-// Package zip reads all of a directory into memory, however many entries it has and
-// whatever it says of their number; so they are counted here, one at a time, where
-// package zip would read them.
+// boundDirectory refuses an archive whose directory is larger than a charm's may be. Package
+// zip reads the whole directory into memory, however many entries it has and whatever number it
+// states. So this counts the entries first, one at a time, where package zip would read them.
 func boundDirectory(r io.ReaderAt, size int64, l limits) error {
 	entries, starts, err := findDirectory(r, size)
 	if err == nil && entries > uint64(l.entries) {
@@ -44,7 +43,7 @@ func boundDirectory(r io.ReaderAt, size int64, l limits) error {
 
 func tooManyFiles(l limits) error { return invalidf("charm holds more than %d files", l.entries) }
 
-// countEntries goes from entry to entry.
+// countEntries counts the entries of a directory, one after another.
 func countEntries(r io.ReaderAt, size, start int64, l limits) error {
 	entry := make([]byte, entryLen)
 	at := start
@@ -69,11 +68,11 @@ func countEntries(r io.ReaderAt, size, start int64, l limits) error {
 	}
 }
 
-// findDirectory finds a directory where package zip does: by the last end record, or
-// that of zip64 if the last has no room for a number. It returns how many entries
-// there are said to be, and where they may begin: before the end record or, which is
-// something else if the archive comes after other content, at the offset that is said.
-// Package zip takes the second if it can read an entry there.
+// findDirectory finds a directory where package zip does: by the last end record, or by that of
+// zip64 if a number does not fit into the last one. It returns the stated number of entries,
+// and where they may begin: just before the end record, or at the stated offset, which differs
+// if the archive follows other content. Package zip uses the second if it can read an entry
+// there.
 func findDirectory(r io.ReaderAt, size int64) (entries uint64, starts []int64, err error) {
 	record, at, err := lastEnd(r, size)
 	if err != nil {
@@ -107,7 +106,7 @@ func findDirectory(r io.ReaderAt, size int64) (entries uint64, starts []int64, e
 	return entries, []int64{at - int64(length), int64(min(offset, uint64(size)))}, nil
 }
 
-// lastEnd returns the last end record and where it is. A comment may follow it.
+// lastEnd returns the last end record and its offset. A comment may follow it.
 func lastEnd(r io.ReaderAt, size int64) (record []byte, at int64, err error) {
 	for _, length := range []int64{1 << 10, 65 << 10} {
 		tail := make([]byte, min(length, size))
@@ -121,7 +120,7 @@ func lastEnd(r io.ReaderAt, size int64) (record []byte, at int64, err error) {
 			}
 			if i+endLen <= len(tail) {
 				if i+endLen+int(binary.LittleEndian.Uint16(tail[i+20:])) > len(tail) {
-					return nil, 0, zip.ErrFormat // in the middle of its comment the file ends
+					return nil, 0, zip.ErrFormat // the file ends inside its comment
 				}
 				return tail[i:], size - int64(len(tail)-i), nil
 			}
@@ -131,7 +130,7 @@ func lastEnd(r io.ReaderAt, size int64) (record []byte, at int64, err error) {
 	return nil, 0, zip.ErrFormat
 }
 
-// findEnd64 returns where the end record of zip64 is, -1 if there is none.
+// findEnd64 returns the offset of the zip64 end record, or -1.
 func findEnd64(r io.ReaderAt, size, end int64) (int64, error) {
 	if end < locator64Len {
 		return -1, nil
@@ -146,14 +145,14 @@ func findEnd64(r io.ReaderAt, size, end int64) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(locator[8:])), nil
 }
 
-// readAt reads as much as p holds, io.EOF where the file has less.
+// readAt fills p, and returns io.EOF if the file ends before.
 func readAt(r io.ReaderAt, size int64, p []byte, at int64) error {
 	if at < 0 || at > size-int64(len(p)) {
 		return io.EOF
 	}
 	n, err := r.ReadAt(p, at)
 	if n == len(p) {
-		return nil // with io.EOF too, at the very end
+		return nil // even with io.EOF, at the very end
 	}
 	return err
 }

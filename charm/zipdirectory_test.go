@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// zip64 gives an archive the end record of zip64, which the old one points to.
+// zip64 gives an archive the end record of zip64, to which the old one points.
 func zip64(data []byte) []byte {
 	at := len(data) - endLen
 	old := bytes.Clone(data[at:])
@@ -33,7 +33,7 @@ func zip64(data []byte) []byte {
 	return append(append(data[:at:at], end...), old...)
 }
 
-// emptyFiles is an archive of that many empty files.
+// emptyFiles returns an archive with n empty files.
 func emptyFiles(t testing.TB, n int) []byte {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -48,8 +48,8 @@ func emptyFiles(t testing.TB, n int) []byte {
 	return buf.Bytes()
 }
 
-// What is too large is refused before package zip reads it, whatever it says of
-// itself.
+// A directory that is too large is refused before package zip reads it, whatever it states
+// about itself.
 func TestDirectoryIsBounded(t *testing.T) {
 	le := binary.LittleEndian
 	say := func(data []byte, entries uint16) []byte {
@@ -58,7 +58,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 		return data
 	}
 	many := emptyFiles(t, 60_000)
-	// The offset that is said leads to what looks like an entry and is none.
+	// The stated offset leads to something that only looks like an entry.
 	decoy := append([]byte(entrySignature+strings.Repeat("\xff", entryLen-4)), many...)
 	copy(decoy[28:], make([]byte, 6)) // it has no name
 	le.PutUint32(decoy[len(decoy)-endLen+16:], 0)
@@ -103,7 +103,7 @@ func TestDirectoryIsBounded(t *testing.T) {
 	}
 }
 
-// A client that has gone is not worked for.
+// Reading stops when the client has gone.
 func TestReadArchiveEndsWithItsContext(t *testing.T) {
 	var buf bytes.Buffer
 	z := zip.NewWriter(&buf)
@@ -126,7 +126,7 @@ func TestReadArchiveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reads := 0
 	r := readerAt(func(p []byte, at int64) (int, error) {
-		// The archive is small, and its 64 MiB come out of one read.
+		// The archive is small; its 64 MiB come out of one read.
 		if reads++; at > 0 && at < int64(buf.Len())/2 {
 			cancel(gone)
 		}

@@ -1,11 +1,10 @@
-// Package safeyaml reads YAML that may come from anyone, at a cost that its text
-// bounds.
+// Package safeyaml parses YAML from untrusted sources, at a cost bounded by the length of its
+// text.
 //
-// Package yaml alone does not do: it compares each key of a map with each other
-// one, it collects an error for each pair that is equal, and it lets a few bytes
-// of aliases stand for millions of values. Here the text, the tree and what the
-// aliases in it stand for are bounded before anything is decoded, and keys are
-// compared in linear time.
+// Package yaml alone is not enough: it compares each key of a map with every other, it collects
+// an error for each equal pair, and a few bytes of aliases can stand for millions of values.
+// This package bounds the text, the tree, and what the aliases stand for before it decodes
+// anything, and compares keys in linear time.
 package safeyaml
 
 import (
@@ -20,21 +19,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limits bound a text and what is in it.
+// Limits bound a text and its content.
 type Limits struct {
 	Bytes int // of text
-	Marks int // commas, colons, brackets, lines and dashes before a space, wherever they stand
-	Nodes int // values, lists, maps and keys; those that an alias stands for count wherever it is used
-	Depth int // lists and maps, one in the other
+	Marks int // commas, colons, brackets, lines, and dashes before a space, anywhere
+	Nodes int // values, lists, maps and keys; what an alias stands for counts at each use
+	Depth int // nested lists and maps
 }
 
-// Default is for what users and charms hand to a controller, Hook for what a hook
-// hands to its own agent, Own for files that Juju itself writes and that grow with
-// what it knows.
+// Default is for files that users and charms give to a controller, Hook for what a hook gives
+// to its own agent, Own for files that Juju itself writes and that grow with their content.
 //
-// The tree of a text is built as a whole, in some 200 bytes a node, before its nodes
-// can be counted. So marks are counted first, which separate the nodes. They stand
-// in prose and in quoted JSON, too, where they mean nothing: hence more of them.
+// The tree of a text takes some 200 bytes for each node, and has to be built as a whole before
+// its nodes can be counted. So the marks that separate nodes are counted first. Marks also
+// occur in prose and in quoted JSON, where they mean nothing; that is why their limit is
+// higher.
 var (
 	Default = Limits{Bytes: 5 << 20, Marks: 200_000, Nodes: 50_000, Depth: 64}
 	Hook    = Limits{Bytes: 8 << 20, Marks: 1_000_000, Nodes: 50_000, Depth: 64}
@@ -81,7 +80,7 @@ func plain(err error) error {
 	return &Error{line, errors.New(text)}
 }
 
-// kindOf names what a tag of YAML or a type of Go stands for.
+// kindOf returns the name of a YAML tag or Go type for an error.
 func kindOf(name string) string {
 	switch strings.TrimPrefix(name, "!!") {
 	case "seq":
@@ -99,9 +98,9 @@ func kindOf(name string) string {
 	return "map"
 }
 
-// Parse returns the root of the only document in a text, nil if the text is empty.
-// In the tree no map has a key twice, no alias is within its own anchor, and
-// whatever follows the aliases sees no more than l.Nodes nodes.
+// Parse returns the root of the only document in a text, or nil if the text is empty. In the
+// tree, no map has a key twice, no alias is within its own anchor, and following all aliases
+// visits at most l.Nodes nodes.
 func Parse(text []byte, l Limits) (*yaml.Node, error) {
 	if len(text) > l.Bytes {
 		return nil, errorAt(0, "larger than %d bytes", l.Bytes)
@@ -144,7 +143,7 @@ func Unmarshal(text []byte, into any, l Limits) error {
 	return nil
 }
 
-// Resolve returns the node that an alias stands for, another node itself.
+// Resolve returns the node that an alias stands for, and any other node itself.
 func Resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -152,8 +151,7 @@ func Resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// marks counts what separates the nodes of a text. A text with n marks has at most
-// 2n+3 nodes.
+// marks counts the characters that separate nodes. A text with n marks has at most 2n+3 nodes.
 func marks(text []byte) int {
 	count := 0
 	for i, b := range text {
@@ -169,11 +167,10 @@ func marks(text []byte) int {
 	return count
 }
 
-// An extent is how much there is of a node, itself and what its aliases stand for
-// included.
+// An extent is the size of a node, including what its aliases stand for.
 type extent struct{ nodes, depth int }
 
-// A checker goes over a tree, once over each node however often aliases name it.
+// A checker walks a tree, visiting each node once however often aliases name it.
 type checker struct {
 	limits Limits
 	known  map[*yaml.Node]extent // nodes with an anchor; zero while the check is in them
@@ -222,7 +219,7 @@ func (c *checker) tooDeep(n *yaml.Node) error {
 	return errorAt(n.Line, "lists and maps are nested too deep: more than %d in one another", c.limits.Depth)
 }
 
-// unique refuses a key that a map has twice, or that is no scalar.
+// unique refuses a map that has a key twice, or a key that is not a scalar.
 func unique(n *yaml.Node) error {
 	type key struct {
 		kind  yaml.Kind
@@ -232,8 +229,8 @@ func unique(n *yaml.Node) error {
 	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if Resolve(k).Kind != yaml.ScalarNode {
-			// Nothing that is read here has one, and package yaml panics where a
-			// map that has one is merged.
+			// None of our formats has one, and package yaml panics when it merges a map that
+			// has one.
 			return errorAt(k.Line, "expected a name as key, got a list or map")
 		}
 		id := key{k.Kind, k.Value}
@@ -253,7 +250,7 @@ func quoted(key string) string {
 	return strconv.Quote(key)
 }
 
-// chunk is how many keys of a map package yaml is given to compare with each other.
+// chunk is how many keys of a map package yaml gets to compare with each other.
 const chunk = 100
 
 // split makes of each map with more than chunk keys one that merges maps of that
@@ -274,7 +271,7 @@ func split(n *yaml.Node, chunk int, done map[*yaml.Node]bool) {
 		return
 	}
 	sources := &yaml.Node{Kind: yaml.SequenceNode}
-	var merged []*yaml.Node // what the map merges itself comes last: its own keys win
+	var merged []*yaml.Node // the map's own merges come last, since its own keys win
 	part := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]

@@ -32,7 +32,7 @@ func lines(n int, format string) string {
 	return b.String()
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	var bomb, merges strings.Builder
 	bomb.WriteString("a0: &a0 [x]\n")
 	merges.WriteString("a0: &a0 {x: 1}\n")
@@ -82,7 +82,7 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 // The text at every limit takes what was reckoned for it.
-func TestTheGreatestTextIsBounded(t *testing.T) {
+func TestTheLargestTextIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"a list":    "[" + strings.Repeat("a,", Default.Marks-10) + "]",
 		"keys":      "{" + strings.Repeat("?,", Default.Marks/2-10) + "}",
@@ -154,7 +154,7 @@ func TestKeysAreNotComparedInPairs(t *testing.T) {
 }
 
 // All YAML goes through this package.
-func TestNobodyElseDecodes(t *testing.T) {
+func TestOnlyThisPackageDecodesYAML(t *testing.T) {
 	top := filepath.Join("..", "..")
 	decodes := regexp.MustCompile(`\byaml\.(Unmarshal|NewDecoder)\b`)
 	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
@@ -210,7 +210,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// Whoever follows the aliases is done soon.
+		// Following all aliases does not take long.
 		seen := 0
 		var follow func(*yaml.Node, int)
 		follow = func(n *yaml.Node, depth int) {
@@ -225,7 +225,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		follow(root, 0)
-		// What is split decodes to the same.
+		// A split map decodes to the same value.
 		var whole, parts map[string]map[string]string
 		if root.Decode(&whole) != nil {
 			return
