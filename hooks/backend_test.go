@@ -13,8 +13,8 @@ import (
 	"juju/state/entity"
 )
 
-// fakeBackend is a controller with one unit, wordpress/0, that can be changed
-// under a running hook. It notes what it is told.
+// fakeBackend is a controller with one unit, wordpress/0, which can be changed during a hook.
+// It records the calls.
 type fakeBackend struct {
 	mu       sync.Mutex
 	info     entity.UnitInfo
@@ -50,7 +50,7 @@ func newBackend() *fakeBackend {
 	}
 }
 
-// testParams are those of a hook of wordpress/0.
+// testParams returns the params of a hook of wordpress/0.
 func testParams(info Info) ContextParams {
 	return ContextParams{
 		Unit: "wordpress/0",

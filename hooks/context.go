@@ -16,9 +16,9 @@ import (
 	"juju/state/entity"
 )
 
-// Backend is what the hook tools need of the controller. Every method acts for
-// the unit named first, which is the one whose hook runs. Calls may come from
-// several goroutines and end when their context does.
+// Backend is what the hook tools need of the controller. Every method acts for the unit in its
+// first argument, whose hook runs. Calls may come from several goroutines, and end when their
+// context is done.
 type Backend interface {
 	// Unit is asked for the unit's addresses.
 	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
@@ -41,17 +41,17 @@ type Backend interface {
 // asking the controller.
 type Relation struct {
 	Name    string   // of the charm's own endpoint, "db"
-	Remote  string   // the other service; the unit's own for a peer relation
-	Members []string // the units that have joined and not departed, as the unit's own hooks have been told
+	Remote  string   // the other service; for a peer relation the unit's own
+	Members []string // the units that have joined and not departed, as far as the unit's own hooks know
 }
 
-// ContextParams says whose hook it is and what it is about.
+// ContextParams says which unit's hook runs, and what it is about.
 type ContextParams struct {
 	Unit      string // "mysql/0"
 	Info      Info
-	Relations map[int]Relation // by relation id; those that the unit is in
-	// DepartingUnit is for relation-departed only: the unit itself when it (or
-	// its service) is what goes away, else Info.RemoteUnit.
+	Relations map[int]Relation // by relation id: the relations that the unit is in
+	// DepartingUnit is set for relation-departed only: the unit itself when it (or its service)
+	// is leaving, else Info.RemoteUnit.
 	DepartingUnit string
 
 	ModelName    string
@@ -62,10 +62,10 @@ type ContextParams struct {
 	Version      string   // of the agent
 }
 
-// A Context is the sandbox of one execution of one hook. What the hook has read
-// once stays the same until it ends; what it writes to relations and ports is
-// buffered, and the caller commits it (CommitHook of the API) when the hook has
-// succeeded, and forgets it otherwise. A Context is for one Run only.
+// A Context is the sandbox of one execution of one hook. What the hook has read once stays the
+// same until it ends. Its writes to relations and ports are buffered; the caller commits them
+// (CommitHook of the API) if the hook succeeds, and discards them otherwise. A Context is for
+// one Run only.
 type Context struct {
 	backend Backend
 	params  ContextParams
@@ -81,8 +81,8 @@ type Context struct {
 	config   map[string]any
 	status   *entity.Status
 	settings map[settingsKey]map[string]string
-	writes   map[int]map[string]string // relation id → what relation-set has said
-	written  map[int]int               // relation id → how much that is, as limits count it
+	writes   map[int]map[string]string // relation id → settings from relation-set
+	written  map[int]int               // relation id → their size, as limits count it
 	ports    portBuffer
 }
 
@@ -95,13 +95,13 @@ type settingsKey struct {
 // A LogFunc takes one line for the log of the named module.
 type LogFunc func(module string, level loggo.Level, message string)
 
-// logToLoggo is the LogFunc of those who name none.
+// logToLoggo is the default LogFunc.
 func logToLoggo(module string, level loggo.Level, message string) {
 	loggo.GetLogger(module).Logf(level, "%s", message)
 }
 
-// NewContext prepares the execution of the hook that params names. Its errors
-// are Invalid: the hook can't be, or names a relation that is not in Relations.
+// NewContext prepares the execution of the hook that params names. The error is Invalid if
+// there is no such hook, or if it names a relation that is not in Relations.
 func NewContext(backend Backend, params ContextParams) (*Context, error) {
 	if !entity.IsValidUnit(params.Unit) {
 		return nil, entity.Errorf(entity.Invalid, "cannot run a hook for unit %q: no such name", params.Unit)

@@ -49,8 +49,8 @@ func agentMain(dir string) {
 	runner.Close()
 }
 
-// startAgent starts such an agent in r's place, and returns it with the process
-// that it has recorded.
+// startAgent starts such an agent in r's place. It returns the agent, and the process that it
+// has recorded.
 func startAgent(t *testing.T, r *rig, stuck string) (*exec.Cmd, Process) {
 	t.Helper()
 	r.close()
@@ -103,7 +103,7 @@ func TestAgentKilledBeforeTheHook(t *testing.T) {
 	if err := EndInterrupted(p); err != nil {
 		t.Error(err)
 	}
-	// The next agent is told, and its hook runs.
+	// The next agent finds the record, and its hook runs.
 	r.open()
 	r.mustRun(Info{Kind: Start})
 	if log := strings.Join(r.log.take(), "\n"); !strings.Contains(log, "the unit agent has gone away, nothing was run") {
@@ -132,7 +132,7 @@ func TestAgentKilledInTheMiddle(t *testing.T) {
 		t.Fatalf("the hook died with its agent: %v", err)
 	}
 	r.open()
-	// A record of another process with the same number harms nobody.
+	// A record whose pid now belongs to another process does no harm.
 	for _, other := range []Process{
 		{PID: p.PID, Start: p.Start + 1, Boot: p.Boot},
 		{PID: p.PID, Start: p.Start, Boot: "another"},

@@ -8,9 +8,9 @@ import (
 	"juju/state/entity"
 )
 
-// inherited are the variables that a hook takes over from its agent. The list
-// is of those that are known to be harmless: an agent's environment is whatever
-// it was started from, and may hold a user's secrets.
+// inherited are the variables that a hook inherits from its agent. Only variables that are
+// known to be harmless are listed: the agent's environment comes from the shell it was started
+// in, and may hold a user's secrets.
 var inherited = map[string]bool{
 	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "TZ": true, "TMPDIR": true,
 	"http_proxy": true, "https_proxy": true, "ftp_proxy": true, "no_proxy": true,
@@ -20,7 +20,7 @@ var inherited = map[string]bool{
 	"JUJU_LOCAL_INSTANCE": true, "JUJU_LOCAL_ADDRESS": true,
 }
 
-// defaultPath is for an agent that has no PATH.
+// defaultPath is used when the agent has no PATH.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // environment returns what the hook's process is given; agent is the
@@ -40,7 +40,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set := func(name, value string) { env = append(env, name+"="+value) }
 	set("PATH", toolsDir+string(filepath.ListSeparator)+path)
 	set("LANG", "C.UTF-8")
-	set("TERM", "dumb") // what it prints goes to a log
+	set("TERM", "dumb") // the output goes to a log
 	set("DEBIAN_FRONTEND", "noninteractive")
 	set("APT_LISTCHANGES_FRONTEND", "none")
 

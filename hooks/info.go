@@ -6,8 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// A Kind is what a hook tells the charm. The kinds of relation hooks are the
-// suffixes of their names: the charm's relation goes before them.
+// A Kind is the event that a hook reports to the charm. The kinds of relation hooks are
+// suffixes: the hook's name begins with the name of the relation.
 type Kind string
 
 // The kinds of hooks, in the order of a unit's life.
@@ -40,17 +40,16 @@ func (k Kind) IsRelation() bool {
 	return false
 }
 
-// Info names one hook to run. It is what an agent writes down before it runs
-// the hook, so its fields are all that is needed to run it again.
+// Info names one hook to run. An agent records it before it runs the hook, so it holds
+// everything that is needed to run the hook again.
 type Info struct {
 	Kind Kind `json:"kind" yaml:"kind"`
-	// RelationID says which relation a relation hook is about; it means nothing
-	// for the other kinds.
+	// RelationID is the relation of a relation hook; other kinds ignore it.
 	RelationID int `json:"relation-id,omitempty" yaml:"relation-id,omitempty"`
 	// RemoteUnit is the unit that has joined, changed or departed.
 	RemoteUnit string `json:"remote-unit,omitempty" yaml:"remote-unit,omitempty"`
-	// ChangeVersion is the version of RemoteUnit's settings that a joined or
-	// changed hook is told of; compared by !=, never by order.
+	// ChangeVersion is the version of RemoteUnit's settings in a joined or changed hook;
+	// compare it only with !=, never by order.
 	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
 }
 

@@ -77,8 +77,8 @@ func TestNewContextRefuses(t *testing.T) {
 	}
 }
 
-// Tools are installed once, again after an upgrade, and no directory in the way
-// goes unnoticed.
+// Tools are installed once, and again after an upgrade. A directory that is in the way is an
+// error.
 func TestInstallTools(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "tools")
@@ -104,8 +104,9 @@ func TestInstallTools(t *testing.T) {
 	}
 }
 
-// What a charm is told never runs is what no agent runs.
-func TestHooksThatRunAreNotWarnedOf(t *testing.T) {
+// The hooks of which charm.Warnings says that they never run are exactly those that no agent
+// runs.
+func TestCharmWarningsMatchTheHooksThatRun(t *testing.T) {
 	t.Parallel()
 	warned := func(hook string) bool {
 		c := charm.Charm{Meta: &charm.Meta{}, Config: &charm.Config{}, Actions: &charm.Actions{}, Hooks: []string{hook}}

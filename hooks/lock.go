@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockPause is between two tries when the lock's holder has just come or just
-// gone, so that nothing can be waited for.
+// lockPause is the pause between two attempts when the lock's holder has just come or just
+// gone, so that there is nothing to wait for.
 const lockPause = 2 * time.Millisecond
 
-// lockMachine waits until this process alone holds the lock at path, or ctx is
-// done; waiting is called once if it has to. The lock is flock's, which dies with its holder. A blocked flock can't
-// be called off, and would wake up holding the lock; so what is waited for is
-// the end of a FIFO beside it, which the holder keeps open for writing: it comes
-// when the holder lets go or dies, and a read of it can be cancelled.
+// lockMachine waits until this process alone holds the lock at path, or ctx is done. If it has
+// to wait, it calls waiting once. The lock is an flock, which ends with its holder. A blocked
+// flock can't be cancelled, and would wake up holding the lock. So lockMachine waits for the
+// end of a FIFO beside the lock, which the holder keeps open for writing: the FIFO ends when
+// the holder releases the lock or dies, and a read from it can be cancelled.
 func lockMachine(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
@@ -53,14 +53,14 @@ func lockMachine(ctx context.Context, path string, waiting func()) (unlock func(
 			return nil, err
 		}
 	}
-	// For reading too, or there would have to be a reader first.
+	// Opening only for writing would need a reader.
 	held, err := os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		lock.Close()
 		return nil, err
 	}
 	return func() {
-		// In this order: who is woken by the FIFO finds the lock free.
+		// The lock is released first, so that a waiter that the FIFO wakes finds it free.
 		lock.Close()
 		held.Close()
 	}, nil
@@ -93,8 +93,8 @@ func waitRelease(ctx context.Context, fifo string) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	// A holder that has the lock but not the FIFO yet, or the other way round,
-	// reads as an end too.
+	// A holder that has the lock but not yet the FIFO, or the other way round, also reads as an
+	// end.
 	select {
 	case <-time.After(lockPause):
 		return nil

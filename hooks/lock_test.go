@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Many who want the lock all get it, one at a time, and the last to go leaves
-// it free.
+// Many processes want the lock: each gets it, one at a time, and in the end it is free.
 func TestLockMachine(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
@@ -34,7 +33,7 @@ func TestLockMachine(t *testing.T) {
 					unlock()
 					return
 				}
-				for range 50 { // long enough for the others to come in, if they can
+				for range 50 { // long enough for another to get in, if it could
 					runtime.Gosched()
 				}
 				inside.Unlock()
@@ -45,7 +44,7 @@ func TestLockMachine(t *testing.T) {
 	all.Wait()
 }
 
-// Waiting ends when the context does, and whoever gave up doesn't get the lock.
+// The wait ends when the context is done, without getting the lock.
 func TestLockMachineCancelled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -19,9 +19,9 @@ const (
 	maxLine = 16 << 10
 	// readAtOnce is how much is read of the file at once.
 	readAtOnce = 64 << 10
-	// maxBehind is how far what is printed may be ahead of what is logged. Of more than
-	// that the last keptBehind bytes are logged and the rest is skipped: hooks print
-	// faster than anybody logs, and must not fill the disk meanwhile.
+	// maxBehind is how far the output may be ahead of the log. Beyond that, the last keptBehind
+	// bytes are logged and the rest is skipped: a hook can print faster than it is logged, and
+	// must not fill the disk.
 	maxBehind  = 8 << 20
 	keptBehind = 1 << 20
 	// maxLength is the length from which on the file is emptied although a process has
@@ -37,11 +37,10 @@ const (
 	idleLook = 2 * time.Second
 )
 
-// An output is the file that hooks print to, which is followed into the log.
-// It is a file and not a pipe because a pipe dies with its reader: an agent that
-// is restarted would break whatever the hook has left in the background. All
-// that was read is given back to the file system, so that a talkative process
-// doesn't fill the disk.
+// An output is the file that hooks print to, and that is copied to the log. It is a file
+// because a pipe would break with its reader: restarting the agent would break whatever the
+// hook has left in the background. The space of what was read is given back to the file system,
+// so that a process that prints a lot does not fill the disk.
 type output struct {
 	path string
 	emit func(module, line string)
@@ -58,21 +57,20 @@ type output struct {
 	partial []byte // a line whose end has not been written
 	cut     int64  // bytes of it beyond maxLine
 	lineAt  int64  // where in the file that line begins
-	broken  error  // why it can't be read any more; told once
+	broken  error  // why it can't be read any more; logged once
 
-	// Of the hook that runs: its two streams, and the last line that says something,
-	// of all that it printed and of what it printed to stderr.
+	// The running hook's two streams, and its last non-empty lines: of all its output, and of
+	// its stderr.
 	stdout, stderr *os.File
 	errEnd         int64 // the end of what it has written to stderr
 	last, lastErr  string
 }
 
-// maxLast is the longest last line that is kept to explain a failure, in bytes.
+// maxLast is how many bytes of the last line are kept to explain a failure.
 const maxLast = 500
 
-// openOutput begins to follow the file, which is made if it is missing. What
-// an earlier agent has not read comes first. Emit is called with one line at a
-// time.
+// openOutput opens the file, which it makes if necessary, and begins to follow it. What an
+// earlier agent has not read comes first. It calls emit with one line at a time.
 func openOutput(path, module string, emit func(module, line string)) (*output, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -108,10 +106,10 @@ func (o *output) close() error {
 	return o.file.Close()
 }
 
-// begin says whose the next lines are, and returns what a hook prints to, which
-// end closes. Both streams go to the one file, so that their lines stay in order. Each
-// has an open file of its own: the position of the second is the end of what was last
-// written to stderr, which tells its lines from those of stdout.
+// begin assigns the following lines to a module, and returns the files that a hook prints to,
+// which end closes. Both write to the same file, so that lines stay in order. Each is opened
+// separately: the offset of the second is then the end of the last write to stderr, which tells
+// lines of stderr from lines of stdout.
 func (o *output) begin(module string) (stdout, stderr *os.File, err error) {
 	o.mu.Lock()
 	o.read()
@@ -119,8 +117,8 @@ func (o *output) begin(module string) (stdout, stderr *os.File, err error) {
 	o.module = module
 	o.errEnd, o.last, o.lastErr = 0, "", ""
 	o.mu.Unlock()
-	// Not duplicates of the follower's: reset asks the kernel whether anybody but the
-	// follower has the file open.
+	// These are not duplicates of the follower's descriptor: reset asks the kernel whether the
+	// file is open elsewhere.
 	if stdout, err = os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0); err == nil {
 		stderr, err = os.OpenFile(o.path, os.O_WRONLY|os.O_APPEND, 0)
 	}
@@ -135,8 +133,8 @@ func (o *output) begin(module string) (stdout, stderr *os.File, err error) {
 	return stdout, stderr, nil
 }
 
-// end logs all that was printed up to now, closes what begin opened, and returns the
-// last line that the hook printed to stderr or, if it printed none there, to stdout.
+// end logs everything printed so far, closes what begin opened, and returns the last line that
+// the hook printed to stderr or, if there is none, to stdout.
 func (o *output) end() (last string) {
 	o.wake <- false
 	o.mu.Lock()
@@ -180,14 +178,14 @@ func (o *output) follow() {
 	}
 }
 
-// read logs the lines that are in the file by now, and no more: a process that
-// prints without end doesn't keep it here. Called with mu held.
+// read logs the lines that are in the file when it is called, so a process that prints without
+// end does not hold it up. The caller holds mu.
 func (o *output) read() {
 	info, err := o.file.Stat()
-	if err == nil && info.Size() < o.offset { // somebody has emptied it
+	if err == nil && info.Size() < o.offset { // it was emptied from outside
 		o.offset, o.freed = 0, 0
 	}
-	// After the size: what is written to stderr from here on is found the next time.
+	// This must come after the size: later writes to stderr are found the next time.
 	if o.stderr != nil {
 		if end, err := o.stderr.Seek(0, io.SeekCurrent); err == nil {
 			o.errEnd = end
@@ -206,7 +204,7 @@ func (o *output) read() {
 	}
 	if err == nil && o.freed > maxLength {
 		if info, err := o.file.Stat(); err == nil && info.Size() > o.offset {
-			o.pass(info.Size() - o.offset) // it never stands still
+			o.pass(info.Size() - o.offset) // the file keeps growing
 		}
 		o.empty()
 	}
@@ -216,7 +214,7 @@ func (o *output) read() {
 	}
 }
 
-// pass skips so many bytes of the file, and says so.
+// pass skips the given number of bytes, and logs that it did.
 func (o *output) pass(bytes int64) {
 	o.flush()
 	o.emit(o.module, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged", bytes))
@@ -272,11 +270,10 @@ func (o *output) flush() {
 	}
 }
 
-// free gives the space of what was read back if it is at least that much. It
-// punches a hole instead of cutting the file off, because what is appended in
-// the very moment would be cut off with it.
-func (o *output) free(least int64) {
-	if o.offset-o.freed < least {
+// free gives back the space of what was read, if it is at least minimum bytes. It punches a
+// hole, because truncating the file could cut off what is being appended.
+func (o *output) free(minimum int64) {
+	if o.offset-o.freed < minimum {
 		return
 	}
 	err := unix.Fallocate(int(o.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, o.freed, o.offset-o.freed)
@@ -298,8 +295,8 @@ func (o *output) empty() {
 	}
 }
 
-// reset empties the file when all of it was read and nobody else has it open,
-// which is what a write lease stands for. Otherwise what was read is freed.
+// reset empties the file if all of it was read and no other process has it open, which it
+// checks with a write lease. Otherwise it frees what was read.
 func (o *output) reset() {
 	if o.offset == 0 {
 		return

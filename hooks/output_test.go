@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An outputRig is an output and the lines that have come of it.
+// An outputRig is an output and the lines it has logged.
 type outputRig struct {
 	*output
 	lines []string
@@ -69,8 +69,8 @@ func space(t *testing.T, path string) (size, used int64) {
 	return info.Size(), info.Sys().(*syscall.Stat_t).Blocks * 512
 }
 
-// Lines are logged as they were printed, each as its hook's, also those without
-// an end, too long, or not text; and then the file is empty again.
+// Lines are logged in the order of printing, each under its hook, even if they are unfinished,
+// too long, or not text. Then the file is empty again.
 func TestOutputLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
@@ -89,7 +89,8 @@ func TestOutputLines(t *testing.T) {
 	write(t, f, long+long+"yz\nand on\n")
 	o.end()
 	o.want(t, fmt.Sprintf("stop: %s [%d bytes cut]", long, maxLine+2), "stop: and on")
-	// Whoever still has it open goes on printing, and belongs to the last hook.
+	// A process that still has the file open can go on printing; its lines count as the last
+	// hook's.
 	write(t, f, "later\n")
 	f.Close()
 	if err := o.close(); err != nil {
@@ -118,10 +119,10 @@ func TestOutputOutlivesAgents(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.want(t)
-		write(t, f, "while nobody listened\n")
+		write(t, f, "while no agent ran\n")
 		o = newOutput(t, path)
 		o.end()
-		o.want(t, "agent: while nobody listened")
+		o.want(t, "agent: while no agent ran")
 	}
 	if err := o.close(); err != nil {
 		t.Fatal(err)
@@ -177,9 +178,8 @@ func TestOutputTakesNoSpace(t *testing.T) {
 	}
 }
 
-// A hook that prints faster than anybody reads, and what it leaves in the background,
-// fill neither the disk nor the log; the last lines are there, and what is missing is
-// counted.
+// A hook that prints faster than its output is read, and what it leaves in the background, fill
+// neither the disk nor the log. The last lines are logged, and the missing ones are counted.
 func TestOutputRunsAhead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
@@ -187,7 +187,7 @@ func TestOutputRunsAhead(t *testing.T) {
 	f := o.begun(t, "start")
 	const lines, width = 1_000_000, 100 // 100 MB
 	var text strings.Builder
-	o.mu.Lock() // nobody reads meanwhile
+	o.mu.Lock() // nothing reads meanwhile
 	for i := range lines {
 		fmt.Fprintf(&text, "%0*d\n", width-1, i)
 		if text.Len() >= 1<<20 {
@@ -223,7 +223,7 @@ func TestOutputRunsAhead(t *testing.T) {
 	o.want(t, "start: later")
 }
 
-// Somebody who empties the file by hand doesn't stop the log.
+// Emptying the file by hand does not stop the log.
 func TestOutputEmptiedByHand(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "output")
@@ -242,14 +242,14 @@ func TestOutputEmptiedByHand(t *testing.T) {
 	o.want(t, "start: a long line before", "start: after")
 }
 
-// The last line of stderr is told from those of stdout, though both are logged in the
-// order in which they were printed.
+// The last line of stderr is told from lines of stdout, though both are logged in the order of
+// printing.
 func TestOutputKnowsTheLastLineOfStderr(t *testing.T) {
 	t.Parallel()
 	o := newOutput(t, filepath.Join(t.TempDir(), "output"))
 	for _, test := range []struct {
 		name   string
-		prints []string // to stderr those that begin with E
+		prints []string // lines that begin with E go to stderr
 		last   string
 	}{
 		{"both", []string{"one\n", "E: broken\n", "cleaning up\n"}, "E: broken"},

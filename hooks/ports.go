@@ -11,7 +11,7 @@ import (
 // opened and closed of its unit's.
 type portBuffer struct {
 	known  bool                        // the backend has been asked
-	others *entity.PortTable           // open for the machine's other units
+	others *entity.PortTable           // the ports that the machine's other units have open
 	units  map[entity.PortRange]string // which of them
 	mine   *entity.PortTable           // open for this unit, as if the buffer were committed
 	open   map[entity.PortRange]bool   // to be opened: in mine, not in state
@@ -34,8 +34,8 @@ func newPortBuffer(unit string, opened map[string][]entity.PortRange) portBuffer
 	return b
 }
 
-// openRange opens r, unless it overlaps with what this unit or another of the
-// machine has open. Opening what is open is nothing.
+// openRange opens r, unless it overlaps with a range that is open on the machine. Opening a
+// range twice has no effect.
 func (b *portBuffer) openRange(r entity.PortRange) error {
 	if with, conflict := b.mine.Conflict(r); conflict {
 		if with == r {
@@ -61,8 +61,8 @@ func (b *portBuffer) openRange(r entity.PortRange) error {
 	return nil
 }
 
-// closeRange closes r, which must be a range as it was opened. Closing what is
-// not open is nothing; other units' ports are not this unit's to close.
+// closeRange closes r, which must equal a range that was opened. Closing a range that is not
+// open has no effect, and a unit can't close other units' ports.
 func (b *portBuffer) closeRange(r entity.PortRange) error {
 	if !b.mine.Remove(r) {
 		if with, conflict := b.mine.Conflict(r); conflict {

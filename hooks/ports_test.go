@@ -10,8 +10,8 @@ import (
 	"juju/state/entity"
 )
 
-// Whatever a hook does to its ports, what it then sees is what state has after
-// the commit, and no two ranges of the machine overlap.
+// Whatever a hook does to its ports, it then sees what state has after the commit, and no two
+// ranges on the machine overlap.
 func TestPortBufferAgainstModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -54,8 +54,8 @@ func conflicting(r entity.PortRange, ranges []entity.PortRange) (entity.PortRang
 	return ranges[i], true
 }
 
-// A hook may open so many ranges and no more; one that it closes makes room.
-func TestAUnitHasOnlySoManyPorts(t *testing.T) {
+// The number of open ranges is limited; closing one makes room.
+func TestOpenRangesAreLimited(t *testing.T) {
 	t.Parallel()
 	b := newPortBuffer("me/0", nil)
 	port := func(i int) entity.PortRange { return entity.PortRange{From: 1 + 2*i, To: 1 + 2*i, Protocol: "tcp"} }

@@ -14,11 +14,10 @@ import (
 )
 
 const (
-	// termGrace is how long a hook that is to end has between the signal that
-	// asks it to and the one that makes it.
+	// termGrace is the time between SIGTERM and SIGKILL for a hook that must end.
 	termGrace = 2 * time.Second
-	// killWait is how long the kernel has to end what was killed. Longer takes
-	// only a process that is stuck in the kernel, or another user's.
+	// killWait is how long the kernel has to end what was killed. Only a process that is stuck
+	// in the kernel, or belongs to another user, takes longer.
 	killWait = 10 * time.Second
 )
 
@@ -62,10 +61,9 @@ func (p Process) runs() (bool, error) {
 	return stat.start == p.Start && stat.group == p.PID && !stat.over(), nil
 }
 
-// EndInterrupted ends the hook that p recorded, if it still runs: its process
-// group is told to terminate, then killed, and gone when nil is returned. A
-// process that is not the recorded one is left alone, and so are the background
-// children of a hook that has exited by itself.
+// EndInterrupted ends the hook recorded in p, if it still runs: it terminates its process
+// group, then kills it, and returns nil when it is gone. It leaves alone a process that is not
+// the recorded one, and the background children of a hook that has exited by itself.
 func EndInterrupted(p Process) error {
 	alive, err := p.runs()
 	if err == nil && alive {
@@ -95,7 +93,7 @@ func endGroup(group int) error {
 	return err
 }
 
-// signalGroup sends sig to all processes of a group; none at all is no error.
+// signalGroup sends sig to all processes of a group; an empty group is no error.
 func signalGroup(group int, sig syscall.Signal) error {
 	err := unix.Kill(-group, sig)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
@@ -136,9 +134,8 @@ func waitProcess(pid int, timeout time.Duration) {
 	unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, max(1, int(timeout.Milliseconds())))
 }
 
-// groupMembers returns the processes of a group that still run. Those that only
-// wait to be reaped don't: nobody may ever do that, in a container whose first
-// process doesn't know how.
+// groupMembers returns the running processes of a group. Zombies don't count: in a container
+// whose first process does not reap, they may stay for ever.
 func groupMembers(group int) ([]int, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -172,8 +169,8 @@ type procStat struct {
 // over reports whether the process has ended and only waits to be reaped.
 func (s procStat) over() bool { return s.state == 'Z' || s.state == 'X' }
 
-// readStat reads /proc/PID/stat. Its errors are os.ErrNotExist and
-// syscall.ESRCH when there is no such process.
+// readStat reads /proc/PID/stat. The error is os.ErrNotExist or syscall.ESRCH when there is no
+// such process.
 func readStat(pid int) (procStat, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

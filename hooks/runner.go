@@ -20,8 +20,8 @@ import (
 // at once instead of letting it finish: the unit has been destroyed with force.
 var ErrAbort = errors.New("hook aborted")
 
-// A FailedError says that a hook has run, or was begun, and did not succeed.
-// What it buffered is to be forgotten, and the unit awaits resolution.
+// A FailedError says that a hook has run, or was begun, and did not succeed. Its buffered
+// writes must be discarded, and the unit waits to be resolved.
 type FailedError struct {
 	Hook     string // its file's name, "install"
 	ExitCode int    // -1 when it did not exit by itself
@@ -94,28 +94,26 @@ func NewRunner(params RunnerParams) (*Runner, error) {
 // Close stops following the hooks' output. No Run may be in progress.
 func (r *Runner) Close() error { return r.output.close() }
 
-// Run runs hctx's hook in the charm directory and returns when it is over:
-// when its own process has exited, and all it printed has been logged.
+// Run runs hctx's hook in the charm directory and returns when its own process has exited and
+// all its output has been logged.
 //
-// It first waits until no other hook runs on the machine. Then it calls persist
-// with the process that is about to become the hook, and the hook begins only
-// after persist has returned nil; whatever kills the agent before that leaves no
-// hook running. A hook that the charm doesn't have is a success, without a call
-// of persist.
+// It first waits until no other hook runs on the machine. Then it calls persist with the
+// process that is about to become the hook. The hook begins only after persist has returned
+// nil, so an agent that is killed before that leaves no hook running. A hook that the charm
+// doesn't have succeeds without a call of persist.
 //
-// When ctx is done the hook has StopTimeout to finish, and Run returns as if
-// nothing had happened if it does; so what comes after (CommitHook) needs a
-// context of its own. When it doesn't, or at once if ctx's cause is ErrAbort,
-// its process group is killed and the hook has failed.
+// When ctx is done, the hook has StopTimeout to finish; if it does, Run returns as usual, so
+// what follows (CommitHook) needs another context. If it doesn't, or at once if ctx's cause is
+// ErrAbort, Run kills its process group, and the hook has failed.
 //
-// It returns nil, a *FailedError, or any other error when the hook has not been
-// run at all: ctx's cause, persist's error, or a fault of the agent's host.
+// Run returns nil, a *FailedError, or any other error if the hook has not run at all: ctx's
+// cause, persist's error, or a fault of the agent's host.
 func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) error) error {
 	name := hctx.HookName()
 	if hctx.used.Swap(true) {
 		return errors.New("the hook's context has been used")
 	}
-	// Without this a charm that is gone would look like one without hooks.
+	// Without this check, a missing charm would look like one without hooks.
 	if _, err := os.Stat(r.params.CharmDir); err != nil {
 		return err
 	}
@@ -191,7 +189,7 @@ func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist f
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		cmd.Wait() // what it says is in ProcessState
+		cmd.Wait() // its error is also in ProcessState
 	}()
 	reason, err := r.await(ctx, cmd.Process.Pid, over)
 	if err != nil {
@@ -200,8 +198,7 @@ func (r *Runner) exec(ctx context.Context, name string, cmd *exec.Cmd, persist f
 	return result(name, reason, cmd)
 }
 
-// await returns when the hook's process is over. If it had to be ended, the
-// reason says why.
+// await returns when the hook's process is over. If it had to be ended, reason says why.
 func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (reason string, err error) {
 	select {
 	case <-over:
@@ -231,7 +228,7 @@ func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (re
 	return reason, nil
 }
 
-// result tells what became of a hook whose process is over.
+// result returns the outcome of a hook whose process is over.
 func result(name, reason string, cmd *exec.Cmd) error {
 	state := cmd.ProcessState
 	switch {

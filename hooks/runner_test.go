@@ -131,7 +131,7 @@ func (r *rig) read(name string) string {
 	return string(text)
 }
 
-// A fifo is how a hook tells a test where it is, or the other way round.
+// A fifo lets a hook tell a test how far it is, or the other way round.
 type fifo struct {
 	t     *testing.T
 	file  *os.File
@@ -201,7 +201,7 @@ func TestMissingHookSucceeds(t *testing.T) {
 	}
 }
 
-// A charm that is gone is not a charm without hooks.
+// A missing charm is not a charm without hooks.
 func TestMissingCharmIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
@@ -215,7 +215,7 @@ func TestMissingCharmIsNoSuccess(t *testing.T) {
 	}
 }
 
-// What a hook can rely on: where it runs, how it is called, what is set.
+// What a hook can rely on: its directory, its name, its environment.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "do not tell")
 	t.Setenv("TZ", "UTC")
@@ -351,7 +351,7 @@ func TestFailures(t *testing.T) {
 	if got, want := err.Error(), `hook "install" failed: exit status 3: cannot go on`; got != want {
 		t.Errorf("error is %q, want %q", got, want)
 	}
-	// What is for the caller to forget, and what is not.
+	// The buffered writes stay until the caller discards them.
 	if got := hctx.Changes().Relations[0]["a"]; got != "b" {
 		t.Errorf("buffered %q", got)
 	}
@@ -466,9 +466,9 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// A hook is over when its own process is, whatever it has left running. What it
-// left goes on printing to the log, but its tools are refused: between hooks,
-// and in the next one.
+// A hook is over when its own process is, whatever it has left running. A child in the
+// background goes on printing to the log, but its tools are refused, both between hooks and
+// during the next one.
 func TestBackgroundChildLivesOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
@@ -527,8 +527,8 @@ func TestBackgroundChildLivesOn(t *testing.T) {
 	awaitGone(t, r.started[0])
 }
 
-// Hooks of one machine run one at a time, whosever they are, and waiting for
-// one's turn can be called off.
+// Hooks of one machine run one at a time, also those of different units, and the wait can be
+// cancelled.
 func TestOneHookAtATime(t *testing.T) {
 	t.Parallel()
 	first := newRig(t, map[string]string{"start": "echo in > events; read line < go; echo out > events"})
@@ -602,9 +602,8 @@ func TestStopLetsHookFinish(t *testing.T) {
 	}
 }
 
-// A hook that doesn't finish when its agent is stopped has failed, and so has
-// one that is aborted, at once. What it has started goes with it, even what
-// doesn't want to.
+// A hook that doesn't finish when its agent is stopped has failed. So has one that is aborted,
+// at once. All its children are ended too, even those that ignore SIGTERM.
 func TestStopAndAbortEndTheGroup(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -667,8 +666,8 @@ func TestUnrecordedHookNeverRuns(t *testing.T) {
 	r.mustRun(Info{Kind: Start}) // the lock and the socket are free
 }
 
-// A slow controller holds up a hook, and not the end of it: a tool that is left
-// waiting in the background goes with the hook.
+// A slow controller holds up a hook, but not its end: a tool that waits in the background is
+// ended with the hook.
 func TestHookEndsTools(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"start": "(config-get title; echo gone > events) & read line < go"})

@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// backendTimeout is how long a hook tool waits for the controller: long enough
-// for one that is being restarted, short enough for a hook to fail by itself.
+// backendTimeout is how long a hook tool waits for the controller: long enough for a restart of
+// the controller, short enough for a hook to fail by itself.
 const backendTimeout = time.Minute
 
 // The methods below are the hook's view of the world. Each fact is read when it
@@ -108,7 +108,7 @@ func (c *Context) writeSettings(relation int, settings map[string]string) error 
 	return nil
 }
 
-// withPorts calls f with the buffer of ports, which knows by then what is open.
+// withPorts calls f with the buffer of ports, after loading what is open.
 func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *Context) workloadStatus(ctx context.Context) (entity.Status, error) {
 	return *c.status, nil
 }
 
-// setWorkloadStatus sets the status, whatever becomes of the hook.
+// setWorkloadStatus sets the status at once; it stays even if the hook fails.
 func (c *Context) setWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

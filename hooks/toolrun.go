@@ -17,18 +17,18 @@ import (
 	"juju/state/entity/flagerror"
 )
 
-// A command is one kind of hook tool, made anew for each use.
+// A command is one use of a hook tool.
 type command interface {
 	// flags adds the tool's own to the set.
 	flags(*pflag.FlagSet)
-	// init takes the arguments. What is wrong with them is the charm's mistake,
-	// which is another exit code than a tool that failed.
+	// init parses the arguments. An error is the charm's mistake, which has another exit code
+	// than a tool that failed.
 	init(hook *Context, args []string) error
 	// run does the work.
 	run(ctx context.Context, run *toolRun) error
 }
 
-// A commandInfo is what --help tells of a tool, and how it is made.
+// A commandInfo is the help text of a tool, and its constructor.
 type commandInfo struct {
 	args    string
 	purpose string

@@ -14,7 +14,7 @@ import (
 	"juju/state/entity"
 )
 
-// relationFlag says which relation a tool is about.
+// relationFlag is the flag that names the relation.
 type relationFlag struct {
 	value string
 	id    int

@@ -22,17 +22,16 @@ import (
 
 var update = flag.Bool("update", false, "write what the tools print into testdata")
 
-// TestTools runs the scripts of testdata: what charms type, and what they get.
-// The tools are the real program, and the shell is a real one. A script is of
-// lines of four sorts:
+// TestTools runs the scripts of testdata: what charms type, and what they get. It uses the real
+// program and a real shell. A script consists of four kinds of lines:
 //
 //	# a comment
-//	hook KIND [RELATION [UNIT]]  begins a hook, with a fresh world
-//	world WORDS                  changes the world, or shows (calls, changes, log) what has come of it
+//	hook KIND [RELATION [UNIT]]  begins a hook, in a new world
+//	world WORDS                  changes the world, or shows its calls, changes or log
 //	$ COMMAND                    runs a command in the hook
 //
-// What follows the last two, up to an empty line, is what they print, with a dot
-// for each empty line of it; a command that fails adds its exit code.
+// The lines after the last two, up to an empty line, are the output, with a dot for each empty
+// line. A command that fails adds its exit code.
 func TestTools(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -155,7 +154,7 @@ func (s *scriptHook) run(command string) string {
 	return strings.ReplaceAll(out.String(), s.dir, "DIR")
 }
 
-// world changes the world or shows what has come of it.
+// world changes the world, or shows its calls, changes or log.
 func (s *scriptHook) world(words string) string {
 	w := strings.Fields(words)
 	switch w[0] {

@@ -42,8 +42,7 @@ func (t *jujuLog) run(ctx context.Context, run *toolRun) error {
 	module := "unit." + run.hook.params.Unit + ".juju-log"
 	level, ok := loggo.ParseLevel(t.level)
 	if !ok || level == loggo.UNSPECIFIED {
-		// A hook should not fail, and its message not be lost, over a typing
-		// error in the least important of its arguments.
+		// A mistyped log level is no reason to fail the hook, or to lose the message.
 		run.hook.log(module, loggo.WARNING, fmt.Sprintf("log level %q is not known, INFO is taken", t.level))
 		level = loggo.INFO
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// dialTimeout is for an agent with a full queue of tools.
+	// dialTimeout allows for an agent with a full queue of tools.
 	dialTimeout = 10 * time.Second
 	// replyTimeout is more than the agent gives itself for any tool, so it is
 	// only for an agent that hangs.
@@ -24,9 +24,8 @@ type Streams struct {
 	Stdout, Stderr io.Writer
 }
 
-// Main runs the named tool with its arguments, as a process of its own would:
-// it asks the agent that getenv (os.Getenv, say) leads to, writes what comes
-// back, and returns the exit code.
+// Main runs the named tool with its arguments, as a process of its own would. It asks the agent
+// that getenv (os.Getenv, say) leads to, writes the answer, and returns the exit code.
 func Main(name string, args []string, getenv func(string) string, io Streams) int {
 	reply, err := call(name, args, getenv, io.Stdin)
 	if err != nil {

@@ -15,15 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How an agent starts a hook: it runs the hook-tool binary as
+// An agent starts a hook by running the hook-tool program as
 //
 //	hook-tool launch -- PROGRAM ARG...
 //
-// with the reading end of a pipe as descriptor LaunchFD, in the hook's own
-// process group, directory and environment. The agent writes down what process
-// that is, and then sends LaunchGo through the pipe; the process becomes
-// PROGRAM. A pipe that ends without a word means that the agent has died, or
-// thought better of it, and PROGRAM is never run.
+// with the reading end of a pipe as descriptor LaunchFD, in the hook's own process group,
+// directory and environment. The agent records that process, then sends LaunchGo through the
+// pipe, and the process becomes PROGRAM. If the pipe ends without LaunchGo, the agent has died
+// or changed its mind, and PROGRAM does not run.
 const (
 	BinaryName      = "hook-tool"
 	LaunchName      = "launch"
@@ -59,9 +58,8 @@ func Launch(args []string) (code int, err error) {
 	case word[0] != LaunchGo:
 		return 2, fmt.Errorf("cannot launch a hook: unexpected word %q", word[0])
 	}
-	// The hook gets the three that it was given. An agent may have more than it
-	// knows of, inherited from whatever started it. A kernel that is too old for
-	// this leaves them open.
+	// The hook gets only its three standard descriptors. An agent may have inherited others
+	// without knowing. A kernel that is too old for this call leaves them open.
 	unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	err = syscall.Exec(args[1], args[1:], os.Environ())
 	code = 126
@@ -82,8 +80,8 @@ func shortName(path string) string {
 	return path
 }
 
-// whyNot explains why the kernel does not run a program. Of a script whose interpreter
-// is missing it says the same as of a file that is missing, though the file is there.
+// whyNot explains why the kernel does not run a program. If a script's interpreter is missing,
+// the kernel's error says that the script is.
 func whyNot(path string, err error) string {
 	file, openErr := os.Open(path)
 	if openErr != nil {

@@ -64,9 +64,9 @@ func writeMessage(w io.Writer, v any) error {
 	return err
 }
 
-// readMessage reads one message into v. It takes no more memory than bytes have
-// arrived, whatever length is claimed. The end of the stream before a message is
-// io.EOF, and one within it io.ErrUnexpectedEOF.
+// readMessage reads one message into v. Whatever length the message states, readMessage takes
+// no more memory than bytes have arrived. The end of the stream is io.EOF before a message, and
+// io.ErrUnexpectedEOF within one.
 func readMessage(r io.Reader, v any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

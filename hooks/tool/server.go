@@ -131,8 +131,7 @@ func (s *Server) untrack(conn net.Conn) {
 	conn.Close()
 }
 
-// serve speaks with one tool. A fault of the connection ends it without a word:
-// there is nobody left to be told.
+// serve talks to one tool. It does not report a fault of the connection: the tool has gone.
 func (s *Server) serve(conn net.Conn) {
 	var req Request
 	conn.SetDeadline(time.Now().Add(requestTimeout))
@@ -166,8 +165,8 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// Failure is the reply of a tool that failed: the error, and what to do about
-// it on a line of its own if there is a hint.
+// Failure returns the reply of a tool that failed: the error and, on a line of its own, the
+// hint if there is one.
 func Failure(err error, hint string) Reply {
 	text := fmt.Sprintf("ERROR %v\n", err)
 	if hint != "" {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxSocketPath is the longest path that goes into a socket's address as it
-// is; the kernel takes 107 bytes.
+// maxSocketPath is the longest path that is put into a socket's address as it is; the kernel
+// takes 107 bytes.
 const maxSocketPath = 100
 
 // shortPath returns a name of the socket at path that fits into an address,

@@ -58,7 +58,7 @@ func use(socket, stdin, name string, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// What a tool is told reaches the handler, and what the handler says comes out.
+// The handler gets the tool's request, and the tool prints the handler's reply.
 func TestConversation(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("from a file"), 0o600); err != nil {
@@ -125,7 +125,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// Whatever arrives, the server says what is wrong with it or hangs up, and goes on.
+// Whatever arrives, the server answers with an error or hangs up, and goes on.
 func TestNonsense(t *testing.T) {
 	socket, _ := serve(t, func(context.Context, Request, func(string) ([]byte, error)) Reply {
 		return Reply{Stdout: []byte("fine")}
@@ -160,8 +160,8 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// Closing the server ends the work of all tools, those in a handler, those that
-// are asked for a file, and those that still wait for their turn.
+// Closing the server ends all tools: those in a handler, those asked for a file, and those in
+// the queue.
 func TestCloseEndsTools(t *testing.T) {
 	entered := make(chan string)
 	socket, server := serve(t, func(ctx context.Context, req Request, read func(string) ([]byte, error)) Reply {
@@ -211,7 +211,7 @@ func TestCloseEndsTools(t *testing.T) {
 	}
 }
 
-// A dead agent's socket is in nobody's way, and neither is a deep directory.
+// Neither a dead agent's socket nor a long path is in the way.
 func TestSockets(t *testing.T) {
 	hello := func(context.Context, Request, func(string) ([]byte, error)) Reply {
 		return Reply{Stdout: []byte("hello")}
@@ -254,8 +254,7 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// What the decoder takes it can write again, and it takes no more memory than
-// it was sent.
+// What the decoder accepts it can encode again, and it takes no more memory than it was sent.
 func FuzzReadMessage(f *testing.F) {
 	frame := func(body string) []byte {
 		return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
