@@ -413,7 +413,13 @@ func TestAgentsStory(t *testing.T) {
 	}
 
 	// And all goes, each step by who has the duty.
+	svc, err := w.st.Service(ctx, "mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, step := range []error{
+		uniter.DestroyUnit(ctx, u0), // which its service does not want yet
+		svc.Destroy(ctx, entity.Destruction{}),
 		uniter.DestroyUnit(ctx, u0),
 		uniter.DestroySubordinates(ctx, u0),
 		uniter.LeaveScope(ctx, u0, rel.ID()),

@@ -109,7 +109,6 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	o.assertModelAs(model)
 	o.assertLife(servicesC, s.doc.Name, entity.Alive)
 	o.assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
-	o.inc(serviceKey(s.doc.Name), "units", n)
 	b.names = b.names[:0]
 	for i := range n {
 		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name, Series: s.doc.Series,

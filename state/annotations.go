@@ -15,14 +15,12 @@ import (
 
 // An annotationsDoc is what users, or programs of theirs, note about an entity.
 // Juju itself makes no use of it. It is there from the first note on, for the life
-// of the entity; the count annotated says so where a removal looks anyway.
+// of the entity; the count of that name says so where a removal looks anyway.
 type annotationsDoc struct {
 	Key         string            `bson:"_id"`
 	Annotations map[string]string `bson:"annotations"`
 	Version     int64             `bson:"version"`
 }
-
-const annotated = "annotations"
 
 // annotationKey finds the key of what a tag names: a machine, unit, service or
 // relation, or the model itself; entity.NotFound when it is not there.
@@ -104,8 +102,8 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		default:
 			// The counts live and die with the entity.
-			o.expect(key, annotated, bson.D{{"$exists", false}})
-			o.inc(key, annotated, 1)
+			o.expect(key, annotationsC, bson.D{{"$exists", false}})
+			o.inc(key, annotationsC, 1)
 			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		}
 		return o.build()
@@ -128,19 +126,4 @@ func checkAnnotations(values, after map[string]string) error {
 		size += len(k) + len(v)
 	}
 	return entity.LimitAnnotations.Check(size)
-}
-
-// dropAnnotationsOps takes away what is noted about an entity whose counts this
-// same transaction drops.
-func (st *State) dropAnnotationsOps(o *ops, key string) error {
-	n, err := st.db.Count(annotationsC, bson.D{{"_id", key}})
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		o.remove(annotationsC, key, exists)
-	} else {
-		o.expect(key, annotated, bson.D{{"$exists", false}})
-	}
-	return nil
 }

@@ -98,30 +98,30 @@ const wm = "wordpress:db mysql:server"
 
 var damages = []damage{
 	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
-	{collection: "model", id: "model", change: set("life", 1), finding: "model model: it is dying, services logging is alive, and no cleanup is to destroy that"},
+	{collection: "model", id: "model", change: set("life", 1), finding: "model model: it is dying, machine 0 is alive, and no cleanup is to destroy that"},
 	{collection: "machines", id: "3", finding: "units wordpress/0: its machine is not there: machines 3"},
-	{collection: "machines", id: "3", change: set("life", 2), finding: "units wordpress/0: machine 3, which it is on, is dead"},
-	{collection: "machines", id: "3", change: set("life", 1), finding: "units wordpress/0: it is alive on machine 3, which is dying"},
+	{collection: "machines", id: "3", change: set("life", 2), finding: "units wordpress/0: machine 3, its machine, is dead"},
+	{collection: "machines", id: "3", change: set("life", 1), finding: "units wordpress/0: it is alive, and machine 3, its machine, is dying"},
 	{collection: "machines", id: "9", insert: bson.M{"life": 0}, finding: "sequence machine: its next number is 4, and 9 is taken"},
 	{collection: "machines", id: "3/lxd/0", insert: bson.M{"life": 0, "host": "8"}, finding: "machines 3/lxd/0: its host is not there: machines 8"},
 	{collection: "units", id: "wordpress/0", finding: "scopes 2#requirer#wordpress/0: its unit is not there: units wordpress/0"},
 	{collection: "units", id: "mysql/0", finding: "units logging/0: its principal is not there: units mysql/0"},
-	{collection: "units", id: "wordpress/0", change: set("life", 2), finding: "scopes 2#requirer#wordpress/0: unit wordpress/0 is dead, and in the relation still"},
+	{collection: "units", id: "wordpress/0", change: set("life", 2), finding: "scopes 2#requirer#wordpress/0: unit wordpress/0, its unit, is dead"},
 	{collection: "units", id: "mysql/0", change: set("life", 2), finding: "units logging/0: unit mysql/0, its principal, is dead"},
 	{collection: "units", id: "mysql/0", change: set("life", 1),
-		finding: "units mysql/0: it is dying, its subordinate logging/0 is alive, and no cleanup is to destroy that"},
+		finding: "units mysql/0: it is dying, unit logging/0 is alive, and no cleanup is to destroy that"},
 	{collection: "units", id: "mysql/1", change: set("life", 1), finding: "counts m#2: it counts 1 alive-units, there are 0"},
 	{collection: "units", id: "mysql/1", change: set("machine", "0"), finding: "deployments machine-2#mysql/1: unit mysql/1 is deployed by \"machine-0\""},
 	{collection: "units", id: "mysql/1", change: set("charm", "local:jammy/none-1"), finding: "units mysql/1: its charm is not there: charms local:jammy/none-1", stays: true},
 	{collection: "services", id: "riak", finding: "units riak/0: its service is not there: services riak"},
 	{collection: "services", id: "riak", finding: "relations riak:ring: its service is not there: services riak"},
 	{collection: "services", id: "mysql", change: set("life", 1),
-		finding: "services mysql: it is dying, its unit mysql/0 is alive, and no cleanup is to destroy that"},
-	{collection: "services", id: "empty", insert: bson.M{"life": 1}, finding: "services empty: it is dying, nothing refers to it, and nobody will remove it"},
+		finding: "services mysql: it is dying, unit mysql/0 is alive, and no cleanup is to destroy that"},
+	{collection: "services", id: "empty", insert: bson.M{"life": 1}, finding: "services empty: it is dying, nothing refers to it, and nothing will remove it"},
 	{collection: "relations", id: wm, finding: "endpoints mysql#" + wm + ": its relation is not there: relations " + wm},
 	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" + wm + ": it is alive (plain) and its relation dying (plain)"},
 	{collection: "relations", id: "a:b mysql:admin", insert: bson.M{"life": 1, "id": 1000, "endpoints": []bson.M{{"service": "mysql"}}},
-		finding: "relations a:b mysql:admin: it is dying, no unit is in it, and nobody will remove it"},
+		finding: "relations a:b mysql:admin: it is dying, nothing refers to it, and nothing will remove it"},
 	{collection: "endpoints", id: "mysql#" + wm, finding: "endpoints mysql#" + wm + ": it is missing"},
 	{collection: "endpoints", id: "riak#" + wm, insert: bson.M{"service": "riak", "relation": wm, "life": 0},
 		finding: "endpoints riak#" + wm + ": relation \"" + wm + "\" has no such end"},
@@ -169,7 +169,7 @@ var damages = []damage{
 	{collection: "ports", id: "0", insert: bson.M{"ports": []bson.M{{"unit": "none/3", "from": 1, "to": 1, "protocol": "tcp"}}, "version": 1},
 		finding: "ports 0: ports are open of units that are not on the machine: none/3"},
 	{collection: "credentials", id: "machine-44", insert: bson.M{}, finding: "credentials machine-44: what it belongs to is not there: machines 44"},
-	{collection: "minunits", id: "riak", finding: "minunits riak: it is missing, so nobody keeps the units of the service"},
+	{collection: "minunits", id: "riak", finding: "minunits riak: it is missing, so the units of the service are not kept"},
 	{collection: "minunits", id: "mysql", insert: bson.M{}, finding: "minunits mysql: its service keeps no number of units"},
 	{collection: "minunits", id: "gone", insert: bson.M{}, finding: "minunits gone: what it belongs to is not there: services gone"},
 	{collection: "leaders", id: "mysql", finding: "counts s#mysql: it counts leaders, which nothing is"},
@@ -179,9 +179,9 @@ var damages = []damage{
 	{collection: "charms", id: "local:jammy/riak-0", change: set("sha256", "0"),
 		finding: "charms local:jammy/riak-0: its archive is not there (SHA-256 0): deploy the charm again from where it came", stays: true},
 	{collection: "charms", id: "local:jammy/riak-0", finding: "services riak: its charm is not there: charms local:jammy/riak-0", stays: true},
-	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"}, finding: "cleanups x: nobody knows how to do a cleanup of kind \"dishes\""},
+	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"}, finding: "cleanups x: this program knows no cleanup of kind \"dishes\""},
 	{collection: "services", id: "riak", change: bson.D{{"$set", bson.D{{"life", 1}, {"strength", 2}}}},
-		finding: "cleanups force-s#riak: it is missing, so nobody will take services riak apart"},
+		finding: "cleanups force-s#riak: it is missing, so service riak will not be removed by force"},
 	{collection: "sequence", id: "relation", change: set("counter", 1), finding: "sequence relation: its next number is 1, and 2 is taken"},
 	{collection: "sequence", id: "service-mysql", finding: "sequence service-mysql: its next number is 0, and 1 is taken"},
 }
@@ -315,8 +315,5 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 	})
 	if n < 20 {
 		t.Errorf("only %d collections are in schema.go", n)
-	}
-	if left := state.Uncounted(); len(left) > 0 {
-		t.Errorf("nobody counts again %v: see counted in checkmodel.go", left)
 	}
 }

@@ -8,24 +8,29 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 )
 
-// kept counts what an entity has one of, or none: those of its counts that stand
-// for no reference.
-func (v *view) kept(collection, id, key string, want bson.M) {
-	if v.get(annotationsC, key) != nil {
-		want[annotated] = 1
+// kept adds the counts of an entity that stand for no reference: of the documents
+// that it owns, and of machines that go with a service.
+func (v *view) kept(e recorded, want bson.M) {
+	for _, doc := range lifecycle.RowOf(e.kind).Owns {
+		if doc.Held != lifecycle.Counted {
+			continue
+		}
+		for _, id := range e.owned(doc) {
+			if v.get(doc.In, id) != nil {
+				want[doc.In] = 1
+			}
+		}
 	}
-	if collection == servicesC && v.get(leadersC, id) != nil {
-		want[ledBy] = 1
-	}
-	if s := v.get(collection, id); collection == servicesC && s != nil && s["machines"] == true {
+	if e.kind == lifecycle.Service && e.doc["machines"] == true {
 		want[takesMachines] = 1
 	}
 }
 
-// judgeMinUnits finds services that keep a number of units, and nobody would know
-// when they have too few; and the other way about.
+// judgeMinUnits finds services that keep a number of units without the document that
+// is watched for it, and such documents of services that keep none.
 func judgeMinUnits(v *view, service string) *wrong {
 	s, watched := v.get(servicesC, service), v.get(minUnitsC, service) != nil
 	keeps := s.life() == entity.Alive && s.number("minunits") > 0
@@ -34,7 +39,7 @@ func judgeMinUnits(v *view, service string) *wrong {
 	case s == nil || keeps == watched:
 		return nil // or another rule's
 	case keeps:
-		return toInsert(where, "it is missing, so nobody keeps the units of the service", "write it", minUnitsDoc{Service: service, Token: "mended"})
+		return toInsert(where, "it is missing, so the units of the service are not kept", "write it", minUnitsDoc{Service: service, Token: "mended"})
 	}
 	return toRemove(where, "its service keeps no number of units", "remove it")
 }

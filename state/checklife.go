@@ -16,164 +16,121 @@ import (
 )
 
 // cleanupKinds are those that this program does.
-var cleanupKinds = []string{cleanupModel, cleanupUnits, cleanupRelations, cleanupSubordinates, cleanupOrphans, cleanupGuests, cleanupForce, cleanupEmptied, cleanupLease, cleanupSettings}
+var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupLease, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *wrong {
 	c := v.get(cleanupsC, id)
 	if c == nil || slices.Contains(cleanupKinds, c.text("kind")) {
 		return nil
 	}
-	return toRemove(docID{cleanupsC, id}, fmt.Sprintf("nobody knows how to do a cleanup of kind %q", c.text("kind")), "remove it")
+	return toRemove(docID{cleanupsC, id}, fmt.Sprintf("this program knows no cleanup of kind %q", c.text("kind")), "remove it")
 }
 
-// barrers returns what refers to an entity and bars the life that it has.
-func (v *view) barrers(kind lifecycle.Kind, key string, target any, life entity.Life) []row {
-	v.get(countsC, key) // it changes with them
-	for _, ref := range lifecycle.RefsTo(kind) {
-		if life < ref.Bars {
-			continue
+// lifeRules hold each entity against the tables of lifecycle.
+func lifeRules() (rules []rule) {
+	for _, collection := range append([]string{modelC}, livingC...) {
+		for _, judge := range []func(*view, recorded) *wrong{judgeBlocked, judgeUnreached, judgeUnreferred, judgeForced} {
+			rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
+				e, ok := v.entityIn(collection, id)
+				if !ok || e.doc.life() == entity.Alive {
+					return nil
+				}
+				v.get(countsC, e.key()) // it changes with what refers to the entity
+				return judge(v, e)
+			}})
 		}
-		if all := v.holders(kind, ref.Name, target); len(all) > 0 {
-			return all
-		}
-	}
-	return nil
-}
-
-// judgeGuests finds machines that have gone further than what is on them allows.
-func judgeGuests(v *view, id string) *wrong {
-	m := v.get(machinesC, id)
-	if m == nil || m.life() == entity.Alive {
-		return nil
-	}
-	if m.life() == entity.Dying && m.strength() == entity.Force {
-		return nil // what is on it is being destroyed after it
-	}
-	on := v.barrers(lifecycle.Machine, machineKey(id), id, m.life())
-	if len(on) == 0 {
-		return nil
-	}
-	guest := docID{unitsC, on[0].text("_id")}
-	if v.get(guest.collection, guest.id) == nil {
-		guest.collection = machinesC // a container
-	}
-	if g := v.get(guest.collection, guest.id); g.life() == entity.Alive && m.life() == entity.Dying {
-		return toUpdate(guest, fmt.Sprintf("it is alive on machine %s, which is dying", id), "set it dying",
-			bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
-	}
-	return toRemove(guest, fmt.Sprintf("machine %s, which it is on, is %v", id, m.life()), outOfState)
-}
-
-// forcedRules say of what was destroyed with force that it is to be taken apart.
-func forcedRules() (rules []rule) {
-	for _, collection := range []string{machinesC, unitsC, servicesC, relationsC} {
-		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
-			r := v.get(collection, id)
-			if r == nil || r.strength() != entity.Force {
-				return nil
-			}
-			_, key, _ := entityOf(collection, id, r)
-			where := docID{cleanupsC, forceID(key)}
-			if v.get(where.collection, where.id) != nil {
-				return nil
-			}
-			deadline, _ := r["deadline"].(time.Time)
-			return toInsert(where, fmt.Sprintf("it is missing, so nobody will take %s %s apart", collection, id), "write it",
-				cleanupDoc{ID: where.id, Kind: cleanupForce, Arg: key, Strength: entity.Force, Deadline: deadline})
-		}})
 	}
 	return rules
 }
 
-// judgeDeadUnit finds units that are Dead with something that bars that.
-func judgeDeadUnit(v *view, name string) *wrong {
-	u := v.get(unitsC, name)
-	if u == nil || u.life() != entity.Dead {
-		return nil
-	}
-	kind, key, target := entityOf(unitsC, name, u)
-	bars := v.barrers(kind, key, target, entity.Dead)
-	if len(bars) == 0 {
-		return nil
-	}
-	id := bars[0].text("_id")
-	if v.get(scopesC, id) != nil {
-		return toRemove(docID{scopesC, id}, fmt.Sprintf("unit %s is dead, and in the relation still", name), "remove it")
-	}
-	v.get(unitsC, id)
-	return toRemove(docID{unitsC, id}, fmt.Sprintf("unit %s, its principal, is dead", name), outOfState)
-}
-
-// judgeDyingModel finds a model whose end nobody will bring about any more.
-func judgeDyingModel(v *view, id string) *wrong {
-	m := v.get(modelC, id)
-	if m == nil || m.life() != entity.Dying || v.hasCleanup(cleanupModel, modelKey) {
-		return nil
-	}
-	for _, collection := range []string{servicesC, machinesC} {
-		for _, r := range v.where(collection, "life", int(entity.Alive)) {
-			v.get(collection, r.text("_id"))
-			return v.needsCleanup(docID{modelC, id}, cleanupModel, modelKey,
-				fmt.Sprintf("it is dying, %s %s is alive, and no cleanup is to destroy that", collection, r.text("_id")))
+// judgeBlocked finds entities that have gone further than what refers to them allows.
+func judgeBlocked(v *view, e recorded) *wrong {
+	life := e.doc.life()
+	for _, ref := range lifecycle.Bars(e.kind, life) {
+		if life == entity.Dying && e.doc.strength() == entity.Force {
+			continue // its sources are being destroyed after it
+		}
+		for _, s := range v.sources(ref, e) {
+			where := docID{ref.In, s.text("_id")}
+			is := fmt.Sprintf("%s, its %s, is %v", e, ref.Field, life)
+			switch r := v.get(where.collection, where.id); {
+			case r == nil:
+			case ref.From != lifecycle.Scope && r.life() == entity.Alive && life == entity.Dying:
+				return toUpdate(where, "it is alive, and "+is, "set it dying", bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
+			case ref.From == lifecycle.Scope:
+				return toRemove(where, is, "remove it")
+			default:
+				return toRemove(where, is, outOfState)
+			}
 		}
 	}
 	return nil
 }
 
-// judgeDyingService finds services that nobody will end any more.
-func judgeDyingService(v *view, name string) *wrong {
-	s := v.get(servicesC, name)
-	if s == nil || s.life() == entity.Alive {
+// judgeUnreached finds entities that are on their way out and refer to nothing that
+// would destroy a source that is Alive, should its agent be away.
+func judgeUnreached(v *view, e recorded) *wrong {
+	if v.hasCleanup(cleanupDestroy, e.key()) {
 		return nil
 	}
-	where, key := docID{servicesC, name}, serviceKey(name)
-	v.get(countsC, key)
-	cleaned := v.hasCleanup(cleanupUnits, name) // which is done before it goes
-	units := v.holders(lifecycle.Service, "units", name)
-	relations := v.holders(lifecycle.Service, "relations", name)
-	if len(units)+len(relations) == 0 {
-		return toRemove(where, fmt.Sprintf("it is %v, nothing refers to it, and nobody will remove it", s.life()), outOfState)
-	}
-	for _, u := range units {
-		if u.life() == entity.Alive && !cleaned {
-			v.get(unitsC, u.text("_id"))
-			return v.needsCleanup(where, cleanupUnits, name, fmt.Sprintf("it is %v, its unit %s is alive, and no cleanup is to destroy that",
-				s.life(), u.text("_id")))
+	for _, ref := range lifecycle.RefsTo(e.kind) {
+		if !ref.Reaches(e.doc.strength()) || !ref.Does(lifecycle.Cleaner) {
+			continue
+		}
+		for _, s := range v.sources(ref, e) {
+			if v.lifeOf(ref, s) != entity.Alive {
+				continue
+			}
+			return v.needsCleanup(e.where(), cleanupDestroy, e.key(),
+				fmt.Sprintf("it is %v, %s is alive, and no cleanup is to destroy that", e.doc.life(), recorded{kind: ref.From, id: v.named(ref, s)}))
 		}
 	}
 	return nil
 }
 
-// judgeDyingRelation finds relations that nobody will remove any more.
-func judgeDyingRelation(v *view, key string) *wrong {
-	r := v.get(relationsC, key)
-	if r == nil || r.life() == entity.Alive {
-		return nil
+// named is the id of the entity that a source is, or is part of.
+func (v *view) named(ref lifecycle.Ref, s row) string {
+	if ref.In == endpointsC {
+		return s.text("relation")
 	}
-	v.get(countsC, relationKey(r.number("id")))
-	if len(v.holders(lifecycle.Relation, "scopes", r.number("id"))) > 0 {
-		return nil
-	}
-	return toRemove(docID{relationsC, key}, fmt.Sprintf("it is %v, no unit is in it, and nobody will remove it", r.life()), outOfState)
+	return s.text("_id")
 }
 
-// judgeDyingPrincipal finds subordinates that nobody will destroy any more, when
-// the principal's agent is away.
-func judgeDyingPrincipal(v *view, name string) *wrong {
-	u := v.get(unitsC, name)
-	if u == nil || u.life() != entity.Dying || u.text("principal") != "" {
+// lifeOf reads the life of a source as it is.
+func (v *view) lifeOf(ref lifecycle.Ref, s row) entity.Life {
+	if r := v.get(lifecycle.RowOf(ref.From).In, v.named(ref, s)); r != nil {
+		return r.life()
+	}
+	return entity.Gone
+}
+
+// judgeUnreferred finds entities that should have gone with the last that referred to
+// them.
+func judgeUnreferred(v *view, e recorded) *wrong {
+	if !lifecycle.May(e.kind, lifecycle.ToRemove, lifecycle.LastRef, entity.Dying) {
 		return nil
 	}
-	v.get(countsC, unitKey(name))
-	cleaned := v.hasCleanup(cleanupSubordinates, name)
-	for _, s := range v.holders(lifecycle.Principal, "subordinates", name) {
-		if s.life() == entity.Alive && !cleaned {
-			v.get(unitsC, s.text("_id"))
-			return v.needsCleanup(docID{unitsC, name}, cleanupSubordinates, name,
-				fmt.Sprintf("it is dying, its subordinate %s is alive, and no cleanup is to destroy that", s.text("_id")))
+	for _, ref := range lifecycle.RefsTo(e.kind) {
+		if len(v.sources(ref, e)) > 0 {
+			return nil
 		}
 	}
-	return nil
+	return toRemove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.life()), outOfState)
+}
+
+// judgeForced finds entities that were destroyed with force, and the cleaner will not
+// remove.
+func judgeForced(v *view, e recorded) *wrong {
+	if e.doc.strength() != entity.Force || e.kind == lifecycle.Model {
+		return nil
+	}
+	where := docID{cleanupsC, forceID(e.key())}
+	if v.get(where.collection, where.id) != nil {
+		return nil
+	}
+	deadline, _ := e.doc["deadline"].(time.Time)
+	return toInsert(where, fmt.Sprintf("it is missing, so %s will not be removed by force", e), "write it",
+		cleanupDoc{ID: where.id, Kind: cleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
 }
 
 // used returns the sequence that the number in an id came from, and the number.

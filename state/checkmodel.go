@@ -14,8 +14,8 @@ import (
 )
 
 // modelFields are the collections of a model that rules look at, and the fields
-// that matter to them; the others are not read. Whoever adds a collection adds it
-// here with its rules, or to unruled.
+// that matter to them; the others are not read. A collection has rules and a line
+// here, or a line in unruled.
 var modelFields = map[string][]string{
 	modelC:       {"life"},
 	machinesC:    {"life", "strength", "deadline", "host", "addresses"},
@@ -59,7 +59,7 @@ func (st *State) rules() []rule {
 
 // modelRules are those that look at nothing but the model's database.
 var modelRules = slices.Concat(
-	pointerRules(modelPointers), ownedRules(), ownerRules(), countRules(), forcedRules(),
+	pointerRules(modelPointers()), ownedRules(), ownerRules(), countRules(), lifeRules(),
 	[]rule{
 		{of: deploymentsC, judge: judgeDeployment},
 		{of: relationsC, judge: judgeEnds},
@@ -72,14 +72,8 @@ var modelRules = slices.Concat(
 		{of: machinesC, judge: judgeAddresses},
 		{of: cleanupsC, judge: judgeCleanup},
 		{of: sequenceC, ids: sequences, judge: judgeSequence},
-		{of: machinesC, judge: judgeGuests},
-		{of: unitsC, judge: judgeDeadUnit},
-		{of: modelC, judge: judgeDyingModel},
-		{of: servicesC, judge: judgeDyingService},
 		{of: servicesC, judge: judgeMinUnits},
 		{of: minUnitsC, judge: judgeMinUnits},
-		{of: relationsC, judge: judgeDyingRelation},
-		{of: unitsC, judge: judgeDyingPrincipal},
 	})
 
 // toInsert says that a document should be there, and writes it.
@@ -109,34 +103,48 @@ func (st *State) judgeModel(v *view, id string) *wrong {
 	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model", "write it as of a new model", st.controller.newModelDoc(row))
 }
 
-// A pointer says that each document of a collection names others that must be there.
+// A pointer says that each document of a collection names others that must exist.
 type pointer struct {
 	from, what string
 	to         func(v *view, id string, r row) []docID // what it names
 	repair     string                                  // of the one that names; "" when it must stay
 }
 
-var modelPointers = []pointer{
-	{unitsC, "its service", named(servicesC, "service"), outOfState},
-	{unitsC, "its machine", named(machinesC, "machine"), outOfState},
-	{unitsC, "its principal", named(unitsC, "principal"), outOfState},
-	{unitsC, "its charm", named(charmsC, "charm"), ""},
-	{servicesC, "its charm", named(charmsC, "charm"), ""},
-	{machinesC, "its host", named(machinesC, "host"), outOfState},
-	{relationsC, "its service", func(_ *view, _ string, r row) (all []docID) {
-		for _, end := range r.docs("endpoints") {
-			all = append(all, docID{servicesC, end.text("service")})
-		}
-		return all
-	}, outOfState},
-	{endpointsC, "its relation", named(relationsC, "relation"), "remove it"},
-	{deploymentsC, "its unit", named(unitsC, "unit"), "remove it"},
-	{deploymentsC, "its deployer", func(_ *view, _ string, r row) []docID { return []docID{ownerOfTag(r.text("parent"))} }, "remove it"},
-	{scopesC, "its unit", named(unitsC, "unit"), "remove it"},
-	{scopesC, "its relation", func(v *view, _ string, r row) []docID { return []docID{v.relation(r.number("relation"))} }, "remove it"},
-}
-
 const outOfState = "take it out of state, and with it what is its own"
+
+// modelPointers are the references of lifecycle.Refs, and those that no life depends
+// on.
+func modelPointers() []pointer {
+	all := []pointer{
+		{unitsC, "its charm", named(charmsC, "charm"), ""},
+		{servicesC, "its charm", named(charmsC, "charm"), ""},
+		{endpointsC, "its relation", named(relationsC, "relation"), "remove it"},
+		{deploymentsC, "its unit", named(unitsC, "unit"), "remove it"},
+		{deploymentsC, "its deployer", func(_ *view, _ string, r row) []docID { return []docID{ownerOfTag(r.text("parent"))} }, "remove it"},
+		{relationsC, "its service", func(_ *view, _ string, r row) (all []docID) {
+			for _, end := range r.docs("endpoints") {
+				all = append(all, docID{servicesC, end.text("service")})
+			}
+			return all
+		}, outOfState},
+	}
+	seen := map[string]bool{endpointsC + "service": true} // the relation's own are looked at
+	for _, ref := range lifecycle.Refs {
+		if !ref.IsCounted() || seen[ref.In+ref.Field] {
+			continue
+		}
+		seen[ref.In+ref.Field] = true
+		p := pointer{ref.In, "its " + ref.Field, named(lifecycle.RowOf(ref.To).In, ref.Field), outOfState}
+		if ref.From == lifecycle.Scope {
+			p.repair = "remove it"
+		}
+		if ref.To == lifecycle.Relation {
+			p.to = func(v *view, _ string, r row) []docID { return []docID{v.relation(r.number(ref.Field))} }
+		}
+		all = append(all, p)
+	}
+	return all
+}
 
 // named reads the id of a document in a field that may be empty.
 func named(collection, field string) func(*view, string, row) []docID {
@@ -193,37 +201,42 @@ func ownerOfTag(tag string) docID {
 	return docID{unitsC, tag} // which is no unit's name
 }
 
-// ownerOfKey is what a key of schema.go is about; false when it has another form.
-func (v *view) ownerOfKey(key string) (docID, bool) {
-	if key == modelKey {
-		return docID{modelC, modelC}, true
+// owner returns the entity that an owned document belongs to, by the form of its id;
+// false when the id has another form.
+func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (docID, bool) {
+	switch form {
+	case lifecycle.ByName:
+		return docID{lifecycle.RowOf(kind).In, id}, true
+	case lifecycle.ByTag:
+		return ownerOfTag(id), true
 	}
-	kind, id, _ := strings.Cut(key, "#")
-	id, _, _ = strings.Cut(id, "#")
+	kind, name := lifecycle.ParseKey(id)
 	switch kind {
-	case "m":
-		return docID{machinesC, id}, true
-	case "u":
-		return docID{unitsC, id}, true
-	case "s":
-		return docID{servicesC, id}, true
-	case "r":
-		if n, err := strconv.Atoi(id); err == nil {
-			return v.relation(n), true
-		}
+	case "":
+		return docID{}, false
+	case lifecycle.Model:
+		return docID{modelC, modelC}, true
+	case lifecycle.Relation:
+		n, err := strconv.Atoi(name)
+		return v.relation(n), err == nil
 	}
-	return docID{}, false
+	return docID{lifecycle.RowOf(kind).In, name}, true
 }
 
-// ownerRules say of the documents that belong to an entity that it is there.
+// ownerRules say of the documents that belong to an entity that it exists.
 func ownerRules() (rules []rule) {
-	of := func(collection string, owner func(*view, string) (docID, bool)) {
+	seen := map[string]bool{}
+	of := func(collection string, form lifecycle.ID, kind lifecycle.Kind) {
+		if seen[collection] {
+			return
+		}
+		seen[collection] = true
 		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
 			if v.get(collection, id) == nil {
 				return nil
 			}
 			where := docID{collection, id}
-			to, known := owner(v, id)
+			to, known := v.owner(form, kind, id)
 			if !known {
 				return &wrong{where: where, what: "it belongs to nothing that this program knows"}
 			}
@@ -236,14 +249,15 @@ func ownerRules() (rules []rule) {
 			return toRemove(where, fmt.Sprintf("what it belongs to is not there: %v", to), "remove it")
 		}})
 	}
-	for _, c := range []string{countsC, statusesC, constraintsC, settingsC, annotationsC} {
-		of(c, (*view).ownerOfKey)
+	for _, kind := range lifecycle.Kinds {
+		for _, doc := range kind.Owns {
+			if doc.ID == lifecycle.ByKey || doc.ID == lifecycle.ByName || doc.ID == lifecycle.ByTag {
+				of(doc.In, doc.ID, kind.Kind)
+			} // the others are pointers
+		}
 	}
-	for _, c := range []string{leadersC, minUnitsC} {
-		of(c, func(_ *view, id string) (docID, bool) { return docID{servicesC, id}, true })
-	}
-	of(portsC, func(_ *view, id string) (docID, bool) { return docID{machinesC, id}, true })
-	of(credentialsC, func(_ *view, id string) (docID, bool) { return ownerOfTag(id), true })
+	of(countsC, lifecycle.ByKey, "")
+	of(minUnitsC, lifecycle.ByName, lifecycle.Service)
 	return rules
 }
 
@@ -270,7 +284,7 @@ func (v *view) hasCleanup(kind, arg string) bool {
 	return slices.ContainsFunc(v.where(cleanupsC, "arg", arg), func(r row) bool { return r.text("kind") == kind })
 }
 
-// needsCleanup leaves to the cleaner what nobody else will do.
+// needsCleanup leaves to the cleaner what no one else will do.
 func (v *view) needsCleanup(where docID, kind, arg, what string) *wrong {
 	id := "check-" + kind + "-" + arg
 	v.get(cleanupsC, id)
@@ -278,65 +292,106 @@ func (v *view) needsCleanup(where docID, kind, arg, what string) *wrong {
 		ops: []txn.Op{{C: cleanupsC, Id: id, Insert: cleanupDoc{ID: id, Kind: kind, Arg: arg}}}}
 }
 
-// counted says where the references of lifecycle.Refs are: documents of a collection
-// that name the target in a field, and which of them count.
-var counted = map[lifecycle.Kind]map[string]struct {
-	in, field string
-	only      func(row) bool
-}{
-	lifecycle.Machine: {
-		"units":       {unitsC, "machine", nil},
-		"alive-units": {unitsC, "machine", func(r row) bool { return r.life() == entity.Alive }},
-		"containers":  {machinesC, "host", nil},
-	},
-	lifecycle.Principal:   {"subordinates": {unitsC, "principal", nil}, "scopes": {scopesC, "unit", nil}},
-	lifecycle.Subordinate: {"scopes": {scopesC, "unit", nil}},
-	lifecycle.Service:     {"units": {unitsC, "service", nil}, "relations": {endpointsC, "service", nil}},
-	lifecycle.Relation:    {"scopes": {scopesC, "relation", nil}},
+// A recorded entity is one as a check sees it.
+type recorded struct {
+	kind lifecycle.Kind
+	id   string // of its document
+	doc  row
 }
 
-// holders returns the documents that refer to an entity by the name of a reference.
-// They don't change unless the entity's counts do.
-func (v *view) holders(kind lifecycle.Kind, name string, target any) []row {
-	from := counted[kind][name]
-	all := v.where(from.in, from.field, target)
-	if from.only == nil {
+// entityIn reads an entity of a collection; false when it is not there.
+func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
+	e = recorded{id: id, doc: v.get(collection, id)}
+	switch collection {
+	case modelC:
+		e.kind = lifecycle.Model
+	case machinesC:
+		e.kind = lifecycle.Machine
+	case servicesC:
+		e.kind = lifecycle.Service
+	case relationsC:
+		e.kind = lifecycle.Relation
+	case unitsC:
+		if e.kind = lifecycle.Principal; e.doc.text("principal") != "" {
+			e.kind = lifecycle.Subordinate
+		}
+	}
+	return e, e.doc != nil
+}
+
+// String returns what users call the entity: "unit mysql/0".
+func (e recorded) String() string {
+	switch e.kind {
+	case lifecycle.Principal, lifecycle.Subordinate:
+		return "unit " + e.id
+	case lifecycle.Container:
+		return "machine " + e.id
+	}
+	return string(e.kind) + " " + e.id
+}
+
+func (e recorded) where() docID { return docID{lifecycle.RowOf(e.kind).In, e.id} }
+
+// name is what the entity's key has after the prefix.
+func (e recorded) name() string {
+	switch e.kind {
+	case lifecycle.Relation:
+		return strconv.Itoa(e.doc.number("id"))
+	case lifecycle.Model:
+		return ""
+	}
+	return e.id
+}
+
+func (e recorded) key() string { return lifecycle.Key(e.kind, e.name()) }
+
+// owned returns the ids of the entity's documents of one kind.
+func (e recorded) owned(doc lifecycle.Document) []string {
+	switch doc.ID {
+	case lifecycle.ByName:
+		return []string{e.name() + doc.Suffix}
+	case lifecycle.ByKey:
+		return []string{e.key() + doc.Suffix}
+	case lifecycle.ByDeployer:
+		if parent := deployerOf(e.doc); !parent.IsZero() {
+			return []string{deploymentID(parent, e.id)}
+		}
+	}
+	return nil // what has an agent may have no credential, and judgeEnds looks after ends
+}
+
+// sources returns the documents that refer to an entity by a reference. They don't
+// change unless the entity's counts do.
+func (v *view) sources(ref lifecycle.Ref, e recorded) []row {
+	var all []row
+	if ref.IsCounted() {
+		all = v.where(ref.In, ref.Field, fieldValue(e.kind, e.name()))
+	} else {
+		all = v.all(ref.In)
+	}
+	if !ref.Alive {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(r row) bool { return !from.only(r) })
+	return slices.DeleteFunc(slices.Clone(all), func(r row) bool { return r.life() != entity.Alive })
 }
 
-// entityOf returns the kind of an entity's document, its key, and what names it.
-func entityOf(collection, id string, r row) (kind lifecycle.Kind, key string, target any) {
-	switch collection {
-	case machinesC:
-		return lifecycle.Machine, machineKey(id), id
-	case servicesC:
-		return lifecycle.Service, serviceKey(id), id
-	case relationsC:
-		return lifecycle.Relation, relationKey(r.number("id")), r.number("id")
-	}
-	if r.text("principal") != "" {
-		return lifecycle.Subordinate, unitKey(id), id
-	}
-	return lifecycle.Principal, unitKey(id), id
-}
+// livingC are the collections of entities that have counts.
+var livingC = []string{machinesC, unitsC, servicesC, relationsC}
 
 // countRules count again what refers to each entity.
 func countRules() (rules []rule) {
-	for _, collection := range []string{machinesC, unitsC, servicesC, relationsC} {
+	for _, collection := range livingC {
 		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
-			r := v.get(collection, id)
-			if r == nil {
+			e, ok := v.entityIn(collection, id)
+			if !ok {
 				return nil
 			}
-			kind, key, target := entityOf(collection, id, r)
 			want := bson.M{}
-			for _, ref := range lifecycle.RefsTo(kind) {
-				want[ref.Name] = len(v.holders(kind, ref.Name, target))
+			for _, ref := range lifecycle.RefsTo(e.kind) {
+				want[ref.Name] = len(v.sources(ref, e))
 			}
-			v.kept(collection, id, key, want)
-			return v.judgeCounts(key, want)
+			v.kept(e, want)
+			return v.judgeCounts(e.key(), want)
 		}})
 	}
 	return rules

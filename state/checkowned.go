@@ -8,20 +8,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 )
-
-// A belonging is a document that each of an entity's kind has.
-type belonging struct {
-	of, in string
-	id     func(owner string, r row) string // "" when this one has none
-	empty  func(v *view, id string, owner row) any
-	mind   string // what whoever repairs it should know
-}
-
-// keyed makes the id of a belonging from its owner's.
-func keyed(key func(string) string) func(string, row) string {
-	return func(owner string, _ row) string { return key(owner) }
-}
 
 func lostStatus(v *view, id string, _ row) any {
 	return newStatusDoc(id, entity.Status{Status: entity.StatusUnknown, Message: "its status was lost"}, v.now)
@@ -33,19 +21,17 @@ func noSettings(_ *view, id string, _ row) any {
 	return settingsDoc{ID: id, Settings: map[string]any{}}
 }
 
-// belongings are all of them, but for the counts, and for what judgeEnds and
-// judgeScope look after.
-var belongings = []belonging{
-	{servicesC, statusesC, keyed(serviceKey), lostStatus, ""},
-	{servicesC, constraintsC, keyed(serviceKey), noConstraints, ""},
-	{servicesC, settingsC, keyed(serviceKey), noSettings, "the charm's defaults hold"},
-	{unitsC, deploymentsC, func(name string, r row) string {
-		if parent := deployerOf(r); !parent.IsZero() {
-			return deploymentID(parent, name)
-		}
-		return ""
-	}, func(_ *view, id string, r row) any {
-		return deploymentDoc{Parent: deployerOf(r).String(), Unit: r.text("_id")}
+// remade makes anew the documents that every entity of a kind has, by collection, and
+// says what else to know about that. The ends of relations are judgeEnds's.
+var remade = map[string]struct {
+	empty func(v *view, id string, owner row) any
+	mind  string
+}{
+	statusesC:    {lostStatus, ""},
+	constraintsC: {noConstraints, ""},
+	settingsC:    {noSettings, "the charm's defaults hold"},
+	deploymentsC: {func(_ *view, _ string, u row) any {
+		return deploymentDoc{Parent: deployerOf(u).String(), Unit: u.text("_id")}
 	}, ""},
 }
 
@@ -53,23 +39,30 @@ func deployerOf(r row) entity.Tag {
 	return unitDoc{Principal: r.text("principal"), Machine: r.text("machine")}.deployer()
 }
 
-// ownedRules say of each entity that what belongs to it is there.
+// ownedRules say of each entity that the documents exist that it always owns.
 func ownedRules() (rules []rule) {
-	for _, b := range belongings {
-		rules = append(rules, rule{of: b.of, judge: func(v *view, owner string) *wrong {
-			r := v.get(b.of, owner)
-			if r == nil {
+	for _, collection := range livingC {
+		rules = append(rules, rule{of: collection, judge: func(v *view, owner string) *wrong {
+			e, ok := v.entityIn(collection, owner)
+			if !ok {
 				return nil
 			}
-			id := b.id(owner, r)
-			if id == "" || v.get(b.in, id) != nil {
-				return nil
+			for _, doc := range lifecycle.RowOf(e.kind).Owns {
+				if doc.Held != lifecycle.Always {
+					continue
+				}
+				for _, id := range e.owned(doc) {
+					if v.get(doc.In, id) != nil {
+						continue
+					}
+					repair := "write an empty one"
+					if mind := remade[doc.In].mind; mind != "" {
+						repair += "; " + mind
+					}
+					return toInsert(docID{doc.In, id}, "it is missing", repair, remade[doc.In].empty(v, id, e.doc))
+				}
 			}
-			repair := "write an empty one"
-			if b.mind != "" {
-				repair += "; " + b.mind
-			}
-			return toInsert(docID{b.in, id}, "it is missing", repair, b.empty(v, id, r))
+			return nil
 		}})
 	}
 	return rules

@@ -28,16 +28,12 @@ type cleanupDoc struct {
 
 // The kinds of cleanups.
 const (
-	cleanupModel        = "model"        // that is Dying: destroy all that is in it
-	cleanupUnits        = "units"        // of a Dying service: destroy them
-	cleanupRelations    = "relations"    // of a Dying service: destroy them
-	cleanupSubordinates = "subordinates" // of a Dying principal: destroy them
-	cleanupOrphans      = "orphans"      // subordinates of a Dying container relation: destroy them
-	cleanupGuests       = "guests"       // of a machine that is destroyed with more than plain strength: as strongly what is on it
-	cleanupForce        = "force"        // take a thing apart that was destroyed with force; its key
-	cleanupEmptied      = "emptied"      // a machine that a unit has left which takes it along: destroy it if nothing is on it
-	cleanupLease        = "lease"        // of a removed service: delete it, outside transactions
-	cleanupSettings     = "settings"     // of a removed relation: delete them, outside transactions
+	cleanupDestroy  = "destroy"  // what refers to a key that is on its way out
+	cleanupOrphans  = "orphans"  // subordinates of a Dying container relation: destroy them
+	cleanupForce    = "force"    // remove what was destroyed with force; its key
+	cleanupEmptied  = "emptied"  // a machine that a unit has left which takes it along: destroy it if nothing is on it
+	cleanupLease    = "lease"    // of a removed service: delete it, outside transactions
+	cleanupSettings = "settings" // of a removed relation: delete them, outside transactions
 )
 
 // cleanup adds one of which there is never more than one for an arg.
@@ -108,19 +104,11 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again time.Duration, err error) {
 	d := st.again(doc.Strength, doc.Deadline)
 	switch doc.Kind {
-	case cleanupModel:
-		done, err = st.cleanupModel(ctx, d)
+	case cleanupDestroy:
+		done, err = st.cleanupDestroy(ctx, doc.Arg, d)
 		return done, 0, err
-	case cleanupUnits:
-		err = st.cleanupUnits(ctx, doc.Arg, d)
-	case cleanupRelations:
-		err = st.cleanupRelations(ctx, doc.Arg, d)
-	case cleanupSubordinates:
-		err = st.cleanupSubordinates(ctx, doc.Arg, d)
 	case cleanupOrphans:
 		err = st.cleanupOrphans(ctx, doc, d)
-	case cleanupGuests:
-		err = st.cleanupGuests(ctx, doc.Arg, d)
 	case cleanupEmptied:
 		err = st.cleanupEmptied(ctx, doc.Arg, d)
 	case cleanupLease:
@@ -133,11 +121,11 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		if early := doc.Deadline.Sub(st.now()); early > 0 {
 			return false, early, nil
 		}
-		if done, again, err = st.dismantle(ctx, doc.Arg); err != nil || !done {
+		if done, again, err = st.cleanupForce(ctx, doc.Arg); err != nil || !done {
 			return false, again, err
 		}
-		// It goes with the thing itself. What something new has come to refer to
-		// meanwhile is looked at again.
+		// It goes with the entity. One that something new has come to refer to meanwhile
+		// is looked at again.
 		n, err := st.db.Count(cleanupsC, bson.D{{"_id", doc.ID}})
 		return n == 0, 0, err
 	default:

@@ -38,23 +38,20 @@ type destruction struct {
 	machines bool   // of a unit or a service: machines go with it
 }
 
-// begin is where the time of a destruction begins to run.
+// begin is where the time of a destruction begins to run. Only units and services
+// have machines that go with them: others call alone.
 func (st *State) begin(how entity.Destruction) destruction {
-	d := destruction{strength: how.Strength, now: st.now(), id: newID()}
+	d := destruction{strength: how.Strength, now: st.now(), id: newID(), machines: how.Machines}
 	if how.Strength == entity.Force {
 		d.deadline = d.now.Add(how.Timeout)
 	}
 	return d
 }
 
-// beginWithMachines is begin for what may take machines along.
-func (st *State) beginWithMachines(how entity.Destruction) destruction {
-	d := st.begin(how)
-	d.machines = how.Machines
-	return d
-}
+// forced is the destruction of what goes with an entity whose time is over.
+func (st *State) forced() destruction { return st.again(entity.Force, st.now()) }
 
-// alone is the same destruction of what has no machines to take along.
+// alone is the same destruction without the machines.
 func (d destruction) alone() destruction {
 	d.machines = false
 	return d
@@ -102,33 +99,16 @@ func unraised(l lifeDoc) bson.D {
 	return assert
 }
 
-// raiseOps adds the strength of a destruction to the document of a thing that is
-// on its way out, and what is to be done about that: its end by force, and
-// whatever cascade adds to reach downward. Nothing if it is as strong already. That
-// machines go too is no concern of what is below: if only that is new, the cleanups of
-// the first destruction do all there is to do.
-func (o *ops) raiseOps(collection, id, key string, l lifeDoc, d destruction, cascade func()) {
-	set := d.raise(l)
-	if set == nil {
-		return
-	}
-	o.update(collection, id, unraised(l), bson.D{{"$set", set}})
-	if d.alone().raise(l) == nil {
-		return
-	}
-	cascade()
-	o.dismantleOps(key, l, d)
-}
-
-// forceID is the cleanup that takes a thing apart; it comes and goes with the
-// strength of the thing's destruction.
+// forceID is the id of the cleanup that removes an entity by force; it comes and
+// goes with the strength of the entity's destruction.
 func forceID(key string) string { return cleanupForce + "-" + key }
 
-// dismantleOps has a thing that a destruction forces taken apart when its time is
-// over.
-func (o *ops) dismantleOps(key string, l lifeDoc, d destruction) {
+// forceOps has the cleaner remove an entity by force when the time that a
+// destruction leaves it is over. A model is not removed that way: what is in it is,
+// and that ends it.
+func (o *ops) forceOps(key string, l lifeDoc, d destruction) {
 	switch {
-	case !d.forces(l):
+	case !d.forces(l) || key == modelKey:
 		return
 	case l.forced():
 		o.update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
@@ -137,15 +117,8 @@ func (o *ops) dismantleOps(key string, l lifeDoc, d destruction) {
 	o.insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength, Deadline: d.deadline})
 }
 
-// undismantleOps takes that back when the thing is gone.
-func (o *ops) undismantleOps(key string, l lifeDoc) {
-	if l.forced() {
-		o.remove(cleanupsC, forceID(key), exists)
-	}
-}
-
-// cascadeOps leaves to the cleaner what the destruction does to others.
-func (o *ops) cascadeOps(kind, arg string, d destruction) {
+// owe leaves to the cleaner what a destruction does to others.
+func (o *ops) owe(kind, arg string, d destruction) {
 	id := d.id + "-" + kind + "-" + arg
 	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
 }

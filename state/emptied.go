@@ -7,10 +7,11 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 )
 
-// takesMachines is the count of a service that is there once its units take machines
-// along: it says so where the removal of a unit looks anyway.
+// takesMachines is the count that a service has once machines go with its units: the
+// removal of a unit looks at the counts anyway.
 const takesMachines = "machines"
 
 // isEmptied reports whether the machine is one that goes with its units and has none
@@ -22,13 +23,49 @@ func (m *Machine) isEmptied(o *ops) (bool, error) {
 		return false, nil
 	}
 	key := machineKey(m.doc.ID)
-	holders, err := m.st.holders(key)
+	holders, err := m.st.counts(key)
 	if err != nil || holders["units"]+holders["containers"] > 0 {
 		return false, err
 	}
 	o.expect(key, "units", 0)
 	o.expect(key, "containers", 0)
 	return true, nil
+}
+
+// emptiedOps has the machine of a unit that goes destroyed as strongly as the unit, if
+// that is wanted of the unit or its service and nothing else is on it by then. It is
+// left to the cleaner, for other units may go at the same time: the last of them finds
+// the machine empty.
+func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
+	svc, err := u.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return err
+	}
+	if !u.doc.Machines && !d.machines && !svc.doc.Machines {
+		o.expect(serviceKey(u.doc.Service), takesMachines, bson.D{{"$exists", false}})
+		return nil
+	}
+	if u.doc.Machine == "" {
+		return nil
+	}
+	if d.strength <= u.doc.Strength {
+		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
+	}
+	id := cleanupEmptied + "-" + u.doc.Name // which no other unit ever has
+	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength, Deadline: d.deadline})
+	return nil
+}
+
+// cleanupEmptied destroys a machine that was to go with its units, unless something
+// else is on it, or a user has added it.
+func (st *State) cleanupEmptied(ctx context.Context, machine string, d destruction) error {
+	m, err := st.Machine(ctx, machine)
+	if isNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, m.isEmptied)
 }
 
 // MachineLeft returns the machine that will be left with nothing on it when this unit,
@@ -44,7 +81,7 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 	} else if err != nil {
 		return "", err
 	}
-	holders, err := u.st.holders(machineKey(m.doc.ID))
+	holders, err := u.st.counts(machineKey(m.doc.ID))
 	if err != nil || holders["alive-units"]+holders["containers"] > 0 {
 		return "", err
 	}
@@ -63,7 +100,7 @@ const leftAtMost = 100
 // service is destroyed, while its units are there. It returns none of a service with
 // more than leftAtMost units; many tells.
 func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (left []string, many bool, err error) {
-	holders, err := s.st.holders(serviceKey(s.doc.Name))
+	holders, err := s.st.counts(serviceKey(s.doc.Name))
 	if err != nil || s.doc.Subordinate {
 		return nil, false, err
 	}
@@ -87,7 +124,7 @@ func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (lef
 		} else if err != nil {
 			return nil, false, err
 		}
-		holders, err := s.st.holders(machineKey(id))
+		holders, err := s.st.counts(machineKey(id))
 		if err != nil {
 			return nil, false, err
 		}

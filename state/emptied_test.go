@@ -265,7 +265,7 @@ func TestMachinesThatAreAskedForLater(t *testing.T) {
 	owed(0)
 	// What is stronger too reaches downward, as ever.
 	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient, Machines: true}))
-	owed(2)
+	owed(1)
 	w.cleaned()
 	w.endsAlone("mysql/0")
 	w.endsAlone("mysql/1")

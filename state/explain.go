@@ -57,7 +57,7 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
 	x := &explainer{st: st, ctx: ctx, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
-	doc, collection, err := x.explain(tag, 0)
+	thing, err := x.explain(tag, 0)
 	if isNotFound(err) && tag.Kind == entity.KindMachine {
 		left, rerr := st.leftoversOf(ctx, machineKey(tag.ID))
 		if rerr != nil || len(left) == 0 {
@@ -68,11 +68,12 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	} else if err != nil {
 		return e, err
 	}
-	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = doc.Life, writableTime(doc.Since), doc.Strength, writableTime(doc.Deadline), x.reasons
+	l := thing.life()
+	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = l.Life, writableTime(l.Since), l.Strength, writableTime(l.Deadline), x.reasons
 	for i := range e.Reasons {
 		e.Reasons[i].Since = writableTime(e.Reasons[i].Since)
 	}
-	refusals, err := st.db.Refusals(collection, tag.ID)
+	refusals, err := st.db.Refusals(lifecycle.RowOf(thing.kind()).In, tag.ID)
 	if err != nil {
 		return e, err
 	}
@@ -186,86 +187,113 @@ type explainer struct {
 
 func (x *explainer) add(r entity.Reason) { x.reasons = append(x.reasons, r) }
 
-// explain adds the reasons for a thing, and returns its life and the collection
-// of its document.
-func (x *explainer) explain(tag entity.Tag, depth int) (lifeDoc, string, error) {
+// explain adds the reasons for an entity, and returns it.
+func (x *explainer) explain(tag entity.Tag, depth int) (e living, err error) {
 	x.seen[tag] = true
 	switch tag.Kind {
 	case entity.KindUnit:
 		u, err := x.st.Unit(x.ctx, tag.ID)
 		if err != nil {
-			return lifeDoc{}, "", err
+			return nil, err
 		}
-		return u.doc.lifeDoc, unitsC, x.unit(u, depth)
+		return u, x.unit(u, depth)
 	case entity.KindMachine:
 		m, err := x.st.Machine(x.ctx, tag.ID)
 		if err != nil {
-			return lifeDoc{}, "", err
+			return nil, err
 		}
-		return m.doc.lifeDoc, machinesC, x.machine(m, depth)
+		return m, x.machine(m, depth)
 	case entity.KindService:
 		s, err := x.st.Service(x.ctx, tag.ID)
 		if err != nil {
-			return lifeDoc{}, "", err
+			return nil, err
 		}
-		return s.doc.lifeDoc, servicesC, x.service(s, depth)
+		return s, x.service(s, depth)
 	case entity.KindRelation:
 		r, err := x.st.relation(tag.ID)
 		if err != nil {
-			return lifeDoc{}, "", err
+			return nil, err
 		}
-		return r.doc.lifeDoc, relationsC, x.relation(r, depth)
+		return r, x.relation(r, depth)
 	}
-	return lifeDoc{}, "", entity.Errorf(entity.Invalid, "cannot explain %q", tag.String())
+	return nil, entity.Errorf(entity.Invalid, "cannot explain %q", tag.String())
 }
 
-// A source is one of the things that refer to a thing.
-type source struct {
-	tag   entity.Tag
-	name  string // as the reference's Why names it
+// A blocker is a source that keeps an entity from its next life.
+type blocker struct {
+	tag   entity.Tag // the zero Tag when its own reasons are not to the point
+	name  string     // as the reference's Why names it
 	since time.Time
-	// must is what is awaited of its agent, unless the source has reasons of its own.
-	must string
+	// must is what is awaited, and by whom, unless the source has reasons of its own.
+	must entity.Reason
 }
 
-// barred adds a reason for each thing that keeps tag from its next life, by the
-// references of the table, and below it what that rests on in its turn. It
-// returns how many there are.
-func (x *explainer) barred(tag entity.Tag, kind lifecycle.Kind, to entity.Life, depth int, sources map[string][]source) (int, error) {
-	n := 0
-	for _, ref := range lifecycle.Bars(kind, to) {
-		all := sources[ref.Name]
+// blockers reads the sources of a reference to an entity.
+func (x *explainer) blockers(ref lifecycle.Ref, e living) (all []blocker, err error) {
+	sources, err := x.st.sources(x.ctx, ref, e.name())
+	for _, s := range sources {
+		all = append(all, blocker{tag: s.tag(), name: s.tag().ID, since: s.life().Since})
+	}
+	if err != nil {
+		return nil, err
+	}
+	scopes, err := x.st.scopesOf(ref, e.name())
+	for _, s := range scopes {
+		b := blocker{tag: entity.UnitTag(s.Unit), name: s.Unit, since: e.life().Since}
+		b.must = entity.Reason{By: b.tag.String(), Text: fmt.Sprintf("the agent of unit %q must leave the relation", s.Unit)}
+		if !ref.Does(lifecycle.UnitAgent) {
+			b.must = entity.Reason{By: entity.ByCleaner, Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
+		}
+		if e.kind() != lifecycle.Relation {
+			// It is the unit that must leave, not the relation that must go.
+			r, err := x.st.RelationByID(x.ctx, s.Relation)
+			if isNotFound(err) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			b = blocker{name: r.doc.Key, since: e.life().Since}
+		}
+		all = append(all, b)
+	}
+	return all, err
+}
+
+// barred adds a reason for each source that keeps an entity from a life, by the
+// references of the table, and below it what that rests on in its turn. It returns
+// how many there are.
+func (x *explainer) barred(e living, to entity.Life, depth int) (int, error) {
+	n, of := 0, e.tag()
+	for _, ref := range lifecycle.Bars(e.kind(), to) {
+		if ref.Alive && e.life().Life != entity.Alive {
+			continue // they don't bar it any more, but as sources of another reference
+		}
+		all, err := x.blockers(ref, e)
+		if err != nil {
+			return n, err
+		}
 		n += len(all)
-		for i, s := range all {
+		for i, b := range all {
 			if i == explained {
-				x.add(entity.Reason{Depth: depth, Of: tag.String(), Ref: ref.Name,
+				x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name,
 					Text: fmt.Sprintf("and %d more", len(all)-explained)})
 				break
 			}
-			x.add(entity.Reason{Depth: depth, Of: tag.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, tag.ID, s.name), Since: s.since})
-			if s.tag.IsZero() || x.seen[s.tag] {
+			x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, of.ID, b.name), Since: b.since})
+			if b.tag.IsZero() || x.seen[b.tag] {
 				continue
 			}
 			before := len(x.reasons)
-			if _, _, err := x.explain(s.tag, depth+1); err != nil && !isNotFound(err) {
+			if _, err := x.explain(b.tag, depth+1); err != nil && !isNotFound(err) {
 				return n, err
 			}
-			if s.must != "" && len(x.reasons) == before {
-				x.add(entity.Reason{Depth: depth + 1, Of: s.tag.String(), By: s.tag.String(), Text: s.must, Since: s.since})
+			if b.must.Text != "" && len(x.reasons) == before {
+				b.must.Depth, b.must.Of, b.must.Since = depth+1, b.tag.String(), b.since
+				x.add(b.must)
 			}
 		}
 	}
 	return n, nil
-}
-
-// unitSources makes sources of units.
-func (x *explainer) unitSources(query bson.D) ([]source, error) {
-	units, err := x.st.units(query)
-	all := make([]source, len(units))
-	for i, u := range units {
-		all[i] = source{tag: entity.UnitTag(u.doc.Name), name: u.doc.Name, since: u.doc.Since}
-	}
-	return all, err
 }
 
 // service says why a service that is on its way out is still there, or of which of its
@@ -274,47 +302,31 @@ func (x *explainer) service(s *Service, depth int) error {
 	if s.doc.Life == entity.Alive {
 		return x.serviceUnits(s, depth)
 	}
-	tag := entity.ServiceTag(s.doc.Name)
-	units, err := x.unitSources(bson.D{{"service", s.doc.Name}})
-	if err != nil {
-		return err
-	}
-	relations, err := x.st.relationsOf(s.doc.Name)
-	if err != nil {
-		return err
-	}
-	sources := map[string][]source{"units": units}
-	for _, r := range relations {
-		sources["relations"] = append(sources["relations"], source{tag: entity.RelationTag(r.doc.Key), name: r.doc.Key, since: r.doc.Since})
-	}
-	_, err = x.barred(tag, lifecycle.Service, entity.Gone, depth, sources)
+	_, err := x.barred(s, entity.Gone, depth)
 	return err
 }
 
-// relation says why a relation that is on its way out is still there.
+// relation says why a relation that is on its way out is still there, or will be on
+// its way with a service.
 func (x *explainer) relation(r *Relation, depth int) error {
-	tag := entity.RelationTag(r.doc.Key)
-	if r.doc.Life == entity.Alive {
-		for _, e := range r.doc.Endpoints {
-			if going, err := x.st.isGoing(x.ctx, e.Service); err != nil {
-				return err
-			} else if going {
-				x.add(entity.Reason{Depth: depth, Of: tag.String(), By: entity.ByCleaner,
-					Text: fmt.Sprintf("service %q is dying: the cleaner must destroy the relation", e.Service)})
-			}
-		}
-		return nil
-	}
-	var scopes []scopeDoc
-	if err := x.st.db.All(scopesC, bson.D{{"relation", r.doc.ID}}, &scopes); err != nil {
+	if r.doc.Life != entity.Alive {
+		_, err := x.barred(r, entity.Gone, depth)
 		return err
 	}
-	sortBy(scopes, func(s scopeDoc) string { return s.Unit })
-	sources := map[string][]source{}
-	for _, s := range scopes {
-		sources["scopes"] = append(sources["scopes"], source{tag: entity.UnitTag(s.Unit), name: s.Unit, since: r.doc.Since,
-			must: fmt.Sprintf("the agent of unit %q must leave the relation", s.Unit)})
+	for _, ref := range lifecycle.RefsFrom(r.kind()) {
+		if !ref.Reaches(entity.Plain) {
+			continue
+		}
+		for _, name := range r.targets(ref) {
+			target, err := x.st.find(x.ctx, ref.To, name)
+			if isNotFound(err) || err == nil && target.life().Life == entity.Alive {
+				continue
+			} else if err != nil {
+				return err
+			}
+			x.add(entity.Reason{Depth: depth, Of: r.tag().String(), By: entity.ByCleaner,
+				Text: fmt.Sprintf("service %q is dying: the cleaner must destroy the relation", name)})
+		}
 	}
-	_, err := x.barred(tag, lifecycle.Relation, entity.Gone, depth, sources)
-	return err
+	return nil
 }

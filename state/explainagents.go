@@ -3,17 +3,14 @@ package state
 import (
 	"fmt"
 
-	"gopkg.in/mgo.v2/bson"
-
 	"juju/state/entity"
-	"juju/state/lifecycle"
 )
 
 // unit says what a unit waits for.
 func (x *explainer) unit(u *Unit, depth int) error {
 	tag := entity.UnitTag(u.doc.Name)
 	if u.doc.Life == entity.Dying {
-		n, err := x.unitBars(u, depth)
+		n, err := x.barred(u, entity.Dead, depth)
 		if err != nil {
 			return err
 		}
@@ -35,31 +32,6 @@ func (x *explainer) unit(u *Unit, depth int) error {
 		return nil
 	}
 	return x.unitAgent(u, depth, false)
-}
-
-// unitBars says what keeps a Dying unit from being Dead.
-func (x *explainer) unitBars(u *Unit, depth int) (int, error) {
-	name := u.doc.Name
-	var scopes []scopeDoc
-	if err := x.st.db.All(scopesC, bson.D{{"unit", name}}, &scopes); err != nil {
-		return 0, err
-	}
-	sources := map[string][]source{}
-	for _, s := range scopes {
-		r, err := x.st.RelationByID(x.ctx, s.Relation)
-		if isNotFound(err) {
-			continue
-		} else if err != nil {
-			return 0, err
-		}
-		// It is the unit that must leave, not the relation that must go.
-		sources["scopes"] = append(sources["scopes"], source{name: r.doc.Key, since: u.doc.Since})
-	}
-	var err error
-	if sources["subordinates"], err = x.unitSources(bson.D{{"principal", name}}); err != nil {
-		return 0, err
-	}
-	return x.barred(entity.UnitTag(name), u.doc.kind(), entity.Dead, depth, sources)
 }
 
 // unitAgent says what the agent of a unit that is not Dead waits for, or has still
@@ -199,19 +171,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 		return x.machineStart(m, depth)
 	}
 	if m.doc.Life == entity.Dying {
-		units, err := x.unitSources(bson.D{{"machine", m.doc.ID}})
-		if err != nil {
-			return err
-		}
-		containers, err := m.containers()
-		if err != nil {
-			return err
-		}
-		sources := map[string][]source{"units": units}
-		for _, c := range containers {
-			sources["containers"] = append(sources["containers"], source{tag: entity.MachineTag(c.doc.ID), name: c.doc.ID, since: c.doc.Since})
-		}
-		n, err := x.barred(tag, lifecycle.Machine, entity.Dead, depth, sources)
+		n, err := x.barred(m, entity.Dead, depth)
 		if err != nil || n > 0 {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
-	"juju/state/lifecycle"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
 	"juju/state/watcher"
@@ -102,19 +101,6 @@ func Checked() (ruled []string, unruledBecause map[string]string) {
 
 // CleanupKinds are those that a check knows.
 var CleanupKinds = cleanupKinds
-
-// Uncounted returns the references of lifecycle.Refs that a check could not count.
-func Uncounted() (all []string) {
-	for _, ref := range lifecycle.Refs {
-		if ref.To == lifecycle.Model {
-			continue // those are not counted
-		}
-		if _, ok := counted[ref.To][ref.Name]; !ok {
-			all = append(all, string(ref.To)+" "+ref.Name)
-		}
-	}
-	return all
-}
 
 // LoseTail has the log of the model's transactions be followed anew, as after a
 // connection was lost. Somebody must be watching the model meanwhile.

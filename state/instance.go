@@ -30,7 +30,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 		o := newOps()
 		if m.doc.Life != entity.Alive {
 			key := machineKey(m.doc.ID)
-			holders, err := m.st.holders(key)
+			holders, err := m.st.counts(key)
 			if err != nil {
 				return nil, err
 			}
@@ -175,4 +175,35 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 		all[d.ID] = d
 	}
 	return all, nil
+}
+
+// SetInstanceStatus records what the cloud said of the machine's instance last.
+// An error's data may hold a "hint": how to remove the instance by hand.
+func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
+	key := instanceKey(m.doc.ID)
+	doc := newStatusDoc(key, s, m.st.now())
+	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := m.refresh(ctx); err != nil {
+			return nil, err
+		}
+		o := newOps()
+		o.assert(machinesC, m.doc.ID, exists)
+		if _, err := m.st.status(key); isNotFound(err) {
+			o.insert(statusesC, key, doc)
+		} else if err != nil {
+			return nil, err
+		} else {
+			o.update(statusesC, key, exists, bson.D{{"$set", bson.D{
+				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
+		}
+		if m.doc.forced() && s.Status == entity.StatusError {
+			// The cleaner need not wait for the cloud any longer.
+			o.update(cleanupsC, forceID(machineKey(m.doc.ID)), nil, bson.D{{"$set", bson.D{{"woken", doc.Since}}}})
+		}
+		return o.build()
+	})
+	if err == nil {
+		m.st.remember(doc)
+	}
+	return err
 }

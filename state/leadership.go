@@ -29,8 +29,8 @@ const (
 )
 
 // A leadersDoc says who leads a service. It is made before the service's first
-// lease, and goes with the service; the count ledBy says so where the removal
-// looks anyway.
+// lease, and goes with the service; the count of that name says so where the
+// removal looks anyway.
 type leadersDoc struct {
 	Service string `bson:"_id"`
 	Holder  string `bson:"holder"` // a unit, or "" when nobody does
@@ -38,8 +38,6 @@ type leadersDoc struct {
 	// Token tells this document from those of services that had the name before.
 	Token string `bson:"token"`
 }
-
-const ledBy = "leaders"
 
 func (st *State) leaders(service string) (doc leadersDoc, there bool, err error) {
 	err = st.db.Get(leadersC, service, &doc, "leader of "+service)
@@ -161,8 +159,8 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 		}
 		o := newOps()
 		// The counts live and die with the service.
-		o.expect(serviceKey(service), ledBy, bson.D{{"$exists", false}})
-		o.inc(serviceKey(service), ledBy, 1)
+		o.expect(serviceKey(service), leadersC, bson.D{{"$exists", false}})
+		o.inc(serviceKey(service), leadersC, 1)
 		o.insert(leadersC, service, leadersDoc{Service: service, Token: token})
 		return o.build()
 	})
@@ -292,20 +290,13 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	}
 }
 
-// dropLeadersOps takes away who leads a service whose counts this same transaction
-// drops, and leaves the lease to a cleanup.
-func (st *State) dropLeadersOps(o *ops, service string) error {
+// releaseLeaseOps leaves the lease of a service that goes to a cleanup.
+func (st *State) releaseLeaseOps(o *ops, service string) error {
 	doc, there, err := st.leaders(service)
-	if err != nil {
-		return err
+	if there {
+		o.cleanup(cleanupLease, service+"#"+doc.Token)
 	}
-	if !there {
-		o.expect(serviceKey(service), ledBy, bson.D{{"$exists", false}})
-		return nil
-	}
-	o.remove(leadersC, service, exists)
-	o.cleanup(cleanupLease, service+"#"+doc.Token)
-	return nil
+	return err
 }
 
 // cleanupLease removes the lease of a service that is gone, unless a service of

@@ -10,7 +10,6 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
-	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
 
@@ -49,8 +48,9 @@ type machineDoc struct {
 
 // A Machine is a machine as it was when it was read.
 type Machine struct {
-	st  *State
-	doc machineDoc
+	st        *State
+	doc       machineDoc
+	successor string // the manager that a move leaves the job to
 }
 
 // Machine reads a machine; entity.NotFound when there is none.
@@ -69,6 +69,11 @@ func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error
 	if len(ids) > 0 {
 		query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 	}
+	return st.machines(query)
+}
+
+// machines reads the machines that match, in natural order.
+func (st *State) machines(query bson.D) ([]*Machine, error) {
 	var docs []machineDoc
 	if err := st.db.All(machinesC, query, &docs); err != nil {
 		return nil, err
@@ -76,7 +81,7 @@ func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error
 	sortBy(docs, func(d machineDoc) string { return d.ID })
 	all := make([]*Machine, len(docs))
 	for i, doc := range docs {
-		all[i] = &Machine{st, doc}
+		all[i] = &Machine{st: st, doc: doc}
 	}
 	return all, nil
 }
@@ -267,7 +272,6 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 		*id = *host + "/" + p.Container + "/" + strconv.Itoa(n)
 	}
 	doc.ID, doc.Container, doc.Host = *id, p.Container, *host
-	o.inc(machineKey(*host), "containers", 1)
 	return nil
 }
 
@@ -297,11 +301,10 @@ func (st *State) newMachineID(ctx context.Context) (string, error) {
 }
 
 func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
-	key := machineKey(doc.ID)
 	doc.Born = doc.Since
 	o.insert(machinesC, doc.ID, doc)
-	o.newCounts(key, lifecycle.Machine)
-	o.keepConstraints(key, constraints)
+	o.bear(&Machine{st: st, doc: doc})
+	o.keepConstraints(machineKey(doc.ID), constraints)
 }
 
 // ManagerNonce is the nonce, and the instance, of machine 0 of the controller's model, which

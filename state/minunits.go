@@ -185,11 +185,3 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 	}
 	return full, err
 }
-
-// dropMinUnitsOps is part of what ends an Alive service: it keeps no units any
-// more. What the caller does to the service asserts keeps.
-func (s *Service) dropMinUnitsOps(o *ops) {
-	if s.doc.MinUnits > 0 {
-		o.remove(minUnitsC, s.doc.Name, exists)
-	}
-}

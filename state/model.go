@@ -2,17 +2,13 @@ package state
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
-	"juju/state/mongo"
 	"juju/state/watcher"
 )
 
@@ -29,103 +25,59 @@ func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if st.name == ControllerModel {
 		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.name)
 	}
-	d := st.begin(how)
-	return st.run(ctx, func(int) ([]txn.Op, error) {
-		doc, err := st.model()
-		if err != nil {
-			return nil, err
-		}
-		set := d.raise(doc.lifeDoc)
-		step, err := lifecycle.Plan(lifecycle.Model, lifecycle.ToDestroy, lifecycle.User, lifecycle.Facts{Life: doc.Life})
-		if err != nil {
-			return nil, err
-		}
-		if !step.Nothing() {
-			set = append(set, d.turn(step.Move.To)...)
-		}
-		if len(set) == 0 {
-			return nil, mongo.ErrNothing
-		}
-		o := newOps()
-		o.update(modelC, modelC, unraised(doc.lifeDoc), bson.D{{"$set", set}})
-		o.cascadeOps(cleanupModel, modelKey, d)
-		return o.build()
-	})
-}
-
-// cleanupModel destroys what is in a Dying model. Nothing is added any more, so it is
-// done when all has been come across; a machine whose containers are not gone yet is
-// left for the next pass.
-func (st *State) cleanupModel(ctx context.Context, d destruction) (done bool, err error) {
-	var services []serviceDoc
-	if err := st.db.All(servicesC, d.goes(bson.D{}), &services); err != nil {
-		return false, err
+	// One that is gone is told as such, and not as nothing to do.
+	if _, err := st.model(); err != nil {
+		return err
 	}
-	for _, doc := range services {
-		if err := (&Service{st, doc}).destroy(ctx, d); err != nil {
-			return false, err
-		}
-	}
-	units, err := st.units(d.goes(bson.D{}))
-	if err != nil {
-		return false, err
-	}
-	if err := st.destroyUnits(ctx, units, d); err != nil {
-		return false, err
-	}
-	machines, err := st.Machines(ctx)
-	if err != nil {
-		return false, err
-	}
-	done = true
-	for _, m := range slices.Backward(machines) { // containers before their hosts
-		err := m.move(ctx, lifecycle.ToDestroy, byUser, d)
-		if errors.Is(err, entity.InUse) {
-			done = false
-		} else if err != nil {
-			return false, err
-		}
-	}
-	return done, nil
+	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDestroy, lifecycle.User, st.begin(how).alone())
 }
 
 // EnsureDead sets the Dying model Dead; entity.InUse while there is something in it.
 func (st *State) EnsureDead(ctx context.Context) error {
-	now := st.now()
-	return st.run(ctx, func(int) ([]txn.Op, error) {
-		doc, err := st.model()
-		if err != nil {
-			return nil, err
-		}
-		// Once it is Dying nothing is added: what is found not to be there now never
-		// will be, and need not be asserted.
-		facts := lifecycle.Facts{Life: doc.Life, Holders: map[string]int{}}
-		for _, collection := range []string{machinesC, servicesC} {
-			if facts.Holders[collection], err = st.db.Count(collection, nil); err != nil {
-				return nil, err
-			}
-		}
-		step, err := lifecycle.Plan(lifecycle.Model, lifecycle.ToDead, lifecycle.Controller, facts)
-		if err != nil {
-			return nil, notEmpty(doc, facts.Holders, err)
-		}
-		if step.Nothing() {
-			return nil, mongo.ErrNothing
-		}
-		o := newOps()
-		o.update(modelC, modelC, unraised(doc.lifeDoc), bson.D{{"$set", destruction{now: now}.turn(step.Move.To)}})
-		return o.build()
-	})
-}
-
-// notEmpty says what bars the end of a model.
-func notEmpty(doc modelDoc, holders map[string]int, err error) error {
-	var barred *lifecycle.Barred
-	if !errors.As(err, &barred) {
+	if _, err := st.model(); err != nil {
 		return err
 	}
+	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDead, lifecycle.Controller, destruction{now: st.now()})
+}
+
+// A modelEntity is a model as a living entity of its own database.
+type modelEntity struct {
+	st  *State
+	doc modelDoc
+}
+
+func (m *modelEntity) state() *State        { return m.st }
+func (m *modelEntity) kind() lifecycle.Kind { return lifecycle.Model }
+func (m *modelEntity) name() string         { return "" }
+func (m *modelEntity) docID() string        { return modelC }
+func (m *modelEntity) tag() entity.Tag      { return entity.ModelTag(m.st.uuid) }
+func (m *modelEntity) life() *lifeDoc       { return &m.doc.lifeDoc }
+
+func (m *modelEntity) refresh(context.Context) (err error) {
+	m.doc, err = m.st.model()
+	return err
+}
+
+func (m *modelEntity) targets(lifecycle.Ref) []string { return nil }
+
+func (m *modelEntity) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
+	return nil, nil
+}
+
+func (m *modelEntity) asserts() bson.D { return nil }
+
+func (m *modelEntity) turning(context.Context, *ops, turn) (set, other bson.D, err error) {
+	return nil, nil, nil
+}
+
+// refusal says what bars the end of a model.
+func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
 	if barred.Ref.Name == "" {
-		return entity.Errorf(entity.Invalid, "model %q is not dying", doc.Name)
+		return entity.Errorf(entity.Invalid, "model %q is not dying", m.doc.Name)
+	}
+	holders, err := m.st.holders(m)
+	if err != nil {
+		return err
 	}
 	var found []string
 	for _, ref := range lifecycle.RefsTo(lifecycle.Model) {

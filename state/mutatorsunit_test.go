@@ -149,14 +149,14 @@ var unitMutators = []mutator{
 	onUnit("Destroy", "with its machine", "mysql/0", destroyUnit(cleanly)),
 	onUnit("Destroy", "with its machine when Dying", "mysql/0", destroyUnit(cleanly), destroysUnit("mysql/0", plain)),
 	onUnit("Destroy", "never started, with its machine", "mysql/1", destroyUnit(cleanly)),
-	onUnit("DestroySelf", "", "mysql/0", destroySelf),
+	onUnit("DestroySelf", "", "mysql/0", destroySelf, destroysService("mysql", plain)),
 	onUnit("DestroySelf", "a subordinate", "logging/0", destroySelf, destroysService("logging", plain)),
 	onUnit("DestroySelf", "an orphan", "logging/0", destroySelf, destroysRelation(plain, "mysql", "logging")),
 	onUnit("DestroySelf", "an orphan that was counted on", "logging/0", destroySelf, func(s *scene) {
 		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, logs))
 		s.ok(s.unit("mysql/0").EnterScope(s.ctx, logs))
 	}, destroysRelation(plain, "mysql", "logging")),
-	onUnit("DestroySubordinates", "", "mysql/0", destroySubordinates),
+	onUnit("DestroySubordinates", "", "mysql/0", destroySubordinates, destroysUnit("mysql/0", plain)),
 	onUnit("EnsureDead", "", "mysql/0", ensureDead, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql")),
 	onUnit("EnsureDead", "a subordinate", "logging/0", ensureDead, destroysRelation(plain, "mysql", "logging"),
 		func(s *scene) {
@@ -175,9 +175,9 @@ var unitMutators = []mutator{
 	onUnit("LeaveScope", "the last of a forced one", "mysql/0", leave(web), destroysRelation(forced, "wordpress", "mysql"),
 		leaves("wordpress/0", "wordpress", "mysql")),
 	onUnit("LeaveScope", "the last, of two Dying services", "wordpress/0", leave(web), func(s *scene) {
-		s.ok(s.unit("wordpress/0").DestroySelf(s.ctx))
 		s.ok(s.service("mysql").Destroy(s.ctx, plain))
 		s.ok(s.service("wordpress").Destroy(s.ctx, plain))
+		s.ok(s.unit("wordpress/0").DestroySelf(s.ctx))
 		s.ok(s.unit("mysql/0").LeaveScope(s.ctx, web))
 	}),
 	onUnit("LeaveScope", "the last, and another service goes", "riak/0", leave(ring), func(s *scene) {

@@ -18,6 +18,9 @@ type ops struct {
 	list   []txn.Op
 	counts map[string]*countOp
 	order  []string // keys of counts, as they came
+	// moving has the keys of the entities that the transaction moves itself: what is
+	// removed with one counts itself off without looking whether that was the last.
+	moving map[string]bool
 }
 
 type countOp struct {
@@ -27,7 +30,7 @@ type countOp struct {
 	remove bool
 }
 
-func newOps() *ops { return &ops{counts: map[string]*countOp{}} }
+func newOps() *ops { return &ops{counts: map[string]*countOp{}, moving: map[string]bool{}} }
 
 func (o *ops) add(op txn.Op) { o.list = append(o.list, op) }
 
@@ -71,7 +74,9 @@ func (o *ops) newCounts(key string, kind lifecycle.Kind) {
 	c := o.count(key)
 	c.insert = true
 	for _, ref := range lifecycle.RefsTo(kind) {
-		c.inc[ref.Name] += 0
+		if ref.IsCounted() {
+			c.inc[ref.Name] += 0
+		}
 	}
 }
 
@@ -86,14 +91,26 @@ func (o *ops) expect(key, name string, condition any) {
 	o.count(key).assert[name] = condition
 }
 
+// taken returns how many of a reference to an entity the transaction takes away.
+func (o *ops) taken(key, name string) int {
+	if c := o.counts[key]; c != nil {
+		return -c.inc[name]
+	}
+	return 0
+}
+
 // expectStep asserts of the counts what a step was planned from; gone tells how
 // many of each reference this same transaction takes away.
 func (o *ops) expectStep(key string, step lifecycle.Step, gone map[string]int) {
 	for _, ref := range step.None {
-		o.expect(key, ref.Name, gone[ref.Name])
+		if ref.IsCounted() {
+			o.expect(key, ref.Name, gone[ref.Name])
+		}
 	}
 	for _, ref := range step.Some {
-		o.expect(key, ref.Name, bson.D{{"$gt", gone[ref.Name]}})
+		if ref.IsCounted() {
+			o.expect(key, ref.Name, bson.D{{"$gt", gone[ref.Name]}})
+		}
 	}
 }
 
@@ -130,8 +147,8 @@ func (o *ops) build() ([]txn.Op, error) {
 	return all, nil
 }
 
-// holders reads the counts of a thing; none at all when it has gone.
-func (st *State) holders(key string) (map[string]int, error) {
+// counts reads the counts of an entity; none at all when it has gone.
+func (st *State) counts(key string) (map[string]int, error) {
 	var doc map[string]any
 	err := st.db.Get(countsC, key, &doc, "counts of "+key)
 	if errors.Is(err, entity.NotFound) {

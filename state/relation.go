@@ -11,7 +11,6 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
-	"juju/state/lifecycle"
 )
 
 // isLike reports whether two are one but for their scope, which in a relation may
@@ -244,10 +243,9 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 
 func (st *State) addRelationOps(o *ops, doc relationDoc) {
 	o.insert(relationsC, doc.Key, doc)
-	o.newCounts(relationKey(doc.ID), lifecycle.Relation)
+	o.bear(&Relation{st, doc})
 	for _, e := range doc.Endpoints {
 		o.insert(endpointsC, endpointID(e.Service, doc.Key), endpointDoc{Service: e.Service, Relation: doc.Key})
-		o.inc(serviceKey(e.Service), "relations", 1)
 	}
 }
 

@@ -3,13 +3,12 @@ package state
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
-	"juju/state/mongo"
 )
 
 // Destroy is what the user does to a relation: it becomes Dying while units are
@@ -20,100 +19,66 @@ func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
 			"It goes with its service: juju destroy-service %s", r.doc.Endpoints[0].Service)
 	}
-	return r.destroy(ctx, r.st.begin(how))
-}
-
-func (r *Relation) destroy(ctx context.Context, d destruction) error {
-	err := r.st.run(ctx, func(int) ([]txn.Op, error) {
-		now, err := r.st.relation(r.doc.Key)
-		if isNotFound(err) || err == nil && now.doc.ID != r.doc.ID {
-			return nil, mongo.ErrNothing
-		} else if err != nil {
-			return nil, err
-		}
-		r.doc = now.doc
-		o := newOps()
-		if _, err := r.destroyOps(ctx, o, "", d); err != nil {
-			return nil, err
-		}
-		return o.build()
-	})
+	err := r.st.move(ctx, r, lifecycle.ToDestroy, lifecycle.User, r.st.begin(how).alone())
 	if err != nil {
 		return fmt.Errorf("cannot destroy relation %q: %w", r.doc.Key, err)
 	}
 	return nil
 }
 
-// destroyOps adds the destruction of the relation and reports whether that
-// removes it. The service named by except counts its relations itself.
-func (r *Relation) destroyOps(ctx context.Context, o *ops, except string, d destruction) (gone bool, err error) {
-	key := relationKey(r.doc.ID)
-	holders, err := r.st.holders(key)
-	if err != nil {
-		return false, err
-	}
-	step, err := lifecycle.Plan(lifecycle.Relation, lifecycle.ToDestroy, lifecycle.User,
-		lifecycle.Facts{Life: r.doc.Life, Holders: holders})
-	if err != nil {
-		return false, err
-	}
-	if step.Nothing() {
-		// It goes its own way; but were it removed meanwhile, except would count wrong.
-		if except != "" && d.raise(r.doc.lifeDoc) == nil {
-			o.assertLife(relationsC, r.doc.Key, r.doc.Life)
-		}
-		o.raiseOps(relationsC, r.doc.Key, relationKey(r.doc.ID), r.doc.lifeDoc, d, func() {
-			for _, e := range r.doc.Endpoints { // they are what the agents of units watch
-				o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, bson.D{{"$set", bson.D{{"strength", d.strength}}}})
-			}
-			r.cascadeOps(o, d)
-		})
-		return false, nil
-	}
-	o.expectStep(key, step, nil)
-	gone = step.Move.To == entity.Gone
-	if gone {
-		if err := r.removeOps(ctx, o, except); err != nil {
-			return false, err
-		}
-	} else {
-		o.update(relationsC, r.doc.Key, isAlive, bson.D{{"$set", append(d.turn(entity.Dying), d.raise(r.doc.lifeDoc)...)}})
-		for _, e := range r.doc.Endpoints {
-			o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, bson.D{{"$set", bson.D{{"life", entity.Dying}, {"strength", d.strength}}}})
-		}
-		o.dismantleOps(key, r.doc.lifeDoc, d)
-	}
-	r.cascadeOps(o, d)
-	return gone, nil
-}
+// The particulars of relations as living entities.
 
-// cascadeOps has the subordinates destroyed that a relation of container scope
-// leaves without another. Their agents do that; the cleanup is for those away. It
-// may be the last relation of the two services though nobody was in it.
-func (r *Relation) cascadeOps(o *ops, d destruction) {
-	if r.doc.isContainer() {
-		o.cascadeOps(cleanupOrphans, r.doc.Key, d)
-	}
-}
+func (r *Relation) state() *State        { return r.st }
+func (r *Relation) kind() lifecycle.Kind { return lifecycle.Relation }
+func (r *Relation) name() string         { return strconv.Itoa(r.doc.ID) }
+func (r *Relation) docID() string        { return r.doc.Key }
+func (r *Relation) tag() entity.Tag      { return entity.RelationTag(r.doc.Key) }
+func (r *Relation) life() *lifeDoc       { return &r.doc.lifeDoc }
 
-// removeOps takes the relation out of state. Its settings stay for a cleanup:
-// there can be any number of them, and nothing refers to them any more.
-func (r *Relation) removeOps(ctx context.Context, o *ops, except string) error {
-	o.remove(relationsC, r.doc.Key, append(unraised(r.doc.lifeDoc), bson.DocElem{Name: "id", Value: r.doc.ID}))
-	o.undismantleOps(relationKey(r.doc.ID), r.doc.lifeDoc)
-	o.dropCounts(relationKey(r.doc.ID))
-	if err := r.st.dropAnnotationsOps(o, relationKey(r.doc.ID)); err != nil {
-		return err
-	}
-	o.cleanup(cleanupSettings, relationKey(r.doc.ID))
+func (r *Relation) targets(lifecycle.Ref) []string {
+	var services []string
 	for _, e := range r.doc.Endpoints {
-		o.remove(endpointsC, endpointID(e.Service, r.doc.Key), exists)
-		if e.Service == except {
-			continue
-		}
-		if err := r.st.dropServiceRefOps(ctx, o, e.Service, "relations"); err != nil {
-			return err
+		services = append(services, e.Service)
+	}
+	return services
+}
+
+// refresh finds a relation of the same name gone that is another.
+func (r *Relation) refresh(context.Context) error {
+	now, err := r.st.relation(r.doc.Key)
+	if err == nil && now.doc.ID != r.doc.ID {
+		return entity.Errorf(entity.NotFound, "relation %d not found", r.doc.ID)
+	}
+	if err == nil {
+		r.doc = now.doc
+	}
+	return err
+}
+
+func (r *Relation) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
+	return nil, nil
+}
+
+func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
+
+// turning keeps the ends of the relation, which the agents of units watch, as it is
+// itself. Its settings stay for a cleanup: there can be any number of them, and
+// nothing refers to them any more. A relation of container scope may leave
+// subordinates without another; their agents destroy them, and a cleanup does for
+// those that are away, though no unit may be in the relation.
+func (r *Relation) turning(_ context.Context, o *ops, t turn) (set, other bson.D, err error) {
+	if t.to == entity.Gone {
+		o.cleanup(cleanupSettings, relationKey(r.doc.ID))
+	} else {
+		for _, e := range r.doc.Endpoints {
+			o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists, bson.D{{"$set", bson.D{{"life", t.to}, {"strength", t.strength}}}})
 		}
 	}
-	return nil
+	if r.doc.isContainer() && t.begins() {
+		o.owe(cleanupOrphans, r.doc.Key, t.destruction)
+	}
+	return nil, nil, nil
 }
+
+// refusal is of agents only: users can always destroy a relation.
+func (r *Relation) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }

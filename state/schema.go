@@ -108,16 +108,6 @@ func deploymentID(parent entity.Tag, unit string) string { return parent.String(
 
 func endpointID(service, relation string) string { return service + "#" + relation }
 
-// hostOf returns the machine that a container is on, "0" of "0/lxd/1"; "" of any
-// other machine.
-func hostOf(machine string) string {
-	host, _, _ := cutLast(machine, "/", 2)
-	if host == machine {
-		return ""
-	}
-	return host
-}
-
 // scopePrefix is what the ids of one scope begin with: a global relation is one
 // scope, of a container relation each principal unit has one.
 func scopePrefix(relation int, container string) string {

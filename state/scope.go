@@ -103,8 +103,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 			return nil, err
 		}
 		o.insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
-		o.inc(relationKey(relation), "scopes", 1)
-		o.inc(unitKey(u.doc.Name), "scopes", 1)
+		o.addRefs(ru)
 		if err := ru.subordinateOps(ctx, o, &number, born); err != nil {
 			return nil, err
 		}
@@ -177,14 +176,13 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 		}
 	}
 	// That there is none is true as long as nobody adds one.
-	holders, err := ru.st.holders(unitKey(ru.unit.doc.Name))
+	holders, err := ru.st.counts(unitKey(ru.unit.doc.Name))
 	if err != nil {
 		return err
 	}
 	o.expect(unitKey(ru.unit.doc.Name), "subordinates", holders["subordinates"])
 	o.assertModelAlive()
 	o.assertLife(servicesC, service, entity.Alive)
-	o.inc(serviceKey(service), "units", 1)
 	ru.st.addUnitOps(o, unitDoc{lifeDoc: born, Name: service + "/" + strconv.Itoa(*number), Service: service,
 		Series: svc.doc.Series, Principal: ru.unit.doc.Name}, "")
 	return nil
@@ -194,6 +192,10 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 // The last to leave a Dying relation removes it and, with it, a Dying service
 // that nothing else refers to.
 func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
+	return u.leaveScope(ctx, relation, lifecycle.UnitAgent)
+}
+
+func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor) error {
 	return u.st.run(ctx, func(int) ([]txn.Op, error) {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if isNotFound(err) {
@@ -208,30 +210,29 @@ func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
 		}
 		o := newOps()
 		o.remove(scopesC, ru.scopeID(), exists)
-		o.inc(unitKey(u.doc.Name), "scopes", -1)
-		key := relationKey(relation)
-		if ru.rel.doc.Life == entity.Alive {
-			o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
-			o.inc(key, "scopes", -1)
-			return o.build()
-		}
-		holders, err := u.st.holders(key)
-		if err != nil {
-			return nil, err
-		}
-		step, err := lifecycle.Plan(lifecycle.Relation, lifecycle.ToRemove, lifecycle.LastRef,
-			lifecycle.Facts{Life: ru.rel.doc.Life, Holders: map[string]int{"scopes": holders["scopes"] - 1}})
-		if err != nil { // others are still in it
-			o.expect(key, "scopes", bson.D{{"$gt", 1}})
-			o.inc(key, "scopes", -1)
-			return o.build()
-		}
-		o.expectStep(key, step, map[string]int{"scopes": 1})
-		if err := ru.rel.removeOps(ctx, o, ""); err != nil {
-			return nil, err
+		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
+			targets := ru.targets(ref)
+			if len(targets) > 0 && !ref.Does(by) {
+				return nil, entity.Errorf(entity.Invalid, "cannot leave scope: a %s does not end that a %s refers to a %s", by, ref.From, ref.To)
+			}
+			if err := o.dropRef(ctx, u.st, ref, targets...); err != nil {
+				return nil, err
+			}
 		}
 		return o.build()
 	})
+}
+
+func (ru *relationUnit) kind() lifecycle.Kind { return lifecycle.Scope }
+
+func (ru *relationUnit) targets(ref lifecycle.Ref) []string {
+	switch ref.To {
+	case lifecycle.Relation:
+		return []string{ru.rel.name()}
+	case ru.unit.kind():
+		return []string{ru.unit.doc.Name}
+	}
+	return nil
 }
 
 // Relations returns what the unit's agent works with: the Alive relations of its

@@ -11,7 +11,6 @@ import (
 
 	"juju/charm"
 	"juju/state/entity"
-	"juju/state/lifecycle"
 	"juju/state/mongo"
 )
 
@@ -178,9 +177,9 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		o := newOps()
 		o.assertModelAlive()
 		o.assert(charmsC, p.CharmURL, exists)
-		o.insert(servicesC, p.Name, serviceDoc{lifeDoc: born, Name: p.Name, Series: series,
-			CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate, Maker: maker})
-		o.newCounts(key, lifecycle.Service)
+		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate, Maker: maker}
+		o.insert(servicesC, p.Name, doc)
+		o.bear(&Service{st, doc})
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
 		o.insert(constraintsC, key, constraintsDoc{key, constraints.String()})
 		o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.controller.now()))

@@ -77,7 +77,7 @@ func uncounted(prefix, name string, sign int) func(*txn.Op, []txn.Op) (bool, boo
 func cleanupOf(kind string) func(*txn.Op, []txn.Op) bool {
 	return func(op *txn.Op, _ []txn.Op) bool {
 		id, _ := op.Id.(string)
-		return op.C == "cleanups" && op.Insert != nil && (strings.HasPrefix(id, kind+"-") || strings.Contains(id, "-"+kind+"-"))
+		return op.C == "cleanups" && op.Insert != nil && (strings.HasPrefix(id, kind) || strings.Contains(id, "-"+kind))
 	}
 }
 
@@ -134,12 +134,12 @@ var faults = []fault{
 	{"count", "a unit that enters is not counted by the relation", uncounted("r#", "scopes", 1)},
 	{"count", "a subordinate is not counted by its principal", uncounted("u#", "subordinates", 1)},
 	{"count", "a container that goes is not counted off its host", uncounted("m#", "containers", -1)},
-	{"cleanup", "the units of a Dying service are forgotten", dropped(cleanupOf("units"))},
-	{"cleanup", "the subordinates of a Dying principal are forgotten", dropped(cleanupOf("subordinates"))},
+	{"cleanup", "the units of a Dying service are forgotten", dropped(cleanupOf("destroy-s#"))},
+	{"cleanup", "the subordinates of a Dying principal are forgotten", dropped(cleanupOf("destroy-u#"))},
 	{"cleanup", "the subordinates without a relation are forgotten", dropped(cleanupOf("orphans"))},
 	{"cleanup", "the settings of a relation are forgotten", dropped(cleanupOf("settings"))},
 	{"cleanup", "what force is to do is forgotten", dropped(cleanupOf("force"))},
-	{"cleanup", "what is on a machine is forgotten", dropped(cleanupOf("guests"))},
+	{"cleanup", "what is on a machine is forgotten", dropped(cleanupOf("destroy-m#"))},
 	{"rest", "a unit that is gone stays deployed", dropped(removed("deployments", ""))},
 	{"rest", "a unit that is gone keeps its credential", dropped(removed("credentials", "unit"))},
 	{"rest", "a service that is gone keeps its settings", dropped(removed("settings", "s#"))},

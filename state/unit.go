@@ -103,30 +103,19 @@ func (u *Unit) refresh(ctx context.Context) error {
 	return err
 }
 
-// addUnitOps adds a new unit of a service. The caller counts it at the service,
-// and asserts that the service is Alive.
+// addUnitOps adds a new unit of a service, which the caller asserts to be Alive.
 func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
 	key := unitKey(doc.Name)
 	doc.Born = doc.Since
 	o.insert(unitsC, doc.Name, doc)
-	o.newCounts(key, doc.kind())
+	o.bear(&Unit{st, doc})
 	o.keepConstraints(key, constraints)
 	if parent := doc.deployer(); !parent.IsZero() {
-		st.addDeploymentOps(o, parent, doc.Name)
+		o.insert(deploymentsC, deploymentID(parent, doc.Name), deploymentDoc{Parent: parent.String(), Unit: doc.Name})
 	}
 }
 
-// addDeploymentOps puts a unit in the charge of a machine or a principal.
-func (st *State) addDeploymentOps(o *ops, parent entity.Tag, unit string) {
-	o.insert(deploymentsC, deploymentID(parent, unit), deploymentDoc{Parent: parent.String(), Unit: unit})
-	if parent.Kind == entity.KindMachine {
-		o.inc(machineKey(parent.ID), "units", 1)
-		o.inc(machineKey(parent.ID), "alive-units", 1)
-	} else {
-		o.inc(unitKey(parent.ID), "subordinates", 1)
-	}
-}
-
+// A deploymentDoc puts a unit in the charge of a machine or a principal.
 type deploymentDoc struct {
 	Parent string `bson:"parent"` // a tag
 	Unit   string `bson:"unit"`

@@ -31,8 +31,12 @@ var (
 	controllerSteps = []upgradeStep{
 		{"archives know which models have them", referToBlobs},
 		{"users can be disabled and removed", completeUsers},
+		{"what is left of models has a name of its own", renameCollection("left", "modelleftovers")},
 	}
-	modelSteps = []upgradeStep{}
+	modelSteps = []upgradeStep{
+		{"one kind of cleanup destroys what refers to an entity", mergeCleanups},
+		{"residues are leftovers", renameCollection("residues", "leftovers")},
+	}
 )
 
 // A schemaDoc says in which form a database is.

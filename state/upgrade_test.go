@@ -207,7 +207,7 @@ func TestAnUpgradeStopsAtAStepThatFails(t *testing.T) {
 		return err
 	}
 	err := open(ctx, func() error { return errors.New("disk full") })
-	if err == nil || !strings.Contains(err.Error(), "cannot upgrade the controller to version 5 of its schema: disk full") {
+	if err == nil || !strings.Contains(err.Error(), "cannot upgrade the controller to version 6 of its schema: disk full") {
 		t.Errorf("got %v", err)
 	}
 	if err := open(ctx, func() error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
@@ -242,7 +242,7 @@ func TestANewerFormIsRefused(t *testing.T) {
 	w.ok(err)
 	for _, row := range rows {
 		_, err := w.ctrl.Model(w.ctx, row.UUID)
-		w.refused(err, entity.NotSupported, "has version 3, and this program knows up to 1")
+		w.refused(err, entity.NotSupported, "has version 5, and this program knows up to 3")
 		if !strings.Contains(entity.Hint(err), "newer juju") {
 			t.Errorf("the hint is %q", entity.Hint(err))
 		}
@@ -257,7 +257,7 @@ func TestANewerFormIsRefused(t *testing.T) {
 	before, err := take(store)
 	w.ok(err)
 	_, err = state.OpenController(w.ctx, store, state.Options{})
-	w.refused(err, entity.NotSupported, "the schema of the controller has version 4, and this program knows up to 3")
+	w.refused(err, entity.NotSupported, "the schema of the controller has version 5, and this program knows up to 4")
 	after, err := take(store)
 	w.ok(err)
 	if string(before) != string(after) {

@@ -43,8 +43,11 @@ func Check(moves []Move, refs []Ref) []error {
 		if leaves[r.To] == nil {
 			wrong = append(wrong, fmt.Errorf("reference %s→%s: no moves for %s", r.From, r.To, r.To))
 		}
-		if (r.Then == Refuse) != (len(r.By) == 0) {
+		if len(r.By) == 0 {
 			wrong = append(wrong, fmt.Errorf("reference %s→%s: who does %s?", r.From, r.To, r.Then))
+		}
+		if r.In == "" {
+			wrong = append(wrong, fmt.Errorf("reference %s→%s: no collection of sources", r.From, r.To))
 		}
 		if r.Bars == entity.Alive {
 			wrong = append(wrong, fmt.Errorf("reference %s→%s bars being alive", r.From, r.To))

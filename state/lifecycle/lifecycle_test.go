@@ -23,11 +23,12 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		moves []Move
 		refs  []Ref
 	}{
-		"backward":    {append([]Move{{Machine, dead, alive, User, Always}}, Moves...), Refs},
-		"twice":       {append([]Move{Moves[0]}, Moves...), Refs},
-		"no way on":   {[]Move{{Service, alive, dying, User, Always}}, nil},
-		"nobody does": {Moves, []Ref{{"x", Scope, Relation, gone, Leave, nil, ""}}},
-		"bars alive":  {Moves, []Ref{{"x", Scope, Relation, alive, Leave, []Actor{User}, ""}}},
+		"backward":     {append([]Move{{Machine, dead, alive, User, Unguarded}}, Moves...), Refs},
+		"twice":        {append([]Move{Moves[0]}, Moves...), Refs},
+		"no way on":    {[]Move{{Service, alive, dying, User, Unguarded}}, nil},
+		"no actor":     {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: gone, Then: Leave}}},
+		"bars alive":   {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: alive, Then: Leave, By: []Actor{User}}}},
+		"stored where": {Moves, []Ref{{Name: "x", From: Scope, To: Relation, Bars: gone, Then: Leave, By: []Actor{User}}}},
 	} {
 		if len(Check(c.moves, c.refs)) == 0 {
 			t.Errorf("%s: not found", name)

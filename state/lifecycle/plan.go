@@ -6,7 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-// A Goal is how far somebody wants an entity to go.
+// A Goal is how far an entity is to go.
 type Goal string
 
 // The goals. The three words mean three things: Destroy begins an entity's end,
@@ -25,7 +25,7 @@ type Facts struct {
 	Holders map[string]int // for each reference's name, how many sources there are
 }
 
-func (f Facts) holds(g Guard) bool { return g == Always || slices.Contains(f.Guards, g) }
+func (f Facts) holds(g Guard) bool { return g == Unguarded || slices.Contains(f.Guards, g) }
 
 // A Step is what Plan found. The transaction that makes Move must assert that
 // the life is Move.From, that its guard holds, that no reference in None has a
@@ -35,19 +35,15 @@ type Step struct {
 	Move Move
 	None []Ref
 	Some []Ref // at most one
-	// Guards hold neither more nor less than when the step was planned; those
-	// named here were found not to hold, and barred a move that goes further.
-	Not []Guard
-	// Then is what the destruction does to others, in the order of the table.
-	Then []Ref
 }
 
 // Nothing reports whether there is nothing to do: the entity has come as far
 // already.
 func (s Step) Nothing() bool { return s.Move == Move{} }
 
-// Barred is why a plan can't be made: the reference that bars it, or, when Ref
-// is zero, the guard that does not hold or that nobody may.
+// Barred is why a plan can't be made: the reference that bars it; when Ref is
+// zero, the guard that does not hold; when that is empty too, the actor has no
+// such move.
 type Barred struct {
 	Ref   Ref
 	Guard Guard
@@ -89,7 +85,6 @@ func Plan(kind Kind, goal Goal, by Actor, facts Facts) (Step, error) {
 	)
 	for _, m := range movesToward(kind, goal, by, facts.Life) {
 		if !facts.holds(m.When) {
-			step.Not = append(step.Not, m.When)
 			barred = &Barred{Guard: m.When, Kind: kind, Life: facts.Life, By: by}
 			continue
 		}
@@ -101,9 +96,6 @@ func Plan(kind Kind, goal Goal, by Actor, facts Facts) (Step, error) {
 		}
 		step.Move = m
 		step.None = barring
-		if goal == ToDestroy {
-			step.Then = consequences(kind)
-		}
 		return step, nil
 	}
 	if barred == nil {
@@ -141,19 +133,8 @@ func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 	return found
 }
 
-// bars returns the references that keep a kind from reaching a life.
-func bars(kind Kind, to entity.Life) []Ref {
-	var found []Ref
-	for _, r := range Refs {
-		if r.To == kind && r.Bars <= to && !slices.ContainsFunc(found, func(f Ref) bool { return f.Name == r.Name }) {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
-// bars is what keeps a thing with these facts from reaching a life: force begins
-// an end in spite of what would refuse it, and what refers to the thing goes too.
+// bars returns what keeps an entity with these facts from reaching a life. Force
+// begins an end in spite of what refuses a plain one, and destroys that too.
 func (f Facts) bars(kind Kind, to entity.Life) []Ref {
 	all := bars(kind, to)
 	if to == entity.Dying && f.holds(Forced) {
@@ -171,32 +152,8 @@ func firstOf(refs []Ref, holders map[string]int) (Ref, bool) {
 	return Ref{}, false
 }
 
-func consequences(kind Kind) []Ref {
-	var found []Ref
-	for _, r := range Refs {
-		if r.To == kind && (r.Then == Destroy || r.Then == Leave) {
-			found = append(found, r)
-		}
-	}
-	return found
+// May reports whether an actor has a move of a kind toward a goal from a life on,
+// whatever its guard says.
+func May(kind Kind, goal Goal, by Actor, from entity.Life) bool {
+	return len(movesToward(kind, goal, by, from)) > 0
 }
-
-// Bars returns the references that keep a kind from reaching a life, once for each
-// name.
-func Bars(kind Kind, to entity.Life) []Ref { return bars(kind, to) }
-
-// Next returns the moves that are open to whoever may make them, from a life on:
-// what is waited for while a thing stays what it is. Their guards may not hold.
-func Next(kind Kind, from entity.Life) []Move {
-	var found []Move
-	for _, m := range Moves {
-		if m.Kind == kind && m.From == from {
-			found = append(found, m)
-		}
-	}
-	return found
-}
-
-// RefsTo returns the references whose target is of this kind, once for each
-// name: what state counts on such a target.
-func RefsTo(kind Kind) []Ref { return bars(kind, entity.Gone) }

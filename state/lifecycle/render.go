@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Render writes both tables as Markdown, for doc/lifecycles.md.
+// Render writes the tables as Markdown, for doc/lifecycles.md.
 func Render() string {
 	var b strings.Builder
 	b.WriteString("## Moves\n\n| a | goes from | to | by the hand of | when |\n|---|---|---|---|---|\n")
@@ -20,12 +20,21 @@ func Render() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.To, r.Bars, verbs[r.Then], strings.Join(by, ", "))
 	}
+	b.WriteString("\n## Documents\n\n| a | is stored in | and owns, by the form of the id | in | which it has |\n|---|---|---|---|---|\n")
+	for _, r := range Kinds {
+		if len(r.Owns) == 0 {
+			fmt.Fprintf(&b, "| %s | %s | | | |\n", r.Kind, r.In)
+		}
+		for _, d := range r.Owns {
+			fmt.Fprintf(&b, "| %s | %s | %s%s | %s | %s |\n", r.Kind, r.In, d.ID, d.Suffix, d.In, d.Held)
+		}
+	}
 	return b.String()
 }
 
 // verbs says what a verb does, in a table.
 var verbs = map[Verb]string{
-	Refuse:  "is not touched: the destruction is refused",
+	Refuse:  "refuses that; by force, is destroyed too",
 	Await:   "is waited for",
 	Destroy: "is destroyed too",
 	Leave:   "leaves",

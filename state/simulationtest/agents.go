@@ -41,17 +41,24 @@ func (m *Model) Start(u *Unit) Answer {
 	return nil
 }
 
-// DestroySelf is what a unit's agent does when its service is Dying, or the last
-// container relation to its principal's; nothing when a subordinate has another.
+// DestroySelf is what a unit's agent does when its service or its principal is Dying,
+// or the last container relation to its principal's service; nothing otherwise.
 func (m *Model) DestroySelf(u *Unit) {
-	stays := u.Principal != nil && u.Service.Life.Life == entity.Alive && !u.IsOrphan()
+	stays := u.Service.Life.Life == entity.Alive
+	if u.Principal != nil {
+		stays = stays && u.Principal.Life.Life == entity.Alive && !u.IsOrphan()
+	}
 	if u.Life.Life == entity.Alive && !stays {
 		m.endUnit(u, Destruction{}, true)
 	}
 }
 
 // DestroySubordinates is what the agent of a Dying principal does.
-func (m *Model) DestroySubordinates(u *Unit) { m.endSubordinates(u, Destruction{}) }
+func (m *Model) DestroySubordinates(u *Unit) {
+	if u.Life.Life != entity.Alive {
+		m.endSubordinates(u, Destruction{})
+	}
+}
 
 // EnterScope takes a unit into a relation. born is asked for the name of the
 // subordinate that comes with it.

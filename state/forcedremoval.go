@@ -1,0 +1,124 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// cloudTimeout is how long a cloud has to stop the instance of a Dead machine that
+// was destroyed with force; when it fails it is not waited for any longer.
+const cloudTimeout = time.Minute
+
+// cleanupForce removes an entity whose time is over. It is not done while a
+// machine's instance is the cloud's to stop; again is when to look next.
+func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again time.Duration, err error) {
+	e, err := st.findKey(ctx, key)
+	if isNotFound(err) {
+		return true, 0, nil
+	} else if err != nil {
+		return false, 0, err
+	}
+	if st.forced().raise(*e.life()) != nil {
+		return true, 0, nil // another has taken its name
+	}
+	return st.removeByForce(ctx, e)
+}
+
+// removeByForce does what agents have not done to remove an entity, in the order in
+// which they would have: what refers to it goes first, in the order of the table.
+func (st *State) removeByForce(ctx context.Context, e living) (done bool, again time.Duration, err error) {
+	if !e.life().forced() {
+		err := st.move(ctx, e, lifecycle.ToDestroy, lifecycle.Cleaner, st.forced())
+		if err != nil {
+			return false, 0, err
+		}
+	}
+	done = true
+	for _, ref := range lifecycle.RefsTo(e.kind()) {
+		if !ref.Does(lifecycle.Cleaner) {
+			continue
+		}
+		scopes, err := st.scopesOf(ref, e.name())
+		if err != nil {
+			return false, 0, err
+		}
+		sources, err := st.sources(ctx, ref, e.name())
+		if err != nil {
+			return false, 0, err
+		}
+		err = errors.Join(
+			forEach(ctx, scopes, func(s scopeDoc) error { return st.leaveByForce(ctx, s) }),
+			forEach(ctx, sources, func(s living) error {
+				gone, later, err := st.removeByForce(ctx, s)
+				if done = done && gone; later > 0 && (again == 0 || later < again) {
+					again = later
+				}
+				return err
+			}))
+		if err != nil {
+			return false, 0, err
+		}
+	}
+	if !done {
+		return false, again, nil
+	}
+	if lifecycle.May(e.kind(), lifecycle.ToDead, lifecycle.Cleaner, entity.Dying) {
+		if err := st.move(ctx, e, lifecycle.ToDead, lifecycle.Cleaner, st.forced()); err != nil {
+			return false, 0, err
+		}
+	}
+	if m, ok := e.(*Machine); ok {
+		return st.giveUpInstance(ctx, m)
+	}
+	if lifecycle.May(e.kind(), lifecycle.ToRemove, lifecycle.Cleaner, entity.Dead) {
+		err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
+	} // else it goes with the last that referred to it
+	return err == nil, 0, err
+}
+
+func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
+	u, err := st.Unit(ctx, s.Unit)
+	if isNotFound(err) {
+		return nil // it left before it was removed
+	} else if err != nil {
+		return err
+	}
+	return u.leaveScope(ctx, s.Relation, lifecycle.Cleaner)
+}
+
+// giveUpInstance removes a Dead machine without an instance, or with one that the
+// cloud has failed to stop, which stays as a leftover. Until it has failed the cloud
+// is waited for.
+func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, again time.Duration, err error) {
+	if err := m.refresh(ctx); isNotFound(err) {
+		return true, 0, nil
+	} else if err != nil {
+		return false, 0, err
+	}
+	if m.doc.InstanceID == "" {
+		err := st.move(ctx, m, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
+		return err == nil, 0, err
+	}
+	said, err := st.status(instanceKey(m.doc.ID))
+	if err != nil && !isNotFound(err) {
+		return false, 0, err
+	}
+	late := m.doc.Since.Add(cloudTimeout).Sub(st.now())
+	// If it is more the clock has gone back, and can't tell how long the cloud has had.
+	if said.Status != entity.StatusError && late > 0 && late <= cloudTimeout {
+		return false, late, nil
+	}
+	left := leftoverDoc{ID: newID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
+		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", cloudTimeout)), At: st.now()}
+	left.How, _ = said.Data["hint"].(string)
+	err = st.move(ctx, m, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
+		o.insert(leftoversC, left.ID, left)
+		return true, nil
+	})
+	return err == nil, 0, err
+}

@@ -1,0 +1,61 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+type leftoverDoc struct {
+	ID       string    `bson:"_id"`
+	Of       string    `bson:"of"`
+	Instance string    `bson:"instance"`
+	Why      string    `bson:"why"`
+	How      string    `bson:"how"`
+	At       time.Time `bson:"at"`
+}
+
+// Leftovers returns what destructions with force have left outside of state.
+func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
+	model, err := st.model()
+	if err != nil {
+		return nil, err
+	}
+	var docs []leftoverDoc
+	if err := st.db.All(leftoversC, nil, &docs); err != nil {
+		return nil, err
+	}
+	sortBy(docs, func(d leftoverDoc) string { return d.Of })
+	all := make([]entity.Leftover, len(docs))
+	for i, d := range docs {
+		machine := strings.TrimPrefix(d.Of, "m#")
+		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance, What: fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
+			Where: "cloud " + model.Cloud, Why: d.Why, How: d.How, At: d.At}
+	}
+	return all, nil
+}
+
+// DropLeftovers forgets those of an instance, which is there no more.
+func (st *State) DropLeftovers(ctx context.Context, instance string) error {
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		var docs []leftoverDoc
+		if err := st.db.All(leftoversC, bson.D{{"instance", instance}}, &docs); err != nil {
+			return nil, err
+		}
+		if len(docs) == 0 {
+			return nil, mongo.ErrNothing
+		}
+		o := newOps()
+		for _, d := range docs {
+			o.remove(leftoversC, d.ID, nil)
+		}
+		return o.build()
+	})
+}

@@ -1,0 +1,101 @@
+package lifecycle
+
+import "juju/state/entity"
+
+// An Actor is who makes a move.
+type Actor string
+
+// The actors. A deployer is the machine agent for principals, and the
+// principal's unit agent for subordinates. LastRef is the transaction that
+// removes the last reference to an entity, and the entity with it.
+const (
+	User         Actor = "user"
+	MachineAgent Actor = "machine agent"
+	UnitAgent    Actor = "unit agent"
+	Deployer     Actor = "deployer"
+	Provisioner  Actor = "provisioner"
+	Cleaner      Actor = "cleaner"
+	LastRef      Actor = "last reference"
+	Controller   Actor = "controller"
+)
+
+// A Guard is a fact about the entity itself that a move needs.
+type Guard string
+
+// The guards.
+const (
+	Unguarded     Guard = ""
+	Unstarted     Guard = "its agent never came up"
+	Unprovisioned Guard = "it has no instance"
+	NotLast       Guard = "it is not the last manager"
+	Forced        Guard = "it was destroyed with force"
+	Emptied       Guard = "it was made for units, and the last of them has gone"
+	ModelDying    Guard = "its model is dying"
+)
+
+// The lives by their short names, so that the tables read as tables.
+const (
+	alive = entity.Alive
+	dying = entity.Dying
+	dead  = entity.Dead
+	gone  = entity.Gone
+)
+
+// A Move is a legal step of a life, who may take it, and when.
+type Move struct {
+	Kind Kind
+	From entity.Life
+	To   entity.Life
+	By   Actor
+	When Guard
+}
+
+// Moves is every legal step. A step that is not here is refused.
+var Moves = []Move{
+	{Model, alive, dying, User, Unguarded}, // from here on nothing is added
+	{Model, dying, dead, Controller, Unguarded},
+	{Model, dead, gone, Controller, Unguarded}, // with its database
+
+	{Machine, alive, dying, User, NotLast},
+	{Machine, alive, gone, User, Unprovisioned},
+	{Machine, dying, dead, MachineAgent, Unguarded},
+	{Machine, dying, dead, Provisioner, Unprovisioned},
+	{Machine, dead, gone, Provisioner, Unguarded},
+	{Machine, alive, dying, Cleaner, Forced}, // a container whose host was destroyed with force
+	{Machine, alive, dying, Cleaner, Emptied},
+	{Machine, alive, dying, Cleaner, ModelDying},
+	{Machine, alive, gone, Cleaner, Unprovisioned},
+	{Machine, dying, dead, Cleaner, Forced},
+	{Machine, dead, gone, Cleaner, Forced}, // an instance that the cloud did not stop stays as a leftover
+
+	{Principal, alive, dying, User, Unguarded},
+	{Principal, alive, gone, User, Unstarted},
+	{Principal, alive, dying, UnitAgent, Unguarded}, // it sees its service Dying
+	{Principal, alive, dying, Cleaner, Unguarded},   // for an agent that is away
+	{Principal, alive, gone, Cleaner, Unstarted},
+	{Principal, dying, dead, UnitAgent, Unguarded},
+	{Principal, dying, gone, Deployer, Unstarted},
+	{Principal, dead, gone, Deployer, Unguarded},
+	{Principal, dying, dead, Cleaner, Forced},
+	{Principal, dead, gone, Cleaner, Forced},
+
+	{Subordinate, alive, dying, UnitAgent, Unguarded}, // its own, or its principal's
+	{Subordinate, alive, dying, Cleaner, Unguarded},
+	{Subordinate, dying, dead, UnitAgent, Unguarded},
+	{Subordinate, dying, gone, Deployer, Unstarted},
+	{Subordinate, dead, gone, Deployer, Unguarded},
+	{Subordinate, dying, dead, Cleaner, Forced},
+	{Subordinate, dead, gone, Cleaner, Forced},
+
+	{Service, alive, dying, User, Unguarded},
+	{Service, alive, gone, User, Unguarded},
+	{Service, alive, dying, Cleaner, Unguarded}, // with its model
+	{Service, alive, gone, Cleaner, Unguarded},
+	{Service, dying, gone, LastRef, Unguarded},
+
+	{Relation, alive, dying, User, Unguarded},
+	{Relation, alive, gone, User, Unguarded},
+	{Relation, alive, dying, Cleaner, Unguarded}, // with a service that has many
+	{Relation, alive, gone, Cleaner, Unguarded},
+	{Relation, dying, gone, LastRef, Unguarded},
+}

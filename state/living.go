@@ -1,0 +1,197 @@
+package state
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// A referrer refers to entities, as the table lifecycle.Refs says: an entity, or
+// a unit's presence in a relation.
+type referrer interface {
+	kind() lifecycle.Kind
+	// targets returns the names of the entities that a reference names.
+	targets(ref lifecycle.Ref) []string
+}
+
+// A living entity is one that the tables of lifecycle move from life to life: the
+// model, a machine, unit, service or relation. What is the same for all of them
+// is in move.go and remove.go; a kind adds its particulars by these methods.
+type living interface {
+	referrer
+	state() *State
+	name() string  // what its key has after the prefix
+	docID() string // of its document
+	tag() entity.Tag
+	life() *lifeDoc
+	refresh(ctx context.Context) error // entity.NotFound when it is gone
+
+	// guards returns the guards that hold of an entity with these sources. What they
+	// rest on is in asserts.
+	guards(ctx context.Context, by lifecycle.Actor, holders map[string]int) ([]lifecycle.Guard, error)
+	// asserts returns what every transaction that moves the entity asserts of its
+	// document, besides its life.
+	asserts() bson.D
+	// turning adds what only this kind does in a step, and returns how the update of
+	// the document goes beyond the life; that is not used when the entity goes.
+	turning(ctx context.Context, o *ops, t turn) (set, other bson.D, err error)
+	// refusal turns what bars a move into the error that users read.
+	refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error
+}
+
+// A turn is a step of an entity's life. One that only takes on more strength is
+// from Dying to Dying.
+type turn struct {
+	from, to entity.Life
+	destruction
+}
+
+// begins reports whether a destruction begins, or reaches what is Dying with more
+// strength.
+func (t turn) begins() bool { return t.from == entity.Alive || t.from == t.to }
+
+func keyOf(e living) string { return lifecycle.Key(e.kind(), e.name()) }
+
+// find reads the entity of a kind by the name in its key; entity.NotFound when
+// there is none.
+func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (living, error) {
+	switch kind {
+	case lifecycle.Model:
+		m := &modelEntity{st: st}
+		return m, m.refresh(ctx)
+	case lifecycle.Machine, lifecycle.Container:
+		return st.Machine(ctx, name)
+	case lifecycle.Principal, lifecycle.Subordinate:
+		return st.Unit(ctx, name)
+	case lifecycle.Service:
+		return st.Service(ctx, name)
+	case lifecycle.Relation:
+		id, err := strconv.Atoi(name)
+		if err != nil {
+			return nil, entity.Errorf(entity.Invalid, "invalid relation number %q", name)
+		}
+		return st.RelationByID(ctx, id)
+	}
+	return nil, entity.Errorf(entity.Invalid, "no entity is of kind %q", kind)
+}
+
+// findKey is find by a key.
+func (st *State) findKey(ctx context.Context, key string) (living, error) {
+	kind, name := lifecycle.ParseKey(key)
+	return st.find(ctx, kind, name)
+}
+
+// fieldValue is what a reference's field holds of a target.
+func fieldValue(target lifecycle.Kind, name string) any {
+	if target == lifecycle.Relation {
+		id, _ := strconv.Atoi(name)
+		return id
+	}
+	return name
+}
+
+// sourcesQuery finds the documents that refer to a target.
+func sourcesQuery(ref lifecycle.Ref, name string) bson.D {
+	query := bson.D{}
+	if ref.Field != "" {
+		query = append(query, bson.DocElem{Name: ref.Field, Value: fieldValue(ref.To, name)})
+	}
+	if ref.Alive {
+		query = append(query, isAlive...)
+	}
+	return query
+}
+
+// sources reads the entities that refer to a target, in natural order; none of a
+// reference from scopes.
+func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([]living, error) {
+	switch ref.From {
+	case lifecycle.Principal, lifecycle.Subordinate:
+		return asLiving(st.units(sourcesQuery(ref, name)))
+	case lifecycle.Machine, lifecycle.Container:
+		return asLiving(st.machines(sourcesQuery(ref, name)))
+	case lifecycle.Service:
+		return asLiving(st.services(sourcesQuery(ref, name)))
+	case lifecycle.Relation:
+		return asLiving(st.relationsOf(name))
+	}
+	return nil, nil
+}
+
+func asLiving[E living](all []E, err error) ([]living, error) {
+	out := make([]living, len(all))
+	for i, e := range all {
+		out[i] = e
+	}
+	return out, err
+}
+
+// scopesOf reads the scopes that refer to a target, in natural order of their units.
+func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]scopeDoc, error) {
+	if ref.From != lifecycle.Scope {
+		return nil, nil
+	}
+	var docs []scopeDoc
+	err := st.db.All(scopesC, sourcesQuery(ref, name), &docs)
+	sortBy(docs, func(d scopeDoc) string { return d.Unit })
+	return docs, err
+}
+
+// holders returns how many sources each reference to an entity has: its counts, or
+// what is found of references that are not counted. There is none of an entity
+// that has gone.
+func (st *State) holders(e living) (map[string]int, error) {
+	counts, err := st.counts(keyOf(e))
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range lifecycle.RefsTo(e.kind()) {
+		if ref.IsCounted() {
+			continue
+		}
+		if counts[ref.Name], err = st.db.Count(ref.In, sourcesQuery(ref, e.name())); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
+}
+
+// ownedIDs returns the ids of an entity's documents of one kind: none, or several
+// for a relation's ends.
+func ownedIDs(e living, doc lifecycle.Document) []string {
+	var ids []string
+	switch doc.ID {
+	case lifecycle.ByName:
+		ids = []string{e.name()}
+	case lifecycle.ByKey:
+		ids = []string{keyOf(e)}
+	case lifecycle.ByTag:
+		ids = []string{e.tag().String()}
+	case lifecycle.ByDeployer:
+		if parent := e.(*Unit).doc.deployer(); !parent.IsZero() {
+			ids = []string{deploymentID(parent, e.name())}
+		}
+	case lifecycle.ByService:
+		for _, end := range e.(*Relation).doc.Endpoints {
+			ids = append(ids, endpointID(end.Service, e.docID()))
+		}
+	}
+	ids = slices.Clone(ids)
+	for i := range ids {
+		ids[i] += doc.Suffix
+	}
+	return ids
+}
+
+// unlessEmpty lists a name, or nothing.
+func unlessEmpty(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}

@@ -1,0 +1,210 @@
+package state
+
+import (
+	"context"
+	"errors"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+	"juju/state/mongo"
+)
+
+// A condition is what else a move needs to be made: whether it holds of the entity
+// as it was just read, with asserts that it still does.
+type condition func(*ops) (bool, error)
+
+// move takes an entity the farthest step toward a goal that nothing bars, in one
+// transaction. It does nothing when the entity is gone, or a condition does not
+// hold.
+func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction, conditions ...condition) error {
+	return st.moveBy(ctx, e, goal, func() lifecycle.Actor { return by }, d, conditions...)
+}
+
+// moveBy is move by an actor that depends on the entity as it was just read.
+func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction, conditions ...condition) error {
+	return st.run(ctx, func(int) ([]txn.Op, error) {
+		if err := e.refresh(ctx); isNotFound(err) {
+			return nil, mongo.ErrNothing
+		} else if err != nil {
+			return nil, err
+		}
+		o := newOps()
+		for _, holds := range conditions {
+			if still, err := holds(o); err != nil {
+				return nil, err
+			} else if !still {
+				return nil, mongo.ErrNothing
+			}
+		}
+		if err := o.moveOps(ctx, e, goal, by(), d); err != nil {
+			return nil, err
+		}
+		return o.build()
+	})
+}
+
+// moveOps adds the step to the operations of a transaction, with all that goes or
+// changes with it; none when the entity has come as far. The caller has just read
+// the entity.
+func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction) error {
+	l := e.life()
+	if goal == lifecycle.ToDestroy && l.Life != entity.Alive {
+		return o.raiseOps(ctx, e, d)
+	}
+	st, key := e.state(), keyOf(e)
+	holders, err := st.holders(e)
+	if err != nil {
+		return err
+	}
+	// How many of a reference this transaction destroys with the entity, and of those
+	// removes. The count that it asserts is what it has before.
+	atOnce, taken := map[string]int{}, map[string]int{}
+	if goal == lifecycle.ToDestroy {
+		if atOnce, err = o.destroyAtOnce(ctx, e, by, holders, d.alone()); err != nil {
+			return err
+		}
+	}
+	left := map[string]int{}
+	for name, n := range holders {
+		taken[name] = o.taken(key, name)
+		left[name] = n - taken[name]
+	}
+	guards, err := e.guards(ctx, by, left)
+	if err != nil {
+		return err
+	}
+	if l.forced() || goal == lifecycle.ToDestroy && d.strength == entity.Force {
+		guards = append(guards, lifecycle.Forced)
+	}
+	step, err := lifecycle.Plan(e.kind(), goal, by, lifecycle.Facts{Life: l.Life, Guards: guards, Holders: left})
+	var barred *lifecycle.Barred
+	if errors.As(err, &barred) {
+		return e.refusal(goal, barred)
+	} else if err != nil {
+		return err
+	}
+	if step.Nothing() {
+		return nil
+	}
+	o.expectStep(key, step, taken)
+	t := turn{step.Move.From, step.Move.To, d}
+	if t.to == entity.Gone {
+		return o.removeOps(ctx, e, t)
+	}
+	set, other, err := e.turning(ctx, o, t)
+	if err != nil {
+		return err
+	}
+	set = append(d.turn(t.to), set...)
+	if t.from == entity.Alive {
+		set = append(set, d.raise(*l)...)
+	}
+	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...), append(bson.D{{"$set", set}}, other...))
+	if t.from != entity.Alive {
+		return nil
+	}
+	if err := o.dropRefs(ctx, e, t); err != nil {
+		return err
+	}
+	o.reachOps(e, d, holders, atOnce)
+	o.forceOps(key, *l, d)
+	return nil
+}
+
+// destroyAtOnce destroys what the same transaction can, with the entity: sources
+// that the table has the user destroy, if there are not too many. It returns how
+// many there are of each reference that it has dealt with.
+func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, holders map[string]int, d destruction) (map[string]int, error) {
+	atOnce := map[string]int{}
+	o.moving[keyOf(e)] = true
+	for _, ref := range lifecycle.RefsTo(e.kind()) {
+		if !ref.Reaches(d.strength) || !ref.Does(lifecycle.User) || holders[ref.Name] > sourcesAtOnce {
+			continue
+		}
+		sources, err := e.state().sources(ctx, ref, e.name())
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sources {
+			before := len(o.list)
+			if err := o.moveOps(ctx, s, lifecycle.ToDestroy, by, d); err != nil {
+				return nil, err
+			}
+			if len(o.list) == before {
+				// It stays as it is. Were it removed meanwhile, it would be counted wrong.
+				o.assertLife(lifecycle.RowOf(s.kind()).In, s.docID(), s.life().Life)
+			}
+		}
+		atOnce[ref.Name], holders[ref.Name] = len(sources), len(sources)
+	}
+	return atOnce, nil
+}
+
+// sourcesAtOnce is how many entities a destruction reaches in one transaction;
+// beyond that it leaves them to a cleanup.
+const sourcesAtOnce = 30
+
+// reachOps has a destruction that has begun reach the sources of references. If there
+// are any it leaves them to the cleaner, and asserts that; otherwise it asserts that
+// there are none, or no more than were destroyed at once: one that came meanwhile
+// would be destroyed by no one.
+func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) {
+	key := keyOf(e)
+	var reached []lifecycle.Ref
+	for _, ref := range lifecycle.RefsTo(e.kind()) {
+		if !ref.Reaches(d.strength) || !ref.Does(lifecycle.Cleaner) {
+			continue
+		}
+		if n, dealt := atOnce[ref.Name]; dealt {
+			o.expect(key, ref.Name, n)
+			continue
+		}
+		reached = append(reached, ref)
+	}
+	for _, ref := range reached {
+		if !ref.IsCounted() || holders[ref.Name] > 0 {
+			if ref.IsCounted() {
+				o.expect(key, ref.Name, bson.D{{"$gt", 0}})
+			}
+			o.reachLater(e, d)
+			return
+		}
+	}
+	for _, ref := range reached {
+		o.expect(key, ref.Name, 0)
+	}
+}
+
+// reachLater leaves the sources of an entity's references to the cleaner. The agents
+// of some do the same; the cleanup is for those that are away.
+func (o *ops) reachLater(e living, d destruction) { o.owe(cleanupDestroy, keyOf(e), d.alone()) }
+
+// raiseOps has an entity that is on its way out take on the strength of another
+// destruction, and that reach downward; nothing if it is as strong already. That
+// machines go too does not concern what is below: if only that is new, the cleanups
+// of the first destruction do all there is to do.
+func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
+	l := *e.life()
+	set := d.raise(l)
+	if set == nil {
+		return nil
+	}
+	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), unraised(l), bson.D{{"$set", set}})
+	if _, _, err := e.turning(ctx, o, turn{l.Life, l.Life, d}); err != nil {
+		return err
+	}
+	if d.alone().raise(l) == nil {
+		return nil
+	}
+	for _, ref := range lifecycle.RefsTo(e.kind()) {
+		if ref.Reaches(d.strength) && ref.Does(lifecycle.Cleaner) {
+			o.reachLater(e, d)
+			break
+		}
+	}
+	o.forceOps(keyOf(e), l, d)
+	return nil
+}

@@ -1,0 +1,140 @@
+package state
+
+import (
+	"context"
+	"errors"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/lifecycle"
+)
+
+// addRefs counts a new referrer on everything that it refers to.
+func (o *ops) addRefs(r referrer) {
+	for _, ref := range lifecycle.RefsFrom(r.kind()) {
+		if !ref.IsCounted() {
+			continue
+		}
+		for _, name := range r.targets(ref) {
+			o.inc(lifecycle.Key(ref.To, name), ref.Name, 1)
+		}
+	}
+}
+
+// bear adds the counts of a new entity, and counts it on what it refers to.
+func (o *ops) bear(e living) {
+	o.newCounts(keyOf(e), e.kind())
+	o.addRefs(e)
+}
+
+// removeOps takes an entity out of state with all that it owns, and with what it
+// was the last to refer to.
+func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
+	key, l := keyOf(e), *e.life()
+	o.remove(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(l), e.asserts()...))
+	if l.forced() {
+		o.remove(cleanupsC, forceID(key), exists)
+	}
+	o.dropCounts(key)
+	for _, doc := range lifecycle.RowOf(e.kind()).Owns {
+		for _, id := range ownedIDs(e, doc) {
+			if err := o.removeOwned(e.state(), key, doc, id); err != nil {
+				return err
+			}
+		}
+	}
+	if _, _, err := e.turning(ctx, o, t); err != nil {
+		return err
+	}
+	return o.dropRefs(ctx, e, t)
+}
+
+// removeOwned removes a document with the entity that owns it, and asserts what the
+// table says of its presence.
+func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id string) error {
+	switch doc.Held {
+	case lifecycle.Always:
+		o.remove(doc.In, id, exists)
+	case lifecycle.Sometimes:
+		o.remove(doc.In, id, nil)
+	case lifecycle.Counted:
+		n, err := st.db.Count(doc.In, bson.D{{"_id", id}})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			o.remove(doc.In, id, exists)
+		} else {
+			o.expect(key, doc.In, bson.D{{"$exists", false}})
+		}
+	}
+	return nil
+}
+
+// dropRefs takes away the references that end with a step of an entity's life: all
+// of them when it goes, and those that only the Alive have when it leaves that.
+func (o *ops) dropRefs(ctx context.Context, e living, t turn) error {
+	for _, ref := range lifecycle.RefsFrom(e.kind()) {
+		counted := ref.IsCounted() && (!ref.Alive || t.from == entity.Alive)
+		stays := t.to != entity.Gone && !ref.Alive
+		if !counted || stays {
+			continue
+		}
+		if err := o.dropRef(ctx, e.state(), ref, e.targets(ref)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropRef takes a reference away from its targets. With the last one that a Dying
+// target has, the target goes too, if the table says so; whichever it is, the
+// branch that was taken is asserted.
+func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets ...string) error {
+	for _, name := range targets {
+		key := lifecycle.Key(ref.To, name)
+		o.inc(key, ref.Name, -1)
+		if o.moving[key] || !lifecycle.May(ref.To, lifecycle.ToRemove, lifecycle.LastRef, entity.Dying) {
+			continue
+		}
+		target, err := st.find(ctx, ref.To, name)
+		if err != nil {
+			return err
+		}
+		if err := o.removeUnreferred(ctx, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeUnreferred removes a Dying entity that this transaction leaves without
+// references. It may be called several times for one that loses several.
+func (o *ops) removeUnreferred(ctx context.Context, e living) error {
+	key, l := keyOf(e), e.life()
+	if l.Life == entity.Alive {
+		o.assertLife(lifecycle.RowOf(e.kind()).In, e.docID(), entity.Alive)
+		return nil
+	}
+	holders, err := e.state().holders(e)
+	if err != nil {
+		return err
+	}
+	taken := map[string]int{}
+	for _, ref := range lifecycle.RefsTo(e.kind()) {
+		taken[ref.Name] = o.taken(key, ref.Name)
+		holders[ref.Name] -= taken[ref.Name]
+	}
+	step, err := lifecycle.Plan(e.kind(), lifecycle.ToRemove, lifecycle.LastRef, lifecycle.Facts{Life: l.Life, Holders: holders})
+	var barred *lifecycle.Barred
+	if errors.As(err, &barred) && barred.Ref.Name != "" {
+		// Whoever drops that one comes here again.
+		o.expect(key, barred.Ref.Name, bson.D{{"$gt", taken[barred.Ref.Name]}})
+		return nil
+	} else if err != nil {
+		return err
+	}
+	o.expectStep(key, step, taken)
+	return o.removeOps(ctx, e, turn{l.Life, entity.Gone, destruction{}})
+}
