@@ -11,15 +11,15 @@ import (
 	"juju/state/mongo"
 )
 
-// roles are what a caller is on one connection; a route says which of them it
-// is for. A user's three include each other; an agent's do not.
+// roles are what a caller is on one connection. A route says which of them may use it. The
+// three roles of users include each other; those of agents do not.
 type roles uint8
 
 const (
 	stranger        roles = 1 << iota // before the login
-	reader                            // a user who may look: at a model with "read", at the controller with "login"
-	writer                            // a user who may change the model, or make models at the controller
-	admin                             // of the model; on the controller's path, its superuser
+	reader                            // a user with "read" at a model, or with "login" at the controller
+	writer                            // a user with "write" at a model, or with "add-model" at the controller
+	admin                             // a user with "admin" at a model, or with "superuser" at the controller
 	machineAgent                      // the agent of a machine of this model
 	unitAgent                         // the agent of a unit of this model
 	controllerAgent                   // the agent of a machine that runs the controller, at any model
@@ -27,7 +27,7 @@ const (
 
 const anybody = reader | writer | admin | machineAgent | unitAgent | controllerAgent
 
-// userRoles are what each access to a model, or to the controller, comes to.
+// userRoles are the roles that come with each level of access.
 var userRoles = map[string]roles{
 	state.AccessRead: reader, state.AccessWrite: reader | writer, state.AccessAdmin: reader | writer | admin,
 	state.AccessLogin: reader, state.AccessAddModel: reader | writer, state.AccessSuperuser: reader | writer | admin,
@@ -37,40 +37,39 @@ var userRoles = map[string]roles{
 type identity struct {
 	tag              entity.Tag
 	roles            roles
-	controllerAccess string // of a user
-	modelAccess      string // of a user at a model
-	password         string // what stands for the password of the login
-	// Of an agent: since is a moment before its password was looked up, home where that
-	// was, nil for the model.
+	controllerAccess string // a user's
+	modelAccess      string // a user's at a model
+	password         string // a stamp of the login's password
+	// For an agent: since is before its password was looked up. home is where that was done,
+	// nil for the model.
 	since time.Time
 	home  *state.State
 }
 
-// wrong is what everybody is told who can't log in, whatever the reason.
+// wrong is the error of every refused login, whatever the reason.
 func wrong() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
 }
 
 func denied() error { return entity.Errorf(entity.Unauthorized, "permission denied") }
 
-// A credential is what a caller shows at a login or with an HTTP request.
+// A credential comes with a login or an HTTP request.
 type credential struct {
 	tag             entity.Tag
 	password, nonce string
-	guest           *guest // whose connection it is
+	guest           *guest // the connection
 }
 
-// authenticate finds out who shows the credential at a model ("" for the
-// controller's own path), and opens the model. Its errors are Unauthorized,
-// NotFound for a model that a user asked for in vain, NotProvisioned, or
-// Unavailable when too many are logging in just now.
+// authenticate checks a credential at a model ("" for the controller's own path), and opens
+// the model. Its errors are Unauthorized, NotFound for a user who asks for a model that is
+// not there, NotProvisioned, or Unavailable when too many are logging in.
 func (s *Server) authenticate(ctx context.Context, model string, cred credential) (identity, *state.State, error) {
 	switch cred.tag.Kind {
 	case entity.KindUser:
 		return s.authenticateUser(ctx, model, cred)
 	case entity.KindMachine, entity.KindUnit:
 		if model == "" {
-			return identity{}, nil, wrong() // agents live in models
+			return identity{}, nil, wrong() // agents belong to models
 		}
 		return s.authenticateAgent(ctx, model, cred)
 	}
@@ -106,16 +105,15 @@ func (s *Server) authenticateUser(ctx context.Context, model string, cred creden
 	return id, st, err
 }
 
-// hashTurn waits until it is the turn of somebody on a connection to have the password
-// of a user hashed. A stranger may give a name of any length; its beginning is enough
-// to count turns by.
+// hashTurn waits for a turn to hash the password of a user. Strangers can send names of any
+// length; the beginning is enough to count turns by.
 func (s *Server) hashTurn(ctx context.Context, g *guest, user string) (release func(), err error) {
 	user = entity.Cut(strings.ToLower(user), 256)
 	return s.hashing.take(ctx, s.limits.UserWait, turn{source: g.source, user: user, failed: int(g.failed.Load())})
 }
 
-// identify looks up what a user may do just now at a model ("" for the
-// controller's own path). Whoever may do nothing there has no roles.
+// identify looks up what a user may do now at a model ("" for the controller's own path). A
+// user without access has no roles.
 func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (identity, error) {
 	rights, err := s.controller.Rights(ctx, user.ID, model)
 	if err != nil {
@@ -128,8 +126,8 @@ func (s *Server) identify(ctx context.Context, user entity.Tag, model string) (i
 	return id, nil
 }
 
-// identifyBy is identify for who has logged in before: with another password than then
-// a user may do nothing.
+// identifyBy is identify for a user who has logged in before. A user whose password has
+// changed since has no roles.
 func (s *Server) identifyBy(ctx context.Context, then identity, model string) (identity, error) {
 	now, err := s.identify(ctx, then.tag, model)
 	if err == nil && now.password != then.password {
@@ -138,14 +136,14 @@ func (s *Server) identifyBy(ctx context.Context, then identity, model string) (i
 	return now, err
 }
 
-// followRights tells what roles a user has at a model ("" for the controller's own
-// path), by look, and each time that they may have changed, until ctx ends. Who can't be
-// looked up has none. It returns before ctx ends only when the store can't be
-// followed any more.
+// followRights calls now with a user's roles at a model ("" for the controller's own path),
+// which look finds, and again whenever they may have changed, until ctx ends. A user who
+// can't be looked up has no roles. It returns before ctx ends only if the store can no
+// longer be followed.
 func (s *Server) followRights(ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(roles)) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
 		id, err := look()
-		for mongo.IsAway(err) && ctx.Err() == nil { // nobody's rights change meanwhile
+		for mongo.IsAway(err) && ctx.Err() == nil { // no rights change meanwhile
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -191,8 +189,8 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if !errors.Is(err, entity.Unauthorized) {
 		return id, st, err
 	}
-	// The controller's machines may log in to any model. Their ids say nothing
-	// there: the model has a machine 0 of its own.
+	// The controller's machines may log in to any model. Their ids have no meaning there: the
+	// model has a machine 0 of its own.
 	if otherErr := s.controllerModel.CheckAgent(ctx, cred.tag, cred.password, cred.nonce); otherErr != nil {
 		return identity{}, nil, unlessAway(otherErr, err)
 	}
@@ -204,8 +202,8 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	return id, st, nil
 }
 
-// unlessAway returns err, unless it is not known to be so because the store is away: an
-// agent that is told that it is unknown ends for good.
+// unlessAway returns err, or why if that is only that the store is away. An agent ends for
+// good when it is told that it is unknown, so that must be certain.
 func unlessAway(why, err error) error {
 	if mongo.IsAway(why) {
 		return why
@@ -213,7 +211,8 @@ func unlessAway(why, err error) error {
 	return err
 }
 
-// managerRoles returns what a machine of the controller's model is besides a machine.
+// managerRoles returns the roles of a machine of the controller's model besides that of a
+// machine.
 func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (roles, error) {
 	m, err := s.controllerModel.Machine(ctx, machine.ID)
 	if err != nil || !m.IsManager() {
@@ -222,15 +221,15 @@ func (s *Server) managerRoles(ctx context.Context, machine entity.Tag) (roles, e
 	return controllerAgent, nil
 }
 
-// slots bound how many do something at once.
+// slots limit how many callers do something at the same time.
 type slots chan struct{}
 
-// take waits its turn for no longer than wait; release gives it back. The error
-// is Unavailable, or the context's.
+// take waits for a slot for as long as wait; release frees it. The error is Unavailable, or
+// the context's.
 func (s slots) take(ctx context.Context, wait time.Duration) (release func(), err error) {
 	release = func() { <-s }
 	select {
-	case s <- struct{}{}: // without a timer, as almost always
+	case s <- struct{}{}: // the usual case, without a timer
 		return release, nil
 	default:
 	}

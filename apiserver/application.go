@@ -12,8 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// each does something for each of several things and collects the outcomes; a
-// failure of one is nothing to the others.
+// each calls do for each element of a list and collects the outcomes. A failure does not
+// stop it.
 func each[P, R any](c *caller, doing string, list []P, one func(P) R, failed func(*params.Error) R, do func(P) error) []R {
 	results := make([]R, 0, len(list))
 	for _, p := range list {
@@ -26,14 +26,14 @@ func each[P, R any](c *caller, doing string, list []P, one func(P) R, failed fun
 	return results
 }
 
-// outcomes is each for things of which only the error counts.
+// outcomes is each for methods without results.
 func outcomes[P any](c *caller, doing string, list []P, do func(P) error) params.ErrorResults {
 	return params.ErrorResults{Results: each(c, doing, list,
 		func(P) params.ErrorResult { return params.ErrorResult{} },
 		func(e *params.Error) params.ErrorResult { return params.ErrorResult{Error: e} }, do)}
 }
 
-// noHub refuses charms that are not this controller's own.
+// noHub refuses charms that are not local.
 func noHub(url string) error {
 	u, err := charm.ParseURL(url)
 	if err != nil {
@@ -104,9 +104,8 @@ func placements(list []*params.Placement) (out []string) {
 	return out
 }
 
-// settings joins what users give word by word with what they give in a file,
-// which holds settings of several services and goes first. A null in the file
-// resets its option.
+// settings merges settings that users give one by one over those of a file, which may hold
+// the settings of several services. A null in the file resets its option.
 func settings(options *charm.Config, service string, words map[string]string, file string) (values map[string]string, reset []string, err error) {
 	values = map[string]string{}
 	if file != "" {
@@ -139,7 +138,7 @@ func applicationAddUnits(ctx context.Context, c *caller, p params.AddApplication
 	if err != nil {
 		return params.AddApplicationUnitsResults{}, err
 	}
-	// A subordinate's are refused by state, which says why.
+	// State refuses units of a subordinate service, and says why.
 	var warnings warnings
 	if !svc.IsSubordinate() {
 		constraints, err := svc.Constraints(ctx)
@@ -225,7 +224,7 @@ func applicationDestroyApplication(ctx context.Context, c *caller, p params.Dest
 		})}, nil
 }
 
-// isKind refuses the tag of another kind of thing.
+// isKind refuses tags of another kind.
 func isKind(tag params.Tag, kind entity.TagKind) error {
 	if tag.Kind != kind {
 		return entity.Errorf(entity.Invalid, "%q is not a valid %s tag", tag.String(), kind)

@@ -9,29 +9,28 @@ import (
 	"juju/state/entity"
 )
 
-// An effect is what a method does, as far as blocks are concerned.
+// An effect says what a method does to a model, to find the blocks that refuse it.
 type effect uint8
 
 const (
-	_        effect = iota // every route says which it has
+	_        effect = iota // every route must have one
 	reads                  // changes nothing
-	free                   // may be done whatever is blocked: what agents do, and the blocks themselves
-	named                  // changes or destroys models that it names, and asks for each of them
+	free                   // is never refused: what agents do, and the switching of blocks
+	named                  // changes or destroys models that it names; it checks each of them itself
 	changes                // changes the model
 	removes                // removes machines, services, units or relations
 	destroys               // destroys the model
 )
 
-// barredBy says which blocks stand in the way of an effect; who is barred by
-// several is told of the first.
+// barredBy says which blocks refuse an effect. If several do, the error names the first.
 var barredBy = map[effect][]entity.BlockType{
 	changes:  {entity.BlockChange},
 	removes:  {entity.BlockRemove, entity.BlockChange},
 	destroys: {entity.BlockDestroy, entity.BlockRemove, entity.BlockChange},
 }
 
-// allowed returns OperationBlocked when a block bars the effect: one of the
-// model's, or of the controller's own model when the caller is at the controller.
+// allowed returns OperationBlocked when a block refuses the effect: a block of the model, or
+// of the controller's own model if the caller is at the controller.
 func (e effect) allowed(ctx context.Context, c *caller) error {
 	if c.model == nil {
 		return e.allowedAt(ctx, c.server.controllerModel)
@@ -39,8 +38,7 @@ func (e effect) allowed(ctx context.Context, c *caller) error {
 	return e.allowedAt(ctx, c.model)
 }
 
-// allowedAt is allowed for a model. Methods that are given models by name ask it
-// for each of them.
+// allowedAt is allowed for a model. Methods that are given models by name call it for each.
 func (e effect) allowedAt(ctx context.Context, st *state.State) error {
 	types := barredBy[e]
 	if len(types) == 0 {
@@ -75,13 +73,13 @@ func blockSwitchOff(ctx context.Context, c *caller, p params.BlockSwitchParams) 
 	})
 }
 
-// blockSwitch puts an outcome where clients look for it: in the result.
+// blockSwitch puts an outcome into the result, where clients look for it.
 func blockSwitch(c *caller, doing string, p params.BlockSwitchParams, do func() error) (params.ErrorResult, error) {
 	one := []params.BlockSwitchParams{p}
 	return outcomes(c, doing, one, func(params.BlockSwitchParams) error { return do() }).Results[0], nil
 }
 
-// controllerListBlockedModels lists the models in which something is blocked.
+// controllerListBlockedModels lists the models that have blocks.
 func controllerListBlockedModels(ctx context.Context, c *caller, _ none) (params.ModelBlockInfoList, error) {
 	list := params.ModelBlockInfoList{Models: []entity.ModelBlocks{}}
 	err := eachModel(ctx, c, func(row state.ModelRow, st *state.State) error {
@@ -115,7 +113,7 @@ func controllerRemoveBlocks(ctx context.Context, c *caller, p params.RemoveBlock
 	})
 }
 
-// eachModel does something with every model that can be worked with.
+// eachModel calls do with every model that is ready.
 func eachModel(ctx context.Context, c *caller, do func(state.ModelRow, *state.State) error) error {
 	rows, err := c.server.controller.Models(ctx)
 	if err != nil {
@@ -126,7 +124,7 @@ func eachModel(ctx context.Context, c *caller, do func(state.ModelRow, *state.St
 		if err == nil {
 			err = do(row, st)
 		}
-		if err != nil && !errors.Is(err, entity.NotFound) { // it goes just now
+		if err != nil && !errors.Is(err, entity.NotFound) { // it is being removed
 			return err
 		}
 	}

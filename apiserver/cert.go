@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// ServerName is a name that every server certificate has. Clients verify it
-// and not the address they dialled, because addresses come and go (a container
-// moves, a port is forwarded) while a controller's CA signs controllers only.
+// ServerName is a name in every server certificate. Clients verify this name, not the
+// address that they dialled: addresses change (a container moves, a port is forwarded), and
+// a controller's CA signs only that controller's certificates.
 const ServerName = "juju-apiserver"
 
-// The lives of certificates. They begin a day early for clocks that are behind.
+// How long certificates are valid. They begin a day early for clocks that are behind.
 const (
 	certEarly = 24 * time.Hour
 	certLife  = 10 * 365 * 24 * time.Hour
@@ -33,8 +33,8 @@ type KeyPair struct {
 	Key  string
 }
 
-// NewCA makes the authority of a new controller, which signs nothing but the
-// certificates of that controller's servers.
+// NewCA makes the certificate authority of a new controller. It signs only the certificates
+// of that controller's servers.
 func NewCA(controllerUUID string, now time.Time) (KeyPair, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "juju-ca", Organization: []string{"juju"}, SerialNumber: controllerUUID},
@@ -50,8 +50,8 @@ func NewCA(controllerUUID string, now time.Time) (KeyPair, error) {
 	return pair, nil
 }
 
-// NewServerCert makes a certificate for a server at the given addresses (IPs or
-// names), signed by ca. It is also good for localhost and for ServerName.
+// NewServerCert makes a server certificate for the given addresses (IPs or names), signed by
+// ca. It is also valid for localhost and for ServerName.
 func NewServerCert(ca KeyPair, addresses []string, now time.Time) (KeyPair, error) {
 	fail := func(err error) (KeyPair, error) {
 		return KeyPair{}, fmt.Errorf("cannot make a server certificate: %w", err)
@@ -89,8 +89,8 @@ func NewServerCert(ca KeyPair, addresses []string, now time.Time) (KeyPair, erro
 	return pair, nil
 }
 
-// makeCert completes the template with a key, a serial number and a life, and
-// has it signed by parent, or by itself when there is none.
+// makeCert completes the template with a key, a serial number and times, and has it signed by
+// parent, or by itself if parent is nil.
 func makeCert(template *x509.Certificate, now time.Time, parent *x509.Certificate, signer *ecdsa.PrivateKey) (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -119,7 +119,7 @@ func makeCert(template *x509.Certificate, now time.Time, parent *x509.Certificat
 	}, nil
 }
 
-// TLSConfig is what a server with this certificate speaks.
+// TLSConfig returns the configuration of a server with this certificate.
 func TLSConfig(server KeyPair) (*tls.Config, error) {
 	cert, err := tls.X509KeyPair([]byte(server.Cert), []byte(server.Key))
 	if err != nil {

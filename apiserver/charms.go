@@ -14,8 +14,8 @@ import (
 	"juju/state/entity"
 )
 
-// charmsAddCharm is how clients have the controller fetch a charm from a hub.
-// There is none here: charms are uploaded.
+// charmsAddCharm lets Juju's clients have the controller fetch a charm from a hub. Here
+// charms are uploaded, so there is nothing to fetch.
 func charmsAddCharm(_ context.Context, _ *caller, p params.AddCharmWithOrigin) (params.CharmOriginResult, error) {
 	if err := noHub(p.URL); err != nil {
 		return params.CharmOriginResult{}, err
@@ -87,7 +87,7 @@ func serveCharm(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) e
 	}
 	if _, err := io.Copy(w, archive); err != nil {
 		logger.Warningf("%s@%s: cannot send charm %s: %v", v.tag, r.RemoteAddr, url, err)
-		panic(http.ErrAbortHandler) // half an archive must not look like a whole one
+		panic(http.ErrAbortHandler) // a partial archive must not look complete
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*p
 	if status.Model.Version == "" {
 		status.Model.Version = c.server.config.Version
 	}
-	// First who is lost is marked, then what was asked for is chosen, so that lost
-	// ones can be asked for.
+	// Lost agents are marked before the patterns are matched, so that patterns can match
+	// them.
 	c.server.presence.mark(status)
 	if err := state.MatchStatus(status, p.Patterns); err != nil {
 		return nil, err

@@ -11,21 +11,21 @@ import (
 	"juju/state/entity"
 )
 
-// A Cloud says which machines a model can have. It is asked before anything is
-// written, so that a user hears at once of what could never be started.
+// A Cloud says which machines a model can have. It is asked before anything is written, so
+// that users learn at once what can't be started.
 type Cloud interface {
-	// Series returns the series that machines can have, the preferred one first; none
-	// for any.
+	// Series returns the series that machines can have, the preferred one first; none if any
+	// will do.
 	Series(ctx context.Context) ([]string, error)
-	// ConstraintRules says, above all, which constraints are not heeded.
+	// ConstraintRules says, among other things, which constraints have no effect.
 	ConstraintRules(ctx context.Context) (entity.ConstraintRules, error)
-	// Precheck returns an Invalid error when there can be no such machine. "" for the
-	// series leaves it open.
+	// Precheck returns an Invalid error if there can be no such machine. The series may be
+	// "" for any.
 	Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error
 }
 
-// askCloud asks the cloud of the caller's model, or of the controller's own when the
-// caller is at the controller. A server that has no clouds, in tests, asks nothing.
+// askCloud calls ask with the cloud of the caller's model, or of the controller's own model if
+// the caller is at the controller. Some tests have a server without a cloud, and ask nothing.
 func (c *caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) error) error {
 	model := c.model
 	if model == nil {
@@ -51,12 +51,12 @@ func (c *caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) 
 		"Nothing was changed; try again when the cloud answers.")
 }
 
-// warnings is what a user is warned of about what was done all the same.
+// warnings are for users: what they asked for is done, but not entirely as they asked.
 type warnings []string
 
 func (w *warnings) add(format string, args ...any) { *w = append(*w, fmt.Sprintf(format, args...)) }
 
-// log writes the warnings to the controller's log too, for those who come later.
+// log also writes the warnings to the controller's log, for others to find.
 func (w warnings) log(c *caller) warnings {
 	for _, text := range w {
 		logger.Warningf("%s: model %s: %s", c.conn, c.model.Name(), text)
@@ -64,7 +64,7 @@ func (w warnings) log(c *caller) warnings {
 	return w
 }
 
-// ignored warns of constraints that the cloud accepts and does not heed.
+// ignored warns of constraints that the cloud accepts but ignores.
 func (w *warnings) ignored(ctx context.Context, c *caller, cloud Cloud, constraints entity.Constraints) error {
 	rules, err := cloud.ConstraintRules(ctx)
 	if err != nil {
@@ -80,15 +80,14 @@ func (w *warnings) ignored(ctx context.Context, c *caller, cloud Cloud, constrai
 // A seriesChoice is what the series of new machines is chosen from.
 type seriesChoice struct {
 	asked string   // by the user; "" for none
-	force bool     // the user insists
-	charm []string // that the charm supports; none for any
-	cloud []string // that the cloud has, the preferred one first; none for any
+	force bool     // the user wants asked even if the cloud or charm does not have it
+	charm []string // supported by the charm; none for any
+	cloud []string // available in the cloud, the preferred one first; none for any
 	model entity.ModelValue
 }
 
-// choose returns the series of new machines: the one that they will have in truth.
-// Whoever insists on one that the cloud does not have gets the cloud's own, and a
-// warning.
+// choose returns the series that new machines will have. A user who forces a series that the
+// cloud does not have gets the cloud's preferred one, and a warning.
 func (s seriesChoice) choose() (series, warning string, err error) {
 	has := func(series string) bool { return len(s.cloud) == 0 || slices.Contains(s.cloud, series) }
 	lacks := func(what string) error {
@@ -105,7 +104,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
 			return s.model.Value, "", nil
 		}
-		// The cloud's preference goes before the charm's: one of several is the host's.
+		// The cloud's order of preference wins over the charm's: the first is the host's.
 		for _, series := range s.cloud {
 			if slices.Contains(s.charm, series) {
 				return series, "", nil
@@ -122,7 +121,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 		return "", "", entity.WithHint(lacks(fmt.Sprintf("the model's default-series %q is", s.model.Value)),
 			"Change it: juju model-config default-series=%s", s.cloud[0])
 	}
-	return s.cloud[0], "", nil // nobody has asked for the controller's default
+	return s.cloud[0], "", nil // the controller's default was not asked for
 }
 
 // series chooses the series of new machines.
@@ -142,7 +141,7 @@ func (w *warnings) series(ctx context.Context, c *caller, cloud Cloud, asked str
 	return series, err
 }
 
-// overModel lays constraints over the model's, as state does for new machines.
+// overModel merges constraints over the model's, as state does for new machines.
 func overModel(ctx context.Context, c *caller, constraints entity.Constraints) (entity.Constraints, error) {
 	text, err := c.model.Constraints(ctx)
 	if err != nil {
@@ -155,8 +154,8 @@ func overModel(ctx context.Context, c *caller, constraints entity.Constraints) (
 // containerScopes are the placements that name a container.
 var containerScopes = []string{"lxd", "lxc", "kvm"}
 
-// noContainers refuses what would be a container: no cloud starts one yet. Doing is
-// what can't be done, as in "add a machine".
+// noContainers refuses placements in containers, which no cloud starts yet. doing is part of
+// the error: "add a machine".
 func noContainers(doing string, places []*params.Placement) error {
 	for _, p := range places {
 		if p == nil || !slices.Contains(containerScopes, p.Scope) {
@@ -171,8 +170,8 @@ func noContainers(doing string, places []*params.Placement) error {
 	return nil
 }
 
-// checkDeploy asks the cloud whether a service can have machines, and returns the
-// series that they will have. Charm is the series that its charm names.
+// checkDeploy asks the cloud whether a service can have machines, and returns their series.
+// charm is the series that the charm names.
 func checkDeploy(ctx context.Context, c *caller, a params.ApplicationDeploy, charm []string) (series string, w warnings, err error) {
 	if err := noContainers(fmt.Sprintf("deploy %q", a.ApplicationName), a.Placement); err != nil {
 		return "", nil, err
@@ -199,8 +198,8 @@ func checkDeploy(ctx context.Context, c *caller, a params.ApplicationDeploy, cha
 	return series, w, nil
 }
 
-// applicationCheckDeploy says in advance what Deploy would say of the cloud, and which
-// series the service would have: before the client has uploaded the charm.
+// applicationCheckDeploy returns the errors of the cloud that Deploy would return, and the
+// series that the service would have, before the client uploads the charm.
 func applicationCheckDeploy(ctx context.Context, c *caller, p params.CheckDeploy) (params.CheckDeployResult, error) {
 	series, _, err := checkDeploy(ctx, c, p.ApplicationDeploy, p.CharmSeries)
 	return params.CheckDeployResult{Series: series}, err
@@ -213,7 +212,7 @@ func checkUnits(ctx context.Context, c *caller, p params.AddApplicationUnits, se
 		return nil, err
 	}
 	if len(p.Placement) >= p.NumUnits {
-		return nil, nil // all go to machines that are there
+		return nil, nil // all units go to existing machines
 	}
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		own, err := entity.ParseConstraints(constraints)
@@ -228,7 +227,7 @@ func checkUnits(ctx context.Context, c *caller, p params.AddApplicationUnits, se
 		if err != nil {
 			return err
 		}
-		// The service keeps the series that it has. A host that was upgraded since has another.
+		// The service keeps its series, even if the host has another one since an upgrade.
 		if len(have) > 0 && !slices.Contains(have, series) {
 			w.add("service %q has series %q, which is not available any more: hooks run on %q", p.ApplicationName, series, have[0])
 			series = ""
@@ -241,8 +240,7 @@ func checkUnits(ctx context.Context, c *caller, p params.AddApplicationUnits, se
 	return w, nil
 }
 
-// checkMachine asks the cloud whether there can be such a machine, and returns its
-// series.
+// checkMachine asks the cloud whether there can be such a machine, and returns its series.
 func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams) (series string, w warnings, err error) {
 	if p.Base != nil {
 		series = p.Base.Series()
@@ -266,9 +264,8 @@ func checkMachine(ctx context.Context, c *caller, p params.AddMachineParams) (se
 	return series, w, nil
 }
 
-// checkConstraints asks the cloud whether machines can be as constraints demand.
-// Judged is what machines would then be demanded to have; the warnings are about
-// what the user has given.
+// checkConstraints asks the cloud whether machines can have the constraints judged. The
+// warnings are about the constraints given, which the user has set.
 func checkConstraints(ctx context.Context, c *caller, judged, given entity.Constraints) (w warnings, err error) {
 	err = c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		if err := cloud.Precheck(ctx, "", judged, ""); err != nil {

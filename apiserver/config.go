@@ -19,8 +19,8 @@ func serviceCharm(ctx context.Context, c *caller, name string) (*state.Service, 
 	return svc, ch, err
 }
 
-// configSettings returns every option of a service's charm with its value and
-// where that comes from.
+// configSettings returns every option of a service's charm with its value and where that
+// comes from.
 func configSettings(ctx context.Context, svc *state.Service, ch *charm.Charm) (map[string]params.ConfigSetting, error) {
 	set, err := svc.ConfigSettings(ctx)
 	if err != nil {

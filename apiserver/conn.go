@@ -20,26 +20,26 @@ import (
 	"juju/state/mongo"
 )
 
-// A conn is one client's websocket. It has one goroutine, which reads, one per
-// request that is being worked on, and one that waits for events.
+// A conn is a client's websocket. It has a goroutine that reads, one for each request in
+// progress, and one that waits for events.
 type conn struct {
 	server *Server
 	ws     *websocket.Conn
-	uuid   string // of the model in the path, "" on the controller's
+	uuid   string // of the model in the path, "" on the controller's path
 	remote string
 	guest  *guest
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 
-	session  atomic.Pointer[session] // nil until somebody has logged in
+	session  atomic.Pointer[session] // nil before the login
 	line     line
 	password sync.RWMutex // held for writing while the user's password is changed here
 	watches  watches
-	silent   *time.Timer    // ends the connection of who does not log in
+	silent   *time.Timer    // ends the connection if there is no login
 	asked    int            // requests before the login
-	turns    slots          // requests being worked on
-	requests sync.WaitGroup // their goroutines, and the one that waits for events
+	turns    slots          // requests in progress
+	requests sync.WaitGroup // goroutines of requests, and the one that waits for events
 	writing  sync.Mutex
 }
 
@@ -47,13 +47,13 @@ type conn struct {
 type session struct {
 	identity
 	model *state.State
-	leave func() // notes that it has ended
+	leave func() // must be called at its end
 }
 
-// requestsPerLogin is how many requests a stranger may make for each attempt to log in.
+// requestsPerLogin is how many requests a stranger can make for each login attempt.
 const requestsPerLogin = 10
 
-// errNoLogin and others are why a connection has ended.
+// Why connections end.
 var (
 	errNoLogin = errors.New("the client did not log in")
 	errCrowded = errors.New("too many connections wait to log in; try again")
@@ -64,8 +64,8 @@ var (
 	errUnsure  = errors.New("the controller cannot tell who this is; try again")
 )
 
-// serve works for the client until one of the two leaves. All that was begun
-// for the connection has ended when it returns.
+// serve serves the client until it leaves or the server stops. Nothing that was begun for the
+// connection is left when it returns.
 func (c *conn) serve(ctx context.Context) {
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.requests.Wait()
@@ -83,7 +83,7 @@ func (c *conn) serve(ctx context.Context) {
 		}
 	}()
 	c.guest.onPut(func() { c.cancel(errCrowded) })
-	silence := limits.LoginTime // what is left of it
+	silence := limits.LoginTime // the rest of it
 	c.silent = time.AfterFunc(silence, func() {
 		if c.session.Load() == nil {
 			c.cancel(errNoLogin)
@@ -103,8 +103,8 @@ func (c *conn) serve(ctx context.Context) {
 		if c.session.Load() != nil {
 			c.ws.SetReadLimit(limits.Frame)
 		}
-		// Set anew for each frame: while all turns were taken nobody read, and
-		// that must not be held against the client.
+		// The deadline is set for each frame: while all turns were taken the server did not
+		// read, and the client must not suffer for that.
 		if err := alive(""); err != nil {
 			return
 		}
@@ -124,7 +124,7 @@ func (c *conn) serve(ctx context.Context) {
 			return
 		}
 		if c.session.Load() == nil {
-			// While its login is worked on a stranger is not silent.
+			// A stranger is not silent while its login is in progress.
 			silence -= time.Since(began)
 			c.silent.Stop()
 		}
@@ -137,8 +137,8 @@ func (c *conn) serve(ctx context.Context) {
 	}
 }
 
-// accept begins to work on a request, when it has its turn; false when the
-// connection has ended meanwhile.
+// accept waits for a turn and begins to work on a request. It returns false if the connection
+// has ended meanwhile.
 func (c *conn) accept(req *params.Request) bool {
 	s := c.session.Load()
 	select {
@@ -168,8 +168,8 @@ func (c *conn) accept(req *params.Request) bool {
 		}
 	})
 	if s == nil {
-		// A stranger's requests go one by one: what may be read next depends on the
-		// login. Not by this goroutine, whose stack stays as small as it is.
+		// A stranger's requests run one by one, since the login decides what comes next. Each
+		// has a goroutine nevertheless, so that the stack of this one stays small.
 		<-done
 		c.asked++
 		logins := c.server.limits.Logins
@@ -178,9 +178,9 @@ func (c *conn) accept(req *params.Request) bool {
 	return true
 }
 
-// dispatch finds out who makes a request, and the route that it names. What a user
-// may do is looked up for each: it may have changed since the login, and whoever
-// changed it must not wait until the user leaves. An agent is what it is.
+// dispatch finds the caller of a request and the route that it names. What a user may do is
+// looked up for each request: it may have changed since the login, and the change must not
+// wait until the user leaves. The roles of an agent don't change.
 func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*caller, *route, error) {
 	who := &caller{server: c.server, conn: c, request: req.RequestID, id: req.ID}
 	who.roles = stranger
@@ -202,8 +202,8 @@ func (c *conn) dispatch(ctx context.Context, s *session, req *params.Request) (*
 	return who, r, err
 }
 
-// now looks up what the connection's user may do by now: nothing, with another
-// password than the one that the login was by.
+// now looks up what the connection's user may do now: nothing if the password is not the one
+// of the login.
 func (c *conn) now(ctx context.Context) (identity, error) {
 	c.password.RLock()
 	defer c.password.RUnlock()
@@ -211,8 +211,8 @@ func (c *conn) now(ctx context.Context) (identity, error) {
 	return c.server.identifyBy(ctx, s.identity, c.uuid)
 }
 
-// follow ends the watches that the user may not have any more, and the connection
-// when nothing is left to the user.
+// follow ends the watches that the user has lost the right to, and the connection when the
+// user has no rights left.
 func (c *conn) follow(user entity.Tag) {
 	c.server.followRights(c.ctx, user, c.uuid, func() (identity, error) { return c.now(c.ctx) }, func(now roles) {
 		if now == 0 {
@@ -241,7 +241,7 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 		}
 		_, watches := result.(params.WatcherID)
 		if watches && err == nil {
-			ctx = state.Began(ctx) // its events say what to read, and pass barriers of their own
+			ctx = state.Began(ctx) // its events only say what to read, and pass the barrier themselves
 		}
 		barrier := c.barrier(ctx, err)
 		if errors.Is(barrier, mongo.ErrUnsure) && r.effect == reads && !watches && try < rereads {
@@ -253,12 +253,12 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 	}
 }
 
-// rereads is how often what only reads is read again because the store's primary has
-// changed meanwhile.
+// rereads is how often a request that only reads is repeated because the store's primary has
+// changed.
 const rereads = 5
 
-// barrier returns when all is on disk that the outcome of a request rests on. That the
-// store is away rests on nothing.
+// barrier returns when all that the outcome of a request depends on is on disk. The error that
+// the store is away depends on nothing.
 func (c *conn) barrier(ctx context.Context, outcome error) error {
 	if mongo.IsAway(outcome) || c.ctx.Err() != nil {
 		return nil
@@ -266,16 +266,16 @@ func (c *conn) barrier(ctx context.Context, outcome error) error {
 	return c.server.barrier(ctx)
 }
 
-// reply sends the outcome of a request, once all it rests on is on disk. An
-// error rests on what was read as much as a result does.
+// reply sends the outcome of a request, once all it depends on is on disk. An error depends on
+// what was read as much as a result does.
 func (c *conn) reply(ctx context.Context, request uint64, doing string, result any, err error) {
 	c.answer(request, doing, result, err, c.barrier(ctx, err))
 }
 
-// answer is reply once the barrier was passed, or not.
+// answer is reply after the barrier, whose error may not be nil.
 func (c *conn) answer(request uint64, doing string, result any, err, barrier error) {
 	if c.ctx.Err() != nil {
-		return // nobody is there to read it
+		return // no one is there to read it
 	}
 	if barrier != nil {
 		err = fmt.Errorf("cannot pass the barrier: %w", barrier)
@@ -297,7 +297,7 @@ func (c *conn) answer(request uint64, doing string, result any, err, barrier err
 	}
 }
 
-// send writes a frame. A client that does not read is given up.
+// send writes a frame. It gives up on a client that does not read.
 func (c *conn) send(frame []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -307,12 +307,12 @@ func (c *conn) send(frame []byte) error {
 	return c.ws.WriteMessage(websocket.TextMessage, frame)
 }
 
-// pinging pings the client of a websocket now and then until ctx ends, so that
-// either side notices when the other has gone without a word. A timer and no
-// goroutine: there are thousands of idle connections. Each ping is noted with note.
+// pinging pings the client of a websocket regularly until ctx ends, so that each side notices
+// when the other is gone. It calls note with the time of each ping. It has a timer and no
+// goroutine, since there are thousands of idle connections.
 func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time.Time)) *time.Timer {
 	every := func() time.Duration {
-		// Not all at the same moment, though all may have connected at the same.
+		// The jitter spreads the pings of clients that have connected at the same moment.
 		return s.limits.PingEvery/2 + rand.N(s.limits.PingEvery/2+1)
 	}
 	var timer *time.Timer
@@ -320,7 +320,7 @@ func (s *Server) pinging(ctx context.Context, ws *websocket.Conn, note func(time
 	timer = time.AfterFunc(every(), func() {
 		<-ready
 		note(time.Now())
-		// A failure shows soon enough, in the silence that follows.
+		// A failure shows as silence soon enough.
 		_ = ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(s.limits.WriteTime))
 		if ctx.Err() == nil {
 			timer.Reset(every())
@@ -335,7 +335,7 @@ func (c *conn) refuse(code int, why string) {
 	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
 }
 
-// closeSocket ends the reading goroutine too.
+// closeSocket closes the websocket, which ends the reading goroutine.
 func (c *conn) closeSocket() {
 	switch cause := context.Cause(c.ctx); {
 	case errors.Is(cause, errNoLogin):
@@ -350,7 +350,7 @@ func (c *conn) closeSocket() {
 	c.ws.Close()
 }
 
-// String says in logs who it is.
+// String returns the client's name for logs.
 func (c *conn) String() string {
 	who := "stranger"
 	if s := c.session.Load(); s != nil {
@@ -359,8 +359,8 @@ func (c *conn) String() string {
 	return who + "@" + c.remote
 }
 
-// wireError turns err into what the client may know of it; what it may not is
-// logged, with what was being done.
+// wireError returns the error for the client. It logs an internal error, with what was being
+// done, and hides it from the client.
 func (s *Server) wireError(doing string, err error) *params.Error {
 	switch {
 	case entity.KindOf(err) != "":

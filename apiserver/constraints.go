@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// serviceConstraints reads a service's constraints into what the wire has.
+// serviceConstraints returns a service's constraints.
 func serviceConstraints(ctx context.Context, svc *state.Service) (entity.Constraints, error) {
 	text, err := svc.Constraints(ctx)
 	if err != nil {

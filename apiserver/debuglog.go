@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxLogFrame bounds what an agent sends at once.
+	// maxLogFrame limits what an agent sends in one frame.
 	maxLogFrame = 256 << 10
-	// maxBacklog bounds how much debug-log holds in memory before it sends.
+	// maxBacklog limits how many messages debug-log holds in memory before it sends them.
 	maxBacklog = 10_000
 )
 
@@ -64,7 +64,7 @@ func serveDebugLog(s *Server, v *visitor, w http.ResponseWriter, r *http.Request
 	return nil
 }
 
-// logQuery reads what the client wants to see.
+// logQuery reads which messages the client wants.
 func logQuery(values url.Values) (q logs.Query, err error) {
 	number := func(key string) int {
 		text := values.Get(key)
@@ -103,8 +103,8 @@ func logQuery(values url.Values) (q logs.Query, err error) {
 	return q, err
 }
 
-// serveLogSink takes an agent's log over a websocket, one params.LogRecord a
-// frame. Whose it is comes from the login and not from the record.
+// serveLogSink receives an agent's log over a websocket, one params.LogRecord in a frame. The
+// login says which agent it is, not the record.
 func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
@@ -143,8 +143,8 @@ func serveLogSink(s *Server, v *visitor, w http.ResponseWriter, r *http.Request)
 	}
 }
 
-// closeStream closes a websocket that carries no requests, and says why if its right
-// has ended.
+// closeStream closes a websocket that only streams. It tells the client if its right to the
+// stream has ended.
 func closeStream(ctx context.Context, ws *websocket.Conn) {
 	if errors.Is(context.Cause(ctx), errRevoked) {
 		bye := websocket.FormatCloseMessage(params.CloseRevoked, errRevoked.Error())
@@ -153,9 +153,9 @@ func closeStream(ctx context.Context, ws *websocket.Conn) {
 	ws.Close()
 }
 
-// streaming returns a context that ends when the client of a websocket that
-// only listens leaves or has none of the roles any more, or the server stops; done
-// ends it and closes the socket.
+// streaming returns a context for a websocket whose client only listens. It ends when the
+// client leaves or has none of the roles any more, or when the server stops. done ends it and
+// closes the socket.
 func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who roles) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
 	leave := s.ending.join(s, v.model, v.identity, cancel)

@@ -29,8 +29,8 @@ func modelManagerDestroyModels(ctx context.Context, c *caller, p params.DestroyM
 	}), nil
 }
 
-// modelOfAdmin returns the row of a model that the caller may do everything with;
-// whether there is another is not told.
+// modelOfAdmin returns the row of a model that the caller has admin access to. Whether there
+// are others it does not reveal.
 func modelOfAdmin(ctx context.Context, c *caller, uuid string) (state.ModelRow, error) {
 	rows, access, err := c.server.controller.ModelsOf(ctx, c.tag.ID)
 	if err != nil {
@@ -44,7 +44,7 @@ func modelOfAdmin(ctx context.Context, c *caller, uuid string) (state.ModelRow, 
 	return state.ModelRow{}, denied()
 }
 
-// mayDestroy returns OperationBlocked when one of a model's blocks bars its end.
+// mayDestroy returns OperationBlocked if a block of the model refuses its destruction.
 func mayDestroy(ctx context.Context, c *caller, row state.ModelRow) error {
 	if row.IsRemoving() {
 		return nil
@@ -56,14 +56,14 @@ func mayDestroy(ctx context.Context, c *caller, row state.ModelRow) error {
 	return destroys.allowedAt(ctx, st)
 }
 
-// destroyModel begins the end of a model.
+// destroyModel begins the destruction of a model.
 func destroyModel(ctx context.Context, c *caller, row state.ModelRow, how entity.Destruction) error {
 	logger.Infof("%s destroys model %q (%s)", c.conn, row.Name, how.Strength)
 	return c.server.controller.DestroyModel(ctx, row.UUID, how)
 }
 
-// modelManagerLeftovers tells what models that are gone have left in the cloud: all
-// of them who may do everything, others those of their own models.
+// modelManagerLeftovers returns what removed models have left in the cloud: all of it to
+// superusers, otherwise that of the caller's own models.
 func modelManagerLeftovers(ctx context.Context, c *caller, _ none) (params.LeftoverResults, error) {
 	owner := c.tag.ID
 	if c.roles&admin != 0 {
@@ -73,10 +73,10 @@ func modelManagerLeftovers(ctx context.Context, c *caller, _ none) (params.Lefto
 	return params.LeftoverResults{Results: leftovers}, err
 }
 
-// controllerDestroy ends the controller with all its models. It is refused while
-// there are others than its own, unless the user says that they go too. Where the
-// controller can't end itself, only the others are destroyed: whoever has asked
-// waits for them to be gone, and ends it where it runs.
+// controllerDestroy destroys the controller with all its models. It refuses while there are
+// other models than its own, unless the request includes them. A controller that can't end
+// itself destroys only the other models; the caller waits until they are gone, and ends the
+// controller where it runs.
 func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControllerArgs) error {
 	how, err := params.Destruction{Force: p.Force != nil && *p.Force, MaxWait: p.ModelTimeout}.Read()
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"sync/atomic"
 )
 
-// A door is where connections come in from the network. Those that have not logged
-// in, its guests, have a budget of their own, so that however many there are, those
-// who have logged in are not touched. When it is full nobody is turned away: the
-// guest that has waited longest goes, of those from the address that has the most. One
-// whose login is being worked on does not go.
+// A door lets connections in from the network. Those that have not logged in, its guests,
+// have a budget of their own, so that they can't crowd out those that have. When the budget
+// is used up, a new guest replaces another: of the address with the most guests, the one that
+// has waited longest. A guest whose login is in progress is not replaced.
 type door struct {
 	most, mostFrom int
 
@@ -26,11 +25,11 @@ type door struct {
 // guests are those from one address.
 type guests struct {
 	count   int       // all of them
-	waiting list.List // of *guest, in order of arrival: those whose turn it is to say something
+	waiting list.List // of *guest, in order of arrival: those without a login in progress
 }
 
-// A guest is a connection, which may have logged in meanwhile. One within the
-// process has no door and no bounds.
+// A guest is a connection, even after its login. One within the process has no door and no
+// limits.
 type guest struct {
 	net.Conn
 	door   *door
@@ -40,16 +39,16 @@ type guest struct {
 	// Guarded by door.mu.
 	inside  bool          // counted
 	closed  bool          // never to be counted again
-	element *list.Element // in waiting, nil while a login is worked on
-	put     func()        // puts it out; nil stands for closing the connection
+	element *list.Element // in waiting, nil while a login is in progress
+	put     func()        // ends it; nil for closing the connection
 }
 
-// loopback stands for all addresses of the host's own. Its agents share one, or have
-// one each, and so have all its users; only the whole budget bounds them.
+// loopback stands for all addresses of the host itself. Its agents and users share them, so
+// only the whole budget limits them.
 const loopback = "loopback"
 
-// sourceOf returns what connections are counted by: an address, of IPv6 the network
-// that one customer has.
+// sourceOf returns what connections are counted by: the address, or for IPv6 the network that
+// a customer usually has.
 func sourceOf(address string) string {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -71,8 +70,8 @@ func newDoor(most, mostFrom int) *door {
 	return &door{most: most, mostFrom: mostFrom, from: map[string]*guests{}}
 }
 
-// enter counts a connection in, and puts another out if it must; false when all
-// there are have a login that is worked on.
+// enter counts a connection as a guest, and ends another if it must. It returns false if every
+// guest has a login in progress.
 func (d *door) enter(g *guest) bool {
 	d.mu.Lock()
 	var victim *guest
@@ -100,7 +99,7 @@ func (d *door) enter(g *guest) bool {
 	return room
 }
 
-// largest returns the guests from the address that has most of those that wait.
+// largest returns the guests of the address with the most waiting guests.
 func (d *door) largest() (most *guests) {
 	for _, g := range d.from {
 		if most == nil || g.waiting.Len() > most.waiting.Len() {
@@ -143,14 +142,14 @@ func (d *door) remove(g *guest) {
 	}
 }
 
-// count returns how many guests there are.
+// count returns the number of guests.
 func (d *door) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.guests
 }
 
-// onPut says how the guest is put out when that must be.
+// onPut sets how the guest's connection is ended.
 func (g *guest) onPut(put func()) {
 	if g.door != nil {
 		g.door.mu.Lock()
@@ -159,7 +158,7 @@ func (g *guest) onPut(put func()) {
 	}
 }
 
-// busy keeps the guest in while what it has asked for is worked on, until idle is called.
+// busy keeps the guest in until idle is called, while its request is in progress.
 func (g *guest) busy() (idle func()) {
 	d := g.door
 	if d == nil {
@@ -180,7 +179,7 @@ func (g *guest) busy() (idle func()) {
 	}
 }
 
-// admit ends the connection's being a guest: it has logged in.
+// admit makes the connection no longer a guest: it has logged in.
 func (g *guest) admit() {
 	if g.door != nil {
 		g.door.mu.Lock()
@@ -209,7 +208,7 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// listen has all connections of a listener come in by the door.
+// listen returns a listener whose connections are guests of the door.
 func (d *door) listen(l net.Listener) net.Listener { return &doorListener{l, d} }
 
 type doorListener struct {
@@ -234,7 +233,7 @@ func (l *doorListener) Accept() (net.Conn, error) {
 
 type guestKey struct{}
 
-// withGuest puts the guest that a connection is into the context of its requests.
+// withGuest adds a connection's guest to the context of its requests.
 func withGuest(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

@@ -9,44 +9,44 @@ import (
 	"juju/state/entity"
 )
 
-// endings ends what has outlived the right by which it was begun: all connections and
-// streams to a model when the model can't be used any more, and those of an agent when
-// the agent is removed or given another password. Users are followed one by one, see
-// Server.followRights; agents there are thousands of, so one watch per model serves all
-// of them, as long as somebody is connected.
+// endings ends connections and streams that have outlived their right: all to a model when
+// the model can't be used any more, and those of an agent when the agent is removed or gets
+// another password. Users are followed one by one, by Server.followRights. There are
+// thousands of agents, so one watch for each model serves all of them while any is connected.
 type endings struct {
 	mu     sync.Mutex
 	models map[*state.State]*modelTies
 }
 
-// modelTies are the connections and streams to one model.
+// modelTies are the connections and streams to a model.
 type modelTies struct {
 	model *state.State
-	ctx   context.Context // until nothing is tied to the model
+	ctx   context.Context // ends when nothing is tied to the model
 	empty context.CancelFunc
 
 	// Guarded by endings.mu.
 	all     map[*tie]bool
 	agents  map[entity.Tag]map[*tie]bool
-	watched bool // whether there was an agent, for whom passwords are watched
-	// listed is when the watch of passwords told of all of them; zero before.
+	watched bool // passwords are watched, since there was an agent
+	// listed is when the watch of passwords delivered its first event; zero before.
 	listed time.Time
-	// changed is when it told of an agent, for those whose login was under way then.
+	// changed is when the watch named an agent, for agents whose login was in progress then.
 	changed map[entity.Tag]time.Time
 }
 
-// A tie is what is to end.
+// A tie is a connection or stream that can be ended.
 type tie struct {
-	agent    entity.Tag // zero when only the model's end counts
-	password string     // what stands for the one it was begun with
-	since    time.Time  // before that was looked up
+	agent    entity.Tag // zero if only the end of the model ends it
+	password string     // the stamp of the login's password
+	since    time.Time  // before the password was looked up
 	end      context.CancelCauseFunc
 }
 
-// changedKept is longer than any login takes.
+// changedKept is how long changed keeps an agent: longer than any login takes.
 const changedKept = 10 * time.Minute
 
-// join ends something of somebody's when its time has come; leave forgets it.
+// join registers end, to be called when the right to a connection or stream ends; leave
+// removes it.
 func (e *endings) join(s *Server, model *state.State, id identity, end context.CancelCauseFunc) (leave func()) {
 	t := &tie{end: end, since: id.since}
 	home := model
@@ -59,7 +59,7 @@ func (e *endings) join(s *Server, model *state.State, id identity, end context.C
 	if home == model {
 		return e.tie(s, model, t)
 	}
-	// A machine of the controller's model at another: both may end.
+	// A machine of the controller's model at another model: the end of either ends it.
 	leaveModel := e.tie(s, model, &tie{end: end})
 	leaveHome := e.tie(s, home, t)
 	return func() { leaveModel(); leaveHome() }
@@ -77,8 +77,7 @@ func (e *endings) tie(s *Server, model *state.State, t *tie) (leave func()) {
 		m = &modelTies{model: model, ctx: empty, empty: cancel, all: map[*tie]bool{},
 			agents: map[entity.Tag]map[*tie]bool{}, changed: map[entity.Tag]time.Time{}}
 		e.models[model] = m
-		// The connection, which the server waits for, is counted in as long as m is not
-		// empty.
+		// As long as m is not empty, s.active counts a connection, for which the server waits.
 		s.active.Go(func() { e.wait(empty, m) })
 	}
 	m.all[t] = true
@@ -125,7 +124,7 @@ func (e *endings) wait(empty context.Context, m *modelTies) {
 	}
 }
 
-// watchAgents ends what is tied to agents, until nothing is tied to the model or it ends.
+// watchAgents ends what is tied to agents, until the model ends or has no ties left.
 func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 	for {
 		passwords, err := m.model.WatchAgentPasswords(empty)
@@ -144,8 +143,8 @@ func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 	}
 }
 
-// follow checks agents whose passwords may have changed until the model ends, the
-// watch does, or nothing is tied to the model any more.
+// follow checks agents whose passwords may have changed until the model ends, the watch ends,
+// or nothing is tied to the model.
 func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan []string) {
 	first := true
 	for {
@@ -164,9 +163,9 @@ func (e *endings) follow(empty context.Context, m *modelTies, passwords <-chan [
 	}
 }
 
-// concerned returns what is tied to agents that a watch names. Its first event names all,
-// with what has changed since they were read, and so concerns everybody: those who are
-// here, and by listed those whose login began before it.
+// concerned returns the ties of the agents that a watch names. The first event names all
+// agents, and stands for all changes since they were read. So it concerns all ties, and by
+// listed those whose login began before it.
 func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*tie) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -198,13 +197,13 @@ func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*t
 	return ties
 }
 
-// check ends the ties whose agent has another password by now, or none.
+// check ends the ties whose agent has another password now, or none.
 func (e *endings) check(m *modelTies, ties []*tie) {
 	for _, t := range ties {
 		now, err := m.model.AgentStamp(context.Background(), t.agent)
 		switch {
 		case err != nil:
-			t.end(errUnsure) // it connects again
+			t.end(errUnsure) // the agent connects again
 		case now != t.password:
 			t.end(errRevoked)
 		}

@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// maxExplained bounds how many things are explained at once.
+	// maxExplained limits how many entities are explained in one reply.
 	maxExplained = 100
-	// maxAway bounds how many agents of one thing are said to be away.
+	// maxAway limits how many absent agents an explanation names.
 	maxAway = 10
 )
 
-// explain explains what the words name or, without words, all of which there is
-// something to say: what state knows, and which agents are away and which workers fail,
-// which state doesn't.
+// explain explains the named entities, or without names all of which there is something to
+// say. To what state knows it adds the agents that are away and the workers that fail.
 func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainResults, error) {
 	results := params.ExplainResults{Explanations: []entity.Explanation{}}
 	var tags []entity.Tag
@@ -59,7 +58,7 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 	for _, tag := range tags {
 		e, err := c.model.Explain(ctx, tag)
 		if errors.Is(err, entity.NotFound) && len(p.Words) == 0 {
-			continue // it has gone meanwhile
+			continue // it was removed meanwhile
 		}
 		if err != nil {
 			return params.ExplainResults{}, err
@@ -75,8 +74,8 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 	return results, nil
 }
 
-// explainWorkers explains which of the controller's workers fail: those of the model
-// and, for those who may know, those that work for all models.
+// explainWorkers explains which of the controller's workers fail: those of the model and, for
+// superusers, those that work for all models.
 func explainWorkers(c *caller) (all []entity.Explanation) {
 	add := func(name string, tag entity.Tag, failures []entity.WorkerFailure) {
 		e := entity.Explanation{Tag: tag.String(), Name: name}
@@ -109,8 +108,8 @@ func failing(of string, depth int, whose string, t entity.WorkerFailure) entity.
 	return entity.Reason{Depth: depth, Of: of, Since: t.Since, Text: fmt.Sprintf("worker %q%s fails again and again: %s", t.Worker, whose, t.Error)}
 }
 
-// explainAgents adds to an explanation which of the agents that must act are away, and
-// what fails in them or in the workers that must act.
+// explainAgents adds to an explanation which of the agents that must act are away, and which
+// of their workers, or of the workers that must act, fail.
 func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Explanation) error {
 	p, model := c.server.presence, c.model.UUID()
 	told := map[entity.Tag]bool{}
@@ -133,7 +132,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 			}
 			continue
 		}
-		// Of one that has never come up nobody can say that it is away.
+		// An agent that has never started is not away.
 		if since, silent, away := p.missing(model, agent); away && !r.Starting {
 			word := "has been away"
 			if silent {
@@ -184,8 +183,8 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 	return nil
 }
 
-// missing returns since when an agent has been away, if for so long that it is to be
-// said, and whether it is connected all the same, but does not answer.
+// missing returns since when an agent has been away, if that is long enough to be reported.
+// silent says that the agent is connected but does not answer.
 func (p *presence) missing(model string, tag entity.Tag) (since time.Time, silent, missing bool) {
 	since, silent = p.away(model, tag)
 	bound := lostAfter
@@ -195,10 +194,10 @@ func (p *presence) missing(model string, tag entity.Tag) (since time.Time, silen
 	return since, silent, !since.IsZero() && p.now().Sub(since) > bound
 }
 
-// nameOf is how users call the entity of an agent.
+// nameOf returns the name that users have for the entity of an agent.
 func nameOf(agent entity.Tag) string { return string(agent.Kind) + " " + agent.ID }
 
-// awayHint is what can be done about an agent that is away, or does not answer.
+// awayHint says what can be done about an agent that is away or does not answer.
 func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 	switch {
 	case e.Life != entity.Alive && e.Strength != entity.Force:
@@ -211,7 +210,7 @@ func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 	return hintFor(entity.Reason{By: agent.String()})
 }
 
-// hintFor says where more can be seen of what somebody must do.
+// hintFor says where to see more about what must be done.
 func hintFor(r entity.Reason) string {
 	switch r.By {
 	case entity.ByProvisioner, entity.ByCleaner:
@@ -227,8 +226,8 @@ func hintFor(r entity.Reason) string {
 	return "juju status"
 }
 
-// forceHint is how to destroy with force what an explanation names. A relation of a
-// service with itself goes with the service.
+// forceHint is the command that destroys the named entity with force. A relation of a service
+// with itself is destroyed with the service.
 func forceHint(named string) string {
 	kind, name, _ := strings.Cut(named, " ")
 	if service, _, ok := strings.Cut(name, ":"); ok && kind == string(entity.KindRelation) && !strings.Contains(name, " ") {

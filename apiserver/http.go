@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo"
 )
 
-// An endpoint is one thing of a model that is found by plain HTTP, or by a
-// websocket that carries something else than requests.
+// An endpoint of a model is found by plain HTTP, or by a websocket that does not carry
+// requests.
 type endpoint struct {
 	method string
 	path   string // below /model/UUID
@@ -23,13 +23,13 @@ type endpoint struct {
 	serve  func(s *Server, c *visitor, w http.ResponseWriter, r *http.Request) error
 }
 
-// A visitor is who makes an HTTP request, by its basic authentication.
+// A visitor is the authenticated sender of an HTTP request.
 type visitor struct {
 	identity
 	model *state.State
 }
 
-// mux puts all paths together.
+// mux returns the handler of all paths.
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api", s.serveAPI)
@@ -50,8 +50,8 @@ func (s *Server) mux() http.Handler {
 	})
 }
 
-// serveEndpoint authenticates and authorises, and answers for the endpoint when
-// it fails before it has written anything.
+// serveEndpoint authenticates and authorises a request, and calls the endpoint. If that fails
+// before it has written anything, serveEndpoint answers with the error.
 func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(state.Began(r.Context()))
 	err := func() (err error) {
@@ -75,7 +75,7 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 		defer leave()
 		g := guestOf(r.Context())
 		g.admit()
-		defer g.dismiss() // a connection may bring other requests; one that has ended is not counted
+		defer g.dismiss() // the connection may bring other requests
 		if v.roles&e.who == 0 {
 			return denied()
 		}
@@ -92,8 +92,8 @@ func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// still returns an error unless the visitor has one of the roles even now, at the
-// end of something long.
+// still returns an error unless the visitor still has one of the roles. Long requests check
+// at their end.
 func (s *Server) still(r *http.Request, v *visitor, who roles) error {
 	if v.tag.Kind != entity.KindUser {
 		return nil
@@ -127,7 +127,7 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 	return &visitor{id, model}, nil
 }
 
-// httpStatus is what each kind of error comes to; others are 500.
+// httpStatus is the status for each kind of error; others are 500.
 var httpStatus = map[entity.Kind]int{
 	entity.NotFound: http.StatusNotFound, entity.Unauthorized: http.StatusForbidden, entity.Invalid: http.StatusBadRequest,
 	entity.AlreadyExists: http.StatusConflict, entity.NotAlive: http.StatusConflict, entity.InUse: http.StatusConflict,
@@ -136,8 +136,7 @@ var httpStatus = map[entity.Kind]int{
 	entity.NotProvisioned: http.StatusForbidden, entity.OperationBlocked: http.StatusBadRequest,
 }
 
-// writeError answers with an error, in the shape that clients of Juju's charms
-// endpoint know.
+// writeError answers with an error, in the form that clients of Juju's charms endpoint know.
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := s.wireError(r.Method+" "+r.URL.Path, err)
 	status, ok := httpStatus[entity.Kind(e.Code)]
@@ -154,13 +153,13 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	s.writeJSON(w, r, status, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info})
 }
 
-// writeJSON answers with v once all it rests on is on disk.
+// writeJSON answers with v, once all it depends on is on disk.
 func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	barrier := s.barrier(r.Context())
 	if mongo.IsAway(barrier) {
 		e := s.wireError(r.Method+" "+r.URL.Path, barrier)
 		status, v = http.StatusServiceUnavailable, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
-		barrier = nil // that rests on nothing
+		barrier = nil // that depends on nothing
 	}
 	text, err := json.Marshal(v)
 	if err == nil {
@@ -168,7 +167,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 	}
 	if err != nil {
 		logger.Errorf("%s %s: cannot answer: %v", r.Method, r.URL.Path, err)
-		panic(http.ErrAbortHandler) // the client sees a broken connection, and no answer
+		panic(http.ErrAbortHandler) // the client sees a broken connection instead of an answer
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

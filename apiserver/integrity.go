@@ -15,7 +15,7 @@ func integrityRepairModel(ctx context.Context, c *caller, p params.Entity) (para
 	return checkModel(ctx, c, p, true)
 }
 
-// checkModel checks the records of a model for those who administer it.
+// checkModel checks the records of a model for its admins.
 func checkModel(ctx context.Context, c *caller, p params.Entity, repair bool) (params.Findings, error) {
 	if err := isKind(p.Tag, entity.KindModel); err != nil {
 		return params.Findings{}, err

@@ -7,68 +7,68 @@ import (
 	"time"
 )
 
-// Limits bound what clients can make the server do. DefaultLimits are for
-// service; tests make them small.
+// Limits bound what clients can make the server do. DefaultLimits are for production; tests
+// have smaller ones.
 type Limits struct {
-	// Strangers is how many connections may be open that have not logged in, and
-	// StrangersFrom how many of them from one address that is not the host's own; for
-	// one more the oldest goes. LoginTime is how long one may take to say what it must,
-	// and Logins how many attempts it has.
+	// Strangers is how many connections can be open that have not logged in, and
+	// StrangersFrom how many of them from one address that is not the host's own. Beyond
+	// that the oldest is closed. LoginTime is how long one has to log in, and Logins how many
+	// attempts it has.
 	Strangers, StrangersFrom int
 	LoginTime                time.Duration
 	Logins                   int
-	// Members is how many connections may be open that have logged in, UserConns and
-	// AgentConns how many of them as one user and as one agent.
+	// Members is how many connections can be open that have logged in. UserConns and
+	// AgentConns are how many of them for one user, and for one agent.
 	Members, UserConns, AgentConns int
-	// AgentLogins is how many agents' logins are looked at at once. One that has
-	// waited AgentWait for its turn is told to try again, so that a restart of
-	// the controller under thousands of agents is a queue and not a heap.
+	// AgentLogins is how many logins of agents are processed at the same time. An agent that
+	// has waited for AgentWait is told to try again, so that thousands of agents get in one
+	// after the other after a restart of the controller.
 	AgentLogins int
 	AgentWait   time.Duration
-	// UserLogins is how many users' passwords are hashed at once: few, since that is
-	// slow on purpose, and agents must not wait for it. UserQueue is how many may wait
-	// for their turn, no longer than UserWait; see queue.
+	// UserLogins is how many users' passwords are hashed at the same time: few, since that is
+	// slow on purpose, and agents must not wait for it. UserQueue is how many logins can wait
+	// for a turn, and UserWait how long; see queue.
 	UserLogins, UserQueue int
 	UserWait              time.Duration
 
-	// Frame is the greatest request in bytes, LoginFrame before the login.
+	// Frame is the maximum size of a request in bytes, LoginFrame before the login.
 	Frame, LoginFrame int64
-	// Requests is how many of a connection's requests are worked on at once;
-	// more are read when one of them is done. RequestTime bounds each.
+	// Requests is how many requests of a connection are in progress at the same time; the
+	// next is read when one is done. RequestTime limits each.
 	Requests    int
 	RequestTime time.Duration
-	// CloudTime is how long a cloud may take to answer all that one request asks it.
+	// CloudTime is how long a cloud has to answer all questions of one request.
 	CloudTime time.Duration
-	// Watches is how many a connection may have open.
+	// Watches is how many watches a connection can have open.
 	Watches int
 
-	// PingEvery is how often a connection is pinged; one that says nothing for
-	// Silence is closed, and so is one that has not read a frame within WriteTime.
+	// PingEvery is how often a connection is pinged. It is closed after Silence without a
+	// word from the client, and if the client takes longer than WriteTime to read a frame.
 	PingEvery, Silence, WriteTime time.Duration
 
-	// Charm is the greatest archive in bytes, UploadTime the time for it.
+	// Charm is the maximum size of an archive in bytes, UploadTime the time for its upload.
 	Charm      int64
 	UploadTime time.Duration
-	// Uploads is how many uploads may be under way, UserUploads how many of one
-	// user's; UploadBytes is what they may take on the disk together until they are
-	// in the store. What is beyond is told to try again. JudgedUploads is how many
-	// archives are read at once; others wait.
+	// Uploads is how many uploads can be in progress, and UserUploads how many of one user.
+	// UploadBytes is how much disk they can use together until they are in the store. Beyond
+	// that clients are told to try again. JudgedUploads is how many archives are read at the
+	// same time; others wait.
 	Uploads, UserUploads int
 	UploadBytes          int64
 	JudgedUploads        int
 }
 
-// DefaultLimits returns the limits of a controller in service.
+// DefaultLimits returns the limits in production.
 func DefaultLimits() Limits { return limitsFor(openFiles()) }
 
-// limitsFor returns the limits of a controller that may have so many files open.
+// limitsFor returns the limits of a controller that can have this many files open.
 func limitsFor(files int) Limits {
 	return Limits{
 		Strangers: min(8192, files/4), StrangersFrom: min(1024, files/8), LoginTime: 20 * time.Second, Logins: 5,
 		Members: min(50_000, files/2), UserConns: 512, AgentConns: 256,
 		AgentLogins: 64, AgentWait: 5 * time.Second,
 		UserLogins: max(1, min(4, runtime.GOMAXPROCS(0)/2)), UserQueue: 1024, UserWait: 30 * time.Second,
-		// A configuration file may have 5 MiB, and JSON escapes some of it.
+		// A configuration file can have 5 MiB, and grows when JSON escapes it.
 		Frame: 16 << 20, LoginFrame: 64 << 10,
 		Requests: 32, RequestTime: 5 * time.Minute, CloudTime: 30 * time.Second, Watches: 1024,
 		PingEvery: 30 * time.Second, Silence: 3 * time.Minute, WriteTime: 30 * time.Second,
@@ -77,8 +77,8 @@ func limitsFor(files int) Limits {
 	}
 }
 
-// openFiles returns how many files the process may have open. Connections are files, and
-// so is the store: strangers must not take those that it needs.
+// openFiles returns how many files the process can have open. Connections are files, and so
+// is the store, which strangers must not starve.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -10,16 +10,15 @@ import (
 	"juju/state/entity"
 )
 
-// failed logs and counts an attempt to log in that failed, because it may be somebody
-// guessing.
+// failed logs and counts a failed login, which may be a guess.
 func (s *Server) failed(g *guest, remote, attempt string, err error) {
-	if entity.KindOf(err) != entity.Unavailable { // nothing was tried then
+	if entity.KindOf(err) != entity.Unavailable { // else no password was tried
 		g.failed.Add(1)
 	}
 	s.failures.add(g.source, fmt.Sprintf("%s: %s: %s", remote, attempt, entity.Cut(err.Error(), 200)))
 }
 
-// adminLogin makes the connection its caller's. It can be done once.
+// adminLogin logs in. It can be done once for each connection.
 func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.LoginResult, error) {
 	s, conn := c.server, c.conn
 	if conn.session.Load() != nil {
@@ -83,7 +82,7 @@ func adminLogin(ctx context.Context, c *caller, p params.LoginRequest) (params.L
 	return result, nil
 }
 
-// userLogin describes a user who logs in, and notes it.
+// userLogin describes a user who logs in, and records the login.
 func userLogin(ctx context.Context, s *Server, id identity, model string) (*params.AuthUserInfo, error) {
 	user, err := s.controller.User(ctx, id.tag.ID)
 	if err != nil {
@@ -98,8 +97,8 @@ func userLogin(ctx context.Context, s *Server, id identity, model string) (*para
 	}, nil
 }
 
-// adminRegister sets the password of a user who was given a key for that. Whoever
-// guesses has as few attempts as at a login.
+// adminRegister sets the password of a user who was given a key for that. It allows as few
+// wrong guesses as a login.
 func adminRegister(ctx context.Context, c *caller, p params.RegisterRequest) error {
 	release, err := c.server.hashTurn(ctx, c.conn.guest, p.User.ID)
 	if err != nil {
@@ -113,7 +112,7 @@ func adminRegister(ctx context.Context, c *caller, p params.RegisterRequest) err
 	return err
 }
 
-// hostPort writes an address in the wire's form; false when it is none.
+// hostPort returns the wire's form of an address; false if it is not valid.
 func hostPort(address string) (params.HostPort, bool) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -139,13 +138,13 @@ func hostPort(address string) (params.HostPort, bool) {
 	return hp, true
 }
 
-// adminRedirectInfo is asked by clients whose model may have moved.
+// adminRedirectInfo is called by clients whose model may have moved.
 func adminRedirectInfo(context.Context, *caller, none) (params.RedirectInfoResult, error) {
 	return params.RedirectInfoResult{}, entity.Errorf(entity.NotSupported, "not redirected")
 }
 
-// pingerPing says that the client is there; any frame does.
+// pingerPing does nothing: any frame shows that the client is there.
 func pingerPing(context.Context, *caller, none) error { return nil }
 
-// pingerStop is Juju's way to end the pinging of which we have none.
+// pingerStop does nothing: the server does not rely on pings by clients.
 func pingerStop(context.Context, *caller, none) error { return nil }

@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// failuresLogged is how many failed logins from one address are logged in a
-	// minute, and failuresLoggedAll how many from all addresses together. The others
-	// are counted.
+	// failuresLogged is how many failed logins from one address are logged in a minute, and
+	// failuresLoggedAll how many from all addresses together. The others are counted.
 	failuresLogged    = 5
 	failuresLoggedAll = 100
-	// failuresNamed is how many addresses the line names that tells of the others.
+	// failuresNamed is how many addresses are named in the line about the others.
 	failuresNamed = 10
 )
 
-// failures logs attempts to log in, which strangers can make without measure.
+// failures logs failed logins, of which strangers can make any number.
 type failures struct {
 	log func(line string)
 
 	mu     sync.Mutex
-	timer  *time.Timer    // runs while there is a minute
+	timer  *time.Timer    // ends the minute; nil between minutes
 	logged int            // in this minute
-	from   map[string]int // all of them, by source
-	others int            // from addresses that there was no room for
+	from   map[string]int // number of failures, by source
+	others int            // failures of sources that are not in from
 }
 
-// add logs or counts an attempt that failed.
+// add logs or counts a failed login.
 func (f *failures) add(source, line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +50,7 @@ func (f *failures) add(source, line string) {
 	}
 }
 
-// flush ends the minute, and tells of what was only counted.
+// flush ends the minute, and logs what was only counted.
 func (f *failures) flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

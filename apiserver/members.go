@@ -6,8 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// members counts the connections that have logged in, by whom. The controller's own
-// have no bound.
+// members counts the connections that have logged in, by user or agent. The controller's own
+// have no limit.
 type members struct {
 	most, ofUser, ofAgent int
 
@@ -22,8 +22,8 @@ type member struct {
 	tag   entity.Tag
 }
 
-// enter counts a connection in, until leave is called; Unavailable when there are
-// too many.
+// enter counts a connection until leave is called. It returns Unavailable if there are too
+// many.
 func (m *members) enter(model string, id identity) (leave func(), err error) {
 	if id.roles&controllerAgent != 0 {
 		return func() {}, nil

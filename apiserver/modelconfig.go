@@ -34,8 +34,8 @@ func modelConfigModelUnset(ctx context.Context, c *caller, p params.ModelUnset) 
 	return c.model.SetModelConfig(ctx, nil, p.Keys)
 }
 
-// fixedSettings refuses, in Juju's words, what Juju has among a model's settings and
-// nobody can change there.
+// fixedSettings refuses, with Juju's errors, the settings that Juju lists but that can't be
+// changed.
 func fixedSettings(c *caller, given map[string]any) error {
 	if _, ok := given["agent-version"]; ok {
 		return entity.Errorf(entity.Invalid, "agent-version cannot be changed")
@@ -49,7 +49,7 @@ func fixedSettings(c *caller, given map[string]any) error {
 	return nil
 }
 
-// modelConfigOf reads settings from a request, and asks the cloud whether it has the
+// modelConfigOf reads settings from a request, and checks with the cloud that it has the
 // default series.
 func modelConfigOf(ctx context.Context, c *caller, given map[string]any) (map[string]string, error) {
 	words := make(map[string]string, len(given))

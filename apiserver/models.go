@@ -15,7 +15,7 @@ func userModel(row state.ModelRow) params.UserModel {
 	}}
 }
 
-// controllerAllModels lists all models, for who may do everything.
+// controllerAllModels lists all models, for superusers.
 func controllerAllModels(ctx context.Context, c *caller, _ none) (params.UserModelList, error) {
 	rows, err := c.server.controller.Models(ctx)
 	return userModels(rows), err
@@ -29,8 +29,8 @@ func userModels(rows []state.ModelRow) params.UserModelList {
 	return list
 }
 
-// subject returns the user whom a request is about: the caller when it names
-// nobody. Who may do everything asks about anybody.
+// subject returns the user whom a request is about: the caller if it names none. Superusers
+// can ask about any user.
 func subject(ctx context.Context, c *caller, tag params.Tag) (string, error) {
 	if tag.IsZero() || isSelf(c, tag) {
 		return c.tag.ID, nil
@@ -75,8 +75,7 @@ func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSum
 	return params.ModelSummaryResults{Results: results}, nil
 }
 
-// modelStatus reads what is in a model; nothing is any more in one that is being
-// removed.
+// modelStatus reads what is in a model. A model that is being removed is empty.
 func modelStatus(ctx context.Context, c *caller, row state.ModelRow) (*entity.ModelStatus, error) {
 	if row.IsRemoving() {
 		return &entity.ModelStatus{Model: entity.ModelHeader{
@@ -134,7 +133,7 @@ func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (p
 	}
 	results := make([]params.ModelInfoResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
-		result := params.ModelInfoResult{Error: params.ToError(denied())} // whether it is there is not told either
+		result := params.ModelInfoResult{Error: params.ToError(denied())} // the same if there is no such model
 		for _, row := range rows {
 			if e.Tag.Tag != entity.ModelTag(row.UUID) {
 				continue
@@ -171,7 +170,7 @@ func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreat
 	return info, err
 }
 
-// modelManagerDumpModels shows all that the store holds of models, but for secrets.
+// modelManagerDumpModels returns everything that the store holds of models, except secrets.
 func modelManagerDumpModels(ctx context.Context, c *caller, p params.DumpModelsRequest) (params.MapResults, error) {
 	results := params.MapResults{Results: make([]params.MapResult, 0, len(p.Entities))}
 	for _, e := range p.Entities {

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// self passes an agent's requests about itself.
+// self accepts an agent's requests about itself.
 func self(_ context.Context, c *caller, subject entity.Tag) error {
 	if subject.IsZero() || subject != c.tag {
 		return denied()
@@ -15,7 +15,7 @@ func self(_ context.Context, c *caller, subject entity.Tag) error {
 	return nil
 }
 
-// deployed passes requests about units that the agent deploys.
+// deployed accepts requests about units that the agent deploys.
 func deployed(ctx context.Context, c *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindUnit {
 		return denied()
@@ -30,8 +30,8 @@ func deployed(ctx context.Context, c *caller, subject entity.Tag) error {
 	return nil
 }
 
-// deployedOrGone is deployed, but lets a unit pass that is not there: whose it
-// was nobody knows any more, and that it is gone is what the caller wants.
+// deployedOrGone is deployed, but also accepts a unit that is gone. No one knows any more who
+// deployed it, and that it is gone is what the caller wants.
 func deployedOrGone(ctx context.Context, c *caller, subject entity.Tag) error {
 	err := deployed(ctx, c, subject)
 	if errors.Is(err, entity.NotFound) {
@@ -40,7 +40,7 @@ func deployedOrGone(ctx context.Context, c *caller, subject entity.Tag) error {
 	return err
 }
 
-// machines passes the controller's requests about any machine of the model.
+// machines accepts the controller's requests about any machine of the model.
 func machines(_ context.Context, _ *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindMachine {
 		return denied()
@@ -48,7 +48,7 @@ func machines(_ context.Context, _ *caller, subject entity.Tag) error {
 	return nil
 }
 
-// services passes the controller's requests about any service of the model.
+// services accepts the controller's requests about any service of the model.
 func services(_ context.Context, _ *caller, subject entity.Tag) error {
 	if subject.Kind != entity.KindService {
 		return denied()
@@ -56,5 +56,5 @@ func services(_ context.Context, _ *caller, subject entity.Tag) error {
 	return nil
 }
 
-// everything passes the controller's requests that are about no single thing.
+// everything accepts the controller's requests that name no entity.
 func everything(context.Context, *caller, entity.Tag) error { return nil }

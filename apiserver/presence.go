@@ -11,16 +11,15 @@ import (
 	"juju/state/entity"
 )
 
-// presence knows which agents are connected. It lives in memory only: after a
-// restart of the controller everybody is given lostAfter to come back, and until
-// then counts as present.
+// presence knows which agents are connected. It is in memory only. After a restart of the
+// controller agents have lostAfter to come back, and count as present until then.
 type presence struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	since  time.Time // when this process began to know
+	since  time.Time // when this process started
 	agents map[presenceKey]*presenceEntry
-	gone   int // entries of agents that are not connected
+	gone   int // number of agents that are not connected
 }
 
 type presenceKey struct {
@@ -30,34 +29,33 @@ type presenceKey struct {
 
 type presenceEntry struct {
 	conns    []*line
-	left     time.Time              // when the last of them ended
+	left     time.Time              // when the last connection ended
 	failures []entity.WorkerFailure // what the agent says of its workers
 }
 
-// A line is what is known of one connection of an agent.
+// A line is a connection of an agent.
 type line struct {
-	// asked is since when a ping awaits its answer, in Unix nanoseconds; 0 when none
-	// does. A process that is stopped keeps its connection, and answers nothing.
+	// asked is when the ping was sent that is not answered yet, in Unix nanoseconds; 0 if all
+	// are answered. A stopped process keeps its connection, but does not answer.
 	asked atomic.Int64
 }
 
-// ping notes that the agent is asked for a sign of life.
+// ping records that a ping was sent.
 func (l *line) ping(now time.Time) { l.asked.CompareAndSwap(0, now.UnixNano()) }
 
-// heard notes one.
+// heard records that it was answered.
 func (l *line) heard() { l.asked.Store(0) }
 
 const (
-	// lostAfter is how long an agent may be away before users hear of it: longer
-	// than it takes to restart one, or thousands.
+	// lostAfter is how long an agent can be away before users see it: longer than it takes to
+	// restart an agent, or thousands.
 	lostAfter = 30 * time.Second
-	// answerTime is how long an agent may leave a ping unanswered before an explanation
-	// says so.
+	// answerTime is how long a ping can be unanswered before an explanation says so.
 	answerTime = 10 * time.Second
 	// presenceTick is how often a watch looks for agents that are lost or have come back.
 	presenceTick = time.Second
-	// goneKept is from how many absent agents on the oldest are forgotten; of
-	// these one knows only that they have not been here lately.
+	// goneKept is how many absent agents are kept. Beyond that the oldest are forgotten: all
+	// that is known of them is that they were not connected lately.
 	goneKept = 1000
 )
 
@@ -65,7 +63,7 @@ func newPresence(now func() time.Time) *presence {
 	return &presence{now: now, since: now(), agents: map[presenceKey]*presenceEntry{}}
 }
 
-// arrive notes a connection of an agent; the function it returns notes its end.
+// arrive records a connection of an agent; leave records its end.
 func (p *presence) arrive(model string, tag entity.Tag, conn *line) (leave func()) {
 	key := presenceKey{model, tag}
 	p.mu.Lock()
@@ -100,7 +98,7 @@ func (p *presence) connected(model string, tag entity.Tag) bool {
 	return e != nil && len(e.conns) > 0
 }
 
-// setFailures notes what a connected agent says of its workers.
+// setFailures records what a connected agent reports about its workers.
 func (p *presence) setFailures(model string, tag entity.Tag, failures []entity.WorkerFailure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +107,7 @@ func (p *presence) setFailures(model string, tag entity.Tag, failures []entity.W
 	}
 }
 
-// failures returns what an agent says of its workers.
+// failures returns what an agent reports about its workers.
 func (p *presence) failures(model string, tag entity.Tag) []entity.WorkerFailure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +117,8 @@ func (p *presence) failures(model string, tag entity.Tag) []entity.WorkerFailure
 	return nil
 }
 
-// forget drops those absent agents that have been so for longer than lostAfter:
-// what is said of them needs no entry.
+// forget drops agents that have been absent for longer than lostAfter: no entry means the
+// same.
 func (p *presence) forget() {
 	for key, e := range p.agents {
 		if len(e.conns) == 0 && p.now().Sub(e.left) > lostAfter {
@@ -130,8 +128,8 @@ func (p *presence) forget() {
 	}
 }
 
-// away returns since when nothing has been heard of an agent, the zero time when it is
-// here, and whether it is connected all the same, but does not answer.
+// away returns since when an agent has been away; the zero time if it is here. silent says
+// that it is connected but does not answer.
 func (p *presence) away(model string, tag entity.Tag) (since time.Time, silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +152,7 @@ func (p *presence) away(model string, tag entity.Tag) (since time.Time, silent b
 	return since, true
 }
 
-// lost returns since when an agent has been away, if for too long.
+// lost returns since when an agent has been away, if for longer than lostAfter.
 func (p *presence) lost(model string, tag entity.Tag) (since time.Time, lost bool) {
 	since, _ = p.away(model, tag)
 	return since, !since.IsZero() && p.now().Sub(since) > lostAfter
@@ -214,15 +212,14 @@ func (p *presence) watch(ctx context.Context, model string, changes <-chan struc
 	return out
 }
 
-// mark puts into a status which agents are lost. It is done here, so that every
-// client shows the same.
+// mark marks lost agents in a status. This is done here, so that all clients show the same.
 func (p *presence) mark(status *entity.ModelStatus) {
 	model := status.Model.UUID
 	var machines func([]entity.MachineStatus)
 	machines = func(list []entity.MachineStatus) {
 		for i := range list {
 			m := &list[i]
-			// One that has never started is pending, and a Dead one has no agent.
+			// A machine that has never started is pending, and a Dead one has no agent.
 			if since, lost := p.lost(model, entity.MachineTag(m.ID)); lost && m.Life != entity.Dead && m.Status.Status == entity.StatusStarted {
 				m.Status = entity.Status{Status: entity.StatusDown, Message: agentLost, Since: since}
 			}

@@ -8,38 +8,38 @@ import (
 	"juju/state/entity"
 )
 
-// A queue gives turns at something slow, the hashing of users' passwords. Who waits
-// does not get the turns in order of arrival, for then a crowd that guesses passwords
-// makes everybody wait. The next turn is for
+// A queue gives turns at something slow: to hash users' passwords. It does not give them in
+// order of arrival, because then an attacker who guesses passwords would make everyone wait.
+// The next turn goes to the one who waits
 //
-//   - who has failed the fewest times on the same connection,
+//   - with the fewest failures on the same connection,
 //   - from the address that has had the fewest turns,
-//   - as the user who has had the fewest turns,
-//   - who came last: under a flood those who came first have given up.
+//   - for the user who has had the fewest turns,
+//   - and came last: in a flood those who came first have given up.
 type queue struct {
-	most int // may wait; when one more comes, the last of the order gives up
+	most int // how many may wait; when one more comes, the last in order gives up
 
 	mu      sync.Mutex
 	free    int
 	given   int // turns, ever
 	waiting []*turn
-	// Turns since nobody waited; see count.
+	// Turns since the queue was last empty; see count.
 	ofSource, ofUser map[string]int
 }
 
-// A turn is what somebody waits for.
+// A turn is what a login waits for.
 type turn struct {
 	source, user string
 	failed       int
-	come         chan bool // true when it has come, false when there is no room to wait
+	come         chan bool // receives true for the turn, false if there is no room to wait
 }
 
 func newQueue(turns, most int) *queue {
 	return &queue{most: most, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
 }
 
-// take waits for a turn, for no longer than wait; release gives it back. The error is
-// Unavailable, or the context's.
+// take waits for a turn for as long as wait; release ends the turn. The error is Unavailable,
+// or the context's.
 func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release func(), err error) {
 	t.come = make(chan bool, 1)
 	q.mu.Lock()
@@ -56,7 +56,7 @@ func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release f
 	}
 	q.mu.Unlock()
 	select {
-	case mine := <-t.come: // without a timer, as almost always
+	case mine := <-t.come: // the usual case, without a timer
 		if mine {
 			return q.release, nil
 		}
@@ -82,7 +82,7 @@ func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release f
 
 func tryAgain() error { return entity.Errorf(entity.Unavailable, "try again") }
 
-// leave gives up waiting; a turn that came meanwhile goes to the next.
+// leave gives up waiting. A turn that comes meanwhile goes to the next.
 func (q *queue) leave(t *turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -109,7 +109,7 @@ func (q *queue) release() {
 	q.give()
 }
 
-// give gives turns that are free to those whom they are for.
+// give gives free turns to the next in order.
 func (q *queue) give() {
 	for q.free > 0 && len(q.waiting) > 0 {
 		best := 0
@@ -131,8 +131,8 @@ func (q *queue) give() {
 	}
 }
 
-// count counts a turn. Strangers choose their names, and can keep somebody waiting for
-// ever, so the counts are halved when there are too many: those who had one turn are
+// count counts a turn. Strangers choose their names, and can keep the queue from ever being
+// empty, so the counts are halved when there are too many: names with one turn are
 // forgotten, and the order of the others stays.
 func (q *queue) count(turns map[string]int, who string) {
 	turns[who]++

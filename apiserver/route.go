@@ -27,16 +27,16 @@ type route struct {
 	method  string
 	at      place
 	who     roles
-	effect  effect   // what it does to the model, and so which blocks bar it
-	own     ownCheck // what keeps an agent to its own; nil where only users come
+	effect  effect   // what it does to the model, and so which blocks refuse it
+	own     ownCheck // keeps agents to their own entities; nil if only users may call
 	handler handler
 }
 
-// An ownCheck returns Unauthorized unless the entity that a request is about is
-// the caller's own, or in its charge.
+// An ownCheck returns Unauthorized unless the entity that a request is about is the caller's
+// own, or one that the caller looks after.
 type ownCheck func(ctx context.Context, c *caller, subject entity.Tag) error
 
-// A caller is one request's way to all it may need.
+// A caller is what a method may need to know about its request.
 type caller struct {
 	identity
 	server  *Server
@@ -44,16 +44,16 @@ type caller struct {
 	model   *state.State // nil on the controller's path
 	request uint64       // the request's id
 	id      string       // the request's watcher, for Next and Stop
-	who     roles        // who else may call what is called
+	who     roles        // all who may call the method
 }
 
-// A handler is a method's function behind one signature.
+// A handler calls a method's function.
 type handler struct {
 	decode func(json.RawMessage) (any, error)
 	run    func(ctx context.Context, c *caller, p any) (any, error)
 }
 
-// do makes a handler of a method with a result.
+// do returns the handler of a method with a result.
 func do[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
 	return handler{
 		decode: func(raw json.RawMessage) (any, error) {
@@ -70,18 +70,18 @@ func do[P, R any](f func(context.Context, *caller, P) (R, error)) handler {
 	}
 }
 
-// act makes a handler of a method without a result.
+// act returns the handler of a method without a result.
 func act[P any](f func(context.Context, *caller, P) error) handler {
 	return do(func(ctx context.Context, c *caller, p P) (struct{}, error) { return struct{}{}, f(ctx, c, p) })
 }
 
-// none is the parameter of methods that take nothing. Anything is accepted.
+// none is the parameter of methods that take nothing. It accepts anything.
 type none struct{}
 
 // UnmarshalJSON reads nothing.
 func (*none) UnmarshalJSON([]byte) error { return nil }
 
-// call runs the route for a caller, who has been found to have one of its roles.
+// call runs the route for a caller that has one of its roles.
 func (r *route) call(ctx context.Context, c *caller, raw json.RawMessage) (any, error) {
 	p, err := r.handler.decode(raw)
 	if err != nil {
@@ -124,8 +124,8 @@ func newTable(routes []route) *table {
 	return t
 }
 
-// find returns the route that a request names, if it is at this place and open
-// to a caller in these roles. To a stranger nothing is told of what there is.
+// find returns the route that a request names, if it is at this place and a caller with these
+// roles may use it. Its errors tell a stranger nothing about what there is.
 func (t *table) find(req *params.Request, at place, as roles) (*route, error) {
 	r := t.byKey[routeKey{req.Type, req.Version, req.Request}]
 	switch {
@@ -143,7 +143,7 @@ func (t *table) find(req *params.Request, at place, as roles) (*route, error) {
 	return r, nil
 }
 
-// unknown says what of a request is not there.
+// unknown is the error for a request that names no route.
 func (t *table) unknown(req *params.Request) error {
 	has := func(match func(*route) bool) bool {
 		return slices.ContainsFunc(t.routes, func(r route) bool { return match(&r) })
@@ -157,7 +157,7 @@ func (t *table) unknown(req *params.Request) error {
 	return entity.Errorf(entity.NotImplemented, "no such request - method %s.%s is not implemented", req.Type, req.Request)
 }
 
-// facades lists what somebody in these roles can call at a place, sorted.
+// facades lists the facades that a caller with these roles can use at a place, sorted.
 func (t *table) facades(at place, as roles) []params.FacadeVersions {
 	versions := map[string][]int{}
 	for _, r := range t.routes {
@@ -179,7 +179,7 @@ func unreadable(err error) error {
 	return entity.Errorf(entity.Invalid, "cannot read the request: %w", plainJSON(err))
 }
 
-// plainJSON says without the names of Go's types what is wrong with a request.
+// plainJSON returns what is wrong with a request, without the names of Go types.
 func plainJSON(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -1,23 +1,23 @@
 package apiserver
 
-// routes lists every method there is: those for users, and those for agents. Dispatch, the
-// facades that a login lists and the walk of the access test come from it.
+// routes lists every method: those for users, and those for agents. Dispatch, the list of
+// facades in the reply to a login, and the test of access come from it.
 func routes() []route { return append(userRoutes(), agentRoutes()...) }
 
-// userRoutes lists every method that is not for agents alone.
+// userRoutes lists every method that is not only for agents.
 func userRoutes() []route {
 	return []route{
-		// For everybody.
+		// For everyone.
 		{"Admin", 3, "Login", atController | atModel, stranger | anybody, free, nil, do(adminLogin)},
 		{"Admin", 3, "Register", atController, stranger, free, nil, act(adminRegister)},
 		{"Admin", 3, "RedirectInfo", atController | atModel, stranger | anybody, free, nil, do(adminRedirectInfo)},
 		{"Pinger", 1, "Ping", atController | atModel, anybody, free, nil, act(pingerPing)},
 		{"Pinger", 1, "Stop", atController | atModel, anybody, free, nil, act(pingerStop)},
-		// A watcher is the connection's own: its id means nothing on another.
+		// A watcher's id is valid on its own connection only.
 		{"Watcher", 1, "Next", atController | atModel, anybody, free, nil, do(watcherNext)},
 		{"Watcher", 1, "Stop", atController | atModel, anybody, free, nil, act(watcherStop)},
 
-		// For users, at a model. Blocks themselves can be switched whatever is blocked.
+		// For users, at a model. Blocks can be switched whatever is blocked.
 		{"Annotations", 2, "Get", atModel, reader, reads, nil, do(annotationsGet)},
 		{"Annotations", 2, "Set", atModel, writer, changes, nil, do(annotationsSet)},
 		{"Application", 19, "AddRelation", atModel, writer, changes, nil, do(applicationAddRelation)},
@@ -56,8 +56,8 @@ func userRoutes() []route {
 		{"ModelConfig", 3, "ModelUnset", atModel, writer, changes, nil, act(modelConfigModelUnset)},
 		{"ModelConfig", 3, "SetModelConstraints", atModel, writer, changes, nil, do(modelConfigSetConstraints)},
 
-		// For users, at the controller. Of a model they see and may what their access
-		// to that model says, of other users nothing, which the methods look up.
+		// For users, at the controller. The methods check the caller's access to the models that
+		// a request names, and return nothing about other users.
 		{"Controller", 12, "AllModels", atController, admin, reads, nil, do(controllerAllModels)},
 		{"Controller", 12, "DestroyController", atController, admin, destroys, nil, act(controllerDestroy)},
 		{"Controller", 12, "GetControllerAccess", atController, reader, reads, nil, do(controllerGetAccess)},
@@ -91,9 +91,8 @@ func userRoutes() []route {
 func endpoints() []endpoint {
 	return []endpoint{
 		{"POST", "/charms", writer, changes, serveCharmUpload},
-		// A unit's agent may fetch any charm of its model: which one it needs can
-		// change between its asking and its fetching, and no charm is a secret
-		// within the model that deploys it.
+		// A unit's agent may fetch any charm of its model: the charm that it needs may change
+		// before it has fetched it, and charms are no secret within their model.
 		{"GET", "/charms", reader | unitAgent, reads, serveCharm},
 		{"GET", "/log", reader, reads, serveDebugLog},
 		{"GET", "/logsink", machineAgent | unitAgent | controllerAgent, free, serveLogSink},

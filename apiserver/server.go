@@ -21,29 +21,28 @@ import (
 
 var logger = loggo.GetLogger("juju.apiserver")
 
-// A Config is what a server is made of.
+// A Config configures a server.
 type Config struct {
 	Controller *state.Controller
 	TLS        *tls.Config     // see TLSConfig
-	Logs       *logs.Store     // where agents' logs go and debug-log comes from
-	Version    string          // of the program, for clients to compare with theirs
+	Logs       *logs.Store     // for agents' logs
+	Version    string          // of this program, for clients to compare with theirs
 	Addresses  func() []string // "host:port" at which clients reach the API, the best first
-	TempDir    string          // the server's own, for uploads on their way; os.TempDir when empty
-	Limits     Limits          // DefaultLimits when zero
+	TempDir    string          // for uploads in progress, and nothing else; os.TempDir if empty
+	Limits     Limits          // DefaultLimits if zero
 	Dashboard  http.Handler    // for all paths that are not the API's; may be nil
-	Series     string          // of new models' machines, when the user names none
-	// Cloud opens the cloud of a model; nil for no checks by a cloud.
+	Series     string          // of new models' machines, if the user names none
+	// Cloud opens the cloud of a model; nil to ask no cloud.
 	Cloud func(ctx context.Context, model string) (Cloud, error)
-	// Failures returns which of the controller's own workers for a model fail again and
-	// again, or with "" which of those for all models. It may be nil.
+	// Failures returns which of the controller's own workers for a model keep failing, or
+	// with "" which of those for all models. It may be nil.
 	Failures func(model string) []entity.WorkerFailure
-	// DestroyController begins the end of the controller and all its models; it
-	// does not wait for it, since the reply has yet to go out. It may be nil.
+	// DestroyController begins the end of the controller and all its models. It must not wait
+	// for that, since the reply has yet to be sent. It may be nil.
 	DestroyController func(context.Context) error
 }
 
-// A Server is the API of one controller. It serves from New until the context
-// of Serve ends.
+// A Server serves the API of one controller until the context of Serve ends.
 type Server struct {
 	config          Config
 	controller      *state.Controller
@@ -62,12 +61,12 @@ type Server struct {
 	presence        *presence
 	ending          endings
 
-	stopping sync.RWMutex // held for writing once, to end entering
+	stopping sync.RWMutex // held for writing once, so that nothing enters any more
 	stopped  bool
 	active   sync.WaitGroup // HTTP requests and websockets
 }
 
-// New makes a server; it serves nobody before Serve.
+// New returns a server. Call Serve to have it serve.
 func New(ctx context.Context, config Config) (*Server, error) {
 	if config.Limits == (Limits{}) {
 		config.Limits = DefaultLimits()
@@ -112,7 +111,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:           s.handler,
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(ctx, serveKey{}, ctx) },
 		ConnContext:       withGuest,
-		ReadHeaderTimeout: 30 * time.Second, // the handshake's too, and thousands come at once
+		ReadHeaderTimeout: 30 * time.Second, // for the handshake too; thousands may come at once
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          stdlog.New(debugWriter{}, "", 0),
@@ -128,7 +127,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ended <- nil
 	}
 	cancel(errBye)
-	_ = hs.Close() // also ends requests in progress, such as uploads
+	_ = hs.Close() // also ends requests such as uploads
 	<-ended
 	<-ended
 	s.stopping.Lock()
@@ -142,11 +141,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Dial connects the controller's own workers: the protocol and the login are
-// the network's, the way is the process's memory. It waits for Serve.
+// Dial connects the controller's own workers, in memory, with the same protocol and login as
+// over the network. It waits for Serve.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) { return s.memory.dial(ctx) }
 
-// A memoryListener accepts what is dialled in the same process.
+// A memoryListener accepts connections from the same process.
 type memoryListener struct {
 	dialled chan net.Conn
 	closed  chan struct{}
@@ -158,7 +157,7 @@ func newMemoryListener() *memoryListener {
 }
 
 func (l *memoryListener) dial(ctx context.Context) (net.Conn, error) {
-	// A pipe without a buffer does: both ends read all the time.
+	// A pipe needs no buffer here, since both ends read all the time.
 	client, server := net.Pipe()
 	select {
 	case l.dialled <- server:
@@ -194,8 +193,8 @@ type memoryAddr struct{}
 func (memoryAddr) Network() string { return "memory" }
 func (memoryAddr) String() string  { return "memory" }
 
-// debugWriter puts what net/http has to say, mostly of port scans, where it
-// disturbs nobody.
+// debugWriter logs the messages of net/http, which are mostly about port scans, at level
+// DEBUG.
 type debugWriter struct{}
 
 func (debugWriter) Write(line []byte) (int, error) {
@@ -203,22 +202,22 @@ func (debugWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// upgrader makes websockets. Any origin may connect: whoever does must show a
-// password in the first frame, which no browser adds by itself.
+// upgrader makes websockets. Any origin may connect: a client must send a password in its
+// first frame, which no browser adds by itself.
 var upgrader = websocket.Upgrader{
 	CheckOrigin:      func(*http.Request) bool { return true },
 	HandshakeTimeout: 10 * time.Second,
-	// Small, and shared where they can be: thousands of connections are idle.
+	// Buffers are small, and shared if possible: thousands of connections are idle.
 	ReadBufferSize:  1 << 10,
 	WriteBufferSize: 4 << 10,
 	WriteBufferPool: &sync.Pool{},
 }
 
-// serveKey finds the context of Serve in a request's, which ends too early for
-// a websocket.
+// serveKey is the key in a request's context of the context of Serve. The request's own ends
+// too early for a websocket.
 type serveKey struct{}
 
-// enter counts a request in, if the server is not stopping.
+// enter counts a request, unless the server is stopping.
 func (s *Server) enter() bool {
 	s.stopping.RLock()
 	defer s.stopping.RUnlock()
@@ -228,8 +227,8 @@ func (s *Server) enter() bool {
 	return !s.stopped
 }
 
-// serveAPI makes a websocket of a request and leaves it to a goroutine of its
-// own, so that net/http's, with its buffers, can go.
+// serveAPI upgrades a request to a websocket and serves it in another goroutine, so that
+// net/http's goroutine and buffers are freed.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"juju/state/entity"
 )
 
-// uploadPattern is the name of an upload on its way.
+// uploadPattern is the name of an upload's temporary file.
 const uploadPattern = "juju-upload-*.zip"
 
-// sweepUploads removes what a crash has left of uploads; dir is the server's own.
+// sweepUploads removes the uploads that a crash has left in dir.
 func sweepUploads(dir string) error {
 	if dir == "" {
-		return nil // the system's, and the system sweeps it
+		return nil // the system's directory, which the system sweeps
 	}
 	left, err := filepath.Glob(filepath.Join(dir, uploadPattern))
 	for _, file := range left {
@@ -31,11 +31,11 @@ func sweepUploads(dir string) error {
 	return err
 }
 
-// uploads are the charms on their way: how many, whose, and what they take on the
-// disk together. A slow client holds its upload for as long as UploadTime.
+// uploads counts the uploads in progress, by user, and their bytes on disk. A slow client
+// holds its upload for up to UploadTime.
 type uploads struct {
 	limits  *Limits
-	judging slots // archives being read, which takes processor and memory
+	judging slots // archives being read, which takes CPU and memory
 
 	mu    sync.Mutex
 	count int
@@ -47,7 +47,7 @@ func newUploads(l *Limits) *uploads {
 	return &uploads{limits: l, judging: make(slots, l.JudgedUploads), users: map[entity.Tag]int{}}
 }
 
-// begin counts an upload in, or says why it has to come later.
+// begin counts an upload until end is called, or returns the error that it must come later.
 func (u *uploads) begin(user entity.Tag) (end func(), err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -69,8 +69,8 @@ func (u *uploads) begin(user entity.Tag) (end func(), err error) {
 	}, nil
 }
 
-// take counts bytes on the disk, or says that there are too many; less than none
-// gives them back.
+// take counts bytes on the disk, or returns the error that there are too many. A negative
+// number gives bytes back.
 func (u *uploads) take(bytes int64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -81,13 +81,12 @@ func (u *uploads) take(bytes int64) error {
 	return nil
 }
 
-// tryUploadAgain is the error of an upload for which there is no room just now.
+// tryUploadAgain is the error of an upload for which there is no room now.
 func tryUploadAgain(format string, args ...any) error {
 	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: "+format, args...), "Try again when they have ended")
 }
 
-// An upload is the file of one charm on its way. Its errors don't name the file,
-// whose path is no business of the client's.
+// An upload is the temporary file of a charm. Its errors don't reveal the file's path.
 type upload struct {
 	uploads *uploads
 	file    *os.File
@@ -95,7 +94,7 @@ type upload struct {
 	failed  error // why the last Write failed
 }
 
-// open makes the file of an upload.
+// open creates the file of an upload.
 func (u *uploads) open(dir string) (*upload, error) {
 	file, err := os.CreateTemp(dir, uploadPattern)
 	if err != nil {
@@ -124,8 +123,8 @@ func (u *upload) close() {
 	_ = u.uploads.take(-u.size)
 }
 
-// diskError is what a client is told of an error of the server's disk: that it is
-// full, which ends, or nothing.
+// diskError returns the error for a client after an error of the server's disk. It says if
+// the disk is full, which may pass, and hides anything else.
 func diskError(err error) error {
 	if entity.IsDiskFull(err) {
 		logger.Errorf("cannot take an upload: %v", err)
@@ -135,9 +134,8 @@ func diskError(err error) error {
 	return fmt.Errorf("cannot take the upload: %w", err)
 }
 
-// serveCharmUpload takes the archive of a charm and answers with the URL it has
-// been given. The archive is judged on the disk, because it may be large. All ends
-// when the client goes.
+// serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
+// archive is checked on disk, because it may be large. All is undone if the client leaves.
 func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if schema := query.Get("schema"); schema != "" && schema != "local" {
@@ -154,7 +152,7 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	defer end()
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UploadTime)
 	defer cancel()
-	// The server's other bounds are those of websockets.
+	// The server's other deadlines are for websockets.
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err

@@ -9,14 +9,13 @@ import (
 	"juju/state/entity"
 )
 
-// isSelf reports whether a tag is the caller's. Users are told apart without
-// regard to case.
+// isSelf reports whether a tag is the caller's. Names of users are compared without case.
 func isSelf(c *caller, tag params.Tag) bool {
 	return tag.Kind == entity.KindUser && strings.EqualFold(tag.ID, c.tag.ID)
 }
 
-// aboutUser refuses what is no user, and whoever is neither that user nor one who
-// may do everything.
+// aboutUser refuses tags that are no user's, and callers who are neither that user nor a
+// superuser.
 func aboutUser(c *caller, tag params.Tag) error {
 	if err := isKind(tag, entity.KindUser); err != nil {
 		return err
@@ -45,7 +44,7 @@ func userManagerAddUser(ctx context.Context, c *caller, p params.AddUsers) (para
 	})}, nil
 }
 
-// addUserResults does something for each that ends in a user with a key.
+// addUserResults calls do for each element of a list and collects users with their keys.
 func addUserResults[P any](c *caller, doing string, list []P, do func(P) (params.AddUserResult, error)) []params.AddUserResult {
 	var made params.AddUserResult
 	return each(c, doing, list,
@@ -80,7 +79,7 @@ func userManagerSetPassword(ctx context.Context, c *caller, p params.EntityPassw
 			return err
 		}
 		defer release()
-		// The user's other connections end by it. The one that it was changed on stays.
+		// This ends the user's other connections, but not the one that made the request.
 		c.conn.password.Lock()
 		defer c.conn.password.Unlock()
 		stamp, err := c.server.controller.SetUserPassword(ctx, change.Tag.ID, change.Password)
@@ -93,7 +92,7 @@ func userManagerSetPassword(ctx context.Context, c *caller, p params.EntityPassw
 	}), nil
 }
 
-// eachUser does something to each user, for who may do everything.
+// eachUser calls do for each user, if the caller is a superuser.
 func eachUser(c *caller, doing string, p params.Entities, do func(name string) error) (params.ErrorResults, error) {
 	return outcomes(c, doing, p.Entities, func(e params.Entity) error {
 		if err := aboutUser(c, e.Tag); err != nil {
@@ -151,15 +150,15 @@ func userManagerUserInfo(ctx context.Context, c *caller, p params.UserInfoReques
 	return results, err
 }
 
-// modelUsers returns the users of a model as the caller may see them: all for its
-// admins, else the caller alone.
+// modelUsers returns the users of a model that the caller may see: all for its admins,
+// otherwise the caller.
 func modelUsers(ctx context.Context, c *caller, model params.Tag) ([]entity.ModelUser, error) {
 	id, err := c.server.identify(ctx, c.tag, model.ID)
 	if err != nil {
 		return nil, err
 	}
 	if isKind(model, entity.KindModel) != nil || id.roles&reader == 0 {
-		return nil, denied() // whether it is there is not told either
+		return nil, denied() // the same if there is no such model
 	}
 	users, err := c.server.controller.ModelUsers(ctx, model.ID)
 	if err != nil {
@@ -189,8 +188,7 @@ func userManagerModelUserInfo(ctx context.Context, c *caller, p params.Entities)
 	return results, nil
 }
 
-// modelManagerModifyAccess is open to every user; what of it a user may is up to
-// their access to each model.
+// modelManagerModifyAccess is open to every user. It checks the caller's access to each model.
 func modelManagerModifyAccess(ctx context.Context, c *caller, p params.ModifyModelAccessRequest) (params.ErrorResults, error) {
 	return outcomes(c, "ModifyModelAccess", p.Changes, func(change params.ModifyModelAccess) error {
 		if err := isKind(change.ModelTag, entity.KindModel); err != nil {

@@ -13,17 +13,15 @@ import (
 	"juju/state/entity"
 )
 
-// A stream is a channel of state's, and how its values are written. Until
-// somebody asks, events merge in the watch behind it: a client that does not ask
-// costs nothing.
+// A stream is a channel of state with a function that encodes its values. Events merge in
+// the watch behind it until the client asks for one: a client that does not ask costs nothing.
 type stream struct {
-	ch    reflect.Value // a channel to receive from
+	ch    reflect.Value // the channel
 	event func(reflect.Value) params.Event
 }
 
-// watches are those of one connection. A client may wait for many at once, and
-// thousands of clients do: one goroutine waits for all of a connection's, and
-// the requests that asked are only noted.
+// watches are the watches of a connection. Thousands of clients wait for several watches each,
+// so a connection has one goroutine that waits for all of them, and only records requests.
 type watches struct {
 	conn  *conn
 	limit int
@@ -31,25 +29,25 @@ type watches struct {
 	mu   sync.Mutex
 	last int
 	open map[string]*openWatch
-	wake chan struct{} // made with the goroutine that waits, at the first Next
+	wake chan struct{} // made at the first Next, with the goroutine that waits
 }
 
 type openWatch struct {
 	id      string
-	who     roles // may have it
+	who     roles // roles that may have the watch
 	stream  stream
 	stop    context.CancelCauseFunc
 	request uint64 // the Next that waits for an event, or 0
 }
 
-// errStopped ends a Next whose watch was stopped or has failed; the client
-// begins anew if it still wants to know.
+// errStopped ends a Next whose watch was stopped or has failed. The client starts another
+// watch if it still needs one.
 func errStopped() error { return entity.Errorf(entity.Stopped, "watcher has been stopped") }
 
-// errLater is no error: the request will be answered when there is an event.
+// errLater says that a request will be answered when there is an event.
 var errLater = errors.New("later")
 
-// begin opens a watch whose life is the connection's, until it is stopped.
+// begin begins a watch, which lasts until it is stopped or the connection ends.
 func (w *watches) begin(who roles, open func(context.Context) (stream, error)) (params.WatcherID, error) {
 	w.mu.Lock()
 	if len(w.open) >= w.limit {
@@ -63,7 +61,7 @@ func (w *watches) begin(who roles, open func(context.Context) (stream, error)) (
 	if w.open == nil {
 		w.open = map[string]*openWatch{}
 	}
-	w.open[ow.id] = ow // takes its place before it is there
+	w.open[ow.id] = ow // counts before it has begun
 	w.mu.Unlock()
 
 	s, err := open(ctx)
@@ -78,8 +76,8 @@ func (w *watches) begin(who roles, open func(context.Context) (stream, error)) (
 	return params.WatcherID{ID: ow.id}, nil
 }
 
-// end stops a watch and answers the Next that waits for it. It reports whether
-// there was such a watch.
+// end stops a watch and answers the Next that waits for it. It reports whether the watch was
+// open.
 func (w *watches) end(id string) bool {
 	w.mu.Lock()
 	ow := w.open[id]
@@ -99,7 +97,7 @@ func (w *watches) end(id string) bool {
 	return true
 }
 
-// endWithout ends the watches for which the roles are not enough.
+// endWithout ends the watches that need other roles.
 func (w *watches) endWithout(as roles) {
 	w.mu.Lock()
 	var ids []string
@@ -114,8 +112,8 @@ func (w *watches) endWithout(as roles) {
 	}
 }
 
-// next notes that a request waits for the watch's next event. One at a time: two
-// would share the events between them.
+// next records that a request waits for the watch's next event. Only one may wait: two would
+// share the events between them.
 func (w *watches) next(id string, request uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,13 +131,12 @@ func (w *watches) next(id string, request uint64) error {
 	}
 	select {
 	case w.wake <- struct{}{}:
-	default: // it has not yet looked since the last one
+	default: // the goroutine has yet to handle an earlier signal
 	}
 	return errLater
 }
 
-// wait answers the requests that wait, each when its watch has an event, until
-// the connection ends.
+// wait answers waiting requests when their watches have events, until the connection ends.
 func (w *watches) wait() {
 	for {
 		cases := []reflect.SelectCase{
@@ -171,14 +168,14 @@ func (w *watches) wait() {
 		request := ow.request
 		ow.request = 0
 		w.mu.Unlock()
-		if request != 0 { // else it was stopped in this moment
+		if request != 0 { // else it was stopped meanwhile
 			w.conn.answer(request, "Watcher.Next", ow.stream.event(value), nil, w.barrier())
 		}
 	}
 }
 
-// barrier passes the barrier before an event is told. While the store is away it waits:
-// the event must not be lost, and whoever is told of it could read nothing now.
+// barrier passes the barrier before an event is sent. While the store is away it waits: the
+// event must not be lost, and the client could read nothing anyway.
 func (w *watches) barrier() error {
 	for {
 		err := w.conn.barrier(w.conn.ctx, nil)
@@ -193,17 +190,17 @@ func (w *watches) barrier() error {
 	}
 }
 
-// awayPause is the time between two looks whether the store is back.
+// awayPause is how often to try whether the store is back.
 const awayPause = time.Second
 
-// watch makes a handler of a method that begins a watch.
+// watch returns the handler of a method that begins a watch.
 func watch[P any](f func(ctx context.Context, c *caller, p P) (stream, error)) handler {
 	return do(func(_ context.Context, c *caller, p P) (params.WatcherID, error) {
 		return c.conn.watches.begin(c.who, func(ctx context.Context) (stream, error) { return f(ctx, c, p) })
 	})
 }
 
-// streamOf makes a stream of a channel of state's of any type.
+// streamOf returns the stream of a channel of state of any type.
 func streamOf(ch any) (stream, error) {
 	switch ch := ch.(type) {
 	case <-chan struct{}:
@@ -216,7 +213,7 @@ func streamOf(ch any) (stream, error) {
 	panic(fmt.Sprintf("no event stands for what comes from a %T", ch))
 }
 
-// events makes a stream of a channel of state's.
+// events returns the stream of a channel of state.
 func events[T any](ch <-chan T, err error, event func(T) params.Event) (stream, error) {
 	return stream{reflect.ValueOf(ch), func(v reflect.Value) params.Event { return event(v.Interface().(T)) }}, err
 }
@@ -229,13 +226,13 @@ func names(ch <-chan []string, err error) (stream, error) {
 	return events(ch, err, func(ids []string) params.Event { return params.Event{Names: ids} })
 }
 
-// watcherNext is answered at the next event of the watch that the request names.
+// watcherNext answers with the next event of the watch that the request names.
 func watcherNext(_ context.Context, c *caller, _ none) (params.Event, error) {
 	return params.Event{}, c.conn.watches.next(c.id, c.request)
 }
 
-// watcherStop ends the watch that the request names; a Next that waits for it
-// is answered with entity.Stopped.
+// watcherStop stops the watch that the request names. A waiting Next is answered with
+// entity.Stopped.
 func watcherStop(_ context.Context, c *caller, _ none) error {
 	if !c.conn.watches.end(c.id) {
 		return entity.Errorf(entity.NotFound, "unknown watcher id")

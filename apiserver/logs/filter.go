@@ -6,10 +6,9 @@ import (
 	"juju/state/entity"
 )
 
-// A Filter says which messages pass. Within a list any match will do; all the
-// lists must agree.
+// A Filter selects messages. A message passes if it matches any entry of each list.
 type Filter struct {
-	Level         string   // the least that passes; "" for all
+	Level         string   // the minimum; "" for all
 	IncludeEntity []string // tags, names ("mysql/0", "0") or, with a * at the end, beginnings of either
 	ExcludeEntity []string
 	IncludeModule []string // a module or one above it: "juju.worker" has "juju.worker.uniter"
@@ -17,10 +16,10 @@ type Filter struct {
 	least         int // Level as a number, once checked
 }
 
-// levels are the words for severities, from the least.
+// levels are the names of severities, in ascending order.
 var levels = []string{"TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
 
-// Check makes the filter ready; its error is Invalid when the level is none.
+// Check prepares the filter. Its error is Invalid for an unknown level.
 func (f *Filter) Check() error {
 	if f.Level == "" {
 		return nil

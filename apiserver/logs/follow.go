@@ -13,18 +13,18 @@ import (
 	"juju/state/entity"
 )
 
-// A Query says which messages to see.
+// A Query selects messages.
 type Query struct {
 	Filter  Filter
 	Replay  bool // from the oldest; else the last Backlog messages that pass the filter
 	Backlog int
-	Limit   int  // end after so many, 0 for no limit
+	Limit   int  // the number of messages, 0 for no limit
 	NoTail  bool // end instead of waiting for more
 }
 
-// Follow calls send with each message of a model's log that q asks for, in
-// order, until send fails, the limit is reached, ctx ends, the log is removed
-// or, with NoTail, there are no more. It returns send's or ctx's error.
+// Follow calls send with each message of a model's log that q selects, in order, until send
+// fails, the limit is reached, ctx ends, the log is removed or, with NoTail, there are no
+// more. It returns the error of send or ctx.
 func (s *Store) Follow(ctx context.Context, model string, q Query, send func(entity.LogMessage) error) error {
 	l, err := s.model(model)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) Follow(ctx context.Context, model string, q Query, send func(ent
 		sent++
 		return q.Limit > 0 && sent >= q.Limit, nil
 	}
-	var backlog []entity.LogMessage // a ring of the last ones, while those there now are read
+	var backlog []entity.LogMessage // a ring of the last messages so far, until Follow waits for more
 	next := 0
 	collecting := !q.Replay
 	for {
@@ -91,7 +91,7 @@ type reader struct {
 	file    *os.File
 	lines   *bufio.Reader
 	partial []byte // the beginning of a line whose end has not been written
-	skipped int    // segments that were deleted before they were read, not yet told
+	skipped int    // segments that were deleted before they were read, not yet reported
 }
 
 func (r *reader) close() {
@@ -101,7 +101,7 @@ func (r *reader) close() {
 	}
 }
 
-// next returns the next message, or io.EOF when there is none yet.
+// next returns the next message, or io.EOF if there is none yet.
 func (r *reader) next() (entity.LogMessage, error) {
 	for {
 		if r.skipped > 0 {
@@ -112,7 +112,7 @@ func (r *reader) next() (entity.LogMessage, error) {
 				Message: fmt.Sprintf("the log went on faster than this reader: %d parts of it are skipped", n),
 			}, nil
 		}
-		last, _, _ := r.log.look() // before reading: what is sealed now stays as it is
+		last, _, _ := r.log.look() // before reading: what is sealed now won't change
 		if r.file != nil {
 			part, err := r.lines.ReadBytes('\n')
 			r.partial = append(r.partial, part...)
@@ -123,7 +123,7 @@ func (r *reader) next() (entity.LogMessage, error) {
 				if json.Unmarshal(line, &m) == nil {
 					return m, nil
 				}
-				continue // half a line from before a crash
+				continue // a partial line from before a crash
 			}
 			if !errors.Is(err, io.EOF) {
 				return entity.LogMessage{}, fmt.Errorf("cannot read logs: %w", err)
@@ -138,7 +138,7 @@ func (r *reader) next() (entity.LogMessage, error) {
 	}
 }
 
-// open goes to the first segment after the current one that still exists.
+// open opens the first segment after the current one that still exists.
 func (r *reader) open(last int) error {
 	numbers, err := r.log.list()
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *reader) open(last int) error {
 		r.number, r.file, r.lines, r.partial = n, file, bufio.NewReader(file), nil
 		return nil
 	}
-	r.number = last // all of it is gone, the model with it
+	r.number = last // all segments are gone, and so is the model
 	r.close()
 	return nil
 }

@@ -30,7 +30,7 @@ func open(t *testing.T, dir string, share int64) *logs.Store {
 func add(t *testing.T, s *logs.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
-		// Each of another agent, for none of them may fill the whole share.
+		// Each is of another agent, since no agent may fill the whole share.
 		m := entity.LogMessage{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(), Severity: "INFO",
 			Module: "juju.worker.uniter", Message: fmt.Sprint(i)}
 		if err := s.Append(model, m); err != nil {
@@ -39,7 +39,7 @@ func add(t *testing.T, s *logs.Store, from, to int) {
 	}
 }
 
-// read returns the texts that a query that does not wait comes to.
+// read returns the texts of the messages that a query returns without waiting.
 func read(t *testing.T, s *logs.Store, q logs.Query) (texts []string) {
 	t.Helper()
 	q.NoTail = true
@@ -103,8 +103,8 @@ func TestTheShareIsKept(t *testing.T) {
 	}
 }
 
-// Left behind by whole segments, a reader hears of it once and misses nothing
-// that is still there.
+// A reader that falls behind by whole segments is told so once, and misses nothing that is
+// still there.
 func TestSlowReaderIsToldWhatItMissed(t *testing.T) {
 	s := open(t, t.TempDir(), 8_000)
 	add(t, s, 0, 1)
@@ -177,8 +177,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A crash leaves half a line; the next life of the process goes on after it in
-// the same segment, so that restarts don't push the history out.
+// A crash leaves a partial line. After a restart the log continues in the same segment, so
+// that restarts don't delete the history.
 func TestHalfALineIsPassedOver(t *testing.T) {
 	dir := t.TempDir()
 	for life := range 8 {
@@ -199,7 +199,7 @@ func TestHalfALineIsPassedOver(t *testing.T) {
 	}
 }
 
-// A removed model's log ends its followers and does not come back.
+// Removing a model's log ends its followers, and it does not come back.
 func TestRemove(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 1<<20)

@@ -8,46 +8,45 @@ import (
 	"juju/state/entity"
 )
 
-// What one agent may write of its model's log, as parts of the model's share, so
-// that no agent drives the others' lines out of it: burst at once, and then as much
-// again in each refill. Warnings and errors have a fourth of that for themselves,
-// or the last words of a hook would be lost for all that it printed before.
+// What one agent can write of its model's log, as parts of the model's share: burst at once,
+// and the same again in each refill. So no agent deletes the others' lines. Warnings and
+// errors have a fourth of that reserved, so that the last words of a hook are not lost when
+// it has printed too much.
 const (
 	burst       = 1. / 16
 	severeBurst = burst / 4
 	refill      = 10 * time.Minute
-	// resume is the part of a burst that must have come back before an agent that
-	// wrote too much is listened to again: some lines in a row tell more than one
-	// here and there.
+	// resume is the part of a burst that must have been refilled before lines of an agent that
+	// wrote too much are kept again: some consecutive lines say more than single ones.
 	resume = 1. / 4
-	// manyBuckets is from how many on those that are full again are forgotten.
+	// manyBuckets is the number of buckets beyond which full ones are forgotten.
 	manyBuckets = 1000
 )
 
-// A source is whose lines have a bucket.
+// A source has a bucket.
 type source struct {
 	entity string
 	severe bool
 }
 
-// A bucket holds the bytes that a source may write just now.
+// A bucket holds the bytes that a source can write now.
 type bucket struct {
 	most, left float64
-	at         time.Time // when left was true
+	at         time.Time // when left was computed
 	dropping   bool
-	lines      int   // dropped since it began
-	bytes      int64 // of them
+	lines      int   // number of dropped lines
+	bytes      int64 // their size
 }
 
-// rates are those of one model's log; modelLog.mu guards them.
+// rates are the buckets of one model's log. modelLog.mu guards them.
 type rates struct {
 	share   int64
 	buckets map[source]*bucket
-	sweepAt int // the number of buckets at which to look for those that can be forgotten
+	sweepAt int // the number of buckets at which to forget full ones
 }
 
-// admit says whether a line of size bytes is written. Before is a line to be written
-// first, which tells of those that were not; nil for none.
+// admit reports whether a line of size bytes is written. before, if not nil, must be written
+// first: it reports the lines that were dropped.
 func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, before *entity.LogMessage) {
 	s := source{m.Entity, severity(m.Severity) >= severity("WARNING")}
 	b := r.buckets[s]
@@ -77,7 +76,7 @@ func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, be
 	return true, before
 }
 
-// add makes a source's bucket, full.
+// add makes a full bucket for a source.
 func (r *rates) add(s source, now time.Time) *bucket {
 	if len(r.buckets) >= max(manyBuckets, r.sweepAt) {
 		for other, b := range r.buckets {

@@ -30,8 +30,8 @@ func size(t *testing.T, dir string) (total int64) {
 	return total
 }
 
-// One unit that logs without measure leaves the other units' lines in the log, and
-// its own last words; what it lost is counted in its name, and it is heard again.
+// A unit that logs without limit does not delete the other units' lines, and its own last
+// errors are kept. A line in its name counts what was dropped, and later lines are kept.
 func TestOneUnitDoesNotDriveOutTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestOneUnitDoesNotDriveOutTheOthers(t *testing.T) {
 			t.Errorf("later it ends %q, want %q", got[len(got)-3:], heard[len(heard)-3:])
 		}
 
-		// For hours on end it has no more than its rate.
+		// Over hours it has no more than its rate.
 		for range 6 * 60 {
 			time.Sleep(time.Minute)
 			for range 200 {
@@ -87,7 +87,7 @@ func TestOneUnitDoesNotDriveOutTheOthers(t *testing.T) {
 	})
 }
 
-// No word of a message is longer than its place, whatever an agent sends.
+// Every field of a message is cut to size, whatever an agent sends.
 func TestAllWordsAreCut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 1<<20)

@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// segments is how many files a model's share is divided into: what is lost
-	// at once when the share is full is one of them.
+	// segments is how many files a model's share is divided into. When the share is full one
+	// of them is deleted.
 	segments = 4
 	// maxMessage is how many bytes of a message's text are kept: 16 KiB, and the mark of a
-	// sender that has cut it there. maxField is how many are kept of each of
-	// its other words.
+	// sender that has cut it there. maxField is how many bytes are kept of each of its other
+	// fields.
 	maxMessage = 16<<10 + 64
 	maxField   = 256
 	suffix     = ".log"
 )
 
-// A Store keeps the logs of all models under one directory. Its methods may be
-// called concurrently.
+// A Store keeps the logs of all models in one directory. Its methods may be called
+// concurrently.
 type Store struct {
 	dir   string
 	share int64
 
 	mu     sync.Mutex
-	models map[string]*modelLog // nil for one that was removed: an agent's last words must not bring it back
+	models map[string]*modelLog // nil for a removed one: late messages must not bring it back
 	closed bool
 }
 
-// Open uses dir, which is made if need be; share is how many bytes one model's
-// log may hold.
+// Open opens the store in dir, which it makes if needed. share is how many bytes the log of
+// one model can have.
 func Open(dir string, share int64) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot keep logs: %w", err)
@@ -47,8 +47,8 @@ func Open(dir string, share int64) (*Store, error) {
 	return &Store{dir: dir, share: share, models: map[string]*modelLog{}}, nil
 }
 
-// Append adds messages to a model's log, in order. What an agent sends too fast is
-// dropped, which a line of the agent's tells.
+// Append adds messages to a model's log, in order. It drops messages of an agent that sends
+// them too fast, and adds a line that says so.
 func (s *Store) Append(model string, messages ...entity.LogMessage) error {
 	l, err := s.model(model)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) Append(model string, messages ...entity.LogMessage) error {
 	return nil
 }
 
-// encode returns the line of a message.
+// encode returns a message's line.
 func encode(m entity.LogMessage) ([]byte, error) {
 	m.Message = entity.Cut(m.Message, maxMessage)
 	for _, field := range []*string{&m.Entity, &m.Severity, &m.Module, &m.Location} {
@@ -70,7 +70,7 @@ func encode(m entity.LogMessage) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Remove deletes a model's log. Who follows it comes to its end.
+// Remove deletes a model's log and ends those who follow it.
 func (s *Store) Remove(model string) error {
 	if !entity.IsValidUUID(model) {
 		return entity.Errorf(entity.Invalid, "%q is not a model", model)
@@ -85,7 +85,7 @@ func (s *Store) Remove(model string) error {
 	return os.RemoveAll(filepath.Join(s.dir, model))
 }
 
-// Close ends all writing and following.
+// Close ends all appending and following.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,10 +99,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// model returns the log of a model, opened.
+// model returns the open log of a model.
 func (s *Store) model(uuid string) (*modelLog, error) {
 	if !entity.IsValidUUID(uuid) {
-		return nil, entity.Errorf(entity.Invalid, "%q is not a model", uuid) // it becomes a file name
+		return nil, entity.Errorf(entity.Invalid, "%q is not a model", uuid) // it becomes a directory's name
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,11 +130,11 @@ func (s *Store) model(uuid string) (*modelLog, error) {
 // A modelLog is one model's segments. Only the last is written to.
 type modelLog struct {
 	dir     string
-	segment int64 // bytes after which the next begins
+	segment int64 // size at which the next segment begins
 
 	mu      sync.Mutex
 	last    int      // number of the last segment, 0 for none
-	file    *os.File // the last segment, nil when it was made by another life of the process
+	file    *os.File // the last segment, nil until this process writes to it
 	size    int64
 	changed chan struct{} // closed at the next append, and at the end
 	ended   bool
@@ -145,7 +145,7 @@ func (l *modelLog) path(number int) string {
 	return filepath.Join(l.dir, strconv.Itoa(number)+suffix)
 }
 
-// list returns the numbers of the segments there are, in order.
+// list returns the numbers of the existing segments, in order.
 func (l *modelLog) list() (numbers []int, err error) {
 	entries, err := os.ReadDir(l.dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -203,9 +203,8 @@ func (l *modelLog) append(messages []entity.LogMessage) error {
 	return err
 }
 
-// resume opens the last segment of an earlier life of the process. A crash may
-// have left half a line at its end; the newline makes that a line of its own,
-// which readers pass over, as they do an empty one.
+// resume opens the last segment of an earlier process. A crash may have left a partial line at
+// its end. The newline ends that line, and readers skip it, as they do an empty one.
 func (l *modelLog) resume() error {
 	file, err := os.OpenFile(l.path(l.last), os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -251,7 +250,7 @@ func (l *modelLog) begin() error {
 	return nil
 }
 
-// wake tells the followers to look again; l.mu is held.
+// wake wakes the followers. l.mu must be held.
 func (l *modelLog) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -270,8 +269,8 @@ func (l *modelLog) close() {
 	close(l.changed)
 }
 
-// look returns the last segment's number, and a channel that closes when there
-// is more to see.
+// look returns the last segment's number, and a channel that is closed when there is more to
+// read.
 func (l *modelLog) look() (last int, changed <-chan struct{}, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
