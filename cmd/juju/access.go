@@ -17,19 +17,19 @@ var (
 	modelLevels      = []string{"read", "write", "admin"}
 )
 
-const levelsHelp = `At a controller there are
-  login       may log in; nobody can do anything without it
-  add-model   may make models as well
-  superuser   may do everything everywhere
-and at a model
-  read        may look
-  write       may change what is in it as well
-  admin       may say who may do what as well; a model's owner has it always`
+const levelsHelp = `The levels of a controller are
+  login       log in; nothing works without it
+  add-model   also create models
+  superuser   do everything, in every model
+and those of a model
+  read        look at it
+  write       also change what is in it
+  admin       also grant and revoke access; the owner of a model always has it`
 
 // shellNote is said to who grants a level that comes to more than its name says.
-const shellNote = `Note: on cloud "local" hooks run as the user who bootstrapped the controller. %s can deploy
-a charm, and so run any command as that user and read what that user can read, the
-controller's keys among it.
+const shellNote = `Note: on cloud "local", hooks run as the user who bootstrapped the controller. %s can deploy
+a charm, and so run any command as that user and read whatever that user can read,
+including the controller's keys.
 `
 
 // granted returns the models of which an access was changed.

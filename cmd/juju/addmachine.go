@@ -15,19 +15,22 @@ func addMachineCommand(s *session) *cobra.Command {
 	a := &addMachine{session: s}
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",
-		Short: "Add machines that have no units yet",
-		Long: `Add a machine, or as many as -n says. Units can be put there with --to. Constraints
-go over those of the model. PLACEMENT is what the cloud understands: "zone=a";
-the local cloud understands none. What the cloud can't provide is refused before a
-machine is added; constraints that it ignores give a warning. Containers ("lxd:0")
-are not supported yet.`,
+		Short: "Add machines without units",
+		Long: `Add one machine, or as many as -n says. deploy and add-unit put units on them with
+--to.
+
+--constraints override those of the model. The command fails if the cloud cannot meet
+the constraints or the series, and warns about constraints that the cloud ignores.
+
+PLACEMENT is for the cloud to interpret, for example zone=a; the local cloud accepts
+none. Containers (lxd:0) are not supported yet.`,
 		Example: `  juju add-machine
   juju add-machine -n 2
   juju add-machine --constraints mem=2G`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
-	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "how many machines")
-	cmd.Flags().StringVar(&a.constraints, "constraints", "", "what the machines must have")
+	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "the number of machines")
+	cmd.Flags().StringVar(&a.constraints, "constraints", "", "the constraints of the machines, as KEY=VALUE")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
 	a.wait.flag(cmd, "until the machines are started")
 	s.modelFlag(cmd)

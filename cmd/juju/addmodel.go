@@ -14,16 +14,16 @@ func addModelCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "add-model NAME",
 		Aliases: []string{"create-model", "create-env"},
-		Short:   "Make a model",
-		Long: `Make a model, and select it. A model has services, relations and machines of its
-own: names in it have nothing to do with those in another, and it can be destroyed
-as a whole.`,
+		Short:   "Create a model",
+		Long: `Create a model and select it. Each model has its own services, relations and machines:
+names in one model do not clash with names in another, and a model can be destroyed as
+a whole.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
   juju add-model staging --config automatically-retry-hooks=true`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&a.config, "config", nil, "a setting of the model, as KEY=VALUE; see juju help model-config")
+	cmd.Flags().StringArrayVar(&a.config, "config", nil, "a setting of the model, as KEY=VALUE (see juju help model-config)")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.controllerFlag(cmd)
 	return cmd

@@ -16,8 +16,8 @@ func addRelationCommand(s *session) *cobra.Command {
 		Use:     "add-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]",
 		Aliases: []string{"integrate", "relate"},
 		Short:   "Relate two services",
-		Long: `Relate two services, by endpoints that fit: one of them provides what the other
-requires. Endpoints must be named only where more than one pair fits.`,
+		Long: `Relate two services. They need endpoints that fit: one provides the interface that the
+other requires. Name the endpoints only if more than one pair fits.`,
 		Example: `  juju add-relation web store
   juju add-relation web:store store:db`,
 		RunE: func(cmd *cobra.Command, args []string) error {

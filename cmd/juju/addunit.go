@@ -12,15 +12,15 @@ func addUnitCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-unit SERVICE",
 		Short: "Add units to a service",
-		Long: `Add a unit to a service, or as many as -n says. Each gets a machine of its own,
-unless --to names one that is there.`,
+		Long: `Add one unit to a service, or as many as -n says. Each unit gets a machine of its own,
+unless --to names existing machines.`,
 		Example: `  juju add-unit web
   juju add-unit web -n 3
   juju add-unit web -n 2 --to 3,4 --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
-	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "how many units")
-	cmd.Flags().StringArrayVar(&a.to, "to", nil, "where the units go, separated by commas")
+	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
+	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the machines to put the units on, separated by commas")
 	a.wait.flag(cmd, "until the new units are active")
 	s.modelFlag(cmd)
 	return cmd

@@ -11,12 +11,12 @@ func addUserCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-user NAME [DISPLAY-NAME]",
 		Short: "Add a user",
-		Long: `Add a user to a controller. The user may log in and no more, until they are granted
-something.
+		Long: `Add a user to a controller. The user can log in, but nothing else until you grant them
+access.
 
-A registration string is printed, once. The user gives it to juju register, which
-sets the password. Whoever has the string before that can become the user, so send
-it where others don't read.`,
+The command prints a registration string, once. The user passes it to juju register
+and chooses a password there. Until then anyone who has the string can become that
+user, so send it where others cannot read it.`,
 		Example: `  juju add-user bob
   juju add-user bob "Bob Dobbs" -c prod`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -29,34 +29,34 @@ func bootstrapCommand(s *session) *cobra.Command {
 	b := &bootstrap{session: s}
 	cmd := &cobra.Command{
 		Use:   "bootstrap [CLOUD] [NAME]",
-		Short: "Make a controller",
-		Long: `Make a controller on a cloud, and in it the model "default", which is selected:
-all that follows works there.
+		Short: "Create a controller",
+		Long: `Create a controller on a cloud, with a model named "default". The controller and this
+model become the selected ones, so commands that follow work there.
 
-The one cloud so far, and the default, is "local": this host. It needs neither
-root nor anything installed. A machine is a directory, a process and a loopback
-address of its own; all files of the controller are below $JUJU_DATA, by default
-~/.local/share/juju. Processes go on when you log out. After a reboot the next
-juju command starts the controller again.
+The only cloud so far, and the default, is "local": this host. It needs neither root
+nor other software. A machine is a directory, a process and a loopback address of its
+own. All files of the controller are below $JUJU_DATA, by default ~/.local/share/juju.
+Its processes keep running when you log out. After a reboot, the next juju command
+starts the controller again.
 
-The controller keeps its state in a store of its own, unless --mongo-url names a
-MongoDB, 3.6 or newer: a single server or a replica set, used by this controller
-alone, in which a user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase.
-As --mongo-url @FILE, or in the environment variable JUJU_MONGO_URL, a password
-stays out of the list of processes. The controller keeps the URL in a file that only
-you can read. A URL is like mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true
+The controller stores its data in a database of its own, unless --mongo-url names a
+MongoDB, 3.6 or newer: a single server or a replica set that only this controller
+uses. Its user needs the roles readWriteAnyDatabase and dbAdminAnyDatabase. A URL is
+like mongodb://juju:secret@db1,db2,db3/?replicaSet=rs0&tls=true. To keep the password
+out of the list of processes, give the URL as --mongo-url @FILE or in the environment
+variable JUJU_MONGO_URL. The controller keeps it in a file that only you can read.
 
-The controller is called NAME, or else like its cloud. A bootstrap that fails
-leaves nothing, unless --keep-broken is given.`,
+The controller is called NAME, or else has the name of its cloud. If bootstrap fails,
+it removes what it created, unless you give --keep-broken.`,
 		Example: `  juju bootstrap
   juju bootstrap local test
   juju bootstrap --config automatically-retry-hooks=true
   juju bootstrap local prod --mongo-url @mongodb.url`,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the model default, as KEY=VALUE; see juju help model-config")
-	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false, "leave what a bootstrap that fails has made, to be looked at")
-	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "", "the MongoDB to keep the state in, or @FILE with its URL")
+	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the default model, as KEY=VALUE (see juju help model-config)")
+	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false, "if bootstrap fails, keep what it created, so that you can look into it")
+	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "", "the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
 	return cmd
 }

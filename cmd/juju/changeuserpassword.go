@@ -16,18 +16,18 @@ func changeUserPasswordCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "change-user-password [NAME]",
 		Short: "Change a password",
-		Long: `Change your own password, or as a superuser anybody's. It is asked for, or read from
-standard input.
+		Long: `Change your own password or, as a superuser, that of another user. The command asks
+for the new password, or reads it from standard input.
 
-With --reset nobody knows the new password: the old one is void, what the user is
-doing ends, and a registration string is printed with which the user sets another.`,
+With --reset, the user's password becomes invalid at once, and their connections end.
+The command prints a registration string, with which the user sets a new password.`,
 		Example: `  juju change-user-password
   juju change-user-password bob
   juju change-user-password bob --reset`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&c.reset, "reset", false, "make the password void, and print a registration string")
-	cmd.Flags().BoolVar(&c.noPrompt, "no-prompt", false, "ask for nothing: read one line from standard input")
+	cmd.Flags().BoolVar(&c.reset, "reset", false, "make the password invalid, and print a registration string")
+	cmd.Flags().BoolVar(&c.noPrompt, "no-prompt", false, "do not prompt: read the password, one line, from standard input")
 	s.controllerFlag(cmd)
 	return cmd
 }

@@ -21,25 +21,26 @@ func checkCommand(s *session) *cobra.Command {
 	c := &check{session: s}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Look for what is wrong with the controller's records, and mend it",
-		Long: `Look at every record that the controller keeps for what can't be: counts that are
-not true, records that name others which are not there, changes that came to no end,
-databases and archives that nobody has. Without --model that is all that you
-administer: the controller's own records and every model.
+		Short: "Check the controller's data for inconsistencies, and repair them",
+		Long: `Check the controller's data for inconsistencies: wrong counts, references to things
+that do not exist, transactions that never completed, databases and archives that
+nothing uses. Without --model, check all that you administer: the controller's own
+data and every model.
 
 Each line says what is wrong, where, and what --repair would do about it. The exit
-code is 1 when anything is wrong and has not been mended. Everybody can go on working
-meanwhile.
+code is 1 if there are problems that were not repaired. Others can keep working during
+the check.
 
-A repair brings the records back into agreement: it counts again, writes what is
-missing, and takes out of state what can't be without something that is gone. So look
-first without it. To mend one thing may show another, which is mended too.`,
+--repair makes the data consistent again: it corrects counts, adds documents that are
+missing, and removes those that depend on something that no longer exists. So first
+run the command without it. If one repair uncovers another problem, that is repaired
+too.`,
 		Example: `  juju check
   juju check --repair
   juju check -m prod --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&c.repair, "repair", false, "mend what is found, and say what was done")
+	cmd.Flags().BoolVar(&c.repair, "repair", false, "repair the problems, and print what was done")
 	c.output.flags(cmd, "tabular", listFormats...)
 	s.controllerFlag(cmd)
 	s.modelFlag(cmd)

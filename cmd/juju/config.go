@@ -12,8 +12,8 @@ func configCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config SERVICE [KEY | KEY=VALUE...]",
 		Short: "Show or change the settings of a service",
-		Long: `Show the settings of a service, or one of them, like get; or change some, like set;
-or give some their defaults again, like unset.`,
+		Long: `Show all settings of a service, or one of them, like get; or change settings, like set;
+or reset them to their defaults, like unset.`,
 		Example: `  juju config web
   juju config web title
   juju config web title="Good morning" --reset port
@@ -21,7 +21,7 @@ or give some their defaults again, like unset.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.file, "file", "", "a YAML file of settings")
-	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "options to give their defaults again, separated by commas")
+	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "settings to reset to their defaults, separated by commas")
 	c.output.flags(cmd, "yaml", "yaml", "json")
 	s.modelFlag(cmd)
 	return cmd

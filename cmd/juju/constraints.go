@@ -20,13 +20,13 @@ func setConstraintsCommand(s *session) *cobra.Command {
 	service := ""
 	cmd := &cobra.Command{
 		Use:   "set-constraints SERVICE KEY=VALUE...",
-		Short: "Say what machines the units of a service need from now on",
-		Long: `Replace the constraints of a service. They are for the machines of units that are
-added from now on; what is there stays as it is. What they leave open is taken from
-the model's, see set-model-constraints. A key with no value, as in "mem=", means
-none, whatever the model says.
+		Short: "Set the constraints of a service",
+		Long: `Replace the constraints of a service. They apply to the machines of units added from
+now on; existing machines stay as they are. A key that is not given is taken from the
+model's constraints (see set-model-constraints). A key without a value, as in "mem=",
+means no such constraint, whatever the model says.
 
-The keys, and what they demand:
+The keys and their values:
 
 ` + entity.ConstraintHelp(),
 		Example: `  juju set-constraints web mem=4G cores=2
@@ -65,12 +65,12 @@ func setModelConstraintsCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "set-model-constraints KEY=VALUE...",
 		Aliases: []string{"set-environment-constraints"},
-		Short:   "Say what machines a model needs from now on",
-		Long: `Replace the constraints of a model. They are for machines that are added from now
-on, where neither the service nor add-machine says otherwise. A key that excludes
-one that the service demands, as mem does instance-type, is left out there.
+		Short:   "Set the constraints of a model",
+		Long: `Replace the constraints of a model. They apply to machines added from now on, unless
+the service or add-machine gives others. A key that conflicts with one of the service,
+as mem does with instance-type, is ignored for that service.
 
-The keys, and what they demand:
+The keys and their values:
 
 ` + entity.ConstraintHelp(),
 		Example: `  juju set-model-constraints mem=2G arch=amd64
@@ -109,9 +109,9 @@ func constraintsCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "constraints SERVICE",
 		Aliases: []string{"get-constraints"},
-		Short:   "Show what machines the units of a service need",
-		Long: `Show the constraints of a service: what the machines of units must have that are
-added from now on, but for what is taken from the model's.`,
+		Short:   "Show the constraints of a service",
+		Long: `Show the constraints of a service, which apply to the machines of units added from now
+on, together with those of the model.`,
 		Example: `  juju constraints web
   juju constraints web --format yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,9 +135,9 @@ func modelConstraintsCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "model-constraints",
 		Aliases: []string{"get-model-constraints", "get-environment-constraints"},
-		Short:   "Show what machines a model needs",
-		Long: `Show the constraints of a model: what machines must have that are added from now
-on, where nothing else is said.`,
+		Short:   "Show the constraints of a model",
+		Long: `Show the constraints of a model, which apply to machines added from now on, unless the
+service or add-machine gives others.`,
 		Example: `  juju model-constraints
   juju model-constraints --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {

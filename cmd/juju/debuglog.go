@@ -19,14 +19,14 @@ func debugLogCommand(s *session) *cobra.Command {
 	d := &debugLog{session: s}
 	cmd := &cobra.Command{
 		Use:   "debug-log",
-		Short: "Show what the agents of a model log",
-		Long: `Show the last lines of a model's log, and on a terminal go on with those that come,
-until interrupted.
+		Short: "Show the log of a model",
+		Long: `Show the end of a model's log. On a terminal, go on with new lines as they come, until
+you interrupt the command.
 
-Lines can be chosen by who wrote them, by their module, and by their level. Who
-wrote them is a unit or machine, as its name or in the form in which the log shows
-it; * at the end stands for anything. A module stands for those below it too.
-Several choices of one kind add up; choices of different kinds must all agree.`,
+Choose lines by the agent that wrote them, by module and by level. Name an agent by
+its unit or machine, or as it appears in the log; a * at the end matches anything. A
+module includes the modules below it. With several values of one flag, a line must
+match one of them; with several flags, it must match them all.`,
 		Example: `  juju debug-log
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'
@@ -34,21 +34,21 @@ Several choices of one kind add up; choices of different kinds must all agree.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show what these wrote")
-	f.StringArrayVarP(&d.query.ExcludeEntity, "exclude", "x", nil, "do not show what these wrote")
-	f.StringArrayVar(&d.query.IncludeModule, "include-module", nil, "show what comes from these modules")
-	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "do not show what comes from these modules")
-	f.StringVarP(&d.query.Level, "level", "l", "", "the least level to show: "+oneOf(logLevels))
-	f.IntVarP(&d.query.Backlog, "lines", "n", 10, "how many of the lines that are there to begin with")
-	f.IntVar(&d.query.Limit, "limit", 0, "end after so many lines")
-	f.BoolVar(&d.query.Replay, "replay", false, "begin with the oldest line")
-	f.BoolVarP(&d.noTail, "no-tail", "T", false, "end instead of waiting for more lines")
-	f.BoolVar(&d.tail, "tail", false, "wait for more lines, although it is not printed on a terminal")
-	f.BoolVar(&d.retry, "retry", false, "when the connection is lost, connect again")
+	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show the lines of these agents")
+	f.StringArrayVarP(&d.query.ExcludeEntity, "exclude", "x", nil, "hide the lines of these agents")
+	f.StringArrayVar(&d.query.IncludeModule, "include-module", nil, "show the lines of these modules")
+	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "hide the lines of these modules")
+	f.StringVarP(&d.query.Level, "level", "l", "", "the lowest level to show: "+oneOf(logLevels))
+	f.IntVarP(&d.query.Backlog, "lines", "n", 10, "how many existing lines to show first")
+	f.IntVar(&d.query.Limit, "limit", 0, "exit after this many lines")
+	f.BoolVar(&d.query.Replay, "replay", false, "start with the oldest line")
+	f.BoolVarP(&d.noTail, "no-tail", "T", false, "exit instead of waiting for more lines")
+	f.BoolVar(&d.tail, "tail", false, "wait for more lines, even if the output is not a terminal")
+	f.BoolVar(&d.retry, "retry", false, "reconnect when the connection is lost")
 	f.BoolVar(&d.utc, "utc", false, "show times in UTC")
-	f.BoolVar(&d.date, "date", false, "show dates too")
-	f.BoolVar(&d.ms, "ms", false, "show milliseconds too")
-	f.BoolVar(&d.location, "location", false, "show files and lines of the source")
+	f.BoolVar(&d.date, "date", false, "also show dates")
+	f.BoolVar(&d.ms, "ms", false, "also show milliseconds")
+	f.BoolVar(&d.location, "location", false, "also show source files and lines")
 	s.modelFlag(cmd)
 	return cmd
 }

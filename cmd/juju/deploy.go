@@ -22,22 +22,22 @@ func deployCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deploy CHARM [SERVICE]",
 		Short: "Deploy a service",
-		Long: `Deploy a charm as a service with a unit, or as many as -n says. CHARM is the path
-of a directory or of a zip archive. The service is called SERVICE, or else like
-its charm.
+		Long: `Deploy a charm as a service with one unit, or as many as -n says. CHARM is the path of
+a charm's directory or zip archive. The service is called SERVICE, or else has the
+name of its charm.
 
-Each unit gets a machine of its own, unless --to names one that is there, by its
-number. With several units, --to takes a list.
+Each unit gets a machine of its own, unless --to gives the numbers of existing
+machines, separated by commas.
 
-The machines have the series that --series names, or else one that the charm
-supports, the model's default-series if it is among them. What the cloud can't
-provide, a series or constraints, is refused before anything is made. On the local
-cloud hooks run on this host's own series: --series with --force deploys a charm
-that does not support it. Constraints that the cloud ignores give a warning.
+New machines have the series that --series names; else the model's default-series, if
+the charm supports it; else a series that the charm supports. The command fails if the
+cloud cannot meet the series or the constraints, and warns about constraints that the
+cloud ignores. The local cloud runs hooks on this host's own series; to deploy a charm
+that does not support that series, use --series with --force.
 
-Settings are given one by one with --config KEY=VALUE, with the content of a file
-as --config KEY=@FILE, or all together with --config FILE, a YAML file that holds
-them below the service's name. Single ones go over those of the file.`,
+Give settings one by one with --config KEY=VALUE, or with --config KEY=@FILE to take
+the value from a file; or give --config FILE, a YAML file of settings below the
+service's name. Settings given one by one override those in the YAML file.`,
 		Example: `  juju deploy ./charms/web
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait

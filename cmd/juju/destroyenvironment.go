@@ -28,13 +28,12 @@ func destroyEnvironmentCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "destroy-environment NAME",
 		Aliases: []string{"destroy-controller", "kill-controller"},
-		Short:   "End a controller with all that it has",
-		Long: `End a controller, every model, service and machine that it has, and remove all
-files. Nothing of it can be brought back.
+		Short:   "Destroy a controller with everything in it",
+		Long: `Destroy a controller with all its models, services and machines, and remove all their
+files. This cannot be undone.
 
-The processes are ended and not asked: services run no hook. It works whether or
-not the controller runs, and also removes what a bootstrap left that was cut
-short.`,
+The command kills the processes: no service runs its stop hook. It works whether the
+controller runs or not, and also removes what an interrupted bootstrap left behind.`,
 		Example: `  juju destroy-environment local
   juju destroy-environment test -y`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },

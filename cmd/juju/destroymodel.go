@@ -19,14 +19,14 @@ func destroyModelCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "destroy-model MODEL",
 		Aliases: []string{"remove-model"},
-		Short:   "Destroy a model with all that it has",
-		Long: `Destroy a model with every service and machine that it has. From then on nothing can
-be added to it; units run their last hooks, machines are given back, and then the
-model is gone with all its data, and its name is free.
+		Short:   "Destroy a model with everything in it",
+		Long: `Destroy a model with all its services and machines. From now on nothing can be added to
+the model. Its units run their stop hooks, its machines are released, and its data is
+removed; then its name is free.
 
-One that is being destroyed already can be destroyed again, with more strength. With
---force it is gone, whatever its agents do, soon after --timeout; what its cloud does
-not give back by then is told.`,
+You can destroy a model again that is already being destroyed, to add --lenient or
+--force. With --force the model is gone soon after --timeout, whatever its agents do.
+The command prints what the cloud has not released by then.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging -y --wait
   juju destroy-model staging --force --timeout 10s`,

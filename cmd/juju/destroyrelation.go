@@ -17,8 +17,8 @@ func destroyRelationCommand(s *session) *cobra.Command {
 		Use:     "destroy-relation SERVICE[:ENDPOINT] SERVICE[:ENDPOINT] | ID",
 		Aliases: []string{"remove-relation"},
 		Short:   "Destroy a relation between two services",
-		Long: `Destroy the relation between two services, named as when it was added, or by the
-number that status shows in its other formats.`,
+		Long: `Destroy the relation between two services. Name them as in add-relation; or give the
+relation's number, which status shows in its yaml and json formats.`,
 		Example: `  juju destroy-relation web store
   juju destroy-relation web:store store:db --wait
   juju destroy-relation 4`,

@@ -21,16 +21,16 @@ type destroyFlags struct {
 }
 
 func (f *destroyFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip hooks that fail")
+	cmd.Flags().BoolVar(&f.lenient, "lenient", false, "skip failed hooks")
 	cmd.Flags().BoolVar(&f.force, "force", false,
-		"run no hooks any more, and after --timeout do what agents have not done; returns when all is gone")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for agents")
-	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, wait for no agent: --timeout 0")
+		"run no more hooks, finish without the agents after --timeout, and wait until it is done")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for the agents")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents, as --timeout 0")
 }
 
 // machinesFlag gives a command that destroys units the flag that destroys machines too.
 func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false, "destroy too the machines made for these units that are left with nothing on them")
+	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false, "also destroy the machines created for these units, if nothing is left on them")
 }
 
 // tellLeft names the machines that stay with nothing on them.

@@ -55,9 +55,9 @@ func setName(t entity.BlockType) string {
 	return fmt.Sprintf("<unknown: %s>", t)
 }
 
-const setsHelp = `The sets are
+const setsHelp = `The sets of commands are
   destroy-model   destroy-model, destroy-environment
-  remove-object   those, and destroy-machine, destroy-unit, destroy-service and
+  remove-object   these, and destroy-machine, destroy-unit, destroy-service and
                   destroy-relation
   all             every command that changes anything`
 
@@ -65,10 +65,10 @@ func disableCommandCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "disable-command SET [MESSAGE...]",
 		Aliases: []string{"block"},
-		Short:   "Keep everybody from changing a model by mistake",
-		Long: `Disable a set of commands for a model, until it is enabled again by enable-command.
-It binds everybody, also with --force; whoever tries is told MESSAGE. What agents
-do goes on.
+		Short:   "Protect a model from changes made by mistake",
+		Long: `Disable a set of commands for a model, until enable-command enables it again. This
+applies to every user, even with --force; a command that is refused prints MESSAGE.
+Agents go on with their work.
 
 ` + setsHelp + `
 

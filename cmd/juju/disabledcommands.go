@@ -15,15 +15,15 @@ func disabledCommandsCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "disabled-commands",
 		Aliases: []string{"list-disabled-commands", "list-all-blocks"},
-		Short:   "List the commands that are disabled",
-		Long: `List the sets of commands that are disabled for a model, each with the message that
-was given; or as a superuser all models for which there are any.`,
+		Short:   "List the disabled commands",
+		Long: `List the sets of commands that are disabled for a model, with the message of each. With
+--all, as a superuser, list every model that has any.`,
 		Example: `  juju disabled-commands
   juju disabled-commands --all
   juju disabled-commands -m prod --format yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&d.all, "all", false, "of all models")
+	cmd.Flags().BoolVar(&d.all, "all", false, "list those of all models")
 	d.output.flags(cmd, "tabular", listFormats...)
 	s.modelFlag(cmd)
 	s.controllerFlag(cmd)

@@ -7,10 +7,9 @@ import (
 func disableUserCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disable-user NAME",
-		Short: "Keep a user out",
-		Long: `Keep a user out, until they are enabled again. What they are doing just now ends at
-once: open connections are good for nothing any more. What they had been granted
-is kept.
+		Short: "Disable a user",
+		Long: `Disable a user until enable-user enables them again. The user cannot log in, and their
+connections end at once. They keep the access that was granted to them.
 
 The last superuser who can log in cannot be disabled.`,
 		Example: `  juju disable-user bob`,

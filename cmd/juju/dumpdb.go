@@ -13,10 +13,10 @@ func dumpDBCommand(s *session) *cobra.Command {
 	d := &dumpDB{session: s}
 	cmd := &cobra.Command{
 		Use:   "dump-db",
-		Short: "Show all that the store holds of a model",
-		Long: `Show every document that the controller's store holds of a model, by collection,
-without passwords and without what transactions keep for themselves. It is for
-looking closely at something that went wrong, and for reports of it.`,
+		Short: "Show the database of a model",
+		Long: `Show all documents that the controller's database holds of a model, by collection,
+without passwords and without the bookkeeping of transactions. Use it to look into a
+problem closely, or attach it to a bug report.`,
 		Example: `  juju dump-db
   juju dump-db -m controller --format json -o dump.json`,
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },

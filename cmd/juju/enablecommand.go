@@ -8,9 +8,9 @@ func enableCommandCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-command SET",
 		Aliases: []string{"unblock"},
-		Short:   "Allow again what disable-command has disabled",
-		Long: `Enable a set of commands that was disabled. What another set that is still disabled
-has in common with it stays disabled.
+		Short:   "Enable commands that disable-command has disabled",
+		Long: `Enable a set of commands that disable-command has disabled. A command that is also in
+another disabled set stays disabled.
 
 ` + setsHelp,
 		Example: `  juju enable-command remove-object

@@ -19,9 +19,9 @@ func enableDestroyControllerCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "enable-destroy-controller",
 		Aliases: []string{"remove-all-blocks"},
-		Short:   "Allow again whatever is disabled, in all models",
-		Long: `Enable all commands that are disabled, in all models of a controller: they would keep
-the controller from being destroyed.`,
+		Short:   "Enable all disabled commands, in all models",
+		Long: `Enable all commands that are disabled, in all models of a controller. Otherwise they
+keep the controller from being destroyed.`,
 		Example: `  juju enable-destroy-controller`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

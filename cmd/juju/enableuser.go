@@ -7,9 +7,9 @@ import (
 func enableUserCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "enable-user NAME",
-		Short: "Let a disabled user in again",
-		Long: `Let a user in again who was disabled, with what they had been granted. It is no
-mistake to enable a user who is not disabled.`,
+		Short: "Enable a disabled user",
+		Long: `Enable a user that was disabled, with the access they had. Enabling a user who is not
+disabled does nothing.`,
 		Example: `  juju enable-user bob`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneUser(args); err != nil {

@@ -20,14 +20,14 @@ func explainCommand(s *session) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "explain [UNIT | MACHINE | SERVICE | SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]]",
-		Short: "Say why something has not started, or is not gone, yet",
-		Long: `Say why something has not started, or is not gone, yet: the reference that bars it,
-the agent or the hook that must act, and since when. Below each line stands what it
-rests on in its turn. It names the hook that runs or has failed, the agent that is away
-or does not answer, and the worker that fails again and again. Of changes that were
-given up lately it says what they needed. A line that begins with → says what to do.
+		Short: "Explain why something has not started, or is not gone, yet",
+		Long: `Explain why an entity has not started yet, or is not gone yet: what refers to it, which
+agent or hook has to act, and since when. The lines below a line explain it in turn.
+They name hooks that run or have failed, agents that are disconnected or do not
+answer, workers that keep failing, and what changes that were given up lately needed.
+A line that begins with → says what to do.
 
-Without arguments it explains everything of which there is something to say.`,
+Without arguments, explain every entity that waits for something.`,
 		Example: `  juju explain web/0
   juju explain web store
   juju explain`,

@@ -5,9 +5,9 @@ import "github.com/spf13/cobra"
 func exposeCommand(s *session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "expose SERVICE",
-		Short: "Let everybody reach the ports that a service opens",
-		Long: `Let everybody reach the ports that the units of a service open. Clouds without a
-firewall, like local, make no difference: there it is noted only.`,
+		Short: "Open a service's ports to the world",
+		Long: `Let the world reach the ports that the units of a service open. On a cloud without a
+firewall, like local, this is only recorded.`,
 		Example: `  juju expose web`,
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
 		return api.Expose(cmd.Context(), service)

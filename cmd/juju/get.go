@@ -20,9 +20,9 @@ func getCommand(s *session) *cobra.Command {
 		Use:     "get SERVICE [KEY]",
 		Aliases: []string{"get-config"},
 		Short:   "Show the settings of a service",
-		Long: `Show every option of a service with its value and where that comes from: the user,
-the charm's default, or nowhere. With KEY, show the value of that option alone; what
-can't be seen in it is escaped, unless --format is given.`,
+		Long: `Show all settings of a service, with the source of each value: the user, the charm's
+default, or unset. With KEY, print the value of that setting alone; characters that
+cannot be seen are escaped, unless you give --format.`,
 		Example: `  juju get web
   juju get web title
   juju get web --format json`,

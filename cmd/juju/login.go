@@ -16,8 +16,8 @@ func loginCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login",
 		Short: "Log in to a controller",
-		Long: `Log in to a controller that is known here, after juju logout, or after the password
-was changed elsewhere. The password is asked for, or read from standard input.
+		Long: `Log in to a controller that this client knows, after juju logout or a change of the
+password. The command asks for the password, or reads it from standard input.
 
 A new user begins with juju register.`,
 		Example: `  juju login
@@ -32,7 +32,7 @@ A new user begins with juju register.`,
 			return login(cmd.Context(), s, user)
 		},
 	}
-	cmd.Flags().StringVarP(&user, "user", "u", "", "as whom")
+	cmd.Flags().StringVarP(&user, "user", "u", "", "the user to log in as")
 	s.controllerFlag(cmd)
 	return cmd
 }

@@ -13,11 +13,12 @@ func logoutCommand(s *session) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "logout",
-		Short: "Forget your password",
-		Long: `Forget as whom you are logged in to a controller, and the password; juju login asks
-for it. Others who are logged in as the same user stay so.
+		Short: "Log out of a controller",
+		Long: `Log out of a controller: forget your user name and password. juju login asks for them
+again. Other clients that are logged in as the same user stay logged in.
 
-The password that bootstrap has made is known to nobody: change it first.`,
+bootstrap generates a password that is stored here only: change it first, or you can
+never log in again.`,
 		Example: `  juju logout
   juju logout -c prod`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,7 +28,7 @@ The password that bootstrap has made is known to nobody: change it first.`,
 			return logout(cmd.Context(), s, force)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "also forget a password that nobody knows")
+	cmd.Flags().BoolVar(&force, "force", false, "log out even if the generated password was never changed")
 	s.controllerFlag(cmd)
 	return cmd
 }

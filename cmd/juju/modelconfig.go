@@ -19,12 +19,12 @@ func modelConfigCommand(s *session) *cobra.Command {
 		Use:     "model-config [KEY | KEY=VALUE...]",
 		Aliases: []string{"get-model-config", "set-model-config", "unset-model-config", "get-env", "set-env", "unset-env"},
 		Short:   "Show or change the settings of a model",
-		Long: `Show the settings of a model with where each value comes from, or the value of one;
-or change some: all that are given, or none if one of them is wrong. --file names a
-YAML file of settings; those given one by one go over it. --reset gives settings
-their defaults again. Changes take effect at once.
+		Long: `Show all settings of a model with the source of each value, or the value of one; or
+change settings. If one of them is invalid, none is changed. --file names a YAML file
+of settings; KEY=VALUE arguments override it. --reset resets settings to their
+defaults. Changes take effect at once.
 
-The settings there are:
+The settings are:
 
 ` + modelSettingsHelp(),
 		Example: `  juju model-config
@@ -40,7 +40,7 @@ The settings there are:
 		},
 	}
 	cmd.Flags().StringVar(&m.file, "file", "", "a YAML file of settings")
-	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "settings to give their defaults again, separated by commas")
+	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "settings to reset to their defaults, separated by commas")
 	m.output.flags(cmd, "tabular", listFormats...)
 	s.modelFlag(cmd)
 	return cmd

@@ -17,8 +17,8 @@ func modelsCommand(s *session) *cobra.Command {
 		Use:     "models",
 		Aliases: []string{"list-models"},
 		Short:   "List the models",
-		Long: `List the models of a controller that you may see, and what you may do there. A star
-marks the one that is selected.`,
+		Long: `List the models of a controller that you can see, with your access to each. A star
+marks the selected model.`,
 		Example: `  juju models
   juju models -c prod --format yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },

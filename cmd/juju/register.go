@@ -17,14 +17,14 @@ import (
 func registerCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "register [STRING]",
-		Short: "Begin to use a controller as a new user",
-		Long: `Begin to use a controller to which somebody has added you: STRING is what add-user
-has printed for them. You choose a password, which makes the string void, and a
-name by which you know the controller from now on.
+		Short: "Register as a new user of a controller",
+		Long: `Register with a controller to which an administrator has added you. STRING is what
+add-user printed. You choose a password, which makes the string invalid, and a name
+for the controller on this client.
 
-Without STRING, it is asked for: on a host that you share, others can see the
-arguments of a command. The password is remembered in $JUJU_DATA, where only you
-can read it; juju logout forgets it.`,
+Without STRING, the command asks for it: on a shared host, others can see the
+arguments of a command. The password is kept in $JUJU_DATA, where only you can read
+it; juju logout forgets it.`,
 		Example: `  juju register MIIB5AQDYm9iMBEWDzEyNy4wLjAuMToxNzA3MAQg
   juju register`,
 		RunE: func(cmd *cobra.Command, args []string) error {

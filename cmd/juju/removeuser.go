@@ -14,8 +14,8 @@ func removeUserCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-user NAME",
 		Short: "Remove a user for good",
-		Long: `Remove a user for good, at once. The name is never given again. Models that the user
-owns stay; superusers can do everything there.
+		Long: `Remove a user for good, at once. The name cannot be used again. Models that the user
+owns stay; superusers can administer them.
 
 The last superuser who can log in cannot be removed.`,
 		Example: `  juju remove-user bob

@@ -10,10 +10,10 @@ func retryProvisioningCommand(s *session) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "retry-provisioning MACHINE...",
-		Short: "Try again to start machines that failed to start",
-		Long: `Try again to start machines for which the cloud could start no instance, once
-what was in the way has been put right. They are those whose status is error and
-that have no instance; status shows why.`,
+		Short: "Retry machines that failed to start",
+		Long: `Try again to start machines for which the cloud could not start an instance, once you
+have fixed the cause. status shows these machines in error, without an instance, and
+why.`,
 		Example: `  juju retry-provisioning 3
   juju retry-provisioning --all`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -9,10 +9,10 @@ import (
 func revokeCommand(s *session) *cobra.Command {
 	return accessCommand(s, &cobra.Command{
 		Use:   "revoke USER LEVEL [MODEL...]",
-		Short: "Let a user do less",
-		Long: `Revoke a level of access to the controller, or to models, from a user: the level below
-is left. It takes effect at once, also for who is connected just now. The last
-superuser who can log in stays one.
+		Short: "Revoke access from a user",
+		Long: `Revoke a user's level of access to the controller or to models. The user keeps the
+next lower level. It takes effect at once, on open connections too. The last superuser
+who can log in keeps that level.
 
 ` + levelsHelp,
 		Example: `  juju revoke bob write staging

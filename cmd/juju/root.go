@@ -18,19 +18,19 @@ var groups = []*cobra.Group{
 	{ID: "relations", Title: "Relations:"},
 	{ID: "machines", Title: "Machines:"},
 	{ID: "users", Title: "Users and protection:"},
-	{ID: "looking", Title: "What there is, and what happens:"},
+	{ID: "looking", Title: "Status and logs:"},
 }
 
 // newRoot returns the tree of all commands.
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "juju",
-		Short: "Say which services should run, and how they relate; juju makes it so",
-		Long: `Juju runs services. You say which should exist, how they relate to each other and
-how many units each has; charms, which know how each service is run, make it so.
+		Short: "Run services: say which, how many and how they relate",
+		Long: `Juju runs services. You say which services to run, how many units each has and how
+they relate to each other. Charms, which know how to run each service, do the rest.
 
-A controller watches over what you have said. It has models, each with services
-of its own.`,
+A controller keeps things as you asked for them. It holds models, each with its own
+services, relations and machines.`,
 		Example: `  juju bootstrap
   juju deploy ./charms/store
   juju deploy ./charms/web
@@ -52,15 +52,15 @@ of its own.`,
 		return withHelp(cmd, unknownFlag(cmd, usageError{flagerror.Plain(err)}))
 	})
 	f := root.PersistentFlags()
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "say nothing but results and errors")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "say more")
-	f.BoolP("help", "h", false, "explain the command")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "print only results and errors")
+	f.BoolVarP(&s.verbose, "verbose", "v", false, "print more")
+	f.BoolP("help", "h", false, "show the help of the command")
 	root.Flags().Bool("version", false, "print the version of this program")
 	root.Version = agent.Version
 	root.SetVersionTemplate("{{.Version}}\n")
-	f.BoolVar(&s.debug, "debug", false, "log to standard error what is done")
-	f.BoolVar(&s.showLog, "show-log", false, "log to standard error, but less than --debug")
-	f.StringVar(&s.logging, "logging-config", "", "what to log of each module, as MODULE=LEVEL;MODULE=LEVEL")
+	f.BoolVar(&s.debug, "debug", false, "log to standard error what the command does")
+	f.BoolVar(&s.showLog, "show-log", false, "log to standard error, with less detail than --debug")
+	f.StringVar(&s.logging, "logging-config", "", "the log level of each module, as MODULE=LEVEL;MODULE=LEVEL")
 	root.AddGroup(groups...)
 	for _, group := range []struct {
 		id       string
@@ -112,8 +112,8 @@ func tellUsage(cmd *cobra.Command) {
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Explain a command, or list all",
-		Long:  "Explain a command with its flags and examples, or list all that there are.",
+		Short: "Show the help of a command, or list all commands",
+		Long:  "Show what a command does, its flags and examples; or list all commands.",
 		Example: `  juju help
   juju help deploy`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -155,5 +155,5 @@ func withHelp(cmd *cobra.Command, err error) error {
 	if err == nil || !isUsage(err) {
 		return err
 	}
-	return withHint(err, fmt.Sprintf("What it takes: %s help %s", cmd.Root().Name(), cmd.Name()))
+	return withHint(err, fmt.Sprintf("For its usage: %s help %s", cmd.Root().Name(), cmd.Name()))
 }

@@ -189,10 +189,10 @@ func (o output) isChosen() bool { return o.flag != nil && o.flag.Changed }
 
 func (o *output) flags(cmd *cobra.Command, format string, formats ...string) {
 	if len(formats) > 0 {
-		cmd.Flags().StringVar(&o.format, "format", format, "how to print it: "+oneOf(formats))
+		cmd.Flags().StringVar(&o.format, "format", format, "the output format: "+oneOf(formats))
 		o.flag = cmd.Flags().Lookup("format")
 	}
-	cmd.Flags().StringVarP(&o.path, "output", "o", "", "a file to write it to instead of standard output")
+	cmd.Flags().StringVarP(&o.path, "output", "o", "", "a file to write the output to")
 }
 
 // write prints a result.

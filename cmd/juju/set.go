@@ -16,9 +16,9 @@ func setCommand(s *session) *cobra.Command {
 		Use:     "set SERVICE KEY=VALUE...",
 		Aliases: []string{"set-config"},
 		Short:   "Change the settings of a service",
-		Long: `Change settings of a service: all that are given, or none if one of them is wrong.
-A value that begins with @ names the file that holds it. --config names a YAML
-file with settings below the service's name.`,
+		Long: `Change settings of a service. If one of them is invalid, none is changed. A value that
+begins with @ is the name of a file that holds the value. --config names a YAML file
+with settings below the service's name.`,
 		Example: `  juju set web title="Good morning" port=8081
   juju set web motd=@motd.txt
   juju set web --config web.yaml
@@ -26,7 +26,7 @@ file with settings below the service's name.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.file, "config", "", "a YAML file of settings")
-	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "give the options named the charm's defaults")
+	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "reset the named settings to the charm's defaults")
 	s.modelFlag(cmd)
 	return cmd
 }

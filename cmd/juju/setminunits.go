@@ -12,10 +12,10 @@ import (
 func setMinUnitsCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set-min-units SERVICE N",
-		Short: "Keep a service at a number of units at least",
-		Long: `Keep a service at N units at least: as many are added as it has too few, now and
-whenever one of them is destroyed. Units that are being destroyed don't count. With
-0 the service keeps no number any more; its units stay as they are.`,
+		Short: "Set the minimum number of units of a service",
+		Long: `Keep at least N units of a service. Missing units are added, now and whenever units are
+destroyed; units that are being destroyed do not count. With 0, the service no longer
+keeps a minimum; its units stay.`,
 		Example: `  juju set-min-units web 3
   juju set-min-units web 0`,
 		RunE: func(cmd *cobra.Command, args []string) error {

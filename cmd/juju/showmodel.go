@@ -14,9 +14,8 @@ func showModelCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-model [MODEL]",
 		Short: "Show a model",
-		Long: `Show what there is to know of a model: whose it is, who may do what there, how far it
-is on its way out, and its machines. Of no other than the selected one if none is
-named.`,
+		Long: `Show a model: its owner, its users, its life and status, and its machines. Without
+MODEL, show the selected model.`,
 		Example: `  juju show-model
   juju show-model staging
   juju show-model prod:staging --format json`,

@@ -18,12 +18,13 @@ func showStatusLogCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show-status-log UNIT|MACHINE",
 		Aliases: []string{"status-history"},
-		Short:   "Show what statuses a unit or machine has had",
-		Long: `Show the statuses that a unit or machine has had, the oldest first. A model remembers
-a bounded number of all of them together, those of what is gone included.
+		Short:   "Show the past statuses of a unit or machine",
+		Long: `Show past statuses of a unit or machine, the oldest first. A model keeps a limited
+number of statuses for all its entities together, including those that are gone.
 
---type says which: of a unit its agent's (juju-unit), its charm's (workload) or both
-(unit); of a machine its agent's (juju-machine), or the cloud's as well (machine).`,
+--type chooses which statuses: of a unit, those of its agent (juju-unit), of its charm
+(workload) or both (unit); of a machine, those of its agent (juju-machine), or also
+those from the cloud (machine).`,
 		Example: `  juju show-status-log web/0
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2
@@ -32,11 +33,11 @@ a bounded number of all of them together, those of what is gone included.
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.kind, "type", "", "which statuses: unit, juju-unit, workload, machine or juju-machine")
-	f.IntVarP(&c.size, "lines", "n", 20, "how many, the newest")
-	f.IntVar(&c.days, "days", 0, "those of so many days, instead of a number of them")
-	f.StringVar(&c.from, "from-date", "", "those since a date, as 2026-11-21, instead of a number of them")
+	f.IntVarP(&c.size, "lines", "n", 20, "how many statuses to show, counted from the newest")
+	f.IntVar(&c.days, "days", 0, "show those of this many days, instead of a number")
+	f.StringVar(&c.from, "from-date", "", "show those since this date, as in 2026-11-21, instead of a number")
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
-	f.BoolVar(&c.updates, "include-status-updates", false, "with those of hooks that only look how things are")
+	f.BoolVar(&c.updates, "include-status-updates", false, "include those of update-status hooks")
 	c.output.flags(cmd, "tabular", "tabular", "yaml", "json")
 	s.modelFlag(cmd)
 	return cmd

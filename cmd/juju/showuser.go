@@ -12,7 +12,7 @@ func showUserCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show-user [NAME]",
 		Short: "Show a user",
-		Long:  "Show a user of a controller: by default the one as whom you are logged in.",
+		Long:  "Show a user of a controller: by default, the user that you are logged in as.",
 		Example: `  juju show-user
   juju show-user bob --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -28,7 +28,7 @@ func showUserCommand(s *session) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&exact, "exact-time", false, "show times exactly")
+	cmd.Flags().BoolVar(&exact, "exact-time", false, "show exact times")
 	output.flags(cmd, "yaml", "yaml", "json")
 	s.controllerFlag(cmd)
 	return cmd

@@ -18,18 +18,17 @@ func statusCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [PATTERN...]",
 		Aliases: []string{"stat", "show-status"},
-		Short:   "Show what there is and how it does",
-		Long: `Show the services of a model with their units and machines, and what state each is
-in: all of them, or what matches one of the patterns. A pattern is the name of a
-service or unit, in which * stands for anything; the number of a machine; a word
-of status, like error; "exposed" or "not exposed"; a port, like 80/tcp; or an
-address.
+		Short:   "Show the services, units and machines of a model",
+		Long: `Show the services of a model with their units and machines, and the state of each.
+PATTERNs limit the output to what matches one of them. A pattern is the name of a
+service or unit, in which * matches anything; the number of a machine; a status, like
+error; "exposed" or "not exposed"; a port, like 80/tcp; or an address.
 
-Of a unit, Workload is what its charm says of the service, and Agent what juju is
-doing there. What is being destroyed is marked (dying).
+For each unit, Workload is what its charm reports of the service, and Agent is what
+juju is doing there. (dying) marks entities that are being destroyed.
 
-Besides tabular, the format can be yaml or json, for programs; oneline (also short
-or line), a line for each unit; or summary, which counts.`,
+Formats besides tabular: yaml and json, for programs; oneline (also short or line),
+with one line for each unit; summary, with counts.`,
 		Example: `  juju status
   juju status web 'store*'
   juju status error
@@ -40,14 +39,14 @@ or line), a line for each unit; or summary, which counts.`,
 	f := cmd.Flags()
 	c.output.flags(cmd, "tabular", statusfmt.Formats...)
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
-	f.BoolVar(&c.relations, "relations", false, "tabular: with the relations")
+	f.BoolVar(&c.relations, "relations", false, "also show relations, in the tabular format")
 	f.BoolVar(&c.relations, "integrations", false, "")
 	f.Lookup("integrations").Hidden = true
-	f.BoolVar(&c.color, "color", false, "with colors, although it is not printed on a terminal")
-	f.BoolVar(&c.noColor, "no-color", false, "without colors")
-	f.DurationVar(&c.watch, "watch", 0, "show it again and again, at this interval, until interrupted")
-	f.IntVar(&c.retries, "retry-count", 3, "how often to try again when the controller does not answer")
-	f.DurationVar(&c.retryDelay, "retry-delay", 100*time.Millisecond, "how long to wait before that")
+	f.BoolVar(&c.color, "color", false, "use colors, even if the output is not a terminal")
+	f.BoolVar(&c.noColor, "no-color", false, "do not use colors")
+	f.DurationVar(&c.watch, "watch", 0, "repeat at this interval, until interrupted")
+	f.IntVar(&c.retries, "retry-count", 3, "how often to retry when the controller does not answer")
+	f.DurationVar(&c.retryDelay, "retry-delay", 100*time.Millisecond, "how long to wait before each retry")
 	s.modelFlag(cmd)
 	return cmd
 }

@@ -17,10 +17,10 @@ func switchCommand(s *session) *cobra.Command {
 		Use:     "switch [MODEL|CONTROLLER|CONTROLLER:MODEL]",
 		Aliases: []string{"env"},
 		Short:   "Select a model or a controller",
-		Long: `Select the model, or the controller, in which commands work that name none; without
-an argument, print what is selected. A name that both a model of the selected
-controller and a controller have means the model; CONTROLLER: means the
-controller, with the model that was selected there last.`,
+		Long: `Select the model, or the controller, that commands work with when they name none.
+Without an argument, print what is selected. If NAME is both a model of the selected
+controller and a controller, it means the model; NAME: means the controller, with the
+model that was last selected there.`,
 		Example: `  juju switch
   juju switch staging
   juju switch prod:

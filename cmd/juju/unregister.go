@@ -17,8 +17,8 @@ func unregisterCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unregister CONTROLLER",
 		Short: "Forget a controller",
-		Long: `Forget a controller of somebody else's, as whom you log in there, and the password.
-The controller goes on as before.`,
+		Long: `Forget a controller that someone else runs, with your user name and password there. The
+controller itself is not affected.`,
 		Example: `  juju unregister prod
   juju unregister prod -y`,
 		RunE: func(cmd *cobra.Command, args []string) error {

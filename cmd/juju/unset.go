@@ -4,9 +4,10 @@ import "github.com/spf13/cobra"
 
 func unsetCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "unset SERVICE KEY...",
-		Short:   "Give settings of a service their defaults again",
-		Long:    `Give options of a service the charm's defaults again, or no value if it has none.`,
+		Use:   "unset SERVICE KEY...",
+		Short: "Reset settings of a service to their defaults",
+		Long: `Reset settings of a service to the charm's defaults, or to no value if the charm has no
+default.`,
 		Example: `  juju unset web title port`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := services(args[:min(1, len(args))]); err != nil {

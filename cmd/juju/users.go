@@ -14,15 +14,16 @@ func usersCommand(s *session) *cobra.Command {
 		Use:     "users [MODEL]",
 		Aliases: []string{"list-users"},
 		Short:   "List the users",
-		Long: `List the users of a controller, or those who were granted something at a model. Who
-is no superuser sees themselves only; who is no admin of a model too.`,
+		Long: `List the users of a controller or, with MODEL, the users who have access to that model.
+Only a superuser sees the other users of a controller, and only an admin of a model
+sees its other users.`,
 		Example: `  juju users
   juju users --all -c prod
   juju users staging --format yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&u.all, "all", false, "with those who are disabled")
-	cmd.Flags().BoolVar(&u.exact, "exact-time", false, "show times exactly")
+	cmd.Flags().BoolVar(&u.all, "all", false, "include disabled users")
+	cmd.Flags().BoolVar(&u.exact, "exact-time", false, "show exact times")
 	u.output.flags(cmd, "tabular", listFormats...)
 	s.controllerFlag(cmd)
 	return cmd

@@ -14,7 +14,7 @@ func versionCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long:  `Print the version of this program. That of a controller is shown by status.`,
+		Long:  "Print the version of this program. status shows the version of a controller.",
 		Example: `  juju version
   juju version --all`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -24,7 +24,7 @@ func versionCommand(s *session) *cobra.Command {
 			return v.run()
 		},
 	}
-	cmd.Flags().BoolVar(&v.all, "all", false, "print what it was built from, too")
+	cmd.Flags().BoolVar(&v.all, "all", false, "also print what it was built from")
 	v.output.flags(cmd, "yaml", "yaml", "json")
 	return cmd
 }

@@ -50,7 +50,7 @@ const defaultWait = 10 * time.Minute
 type waitFlag struct{ bound time.Duration }
 
 func (w *waitFlag) flag(cmd *cobra.Command, what string) {
-	cmd.Flags().DurationVar(&w.bound, "wait", 0, "wait "+what+", up to 10m or the time given as --wait=TIME")
+	cmd.Flags().DurationVar(&w.bound, "wait", 0, "wait "+what+", for up to 10m, or up to TIME with --wait=TIME")
 	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
 }
 

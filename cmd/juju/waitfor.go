@@ -14,24 +14,25 @@ func waitForCommand(s *session) *cobra.Command {
 	w := &waitFor{session: s}
 	cmd := &cobra.Command{
 		Use:   "wait-for [NAME...]",
-		Short: "Wait until services, units or machines are as they should be",
-		Long: `Wait until the services, units and machines named, or the whole model, are as they
-should be: services and units active, or unknown where the charm never says, and
-no hook running that may change that; machines started. In names * stands for
-anything. Each name may have the word service, unit or machine before it.
+		Short: "Wait until services, units or machines have settled",
+		Long: `Wait until services, units and machines, or the whole model, have settled: services and
+units are active, or unknown if the charm never sets a status, and no hook is running;
+machines are started. In a NAME, * matches anything. The word service, unit or machine
+may come before each NAME.
 
-With --status, wait for another word of the services and units. With --gone, wait
-until what is being destroyed is gone.
+With --status, wait until the services and units have that status instead of active.
+With --gone, wait until entities that are being destroyed are gone.
 
-It fails when the time is up, and at once when a hook has failed, since that does
-not pass by itself, unless the model has automatically-retry-hooks on.`,
+The command fails when the time is up. It fails at once when a hook has failed, unless
+the model has automatically-retry-hooks on, because nothing changes until a user runs
+juju resolved.`,
 		Example: `  juju wait-for
   juju wait-for web store --timeout 2m
   juju wait-for web --status blocked
   juju wait-for web/1 --gone`,
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&w.status, "status", "", "the word to wait for, active if none is given")
+	cmd.Flags().StringVar(&w.status, "status", "", "the status to wait for, instead of active")
 	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", defaultWait, "how long to wait")
 	s.modelFlag(cmd)

@@ -12,8 +12,8 @@ func whoamiCommand(s *session) *cobra.Command {
 	var output output
 	cmd := &cobra.Command{
 		Use:     "whoami",
-		Short:   "Show as whom you are logged in, and where",
-		Long:    "Show which controller and model are selected, and as whom you are logged in there.",
+		Short:   "Show the selected controller and model, and your user",
+		Long:    "Show the selected controller and model, and the user that you are logged in as.",
 		Example: `  juju whoami`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
