@@ -99,7 +99,7 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 	case s.asked != "" && s.force:
 		return s.cloud[0], fmt.Sprintf("series %q is not available: hooks run on %q", s.asked, s.cloud[0]), nil
 	case s.asked != "":
-		return "", "", entity.WithHint(lacks(fmt.Sprintf("series %q is", s.asked)), "Leave --series away for %s.", s.cloud[0])
+		return "", "", entity.WithHint(lacks(fmt.Sprintf("series %q is", s.asked)), "Omit --series for %s.", s.cloud[0])
 	case len(s.charm) > 0:
 		if slices.Contains(s.charm, s.model.Value) && has(s.model.Value) {
 			return s.model.Value, "", nil

@@ -197,7 +197,7 @@ func TestSeriesIsChosen(t *testing.T) {
 		{"the user", seriesChoice{asked: "bookworm", cloud: host, model: byController}, "bookworm", ""},
 		{"the user, anything", seriesChoice{asked: "xenial", model: byController}, "xenial", ""},
 		{"the user, in vain", seriesChoice{asked: "xenial", cloud: host, model: byController},
-			`series "xenial" is not available: the cloud has bookworm`, "Leave --series away for bookworm."},
+			`series "xenial" is not available: the cloud has bookworm`, "Omit --series for bookworm."},
 		{"the user insists", seriesChoice{asked: "xenial", force: true, cloud: host, model: byController}, "bookworm", ""},
 		{"the user insists, and gets it", seriesChoice{asked: "xenial", force: true, model: byController}, "xenial", ""},
 		{"a charm of several", seriesChoice{charm: []string{"xenial", "bookworm"}, cloud: host, model: byController}, "bookworm", ""},

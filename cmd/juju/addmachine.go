@@ -89,7 +89,7 @@ func (a *addMachine) request(args []string) (r client.MachineArgs, err error) {
 	case entity.IsValidMachine(r.Placement):
 		return r, usagef("machine-id cannot be specified when adding machines")
 	case strings.HasPrefix(r.Placement, "ssh:"):
-		return r, entity.Errorf(entity.NotSupported, "cannot add %q: machines that exist already are not supported yet", r.Placement)
+		return r, entity.Errorf(entity.NotSupported, "cannot add %q: existing machines are not supported yet", r.Placement)
 	case !placement.MatchString(r.Placement):
 		return r, usagef("invalid placement %q", r.Placement)
 	}

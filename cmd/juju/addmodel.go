@@ -68,9 +68,9 @@ func (a *addModel) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if a.noSwitch {
-			a.note("Model %q is made on controller %q.", name, t.name)
+			a.note("Model %q is created on controller %q.", name, t.name)
 		} else {
-			a.note("Model %q is made on controller %q, and selected.", name, t.name)
+			a.note("Model %q is created on controller %q and selected.", name, t.name)
 		}
 		return nil
 	})

@@ -113,7 +113,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	}
 	if _, ok := contents.Controllers[params.Name]; ok {
 		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name),
-			"Give another name: juju bootstrap %s NAME; or end that one: juju destroy-environment %s", params.Cloud, params.Name)
+			"Choose another name: juju bootstrap %s NAME; or destroy the existing one: juju destroy-environment %s", params.Cloud, params.Name)
 	}
 	if err := checkPrograms(); err != nil {
 		return err
@@ -123,27 +123,27 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer unlock()
-	p := b.progress("Making controller %q on cloud %q", params.Name, params.Cloud)
+	p := b.progress("Creating controller %q on cloud %q", params.Name, params.Cloud)
 	err = b.make(ctx, st, params, p)
 	p.done()
 	if err == nil {
-		b.note("Controller %q is up; you work in its model %q.", params.Name, defaultModel)
+		b.note("Controller %q is up; model %q is selected.", params.Name, defaultModel)
 		return nil
 	}
 	if b.keepBroken {
-		return alsoHint(err, "What there is of it is left in %s; to remove that: juju destroy-environment %s",
+		return alsoHint(err, "What was created is kept in %s; to remove it: juju destroy-environment %s",
 			localDir(st, params.Name), params.Name)
 	}
 	// An interrupted bootstrap is taken back too.
-	p = b.progress("Taking back what was made of controller %q", params.Name)
+	p = b.progress("Cleaning up controller %q", params.Name)
 	defer p.done()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
 	defer cancel()
 	if err2 := destroyLocal(bounded, st, params.Name); err2 != nil {
-		err = alsoHint(fmt.Errorf("%w; and what was made could not be removed: %w", err, err2),
-			"Try to remove it again: juju destroy-environment %s", params.Name)
+		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
+			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
-		err = entity.WithHint(err, "Nothing is left of it. When what is wrong there is mended, bootstrap again.") // its log is gone too
+		err = entity.WithHint(err, "Everything was cleaned up. Once the cause is fixed, bootstrap again.") // its log is gone too
 	}
 	return err
 }
@@ -163,10 +163,10 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	}
 	if p.Cloud != localCloud {
 		return p, entity.WithHint(entity.Errorf(entity.NotFound, "cloud %q not found", p.Cloud),
-			"The clouds there are: %s; to give the controller a name: juju bootstrap %[1]s NAME", localCloud)
+			"Valid clouds: %s; to give the controller a name: juju bootstrap %[1]s NAME", localCloud)
 	}
 	if !controllerName.MatchString(p.Name) {
-		return p, usagef("%q is not a valid name of a controller: it may have letters, digits, hyphens and dots", p.Name)
+		return p, usagef("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", p.Name)
 	}
 	if p.Config, err = modelSettings(b.config); err != nil {
 		return p, err
@@ -174,7 +174,7 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	host := local.HostSeries()
 	if series, ok := p.Config[entity.ConfigDefaultSeries]; ok && series != host {
 		return p, usageError{entity.WithHint(fmt.Errorf("cannot use default-series %q: on the local cloud hooks run on this host, which is %q", series, host),
-			"Leave default-series away")}
+			"Omit default-series")}
 	}
 	// It is the default of all models, and not of the first alone.
 	delete(p.Config, entity.ConfigDefaultSeries)
@@ -227,17 +227,17 @@ func mongoURL(given string) (string, error) {
 // meet.
 func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return nil, fmt.Errorf("cannot make the controller's directory: %w", err)
+		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
 		if atWork(ctx, dir) {
-			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q is being made, or destroyed, by another juju just now", name),
-				"Wait until that is done; or give this one another name: juju bootstrap %s NAME", localCloud)
+			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q is being created or destroyed by another juju command", name),
+				"Wait until it is done; or choose another name: juju bootstrap %s NAME", localCloud)
 		}
-		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s is in the way: a controller %q was begun there and not finished", dir, name),
-			"Remove what is left of it: juju destroy-environment %s; then bootstrap again", name)
+		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s already exists: a bootstrap of controller %q did not finish", dir, name),
+			"Clean up: juju destroy-environment %s; then bootstrap again", name)
 	} else if err != nil {
-		return nil, fmt.Errorf("cannot make the controller's directory: %w", err)
+		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
 	}
 	return store.LockDir(ctx, dir)
 }
@@ -322,10 +322,10 @@ func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstr
 	}
 	var made bootstrapped
 	if err := json.Unmarshal(out.Bytes(), &made); err != nil {
-		return nil, fmt.Errorf("cannot read what jujud says of the new controller: %w", err)
+		return nil, fmt.Errorf("cannot read jujud's description of the new controller: %w", err)
 	}
 	if made.Controller == "" || len(made.Addresses) == 0 || made.Models[defaultModel] == "" {
-		return nil, fmt.Errorf("cannot use what jujud says of the new controller: %s", bytes.TrimSpace(out.Bytes()))
+		return nil, fmt.Errorf("cannot use jujud's description of the new controller: %s", bytes.TrimSpace(out.Bytes()))
 	}
 	return &made, nil
 }
@@ -347,5 +347,5 @@ func jujudError(printed string, err error) error {
 			return failure
 		}
 	}
-	return fmt.Errorf("cannot make the controller: jujud: %w\n%s", err, strings.TrimSpace(printed))
+	return fmt.Errorf("cannot create the controller: jujud: %w\n%s", err, strings.TrimSpace(printed))
 }

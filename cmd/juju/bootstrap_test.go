@@ -51,18 +51,18 @@ func TestBootstrapRefusals(t *testing.T) {
 	u := newUser(t)
 	programsOnPath(t)
 	u.types("bootstrap", "mycloud")
-	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nThe clouds there are: local; to give the controller a name: juju bootstrap local NAME\n")
+	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local; to give the controller a name: juju bootstrap local NAME\n")
 	u.types("bootstrap", "local", "prod")
-	u.sees(1, "", "ERROR controller \"prod\" already exists\nGive another name: juju bootstrap local NAME; or end that one: juju destroy-environment prod\n")
+	u.sees(1, "", "ERROR controller \"prod\" already exists\nChoose another name: juju bootstrap local NAME; or destroy the existing one: juju destroy-environment prod\n")
 	dir := localDir(u.store(), "half")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	u.types("bootstrap", "local", "half")
-	u.sees(1, "", "ERROR "+dir+" is in the way: a controller \"half\" was begun there and not finished\n"+
-		"Remove what is left of it: juju destroy-environment half; then bootstrap again\n")
+	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"half\" did not finish\n"+
+		"Clean up: juju destroy-environment half; then bootstrap again\n")
 	u.types("destroy-environment", "half", "-y")
-	u.sees(0, "", "Destroying controller \"half\" with all that it has\nController \"half\" is gone.\n")
+	u.sees(0, "", "Destroying controller \"half\" with everything in it\nController \"half\" is gone.\n")
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestFailedBootstrap(t *testing.T) {
 
 	u.types("bootstrap", "-q", "--keep-broken")
 	dir := localDir(u.store(), "local")
-	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat there is of it is left in "+dir+"; to remove that: juju destroy-environment local\n")
+	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+"; to remove it: juju destroy-environment local\n")
 	if !isDir(dir) {
 		t.Errorf("nothing is left")
 	}
@@ -93,11 +93,11 @@ func TestFailedBootstrap(t *testing.T) {
 		}
 	}
 	for script, want := range map[string]string{
-		"echo nonsense":                  "ERROR cannot read what jujud says of the new controller: ",
-		`echo '{"controller-uuid":"x"}'`: "ERROR cannot use what jujud says of the new controller: ",
-		"echo panic: oh >&2; exit 2":     "ERROR cannot make the controller: jujud: exit status 2\n  panic: oh\n",
+		"echo nonsense":                  "ERROR cannot read jujud's description of the new controller: ",
+		`echo '{"controller-uuid":"x"}'`: "ERROR cannot use jujud's description of the new controller: ",
+		"echo panic: oh >&2; exit 2":     "ERROR cannot create the controller: jujud: exit status 2\n  panic: oh\n",
 		"echo ERROR the disk is full >&2; echo Make room. >&2; echo Then again. >&2; exit 1": "ERROR the disk is full\nMake room.\nThen again.\n",
-		"kill -9 $$": "ERROR cannot make the controller: jujud: signal: killed\n",
+		"kill -9 $$": "ERROR cannot create the controller: jujud: signal: killed\n",
 	} {
 		jujud(script)
 		u.types("bootstrap", "-q")
@@ -154,21 +154,21 @@ func TestBootstrapParams(t *testing.T) {
 func TestDestroyEnvironmentAsks(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
-	const question = "This ends controller \"prod\" with every model, service and machine that it has,\nand removes all their data. Continue? [y/N] "
+	const question = "This destroys controller \"prod\" with all its models, services and machines,\nand removes all their data. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
 		u.session.stdin = strings.NewReader(answer)
 		u.session.errTerminal = true
 		u.types("destroy-environment", "prod")
-		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without being asked: juju destroy-environment prod -y\n")
+		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment prod -y\n")
 	}
 	u.session.errTerminal = false
 	u.session.stdin = strings.NewReader("")
 	u.types("destroy-controller", "prod")
-	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without being asked: juju destroy-environment prod -y\n")
+	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment prod -y\n")
 	u.types("destroy-environment", "nope", "-y")
-	u.sees(1, "", "ERROR controller \"nope\" not found\nThe controllers there are: prod\n")
+	u.sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod\n")
 	u.types("destroy-environment")
-	u.sees(2, "", "ERROR no controller specified\nThe controllers there are: prod\n")
+	u.sees(2, "", "ERROR no controller specified\nKnown controllers: prod\n")
 	if c, err := u.store().Read(); err != nil || len(c.Controllers) != 1 {
 		t.Errorf("it is forgotten: %v", err)
 	}
@@ -253,10 +253,10 @@ func TestTwoBootstrapsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.types("bootstrap", "-q")
-	u.sees(1, "", "ERROR controller \"local\" is being made, or destroyed, by another juju just now\n"+
-		"Wait until that is done; or give this one another name: juju bootstrap local NAME\n")
+	u.sees(1, "", "ERROR controller \"local\" is being created or destroyed by another juju command\n"+
+		"Wait until it is done; or choose another name: juju bootstrap local NAME\n")
 	unlock()
 	u.types("bootstrap", "-q")
-	u.sees(1, "", "ERROR "+dir+" is in the way: a controller \"local\" was begun there and not finished\n"+
-		"Remove what is left of it: juju destroy-environment local; then bootstrap again\n")
+	u.sees(1, "", "ERROR "+dir+" already exists: a bootstrap of controller \"local\" did not finish\n"+
+		"Clean up: juju destroy-environment local; then bootstrap again\n")
 }

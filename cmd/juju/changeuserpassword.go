@@ -90,7 +90,7 @@ func (c *changeUserPassword) setPassword(ctx context.Context, t target, api user
 	}
 	err = c.noteAccount(ctx, t.name, func(ctrl *store.Controller) { ctrl.Password, ctrl.Generated = password, false })
 	if err != nil {
-		return alsoHint(err, "The password is changed all the same; to have it noted: juju login -c %s", t.name)
+		return alsoHint(err, "The password was changed, but not stored here; to store it: juju login -c %s", t.name)
 	}
 	c.note("Your password has been changed.")
 	return nil

@@ -115,11 +115,11 @@ func (c *check) check(ctx context.Context, t target, api controllerAPI) (found [
 		found, checked = append(found, of...), append(checked, "model "+m.Name)
 	}
 	if len(checked) == 0 && c.model != "" {
-		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.model), "The models there are: juju models")
+		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.model), "To list the models: juju models")
 	}
 	if len(checked) == 0 {
-		return nil, nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "there is nothing that you may check"),
-			"It takes admin access to a model, or a superuser.")
+		return nil, nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "you have nothing to check"),
+			"Only admins of a model and superusers can check it.")
 	}
 	return found, checked, nil
 }
@@ -142,23 +142,23 @@ func (c *check) tell(found []entity.Finding, checked []string) error {
 		}
 	default:
 		if len(found) == 0 {
-			text = fmt.Sprintf("Nothing is wrong with %s.\n", allOf(checked))
+			text = fmt.Sprintf("No problems found in %s.\n", allOf(checked))
 		}
 		if err := c.write(c.output, []byte(text)); err != nil {
 			return err
 		}
 	}
-	things := "things are"
+	problems := "problems"
 	if left == 1 {
-		things = "thing is"
+		problems = "problem"
 	}
 	switch {
 	case left == 0:
 		return nil
 	case c.repair:
-		return fmt.Errorf("%d %s wrong still", left, things)
+		return fmt.Errorf("%d %s left", left, problems)
 	}
-	return entity.WithHint(fmt.Errorf("%d %s wrong", left, things), "To mend what can be: juju check --repair")
+	return entity.WithHint(fmt.Errorf("%d %s found", left, problems), "To repair what can be repaired: juju check --repair")
 }
 
 // findingLine says in one line what is wrong, where, and what is done about it.

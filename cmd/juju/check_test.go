@@ -54,7 +54,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	u := newUser(t)
 	f := newCheckedController(u)
 	u.types("check")
-	u.sees(0, "Nothing is wrong with the controller, model controller and model default.\n", "")
+	u.sees(0, "No problems found in the controller, model controller and model default.\n", "")
 	f.findings[""] = []entity.Finding{{Where: "database dead", What: "it is of no model", Repair: "drop it"}}
 	f.findings["default-uuid"] = []entity.Finding{
 		{Model: "default", Where: "counts s#web", What: "it counts 3 units, there are 2", Repair: "set it to what was counted", Failed: "no\nluck"},
@@ -64,16 +64,16 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"default units web/0: its charm is not there; --repair can't mend that\n"
 	u.types("check")
 	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to what was counted\n"+charm,
-		"ERROR 3 things are wrong\nTo mend what can be: juju check --repair\n")
+		"ERROR 3 problems found\nTo repair what can be repaired: juju check --repair\n")
 	u.types("check", "--repair")
 	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to what was counted: no\\nluck\n"+charm,
-		"ERROR 2 things are wrong still\n")
+		"ERROR 2 problems left\n")
 	f.findings["default-uuid"] = nil
 	u.types("check", "--repair")
 	u.sees(0, database+"done: drop it\n", "")
 	u.types("check", "--format", "json")
 	u.sees(1, `[{"where":"database dead","what":"it is of no model","repair":"drop it","done":false}]`+"\n",
-		"ERROR 1 thing is wrong\nTo mend what can be: juju check --repair\n")
+		"ERROR 1 problem found\nTo repair what can be repaired: juju check --repair\n")
 	u.types("check", "--format", "yaml", "--repair")
 	u.sees(0, "- where: database dead\n  what: it is of no model\n  repair: drop it\n  done: true\n", "")
 }
@@ -83,21 +83,21 @@ func TestWhatIsCheckedIsWhatTheUserMayCheck(t *testing.T) {
 	f := newCheckedController(u)
 	f.findings[""] = []entity.Finding{{Where: "store", What: "it is broken"}}
 	u.types("check", "-m", "default")
-	u.sees(0, "Nothing is wrong with model default.\n", "")
+	u.sees(0, "No problems found in model default.\n", "")
 	u.types("check", "-m", "prod:default")
-	u.sees(0, "Nothing is wrong with model default.\n", "")
+	u.sees(0, "No problems found in model default.\n", "")
 	f.denied[""], f.denied["controller-uuid"] = true, true
 	u.types("check")
-	u.sees(0, "Nothing is wrong with model default.\n", "")
+	u.sees(0, "No problems found in model default.\n", "")
 	u.types("check", "-m", "controller")
 	u.sees(1, "", "ERROR permission denied\n")
 	u.types("check", "-m", "nope")
-	u.sees(1, "", "ERROR model \"nope\" not found\nThe models there are: juju models\n")
+	u.sees(1, "", "ERROR model \"nope\" not found\nTo list the models: juju models\n")
 	f.denied["default-uuid"] = true
 	u.types("check")
-	u.sees(1, "", "ERROR there is nothing that you may check\nIt takes admin access to a model, or a superuser.\n")
+	u.sees(1, "", "ERROR you have nothing to check\nOnly admins of a model and superusers can check it.\n")
 	u.types("check", "everything")
-	u.sees(2, "", "ERROR unrecognized args: [\"everything\"]\nWhat it takes: juju help check\n")
+	u.sees(2, "", "ERROR unrecognized args: [\"everything\"]\nFor usage: juju help check\n")
 	u.types("check", "--format", "xml")
-	u.sees(2, "", "ERROR unknown format \"xml\"\nThe formats there are: tabular, yaml, json\n")
+	u.sees(2, "", "ERROR unknown format \"xml\"\nValid formats: tabular, yaml, json\n")
 }

@@ -89,9 +89,9 @@ func TestWhatCommandsAsk(t *testing.T) {
 		{line: "wait-for service web --gone", asked: []string{"Status"}},
 		{line: "debug-log", asked: []string{"DebugLog " + query(`"Backlog":10,"NoTail":true`)}},
 		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 --limit 5 -T",
-			stderr: "There is no unit or machine \"web/0\" in model \"default\"; see what there is: juju status\n" +
-				"There is no unit or machine \"store*\" in model \"default\"; see what there is: juju status\n" +
-				"There is no unit or machine \"machine-0\" in model \"default\"; see what there is: juju status\n",
+			stderr: "There is no unit or machine \"web/0\" in model \"default\"; to see what is in the model: juju status\n" +
+				"There is no unit or machine \"store*\" in model \"default\"; to see what is in the model: juju status\n" +
+				"There is no unit or machine \"machine-0\" in model \"default\"; to see what is in the model: juju status\n",
 			asked: []string{"Status", `DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
 				`"Level":"warning","Replay":true,"Backlog":0,"Limit":5,"NoTail":true}`}},
 	} {
@@ -197,7 +197,7 @@ func TestUsageErrors(t *testing.T) {
 		"status --watch 1ms":                      `cannot watch at an interval of 1ms: the shortest is 100ms`,
 		"status --watch 1s -o f":                  `cannot specify --output with --watch`,
 		"status --retry-count -1":                 `--retry-count must be a positive integer`,
-		"wait-for --gone":                         `--gone needs the names of what is to be gone`,
+		"wait-for --gone":                         `--gone needs at least one name`,
 		"wait-for web --gone --status error":      `--gone and --status are mutually exclusive`,
 		"wait-for --timeout 0s":                   `--timeout must be positive`,
 		"debug-log web":                           `unrecognized args: ["web"]`,
@@ -212,7 +212,7 @@ func TestUsageErrors(t *testing.T) {
 		"version now":                             `unrecognized args: ["now"]`,
 		"version --format x":                      `unknown format "x"`,
 		"bootstrap a b c":                         `unrecognized args: ["c"]`,
-		"bootstrap local a/b":                     `"a/b" is not a valid name of a controller: it may have letters, digits, hyphens and dots`,
+		"bootstrap local a/b":                     `"a/b" is not a valid name of a controller: it can have letters, digits, hyphens and dots`,
 		"bootstrap --config x=y":                  `unknown model config key "x"`,
 		"bootstrap --config default-series=":      `default-series: expected a value, got ""`,
 		"bootstrap --config default-series=win7":  `cannot use default-series "win7": on the local cloud hooks run on this host, which is "` + local.HostSeries() + `"`,
@@ -242,9 +242,9 @@ func TestUsageErrors(t *testing.T) {
 func TestUnknownCommandsAreGuessed(t *testing.T) {
 	u := newUser(t)
 	u.types("statu")
-	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\nThe commands there are: juju help\n")
+	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\nTo list all commands: juju help\n")
 	u.types("xyzzy")
-	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nThe commands there are: juju help\n")
+	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nTo list all commands: juju help\n")
 }
 
 // Of several things some can fail; the words are juju's.
@@ -257,10 +257,10 @@ func TestBulk(t *testing.T) {
 		want string
 	}{
 		{"destroy-unit web/8 web/9", []error{gone("web/8"), gone("web/9")},
-			"ERROR no units were destroyed: unit \"web/8\" not found; unit \"web/9\" not found\nSee what there is: juju status\n"},
+			"ERROR no units were destroyed: unit \"web/8\" not found; unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
 		{"destroy-unit web/0 web/9", []error{nil, gone("web/9")},
-			"ERROR some units were not destroyed: unit \"web/9\" not found\nSee what there is: juju status\n"},
-		{"destroy-unit web/9", []error{gone("web/9")}, "ERROR no units were destroyed: unit \"web/9\" not found\nSee what there is: juju status\n"},
+			"ERROR some units were not destroyed: unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
+		{"destroy-unit web/9", []error{gone("web/9")}, "ERROR no units were destroyed: unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
 		{"destroy-machine 0", []error{busy},
 			"ERROR no machines were destroyed: machine 0 has unit \"web/0\" assigned\nDestroy the unit first: juju destroy-unit web/0\n"},
 		{"destroy-machine 0 1 2", []error{busy, nil, busy},
@@ -291,10 +291,10 @@ func TestErrorsAreShownAsTheyAre(t *testing.T) {
 	u.sees(1, "", "ERROR ambiguous relation: \"a b\" could refer to …\nName the endpoints\n")
 	u.fake.err = entity.Errorf(entity.NotFound, `service "web" not found`)
 	u.types("expose", "web")
-	u.sees(1, "", "ERROR service \"web\" not found\nSee what there is: juju status\n")
+	u.sees(1, "", "ERROR service \"web\" not found\nTo see what is in the model: juju status\n")
 	u.fake.err = entity.Errorf(entity.Invalid, `option "port" expected int, got "x"`)
 	u.types("set", "web", "port=x")
-	u.sees(1, "", "ERROR option \"port\" expected int, got \"x\"\nThe options there are: juju get web\n")
+	u.sees(1, "", "ERROR option \"port\" expected int, got \"x\"\nTo list the options: juju get web\n")
 	u.fake.err = entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
 	u.types("unset", "web", "port")
 	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
@@ -357,7 +357,7 @@ settings:
 	u.types("config", "web", "title")
 	u.sees(0, "\n", "")
 	u.types("get", "web", "x")
-	u.sees(1, "", "ERROR key \"x\" not found in \"web\" settings.\nThe options there are: juju get web\n")
+	u.sees(1, "", "ERROR key \"x\" not found in \"web\" settings.\nTo list the options: juju get web\n")
 	path := filepath.Join(t.TempDir(), "out")
 	u.types("get", "web", "port", "-o", path)
 	u.sees(0, "", "")
@@ -466,29 +466,29 @@ func TestDeployRefusals(t *testing.T) {
 		{1, "ERROR cannot deploy bundle \"" + bundle + "\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0, []string{bundle}},
 		{1, "ERROR cannot deploy bundle \"" + bundle + "/bundle.yaml\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0,
 			[]string{bundle + "/bundle.yaml"}},
-		{2, "ERROR cannot use --num-units or --to with subordinate service\nIts units come with those of the service that it is related to", 0,
+		{2, "ERROR cannot use --num-units or --to with subordinate service\nIt gets a unit for each unit of the services it is related to", 0,
 			[]string{subordinate, "-n", "1"}},
-		{2, "ERROR cannot use --num-units or --to with subordinate service\nIts units come with those of the service that it is related to", 0,
+		{2, "ERROR cannot use --num-units or --to with subordinate service\nIt gets a unit for each unit of the services it is related to", 0,
 			[]string{subordinate, "--to", "0"}},
-		{2, "ERROR cannot use --constraints with subordinate service\nIt runs on the machines of the service that it is related to", 0,
+		{2, "ERROR cannot use --constraints with subordinate service\nIt runs on the machines of the services it is related to", 0,
 			[]string{subordinate, "--constraints", "mem=1G"}},
-		{2, "ERROR --num-units must be a positive integer\nWhat it takes: juju help deploy", 0, []string{dir, "-n", "0"}},
-		{2, "ERROR --force is only used with --series\nWhat it takes: juju help deploy", 0, []string{dir, "--force"}},
+		{2, "ERROR --num-units must be a positive integer\nFor usage: juju help deploy", 0, []string{dir, "-n", "0"}},
+		{2, "ERROR --force is only used with --series\nFor usage: juju help deploy", 0, []string{dir, "--force"}},
 		{2, "ERROR invalid series \"J J\"\nA series name has lower-case letters and digits, and begins with a letter: trusty, centos7", 0, []string{dir, "--series", "J J"}},
 		{2, "ERROR invalid service name \"web/0\"\n" + entity.ServiceNames, 0, []string{dir, "web/0"}},
-		{2, "ERROR invalid --to parameter \"@\"\nA unit goes to a machine, a new container, or where the cloud says: 3, lxd, lxd:3, zone=eu-1", 0, []string{dir, "--to", "@"}},
+		{2, "ERROR invalid --to parameter \"@\"\nName a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1", 0, []string{dir, "--to", "@"}},
 		{2, "ERROR unknown constraint \"fast\"\nThe constraints there are: allocate-public-ip, arch, container, cores, cpu-power, image-id, instance-role, " +
 			"instance-type, mem, root-disk, root-disk-source, spaces, tags, virt-type, zones", 0, []string{dir, "--constraints", "fast=1"}},
-		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\nThe charm's config.yaml says which options there are", 0,
+		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\nThe charm's config.yaml lists its options", 0,
 			[]string{dir, "--config", "port=x"}},
-		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml says which options there are", 0,
+		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml lists its options", 0,
 			[]string{dir, "--config", "colour=x"}},
-		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml says which options there are", 0,
+		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml lists its options", 0,
 			[]string{dir, "--config", file}},
-		{2, "ERROR only a single config YAML file can be specified, got 2\nWhat it takes: juju help deploy", 0, []string{dir, "--config", file, "--config", file}},
-		{1, "ERROR cannot add service \"webpage\": service already exists\nGive it another name: juju deploy " + dir +
-			" NAME; or add units to that one: juju add-unit webpage", 1, []string{dir}},
-		{1, "ERROR cannot add service \"going\": service already exists\nIt is still going away: juju wait-for going --gone", 1, []string{dir, "going"}},
+		{2, "ERROR only a single config YAML file can be specified, got 2\nFor usage: juju help deploy", 0, []string{dir, "--config", file, "--config", file}},
+		{1, "ERROR cannot add service \"webpage\": service already exists\nChoose another name: juju deploy " + dir +
+			" NAME; or add units to the existing service: juju add-unit webpage", 1, []string{dir}},
+		{1, "ERROR cannot add service \"going\": service already exists\nIt is still being destroyed. To wait until it is gone: juju wait-for going --gone", 1, []string{dir, "going"}},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			u := newUser(t)
@@ -503,7 +503,7 @@ func TestDeployRefusals(t *testing.T) {
 	// Of a charm that is wrong the file and the field are named.
 	u := newUser(t)
 	u.types("deploy", broken)
-	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") || !strings.HasSuffix(u.err.String(), "\nCorrect the charm, and deploy it again\n") {
+	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") || !strings.HasSuffix(u.err.String(), "\nFix the charm, and deploy it again\n") {
 		t.Errorf("exit code %d, %s", u.code, u.err.String())
 	}
 	u.types("deploy", notZip)
@@ -567,7 +567,7 @@ func testDebugLogRetries(t *testing.T) {
 	}
 	u.types("debug-log", "--retry", "--replay")
 	u.asked("DebugLog "+query(`"Replay":true,"Backlog":10,"NoTail":true`), "DebugLog "+query(`"NoTail":true`))
-	u.sees(0, "", "the connection to the controller is lost; connecting again\n")
+	u.sees(0, "", "the connection to the controller is lost; reconnecting\n")
 	u.session.connect = connect
 
 	// What is refused now is refused again, and asking on and on would hide it.

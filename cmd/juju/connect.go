@@ -59,7 +59,7 @@ func (s *session) selectedModel(t target) (string, error) {
 	}
 	if t.ctrl.Model == "" {
 		return "", entity.WithHint(entity.Errorf(entity.NotFound, "no model is selected on controller %q", t.name),
-			"Select one: juju switch MODEL; or name one by -m MODEL or JUJU_MODEL")
+			"Select one: juju switch MODEL; or choose one with -m MODEL or JUJU_MODEL")
 	}
 	return t.ctrl.Model, nil
 }
@@ -111,9 +111,9 @@ func noModel(t target) error {
 	}
 	err := entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model))
 	if len(known) == 0 {
-		return entity.WithHint(err, "There are none that you may see. Make one: juju add-model NAME; or ask an administrator for access to one.")
+		return entity.WithHint(err, "You have access to no model. Create one: juju add-model NAME; or ask an administrator for access to one.")
 	}
-	return entity.WithHint(err, "The models there are: %s", strings.Join(known, ", "))
+	return entity.WithHint(err, "Available models: %s", strings.Join(known, ", "))
 }
 
 // refreshModels asks the controller which models there are, and notes it.
@@ -168,7 +168,7 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		conn, err := client.Dial(bounded, info)
 		cancel()
 		if errors.Is(err, entity.Unauthorized) {
-			err = withHint(err, fmt.Sprintf("You are %s on controller %q. If the password was changed: juju login -c %[2]s; if you may do too little, ask a superuser.",
+			err = withHint(err, fmt.Sprintf("You are %s on controller %q. If the password was changed: juju login -c %[2]s; if you need more access, ask a superuser.",
 				t.ctrl.User, t.name))
 		}
 		if err == nil || !errors.Is(err, entity.Unavailable) {
@@ -199,19 +199,19 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 func (s *session) unreachable(st *store.Store, t target, why error) error {
 	why = entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why)
 	if t.ctrl.Cloud != localCloud {
-		return entity.WithHint(why, "Ask whoever looks after it; to forget it: juju unregister %s", t.name)
+		return entity.WithHint(why, "Ask its administrator; to forget it: juju unregister %s", t.name)
 	}
 	dir := local.ControllerDir(s.dialled)
 	if lives, err := runs(dir); err == nil && !lives && !s.waitsForRoom() {
 		if tail := process.LogTail(dir); tail != "" {
-			why = fmt.Errorf("%w; it does not run, and its log ends:\n%s", why, tail)
+			why = fmt.Errorf("%w; it is not running, and its log ends:\n%s", why, tail)
 		}
 	}
 	if err := local.CheckLoopback(); err != nil {
 		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
 	}
-	return entity.WithHint(why, "Its log: %s\nWhen what is wrong there is mended, run the command again; it starts the controller if need be.\n"+
-		"To give it up, with all that it has: juju destroy-environment %s", controllerLog(st, t.name), t.name)
+	return entity.WithHint(why, "Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
+		"To give up and destroy it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
 }
 
 // waitsForRoom reports whether the keeper of the controller that was dialled last
@@ -234,5 +234,5 @@ func (s *session) noRoom(err error) error {
 	if full == nil {
 		return err
 	}
-	return entity.WithHint(fmt.Errorf("%w: %w", full, err), "Make room there; the controller's keeper then starts it again by itself.")
+	return entity.WithHint(fmt.Errorf("%w: %w", full, err), "Free some space there; the controller's keeper then starts it again by itself.")
 }

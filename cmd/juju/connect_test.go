@@ -82,7 +82,7 @@ func TestBeforeBootstrap(t *testing.T) {
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
 		u.session.connect = real
 		u.types(strings.Fields(line)...)
-		u.sees(1, "", "ERROR no controllers registered\nMake one first: juju bootstrap; or, with a key that an administrator gave you: juju register KEY\n")
+		u.sees(1, "", "ERROR no controllers registered\nCreate one: juju bootstrap; or, with a registration string from an administrator: juju register STRING\n")
 	}
 	if _, err := os.Stat(u.env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something was left in the user's directory: %v", err)
@@ -149,7 +149,7 @@ func TestGoneForGood(t *testing.T) {
 	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t), User: "admin"}
 	err := u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
 	dir := localDir(st, "mine")
-	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want || entity.Hint(err) != "Forget it: juju destroy-environment mine" {
+	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want || entity.Hint(err) != "To forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
 	}
 	// One that has ended for good neither.

@@ -36,7 +36,7 @@ The keys and their values:
 			if service == "" {
 				if len(args) == 0 || strings.Contains(args[0], "=") {
 					return withHint(usagef("no service specified"),
-						"For all services that say nothing else: juju set-model-constraints KEY=VALUE...")
+						"For all services in the model: juju set-model-constraints KEY=VALUE...")
 				}
 				service, args = args[0], args[1:]
 			}
@@ -116,7 +116,7 @@ on, together with those of the model.`,
   juju constraints web --format yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return withHint(usagef("no service specified"), "Those of the model: juju model-constraints")
+				return withHint(usagef("no service specified"), "For those of the model: juju model-constraints")
 			}
 			if err := oneService(args); err != nil {
 				return err

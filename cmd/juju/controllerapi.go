@@ -77,7 +77,7 @@ func (s *session) splitModel(arg string) (model string, err error) {
 		return arg, nil
 	}
 	if s.controller != "" && s.controller != name {
-		return "", usagef("--controller %s and %q do not agree", s.controller, arg)
+		return "", usagef("--controller %s does not match %q", s.controller, arg)
 	}
 	s.controller = name
 	return model, nil

@@ -93,7 +93,7 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 		if err == nil || !d.retry || isUsage(err) || isRefusal(err) {
 			return err
 		}
-		d.note("%v; connecting again", err)
+		d.note("%v; reconnecting", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -157,7 +157,7 @@ func (d *debugLog) tellAbsent(ctx context.Context, api statusAPI) error {
 			return false
 		})
 		if !there {
-			d.note("There is no unit or machine %q in model %q; see what there is: juju status", pattern, m.Model.Name)
+			d.note("There is no unit or machine %q in model %q; to see what is in the model: juju status", pattern, m.Model.Name)
 		}
 	}
 	return nil

@@ -124,10 +124,10 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	switch {
 	case ch.Meta.Subordinate && (len(d.to) > 0 || d.unitsGiven):
 		return r, entity.WithHint(usagef("cannot use --num-units or --to with subordinate service"),
-			"Its units come with those of the service that it is related to")
+			"It gets a unit for each unit of the services it is related to")
 	case ch.Meta.Subordinate && d.constraints != "":
 		return r, entity.WithHint(usagef("cannot use --constraints with subordinate service"),
-			"It runs on the machines of the service that it is related to")
+			"It runs on the machines of the services it is related to")
 	case ch.Meta.Subordinate:
 		r.Units = 0
 	case d.units < 1:
@@ -161,7 +161,7 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 		if err == nil {
 			return nil
 		}
-		return entity.WithHint(fmt.Errorf("cannot deploy %q: %w", r.Service, err), "The charm's config.yaml says which options there are")
+		return entity.WithHint(fmt.Errorf("cannot deploy %q: %w", r.Service, err), "The charm's config.yaml lists its options")
 	}
 	if len(files) == 1 {
 		if r.ConfigYAML, err = readOptionFile(files[0]); err != nil {
@@ -188,9 +188,9 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 		}
 		err := entity.Errorf(entity.AlreadyExists, "cannot add service %q: service already exists", r.Service)
 		if s.Life != entity.Alive {
-			return entity.WithHint(err, "It is still going away: juju wait-for %s --gone", r.Service)
+			return entity.WithHint(err, "It is still being destroyed. To wait until it is gone: juju wait-for %s --gone", r.Service)
 		}
-		return entity.WithHint(err, "Give it another name: juju deploy %s NAME; or add units to that one: juju add-unit %s", source.path, r.Service)
+		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; or add units to the existing service: juju add-unit %s", source.path, r.Service)
 	}
 	series, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by a controller that is older than this program
@@ -282,7 +282,7 @@ func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 // bad says what to do about a charm that is not one.
 func bad(err error) error {
 	if errors.Is(err, charm.ErrInvalid) {
-		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nCorrect the charm, and deploy it again", "\n"))
+		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nFix the charm, and deploy it again", "\n"))
 	}
 	return err
 }

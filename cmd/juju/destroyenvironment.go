@@ -74,7 +74,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 			err = usagef("no controller specified")
 		}
 		if names := contents.Names(); len(names) > 0 {
-			err = entity.WithHint(err, "The controllers there are: %s", strings.Join(names, ", "))
+			err = entity.WithHint(err, "Known controllers: %s", strings.Join(names, ", "))
 		}
 		return err
 	}
@@ -86,8 +86,8 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 			return err
 		}
 		if ctrl.Cloud != localCloud {
-			return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q does not run from here", name),
-				"Only who has bootstrapped it can end it; to forget it: juju unregister %s", name)
+			return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q was not bootstrapped by this client", name),
+				"Destroy it where it was bootstrapped; to forget it: juju unregister %s", name)
 		}
 	}
 	if err := d.confirm(ctx, name); err != nil {
@@ -95,7 +95,7 @@ func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, destroyBound)
 	defer cancel()
-	p := d.progress("Destroying controller %q with all that it has", name)
+	p := d.progress("Destroying controller %q with everything in it", name)
 	defer p.done()
 	unlock, err := store.LockDir(ctx, dir)
 	if err == nil {
@@ -121,7 +121,7 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 	if d.yes {
 		return nil
 	}
-	fmt.Fprintf(d.stderr, "This ends controller %q with every model, service and machine that it has,\n"+
+	fmt.Fprintf(d.stderr, "This destroys controller %q with all its models, services and machines,\n"+
 		"and removes all their data. Continue? [y/N] ", name)
 	answers := make(chan string, 1)
 	go func() { // ends with the answer, or with this program: a read of a terminal can't be given up
@@ -140,7 +140,7 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 			fmt.Fprintln(d.stderr)
 		}
 	}
-	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without being asked: juju destroy-environment %s -y", name)
+	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
 // destroyLocal ends all that a local controller has and forgets it. The caller
@@ -215,7 +215,7 @@ func removeStore(ctx context.Context, dir string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endGrace
 	if err := cmd.Run(); err != nil {
-		return alsoHint(jujudError(errs.String(), err), "To leave in the MongoDB what is there: rm %s", file)
+		return alsoHint(jujudError(errs.String(), err), "To leave its databases in the MongoDB: rm %s", file)
 	}
 	return nil
 }

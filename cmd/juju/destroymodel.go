@@ -95,7 +95,7 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 			bound = max(bound, how.Timeout+removalTime)
 		}
 		if bound == 0 {
-			d.note("Model %q is being destroyed; see how far it is: juju show-model %s", model.Name, arg)
+			d.note("Model %q is being destroyed; to follow it: juju show-model %s", model.Name, arg)
 			return nil
 		}
 		return d.gone(ctx, t, api, model, bound)
@@ -115,7 +115,7 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 	if d.yes {
 		return nil
 	}
-	answer, err := d.ask(ctx, fmt.Sprintf("This destroys model %q with every service and machine that it has, of which there are %d,\n"+
+	answer, err := d.ask(ctx, fmt.Sprintf("This destroys model %q with all its services and machines (%d),\n"+
 		"and removes all their data. Continue? [y/N] ", model.Name, len(info.Machines)))
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
 		return nil
 	}
-	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without being asked: juju destroy-model %s -y", model.Name)
+	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without confirmation: juju destroy-model %s -y", model.Name)
 }
 
 // gone waits until the model is there no more, and says what is left of it outside of
@@ -131,7 +131,7 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	p := d.progress("Waiting for the end of model %q", model.Name)
+	p := d.progress("Waiting until model %q is gone", model.Name)
 	defer p.done()
 	var own controllerAPI // in place of a connection that was lost
 	defer func() {
@@ -148,7 +148,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 				return d.left(ctx, t, api, model, models)
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
-				p.say("Waiting for the end of model %q: it is %s, with %d machines", model.Name, info.Life, len(info.Machines))
+				p.say("Waiting until model %q is gone: it is %s, with %d machines", model.Name, info.Life, len(info.Machines))
 			}
 		case bounded.Err() != nil: // told of below
 		case !errors.Is(err, entity.Unavailable):
@@ -170,8 +170,8 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is still there", bound, model.Name),
-				"See what bars it: juju explain -m %s", model.Name)
+			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is not gone", bound, model.Name),
+				"To see why: juju explain -m %s", model.Name)
 		case <-time.After(gap):
 		}
 	}

@@ -42,12 +42,12 @@ func (f *destroyFlags) tellLeft(s *session, command string, left entity.Machines
 	}
 	switch {
 	case len(ids) == 1:
-		s.note("Machine %s is left empty. To remove it: juju destroy-machine %[1]s%s", ids[0], with)
+		s.note("Machine %s is left without units. To destroy it: juju destroy-machine %[1]s%s", ids[0], with)
 	case len(ids) > 1:
-		s.note("Machines %s are left empty. To remove them: juju destroy-machine %s%s", strings.Join(ids, ", "), strings.Join(ids, " "), with)
+		s.note("Machines %s are left without units. To destroy them: juju destroy-machine %s%s", strings.Join(ids, ", "), strings.Join(ids, " "), with)
 	}
 	if left.Uncounted && !f.machines {
-		s.note("Machines are left empty when the units are gone. To destroy them too: juju %s --destroy-machines", command)
+		s.note("Some machines will be left without units. To destroy them too: juju %s --destroy-machines", command)
 	}
 }
 
@@ -62,13 +62,13 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 	changed := cmd.Flags().Changed
 	switch {
 	case f.force && f.lenient:
-		return entity.Destruction{}, usagef("--force and --lenient exclude each other: force is more")
+		return entity.Destruction{}, usagef("--force and --lenient are mutually exclusive: --force skips all hooks")
 	case !f.force && changed("timeout"):
 		return entity.Destruction{}, usagef("--timeout is only used with --force")
 	case !f.force && f.noWait:
 		return entity.Destruction{}, usagef("--no-wait without --force not valid")
 	case f.noWait && changed("timeout"):
-		return entity.Destruction{}, usagef("--no-wait and --timeout exclude each other")
+		return entity.Destruction{}, usagef("--no-wait and --timeout are mutually exclusive")
 	case f.timeout < 0:
 		return entity.Destruction{}, usagef("--timeout must not be negative, got %v", f.timeout)
 	case f.timeout > entity.MostTimeout:
@@ -160,7 +160,7 @@ func (s *session) end(ctx context.Context, api interface {
 			}
 			if !time.Now().Before(end) {
 				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", time.Since(begin).Round(time.Second), waiting),
-					"See what bars it: juju explain %s", name)
+					"To see why: juju explain %s", name)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func TestStrengthsOfDestruction(t *testing.T) {
 		{"destroy-machine 3 --force --timeout 5s", "DestroyMachines with force after 5s [3]", ""},
 		{"destroy-relation web store --force --no-wait", "DestroyRelation with force after 0s [web store]", ""},
 		{"destroy-relation 4 --lenient", "DestroyRelationByID leniently 4", ""},
-		{"destroy-unit web/0 --force --lenient", "", "--force and --lenient exclude each other: force is more"},
+		{"destroy-unit web/0 --force --lenient", "", "--force and --lenient are mutually exclusive: --force skips all hooks"},
 		{"destroy-unit web/0 --timeout 1s", "", "--timeout is only used with --force"},
 		{"destroy-unit web/0 --no-wait", "", "--no-wait without --force not valid"},
 		{"destroy-unit web/0 --force --timeout=-1s", "", "--timeout must not be negative, got -1s"},
@@ -26,7 +26,7 @@ func TestStrengthsOfDestruction(t *testing.T) {
 		u := newUser(t)
 		u.types(strings.Fields(test.line)...)
 		if test.refused != "" {
-			u.sees(2, "", "ERROR "+test.refused+"\nWhat it takes: juju help "+strings.Fields(test.line)[0]+"\n")
+			u.sees(2, "", "ERROR "+test.refused+"\nFor usage: juju help "+strings.Fields(test.line)[0]+"\n")
 			u.asked()
 			continue
 		}
@@ -66,7 +66,7 @@ func TestForceIsWaitedForAsLongAsSomethingGoes(t *testing.T) {
 	}{
 		"all go": {[]string{"a", "b", "c"}, entity.Gone, 3 * time.Minute, ""},
 		"one never does": {[]string{"a", "b"}, entity.Dying, 3*time.Minute + 30*time.Second,
-			"ERROR gave up after 3m30s: still waiting for 3\nSee what bars it: juju explain 3\n"},
+			"ERROR gave up after 3m30s: still waiting for 3\nTo see why: juju explain 3\n"},
 	} {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -108,14 +108,14 @@ func TestExplain(t *testing.T) {
 		Refusals: []entity.Refusal{{Text: "units web/0: life is dying, not alive"}},
 	}}
 	u.types("explain", "web")
-	if got, want := explanations(nil, now), "Nothing is waited for.\n"; got != want {
+	if got, want := explanations(nil, now), "Nothing is waiting.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	u.sees(0, `service web is dying, for 1h0m0s
   service "web" has unit "web/0", for 1m0s
     unit "web/0": hook failed: "stop"
       → juju resolved web/0
-  a change was given up: units web/0: life is dying, not alive
+  a change failed: units web/0: life is dying, not alive
 `, "")
 }
 
@@ -123,8 +123,8 @@ func TestExplain(t *testing.T) {
 func TestMachinesThatAreLeftAreTold(t *testing.T) {
 	u := newUser(t)
 	for line, want := range map[string]string{
-		"destroy-unit web/0":                        "Machines 3, 10 are left empty. To remove them: juju destroy-machine 3 10; next time: juju destroy-unit --destroy-machines\n",
-		"destroy-service web --destroy-machines":    "Machines 3, 10 are left empty. To remove them: juju destroy-machine 3 10\n",
+		"destroy-unit web/0":                        "Machines 3, 10 are left without units. To destroy them: juju destroy-machine 3 10; next time: juju destroy-unit --destroy-machines\n",
+		"destroy-service web --destroy-machines":    "Machines 3, 10 are left without units. To destroy them: juju destroy-machine 3 10\n",
 		"destroy-service web --destroy-machines -q": "",
 	} {
 		u.fake.left = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
@@ -133,8 +133,8 @@ func TestMachinesThatAreLeftAreTold(t *testing.T) {
 	}
 	u.fake.left = entity.MachinesLeft{Machines: []string{"7"}}
 	u.types("destroy-service", "web")
-	u.sees(0, "", "Machine 7 is left empty. To remove it: juju destroy-machine 7; next time: juju destroy-service --destroy-machines\n")
+	u.sees(0, "", "Machine 7 is left without units. To destroy it: juju destroy-machine 7; next time: juju destroy-service --destroy-machines\n")
 	u.fake.left = entity.MachinesLeft{Uncounted: true}
 	u.types("destroy-service", "web")
-	u.sees(0, "", "Machines are left empty when the units are gone. To destroy them too: juju destroy-service --destroy-machines\n")
+	u.sees(0, "", "Some machines will be left without units. To destroy them too: juju destroy-service --destroy-machines\n")
 }

@@ -54,7 +54,7 @@ Without arguments, explain every entity that waits for something.`,
 				if err := s.write(out, []byte(explanations(all, s.now()))); err != nil || more == 0 {
 					return err
 				}
-				s.note("\nThere are %d more that wait for something. See all: juju status", more)
+				s.note("\n%d more entities are waiting. To see them all: juju status", more)
 				return nil
 			})
 		},
@@ -68,7 +68,7 @@ Without arguments, explain every entity that waits for something.`,
 func explanations(all []entity.Explanation, now time.Time) string {
 	var b strings.Builder
 	if len(all) == 0 {
-		return "Nothing is waited for.\n"
+		return "Nothing is waiting.\n"
 	}
 	ago := func(t time.Time) string {
 		if t.IsZero() {
@@ -79,7 +79,7 @@ func explanations(all []entity.Explanation, now time.Time) string {
 	for _, e := range all {
 		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, ago(e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
-			fmt.Fprintf(&b, "  what agents have not done by %s is done for them\n", e.Deadline.UTC().Format(time.RFC3339))
+			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n", e.Deadline.UTC().Format(time.RFC3339))
 		}
 		for _, r := range e.Reasons {
 			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), ago(r.Since))
@@ -88,13 +88,13 @@ func explanations(all []entity.Explanation, now time.Time) string {
 			}
 		}
 		for _, r := range e.Refusals {
-			fmt.Fprintf(&b, "  a change was given up%s: %s\n", ago(r.At), display.Line(r.Text))
+			fmt.Fprintf(&b, "  a change failed%s: %s\n", ago(r.At), display.Line(r.Text))
 		}
 		for _, r := range e.Leftovers {
 			fmt.Fprintf(&b, "  left over: %s\n    → %s\n", display.Line(fmt.Sprintf("%s in %s: %s", r.What, r.Where, r.Why)), display.Line(r.How))
 		}
 		if len(e.Reasons)+len(e.Leftovers) == 0 {
-			b.WriteString("  nothing is waited for\n")
+			b.WriteString("  nothing to wait for\n")
 		}
 	}
 	return b.String()

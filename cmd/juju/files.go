@@ -17,7 +17,7 @@ import (
 func openFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("it is a socket, not a file")}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("is a socket, not a file")}
 	} else if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func notFile(path string, mode fs.FileMode) error {
 	case fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice:
 		what = "a device"
 	}
-	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is %s, not a file", what)}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is %s, not a file", what)}
 }
 
 // readFile reads a file that the user names, one byte beyond max of it at most.

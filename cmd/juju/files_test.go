@@ -49,7 +49,7 @@ func TestWhatIsNoFile(t *testing.T) {
 			case <-time.After(time.Minute): // a bound on a failure, no measure of time
 				t.Fatalf("juju %s hangs", strings.Join(test.args, " "))
 			}
-			want := "ERROR " + test.doing + ": open " + path + ": it is " + what + ", not a file\n"
+			want := "ERROR " + test.doing + ": open " + path + ": is " + what + ", not a file\n"
 			if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
 				t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.code, u.err.String())
 			}

@@ -55,7 +55,7 @@ func (g *get) run(ctx context.Context, args []string) error {
 func checkFormat(format string, own ...string) error {
 	formats := append(own, "yaml", "json")
 	if !slices.Contains(formats, format) {
-		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "The formats there are: %s", strings.Join(formats, ", "))}
+		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s", strings.Join(formats, ", "))}
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (g *get) show(ctx context.Context, api getAPI, service string, keys []strin
 		if !ok {
 			//lint:ignore ST1005 Juju's words
 			return entity.WithHint(fmt.Errorf("key %q not found in %q settings.", key, service),
-				"The options there are: juju get %s", service)
+				"To list the options: juju get %s", service)
 		}
 		text := []byte("\n")
 		if g.output.isChosen() {

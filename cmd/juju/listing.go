@@ -18,7 +18,7 @@ func checkListFormat(format string) error {
 			return nil
 		}
 	}
-	return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "The formats there are: %s", strings.Join(listFormats, ", "))}
+	return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s", strings.Join(listFormats, ", "))}
 }
 
 // writeList prints a list: value in yaml or json, else a table of the rows, the

@@ -115,7 +115,7 @@ func readKeeperConfig(dir string) (config local.KeeperConfig, err error) {
 		err = json.Unmarshal(text, &config)
 	}
 	if err != nil {
-		return config, fmt.Errorf("cannot read how the controller is kept: %w", err)
+		return config, fmt.Errorf("cannot read the keeper's configuration: %w", err)
 	}
 	config.Dir = dir // wherever it is by now
 	return config, nil
@@ -134,7 +134,7 @@ func startKeeper(ctx context.Context, dir, controller string) (started bool, err
 	}
 	// Written each time, since programs may have moved.
 	if err := process.WriteFile(filepath.Join(dir, keeperName), append(text, '\n')); err != nil {
-		return false, fmt.Errorf("cannot note how the controller is kept: %w", err)
+		return false, fmt.Errorf("cannot write the keeper's configuration: %w", err)
 	}
 	return local.EnsureKeeper(ctx, config)
 }
@@ -158,7 +158,7 @@ func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
 	unlock, err := store.LockDir(bounded, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q is gone: there is no %s", t.name, dir),
-			"Forget it: juju destroy-environment %s", t.name)
+			"To forget it: juju destroy-environment %s", t.name)
 	}
 	if err != nil {
 		return s.stays(t, err)
@@ -172,7 +172,7 @@ func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
 	if lives {
 		what = fmt.Sprintf("The keeper of controller %q", t.name)
 	}
-	p := s.progress("%s does not run; starting it", what)
+	p := s.progress("%s is not running; starting it", what)
 	defer p.done()
 	started, err := startKeeper(bounded, dir, t.ctrl.UUID)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
 	}
 	if started && s.errTerminal { // where the line above is gone by now
 		p.done()
-		s.note("%s did not run; it has been started.", what)
+		s.note("%s was not running and has been started.", what)
 	}
 	return nil
 }
@@ -196,6 +196,6 @@ func runs(dir string) (bool, error) {
 
 // stays says why a controller could not be brought back.
 func (s *session) stays(t target, why error) error {
-	return alsoHint(fmt.Errorf("controller %q does not run, and cannot be started: %w", t.name, why),
-		"When what is wrong there is mended, run the command again. To give it up, with all that it has: juju destroy-environment %s", t.name)
+	return alsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", t.name, why),
+		"Once the cause is fixed, run the command again. To give up and destroy it: juju destroy-environment %s", t.name)
 }

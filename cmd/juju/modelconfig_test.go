@@ -25,10 +25,10 @@ func TestShowingModelConfig(t *testing.T) {
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
 	u.types("model-config", "retry")
 	u.sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
-		"The keys there are: automatically-retry-hooks, default-series, provisioner-harvest-mode\n")
+		"Valid keys: automatically-retry-hooks, default-series, provisioner-harvest-mode\n")
 	u.types("model-config", "--format", "oneline")
 	u.asked()
-	u.sees(2, "", "ERROR unknown format \"oneline\"\nThe formats there are: tabular, yaml, json\n")
+	u.sees(2, "", "ERROR unknown format \"oneline\"\nValid formats: tabular, yaml, json\n")
 }
 
 func TestChangingModelConfig(t *testing.T) {
@@ -59,11 +59,11 @@ func TestChangingModelConfig(t *testing.T) {
 		args []string
 		said string
 	}{
-		{2, []string{"model-config", "a=b", "c"}, "expected \"key=value\", got \"c\"\nWhat it takes: juju help model-config"},
-		{2, []string{"model-config", "default-series=x", "--reset", "default-series"}, "cannot set and reset key \"default-series\" simultaneously\nWhat it takes: juju help model-config"},
-		{2, []string{"model-config", "--reset", "a=b"}, "--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nWhat it takes: juju help model-config"},
+		{2, []string{"model-config", "a=b", "c"}, "expected \"key=value\", got \"c\"\nFor usage: juju help model-config"},
+		{2, []string{"model-config", "default-series=x", "--reset", "default-series"}, "cannot set and reset key \"default-series\" simultaneously\nFor usage: juju help model-config"},
+		{2, []string{"model-config", "--reset", "a=b"}, "--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nFor usage: juju help model-config"},
 		{1, []string{"model-config", "default-series=x", "--reset", "retry"}, "unknown model config key \"retry\"\n" +
-			"The keys there are: automatically-retry-hooks, default-series, provisioner-harvest-mode"},
+			"Valid keys: automatically-retry-hooks, default-series, provisioner-harvest-mode"},
 		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": default-series has no single value"},
 	} {
 		u.types(c.args...)

@@ -97,12 +97,12 @@ func TestAddModel(t *testing.T) {
 	u := newUser(t)
 	u.ctrl.add("admin", "default")
 	u.types("add-model", "staging")
-	u.sees(0, "", "Model \"staging\" is made on controller \"prod\", and selected.\n")
+	u.sees(0, "", "Model \"staging\" is created on controller \"prod\" and selected.\n")
 	if got := u.selected(); got != "prod:admin/staging" {
 		t.Errorf("selected is %q", got)
 	}
 	u.types("create-model", "prod:other", "--no-switch", "--config", "default-series=noble")
-	u.sees(0, "", "Model \"other\" is made on controller \"prod\".\n")
+	u.sees(0, "", "Model \"other\" is created on controller \"prod\".\n")
 	if got := u.selected(); got != "prod:admin/staging" {
 		t.Errorf("selected is %q", got)
 	}
@@ -114,7 +114,7 @@ func TestAddModel(t *testing.T) {
 		"add-model a b":                 "ERROR unrecognized args: [\"b\"]\n",
 		"add-model Big":                 "ERROR \"Big\" is not a valid name: model names may only contain lowercase letters, digits and hyphens\n",
 		"add-model a --config x=y":      "ERROR unknown model config key \"x\"\n",
-		"add-model a:b -c prod":         "ERROR --controller prod and \"a:b\" do not agree\n",
+		"add-model a:b -c prod":         "ERROR --controller prod does not match \"a:b\"\n",
 		"models x":                      "ERROR unrecognized args: [\"x\"]\n",
 		"models --format xml":           "ERROR unknown format \"xml\"\n",
 		"show-model a b":                "ERROR unrecognized args: [\"b\"]\n",
@@ -161,7 +161,7 @@ bob/his     local  destroying  0         3      admin
 		}
 	}
 	u.types("show-model", "nope")
-	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: controller, default, bob/his\n")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: controller, default, bob/his\n")
 	// The selected one is gone: it is not selected any more.
 	u.ctrl.models = u.ctrl.models[:1]
 	u.types("models")
@@ -192,9 +192,9 @@ func TestSwitch(t *testing.T) {
 		u.sees(0, step.out, step.says)
 	}
 	u.types("switch", "nope")
-	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: new, test\n")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: new, test\n")
 	u.types("switch", "nope:new")
-	u.sees(1, "", "ERROR controller \"nope\" not found\nThe controllers there are: prod, test\n")
+	u.sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod, test\n")
 	u.note(func(c *store.Contents) { c.Current = "" })
 	u.types("switch")
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no currently specified model\n") {
@@ -213,18 +213,18 @@ func TestDestroyModel(t *testing.T) {
 		}
 		u.ctrl.calls = nil
 	}
-	const question = "This destroys model \"default\" with every service and machine that it has, of which there are 1,\n" +
+	const question = "This destroys model \"default\" with all its services and machines (1),\n" +
 		"and removes all their data. Continue? [y/N] "
 	u.session.stdin = strings.NewReader("n\n")
 	u.types("destroy-model", "default")
-	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without being asked: juju destroy-model default -y\n")
+	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-model default -y\n")
 	asked("")
 	u.types("destroy-model", "controller", "-y")
 	u.sees(1, "", "ERROR \"controller\" is a controller; use 'juju destroy-controller' to destroy it\n")
 	u.types("destroy-model", "nope", "-y")
-	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: controller, default\n")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: controller, default\n")
 	u.types("destroy-model", "default", "-y", "--timeout", "3s")
-	u.sees(2, "", "ERROR --timeout is only used with --force\nWhat it takes: juju help destroy-model\n")
+	u.sees(2, "", "ERROR --timeout is only used with --force\nFor usage: juju help destroy-model\n")
 	asked("")
 	u.ctrl.err = entity.Errorf(entity.OperationBlocked, "keep it")
 	u.types("destroy-model", "default", "--no-prompt")
@@ -232,7 +232,7 @@ func TestDestroyModel(t *testing.T) {
 	u.ctrl.err, u.ctrl.stays, u.ctrl.calls = nil, 10, nil
 	u.session.stdin = strings.NewReader("y\n")
 	u.types("destroy-model", "default")
-	u.sees(0, "", question+"\nModel \"default\" is being destroyed; see how far it is: juju show-model default\n")
+	u.sees(0, "", question+"\nModel \"default\" is being destroyed; to follow it: juju show-model default\n")
 	asked("DestroyModel default-uuid plain 0s")
 	u.ctrl.stays = 2
 	u.types("destroy-model", "prod:default", "-y", "--lenient", "--wait", "-q")

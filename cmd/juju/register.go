@@ -60,7 +60,7 @@ func register(ctx context.Context, s *session, args []string) error {
 	for name, ctrl := range contents.Controllers {
 		if ctrl.CACert == r.caCert() {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "this controller has already been registered on this client as %q", name),
-				"Forget it first: juju unregister %s; or work as another user of this host, with another JUJU_DATA", name)
+				"Forget it first: juju unregister %s; or use another JUJU_DATA", name)
 		}
 	}
 	password, err := s.newPassword(ctx, "Enter a new password: ", "Confirm password: ")
@@ -74,7 +74,7 @@ func register(ctx context.Context, s *session, args []string) error {
 	ctrl := &store.Controller{Addresses: r.Addresses, CACert: r.caCert(), User: r.User, Password: password, Models: map[string]string{}}
 	info := client.Info{Addresses: r.Addresses, CACert: ctrl.CACert, Tag: entity.UserTag(r.User), Password: password}
 	if err := client.Register(ctx, info, r.Key); errors.Is(err, entity.Unauthorized) {
-		return withHint(err, fmt.Sprintf("The string may have been used, or be an older one; ask for another: juju change-user-password %s --reset", r.User))
+		return withHint(err, fmt.Sprintf("The string may have been used already, or replaced; ask for a new one: juju change-user-password %s --reset", r.User))
 	} else if err != nil {
 		return err
 	}
@@ -100,10 +100,10 @@ func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, sugg
 		name = suggested
 	}
 	if !controllerName.MatchString(name) {
-		return "", fmt.Errorf("%q is not a valid name of a controller: it may have letters, digits, hyphens and dots", name)
+		return "", fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
 	}
 	if _, taken := c.Controllers[name]; taken {
-		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name), "Give another name to the new one.")
+		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name), "Choose another name.")
 	}
 	return name, nil
 }

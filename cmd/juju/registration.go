@@ -24,11 +24,11 @@ type registration struct {
 func (t target) token(user string, key []byte) (string, error) {
 	block, _ := pem.Decode([]byte(t.ctrl.CACert))
 	if block == nil {
-		return "", fmt.Errorf("cannot make a registration for controller %q: its CA certificate is not PEM", t.name)
+		return "", fmt.Errorf("cannot create a registration string for controller %q: its CA certificate is not PEM", t.name)
 	}
 	text, err := asn1.Marshal(registration{user, t.ctrl.Addresses, key, t.name, block.Bytes})
 	if err != nil {
-		return "", fmt.Errorf("cannot make a registration: %w", err)
+		return "", fmt.Errorf("cannot create a registration string: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(text), nil
 }
@@ -44,8 +44,8 @@ func readToken(token string) (r registration, err error) {
 	}
 	if err != nil {
 		// What exactly is wrong with it helps nobody.
-		return r, usageError{entity.WithHint(errors.New("cannot read the registration string: it is not complete, or none"),
-			"Copy the whole word that add-user has printed; or ask for another: juju change-user-password USER --reset")}
+		return r, usageError{entity.WithHint(errors.New("cannot read the registration string: it is incomplete or invalid"),
+			"Copy the whole string that add-user printed; or ask for a new one: juju change-user-password USER --reset")}
 	}
 	return r, nil
 }

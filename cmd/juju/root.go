@@ -155,5 +155,5 @@ func withHelp(cmd *cobra.Command, err error) error {
 	if err == nil || !isUsage(err) {
 		return err
 	}
-	return withHint(err, fmt.Sprintf("For its usage: %s help %s", cmd.Root().Name(), cmd.Name()))
+	return withHint(err, fmt.Sprintf("For usage: %s help %s", cmd.Root().Name(), cmd.Name()))
 }

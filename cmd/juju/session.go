@@ -169,7 +169,7 @@ func (s *session) withModel(ctx context.Context, do func(modelAPI) error) error 
 	}
 	err = do(api)
 	if errors.Is(err, entity.NotFound) {
-		err = withHint(err, "See what there is: juju status")
+		err = withHint(err, "To see what is in the model: juju status")
 	}
 	if closeErr := api.Close(); err == nil {
 		err = closeErr

@@ -87,7 +87,7 @@ func unsetOptions(ctx context.Context, api setAPI, service string, keys []string
 // optionHint points to where the options are shown that could have been meant.
 func optionHint(err error, service string) error {
 	if err != nil && strings.Contains(err.Error(), "option") {
-		return withHint(err, "The options there are: juju get "+service)
+		return withHint(err, "To list the options: juju get "+service)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func optionNames(args []string) error {
 	}
 	for _, arg := range args {
 		if strings.Contains(arg, "=") || arg == "" {
-			return entity.WithHint(usagef("invalid option name %q", arg), "Only the names are given here, without a value: title port")
+			return entity.WithHint(usagef("invalid option name %q", arg), "Give only names, without values: title port")
 		}
 	}
 	return nil

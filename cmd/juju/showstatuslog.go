@@ -93,7 +93,7 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 	case entity.IsValidMachine(args[0]):
 		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine
 	default:
-		return tag, kind, withHint(usagef("%q is neither a unit nor a machine", args[0]), "A unit is its service with a number: web/0")
+		return tag, kind, withHint(usagef("%q is neither a unit nor a machine", args[0]), "A unit is named by its service and a number: web/0")
 	}
 	if c.kind == "" {
 		return tag, kind, nil
@@ -109,7 +109,7 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 			return tag, kind, nil
 		}
 	default:
-		return tag, kind, withHint(usagef("unexpected status type %q", c.kind), "The types there are: "+strings.Join(historyKinds(), ", "))
+		return tag, kind, withHint(usagef("unexpected status type %q", c.kind), "Valid types: "+strings.Join(historyKinds(), ", "))
 	}
 	return tag, kind, usagef("%s %s has no status of type %q", tag.Kind, tag.ID, c.kind)
 }

@@ -80,7 +80,7 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 	}
 	tabular := c.output.format == "tabular"
 	if c.relations && !tabular {
-		c.note("provided --relations option is ignored: it belongs to the tabular format")
+		c.note("ignoring --relations: it applies only to the tabular format")
 	}
 	options := statusfmt.Options{Location: time.Local, Relations: c.relations,
 		Color: c.color || c.outTerminal && c.output.path == "" && !c.noColor && c.getenv("NO_COLOR") == ""}

@@ -27,7 +27,7 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	u.types("status", "--format", "yaml", "--relations")
-	if u.err.String() != "provided --relations option is ignored: it belongs to the tabular format\n" {
+	if u.err.String() != "ignoring --relations: it applies only to the tabular format\n" {
 		t.Errorf("said %q", u.err.String())
 	}
 

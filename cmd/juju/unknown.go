@@ -96,11 +96,11 @@ func unknownCommand(root *cobra.Command, name string) error {
 			continue
 		}
 		if a.use != "" {
-			return withHint(usagef("juju %s is not in this juju; use %s", name, a.use), "The commands there are: juju help")
+			return withHint(usagef("juju %s does not exist here; use %s", name, a.use), "To list all commands: juju help")
 		}
-		return withHint(usagef("juju %s is not implemented", name), strings.TrimSpace(a.why+"\nThe commands there are: juju help"))
+		return withHint(usagef("juju %s is not implemented", name), strings.TrimSpace(a.why+"\nTo list all commands: juju help"))
 	}
-	hint := "The commands there are: juju help"
+	hint := "To list all commands: juju help"
 	if like := near(name, commandNames(root)); len(like) > 0 {
 		hint = "Did you mean: " + oneOf(like) + "\n" + hint
 	}
@@ -162,7 +162,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	for i := range like {
 		like[i] = "--" + like[i]
 	}
-	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nWhat it takes: %s help %s", cmd.Root().Name(), cmd.Name()))
+	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(), cmd.Name()))
 }
 
 // mostNear is how many words are suggested.

@@ -10,7 +10,7 @@ import (
 // any controller.
 func TestWhatIsNotThere(t *testing.T) {
 	u := newUser(t)
-	const all = "The commands there are: juju help\n"
+	const all = "To list all commands: juju help\n"
 	for line, want := range map[string]string{
 		"frobnicate":                    "ERROR unrecognized command: juju frobnicate\n" + all,
 		"frobnicate --unit x":           "ERROR unrecognized command: juju frobnicate\n" + all,
@@ -24,12 +24,12 @@ func TestWhatIsNotThere(t *testing.T) {
 		"run --unit web/0 'uptime'":     "ERROR juju run is not implemented\n" + noActions + "\n" + all,
 		"ssh web/0":                     "ERROR juju ssh is not implemented\n",
 		"help ssh":                      "ERROR juju ssh is not implemented\n",
-		"machines --format json":        "ERROR juju machines is not in this juju; use juju status\n" + all,
+		"machines --format json":        "ERROR juju machines does not exist here; use juju status\n" + all,
 		"trust web":                     "ERROR juju trust is not implemented\n" + all,
-		"deploy ./web --num-unts 3":     "ERROR unknown flag: --num-unts\nDid you mean: --num-units\nWhat it takes: juju help deploy\n",
-		"status --formt json":           "ERROR unknown flag: --formt\nDid you mean: --format\nWhat it takes: juju help status\n",
-		"status --frobnicate":           "ERROR unknown flag: --frobnicate\nWhat it takes: juju help status\n",
-		"status --verbos":               "ERROR unknown flag: --verbos\nDid you mean: --verbose\nWhat it takes: juju help status\n",
+		"deploy ./web --num-unts 3":     "ERROR unknown flag: --num-unts\nDid you mean: --num-units\nFor usage: juju help deploy\n",
+		"status --formt json":           "ERROR unknown flag: --formt\nDid you mean: --format\nFor usage: juju help status\n",
+		"status --frobnicate":           "ERROR unknown flag: --frobnicate\nFor usage: juju help status\n",
+		"status --verbos":               "ERROR unknown flag: --verbos\nDid you mean: --verbose\nFor usage: juju help status\n",
 		"destroy-unit web/0 --machines": "ERROR unknown flag: --machines\n",
 		"--frobnicate":                  "ERROR unknown flag: --frobnicate\n",
 	} {

@@ -50,7 +50,7 @@ func unregister(ctx context.Context, s *session, name string, yes bool) error {
 	}
 	if ctrl.Cloud == localCloud {
 		return entity.WithHint(entity.Errorf(entity.NotSupported, "controller %q runs from here, and would be lost", name),
-			"To end it with all that it has: juju destroy-environment %s", name)
+			"To destroy it with everything in it: juju destroy-environment %s", name)
 	}
 	if !yes {
 		answer, err := s.ask(ctx, fmt.Sprintf("This command will remove connection information for controller %q.\n"+

@@ -155,8 +155,8 @@ func TestWhatIsRefusedAboutUsers(t *testing.T) {
 		"login -u b@d":                  `invalid user name "b@d"`,
 		"logout now":                    `unrecognized args: ["now"]`,
 		"register a b":                  `unrecognized args: ["b"]`,
-		"register !":                    "cannot read the registration string: it is not complete, or none",
-		"register AAAA":                 "cannot read the registration string: it is not complete, or none",
+		"register !":                    "cannot read the registration string: it is incomplete or invalid",
+		"register AAAA":                 "cannot read the registration string: it is incomplete or invalid",
 		"unregister":                    "no controller specified",
 		"grant":                         "no user specified",
 		"grant bob":                     "no permission level specified",
@@ -165,7 +165,7 @@ func TestWhatIsRefusedAboutUsers(t *testing.T) {
 		"grant bob login default":       `You have specified a controller access permission "login".`,
 		"revoke bob all":                `"all" controller access not valid`,
 		"revoke bob all default":        `"all" model access not valid`,
-		"grant -c x bob read y:default": `--controller x and "y:default" do not agree`,
+		"grant -c x bob read y:default": `--controller x does not match "y:default"`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			u := atController(t)
@@ -205,7 +205,7 @@ func TestRegistrationStrings(t *testing.T) {
 	}
 	u.types("register", token) // by who knows the controller
 	u.sees(1, "", "ERROR this controller has already been registered on this client as \"prod\"\n"+
-		"Forget it first: juju unregister prod; or work as another user of this host, with another JUJU_DATA\n")
+		"Forget it first: juju unregister prod; or use another JUJU_DATA\n")
 }
 
 func TestPasswordsThatAreNotTaken(t *testing.T) {
@@ -270,14 +270,14 @@ func TestLogout(t *testing.T) {
 func TestUnregister(t *testing.T) {
 	u := atController(t)
 	u.types("destroy-environment", "prod", "-y")
-	u.sees(1, "", "ERROR controller \"prod\" does not run from here\nOnly who has bootstrapped it can end it; to forget it: juju unregister prod\n")
+	u.sees(1, "", "ERROR controller \"prod\" was not bootstrapped by this client\nDestroy it where it was bootstrapped; to forget it: juju unregister prod\n")
 	u.types("unregister", "prod")
 	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR unregistering controller: aborted\n") {
 		t.Errorf("%d %s", u.code, u.err.String())
 	}
 	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: localCloud} })
 	u.types("unregister", "here", "-y")
-	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\nTo end it with all that it has: juju destroy-environment here\n")
+	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\nTo destroy it with everything in it: juju destroy-environment here\n")
 	u.types("unregister", "prod", "-y")
 	u.sees(0, "", "")
 	if contents, err := u.store().Read(); err != nil || len(contents.Controllers) != 1 {
@@ -294,5 +294,5 @@ func TestGrantsOfSeveral(t *testing.T) {
 	u.types("grant", "bob", "read", "default")
 	u.sees(1, "", "ERROR user already has \"read\" access or greater\n")
 	u.types("grant", "bob", "read", "nope")
-	u.sees(1, "", "ERROR model \"prod:nope\" not found\nThe models there are: default, eve/shared\n")
+	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: default, eve/shared\n")
 }

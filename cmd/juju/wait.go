@@ -36,11 +36,11 @@ func (u until) advice() string {
 	}
 	switch {
 	case u.command == "":
-		return "See how far it is: juju status; what happens: juju debug-log"
+		return "To see its status: juju status; its log: juju debug-log"
 	case len(u.names) > 1:
-		return fmt.Sprintf("See what bars them: juju explain; to end them without their agents: juju %s --force %s", u.command, what)
+		return fmt.Sprintf("To see why: juju explain; to finish without their agents: juju %s --force %s", u.command, what)
 	}
-	return fmt.Sprintf("See what bars it: juju explain %s; to end it without its agents: juju %s --force %s", what, u.command, strings.TrimPrefix(what, "relation "))
+	return fmt.Sprintf("To see why: juju explain %s; to finish without its agents: juju %s --force %s", what, u.command, strings.TrimPrefix(what, "relation "))
 }
 
 // defaultWait is how long is waited when the user doesn't say.
@@ -186,7 +186,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 	}
 	for _, name := range u.names {
 		if !found[name] {
-			return "", entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name), "See what there is: juju status")
+			return "", entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name), "To see what is in the model: juju status")
 		}
 	}
 	return some(waiting), nil
@@ -307,10 +307,10 @@ func (t thing) failed() error {
 		err = fmt.Errorf("%w (%s)", err, cause)
 	}
 	if t.kind == "machine" {
-		return entity.WithHint(err, "Put that right, and try again: juju retry-provisioning %s", t.name)
+		return entity.WithHint(err, "Fix the cause, then retry: juju retry-provisioning %s", t.name)
 	}
 	if t.kind == "unit" {
-		return entity.WithHint(err, "See why: juju debug-log --replay -i unit-%s; then let it go on: juju resolved %s",
+		return entity.WithHint(err, "To see why: juju debug-log --replay -i unit-%s; then, to go on: juju resolved %s",
 			strings.ReplaceAll(t.name, "/", "-"), t.name)
 	}
 	return err

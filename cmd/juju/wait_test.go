@@ -130,7 +130,7 @@ func testWait(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=blocked")}
 	begun := time.Now()
 	u.types("wait-for", "web", "--timeout", "30s", "-q")
-	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\nSee how far it is: juju status; what happens: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\nTo see its status: juju status; its log: juju debug-log\n")
 	if passed := time.Since(begun); passed < 30*time.Second || passed > 31*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
@@ -139,7 +139,7 @@ func testWait(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting"), seen("web/0=error")}
 	u.types("wait-for", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"See why: juju debug-log --replay -i unit-web-0; then let it go on: juju resolved web/0\n")
+		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n")
 
 	// It ends when the user has enough.
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
@@ -224,7 +224,7 @@ func testWaitReconnects(t *testing.T) {
 		return connect(ctx)
 	}
 	u.types("wait-for", "web", "--timeout", "1m", "-q")
-	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\nSee how far it is: juju status; what happens: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\nTo see its status: juju status; its log: juju debug-log\n")
 
 	// As when there is no controller to connect to any more.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
@@ -237,7 +237,7 @@ func testWaitReconnects(t *testing.T) {
 	}
 	u.fake.err, u.fake.opened, u.fake.closed = nil, 0, 0
 	u.types("wait-for", "web", "-q")
-	u.sees(1, "", "ERROR controller is gone\nSee what there is: juju status\n")
+	u.sees(1, "", "ERROR controller is gone\nTo see what is in the model: juju status\n")
 }
 
 // The words that today's juju has before a name are accepted.
@@ -292,7 +292,7 @@ func testWaitFlag(t *testing.T) {
 	u = newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
 	u.types("add-unit", "web", "--wait=3s", "-q")
-	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\nSee how far it is: juju status; what happens: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\nTo see its status: juju status; its log: juju debug-log\n")
 }
 
 // On a terminal there is one line, which tells the time and goes in the end;
@@ -349,7 +349,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (blocked: no database), web (blocked)\n"+
-		"See how far it is: juju status; what happens: juju debug-log\n")
+		"To see its status: juju status; its log: juju debug-log\n")
 
 	// A unit whose machine is in error never comes up.
 	m = seen("web/0=waiting:allocating web=waiting 3=error 4=error")
@@ -362,7 +362,7 @@ func testWaitSaysWhy(t *testing.T) {
 		begun := time.Now()
 		u.types(strings.Fields(line)...)
 		u.sees(1, "", "ERROR machine 3 is in error: cannot start an instance: no more addresses\n"+
-			"Put that right, and try again: juju retry-provisioning 3\n")
+			"Fix the cause, then retry: juju retry-provisioning 3\n")
 		if passed := time.Since(begun); passed > time.Second {
 			t.Errorf("%s: it waited for %v", line, passed)
 		}
@@ -371,7 +371,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u = newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web/0", "--timeout", "3s", "-q")
-	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\nSee how far it is: juju status; what happens: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\nTo see its status: juju status; its log: juju debug-log\n")
 
 	// A lenient destruction passes over hooks that have failed.
 	leniently := func() *entity.ModelStatus {
@@ -388,9 +388,9 @@ func testWaitSaysWhy(t *testing.T) {
 	u.types("wait-for", "web", "--gone", "-q") // whoever has begun it
 	u.sees(0, "", "")
 	for line, hint := range map[string]string{
-		"destroy-service web --lenient --wait=3s -q":   "See what bars it: juju explain web; to end it without its agents: juju destroy-service --force web\n",
-		"destroy-service web x --lenient --wait=3s -q": "See what bars them: juju explain; to end them without their agents: juju destroy-service --force web x\n",
-		"destroy-unit web/0 --lenient --wait=3s -q":    "See what bars it: juju explain web/0; to end it without its agents: juju destroy-unit --force web/0\n",
+		"destroy-service web --lenient --wait=3s -q":   "To see why: juju explain web; to finish without its agents: juju destroy-service --force web\n",
+		"destroy-service web x --lenient --wait=3s -q": "To see why: juju explain; to finish without their agents: juju destroy-service --force web x\n",
+		"destroy-unit web/0 --lenient --wait=3s -q":    "To see why: juju explain web/0; to finish without its agents: juju destroy-unit --force web/0\n",
 	} {
 		u = newUser(t)
 		u.fake.statuses = []*entity.ModelStatus{leniently()}
@@ -403,7 +403,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=error! web=error!")}
 	u.types("destroy-service", "web", "--wait", "-q")
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
-		"See why: juju debug-log --replay -i unit-web-0; then let it go on: juju resolved web/0\n")
+		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n")
 }
 
 // A relation's end can be waited for.
@@ -422,8 +422,8 @@ func testWaitForTheEndOfARelation(t *testing.T) {
 		u.sees(0, "", "Waiting for relation \"web:db store:db\" (dying)\n")
 	}
 	for name, hint := range map[string]string{
-		"web store": "See what bars it: juju explain web store; to end it without its agents: juju destroy-relation --force web store\n",
-		"4":         "See what bars it: juju explain relation 4; to end it without its agents: juju destroy-relation --force 4\n",
+		"web store": "To see why: juju explain web store; to finish without its agents: juju destroy-relation --force web store\n",
+		"4":         "To see why: juju explain relation 4; to finish without its agents: juju destroy-relation --force 4\n",
 	} {
 		u := newUser(t)
 		u.fake.statuses = []*entity.ModelStatus{dying(entity.Dying)}

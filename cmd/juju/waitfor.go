@@ -65,7 +65,7 @@ func (w *waitFor) run(ctx context.Context, args []string) error {
 	case w.gone && w.status != "":
 		return usagef("--gone and --status are mutually exclusive")
 	case w.gone && len(u.names) == 0:
-		return usagef("--gone needs the names of what is to be gone")
+		return usagef("--gone needs at least one name")
 	case w.timeout <= 0:
 		return usagef("--timeout must be positive")
 	}

@@ -69,7 +69,7 @@ func FindModelSetting(key string) (ModelSetting, error) {
 	for i, s := range ModelSettings {
 		keys[i] = s.Key
 	}
-	return ModelSetting{}, WithHint(Errorf(Invalid, "unknown model config key %q", key), "The keys there are: %s", strings.Join(keys, ", "))
+	return ModelSetting{}, WithHint(Errorf(Invalid, "unknown model config key %q", key), "Valid keys: %s", strings.Join(keys, ", "))
 }
 
 // Canonical returns the form in which a value is stored. Invalid when the setting

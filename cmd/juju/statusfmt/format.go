@@ -40,7 +40,7 @@ func Find(name string) (Formatter, error) {
 		return Summary, nil
 	}
 	return nil, entity.WithHint(entity.Errorf(entity.Invalid, "unknown format %q", name),
-		"The formats there are: %s", strings.Join(Formats, ", "))
+		"Valid formats: %s", strings.Join(Formats, ", "))
 }
 
 // YAML writes all of it.

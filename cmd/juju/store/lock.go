@@ -12,7 +12,7 @@ import (
 
 // ErrLocked is what LockDir's error wraps when somebody else holds the lock for
 // longer than the context allows.
-var ErrLocked = errors.New("another juju command is at work there")
+var ErrLocked = errors.New("another juju command is working there")
 
 // lockPause is how long to wait before a lock is tried again. Locks are held for
 // moments, so nothing cleverer is needed.

@@ -29,7 +29,7 @@ type Store struct {
 func New(dir string) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the directory of juju's data: %w", err)
+		return nil, fmt.Errorf("cannot find juju's data directory: %w", err)
 	}
 	return &Store{dir}, nil
 }
@@ -46,8 +46,8 @@ func DefaultDir(getenv func(string) string) (string, error) {
 	if home := getenv("HOME"); home != "" {
 		return filepath.Join(home, ".local", "share", "juju"), nil
 	}
-	return "", entity.WithHint(errors.New("cannot find the directory of juju's data: neither JUJU_DATA nor HOME is set"),
-		"Name a directory: export JUJU_DATA=DIR")
+	return "", entity.WithHint(errors.New("cannot find juju's data directory: neither JUJU_DATA nor HOME is set"),
+		"Set one: export JUJU_DATA=DIR")
 }
 
 // Dir returns the store's directory.
@@ -80,13 +80,13 @@ func (c *Contents) Names() []string { return slices.Sorted(maps.Keys(c.Controlle
 func (c *Contents) Controller(name string) (string, *Controller, error) {
 	if len(c.Controllers) == 0 {
 		return "", nil, entity.WithHint(entity.Errorf(entity.NotFound, "no controllers registered"),
-			"Make one first: juju bootstrap; or, with a key that an administrator gave you: juju register KEY")
+			"Create one: juju bootstrap; or, with a registration string from an administrator: juju register STRING")
 	}
-	known := "The controllers there are: " + strings.Join(c.Names(), ", ")
+	known := "Known controllers: " + strings.Join(c.Names(), ", ")
 	if name == "" {
 		if name = c.Current; name == "" {
 			return "", nil, entity.WithHint(entity.Errorf(entity.NotFound, "no controller is selected"),
-				"%s; choose one by -m CONTROLLER:MODEL or JUJU_CONTROLLER", known)
+				"%s; choose one with -m CONTROLLER:MODEL or JUJU_CONTROLLER", known)
 		}
 	}
 	ctrl, ok := c.Controllers[name]
@@ -180,7 +180,7 @@ func (s *Store) Read() (*Contents, error) {
 // lock, and what it leaves there is written. Nothing is written when it fails.
 func (s *Store) Update(ctx context.Context, change func(*Contents) error) error {
 	if err := s.update(ctx, change); err != nil {
-		return fmt.Errorf("cannot note what changed in %s: %w", s.dir, err)
+		return fmt.Errorf("cannot write changes to %s: %w", s.dir, err)
 	}
 	return nil
 }
