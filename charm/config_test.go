@@ -1,9 +1,7 @@
 package charm_test
 
 import (
-	"encoding/json"
 	"errors"
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,9 +55,6 @@ func TestParseConfig(t *testing.T) {
 	if len(defaults) != len(want.Options) || defaults["skill-level"] != int64(5) || defaults["outlook"] != nil {
 		t.Errorf("defaults %v", defaults)
 	}
-	if _, err := got.ValidateSettings(defaults); err != nil {
-		t.Errorf("the defaults are not valid settings: %v", err)
-	}
 	if c := mustConfig(t, "options:\n"); len(c.Options) != 0 {
 		t.Errorf("got %v", c.Options)
 	}
@@ -96,41 +91,6 @@ func TestParseConfigRefuses(t *testing.T) {
 			if !errors.Is(err, charm.ErrInvalid) {
 				t.Error("not an ErrInvalid")
 			}
-		})
-	}
-}
-
-func TestValidateSettings(t *testing.T) {
-	c := mustConfig(t, blogConfig)
-	for _, test := range []struct {
-		about    string
-		settings map[string]any
-		want     map[string]any
-		err      string
-	}{
-		{about: "nothing", settings: nil, want: map[string]any{}},
-		{about: "text", settings: map[string]any{"title": "x", "subtitle": ""}, want: map[string]any{"title": "x", "subtitle": ""}},
-		{about: "nil clears whatever its type", settings: map[string]any{"title": nil, "skill-level": nil, "token": nil}, want: map[string]any{"title": nil, "skill-level": nil, "token": nil}},
-		{about: "numbers as Go has them", settings: map[string]any{"skill-level": 7, "agility-ratio": float32(0.5)}, want: map[string]any{"skill-level": int64(7), "agility-ratio": 0.5}},
-		{about: "numbers as JSON has them", settings: map[string]any{"skill-level": 7.0, "agility-ratio": json.Number("2")}, want: map[string]any{"skill-level": int64(7), "agility-ratio": 2.0}},
-		{about: "a whole number for a float", settings: map[string]any{"weight": int64(3)}, want: map[string]any{"weight": 3.0}},
-		{about: "a big float", settings: map[string]any{"weight": 1e300}, want: map[string]any{"weight": 1e300}},
-		{about: "secret", settings: map[string]any{"token": "secret:9m4e2mr0ui3e8a215n4g"}, want: map[string]any{"token": "secret:9m4e2mr0ui3e8a215n4g"}},
-		{about: "unknown", settings: map[string]any{"nope": 1}, err: `unknown option "nope"`},
-		{about: "unknown, and cleared", settings: map[string]any{"nope": nil}, err: `unknown option "nope"`},
-		{about: "one of two is bad", settings: map[string]any{"title": "x", "skill-level": "x"}, err: `option "skill-level" expected int, got "x"`},
-		{about: "the first by name is told", settings: map[string]any{"zzz": 1, "aaa": 1}, err: `unknown option "aaa"`},
-		{about: "a number for text", settings: map[string]any{"title": 5}, err: `option "title" expected string, got 5`},
-		{about: "a fraction for int", settings: map[string]any{"skill-level": 0.5}, err: `option "skill-level" expected int, got 0.5`},
-		{about: "more than int64", settings: map[string]any{"skill-level": uint64(math.MaxUint64)}, err: `option "skill-level" expected int, got 0xffffffffffffffff`},
-		{about: "text for a truth", settings: map[string]any{"reticulate-splines": "true"}, err: `option "reticulate-splines" expected boolean, got "true"`},
-		{about: "infinite", settings: map[string]any{"weight": math.Inf(1)}, err: `option "weight" expected float, got +Inf`},
-		{about: "not UTF-8", settings: map[string]any{"title": "\xff"}, err: `value for option "title" contains non-UTF-8 sequences`},
-		{about: "not a secret", settings: map[string]any{"token": "hush"}, err: `option "token" expected secret, got "hush"`},
-	} {
-		t.Run(test.about, func(t *testing.T) {
-			got, err := c.ValidateSettings(test.settings)
-			checkSettings(t, got, err, test.want, test.err)
 		})
 	}
 }
@@ -206,14 +166,5 @@ func TestParseSettingsYAML(t *testing.T) {
 			got, err := c.ParseSettingsYAML([]byte(test.yaml), "blog")
 			checkSettings(t, got, err, test.want, test.err)
 		})
-	}
-}
-
-// An upgraded charm keeps the settings that it still has.
-func TestFilterSettings(t *testing.T) {
-	c := mustConfig(t, "options:\n  a: {type: int}\n  b: {type: string}\n  c: {type: boolean}\n")
-	got := c.FilterSettings(map[string]any{"a": 1, "b": 2, "c": nil, "gone": "x"})
-	if diff := cmp.Diff(map[string]any{"a": int64(1), "c": nil}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

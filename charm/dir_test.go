@@ -151,7 +151,7 @@ func TestReadDirOfAMinimalCharm(t *testing.T) {
 	if d.Config == nil || d.Actions == nil || d.Revision != 0 || d.Version != "" || d.Hooks != nil {
 		t.Errorf("got %+v", d.Charm)
 	}
-	if _, err := d.Config.ValidateSettings(map[string]any{"x": 1}); err == nil {
+	if _, err := d.Config.ParseSettingsStrings(map[string]string{"x": "1"}); err == nil {
 		t.Error("a charm without options took a setting")
 	}
 }

@@ -63,20 +63,10 @@ func FuzzParseConfig(f *testing.F) {
 			checkRefusal(t, err)
 			return
 		}
-		defaults := c.DefaultSettings()
-		again, err := c.ValidateSettings(defaults)
-		if diff := cmp.Diff(defaults, again); err != nil || diff != "" {
-			t.Errorf("defaults: %v\n%s", err, diff)
-		}
 		settings, err := c.ParseSettingsStrings(map[string]string{name: value})
 		if err != nil {
 			checkRefusal(t, err)
 			return
-		}
-		// What a user sets travels as JSON and must come back the same.
-		again, err = c.ValidateSettings(settings)
-		if diff := cmp.Diff(settings, again); err != nil || diff != "" {
-			t.Errorf("settings: %v\n%s", err, diff)
 		}
 		if _, err := json.Marshal(settings); err != nil {
 			t.Error(err)

@@ -37,19 +37,6 @@ func (m *Meta) Relations() map[string]Relation {
 	return all
 }
 
-// Relation returns the endpoint of that name, the implicit juju-info included.
-func (m *Meta) Relation(name string) (Relation, bool) {
-	for _, role := range []map[string]Relation{m.Provides, m.Requires, m.Peers} {
-		if r, ok := role[name]; ok {
-			return r, true
-		}
-	}
-	if r := ImplicitRelation(); name == r.Name {
-		return r, true
-	}
-	return Relation{}, false
-}
-
 // ParseMeta reads metadata.yaml and checks it. Keys that it does not know are
 // passed over, and named.
 func ParseMeta(data []byte) (*Meta, error) {

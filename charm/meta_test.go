@@ -89,35 +89,8 @@ func TestParseMeta(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if r, ok := got.Relation("juju-info"); !ok || !r.IsImplicit() {
-		t.Errorf("juju-info = %+v, %v; every charm provides it", r, ok)
-	}
-	if r, ok := got.Relation("db"); !ok || r.IsImplicit() || r.Interface != "mysql" {
-		t.Errorf("db = %+v, %v", r, ok)
-	}
-	if _, ok := got.Relation("nope"); ok {
-		t.Error("an endpoint that nobody declared was found")
-	}
 	if n := len(got.Relations()); n != 4 {
 		t.Errorf("%d relations declared, want 4", n)
-	}
-}
-
-func TestRelationsThatFit(t *testing.T) {
-	web := charm.Relation{Role: charm.RoleProvider, Interface: "http"}
-	proxy := charm.Relation{Role: charm.RoleRequirer, Interface: "http"}
-	ring := charm.Relation{Role: charm.RolePeer, Interface: "http"}
-	other := charm.Relation{Role: charm.RoleRequirer, Interface: "mysql"}
-	if !web.CanRelateTo(proxy) || !proxy.CanRelateTo(web) {
-		t.Error("provider and requirer of one interface should fit")
-	}
-	for _, r := range []charm.Relation{web, ring, other} {
-		if web.CanRelateTo(r) || r.CanRelateTo(web) {
-			t.Errorf("%+v should not fit a provider of http", r)
-		}
-	}
-	if ring.CanRelateTo(ring) {
-		t.Error("users cannot relate peers")
 	}
 }
 
@@ -262,23 +235,14 @@ func TestParseMetaIsNotBlownUp(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	ordered := []string{"1.25", "1.25.6", "1.25.6.1", "2.0-alpha1", "2.0-beta6", "2.0-beta12", "2.0-rc1", "2.0.0", "2.0.1", "2.1"}
-	for i, a := range ordered {
+	good := []string{"1.25", "1.25.6", "1.25.6.1", "2.0-alpha1", "2.0-beta6", "2.0-beta12", "2.0-rc1", "2.0.0", "2.0.1", "2.1"}
+	for _, a := range good {
 		va, err := charm.ParseVersion(a)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if back, err := charm.ParseVersion(va.String()); err != nil || back != va {
 			t.Errorf("%s is written %s and read back as %v, %v", a, va, back, err)
-		}
-		for j, b := range ordered {
-			vb, err := charm.ParseVersion(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := va.Compare(vb); (got < 0) != (i < j) || (got > 0) != (i > j) {
-				t.Errorf("%s compared to %s: %d", a, b, got)
-			}
 		}
 	}
 	for _, bad := range []string{"", "2", "2.", "a.b", "2.0beta1", "2.0-beta", "1.2.3.4.5", "1234567890.1"} {

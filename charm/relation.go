@@ -48,16 +48,6 @@ func ImplicitRelation() Relation {
 	return Relation{Name: "juju-info", Role: RoleProvider, Interface: "juju-info", Scope: ScopeGlobal}
 }
 
-// IsImplicit reports whether r is ImplicitRelation: units join it but never run
-// hooks for it.
-func (r Relation) IsImplicit() bool { return r == ImplicitRelation() }
-
-// CanRelateTo reports whether the endpoints fit: they have the same interface and complementary
-// roles. A peer relates only to itself.
-func (r Relation) CanRelateTo(other Relation) bool {
-	return r.Interface == other.Interface && r.Role != RolePeer && r.Role.Counterpart() == other.Role
-}
-
 // parseRelations reads one of provides, requires and peers. An endpoint is a
 // map, or the name of an interface alone.
 func parseRelations(f field, role Role) (map[string]Relation, []entry, error) {

@@ -13,24 +13,11 @@ import (
 // Each of the functions here returns either the settings it was given, all
 // valid, or the error about the first bad one by name and nothing else.
 
-// ValidateSettings checks settings against the options and returns them as string, int64,
-// float64, bool, or nil, which clears a setting of any type. Whole numbers may be of any
-// numeric Go type, since JSON has only one.
+// ParseSettingsStrings parses settings that users write on a command line, each by its
+// option's type, and returns them as string, int64, float64 or bool. An empty value is
+// the empty string for a string option and an error for any other.
 //
 // Errors: `unknown option "x"`, `option "x" expected int, got "y"`.
-func (c *Config) ValidateSettings(settings map[string]any) (map[string]any, error) {
-	return eachSetting(settings, func(name string, value any) (any, error) {
-		o, err := c.option(name)
-		if err != nil {
-			return nil, err
-		}
-		return o.convert(name, value)
-	})
-}
-
-// ParseSettingsStrings is ValidateSettings for values from a command line, each parsed by its
-// option's type. An empty value is the empty string for a string option and an error for any
-// other.
 func (c *Config) ParseSettingsStrings(settings map[string]string) (map[string]any, error) {
 	return eachSetting(settings, func(name, value string) (any, error) {
 		o, err := c.option(name)
@@ -85,20 +72,6 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 		}
 		return value, nil
 	})
-}
-
-// FilterSettings returns the settings that ValidateSettings would accept, as it would return
-// them. They are what a service keeps when its charm changes.
-func (c *Config) FilterSettings(settings map[string]any) map[string]any {
-	kept := map[string]any{}
-	for name, value := range settings {
-		if o, ok := c.Options[name]; ok {
-			if v, err := o.convert(name, value); err == nil {
-				kept[name] = v
-			}
-		}
-	}
-	return kept
 }
 
 // DefaultSettings returns the default of every option, nil for an option without one.

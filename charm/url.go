@@ -85,21 +85,6 @@ func ParseURL(s string) (URL, error) {
 	return u, nil
 }
 
-// MustParseURL is ParseURL for constants; it panics if the URL is invalid.
-func MustParseURL(s string) URL {
-	u, err := ParseURL(s)
-	if err != nil {
-		panic(err)
-	}
-	return u
-}
-
-// WithRevision returns the URL with another revision, or with none if it is -1.
-func (u URL) WithRevision(revision int) URL {
-	u.Revision = max(revision, -1)
-	return u
-}
-
 // String returns the form that ParseURL parses, "" for the zero URL.
 func (u URL) String() string {
 	if u == (URL{}) {
@@ -120,20 +105,4 @@ func (u URL) String() string {
 		fmt.Fprintf(&b, "-%d", u.Revision)
 	}
 	return b.String()
-}
-
-// MarshalText returns String.
-func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-// UnmarshalText is ParseURL; empty text gives the zero URL.
-func (u *URL) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*u = URL{}
-		return nil
-	}
-	parsed, err := ParseURL(string(text))
-	if err == nil {
-		*u = parsed
-	}
-	return err
 }

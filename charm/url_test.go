@@ -1,7 +1,6 @@
 package charm_test
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -74,27 +73,5 @@ func TestParseURLRefuses(t *testing.T) {
 		if !errors.Is(err, charm.ErrInvalid) || u != (charm.URL{}) {
 			t.Errorf("%s: URL %+v beside the error %#v", text, u, err)
 		}
-	}
-}
-
-func TestURLInJSONAndAnotherRevision(t *testing.T) {
-	type document struct{ Charm, None charm.URL }
-	doc := document{Charm: charm.MustParseURL("local:trusty/mysql").WithRevision(7)}
-	data, err := json.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"Charm":"local:trusty/mysql-7","None":""}`; string(data) != want {
-		t.Errorf("got %s, want %s", data, want)
-	}
-	var back document
-	if err := json.Unmarshal(data, &back); err != nil || back != doc {
-		t.Errorf("got %+v, %v", back, err)
-	}
-	if err := json.Unmarshal([]byte(`{"Charm":"local:"}`), &back); err == nil || back != doc {
-		t.Errorf("a bad URL gave %+v, %v", back, err)
-	}
-	if u := doc.Charm.WithRevision(-5); u.String() != "local:trusty/mysql" {
-		t.Errorf("got %s", u)
 	}
 }

@@ -1,11 +1,9 @@
 package charm
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Version is a release of Juju, as min-juju-version names it. The zero Version
@@ -42,23 +40,4 @@ func (v Version) String() string {
 		s += fmt.Sprintf(".%d", v.Build)
 	}
 	return s
-}
-
-// Compare is negative when v is older than w, and 0 when they are equal. A tagged version
-// precedes the release of the same number.
-func (v Version) Compare(w Version) int {
-	released := func(v Version) int {
-		if v.Tag == "" {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(
-		cmp.Compare(v.Major, w.Major),
-		cmp.Compare(v.Minor, w.Minor),
-		cmp.Compare(released(v), released(w)),
-		strings.Compare(v.Tag, w.Tag),
-		cmp.Compare(v.Patch, w.Patch),
-		cmp.Compare(v.Build, w.Build),
-	)
 }
