@@ -23,14 +23,6 @@ const (
 	Stop             Kind = "stop"
 )
 
-// UnitKinds returns the kinds of hooks that are about the unit itself.
-func UnitKinds() []Kind { return []Kind{Install, ConfigChanged, Start, UpgradeCharm, Stop} }
-
-// RelationKinds returns the kinds of hooks that are about a relation.
-func RelationKinds() []Kind {
-	return []Kind{RelationJoined, RelationChanged, RelationDeparted, RelationBroken}
-}
-
 // IsRelation reports whether hooks of this kind are about a relation.
 func (k Kind) IsRelation() bool {
 	switch k {

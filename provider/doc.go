@@ -6,6 +6,6 @@
 // an instance to a model. An instance is a stray if state does not know its machine, or knows
 // the machine with another instance; the caller that compares the two lists may stop it.
 //
-// Each cloud is a package below this one. None registers itself: a program lists the clouds it
-// can use in a Clouds.
+// Each cloud is a package below this one. None registers itself: a program opens the clouds it
+// knows.
 package provider

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -113,19 +112,6 @@ type Config struct {
 
 // Open opens a model on a cloud. Attributes that the cloud can't accept are Invalid.
 type Open func(ctx context.Context, config Config) (Environ, error)
-
-// Clouds are the clouds that a program can use, by the names that users know.
-type Clouds map[string]Open
-
-// Open opens a model on the named cloud; the error is NotFound if there is no such cloud.
-func (c Clouds) Open(ctx context.Context, name string, config Config) (Environ, error) {
-	open, ok := c[name]
-	if !ok {
-		err := entity.Errorf(entity.NotFound, "cloud %q not found", name)
-		return nil, entity.WithHint(err, "the clouds there are: %s", strings.Join(slices.Sorted(maps.Keys(c)), ", "))
-	}
-	return open(ctx, config)
-}
 
 // CheckSeries returns an Invalid error if the cloud does not have the series. place names the
 // cloud's machines, as in "this host".

@@ -1,32 +1,11 @@
 package provider_test
 
 import (
-	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"juju/provider"
-	"juju/state/entity"
 )
-
-func TestCloudsOpensByName(t *testing.T) {
-	opened := ""
-	open := func(name string) provider.Open {
-		return func(context.Context, provider.Config) (provider.Environ, error) {
-			opened = name
-			return nil, nil
-		}
-	}
-	clouds := provider.Clouds{"local": open("local"), "dummy": open("dummy")}
-	if _, err := clouds.Open(t.Context(), "dummy", provider.Config{}); err != nil || opened != "dummy" {
-		t.Errorf("opened %q, %v", opened, err)
-	}
-	_, err := clouds.Open(t.Context(), "ec3", provider.Config{})
-	if !errors.Is(err, entity.NotFound) || err.Error() != `cloud "ec3" not found` || !strings.Contains(entity.Hint(err), "dummy, local") {
-		t.Errorf("got error %v, hint %q", err, entity.Hint(err))
-	}
-}
 
 func TestRetryable(t *testing.T) {
 	cause := errors.New("the rack is on fire")

@@ -339,7 +339,7 @@ func scriptKill(ts *testscript.TestScript, neg bool, args []string) {
 	for _, dir := range dirs { // all of them, before any can be started again
 		id, err := process.Holder(dir)
 		ts.Check(err)
-		ts.Check(id.Signal(syscall.SIGKILL))
+		ts.Check(syscall.Kill(id.PID, syscall.SIGKILL))
 		killed = append(killed, id)
 	}
 	for _, id := range killed {

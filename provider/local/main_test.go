@@ -264,7 +264,7 @@ func (h *host) kill(dir string) {
 	h.t.Helper()
 	id, err := process.Holder(dir)
 	if err == nil {
-		err = id.Signal(syscall.SIGKILL)
+		err = syscall.Kill(id.PID, syscall.SIGKILL)
 	}
 	if err != nil {
 		h.t.Fatal(err)

@@ -317,3 +317,13 @@ func (s *stage) spawn(role string, attr *syscall.SysProcAttr) Identity {
 	boot, _ := bootID()
 	return Identity{st.pid, st.start, boot}
 }
+
+// Signal sends sig to this process, and never to another that has its pid now. It is no error
+// if the process has ended.
+func (id Identity) Signal(sig syscall.Signal) error {
+	st, ok := id.stat()
+	if !ok {
+		return nil
+	}
+	return st.signal(sig)
+}

@@ -55,16 +55,6 @@ func (id Identity) stat() (stat, bool) {
 	return st, true
 }
 
-// Signal sends sig to this process, and never to another that has its pid now. It is no error
-// if the process has ended.
-func (id Identity) Signal(sig syscall.Signal) error {
-	st, ok := id.stat()
-	if !ok {
-		return nil
-	}
-	return st.signal(sig)
-}
-
 // stat is the part of /proc/PID/stat that matters here.
 type stat struct {
 	pid, pgrp, session int

@@ -145,26 +145,6 @@ func (c Constraints) Number(key string) uint64 {
 	return n
 }
 
-// List returns the elements of tags, spaces or zones; one that begins with "^"
-// is to be avoided. It is nil when none is demanded.
-func (c Constraints) List(key string) []string {
-	if v := c.values[key]; v != "" {
-		return strings.Split(v, ",")
-	}
-	return nil
-}
-
-// Without returns c less the given keys.
-func (c Constraints) Without(keys ...string) Constraints {
-	s := newConstraintSet()
-	for key, value := range c.values {
-		if !slices.Contains(keys, key) {
-			s.values[key] = value
-		}
-	}
-	return s.done()
-}
-
 // ConstraintRules is what a cloud says of constraints.
 type ConstraintRules struct {
 	// Conflicts are pairs of keys of which one only can be demanded, because
