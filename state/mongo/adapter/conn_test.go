@@ -17,6 +17,7 @@ import (
 	"juju/state/mongo/embedded/link"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // TestOrder has several requests on their way at once, of which the server is not
@@ -79,11 +80,11 @@ func TestCursorsAreKilledFromAnywhere(t *testing.T) {
 	open(query(t, 4, "db.$cmd", d{{"find", "c"}}), "firstBatch", 24, "db.c")
 	open(query(t, 5, "db.$cmd", d{{"find", "c"}}), "firstBatch", 25, "db.c")
 	open(query(t, 6, "db.$cmd", d{{"getMore", int64(24)}, {"collection", "c"}}), "nextBatch", 0, "db.c")
-	open(wire.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 25}), "nextBatch", 0, "db.c")
-	open(wire.AppendGetMore(nil, 8, wire.GetMore{Collection: "db.log", Cursor: 21}), "nextBatch", 21, "db.log")
+	open(wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 25}), "nextBatch", 0, "db.c")
+	open(wiretest.AppendGetMore(nil, 8, wire.GetMore{Collection: "db.log", Cursor: 21}), "nextBatch", 21, "db.log")
 
 	two, other := f.connect(ad)
-	two.send(wire.AppendKillCursors(nil, 9, wire.KillCursors{Cursors: []int64{21, 22, 23, 24, 25, 99}}))
+	two.send(wiretest.AppendKillCursors(nil, 9, wire.KillCursors{Cursors: []int64{21, 22, 23, 24, 25, 99}}))
 	killed := map[string]string{}
 	for range 3 {
 		head, m := other.request()
@@ -102,7 +103,7 @@ func TestCursorsAreKilledFromAnywhere(t *testing.T) {
 		t.Errorf("killed %v, want %v", killed, want)
 	}
 	// No reply came of that, and a second time nothing is left to kill.
-	two.send(wire.AppendKillCursors(nil, 10, wire.KillCursors{Cursors: []int64{21, 22, 23}}))
+	two.send(wiretest.AppendKillCursors(nil, 10, wire.KillCursors{Cursors: []int64{21, 22, 23}}))
 	two.send(query(t, 11, "db.$cmd", d{{"ping", 1}}))
 	head, m := other.request()
 	if name := firstKey(m.Body); name != "ping" {
@@ -118,7 +119,7 @@ func TestCursorsAreKilledFromAnywhere(t *testing.T) {
 // does.
 func TestMoreForTheLastTime(t *testing.T) {
 	_, client, server := connect(t, modern)
-	client.send(wire.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 5, Limit: -3}))
+	client.send(wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 5, Limit: -3}))
 	more, m := server.request()
 	if n, _ := raw.Get(m.Body, "batchSize"); n.Int64() != 3 {
 		t.Errorf("the server gets %s", m.Body)
@@ -173,7 +174,7 @@ func TestAPrimaryNoMore(t *testing.T) {
 	ad := adapter.New(adapter.Options{Dial: f.dial, Logf: t.Logf})
 	t.Cleanup(ad.Close)
 	tail, far := f.connect(ad)
-	tail.send(wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.log", Cursor: 5}))
+	tail.send(wiretest.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.log", Cursor: 5}))
 	far.request()
 	asks, server := f.connect(ad)
 	says := func(id int32, primary bool) {

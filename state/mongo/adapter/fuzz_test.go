@@ -17,6 +17,7 @@ import (
 	"juju/state/mongo/adapter"
 	"juju/state/mongo/embedded/link"
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // FuzzClient sends whatever comes to mind to a server that answers everything.
@@ -28,8 +29,8 @@ func FuzzClient(f *testing.F) {
 	f.Add(query(f, 1, "admin.$cmd", d{{"ismaster", 1}}))
 	f.Add(query(f, 1, "admin.$cmd", d{{"getnonce", 1}}))
 	f.Add(query(f, 1, "admin.$cmd", d{{"saslContinue", 1}, {"mechanism", "x"}}))
-	f.Add(slices.Concat(wire.AppendQuery(nil, 1, tail), wire.AppendGetMore(nil, 2, wire.GetMore{Collection: "db.c", Cursor: 9, Limit: -1}),
-		wire.AppendKillCursors(nil, 3, wire.KillCursors{Cursors: []int64{9, 10}})))
+	f.Add(slices.Concat(wire.AppendQuery(nil, 1, tail), wiretest.AppendGetMore(nil, 2, wire.GetMore{Collection: "db.c", Cursor: 9, Limit: -1}),
+		wiretest.AppendKillCursors(nil, 3, wire.KillCursors{Cursors: []int64{9, 10}})))
 	f.Add(wire.AppendMsg(nil, 1, 0, doc(f, d{{"ping", 1}})))
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		server := func(c net.Conn) {
@@ -66,7 +67,7 @@ func FuzzServer(f *testing.F) {
 	f.Add(wire.AppendReply(nil, 1, 2, wire.Reply{Cursor: 4}))
 	sent := slices.Concat(query(f, 1, "admin.$cmd", d{{"ismaster", 1}}),
 		wire.AppendQuery(nil, 2, wire.Query{Flags: wire.QueryTailable, Collection: "db.c", Query: doc(f, d{})}),
-		wire.AppendGetMore(nil, 3, wire.GetMore{Collection: "db.c", Cursor: 9}), query(f, 4, "db.$cmd", d{{"insert", "c"}}),
+		wiretest.AppendGetMore(nil, 3, wire.GetMore{Collection: "db.c", Cursor: 9}), query(f, 4, "db.$cmd", d{{"insert", "c"}}),
 		query(f, 5, "db.$cmd", d{{"getnonce", 1}}))
 	f.Fuzz(func(t *testing.T, answers []byte) {
 		exchange(t, sent, func(c net.Conn) {

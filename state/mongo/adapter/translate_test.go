@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // TestRequests has the client send each kind of message and looks at what comes
@@ -47,7 +48,7 @@ func TestRequests(t *testing.T) {
 		{"a tail", modern, q(wire.QueryTailable|wire.QueryAwaitData, "db.txns.log", 3, 0, d{{"$query", d{{"a", d{{"$gt", 1}}}}}, {"$orderby", d{{"$natural", 1}}}}),
 			d{{"find", "txns.log"}, {"filter", d{{"a", d{{"$gt", 1}}}}}, {"skip", int64(3)}, {"tailable", true}, {"awaitData", true},
 				{"sort", d{{"$natural", 1}}}, {"$db", "db"}}},
-		{"a query of everything", modern, q(wire.QuerySlaveOK|wire.QueryNoCursorTimeout|wire.QueryPartial|wire.QueryOplogReplay, "db.c", 0, 50,
+		{"a query of everything", modern, q(wire.QuerySlaveOK|wire.QueryNoCursorTimeout|wire.QueryPartial|1<<3, "db.c", 0, 50,
 			d{{"$query", d{}}, {"$hint", d{{"a", 1}}}, {"$maxTimeMS", 9}, {"$comment", "c"}, {"$min", d{{"a", 1}}}, {"$max", d{{"a", 2}}},
 				{"$returnKey", true}, {"$showDiskLoc", true}, {"$snapshot", true}, {"$maxScan", 3}}, d{{"a", 1}}),
 			d{{"find", "c"}, {"filter", d{}}, {"projection", d{{"a", 1}}}, {"batchSize", int64(50)}, {"noCursorTimeout", true},
@@ -58,9 +59,9 @@ func TestRequests(t *testing.T) {
 		{"a query of at most five", modern, q(0, "db.c", 0, -5, d{}),
 			d{{"find", "c"}, {"filter", d{}}, {"limit", int64(5)}, {"batchSize", int64(5)}, {"singleBatch", true}, {"$db", "db"}}},
 		{"a document called $query", modern, q(0, "db.c", 0, 0, d{{"a", d{{"$query", 1}}}}), d{{"find", "c"}, {"filter", d{{"a", d{{"$query", 1}}}}}, {"$db", "db"}}},
-		{"more", modern, wire.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.$cmd.listCollections", Limit: 4, Cursor: 99}),
+		{"more", modern, wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.$cmd.listCollections", Limit: 4, Cursor: 99}),
 			d{{"getMore", int64(99)}, {"collection", "$cmd.listCollections"}, {"batchSize", int64(4)}, {"$db", "db"}}},
-		{"as much more as there is", modern, wire.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 99}),
+		{"as much more as there is", modern, wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 99}),
 			d{{"getMore", int64(99)}, {"collection", "c"}, {"$db", "db"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestReplies(t *testing.T) {
 	command := query(t, 7, "db.$cmd", d{{"frob", 1}})
 	isMaster := query(t, 7, "admin.$cmd", d{{"ismaster", 1}})
 	tail := wire.AppendQuery(nil, 7, wire.Query{Flags: wire.QueryTailable, Collection: "db.c", Query: doc(t, d{})})
-	more := wire.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 5})
+	more := wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.c", Cursor: 5})
 	cursor := func(id int64, batch string, docs ...any) d {
 		return d{{"cursor", d{{"id", id}, {"ns", "db.c"}, {batch, append(a{}, docs...)}}}, {"ok", 1.0}}
 	}
@@ -162,7 +163,7 @@ func TestRefusals(t *testing.T) {
 		{"a negative skip", wire.AppendQuery(nil, 7, wire.Query{Skip: -1, Collection: "db.c", Query: doc(t, d{})}), 2, "skip"},
 		{"no collection", query(t, 7, "db", d{}), 73, "'db'"},
 		{"a strange collection", query(t, 7, "db.$cmd.sys.inprog", d{}), 73, "inprog"},
-		{"more of nothing", wire.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.", Cursor: 5}), 73, "'db.'"},
+		{"more of nothing", wiretest.AppendGetMore(nil, 7, wire.GetMore{Collection: "db.", Cursor: 5}), 73, "'db.'"},
 		{"nonsense", append([]byte{20, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0xd4, 7, 0, 0}, 1, 2, 3, 4), 9, "malformed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

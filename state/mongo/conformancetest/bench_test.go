@@ -217,7 +217,15 @@ func BenchmarkMemory(b *testing.B) {
 		if err := server.Compact(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		b.ReportMetric(float64(server.DiskUsage())/1e6, "MB-disk")
+		var status struct {
+			Engine struct {
+				DiskBytes int64 `bson:"diskBytes"`
+			} `bson:"storageEngine"`
+		}
+		if err := session.Run("serverStatus", &status); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(status.Engine.DiskBytes)/1e6, "MB-disk")
 		session.Close()
 	}
 }

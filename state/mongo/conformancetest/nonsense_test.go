@@ -19,6 +19,7 @@ import (
 
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // faults is a Logger that keeps what a server says of its own faults.
@@ -237,8 +238,8 @@ func TestNoise(t *testing.T) {
 		wire.AppendSections(nil, 1, 0, wire.Msg{Body: doc(bson.D{{Key: "insert", Value: "c"}, {Key: "$db", Value: "db"}}), Sequences: []wire.Sequence{{ID: "documents", Documents: []bsoncore.Document{find, find}}}}),
 		wire.AppendQuery(nil, 1, wire.Query{Collection: "db.$cmd", Limit: -1, Query: find}),
 		wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Limit: 2, Query: doc(bson.D{{Key: "$query", Value: bson.D{}}, {Key: "$orderby", Value: bson.D{{Key: "a", Value: 1}}}}), Fields: doc(bson.D{{Key: "a", Value: 1}})}),
-		wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 7}),
-		wire.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1, 2}}),
+		wiretest.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 7}),
+		wiretest.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1, 2}}),
 	}
 	rng := rand.New(rand.NewSource(time.Now().UnixNano()))
 	rounds := 4000

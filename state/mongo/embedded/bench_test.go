@@ -143,9 +143,10 @@ func BenchmarkMemory(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		fill(connect(b, s), docs)
+		c := connect(b, s)
+		fill(c, docs)
 		b.ReportMetric(used()-before, "MB-heap")
-		b.ReportMetric(float64(s.DiskUsage())/1e6, "MB-disk")
+		b.ReportMetric(float64(number(c.must(d{{Key: "serverStatus", Value: 1}}), "storageEngine", "diskBytes"))/1e6, "MB-disk")
 		shut(b, s)
 	}
 }

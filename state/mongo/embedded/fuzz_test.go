@@ -13,6 +13,7 @@ import (
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // requests are commands of all kinds, to begin from.
@@ -96,8 +97,8 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Add(wire.AppendQuery(nil, 1, wire.Query{Flags: wire.QueryTailable, Collection: "db.log", Query: bsontest.RawDocument(nil)}))
 	f.Add(wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Limit: 2, Query: bsontest.RawDocument(bson.D{{Key: "$query", Value: bson.D{}}, {Key: "$orderby", Value: bson.D{{Key: "a", Value: 1}}}})}))
-	f.Add(wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 1}))
-	f.Add(wire.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1}}))
+	f.Add(wiretest.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 1}))
+	f.Add(wiretest.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1}}))
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		if len(msg) < wire.HeaderSize {
 			return

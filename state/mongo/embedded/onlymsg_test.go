@@ -10,6 +10,7 @@ import (
 	"juju/state/mongo/embedded/bsontest"
 	"juju/state/mongo/embedded/raw"
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // TestOnlyMsg has a server that takes no message from before OP_MSG but the
@@ -32,8 +33,8 @@ func TestOnlyMsg(t *testing.T) {
 		{"command", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: ping}), true, 352},
 		{"wrapped command", wire.AppendQuery(nil, 1, wire.Query{Collection: "admin.$cmd", Query: bsontest.RawDocument(d{{Key: "$query", Value: bson.D{{Key: "ping", Value: 1}}}})}), true, 352},
 		{"query", wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Query: ping}), false, 0},
-		{"get more", wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 1}), false, 0},
-		{"kill cursors", wire.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1}}), false, 0},
+		{"get more", wiretest.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 1}), false, 0},
+		{"kill cursors", wiretest.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1}}), false, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := connect(t, s)

@@ -220,16 +220,6 @@ func (s *Server) Compact(ctx context.Context) error { return s.store.Compact(ctx
 // Check compares every index with its documents and says what differs.
 func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
 
-// DiskUsage is the bytes that the store's files take.
-func (s *Server) DiskUsage() uint64 { return s.store.DiskUsage() }
-
-// Examined is how many documents all operations so far have looked at to
-// find those they were asked for.
-func (s *Server) Examined() int64 {
-	docs, _ := s.store.Examined()
-	return docs
-}
-
 // Close ends all connections and closes the files. What was answered is then
 // on disk.
 func (s *Server) Close() error {

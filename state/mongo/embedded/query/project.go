@@ -172,9 +172,6 @@ func (p *part) find(name []byte) *part {
 	return nil
 }
 
-// Positional says whether Append needs to know where the query matched.
-func (p *Projection) Positional() bool { return p != nil && p.positional }
-
 // Append appends what p shows of doc to dst. Position is Filter.Position of
 // the match. A nil p shows all.
 func (p *Projection) Append(dst, doc []byte, position int) ([]byte, error) {

@@ -189,11 +189,6 @@ func AppendElem(dst, key []byte, v bsoncore.Value) []byte {
 	return append(dst, v.Data...)
 }
 
-// Document makes a value of a document's bytes.
-func Document(doc []byte) bsoncore.Value {
-	return bsoncore.Value{Type: bson.TypeEmbeddedDocument, Data: doc}
-}
-
 // Int32 makes a value of a number.
 func Int32(n int32) bsoncore.Value {
 	return bsoncore.Value{Type: bson.TypeInt32, Data: bsoncore.AppendInt32(nil, n)}

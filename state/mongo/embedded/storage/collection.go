@@ -215,9 +215,3 @@ func checkNested(doc []byte) error {
 func (c *Collection) Get(dst, record []byte) (doc []byte, ok bool, err error) {
 	return c.store.appendGet(dst, record)
 }
-
-// View calls with the document under a record key, which it must not keep,
-// or with nil.
-func (c *Collection) View(record []byte, with func(doc []byte) error) error {
-	return c.store.get(record, with)
-}

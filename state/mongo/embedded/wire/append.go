@@ -63,26 +63,6 @@ func AppendQuery(dst []byte, requestID int32, q Query) []byte {
 	return finish(dst, start)
 }
 
-// AppendGetMore appends g as an OP_GET_MORE.
-func AppendGetMore(dst []byte, requestID int32, g GetMore) []byte {
-	start := len(dst)
-	dst = appendHead(dst, Header{RequestID: requestID, OpCode: OpGetMore})
-	dst = appendCString(appendInt32(dst, 0), g.Collection)
-	dst = appendInt64(appendInt32(dst, g.Limit), g.Cursor)
-	return finish(dst, start)
-}
-
-// AppendKillCursors appends k as an OP_KILL_CURSORS.
-func AppendKillCursors(dst []byte, requestID int32, k KillCursors) []byte {
-	start := len(dst)
-	dst = appendHead(dst, Header{RequestID: requestID, OpCode: OpKillCursors})
-	dst = appendInt32(appendInt32(dst, 0), int32(len(k.Cursors)))
-	for _, id := range k.Cursors {
-		dst = appendInt64(dst, id)
-	}
-	return finish(dst, start)
-}
-
 func appendHead(dst []byte, h Header) []byte {
 	dst = appendInt32(appendInt32(dst, h.Length), h.RequestID)
 	return appendInt32(appendInt32(dst, h.ResponseTo), h.OpCode)

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 // FuzzRead feeds whatever comes to mind. What is refused is refused with an
@@ -17,8 +18,8 @@ import (
 func FuzzRead(f *testing.F) {
 	one, all := doc(f, bson.M{"ping": 1}), everyType(f)
 	f.Add(wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Query: all, Fields: one}))
-	f.Add(wire.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 9}))
-	f.Add(wire.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1, 2}}))
+	f.Add(wiretest.AppendGetMore(nil, 1, wire.GetMore{Collection: "db.c", Cursor: 9}))
+	f.Add(wiretest.AppendKillCursors(nil, 1, wire.KillCursors{Cursors: []int64{1, 2}}))
 	f.Add(wire.AppendMsg(nil, 1, 0, all))
 	f.Add(wire.AppendSections(nil, 1, 0, wire.Msg{Flags: wire.MsgChecksum, Body: one, Sequences: []wire.Sequence{{ID: "d", Documents: []bsoncore.Document{all}}}}))
 	f.Add(wire.AppendReply(nil, 1, 2, wire.Reply{Cursor: 4, Documents: []bsoncore.Document{one, all}}))
@@ -48,12 +49,12 @@ func FuzzRead(f *testing.F) {
 			copy(again[8:12], raw[8:12])
 			same(t, head, raw, again)
 		case *wire.GetMore:
-			again := wire.AppendGetMore(nil, head.RequestID, *msg)
+			again := wiretest.AppendGetMore(nil, head.RequestID, *msg)
 			copy(again[8:12], raw[8:12])
 			copy(again[16:20], raw[16:20]) // reserved
 			same(t, head, raw, again)
 		case *wire.KillCursors:
-			again := wire.AppendKillCursors(nil, head.RequestID, *msg)
+			again := wiretest.AppendKillCursors(nil, head.RequestID, *msg)
 			copy(again[8:12], raw[8:12])
 			copy(again[16:20], raw[16:20])
 			same(t, head, raw, again)

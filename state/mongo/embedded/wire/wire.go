@@ -23,7 +23,6 @@ const (
 const (
 	QueryTailable        int32 = 1 << 1
 	QuerySlaveOK         int32 = 1 << 2
-	QueryOplogReplay     int32 = 1 << 3
 	QueryNoCursorTimeout int32 = 1 << 4
 	QueryAwaitData       int32 = 1 << 5
 	QueryExhaust         int32 = 1 << 6

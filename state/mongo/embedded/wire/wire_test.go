@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
 	"juju/state/mongo/embedded/wire"
+	"juju/state/mongo/embedded/wire/wiretest"
 )
 
 func doc(t testing.TB, v any) bsoncore.Document {
@@ -67,13 +68,13 @@ func TestRequestsRoundTrip(t *testing.T) {
 			return wire.AppendQuery(b, 7, wire.Query{Collection: "db.c", Query: long, Fields: two})
 		}, &wire.Query{Collection: "db.c", Query: long, Fields: two}},
 		{"get more", func(b []byte) []byte {
-			return wire.AppendGetMore(b, 7, wire.GetMore{Collection: "db.c", Limit: 3, Cursor: 1 << 40})
+			return wiretest.AppendGetMore(b, 7, wire.GetMore{Collection: "db.c", Limit: 3, Cursor: 1 << 40})
 		}, &wire.GetMore{Collection: "db.c", Limit: 3, Cursor: 1 << 40}},
 		{"kill cursors", func(b []byte) []byte {
-			return wire.AppendKillCursors(b, 7, wire.KillCursors{Cursors: []int64{1, -2, 1 << 40}})
+			return wiretest.AppendKillCursors(b, 7, wire.KillCursors{Cursors: []int64{1, -2, 1 << 40}})
 		}, &wire.KillCursors{Cursors: []int64{1, -2, 1 << 40}}},
 		{"kill no cursors", func(b []byte) []byte {
-			return wire.AppendKillCursors(b, 7, wire.KillCursors{})
+			return wiretest.AppendKillCursors(b, 7, wire.KillCursors{})
 		}, &wire.KillCursors{}},
 		{"msg", func(b []byte) []byte { return wire.AppendMsg(b, 7, 0, two) }, &wire.Msg{Body: two}},
 		{"msg with all", func(b []byte) []byte {
