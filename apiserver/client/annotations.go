@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// Annotations returns what is noted about a machine, unit, service or relation, or
-// about the model.
+// Annotations returns the annotations of a machine, unit, service or relation, or of the
+// model.
 func (c *Conn) Annotations(ctx context.Context, of entity.Tag) (map[string]string, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(of)}}}
 	var result params.AnnotationsGetResults
@@ -21,8 +21,8 @@ func (c *Conn) Annotations(ctx context.Context, of entity.Tag) (map[string]strin
 	return result.Results[0].Annotations, params.FromError(result.Results[0].Error.Error)
 }
 
-// SetAnnotations lays values over what is noted about an entity, all or none; an
-// empty value deletes its key.
+// SetAnnotations merges values over the annotations of an entity, all or none. An empty value
+// deletes its key.
 func (c *Conn) SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error {
 	args := params.AnnotationsSet{Annotations: []params.EntityAnnotations{{Entity: params.TagOf(of), Annotations: values}}}
 	var result params.ErrorResults

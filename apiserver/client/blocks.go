@@ -23,12 +23,12 @@ func (c *Conn) Blocks(ctx context.Context) ([]entity.Block, error) {
 	return blocks, nil
 }
 
-// SwitchBlockOn bars what the type says; whoever is barred is told the message.
+// SwitchBlockOn switches on a block of type t. Refused users see the message.
 func (c *Conn) SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error {
 	return c.switchBlock(ctx, "SwitchBlockOn", params.BlockSwitchParams{Type: string(t), Message: message})
 }
 
-// SwitchBlockOff ends a block.
+// SwitchBlockOff switches off a block.
 func (c *Conn) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
 	return c.switchBlock(ctx, "SwitchBlockOff", params.BlockSwitchParams{Type: string(t)})
 }
@@ -41,8 +41,8 @@ func (c *Conn) switchBlock(ctx context.Context, method string, args params.Block
 	return params.FromError(result.Error)
 }
 
-// BlockedModels returns the models in which something is blocked. The connection
-// must be to the controller itself.
+// BlockedModels returns the models that have blocks. The connection must be to the controller
+// itself.
 func (c *Conn) BlockedModels(ctx context.Context) ([]entity.ModelBlocks, error) {
 	var result params.ModelBlockInfoList
 	err := c.call(ctx, "Controller", 12, "ListBlockedModels", nil, &result)

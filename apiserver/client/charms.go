@@ -15,12 +15,12 @@ import (
 	"juju/state/entity"
 )
 
-// transferTime bounds the way of one archive.
+// transferTime limits the transfer of an archive.
 const transferTime = 10 * time.Minute
 
-// UploadCharm sends the zip archive of a charm and returns the URL that it has
-// been given, "local:series/name-revision". The series may be "" for the charm's
-// own. What is wrong with the charm is Invalid.
+// UploadCharm sends the zip archive of a charm and returns the URL that it is given,
+// "local:series/name-revision". The series may be "" for the charm's own. The error is Invalid
+// if something is wrong with the charm.
 func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string) (string, error) {
 	query := url.Values{"schema": {"local"}}
 	if series != "" {
@@ -38,8 +38,8 @@ func (c *Conn) UploadCharm(ctx context.Context, archive io.Reader, series string
 	return result.CharmURL, nil
 }
 
-// CharmArchive opens the zip of a charm and tells its SHA-256, in hex. The
-// reader ends with ctx, with the connection, and when it is closed.
+// CharmArchive opens the zip archive of a charm and returns its SHA-256, in hex. The reader
+// ends with ctx, with the connection, and when it is closed.
 func (c *Conn) CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error) {
 	header := http.Header{}
 	archive, err = c.transfer(ctx, http.MethodGet, "/charms", url.Values{"url": {charmURL}}, nil, header)
@@ -109,8 +109,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// readError reads the error that the server answers with, nil when the answer
-// is none of the server's.
+// readError reads the server's error from a response; nil if the response has none.
 func readError(response *http.Response) error {
 	var e params.CharmsResponse
 	if json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&e) != nil || e.Error == "" {

@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	// callTime bounds a request whose context has no bound: longer than the
-	// server's own, which then says what it is about.
+	// callTime limits a request whose context has no deadline. It is longer than the server's
+	// own limit, whose error says more.
 	callTime = 6 * time.Minute
-	// silence is how long the server, which pings twice a minute, may say nothing.
+	// silence is how long the server, which pings twice a minute, may be silent.
 	silence   = 2 * time.Minute
 	writeTime = 30 * time.Second
-	// maxFrame bounds a reply; the status of the largest models is some tens of MiB.
+	// maxFrame limits the size of a reply; the status of the largest models has some tens of
+	// MiB.
 	maxFrame = 256 << 20
 )
 
@@ -36,16 +37,16 @@ type Conn struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	tasks  sync.WaitGroup // the reader, and a goroutine per watch
+	tasks  sync.WaitGroup // the reader, and a goroutine for each watch
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	closing bool // no task begins any more
+	closing bool // no more tasks may begin
 	last    uint64
 	pending map[uint64]chan<- params.Response
 }
 
-// errClosed is why a connection has ended that was closed on this side.
+// errClosed is the error of a connection that was closed on this side.
 var errClosed = entity.Errorf(entity.Unavailable, "the connection to the controller is closed")
 
 func newConn(ws *websocket.Conn, d *dialer) *Conn {
@@ -67,8 +68,8 @@ func (c *Conn) Context() context.Context { return c.ctx }
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 
-// During returns a context for what works on the connection: it ends with ctx, or
-// with the connection, whose Err is then its cause. The caller calls cancel.
+// During returns a context for work on the connection. It ends with ctx, or with the
+// connection, whose Err is then its cause. The caller must call cancel.
 func (c *Conn) During(ctx context.Context) (during context.Context, cancel context.CancelFunc) {
 	during, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.Context(), func() { end(c.Err()) })
@@ -78,10 +79,10 @@ func (c *Conn) During(ctx context.Context) (during context.Context, cancel conte
 	}
 }
 
-// Err says why the connection has ended; nil while it lives.
+// Err returns why the connection has ended; nil while it is open.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
-// Close ends the connection and waits for all that runs on it.
+// Close closes the connection and waits for all that uses it.
 func (c *Conn) Close() error {
 	c.end(errClosed)
 	c.mu.Lock()
@@ -91,7 +92,7 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-// task runs something that Close waits for; false when that has begun already.
+// task runs f in a goroutine that Close waits for. It returns false if Close was called.
 func (c *Conn) task(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,21 +112,21 @@ func (c *Conn) end(why error) {
 	c.ws.Close()
 }
 
-// Tag returns who is logged in.
+// Tag returns the tag of the login.
 func (c *Conn) Tag() entity.Tag { return c.dialer.info.Tag }
 
 // Model returns the UUID of the model that the connection is to, "" for the
 // controller itself.
 func (c *Conn) Model() string { return c.dialer.info.Model }
 
-// ControllerUUID returns the identity of the controller.
+// ControllerUUID returns the UUID of the controller.
 func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
 
 // ServerVersion returns the version of the controller's program.
 func (c *Conn) ServerVersion() string { return c.hello.ServerVersion }
 
-// Addresses returns where the controller says that its API is found, as
-// "host:port"; it may be none.
+// Addresses returns the addresses of the API according to the controller, as "host:port";
+// there may be none.
 func (c *Conn) Addresses() (all []string) {
 	for _, server := range c.hello.Servers {
 		for _, hp := range server {
@@ -151,7 +152,7 @@ func (c *Conn) call(ctx context.Context, facade string, version int, method stri
 	return c.request(ctx, params.Request{Type: facade, Version: version, Request: method}, args, result)
 }
 
-// request is call without a bound of its own.
+// request is call without a limit of its own.
 func (c *Conn) request(ctx context.Context, req params.Request, args, result any) error {
 	if args != nil {
 		var err error
@@ -159,7 +160,7 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 			return fmt.Errorf("cannot write the request %s.%s: %w", req.Type, req.Request, err)
 		}
 	}
-	replies := make(chan params.Response, 1) // the reader never waits for anybody
+	replies := make(chan params.Response, 1) // buffered, so that the reader never waits
 	c.mu.Lock()
 	c.last++
 	req.RequestID = c.last
@@ -193,7 +194,7 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 	return nil
 }
 
-// ctxErr says that a request was given up by its caller, or took too long.
+// ctxErr returns the error of a request whose context has ended.
 func ctxErr(ctx context.Context, req params.Request) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return entity.Errorf(entity.Unavailable, "the controller did not answer %s.%s in time: %w", req.Type, req.Request, context.Cause(ctx))
@@ -201,7 +202,7 @@ func ctxErr(ctx context.Context, req params.Request) error {
 	return context.Cause(ctx)
 }
 
-// lost gives the error of a connection that has ended a kind.
+// lost returns the error of requests on a connection that has ended.
 func lost(why error) error {
 	if entity.KindOf(why) != "" {
 		return why
@@ -230,13 +231,13 @@ func (c *Conn) send(ctx context.Context, req params.Request) error {
 		err = c.ws.WriteMessage(websocket.TextMessage, frame)
 	}
 	if err != nil {
-		c.end(fmt.Errorf("cannot write: %w", err)) // half a frame may be on its way
+		c.end(fmt.Errorf("cannot write: %w", err)) // a part of the frame may have been sent
 		return lost(c.Err())
 	}
 	return nil
 }
 
-// read hands replies to whoever waits for them, until the connection ends.
+// read delivers replies to the waiting requests until the connection ends.
 func (c *Conn) read() {
 	c.ws.SetReadLimit(maxFrame)
 	alive := func() error { return c.ws.SetReadDeadline(time.Now().Add(silence)) }
@@ -244,9 +245,9 @@ func (c *Conn) read() {
 		if err := alive(); err != nil {
 			return err
 		}
-		// Not by the reader: the server does not read while it works on a login, and through
-		// memory, where nothing is buffered, each would wait for the other to read. A pong
-		// that can't be written is no reason to end: the silence is.
+		// The reader must not write the pong: the server does not read during a login, and
+		// memory has no buffer, so each would wait for the other to read. A failure to write the
+		// pong is not an error; the silence that follows is.
 		c.task(func() { _ = c.ws.WriteControl(websocket.PongMessage, []byte(text), time.Now().Add(writeTime)) })
 		return nil
 	})
@@ -267,7 +268,7 @@ func (c *Conn) read() {
 		waiting := c.pending[reply.RequestID]
 		delete(c.pending, reply.RequestID)
 		c.mu.Unlock()
-		if waiting != nil { // else it was given up
+		if waiting != nil { // else the request was given up
 			waiting <- reply
 		}
 	}

@@ -7,8 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// ServiceConstraints returns what is demanded of the machines of units that are
-// added to a service from now on.
+// ServiceConstraints returns the constraints of the machines of a service's future units.
 func (c *Conn) ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag(service))}}}
 	var result params.ApplicationGetConstraintsResults
@@ -21,24 +20,22 @@ func (c *Conn) ServiceConstraints(ctx context.Context, service string) (entity.C
 	return result.Results[0].Constraints, params.FromError(result.Results[0].Error)
 }
 
-// SetServiceConstraints replaces a service's constraints. It returns what the user is to
-// be warned of.
+// SetServiceConstraints replaces a service's constraints. It returns warnings for the user.
 func (c *Conn) SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) (warnings []string, err error) {
 	var result params.SetConstraintsResult
 	err = c.application(ctx, "SetConstraints", params.SetConstraints{ApplicationName: service, Constraints: constraints}, &result)
 	return result.Warnings, err
 }
 
-// ModelConstraints returns what is demanded of machines where services, or
-// whoever adds the machine, say nothing else.
+// ModelConstraints returns the constraints of machines whose service, or whose own
+// constraints, do not say otherwise.
 func (c *Conn) ModelConstraints(ctx context.Context) (entity.Constraints, error) {
 	var result params.GetConstraintsResults
 	err := c.call(ctx, "ModelConfig", 3, "GetModelConstraints", nil, &result)
 	return result.Constraints, err
 }
 
-// SetModelConstraints replaces the model's constraints. It returns what the user is to be
-// warned of.
+// SetModelConstraints replaces the model's constraints. It returns warnings for the user.
 func (c *Conn) SetModelConstraints(ctx context.Context, constraints entity.Constraints) (warnings []string, err error) {
 	var result params.SetConstraintsResult
 	err = c.call(ctx, "ModelConfig", 3, "SetModelConstraints", params.SetConstraints{Constraints: constraints}, &result)

@@ -17,30 +17,28 @@ import (
 )
 
 const (
-	// dialTime bounds a dial whose context has no bound of its own.
+	// dialTime limits a dial whose context has no deadline.
 	dialTime = time.Minute
-	// serverName is what every controller's certificate is good for; see
-	// apiserver.ServerName.
+	// serverName is a name in every controller's certificate; see apiserver.ServerName.
 	serverName = "juju-apiserver"
 )
 
-// An Info says how to reach a controller, and as whom.
+// An Info says how to reach a controller, and how to log in.
 type Info struct {
-	Addresses []string // "host:port"; all are tried, the first to answer is used
-	CACert    string   // PEM; the only authority that is trusted
+	Addresses []string // "host:port"; the first to answer is used
+	CACert    string   // PEM; the only trusted authority
 	Model     string   // a UUID, or "" for the controller itself
 	Tag       entity.Tag
 	Password  string
-	Nonce     string // of a machine's agent
-	// Dial, when set, is the way to the controller instead of Addresses and
-	// CACert: the memory of one process.
+	Nonce     string // for a machine's agent
+	// Dial, if set, replaces Addresses and CACert: it connects within a process.
 	Dial func(context.Context) (net.Conn, error) `json:"-"`
 }
 
-// Dial connects and logs in. Errors: entity.Unavailable when the controller
-// can't be reached or is too busy just now, entity.Unauthorized when it does not
-// know the tag or the password, entity.NotProvisioned when a machine is not yet
-// recorded as having an instance, entity.NotFound for a model that is not there.
+// Dial connects and logs in. Errors: entity.Unavailable if the controller can't be reached or
+// is too busy, entity.Unauthorized if it does not accept the tag or the password,
+// entity.NotProvisioned if no instance is recorded yet for a machine, entity.NotFound if
+// there is no such model.
 func Dial(ctx context.Context, info Info) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -69,12 +67,12 @@ func connect(ctx context.Context, info Info) (*Conn, error) {
 	return newConn(ws, d), nil
 }
 
-// A dialer opens websockets and HTTP requests to one controller.
+// A dialer opens websockets and makes HTTP requests to one controller.
 type dialer struct {
 	info    Info
 	tls     *tls.Config
 	scheme  string // "" or "s"
-	address string // once one has answered
+	address string // the one that has answered
 }
 
 func newDialer(info Info) (*dialer, error) {
@@ -92,7 +90,7 @@ func newDialer(info Info) (*dialer, error) {
 	return &dialer{info: info, scheme: "s", tls: &tls.Config{RootCAs: pool, ServerName: serverName, MinVersion: tls.VersionTLS12}}, nil
 }
 
-// netDial is the way to the controller for websockets and HTTP alike.
+// netDial connects to the controller, for websockets and for HTTP.
 func (d *dialer) netDial(ctx context.Context, network, address string) (net.Conn, error) {
 	if d.info.Dial != nil {
 		return d.info.Dial(ctx)
@@ -101,7 +99,7 @@ func (d *dialer) netDial(ctx context.Context, network, address string) (net.Conn
 	return nd.DialContext(ctx, network, address)
 }
 
-// modelPath returns the path of something at the connection's model.
+// modelPath returns a path below the connection's model.
 func (d *dialer) modelPath(path string) string {
 	if d.info.Model == "" {
 		return path
@@ -144,11 +142,11 @@ func (d *dialer) any(ctx context.Context, path string) (*websocket.Conn, string,
 	return first.ws, first.address, nil
 }
 
-// websocket opens one at a path of the connection's model.
+// websocket opens a websocket at a path of the connection's model.
 func (d *dialer) websocket(ctx context.Context, address, path string, header http.Header) (*websocket.Conn, error) {
 	wd := websocket.Dialer{
 		NetDialContext: d.netDial, TLSClientConfig: d.tls, HandshakeTimeout: 30 * time.Second,
-		// Small: thousands of agents may share a process in tests.
+		// Buffers are small, since in tests thousands of agents share a process.
 		ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
 	}
 	ws, response, err := wd.DialContext(ctx, "ws"+d.scheme+"://"+address+d.modelPath(path), header)
@@ -168,7 +166,7 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 	var unknown x509.UnknownAuthorityError
 	var badName x509.HostnameError
 	if errors.As(err, &unknown) || errors.As(err, &badName) {
-		// Trying again won't help: somebody else answers there.
+		// Another attempt won't help: another server answers there.
 		return nil, fmt.Errorf("cannot connect to the controller at %s: %w", address, err)
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
@@ -177,8 +175,7 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 	return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: %w", address, err)
 }
 
-// authorise puts the connection's credential on something that is not the API's
-// own login.
+// authorise adds the connection's credential to requests other than the API's login.
 func (d *dialer) authorise(header http.Header) {
 	r := http.Request{Header: header}
 	r.SetBasicAuth(params.TagOf(d.info.Tag).String(), d.info.Password)

@@ -15,15 +15,15 @@ import (
 	"juju/state/entity"
 )
 
-// A LogQuery says which lines of a model's log to see. Entities are names or
-// tags, and may end in "*"; modules include those below them.
+// A LogQuery selects lines of a model's log. Entities are names or tags, and may end in "*".
+// Modules include those below them.
 type LogQuery struct {
 	IncludeEntity, ExcludeEntity []string
 	IncludeModule, ExcludeModule []string
-	Level                        string // the least to see, "" for all
-	Replay                       bool   // from the oldest on; else the last Backlog lines
+	Level                        string // the minimum, "" for all
+	Replay                       bool   // from the oldest; else the last Backlog lines
 	Backlog                      int
-	Limit                        int  // end after so many, 0 for no limit
+	Limit                        int  // the number of lines, 0 for no limit
 	NoTail                       bool // end instead of waiting for more
 }
 
@@ -48,9 +48,9 @@ func (q LogQuery) values() url.Values {
 	return v
 }
 
-// DebugLog calls line with each line of the model's log that the query asks for,
-// until line fails, the log has no more (with NoTail), the limit is reached, or
-// ctx or the connection ends. Except for the two in the middle it returns why.
+// DebugLog calls line with each line of the model's log that the query selects, until line
+// fails, the limit is reached, ctx or the connection ends or, with NoTail, there are no more.
+// At the limit and at the end of the log it returns nil.
 func (c *Conn) DebugLog(ctx context.Context, q LogQuery, line func(entity.LogMessage) error) error {
 	s, err := c.stream(ctx, "/log?"+q.values().Encode())
 	if err != nil {
@@ -76,14 +76,13 @@ type LogSink struct {
 	writing sync.Mutex
 }
 
-// LogSink opens the way for an agent's log. It ends with ctx or with the
-// connection.
+// LogSink opens a LogSink. It ends with ctx or with the connection.
 func (c *Conn) LogSink(ctx context.Context) (*LogSink, error) {
 	s, err := c.stream(ctx, "/logsink")
 	if err != nil {
 		return nil, err
 	}
-	s.tasks.Go(func() { // hears the server's pings, and its end
+	s.tasks.Go(func() { // answers the server's pings, and notices the end
 		for {
 			var nothing struct{}
 			if err := s.read(&nothing); err != nil {
@@ -95,7 +94,7 @@ func (c *Conn) LogSink(ctx context.Context) (*LogSink, error) {
 	return &LogSink{s: s}, nil
 }
 
-// Send sends one line. It waits while the controller is slow, within a bound.
+// Send sends one line. It waits, for a limited time, while the controller is slow.
 func (l *LogSink) Send(record params.LogRecord) error {
 	text, err := json.Marshal(record)
 	if err != nil {
@@ -112,7 +111,7 @@ func (l *LogSink) Send(record params.LogRecord) error {
 	return nil
 }
 
-// Close ends the sink.
+// Close closes the sink.
 func (l *LogSink) Close() error {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	_ = l.s.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))
@@ -120,8 +119,7 @@ func (l *LogSink) Close() error {
 	return nil
 }
 
-// A socket is a websocket beside the connection's, for something else than
-// requests.
+// A socket is a websocket besides the connection's, which does not carry requests.
 type socket struct {
 	ws     *websocket.Conn
 	ctx    context.Context
@@ -130,8 +128,7 @@ type socket struct {
 	tasks  sync.WaitGroup
 }
 
-// stream opens a socket at the connection's model and reads the greeting with
-// which the server begins.
+// stream opens a socket at the connection's model and reads the server's greeting.
 func (c *Conn) stream(ctx context.Context, path string) (*socket, error) {
 	header := http.Header{}
 	c.dialer.authorise(header)
@@ -171,7 +168,7 @@ func (s *socket) read(v any) error {
 	return s.ws.ReadJSON(v)
 }
 
-// why says what an error of the socket comes from.
+// why returns the cause of an error of the socket.
 func (s *socket) why(err error) error {
 	if cause := context.Cause(s.ctx); cause != nil {
 		return cause

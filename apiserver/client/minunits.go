@@ -6,7 +6,7 @@ import (
 	"juju/apiserver/params"
 )
 
-// SetMinUnits has a service keep at least n Alive units, or none for 0.
+// SetMinUnits sets the number of Alive units that a service keeps; 0 for none.
 func (c *Conn) SetMinUnits(ctx context.Context, service string, n int) error {
 	return c.application(ctx, "SetMinUnits", params.SetMinUnits{ApplicationName: service, MinUnits: n}, nil)
 }

@@ -7,15 +7,14 @@ import (
 	"juju/state/entity"
 )
 
-// ModelConfig returns all settings of the model, with where each value comes from.
+// ModelConfig returns all settings of the model, with the source of each value.
 func (c *Conn) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
 	var result params.ModelConfigResults
 	err := c.call(ctx, "ModelConfig", 3, "ModelGet", nil, &result)
 	return entity.ModelConfig(result.Config), err
 }
 
-// SetModelConfig changes settings of the model, all or none; values are as users write
-// them.
+// SetModelConfig changes settings of the model, all or none. Values are as users write them.
 func (c *Conn) SetModelConfig(ctx context.Context, config map[string]string) error {
 	args := params.ModelSet{Config: map[string]any{}}
 	for key, value := range config {
@@ -24,7 +23,7 @@ func (c *Conn) SetModelConfig(ctx context.Context, config map[string]string) err
 	return c.call(ctx, "ModelConfig", 3, "ModelSet", args, nil)
 }
 
-// ResetModelConfig gives settings of the model their defaults again, all or none.
+// ResetModelConfig resets settings of the model to their defaults, all or none.
 func (c *Conn) ResetModelConfig(ctx context.Context, keys ...string) error {
 	return c.call(ctx, "ModelConfig", 3, "ModelUnset", params.ModelUnset{Keys: keys}, nil)
 }

@@ -9,8 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-// Status returns all that status shows of the model, or what of it matches one
-// of the patterns.
+// Status returns the status of the model, or the parts of it that match one of the patterns.
 func (c *Conn) Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error) {
 	var result params.FullStatus
 	if err := c.call(ctx, "Client", 7, "FullStatus", params.StatusParams{Patterns: patterns}, &result); err != nil {
@@ -25,14 +24,14 @@ func (c *Conn) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, c, "Status", "WatchStatus", nil)
 }
 
-// A MachineArgs describes a machine to be made.
+// A MachineArgs describes a new machine.
 type MachineArgs struct {
 	Series      string // "" for the model's
 	Constraints entity.Constraints
 	Placement   string // as users write it
 }
 
-// AddMachine adds a machine. It returns its id, and what the user is to be warned of.
+// AddMachine adds a machine. It returns its id, and warnings for the user.
 func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, warnings []string, err error) {
 	machine := params.AddMachineParams{
 		Constraints: args.Constraints, Placement: params.PlacementOf(args.Placement), Jobs: []string{params.JobHostUnits},
@@ -52,8 +51,7 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 	return result.Machines[0].Machine, result.Machines[0].Warnings, params.FromError(result.Machines[0].Error)
 }
 
-// DestroyMachines destroys machines by id. It returns an outcome for each, in
-// order.
+// DestroyMachines destroys machines by id. It returns an outcome for each, in order.
 func (c *Conn) DestroyMachines(ctx context.Context, how entity.Destruction, ids ...string) ([]error, error) {
 	args := params.DestroyMachinesParams{Destruction: params.FromDestruction(how)}
 	for _, id := range ids {
@@ -68,8 +66,8 @@ func (c *Conn) DestroyMachines(ctx context.Context, how entity.Destruction, ids 
 	return errs, err
 }
 
-// RetryProvisioning has machines tried again for which no instance could be
-// started. It returns an outcome for each, in order.
+// RetryProvisioning retries to start instances for machines for which that has failed. It
+// returns an outcome for each, in order.
 func (c *Conn) RetryProvisioning(ctx context.Context, ids ...string) ([]error, error) {
 	var args params.RetryProvisioningArgs
 	for _, id := range ids {
@@ -78,8 +76,7 @@ func (c *Conn) RetryProvisioning(ctx context.Context, ids ...string) ([]error, e
 	return c.retryProvisioning(ctx, args)
 }
 
-// RetryAllProvisioning is RetryProvisioning for every such machine. It returns an
-// outcome for each of them.
+// RetryAllProvisioning is RetryProvisioning for every such machine.
 func (c *Conn) RetryAllProvisioning(ctx context.Context) ([]error, error) {
 	return c.retryProvisioning(ctx, params.RetryProvisioningArgs{All: true})
 }
@@ -90,13 +87,13 @@ func (c *Conn) retryProvisioning(ctx context.Context, args params.RetryProvision
 	return errorsOf(result.Results), err
 }
 
-// A Model is one that the user can reach.
+// A Model is a model that the user can access.
 type Model struct {
 	Name, UUID, Owner string
 }
 
-// Models returns the models that the user can reach. The connection must be to
-// the controller itself.
+// Models returns the models that the user can access. The connection must be to the
+// controller itself.
 func (c *Conn) Models(ctx context.Context) ([]Model, error) {
 	var result params.UserModelList
 	if err := c.call(ctx, "ModelManager", 10, "ListModels", params.Entity{Tag: params.TagOf(c.Tag())}, &result); err != nil {
@@ -109,8 +106,8 @@ func (c *Conn) Models(ctx context.Context) ([]Model, error) {
 	return models, nil
 }
 
-// ModelSummaries returns a line of each model that the user can reach. The
-// connection must be to the controller itself.
+// ModelSummaries returns a summary of each model that the user can access. The connection must
+// be to the controller itself.
 func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error) {
 	var result params.ModelSummaryResults
 	args := params.ModelSummariesRequest{UserTag: params.TagOf(c.Tag())}
@@ -121,7 +118,7 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 	for _, r := range result.Results {
 		err := params.FromError(r.Error)
 		if errors.Is(err, entity.NotFound) {
-			continue // it went while it was looked at
+			continue // it was removed meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -132,9 +129,8 @@ func (c *Conn) ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error
 	return all, nil
 }
 
-// ModelInfo returns what there is to know of a model; entity.Unauthorized when it is
-// not there or not for the user to see. The connection must be to the controller
-// itself.
+// ModelInfo describes a model. The error is entity.Unauthorized if there is no such model or
+// the user must not see it. The connection must be to the controller itself.
 func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error) {
 	args := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
 	var result params.ModelInfoResults
@@ -152,7 +148,7 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, er
 	return info.ModelInfo, nil
 }
 
-// CreateModel makes a model of the user's own, with settings as users write them. The
+// CreateModel adds a model that the user owns, with settings as users write them. The
 // connection must be to the controller itself.
 func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]string) (Model, error) {
 	args := params.ModelCreateArgs{Name: name, OwnerTag: params.TagOf(c.Tag()), Config: map[string]any{}}
@@ -164,8 +160,8 @@ func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]s
 	return Model{Name: result.Name, UUID: result.UUID, Owner: result.OwnerTag.ID}, err
 }
 
-// DestroyModel begins the end of a model; to do so again with more strength helps
-// one on that is stuck. The connection must be to the controller itself.
+// DestroyModel begins the destruction of a model. Calling it again with more strength can help
+// if the destruction is stuck. The connection must be to the controller itself.
 func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error {
 	args := params.DestroyModelsParams{Models: []params.DestroyModelParams{
 		{ModelTag: params.TagOf(entity.ModelTag(uuid)), Destruction: params.FromDestruction(how)}}}
@@ -179,16 +175,16 @@ func (c *Conn) DestroyModel(ctx context.Context, uuid string, how entity.Destruc
 	return params.FromError(result.Results[0].Error)
 }
 
-// ModelLeftovers returns what models that were destroyed with force have left in the
-// cloud. The connection must be to the controller itself.
+// ModelLeftovers returns what models destroyed with force have left in the cloud. The
+// connection must be to the controller itself.
 func (c *Conn) ModelLeftovers(ctx context.Context) ([]entity.Leftover, error) {
 	var result params.LeftoverResults
 	err := c.call(ctx, "ModelManager", 10, "ModelLeftovers", nil, &result)
 	return result.Results, err
 }
 
-// DumpModel returns all documents that the store holds of a model, by collection,
-// without secrets. The connection must be to the controller itself.
+// DumpModel returns all documents in the store of a model, by collection, without secrets.
+// The connection must be to the controller itself.
 func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.RawMessage, error) {
 	args := params.DumpModelsRequest{Entities: []params.Entity{{Tag: params.TagOf(entity.ModelTag(uuid))}}}
 	var result params.MapResults
@@ -204,9 +200,9 @@ func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.Ra
 	return result.Results[0].Result, nil
 }
 
-// DestroyController begins the end of the controller. With other models than its
-// own it is refused (entity.InUse), unless they are to go too. The connection
-// must be to the controller itself.
+// DestroyController begins the destruction of the controller. It is refused (entity.InUse) if
+// there are other models than the controller's own, unless destroyModels is set. The
+// connection must be to the controller itself.
 func (c *Conn) DestroyController(ctx context.Context, destroyModels bool) error {
 	return c.call(ctx, "Controller", 12, "DestroyController", params.DestroyControllerArgs{DestroyModels: destroyModels}, nil)
 }

@@ -12,8 +12,8 @@ func (c *Conn) application(ctx context.Context, method string, args, result any)
 	return c.call(ctx, "Application", 19, method, args, result)
 }
 
-// errorsOf returns the outcomes of several changes in the order of what was
-// asked, nil for each that succeeded.
+// errorsOf returns the outcomes of several changes in the order of the request, nil for each
+// that succeeded.
 func errorsOf(results []params.ErrorResult) []error {
 	errs := make([]error, len(results))
 	for i, r := range results {
@@ -22,7 +22,7 @@ func errorsOf(results []params.ErrorResult) []error {
 	return errs
 }
 
-// only returns the outcome of the one change that was asked for.
+// only returns the outcome of a single change.
 func only(results []params.ErrorResult) error {
 	if len(results) != 1 {
 		return entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(results))
@@ -30,7 +30,7 @@ func only(results []params.ErrorResult) error {
 	return params.FromError(results[0].Error)
 }
 
-// A DeployArgs describes a service to be made.
+// A DeployArgs describes a new service.
 type DeployArgs struct {
 	Service     string
 	CharmURL    string // of a charm in the model; see UploadCharm
@@ -38,12 +38,12 @@ type DeployArgs struct {
 	Units       int
 	Placement   []string          // as users write it with --to; the first is for the first unit
 	Config      map[string]string // as users write it
-	ConfigYAML  string            // settings by service; Config goes over it
+	ConfigYAML  string            // settings by service; Config takes precedence
 	Constraints entity.Constraints
-	Force       bool // whatever series the charm is for
+	Force       bool // even if the charm is for other series
 }
 
-// deployment is what the wire has of args.
+// deployment returns args in the wire's form.
 func (args DeployArgs) deployment() params.ApplicationDeploy {
 	deploy := params.ApplicationDeploy{
 		ApplicationName: args.Service, CharmURL: args.CharmURL, NumUnits: args.Units, Placement: placements(args.Placement),
@@ -57,7 +57,7 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 	return deploy
 }
 
-// Deploy adds a service with its units. It returns what the user is to be warned of.
+// Deploy adds a service with its units. It returns warnings for the user.
 func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, err error) {
 	var result params.DeployResults
 	err = c.application(ctx, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{args.deployment()}}, &result)
@@ -70,9 +70,9 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, 
 	return result.Results[0].Warnings, params.FromError(result.Results[0].Error)
 }
 
-// CheckDeploy asks whether the cloud has machines for a service, before its charm is
-// uploaded. Charm is the series that the charm names. It returns the series that the
-// service would have, "" when that is open.
+// CheckDeploy asks whether the cloud has machines for a service, before its charm is uploaded.
+// charm is the series that the charm names. It returns the series that the service would have,
+// "" if that is open.
 func (c *Conn) CheckDeploy(ctx context.Context, args DeployArgs, charm []string) (series string, err error) {
 	var result params.CheckDeployResult
 	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm}, &result)
@@ -86,8 +86,7 @@ func placements(texts []string) (list []*params.Placement) {
 	return list
 }
 
-// AddUnits adds units to a service. It returns their names, and what the user is to be
-// warned of.
+// AddUnits adds units to a service. It returns their names, and warnings for the user.
 func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error) {
 	var result params.AddApplicationUnitsResults
 	err = c.application(ctx, "AddUnits", params.AddApplicationUnits{
@@ -96,8 +95,8 @@ func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []
 	return result.Units, result.Warnings, err
 }
 
-// DestroyUnits destroys units by name. It returns an outcome for each, in order, and
-// which machines are left with nothing on them.
+// DestroyUnits destroys units by name. It returns an outcome for each, in order, and the
+// machines that are left empty.
 func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error) {
 	var args params.DestroyUnitsParams
 	for _, name := range units {
@@ -117,8 +116,8 @@ func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units .
 	return errs, left, err
 }
 
-// DestroyServices destroys services by name. It returns an outcome for each, in
-// order, and which machines are left with nothing on them.
+// DestroyServices destroys services by name. It returns an outcome for each, in order, and the
+// machines that are left empty.
 func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error) {
 	var args params.DestroyApplicationsParams
 	for _, name := range services {
@@ -139,8 +138,8 @@ func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, serv
 	return errs, left, err
 }
 
-// AddRelation relates two services, named with or without their endpoints. It
-// returns the names of the endpoints that were chosen, by service.
+// AddRelation relates two services, named with or without their endpoints. It returns the
+// names of the chosen endpoints, by service.
 func (c *Conn) AddRelation(ctx context.Context, endpoints ...string) (names map[string]string, err error) {
 	var result params.AddRelationResults
 	err = c.application(ctx, "AddRelation", params.AddRelation{Endpoints: endpoints}, &result)
@@ -160,18 +159,18 @@ func (c *Conn) DestroyRelation(ctx context.Context, how entity.Destruction, endp
 	return c.application(ctx, "DestroyRelation", params.DestroyRelation{Endpoints: endpoints, Destruction: params.FromDestruction(how)}, nil)
 }
 
-// DestroyRelationByID destroys the relation that status shows under this number.
+// DestroyRelationByID destroys the relation that has this number in the status.
 func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error {
 	return c.application(ctx, "DestroyRelation", params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
 }
 
-// A ServiceConfig is the settings of a service, by option.
+// A ServiceConfig is a service's settings.
 type ServiceConfig struct {
 	Service, Charm string // their names
 	Settings       map[string]entity.ConfigSetting
 }
 
-// ServiceConfig returns the settings of a service with what its charm says of them.
+// ServiceConfig returns the settings of a service, with what its charm says about them.
 func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig, error) {
 	var result params.ApplicationGetResults
 	err := c.application(ctx, "Get", params.ApplicationGet{ApplicationName: service}, &result)
@@ -182,8 +181,8 @@ func (c *Conn) ServiceConfig(ctx context.Context, service string) (ServiceConfig
 	return config, err
 }
 
-// SetServiceConfig changes settings, all or none: values as users write them go
-// over those of a YAML file ({service: {option: value}}), which may be "".
+// SetServiceConfig changes settings, all or none. Values as users write them take precedence
+// over a YAML file ({service: {option: value}}), which may be "".
 func (c *Conn) SetServiceConfig(ctx context.Context, service string, values map[string]string, yaml string) error {
 	var result params.ErrorResults
 	err := c.application(ctx, "SetConfigs", params.ConfigSetArgs{Args: []params.ConfigSet{{
@@ -195,7 +194,7 @@ func (c *Conn) SetServiceConfig(ctx context.Context, service string, values map[
 	return only(result.Results)
 }
 
-// ResetServiceConfig gives options the values of the charm again.
+// ResetServiceConfig resets options to the charm's defaults.
 func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options ...string) error {
 	var result params.ErrorResults
 	err := c.application(ctx, "UnsetApplicationsConfig", params.ApplicationConfigUnsetArgs{Args: []params.ApplicationUnset{{
@@ -207,7 +206,7 @@ func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options .
 	return only(result.Results)
 }
 
-// Expose lets everybody reach the ports that the service's units open.
+// Expose makes the ports that the service's units open reachable for everyone.
 func (c *Conn) Expose(ctx context.Context, service string) error {
 	return c.application(ctx, "Expose", params.ApplicationExpose{ApplicationName: service}, nil)
 }
@@ -217,8 +216,8 @@ func (c *Conn) Unexpose(ctx context.Context, service string) error {
 	return c.application(ctx, "Unexpose", params.ApplicationUnexpose{ApplicationName: service}, nil)
 }
 
-// Resolve says of units whose hook has failed to run it again (retry) or to go
-// on as if it had succeeded. It returns an outcome for each, in order.
+// Resolve resolves failed hooks of units: they run again (retry) or are skipped. It returns an
+// outcome for each unit, in order.
 func (c *Conn) Resolve(ctx context.Context, retry bool, units ...string) ([]error, error) {
 	args := params.UnitsResolved{Retry: retry}
 	for _, name := range units {
@@ -229,8 +228,7 @@ func (c *Conn) Resolve(ctx context.Context, retry bool, units ...string) ([]erro
 	return errorsOf(result.Results), err
 }
 
-// ResolveAll is Resolve for every unit whose hook has failed. It returns an
-// outcome for each of them.
+// ResolveAll is Resolve for every unit whose hook has failed.
 func (c *Conn) ResolveAll(ctx context.Context, retry bool) ([]error, error) {
 	var result params.ErrorResults
 	err := c.application(ctx, "ResolveUnitErrors", params.UnitsResolved{Retry: retry, All: true}, &result)

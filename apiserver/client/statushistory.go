@@ -8,16 +8,15 @@ import (
 	"juju/state/entity"
 )
 
-// A HistoryQuery says which statuses of a history to return: by exactly one of
-// the first three.
+// A HistoryQuery selects statuses from a history, by exactly one of the first three fields.
 type HistoryQuery struct {
-	Size    int           // the newest
-	From    time.Time     // those since then
-	Ago     time.Duration // those since that long ago, by the controller's clock
-	Exclude []string      // none with one of these messages
+	Size    int           // the number of newest statuses
+	From    time.Time     // since this time
+	Ago     time.Duration // since this long ago, by the controller's clock
+	Exclude []string      // messages to leave out
 }
 
-// StatusHistory returns what statuses a unit or machine has had, the oldest first.
+// StatusHistory returns the past statuses of a unit or machine, the oldest first.
 func (c *Conn) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q HistoryQuery) ([]entity.PastStatus, error) {
 	request := params.StatusHistoryRequest{Kind: string(kind), Tag: params.TagOf(of),
 		Filter: params.StatusHistoryFilter{Size: q.Size, Exclude: q.Exclude}}

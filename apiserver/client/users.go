@@ -7,8 +7,8 @@ import (
 	"juju/state/entity"
 )
 
-// Register sets the password of a user who was given a key for that, once. Info
-// says which controller, who, and the password to set.
+// Register sets the password of a user who was given a key for that. A key works once. info
+// has the controller, the user, and the password to set.
 func Register(ctx context.Context, info Info, key []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -21,7 +21,7 @@ func Register(ctx context.Context, info Info, key []byte) error {
 	return c.call(ctx, "Admin", 3, "Register", params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: info.Password}, nil)
 }
 
-// All methods below are of the controller itself: the connection must be to that.
+// The connection must be to the controller itself for all methods below.
 
 // users makes a request of the UserManager facade.
 func (c *Conn) users(ctx context.Context, method string, args, result any) error {
@@ -43,7 +43,7 @@ func (c *Conn) AddUser(ctx context.Context, name, displayName string) (key []byt
 	return onlyKey(result, err)
 }
 
-// ResetPassword makes a user's password void and returns a key for Register.
+// ResetPassword invalidates a user's password and returns a key for Register.
 func (c *Conn) ResetPassword(ctx context.Context, name string) (key []byte, err error) {
 	var result params.AddUserResults
 	err = c.users(ctx, "ResetPassword", entities(entity.KindUser, name), &result)
@@ -70,17 +70,17 @@ func (c *Conn) SetPassword(ctx context.Context, name, password string) error {
 	return only(result.Results)
 }
 
-// EnableUser lets a disabled user in again.
+// EnableUser enables a disabled user.
 func (c *Conn) EnableUser(ctx context.Context, name string) error {
 	return c.changeUser(ctx, "EnableUser", name)
 }
 
-// DisableUser keeps a user out.
+// DisableUser disables a user, who can no longer log in.
 func (c *Conn) DisableUser(ctx context.Context, name string) error {
 	return c.changeUser(ctx, "DisableUser", name)
 }
 
-// RemoveUser removes a user for good.
+// RemoveUser removes a user permanently.
 func (c *Conn) RemoveUser(ctx context.Context, name string) error {
 	return c.changeUser(ctx, "RemoveUser", name)
 }
@@ -105,8 +105,8 @@ func (c *Conn) User(ctx context.Context, name string) (entity.UserInfo, error) {
 	return users[0], nil
 }
 
-// Users describes the users that the caller may see, by name; disabled ones only
-// if they are asked for.
+// Users describes the users that the caller may see, sorted by name, disabled ones if asked
+// for.
 func (c *Conn) Users(ctx context.Context, disabled bool) ([]entity.UserInfo, error) {
 	return c.userInfo(ctx, params.UserInfoRequest{Entities: []params.Entity{}, IncludeDisabled: disabled})
 }
@@ -126,7 +126,7 @@ func (c *Conn) userInfo(ctx context.Context, args params.UserInfoRequest) ([]ent
 	return users, nil
 }
 
-// ModelUsers describes the users of a model that the caller may see, by name.
+// ModelUsers describes the users of a model that the caller may see, sorted by name.
 func (c *Conn) ModelUsers(ctx context.Context, uuid string) ([]entity.ModelUser, error) {
 	var result params.ModelUserInfoResults
 	if err := c.users(ctx, "ModelUserInfo", entities(entity.KindModel, uuid), &result); err != nil {
@@ -148,8 +148,8 @@ const (
 	Revoke = params.Revoke
 )
 
-// ModifyModelAccess grants a user a level of access to models, or revokes it. It
-// returns an outcome for each, in order. The action is Grant or Revoke.
+// ModifyModelAccess grants a user access to models, or revokes it. It returns an outcome for
+// each model, in order. The action is Grant or Revoke.
 func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string, uuids ...string) ([]error, error) {
 	var args params.ModifyModelAccessRequest
 	for _, uuid := range uuids {
@@ -162,8 +162,7 @@ func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string
 	return errorsOf(result.Results), err
 }
 
-// ModifyControllerAccess grants a user a level of access to the controller, or
-// revokes it.
+// ModifyControllerAccess grants a user access to the controller, or revokes it.
 func (c *Conn) ModifyControllerAccess(ctx context.Context, action, user, level string) error {
 	args := params.ModifyControllerAccessRequest{Changes: []params.ModifyControllerAccess{
 		{UserTag: params.TagOf(entity.UserTag(user)), Action: action, Access: level}}}

@@ -8,8 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-// stopTime bounds the wish to end a watch; the server ends it with the
-// connection in any case.
+// stopTime limits the request to stop a watch. The server stops it with the connection
+// anyway.
 const stopTime = 10 * time.Second
 
 // watch begins a watch and delivers its events until it ends; then the

@@ -2,15 +2,15 @@ package params
 
 import "time"
 
-// A LoginRequest is what Admin 3 Login takes: who, and the proof of it.
+// A LoginRequest is what Admin 3 Login takes.
 type LoginRequest struct {
 	AuthTag       Tag    `json:"auth-tag"`
 	Credentials   string `json:"credentials"` // the password
-	Nonce         string `json:"nonce"`       // a machine's agents: of its instance
+	Nonce         string `json:"nonce"`       // for a machine's agent: that of its instance
 	ClientVersion string `json:"client-version,omitempty"`
 }
 
-// A LoginResult tells a client whom it reached and what it may call.
+// A LoginResult says which server this is and what the caller can use.
 type LoginResult struct {
 	ControllerTag Tag              `json:"controller-tag"`
 	ModelTag      *Tag             `json:"model-tag,omitempty"` // absent on the controller's own path
@@ -43,16 +43,16 @@ type AuthUserInfo struct {
 	ModelAccess      string     `json:"model-access"`
 }
 
-// A RegisterRequest is what Admin 3 Register takes: a key that was given for that,
-// once, and the password to be set. It is a method of ours; Juju's clients have an
-// endpoint for it, with a cipher of its own because they don't know the CA yet.
+// A RegisterRequest is what Admin 3 Register takes: a key, which works once, and the password
+// to set. The method is ours. Juju's clients use an endpoint with its own encryption, since
+// they don't know the CA yet.
 type RegisterRequest struct {
 	User     Tag    `json:"user"`
 	Key      []byte `json:"secret-key"`
 	Password string `json:"password"`
 }
 
-// A RedirectInfoResult would say where a model has gone; no model of ours moves.
+// A RedirectInfoResult would say where a model has moved. Our models don't move.
 type RedirectInfoResult struct {
 	Servers [][]HostPort `json:"servers"`
 	CACert  string       `json:"ca-cert"`

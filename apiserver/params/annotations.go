@@ -5,20 +5,19 @@ type AnnotationsSet struct {
 	Annotations []EntityAnnotations `json:"annotations"`
 }
 
-// An EntityAnnotations is values to lay over what is noted about one entity; an
-// empty one deletes its key.
+// An EntityAnnotations is the values to merge over an entity's annotations. An empty value
+// deletes its key.
 type EntityAnnotations struct {
 	Entity      Tag               `json:"entity"`
-	Annotations map[string]string `json:"annotations" limit:"file"` // state bounds them all together
+	Annotations map[string]string `json:"annotations" limit:"file"` // state limits their total
 }
 
-// An AnnotationsGetResults is what Get returns, in the order of what was asked.
+// An AnnotationsGetResults is what Get returns, in the order of the request.
 type AnnotationsGetResults struct {
 	Results []AnnotationsGetResult `json:"results"`
 }
 
-// An AnnotationsGetResult is what is noted about one entity, or why that can't be
-// told.
+// An AnnotationsGetResult is the annotations of one entity, or an error.
 type AnnotationsGetResult struct {
 	Entity      Tag               `json:"entity"`
 	Annotations map[string]string `json:"annotations"`

@@ -11,7 +11,7 @@ type ApplicationsDeploy struct {
 	Applications []ApplicationDeploy `json:"applications"`
 }
 
-// An ApplicationDeploy describes one service to be made.
+// An ApplicationDeploy describes a new service.
 type ApplicationDeploy struct {
 	ApplicationName  string             `json:"application"`
 	CharmURL         string             `json:"charm-url"`
@@ -25,7 +25,7 @@ type ApplicationDeploy struct {
 	EndpointBindings map[string]string  `json:"endpoint-bindings,omitempty"`
 	Force            bool               `json:"Force"`
 
-	// What the controller refuses when it is there.
+	// The controller refuses these.
 	Storage       map[string]any    `json:"storage,omitempty"`
 	AttachStorage []string          `json:"attach-storage,omitempty"`
 	Devices       map[string]any    `json:"devices,omitempty"`
@@ -37,20 +37,20 @@ type DeployResults struct {
 	Results []DeployResult `json:"results"`
 }
 
-// A DeployResult is the outcome for one service. Warnings, of ours, are for the user.
+// A DeployResult is the outcome for one service. Warnings is ours.
 type DeployResult struct {
 	Error    *Error   `json:"error,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A CheckDeploy is what CheckDeploy takes, a method of ours: what Deploy will be asked,
-// before the controller has the charm.
+// A CheckDeploy is what CheckDeploy takes, a method of ours: what Deploy will take, before
+// the controller has the charm.
 type CheckDeploy struct {
 	ApplicationDeploy
-	CharmSeries []string `json:"charm-series,omitempty"` // that the charm names
+	CharmSeries []string `json:"charm-series,omitempty"` // named by the charm
 }
 
-// A CheckDeployResult says which series the service would have; "" when it is open.
+// A CheckDeployResult is the series that the service would have; "" if it is open.
 type CheckDeployResult struct {
 	Series string `json:"series,omitempty"`
 }
@@ -75,7 +75,7 @@ type AddApplicationUnits struct {
 	AttachStorage   []string     `json:"attach-storage,omitempty"`
 }
 
-// An AddApplicationUnitsResults names the units made.
+// An AddApplicationUnitsResults has the names of the new units.
 type AddApplicationUnitsResults struct {
 	Units    []string `json:"units"`
 	Warnings []string `json:"warnings,omitempty"` // ours
@@ -90,8 +90,8 @@ type DestroyUnitsParams struct {
 type DestroyUnitParams struct {
 	UnitTag Tag  `json:"unit-tag"`
 	DryRun  bool `json:"dry-run,omitempty"`
-	// DestroyMachines is ours: its machine goes with the unit, if deploy or add-unit
-	// has made it and nothing else is on it.
+	// DestroyMachines is ours: the unit's machine is destroyed too, if deploy or add-unit has
+	// made it and nothing else is on it.
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
 	Destruction
 }
@@ -107,7 +107,7 @@ type DestroyUnitResult struct {
 	Info  *DestroyUnitInfo `json:"info,omitempty"`
 }
 
-// A DestroyUnitInfo would name the storage that went with the unit.
+// A DestroyUnitInfo would list the unit's destroyed storage.
 type DestroyUnitInfo struct {
 	entity.MachinesLeft
 }
@@ -121,7 +121,7 @@ type DestroyApplicationsParams struct {
 type DestroyApplicationParams struct {
 	ApplicationTag Tag  `json:"application-tag"`
 	DryRun         bool `json:"dry-run,omitempty"`
-	// DestroyMachines is ours: machines go with the units, as for DestroyUnitParams.
+	// DestroyMachines is ours, as in DestroyUnitParams.
 	DestroyMachines bool `json:"destroy-machines,omitempty"`
 	Destruction
 }
@@ -137,7 +137,7 @@ type DestroyApplicationResult struct {
 	Info  *DestroyApplicationInfo `json:"info,omitempty"`
 }
 
-// A DestroyApplicationInfo would name what goes with the service.
+// A DestroyApplicationInfo would list what else is destroyed.
 type DestroyApplicationInfo struct {
 	DestroyedUnits []Entity `json:"destroyed-units,omitempty"`
 	entity.MachinesLeft
@@ -150,7 +150,7 @@ type AddRelation struct {
 	ViaCIDRs  []string `json:"via-cidrs,omitempty"`
 }
 
-// An AddRelationResults tells which endpoint of each service was related.
+// An AddRelationResults has the related endpoint of each service.
 type AddRelationResults struct {
 	Endpoints map[string]CharmRelation `json:"endpoints"` // by service
 }
@@ -165,8 +165,7 @@ type CharmRelation struct {
 	Scope     string `json:"scope"`
 }
 
-// A DestroyRelation names a relation by two endpoints or, when there are none,
-// by its id.
+// A DestroyRelation names a relation by two endpoints or, if there are none, by its id.
 type DestroyRelation struct {
 	Endpoints  []string `json:"endpoints,omitempty"`
 	RelationID int      `json:"relation-id"`
@@ -179,7 +178,7 @@ type ApplicationGet struct {
 	BranchName      string `json:"branch"`
 }
 
-// An ApplicationGetArgs names several.
+// An ApplicationGetArgs names several services.
 type ApplicationGetArgs struct {
 	Args []ApplicationGet `json:"args"`
 }
@@ -196,7 +195,7 @@ type ApplicationGetResults struct {
 	EndpointBindings  map[string]string        `json:"endpoint-bindings,omitempty"`
 }
 
-// A ConfigSetting is an entity.ConfigSetting in the wire's words.
+// A ConfigSetting is an entity.ConfigSetting in the wire's form.
 type ConfigSetting struct{ entity.ConfigSetting }
 
 // MarshalJSON keeps the types of numbers, as Values does.
@@ -240,7 +239,7 @@ type ConfigSetArgs struct {
 	Args []ConfigSet `json:"Args"`
 }
 
-// A ConfigSet changes settings of one service: all of it or nothing.
+// A ConfigSet changes settings of one service, all or none.
 type ConfigSet struct {
 	ApplicationName string            `json:"application"`
 	Generation      string            `json:"generation"`
@@ -253,7 +252,7 @@ type ApplicationConfigUnsetArgs struct {
 	Args []ApplicationUnset `json:"Args"`
 }
 
-// An ApplicationUnset names options that go back to their defaults.
+// An ApplicationUnset names options to reset to their defaults.
 type ApplicationUnset struct {
 	ApplicationName string   `json:"application"`
 	BranchName      string   `json:"branch"`
@@ -271,15 +270,15 @@ type ApplicationConstraint struct {
 	Error       *Error             `json:"error,omitempty"`
 }
 
-// A SetConstraints replaces constraints: those of a service or, by ModelConfig 3
-// SetModelConstraints, which looks at no service, those of the model.
+// A SetConstraints replaces the constraints of a service or, with ModelConfig 3
+// SetModelConstraints, which ignores the service, those of the model.
 type SetConstraints struct {
 	ApplicationName string             `json:"application"`
 	Constraints     entity.Constraints `json:"constraints"`
 }
 
-// A SetConstraintsResult is what both methods that set constraints return; it is ours,
-// where Juju's return nothing.
+// A SetConstraintsResult is what both methods return that set constraints. It is ours: Juju's
+// return nothing.
 type SetConstraintsResult struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -289,8 +288,8 @@ type GetConstraintsResults struct {
 	Constraints entity.Constraints `json:"constraints"`
 }
 
-// A SetMinUnits is what SetMinUnits takes, a method of ours: how many Alive units
-// a service keeps, 0 for none.
+// A SetMinUnits is what SetMinUnits takes, a method of ours: how many Alive units a service
+// keeps, 0 for none.
 type SetMinUnits struct {
 	ApplicationName string `json:"application"`
 	MinUnits        int    `json:"min-units"`
@@ -314,7 +313,7 @@ type ApplicationUnexpose struct {
 	ExposedEndpoints []string `json:"exposed-endpoints"`
 }
 
-// A UnitsResolved is what ResolveUnitErrors takes: units, or all that have failed.
+// A UnitsResolved is what ResolveUnitErrors takes: units, or all whose hooks have failed.
 type UnitsResolved struct {
 	Tags  Entities `json:"tags"`
 	Retry bool     `json:"retry,omitempty"`
@@ -326,13 +325,13 @@ type ApplicationInfoResults struct {
 	Results []ApplicationInfoResult `json:"results"`
 }
 
-// An ApplicationInfoResult is one service, or why not.
+// An ApplicationInfoResult is one service, or an error.
 type ApplicationInfoResult struct {
 	Result *ApplicationResult `json:"result,omitempty"`
 	Error  *Error             `json:"error,omitempty"`
 }
 
-// An ApplicationResult describes a service shortly.
+// An ApplicationResult describes a service briefly.
 type ApplicationResult struct {
 	Tag         Tag                 `json:"tag"`
 	Charm       string              `json:"charm,omitempty"`

@@ -32,7 +32,7 @@ type ModelBlockInfoList struct {
 	Models []entity.ModelBlocks `json:"models,omitempty"`
 }
 
-// A RemoveBlocksArgs is what Controller 12 RemoveBlocks takes; only all is supported.
+// A RemoveBlocksArgs is what Controller 12 RemoveBlocks takes. All must be set.
 type RemoveBlocksArgs struct {
 	All bool `json:"all"`
 }

@@ -34,7 +34,7 @@ type CharmOption struct {
 	Default     any    `json:"default,omitempty"`
 }
 
-// A CharmMeta is what a charm says of itself.
+// A CharmMeta is a charm's metadata.
 type CharmMeta struct {
 	Name        string                   `json:"name"`
 	Summary     string                   `json:"summary"`
@@ -59,8 +59,7 @@ type CharmActionSpec struct {
 	Params      map[string]any `json:"params"`
 }
 
-// CharmsResponse answers an upload: the URL the charm has been given, or why
-// there is none.
+// CharmsResponse is the answer to an upload: the URL given to the charm, or an error.
 type CharmsResponse struct {
 	CharmURL  string         `json:"charm-url,omitempty"`
 	Error     string         `json:"error,omitempty"`
@@ -68,10 +67,10 @@ type CharmsResponse struct {
 	ErrorInfo map[string]any `json:"error-info,omitempty"`
 }
 
-// SHA256Header is the header of a downloaded charm that has the SHA-256 of the
-// archive, in hex.
+// SHA256Header is the HTTP header of a downloaded charm that has the archive's SHA-256, in
+// hex.
 const SHA256Header = "X-Juju-Sha256"
 
-// NonceHeader is the header in which a machine's agent shows its nonce when it
-// authenticates to something else than the API's own login.
+// NonceHeader is the HTTP header that has the nonce of a machine's agent, in requests other
+// than the API's own login.
 const NonceHeader = "X-Juju-Nonce"

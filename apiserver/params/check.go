@@ -8,17 +8,16 @@ import (
 	"juju/state/entity"
 )
 
-// limitTag is the struct tag that gives a field of a request another limit than
-// entity.LimitName for the texts in it: `limit:"file"`.
+// limitTag is the struct tag that gives the texts in a field of a request another limit than
+// entity.LimitName: `limit:"file"`.
 const limitTag = "limit"
 
-// textLimits are what limitTag may name.
+// textLimits are the limits that limitTag can name.
 var textLimits = map[string]entity.Limit{"file": entity.LimitFile}
 
-// Check holds what a request says against the limits, before anything is done with
-// it. A type with a method Check judges itself; every other text, list, map and time
-// is bounded here, so that a new request is bounded before anybody thinks of it.
-// Errors are Invalid and name the field and the limit.
+// Check checks a request against the limits, before anything is done with it. A type with a
+// method Check checks itself. All other texts, lists, maps and times are limited here, so that
+// every new request has limits. Errors are Invalid and name the field and the limit.
 func Check(request any) error {
 	if request == nil {
 		return nil

@@ -6,19 +6,18 @@ import (
 	"juju/state/entity"
 )
 
-// A Destruction is how strongly something is destroyed, as every Destroy method
-// takes it.
+// A Destruction says how strongly to destroy something, in the requests of all Destroy
+// methods.
 type Destruction struct {
 	Force bool `json:"force,omitempty"`
-	// Lenient is ours: failed hooks are skipped. Force is more.
+	// Lenient is ours: failed hooks are skipped. Force is stronger.
 	Lenient bool `json:"lenient,omitempty"`
-	// MaxWait, in nanoseconds, is how long force waits for the agents; as long as
-	// usual when absent.
+	// MaxWait, in nanoseconds, is how long force waits for the agents; nil for the default.
 	MaxWait *time.Duration `json:"max-wait,omitempty"`
 }
 
-// Read returns what it comes to; entity.Invalid when the time is negative or
-// more than entity.MostTimeout.
+// Read returns the Destruction. The error is entity.Invalid if the time is negative or more
+// than entity.MostTimeout.
 func (d Destruction) Read() (entity.Destruction, error) {
 	how := entity.Destruction{}
 	switch {
@@ -39,7 +38,7 @@ func (d Destruction) Read() (entity.Destruction, error) {
 	return how, nil
 }
 
-// FromDestruction is the other way round.
+// FromDestruction returns a Destruction for a request.
 func FromDestruction(how entity.Destruction) Destruction {
 	d := Destruction{Force: how.Strength == entity.Force, Lenient: how.Strength == entity.Lenient}
 	if d.Force {

@@ -6,8 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-// codes is the one table from an error's kind to its code on the wire; it is
-// used in both directions. What is not in it is internal.
+// codes maps the codes on the wire to the kinds of errors. Errors of other kinds are internal.
 var codes = func() map[string]entity.Kind {
 	table := map[string]entity.Kind{}
 	for _, kind := range entity.Kinds() {
@@ -16,24 +15,22 @@ var codes = func() map[string]entity.Kind {
 	return table
 }()
 
-// Internal is all that a client is told of an error that has no kind: its
-// text may hold what is none of the client's business, and only the
-// controller's log says it.
+// Internal is what clients see of an internal error. Its text may have secrets, and goes only
+// to the controller's log.
 const Internal = "internal error"
 
 // hintKey is the key in an error's info that carries entity.Hint.
 const hintKey = "hint"
 
-// An Error is an error within a result, where one of several things asked for
-// has failed.
+// An Error is the error within a result, for one of several requested changes.
 type Error struct {
 	Message string         `json:"message"`
 	Code    string         `json:"code"` // an entity.Kind, or "" for an internal error
 	Info    map[string]any `json:"info,omitempty"`
 }
 
-// ToError returns what the wire says of err, nil for nil. An error without a
-// kind is masked; the caller should have logged it.
+// ToError returns the wire's form of err, nil for nil. It masks an error without a kind, which
+// the caller should have logged.
 func ToError(err error) *Error {
 	if err == nil {
 		return nil
@@ -42,7 +39,7 @@ func ToError(err error) *Error {
 	if _, ok := codes[string(kind)]; !ok {
 		return &Error{Message: Internal}
 	}
-	// An error often quotes what was sent, which may be long.
+	// Errors often quote the request, which may be long.
 	e := &Error{Message: entity.LimitStatusMessage.Cut(err.Error()), Code: string(kind)}
 	if hint := entity.Hint(err); hint != "" {
 		e.Info = map[string]any{hintKey: hint}
@@ -50,8 +47,8 @@ func ToError(err error) *Error {
 	return e
 }
 
-// FromError rebuilds the error that ToError was given, as far as the wire
-// carries it: its text, kind and hint. It returns nil for nil.
+// FromError returns the error that ToError was given, with its text, kind and hint; nil for
+// nil.
 func FromError(e *Error) error {
 	if e == nil {
 		return nil
@@ -71,7 +68,7 @@ type ErrorResult struct {
 	Error *Error `json:"error,omitempty"`
 }
 
-// ErrorResults are outcomes in the order of what was asked.
+// ErrorResults are outcomes in the order of the request.
 type ErrorResults struct {
 	Results []ErrorResult `json:"results"`
 }

@@ -2,15 +2,15 @@ package params
 
 import "juju/state/entity"
 
-// An Explain names what is to be explained as users call it: a unit, machine or
-// service, or what a relation relates. No words mean everything that has not
-// started or is on its way out.
+// An Explain names what to explain, as users name it: units, machines, services, or the two
+// sides of a relation. No names stand for everything that has not started or is being
+// destroyed.
 type Explain struct {
 	Words []string `json:"words,omitempty"`
 }
 
-// An ExplainResults has what was asked for.
+// An ExplainResults has the explanations.
 type ExplainResults struct {
 	Explanations []entity.Explanation `json:"explanations"`
-	More         int                  `json:"more,omitempty"` // things that are not explained, because they are too many
+	More         int                  `json:"more,omitempty"` // entities beyond the limit
 }

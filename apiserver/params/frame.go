@@ -4,7 +4,7 @@ import "encoding/json"
 
 // A Request is one frame from a client.
 type Request struct {
-	RequestID uint64          `json:"request-id"` // never 0; the client's own, unique among those unanswered
+	RequestID uint64          `json:"request-id"` // never 0; chosen by the client, unique among unanswered requests
 	Type      string          `json:"type"`       // the facade
 	Version   int             `json:"version"`
 	ID        string          `json:"id,omitempty"` // of the watcher, for Next and Stop
@@ -12,9 +12,9 @@ type Request struct {
 	Params    json.RawMessage `json:"params,omitempty"`
 }
 
-// A Response is one frame from the server, as a client reads it. The server
-// writes either response or the error's three, never both: clients look for
-// the key "error" to know which it is.
+// A Response is one frame from the server, as a client reads it. The server writes either the
+// response or the three fields of the error, never both: clients tell them apart by the key
+// "error".
 type Response struct {
 	RequestID uint64          `json:"request-id"`
 	Response  json.RawMessage `json:"response,omitempty"`
@@ -23,7 +23,7 @@ type Response struct {
 	ErrorInfo map[string]any  `json:"error-info,omitempty"`
 }
 
-// Err returns the error that the frame carries, or nil.
+// Err returns the error in the frame, or nil.
 func (r Response) Err() error {
 	if r.Error == "" && r.ErrorCode == "" {
 		return nil
@@ -31,7 +31,7 @@ func (r Response) Err() error {
 	return FromError(&Error{Message: r.Error, Code: r.ErrorCode, Info: r.ErrorInfo})
 }
 
-// failure is the frame of an error; its error is never omitted.
+// failure is the frame of an error. The key "error" is always there.
 type failure struct {
 	RequestID uint64         `json:"request-id"`
 	Error     string         `json:"error"`
@@ -39,8 +39,8 @@ type failure struct {
 	ErrorInfo map[string]any `json:"error-info,omitempty"`
 }
 
-// EncodeFailure writes the frame that answers request id with e. A text that
-// would be empty becomes Internal, so that the key "error" always says something.
+// EncodeFailure writes the frame that answers request id with e. An empty text becomes
+// Internal, so that "error" is never empty.
 func EncodeFailure(id uint64, e *Error) ([]byte, error) {
 	if e.Message == "" {
 		e = &Error{Message: Internal, Code: e.Code, Info: e.Info}
@@ -48,8 +48,8 @@ func EncodeFailure(id uint64, e *Error) ([]byte, error) {
 	return json.Marshal(failure{id, e.Message, e.Code, e.Info})
 }
 
-// EncodeSuccess writes the frame that answers request id with result. A nil
-// result is written as {}: clients expect an object.
+// EncodeSuccess writes the frame that answers request id with result. It writes nil as {},
+// since clients expect an object.
 func EncodeSuccess(id uint64, result any) ([]byte, error) {
 	if result == nil {
 		result = struct{}{}
@@ -60,6 +60,5 @@ func EncodeSuccess(id uint64, result any) ([]byte, error) {
 	}{id, result})
 }
 
-// CloseRevoked is the code with which a websocket ends whose user may do nothing
-// there any more.
+// CloseRevoked is the code that closes a websocket when its user has lost all access there.
 const CloseRevoked = 4403

@@ -2,12 +2,12 @@ package params
 
 import "juju/state/entity"
 
-// A Finding is something that is wrong with what the store holds.
+// A Finding is something wrong in the store.
 type Finding struct {
-	Model  string `json:"model,omitempty"` // none for the controller's own records
+	Model  string `json:"model,omitempty"` // "" for the controller's own records
 	Where  string `json:"where"`
 	What   string `json:"what"`
-	Repair string `json:"repair,omitempty"` // what a repair does; none when it can do nothing
+	Repair string `json:"repair,omitempty"` // what a repair does; "" if there is none
 	Done   bool   `json:"done,omitempty"`
 	Failed string `json:"failed,omitempty"`
 }
@@ -17,7 +17,7 @@ type Findings struct {
 	Findings []Finding `json:"findings"`
 }
 
-// FindingsOf writes them for the wire.
+// FindingsOf returns the wire's form of findings.
 func FindingsOf(all []entity.Finding) Findings {
 	f := Findings{Findings: make([]Finding, len(all))}
 	for i, one := range all {
@@ -26,7 +26,7 @@ func FindingsOf(all []entity.Finding) Findings {
 	return f
 }
 
-// Entities returns them as they were found.
+// Entities returns the findings.
 func (f Findings) Entities() []entity.Finding {
 	all := make([]entity.Finding, len(f.Findings))
 	for i, one := range f.Findings {

@@ -2,8 +2,7 @@ package params
 
 import "time"
 
-// A LogRecord is one line as an agent sends it. Whose it is the server knows
-// from the login.
+// A LogRecord is one line as an agent sends it. The login says which agent it is.
 type LogRecord struct {
 	Time     time.Time `json:"t"`
 	Module   string    `json:"m"`

@@ -7,7 +7,7 @@ type AddMachines struct {
 	MachineParams []AddMachineParams `json:"params"`
 }
 
-// An AddMachineParams describes one machine to be made.
+// An AddMachineParams describes a new machine.
 type AddMachineParams struct {
 	Base          *entity.Base       `json:"base,omitempty"`
 	Constraints   entity.Constraints `json:"constraints"`
@@ -22,7 +22,7 @@ type AddMachinesResults struct {
 	Machines []AddMachinesResult `json:"machines"`
 }
 
-// An AddMachinesResult is a machine's id, or why there is none.
+// An AddMachinesResult is a machine's id, or an error.
 type AddMachinesResult struct {
 	Machine  string   `json:"machine"`
 	Error    *Error   `json:"error,omitempty"`
@@ -53,8 +53,8 @@ type DestroyMachineInfo struct {
 	MachineID string `json:"machine-id"`
 }
 
-// A RetryProvisioningArgs is what RetryProvisioning takes: machines, or all for
-// which no instance could be started.
+// A RetryProvisioningArgs is what RetryProvisioning takes: machines, or all whose instances
+// could not be started.
 type RetryProvisioningArgs struct {
 	Machines []Tag `json:"machines,omitempty"`
 	All      bool  `json:"all"`

@@ -12,7 +12,7 @@ type ModelConfigResults struct {
 	Config ModelConfig `json:"config"`
 }
 
-// A ModelConfig is an entity.ModelConfig. In JSON a setting that is true or false is a bool.
+// A ModelConfig is an entity.ModelConfig. In JSON a boolean setting is a bool.
 type ModelConfig entity.ModelConfig
 
 // modelConfigValue is a setting in JSON.
@@ -26,12 +26,12 @@ type ModelSet struct {
 	Config map[string]any `json:"config"`
 }
 
-// A ModelUnset is what ModelUnset takes: settings that get their defaults again.
+// A ModelUnset is what ModelUnset takes: settings to reset to their defaults.
 type ModelUnset struct {
 	Keys []string `json:"keys"`
 }
 
-// MarshalJSON writes every setting that there is.
+// MarshalJSON writes every known setting.
 func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	values := make(map[string]modelConfigValue, len(c))
 	for _, s := range entity.ModelSettings {
@@ -41,8 +41,7 @@ func (c ModelConfig) MarshalJSON() ([]byte, error) {
 	return json.Marshal(values)
 }
 
-// UnmarshalJSON reads what MarshalJSON has written. It passes over settings that this
-// program does not know.
+// UnmarshalJSON reads what MarshalJSON writes. It ignores unknown settings.
 func (c *ModelConfig) UnmarshalJSON(text []byte) error {
 	var values map[string]modelConfigValue
 	if err := json.Unmarshal(text, &values); err != nil {

@@ -15,7 +15,7 @@ type Model struct {
 	OwnerTag Tag    `json:"owner-tag"`
 }
 
-// ModelType is the type of every model of ours: one with machines.
+// ModelType is the type of all our models: models with machines.
 const ModelType = "iaas"
 
 // A UserModelList is what Controller AllModels and ModelManager ListModels return.
@@ -23,7 +23,7 @@ type UserModelList struct {
 	UserModels []UserModel `json:"user-models"`
 }
 
-// A UserModel is a model as one user sees it.
+// A UserModel is a model that a user can access.
 type UserModel struct {
 	Model          `json:"model"`
 	LastConnection *time.Time `json:"last-connection"`
@@ -40,13 +40,13 @@ type ModelSummaryResults struct {
 	Results []ModelSummaryResult `json:"results"`
 }
 
-// A ModelSummaryResult is one model, or why not.
+// A ModelSummaryResult is one model, or an error.
 type ModelSummaryResult struct {
 	Result *ModelSummary `json:"result,omitempty"`
 	Error  *Error        `json:"error,omitempty"`
 }
 
-// A ModelSummary is an entity.ModelSummary in the wire's words.
+// A ModelSummary is an entity.ModelSummary in the wire's form.
 type ModelSummary struct {
 	entity.ModelSummary
 	Status   *EntityStatus `json:"status,omitempty"`
@@ -54,7 +54,7 @@ type ModelSummary struct {
 	SLA      ModelSLAInfo  `json:"sla"`
 }
 
-// A ModelSLAInfo is there because clients read it; nothing is promised.
+// A ModelSLAInfo is there because clients read it. It has no meaning.
 type ModelSLAInfo struct {
 	Level string `json:"level"`
 	Owner string `json:"owner"`
@@ -65,13 +65,13 @@ type ModelInfoResults struct {
 	Results []ModelInfoResult `json:"results"`
 }
 
-// A ModelInfoResult is one model, or why not.
+// A ModelInfoResult is one model, or an error.
 type ModelInfoResult struct {
 	Result *ModelInfo `json:"result,omitempty"`
 	Error  *Error     `json:"error,omitempty"`
 }
 
-// A ModelInfo is an entity.ModelInfo in the wire's words.
+// A ModelInfo is an entity.ModelInfo in the wire's form.
 type ModelInfo struct {
 	entity.ModelInfo
 	Status         *EntityStatus `json:"status,omitempty"`
@@ -88,9 +88,9 @@ type DestroyModelsParams struct {
 // A DestroyModelParams names one model to destroy.
 type DestroyModelParams struct {
 	ModelTag       Tag   `json:"model-tag"`
-	DestroyStorage *bool `json:"destroy-storage,omitempty"` // there is none yet
+	DestroyStorage *bool `json:"destroy-storage,omitempty"` // ignored: there is none yet
 	Destruction
-	// Timeout, in nanoseconds, is another word for MaxWait, which goes first.
+	// Timeout, in nanoseconds, is another name of MaxWait, which takes precedence.
 	Timeout *time.Duration `json:"timeout,omitempty"`
 }
 
@@ -103,7 +103,7 @@ func (p DestroyModelParams) Read() (entity.Destruction, error) {
 	return d.Read()
 }
 
-// A LeftoverResults is what models that are gone have left in the cloud.
+// A LeftoverResults lists what removed models have left in the cloud.
 type LeftoverResults struct {
 	Results []entity.Leftover `json:"results"`
 }
@@ -126,7 +126,7 @@ type ModelCreateArgs struct {
 	Region   string         `json:"region,omitempty"`
 }
 
-// CloudTag returns the tag of the cloud that a provider's kind stands for.
+// CloudTag returns the tag of a cloud.
 func CloudTag(cloud string) string { return cloudPrefix + cloud }
 
 // DumpModelsRequest asks for dumps of models.

@@ -16,7 +16,7 @@ import (
 	"juju/state/entity"
 )
 
-// overWire writes v as JSON and reads it into a fresh value of the same type.
+// overWire writes v as JSON and reads it back.
 func overWire[T any](t *testing.T, v T) (out T) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -29,7 +29,7 @@ func overWire[T any](t *testing.T, v T) (out T) {
 	return out
 }
 
-// Every kind survives the way to a client and back, with its text and hint.
+// Every kind of error arrives at a client with its text and hint.
 func TestErrorsBothWays(t *testing.T) {
 	for _, kind := range entity.Kinds() {
 		err := fmt.Errorf("cannot do it: %w", entity.Errorf(kind, "service %q is odd", "mysql"))
@@ -44,7 +44,7 @@ func TestErrorsBothWays(t *testing.T) {
 	}
 }
 
-// What has no kind may hold secrets of the store: clients learn nothing of it.
+// An error without a kind may have secrets of the store, and is hidden from clients.
 func TestInternalErrorsAreMasked(t *testing.T) {
 	e := params.ToError(errors.New("mongo: password=hunter2"))
 	if e.Message != params.Internal || e.Code != "" || e.Info != nil {
@@ -116,8 +116,7 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 	}
 }
 
-// A reply has the key "error" or the key "response", never both and never
-// neither: that is how clients tell them apart.
+// A reply has either the key "error" or the key "response": clients tell them apart by that.
 func TestFrames(t *testing.T) {
 	for _, result := range []any{nil, struct{}{}, map[string]int{"a": 1}, ""} {
 		text, err := params.EncodeSuccess(7, result)
@@ -148,8 +147,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// A model's status loses nothing on the way to a client. The sample sets every
-// field, which the test checks, so that a new one can't be forgotten.
+// A model's status arrives at a client complete. The sample must set every field, which the
+// test checks, so that no new one is forgotten.
 func TestStatusBothWays(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)
 	status := func(word entity.StatusWord) entity.Status {
@@ -198,7 +197,7 @@ func TestStatusBothWays(t *testing.T) {
 	}
 }
 
-// Clients iterate over these without looking.
+// Clients iterate over these without a check.
 func TestEmptyStatusHasNoNulls(t *testing.T) {
 	text, err := json.Marshal(params.FullStatusOf(&entity.ModelStatus{}))
 	if err != nil {

@@ -2,8 +2,8 @@ package params
 
 import "strings"
 
-// A Placement says where a unit or machine is to go. Scope "#" means an
-// existing machine, the directive being its id.
+// A Placement says where to put a unit or machine. Scope "#" means an existing machine, whose
+// id is the directive.
 type Placement struct {
 	Scope     string `json:"scope"`
 	Directive string `json:"directive"`
@@ -12,8 +12,7 @@ type Placement struct {
 // MachineScope is the wire's scope for an existing machine.
 const MachineScope = "#"
 
-// PlacementOf reads a placement as users write it with --to: "3", "lxd:3",
-// "lxd", "zone=a".
+// PlacementOf parses a placement as users write it with --to: "3", "lxd:3", "lxd", "zone=a".
 func PlacementOf(text string) *Placement {
 	if text == "" {
 		return nil

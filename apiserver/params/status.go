@@ -12,8 +12,8 @@ type StatusParams struct {
 	Patterns []string `json:"patterns"`
 }
 
-// A FullStatus is a whole model in the wire's words; FullStatusOf and Model
-// translate, and lose nothing.
+// A FullStatus is a whole model in the wire's form. FullStatusOf and ModelStatus translate
+// without loss.
 type FullStatus struct {
 	Model               ModelStatusInfo              `json:"model"`
 	Machines            map[string]MachineStatus     `json:"machines"`
@@ -46,8 +46,8 @@ type MeterStatus struct {
 	Message string `json:"message"`
 }
 
-// A DetailedStatus is an entity.Status, with the life of what it is of: "" for
-// Alive, which is how clients know that there is nothing to say.
+// A DetailedStatus is an entity.Status, with the life of its entity: "" for Alive, which
+// clients do not show.
 type DetailedStatus struct {
 	Status  string         `json:"status"`
 	Info    string         `json:"info"`
@@ -58,7 +58,7 @@ type DetailedStatus struct {
 	Life    string         `json:"life"`
 }
 
-// An EntityStatus is an entity.Status without more.
+// An EntityStatus is an entity.Status and nothing else.
 type EntityStatus struct {
 	Status string         `json:"status"`
 	Info   string         `json:"info"`
@@ -66,7 +66,7 @@ type EntityStatus struct {
 	Since  *time.Time     `json:"since"`
 }
 
-// A MachineStatus is one machine with its containers by id.
+// A MachineStatus is a machine with its containers by id.
 type MachineStatus struct {
 	AgentStatus        DetailedStatus           `json:"agent-status"`
 	InstanceStatus     DetailedStatus           `json:"instance-status"`
@@ -86,13 +86,13 @@ type MachineStatus struct {
 	WantsVote          bool                     `json:"wants-vote"`
 }
 
-// The jobs of a machine. The wire keeps the older name of the second.
+// The jobs of a machine. The wire has the older name of the second.
 const (
 	JobHostUnits   = "JobHostUnits"
 	JobManageModel = "JobManageModel"
 )
 
-// An ApplicationStatus is one service with its units by name.
+// An ApplicationStatus is a service with its units by name.
 type ApplicationStatus struct {
 	Charm            string                 `json:"charm"`
 	CharmVersion     string                 `json:"charm-version"`
@@ -104,7 +104,7 @@ type ApplicationStatus struct {
 	Relations        map[string][]string    `json:"relations"`
 	CanUpgradeTo     string                 `json:"can-upgrade-to"`
 	SubordinateTo    []string               `json:"subordinate-to"`
-	Subordinate      bool                   `json:"subordinate,omitempty"` // ours: one without relations is one too
+	Subordinate      bool                   `json:"subordinate,omitempty"` // ours: also true without relations
 	MinUnits         int                    `json:"min-units,omitempty"`   // ours
 	Units            map[string]UnitStatus  `json:"units"`
 	MeterStatuses    map[string]MeterStatus `json:"meter-statuses"`
@@ -114,8 +114,8 @@ type ApplicationStatus struct {
 	PublicAddress    string                 `json:"public-address"`
 }
 
-// A UnitStatus is one unit with its subordinates by name. The life of the unit
-// is the agent status's.
+// A UnitStatus is a unit with its subordinates by name. The agent's status has the unit's
+// life.
 type UnitStatus struct {
 	AgentStatus     DetailedStatus        `json:"agent-status"`
 	WorkloadStatus  DetailedStatus        `json:"workload-status"`
@@ -126,8 +126,8 @@ type UnitStatus struct {
 	Charm           string                `json:"charm"`
 	Subordinates    map[string]UnitStatus `json:"subordinates"`
 	Leader          bool                  `json:"leader,omitempty"`
-	Strength        entity.Strength       `json:"strength,omitempty"` // ours: of the unit's destruction
-	Resolved        entity.Resolved       `json:"resolved,omitempty"` // ours: its agent has not gone on yet
+	Strength        entity.Strength       `json:"strength,omitempty"` // ours: that of the unit's destruction
+	Resolved        entity.Resolved       `json:"resolved,omitempty"` // ours: until the agent has seen it
 }
 
 // A RelationStatus is one relation.
@@ -148,10 +148,10 @@ type EndpointStatus struct {
 	Subordinate     bool   `json:"subordinate"`
 }
 
-// cloudPrefix begins the tag of a cloud.
+// cloudPrefix is the prefix of clouds' tags.
 const cloudPrefix = "cloud-"
 
-// FullStatusOf writes a model's status in the wire's words.
+// FullStatusOf returns the wire's form of a model's status.
 func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	f := &FullStatus{
 		Model: ModelStatusInfo{
@@ -189,7 +189,7 @@ func FullStatusOf(m *entity.ModelStatus) *FullStatus {
 	return f
 }
 
-// ModelStatus reads back what FullStatusOf wrote.
+// ModelStatus returns what FullStatusOf was given.
 func (f *FullStatus) ModelStatus() (*entity.ModelStatus, error) {
 	status, life := f.Model.Status.read()
 	m := &entity.ModelStatus{
@@ -310,14 +310,14 @@ func unitsFrom(units map[string]UnitStatus) (out []entity.UnitStatus, err error)
 	return out, nil
 }
 
-// detailed joins a status and a life in the wire's form.
+// detailed returns the wire's form of a status and a life.
 func detailed(s entity.Status, life entity.Life) DetailedStatus {
 	return DetailedStatus{
 		Status: string(s.Status), Info: s.Message, Data: orEmpty(s.Data), Since: timeOf(s.Since), Life: lifeOf(life),
 	}
 }
 
-// read takes apart what detailed joined.
+// read returns what detailed was given.
 func (d DetailedStatus) read() (entity.Status, entity.Life) {
 	s := entity.Status{Status: entity.StatusWord(d.Status), Message: d.Info, Since: timeFrom(d.Since)}
 	if len(d.Data) > 0 {
@@ -326,7 +326,7 @@ func (d DetailedStatus) read() (entity.Status, entity.Life) {
 	return s, lifeFrom(d.Life)
 }
 
-// StatusOf writes a status in the wire's short form.
+// StatusOf returns the wire's short form of a status.
 func StatusOf(s entity.Status) *EntityStatus {
 	return &EntityStatus{Status: string(s.Status), Info: s.Message, Data: s.Data, Since: timeOf(s.Since)}
 }
@@ -350,8 +350,8 @@ func lifeOf(life entity.Life) string {
 	return life.String()
 }
 
-// lifeFrom reads a life; a word it does not know, from a newer server, is as
-// good as Alive to those who only show it.
+// lifeFrom parses a life. An unknown one, from a newer server, counts as Alive: it is only
+// shown.
 func lifeFrom(word string) (life entity.Life) {
 	_ = life.UnmarshalText([]byte(word))
 	return life
@@ -392,7 +392,7 @@ func nilIfNone(list []string) []string {
 	return list
 }
 
-// naturalKeys returns the keys of m in the order people expect.
+// naturalKeys returns the keys of m in natural order.
 func naturalKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

@@ -14,13 +14,12 @@ type StatusHistoryRequests struct {
 // A StatusHistoryRequest asks for the history of one entity.
 type StatusHistoryRequest struct {
 	Kind   string              `json:"historyKind"`
-	Size   int                 `json:"size"` // older clients'; the filter's is looked at
+	Size   int                 `json:"size"` // of older clients; ignored in favour of the filter's
 	Filter StatusHistoryFilter `json:"filter"`
 	Tag    Tag                 `json:"tag"`
 }
 
-// A StatusHistoryFilter chooses from a history by one of three: a number, a date,
-// or how long ago.
+// A StatusHistoryFilter selects from a history by one of: a number, a date, or how long ago.
 type StatusHistoryFilter struct {
 	Size    int            `json:"size"`
 	Date    *time.Time     `json:"date"`
@@ -28,12 +27,12 @@ type StatusHistoryFilter struct {
 	Exclude []string       `json:"exclude"`
 }
 
-// A StatusHistoryResults has the histories in the order of what was asked.
+// A StatusHistoryResults has the histories in the order of the request.
 type StatusHistoryResults struct {
 	Results []StatusHistoryResult `json:"results"`
 }
 
-// A StatusHistoryResult is one history, or why there is none.
+// A StatusHistoryResult is one history, or an error.
 type StatusHistoryResult struct {
 	History History `json:"history"`
 	Error   *Error  `json:"error,omitempty"`
@@ -45,7 +44,7 @@ type History struct {
 	Error    *Error           `json:"error,omitempty"`
 }
 
-// HistoryOf puts a history into the wire's form.
+// HistoryOf returns the wire's form of a history.
 func HistoryOf(past []entity.PastStatus) History {
 	h := History{Statuses: make([]DetailedStatus, 0, len(past))}
 	for _, p := range past {
@@ -56,7 +55,7 @@ func HistoryOf(past []entity.PastStatus) History {
 	return h
 }
 
-// Past reads what HistoryOf wrote.
+// Past returns what HistoryOf was given.
 func (h History) Past() []entity.PastStatus {
 	past := make([]entity.PastStatus, 0, len(h.Statuses))
 	for _, s := range h.Statuses {

@@ -6,9 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// A Tag is an entity.Tag in the wire's words: a service is an application
-// there, and a user may carry the domain "@local". Reading accepts both words
-// for a service.
+// A Tag is an entity.Tag in the wire's form: a service is an application there, and a user may
+// have the domain "@local". Both words for a service can be read.
 type Tag struct{ entity.Tag }
 
 const (
@@ -16,7 +15,7 @@ const (
 	localDomain       = "@local"
 )
 
-// TagOf puts t in the wire's type.
+// TagOf returns the wire's form of a tag.
 func TagOf(t entity.Tag) Tag { return Tag{t} }
 
 // String returns the wire's form of the tag.
@@ -27,7 +26,7 @@ func (t Tag) String() string {
 	return t.Tag.String()
 }
 
-// ParseTag reads the wire's form. Its errors are Invalid.
+// ParseTag parses the wire's form of a tag. Its errors are Invalid.
 func ParseTag(s string) (entity.Tag, error) {
 	if name, ok := strings.CutPrefix(s, applicationPrefix); ok {
 		s = string(entity.KindService) + "-" + name
@@ -41,7 +40,7 @@ func ParseTag(s string) (entity.Tag, error) {
 // MarshalText writes the wire's form.
 func (t Tag) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads the wire's form; the empty text is the zero Tag.
+// UnmarshalText parses the wire's form; the empty text is the zero Tag.
 func (t *Tag) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		*t = Tag{}
@@ -51,12 +50,12 @@ func (t *Tag) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// An Entity names one thing.
+// An Entity names an entity.
 type Entity struct {
 	Tag Tag `json:"tag"`
 }
 
-// Entities names several things.
+// Entities names several entities.
 type Entities struct {
 	Entities []Entity `json:"entities"`
 }

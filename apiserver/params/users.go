@@ -18,7 +18,7 @@ type AddUser struct {
 	Password    string `json:"password,omitempty"` // "" for a key by which the user sets it
 }
 
-// An AddUserResults has the outcome of each; ResetPassword has it too.
+// An AddUserResults has the outcome of each. ResetPassword returns it too.
 type AddUserResults struct {
 	Results []AddUserResult `json:"results"`
 }
@@ -35,14 +35,14 @@ type EntityPasswords struct {
 	Changes []EntityPassword `json:"changes"`
 }
 
-// An EntityPassword is somebody's new password.
+// An EntityPassword is the new password of a user.
 type EntityPassword struct {
 	Tag      Tag    `json:"tag"`
 	Password string `json:"password"`
 }
 
-// A UserInfoRequest asks for users; all that the caller may see for none. Disabled
-// ones are found by name, or when they are to be included.
+// A UserInfoRequest asks for users; none stand for all that the caller may see. Disabled
+// users are included if named or asked for.
 type UserInfoRequest struct {
 	Entities        []Entity `json:"entities"`
 	IncludeDisabled bool     `json:"include-disabled"`
@@ -53,7 +53,7 @@ type UserInfoResults struct {
 	Results []UserInfoResult `json:"results"`
 }
 
-// A UserInfoResult is one user, or why not.
+// A UserInfoResult is one user, or an error.
 type UserInfoResult struct {
 	Result *entity.UserInfo `json:"result,omitempty"`
 	Error  *Error           `json:"error,omitempty"`
@@ -64,7 +64,7 @@ type ModelUserInfoResults struct {
 	Results []ModelUserInfoResult `json:"results"`
 }
 
-// A ModelUserInfoResult is one user of a model, or why not.
+// A ModelUserInfoResult is one user of a model, or an error.
 type ModelUserInfoResult struct {
 	Result *entity.ModelUser `json:"result,omitempty"`
 	Error  *Error            `json:"error,omitempty"`
@@ -106,19 +106,19 @@ type UserAccessResults struct {
 	Results []UserAccessResult `json:"results,omitempty"`
 }
 
-// A UserAccessResult is one user's access, or why not.
+// A UserAccessResult is one user's access, or an error.
 type UserAccessResult struct {
 	Result *UserAccess `json:"result,omitempty"`
 	Error  *Error      `json:"error,omitempty"`
 }
 
-// A UserAccess is what a user may do at the controller.
+// A UserAccess is a user's access to the controller.
 type UserAccess struct {
 	UserTag Tag    `json:"user-tag"`
 	Access  string `json:"access"`
 }
 
-// TimeOf returns a time as it is sent where there may be none: nil for the zero one.
+// TimeOf returns a time for an optional field: nil for the zero time.
 func TimeOf(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Values are a service's settings: string, bool, int64, float64 or nil by
-// option. JSON has one kind of number; Values writes a float64 so that it is
-// read back as one.
+// Values are a service's settings: string, bool, int64, float64 or nil, by option. JSON has
+// one kind of number; Values writes a float64 so that it is read as one.
 type Values map[string]any
 
 // MarshalJSON writes whole float64s as "5.0".
@@ -31,8 +30,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads numbers with a point or an exponent as float64, others
-// as int64.
+// UnmarshalJSON reads numbers with a point or an exponent as float64, others as int64.
 func (v *Values) UnmarshalJSON(text []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
