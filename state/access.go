@@ -8,7 +8,6 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -133,27 +132,26 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		return err
 	}
 	doc := modelUserDoc{ID: modelUserID(model, user), Model: model, User: userID(user), Access: level, CreatedBy: by, Created: c.now()}
-	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err := change(ctx, c.db, func(o *ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
-			return nil, fmt.Errorf("user %q does not exist locally: %w", user, err)
+			return fmt.Errorf("user %q does not exist locally: %w", user, err)
 		}
 		row, err := c.readyRow(model)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		has, err := c.modelAccess(model, user)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		mine := userID(row.Owner) == target.ID
 		if mine {
 			has = AccessAdmin
 		}
 		if _, err := modelLadder.granted(has, level); err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.assert(usersC, target.ID, bson.D{{"removed", false}})
 		o.assert(modelsC, row.UUID, bson.D{{"step", stepReady}})
 		if has == "" {
@@ -161,7 +159,7 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		} else {
 			o.update(modelUsersC, doc.ID, bson.D{{"access", has}}, bson.D{{"$set", bson.D{{"access", level}}}})
 		}
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("could not grant model access: %w", err)
@@ -175,38 +173,37 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 	if err := modelLadder.check("model", level); err != nil {
 		return err
 	}
-	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err := change(ctx, c.db, func(o *ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		row, err := c.readyRow(model)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if userID(row.Owner) == target.ID {
-			return nil, entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
+			return entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
 				"Keep the owner out altogether: juju disable-user %s", target.Name)
 		}
 		has, err := c.modelAccess(model, user)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		left, err := modelLadder.revoked(target.Name, has, level)
 		if err != nil && target.Access == AccessSuperuser {
 			err = entity.WithHint(err, "A superuser may do everything: juju revoke %s superuser", target.Name)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		seen := bson.D{{"access", has}}
 		if left == "" {
 			o.remove(modelUsersC, modelUserID(model, user), seen)
 		} else {
 			o.update(modelUsersC, modelUserID(model, user), seen, bson.D{{"$set", bson.D{{"access", left}}}})
 		}
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("could not revoke model access: %w", err)
@@ -353,19 +350,18 @@ const rightsAtOnce = 100
 // repeated. No more may come, which is the caller's to see to.
 func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 	for done := false; !done; {
-		err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		err := change(ctx, c.db, func(o *ops) error {
 			var docs []modelUserDoc
 			if err := c.db.All(modelUsersC, query, &docs); err != nil {
-				return nil, err
+				return err
 			}
 			if done = len(docs) == 0; done {
-				return nil, mongo.ErrNothing
+				return mongo.ErrNothing
 			}
-			o := newOps()
 			for _, d := range docs[:min(len(docs), rightsAtOnce)] {
 				o.remove(modelUsersC, d.ID, exists)
 			}
-			return o.build()
+			return nil
 		})
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 )
@@ -48,15 +47,14 @@ type place struct {
 
 func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]string, error) {
 	b := unitBatch{service: s, born: s.st.born()}
-	err := s.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		if err := b.addOps(ctx, o, n, placement); err != nil {
-			return nil, err
+			return err
 		}
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return nil, err

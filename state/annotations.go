@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -69,14 +68,14 @@ func (st *State) Annotations(ctx context.Context, tag entity.Tag) (map[string]st
 // SetAnnotations lays values over what is noted about an entity, all or none; an
 // empty value deletes its key.
 func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[string]string) error {
-	err := st.run(ctx, func(int) ([]txn.Op, error) {
+	err := st.change(ctx, func(o *ops) error {
 		key, err := st.annotationKey(ctx, tag)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		doc, there, err := st.annotations(key)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		after := maps.Clone(doc.Annotations)
 		for k, v := range values {
@@ -87,12 +86,11 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 			}
 		}
 		if err := checkAnnotations(values, after); err != nil {
-			return nil, err
+			return err
 		}
 		if maps.Equal(after, doc.Annotations) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		switch {
 		case there:
 			o.update(annotationsC, key, bson.D{{"version", doc.Version}},
@@ -106,7 +104,7 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 			o.inc(key, annotationsC, 1)
 			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		}
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot update annotations on %s: %w", tag, err)

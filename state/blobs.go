@@ -11,7 +11,6 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -88,13 +87,12 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 // referToBlob adds a model that is ready to those that have an archive, and returns
 // the name of its file, which is newFile if nobody had it.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
-	err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err = change(ctx, c.db, func(o *ops) error {
 		if row, err := c.row(model); err != nil {
-			return nil, err
+			return err
 		} else if row.Step != stepReady {
-			return nil, notReady(model)
+			return notReady(model)
 		}
-		o := newOps()
 		o.assert(modelsC, model, bson.D{{"step", stepReady}})
 		doc, err := c.blob(sum)
 		switch {
@@ -102,15 +100,15 @@ func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string
 			file = newFile
 			o.insert(blobsC, sum, blobDoc{sum, file, []string{model}})
 		case err != nil:
-			return nil, err
+			return err
 		default:
 			file = doc.File
 			if slices.Contains(doc.Models, model) {
-				return nil, mongo.ErrNothing
+				return mongo.ErrNothing
 			}
 			o.update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
 		}
-		return o.build()
+		return nil
 	})
 	return file, err
 }
@@ -174,35 +172,34 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	if err := c.db.All(oldFilesC, nil, &old); err != nil {
 		return err
 	}
-	for _, o := range old {
-		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(o.File) })
+	for _, f := range old {
+		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(f.File) })
 		// Not found: another controller has just deleted it, or one of two files of this name.
 		if err == nil || errors.Is(err, mgo.ErrNotFound) {
-			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: oldFilesC, Id: o.File, Remove: true}}, nil })
+			err = change(ctx, c.db, func(o *ops) error { o.remove(oldFilesC, f.File, nil); return nil })
 		}
 		if err != nil {
-			return fmt.Errorf("cannot delete file %s: %w", o.File, err)
+			return fmt.Errorf("cannot delete file %s: %w", f.File, err)
 		}
 	}
 	return nil
 }
 
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		doc, err := c.blob(sum)
 		if isNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		if len(doc.Models) > 1 {
 			// That another has it is asserted: who has it last takes the file along.
 			o.update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
-			return o.build()
+			return nil
 		}
 		o.remove(blobsC, sum, bson.D{{"models", doc.Models}})
 		o.insert(oldFilesC, doc.File, bson.D{})
-		return o.build()
+		return nil
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -47,20 +46,19 @@ func (st *State) SwitchBlockOn(ctx context.Context, t entity.BlockType, message 
 	if len(message) > maxBlockMessage {
 		return entity.Errorf(entity.Invalid, "cannot switch block %v on: its message is longer than %d bytes", t, maxBlockMessage)
 	}
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		if on, err := st.blockIsOn(t); err != nil {
-			return nil, err
+			return err
 		} else if on {
-			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "block %v is already ON", t),
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "block %v is already ON", t),
 				"To give it another message: juju enable-command, then juju disable-command; what is disabled: juju disabled-commands")
 		}
 		if _, err := st.aliveModel(); err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.assertModelAlive()
 		o.insert(blocksC, string(t), blockDoc{t, message})
-		return o.build()
+		return nil
 	})
 }
 
@@ -69,20 +67,21 @@ func (st *State) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
 	if err := checkBlockType(t); err != nil {
 		return err
 	}
-	return st.run(ctx, func(attempt int) ([]txn.Op, error) {
+	wasOn := false
+	return st.change(ctx, func(o *ops) error {
 		on, err := st.blockIsOn(t)
 		switch {
 		case err != nil:
-			return nil, err
-		case !on && attempt > 0:
-			return nil, mongo.ErrNothing // somebody else was faster
+			return err
+		case !on && wasOn:
+			return mongo.ErrNothing // another was faster
 		case !on:
-			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "block %v is already OFF", t),
+			return entity.WithHint(entity.Errorf(entity.NotFound, "block %v is already OFF", t),
 				"What is disabled: juju disabled-commands")
 		}
-		o := newOps()
+		wasOn = true
 		o.remove(blocksC, string(t), exists)
-		return o.build()
+		return nil
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -64,23 +63,22 @@ func (st *State) AddCharm(ctx context.Context, path, series string) (url string,
 	if doc.SHA256, doc.Size, err = st.controller.keepBlob(ctx, st.uuid, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
-	err = st.run(ctx, func(int) ([]txn.Op, error) {
+	err = st.change(ctx, func(o *ops) error {
 		if _, err := st.aliveModel(); err != nil {
-			return nil, err
+			return err
 		}
 		var same []charmDoc
 		if err := st.db.All(charmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
-			return nil, err
+			return err
 		}
 		doc.Revision = archive.Revision
 		for _, d := range same {
 			doc.Revision = max(doc.Revision, d.Revision+1)
 		}
 		doc.URL = fmt.Sprintf("%s-%d", doc.Base, doc.Revision)
-		o := newOps()
 		o.assertModelAlive()
 		o.insert(charmsC, doc.URL, doc)
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)

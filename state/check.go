@@ -195,16 +195,17 @@ func (k *checker) mend(ctx context.Context, r rule, id string, found *wrong, f *
 		return found.act(ctx)
 	}
 	right := false
-	err := k.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err := change(ctx, k.db, func(o *ops) error {
 		w, v, err := k.confirm(ctx, r, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if right = w == nil || w.where != found.where || len(w.ops) == 0; right {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		f.What, f.Repair = w.what, w.repair
-		return v.asserting(slices.Clone(w.ops)), nil
+		o.list = v.asserting(slices.Clone(w.ops))
+		return nil
 	})
 	if err == nil && right {
 		return errNotWrong

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -81,21 +80,20 @@ func (st *State) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 // dropCleanup removes a cleanup that is done, and not another that is of the same
 // id because something else has taken the name of what is gone.
 func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		var now cleanupDoc
 		err := st.db.Get(cleanupsC, doc.ID, &now, "cleanup "+doc.ID)
 		if isNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		deadline := bson.D{{"$exists", false}}
 		if !doc.Deadline.IsZero() {
 			deadline = bson.D{{"$eq", doc.Deadline}}
 		}
-		o := newOps()
 		o.remove(cleanupsC, doc.ID, bson.D{{"deadline", deadline}})
-		return o.build()
+		return nil
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -85,21 +84,20 @@ func (st *State) SetConstraints(ctx context.Context, constraints string) error {
 		return err
 	}
 	constraints = checked.String()
-	err = st.run(ctx, func(int) ([]txn.Op, error) {
+	err = st.change(ctx, func(o *ops) error {
 		doc, err := st.aliveModel()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if doc.Constraints == constraints {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		change := bson.D{{"$set", bson.D{{"constraints", constraints}}}}
 		if constraints == "" {
 			change = bson.D{{"$unset", bson.D{{"constraints", 1}}}}
 		}
-		o := newOps()
 		o.update(modelC, modelC, doc.asRead(), change)
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set constraints: %w", err)
@@ -134,27 +132,26 @@ func (s *Service) SetConstraints(ctx context.Context, constraints string) error 
 		return err
 	}
 	constraints = checked.String()
-	return s.st.run(ctx, func(int) ([]txn.Op, error) {
+	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if err := s.noSubordinate(); err != nil {
-			return nil, err
+			return err
 		}
 		if s.doc.Life != entity.Alive {
-			return nil, entity.Errorf(entity.NotAlive, "cannot set constraints: service %q is not alive", s.doc.Name)
+			return entity.Errorf(entity.NotAlive, "cannot set constraints: service %q is not alive", s.doc.Name)
 		}
 		key := serviceKey(s.doc.Name)
 		was, err := s.st.constraints(key)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if was == constraints {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.assertLife(servicesC, s.doc.Name, entity.Alive)
 		o.update(constraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
-		return o.build()
+		return nil
 	})
 }

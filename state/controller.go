@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/internal/secret"
@@ -103,19 +102,18 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		return err
 	}
 	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User, Created: c.now()}
-	err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err = change(ctx, c.db, func(o *ops) error {
 		var there controllerDoc
 		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
 			c.doc = there
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if !isNotFound(err) {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.insert(controllerC, controllerC, c.doc)
 		o.insert(schemaC, schemaC, c.controllerForm().doc())
 		o.insert(usersC, first.ID, first)
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot initialise the controller: %w", err)

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/watcher"
@@ -111,12 +110,11 @@ func (st *State) SetAgentPassword(ctx context.Context, tag entity.Tag, password 
 	if len(password) < agentPasswordLength {
 		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password", len(password))
 	}
-	return st.run(ctx, func(int) ([]txn.Op, error) {
-		o := newOps()
+	return st.change(ctx, func(o *ops) error {
 		if err := st.hashOps(o, tag, hashAgentPassword(password)); err != nil {
-			return nil, err
+			return err
 		}
-		return o.build()
+		return nil
 	})
 }
 

@@ -75,7 +75,7 @@ func (c *Controller) ShareStore() { c.alone = false }
 
 // Die makes the model Dead, whatever is in it.
 func (st *State) Die(ctx context.Context) error {
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.db.Run(ctx, func(int) ([]txn.Op, error) {
 		return []txn.Op{{C: modelC, Id: modelC, Update: bson.D{{"$set", bson.D{{"life", entity.Dead}}}}}}, nil
 	})
 }

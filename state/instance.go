@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -15,33 +14,32 @@ import (
 // Dying with units on it: those had agents on an instance that was lost, and only
 // agents take them out of their relations in order.
 func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error {
-	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case in.ID == "" || in.Nonce == "":
-			return nil, entity.Errorf(entity.Invalid, "instance id and nonce cannot be empty")
+			return entity.Errorf(entity.Invalid, "instance id and nonce cannot be empty")
 		case m.doc.InstanceID == in.ID && m.doc.Nonce == in.Nonce:
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		case m.doc.InstanceID != "":
-			return nil, entity.Errorf(entity.Invalid, "already set")
+			return entity.Errorf(entity.Invalid, "already set")
 		}
-		o := newOps()
 		if m.doc.Life != entity.Alive {
 			key := machineKey(m.doc.ID)
 			holders, err := m.st.counts(key)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if m.doc.Life != entity.Dying || holders["units"] == 0 {
-				return nil, entity.Errorf(entity.NotAlive, "machine is not alive")
+				return entity.Errorf(entity.NotAlive, "machine is not alive")
 			}
 			o.expect(key, "units", bson.D{{"$gt", 0}})
 		}
 		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}})
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set instance data for machine %s: %w", m.doc.ID, err)
@@ -57,33 +55,32 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending, Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
 	lost := false
-	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := m.st.change(ctx, func(o *ops) error {
 		lost = false
 		if err := m.refresh(ctx); isNotFound(err) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case m.IsManager():
-			return nil, entity.Errorf(entity.Invalid, "machine %s runs a controller", m.doc.ID)
+			return entity.Errorf(entity.Invalid, "machine %s runs a controller", m.doc.ID)
 		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.update(machinesC, m.doc.ID,
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce}, {"jobs", bson.D{{"$ne", JobManageModel}}}},
 			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
 		was, err := m.st.statusDoc(key)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		o.replaceStatus(was, doc, exists)
 		if err := m.st.hashOps(o, entity.MachineTag(m.doc.ID), ""); err != nil {
-			return nil, err
+			return err
 		}
 		lost = true
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot take instance %s off machine %s: %w", missed.ID, m.doc.ID, err)
@@ -100,28 +97,27 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 func (m *Machine) RetryProvisioning(ctx context.Context) error {
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending}, m.st.now())
-	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		said, err := m.st.statusDoc(key)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case m.doc.Container != "":
-			return nil, entity.Errorf(entity.NotSupported, "machine %s is a container", m.doc.ID)
+			return entity.Errorf(entity.NotSupported, "machine %s is a container", m.doc.ID)
 		case m.doc.Life == entity.Dead:
-			return nil, entity.Errorf(entity.NotAlive, "machine is dead")
+			return entity.Errorf(entity.NotAlive, "machine is dead")
 		case said.Status != entity.StatusError || m.doc.InstanceID != "":
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "machine %s is not in error", m.doc.ID),
+			return entity.WithHint(entity.Errorf(entity.Invalid, "machine %s is not in error", m.doc.ID),
 				"See what it is doing: juju status")
 		}
-		o := newOps()
 		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})
 		o.replaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot retry provisioning of machine %s: %w", m.doc.ID, err)
@@ -182,16 +178,15 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
 	key := instanceKey(m.doc.ID)
 	doc := newStatusDoc(key, s, m.st.now())
-	err := m.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.assert(machinesC, m.doc.ID, exists)
 		if _, err := m.st.status(key); isNotFound(err) {
 			o.insert(statusesC, key, doc)
 		} else if err != nil {
-			return nil, err
+			return err
 		} else {
 			o.update(statusesC, key, exists, bson.D{{"$set", bson.D{
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
@@ -200,7 +195,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 			// The cleaner need not wait for the cloud any longer.
 			o.update(cleanupsC, forceID(machineKey(m.doc.ID)), nil, bson.D{{"$set", bson.D{{"woken", doc.Since}}}})
 		}
-		return o.build()
+		return nil
 	})
 	if err == nil {
 		m.st.remember(doc)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -146,48 +145,46 @@ func (st *State) isFree(ctx context.Context, l lease) (bool, error) {
 // makeLeaders makes the leaders document of a service that has never had one.
 func (st *State) makeLeaders(ctx context.Context, service string) error {
 	token := newID()
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		if _, there, err := st.leaders(service); err != nil {
-			return nil, err
+			return err
 		} else if there {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		if _, err := st.Service(ctx, service); isNotFound(err) {
-			return nil, refusedLeadership() // it has gone, and the unit with it
+			return refusedLeadership() // it has gone, and the unit with it
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		// The counts live and die with the service.
 		o.expect(serviceKey(service), leadersC, bson.D{{"$exists", false}})
 		o.inc(serviceKey(service), leadersC, 1)
 		o.insert(leadersC, service, leadersDoc{Service: service, Token: token})
-		return o.build()
+		return nil
 	})
 }
 
 // becomeLeader is the second step of a claim, for the holder of the lease.
 func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
-			return nil, refusedLeadership()
+			return refusedLeadership()
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		leader, there, err := u.st.leaders(u.doc.Service)
 		switch {
 		case err != nil:
-			return nil, err
+			return err
 		case leader.Epoch == epoch && leader.Holder == u.doc.Name:
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		case !there || leader.Epoch >= epoch:
-			return nil, refusedLeadership() // another has led since the lease was taken
+			return refusedLeadership() // another has led since the lease was taken
 		}
-		o := newOps()
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)
 		o.update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
 			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
-		return o.build()
+		return nil
 	})
 }
 
@@ -236,18 +233,17 @@ func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 // stepDown takes the unit out of the leaders document, if it is there by a claim
 // of this epoch.
 func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		leader, _, err := u.st.leaders(u.doc.Service)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if leader.Holder != u.doc.Name || leader.Epoch != epoch {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
 			bson.D{{"$set", bson.D{{"holder", ""}}}})
-		return o.build()
+		return nil
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 // WriteAsLeader keeps a text that only the leader of the unit's service may
 // write, by the claim that returned epoch.
 func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.db.Run(ctx, func(int) ([]txn.Op, error) {
 		o := newOps()
 		if err := u.leaderOps(o, epoch); err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -44,18 +43,17 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 
 // DropLeftovers forgets those of an instance, which is there no more.
 func (st *State) DropLeftovers(ctx context.Context, instance string) error {
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		var docs []leftoverDoc
 		if err := st.db.All(leftoversC, bson.D{{"instance", instance}}, &docs); err != nil {
-			return nil, err
+			return err
 		}
 		if len(docs) == 0 {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		for _, d := range docs {
 			o.remove(leftoversC, d.ID, nil)
 		}
-		return o.build()
+		return nil
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -74,16 +73,8 @@ func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error
 
 // machines reads the machines that match, in natural order.
 func (st *State) machines(query bson.D) ([]*Machine, error) {
-	var docs []machineDoc
-	if err := st.db.All(machinesC, query, &docs); err != nil {
-		return nil, err
-	}
-	sortBy(docs, func(d machineDoc) string { return d.ID })
-	all := make([]*Machine, len(docs))
-	for i, doc := range docs {
-		all[i] = &Machine{st: st, doc: doc}
-	}
-	return all, nil
+	return readAll(st, machinesC, query, func(d machineDoc) string { return d.ID },
+		func(d machineDoc) *Machine { return &Machine{st: st, doc: d} })
 }
 
 // ID returns the machine's id.
@@ -174,20 +165,19 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		return nil, fmt.Errorf("cannot add a machine: %w", err)
 	}
 	born := st.born()
-	err := st.run(ctx, func(int) ([]txn.Op, error) {
+	err := st.change(ctx, func(o *ops) error {
 		model, err := st.aliveModel()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		constraints, err := model.mergeConstraints(p.Constraints)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs, Placement: p.Placement, Clean: true}
 		if doc.Series == "" {
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
+			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
 		}
-		o := newOps()
 		o.assertModelAs(model)
 		if p.Container == "" {
 			doc.ID, err = st.keptMachineID(ctx, &id)
@@ -195,10 +185,10 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 			err = st.containerOps(ctx, o, p, &doc, &host, &id)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		st.addMachineOps(o, doc, constraints)
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot add a machine: %w", err)
@@ -279,16 +269,15 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 // its agent finds that out. The types are sorted.
 func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) error {
 	types = slices.Sorted(slices.Values(notNil(types)))
-	return m.st.run(ctx, func(int) ([]txn.Op, error) {
+	return m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if m.doc.Containers != nil && slices.Equal(*m.doc.Containers, types) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"containers", notNil(types)}}}})
-		return o.build()
+		return nil
 	})
 }
 
@@ -320,30 +309,28 @@ func (st *State) addManager(ctx context.Context, series string) error {
 		return err
 	}
 	born := st.born()
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		if _, err := st.Machine(ctx, "0"); err == nil {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.assertModelAlive()
 		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: "0", Series: series, Jobs: []string{JobManageModel},
 			InstanceID: ManagerNonce, Nonce: ManagerNonce}, "")
-		return o.build()
+		return nil
 	})
 }
 
 // SetAddresses records the machine's addresses, the first being the one to use.
 func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
-	return m.st.run(ctx, func(int) ([]txn.Op, error) {
+	return m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if slices.Equal(m.doc.Addresses, addresses) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"addresses", addresses}}}})
-		return o.build()
+		return nil
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -38,22 +37,21 @@ func (s *Service) MinUnits() int { return s.doc.MinUnits }
 // there are too few, now and whenever one is destroyed. With 0 it keeps none.
 func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 	token := newID()
-	err := s.st.run(ctx, func(int) ([]txn.Op, error) {
+	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case n < 0:
-			return nil, entity.Errorf(entity.Invalid, "cannot set a negative minimum number of units")
+			return entity.Errorf(entity.Invalid, "cannot set a negative minimum number of units")
 		case s.doc.Subordinate:
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "service is a subordinate"),
+			return entity.WithHint(entity.Errorf(entity.Invalid, "service is a subordinate"),
 				"It has a unit beside each unit of the services that it is related to.")
 		case s.doc.Life != entity.Alive:
-			return nil, entity.Errorf(entity.NotAlive, "service is not alive")
+			return entity.Errorf(entity.NotAlive, "service is not alive")
 		case s.doc.MinUnits == n:
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		name, assert := s.doc.Name, append(bson.D{s.doc.keeps()}, isAlive...)
 		switch {
 		case n == 0:
@@ -66,7 +64,7 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 			o.update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
 			o.wakeMinUnits(name)
 		}
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot set minimum units for service %q: %w", s.doc.Name, err)
@@ -146,12 +144,12 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		return false, err
 	}
 	b := unitBatch{service: s, born: st.born()}
-	err = st.run(ctx, func(int) ([]txn.Op, error) {
+	err = st.change(ctx, func(o *ops) error {
 		full = true
 		if err := s.refresh(ctx); isNotFound(err) || err == nil && (s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		// First the counts, which change with every unit that comes or goes, then
 		// the units: if the counts are the same still, so are the units, but for those
@@ -161,24 +159,23 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		}
 		key := serviceKey(service)
 		if err := st.db.Get(countsC, key, &counts, "counts of "+key); err != nil {
-			return nil, err
+			return err
 		}
 		alive, err := st.db.Count(unitsC, bson.D{{"service", service}, {"life", entity.Alive}})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		missing := s.doc.MinUnits - alive
 		if missing <= 0 {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		full = missing <= unitsAtOnce
-		o := newOps()
 		o.expect(key, "txn-revno", counts.Revno)
 		o.assert(servicesC, service, bson.D{s.doc.keeps()})
 		if err := b.addOps(ctx, o, min(missing, unitsAtOnce), nil); err != nil {
-			return nil, err
+			return err
 		}
-		return o.build()
+		return nil
 	})
 	if errors.Is(err, entity.NotAlive) {
 		return true, nil // the model is going away

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -64,13 +63,13 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 			return entity.Errorf(entity.Invalid, "cannot set and reset key %q simultaneously", key)
 		}
 	}
-	err = st.run(ctx, func(int) ([]txn.Op, error) {
+	err = st.change(ctx, func(o *ops) error {
 		doc, err := st.model()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if doc.Life == entity.Dead {
-			return nil, entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
+			return entity.Errorf(entity.NotAlive, "model %q is dead", doc.Name)
 		}
 		var change bson.D
 		var sets, unsets bson.D
@@ -90,12 +89,11 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 			change = append(change, bson.DocElem{Name: "$unset", Value: unsets})
 		}
 		if len(change) == 0 {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		// Nothing else is asserted: each key is replaced whatever it was.
 		o.update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)

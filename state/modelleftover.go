@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -29,17 +28,16 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 		doc.How = fmt.Sprintf("end what is marked with model %s there; the controller tries it again when it starts, or another model goes", row.UUID)
 	}
 	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		n, err := c.db.Count(modelLeftoversC, bson.D{{"_id", row.UUID}})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if n > 0 {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.insert(modelLeftoversC, row.UUID, doc)
-		return o.build()
+		return nil
 	})
 }
 
@@ -50,7 +48,7 @@ func (c *Controller) removeLeftovers(ctx context.Context, before time.Time, outs
 	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
 	for _, doc := range docs {
 		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
-			err = c.db.Run(ctx, func(int) ([]txn.Op, error) { return []txn.Op{{C: modelLeftoversC, Id: doc.Model, Remove: true}}, nil })
+			err = change(ctx, c.db, func(o *ops) error { o.remove(modelLeftoversC, doc.Model, nil); return nil })
 		}
 	}
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -25,29 +24,28 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 	if !isNotFound(err) {
 		return err
 	}
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		row, err := c.row(id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if row.Step != stepRemoving {
-			return nil, notReady(id)
+			return notReady(id)
 		}
 		if how.Strength != entity.Force {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		return row.forceOps()
+		return row.forceOps(o)
 	})
 }
 
 // forceOps has the removal of a model not wait for what a cloud does not do.
-func (r ModelRow) forceOps() ([]txn.Op, error) {
+func (r ModelRow) forceOps(o *ops) error {
 	if r.Forced {
-		return nil, mongo.ErrNothing
+		return mongo.ErrNothing
 	}
-	o := newOps()
 	o.update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
-	return o.build()
+	return nil
 }
 
 // RemoveModel begins to remove a Dead model: nobody can open it any more, and what
@@ -87,24 +85,23 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 // beginRemoval takes a row from the step that it was seen in to removing.
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
-	err := c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err := change(ctx, c.db, func(o *ops) error {
 		now, err := c.row(row.UUID)
 		if err == nil && now.Step == stepRemoving {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		if isNotFound(err) || err == nil && (now.Step != row.Step || now.Creator != row.Creator) {
-			return nil, errLostStep
+			return errLostStep
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		assert := bson.D{{"step", row.Step}}
 		if row.Step == stepCreating {
 			assert = row.isMade()
 		}
-		o := newOps()
 		o.update(modelsC, row.UUID, assert, bson.D{{"$set", set}, {"$unset", bson.D{{"creator", 1}}}})
-		return o.build()
+		return nil
 	})
 	if err == nil {
 		c.forget(row.UUID)
@@ -128,14 +125,14 @@ func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 		return err
 	}
 	row.Forced = true
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		now, err := c.row(row.UUID)
 		if isNotFound(err) {
-			return nil, mongo.ErrNothing // another has removed it
+			return mongo.ErrNothing // another has removed it
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		return now.forceOps()
+		return now.forceOps(o)
 	})
 }
 
@@ -231,15 +228,14 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 
 // removeRow is the last step: the name is free again, the UUID is never used again.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		if _, err := c.row(row.UUID); isNotFound(err) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.remove(modelsC, row.UUID, bson.D{{"step", stepRemoving}})
 		o.remove(modelNamesC, modelNameID(row.Owner, row.Name), bson.D{{"model", row.UUID}})
-		return o.build()
+		return nil
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -77,31 +76,30 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
 		Created: c.now(), Creator: c.id, Config: config}
 	takenOver := false
-	err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	err = change(ctx, c.db, func(o *ops) error {
 		owner, err := c.userDocOf(p.Owner)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var same []ModelRow
 		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
 			// The index alone would not do: mgo/txn takes its refusal for an insert
 			// that was made already.
 			o.insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.insert(modelsC, row.UUID, row)
-			return o.build()
+			return nil
 		}
 		if c.isAbandoned(same[0]) {
 			row, takenOver = same[0], true
 			o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
 			row.Creator = c.id
-			return o.build()
+			return nil
 		}
-		return nil, alreadyThere(same[0])
+		return alreadyThere(same[0])
 	})
 	if err != nil {
 		return fail(err)
@@ -179,17 +177,16 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	if err := c.makeDatabase(ctx, row); err != nil {
 		return err
 	}
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		var now ModelRow
 		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !isNotFound(err) {
-			return nil, err
+			return err
 		}
 		if now.Step != stepCreating || now.Creator != row.Creator {
-			return nil, errLostStep
+			return errLostStep
 		}
-		o := newOps()
 		o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
-		return o.build()
+		return nil
 	})
 }
 
@@ -201,17 +198,16 @@ func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
 	}
 	db := c.store.Open(row.UUID)
 	defer db.Close(closing())
-	return db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, db, func(o *ops) error {
 		var there modelDoc
 		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if !isNotFound(err) {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.insert(modelC, modelC, c.newModelDoc(row))
 		o.insert(schemaC, schemaC, form.doc())
-		return o.build()
+		return nil
 	})
 }
 

@@ -2,9 +2,9 @@ package state
 
 import (
 	"context"
+	"fmt"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo"
 )
@@ -30,16 +30,15 @@ func mergeCleanups(ctx context.Context, _ *Controller, db *mongo.Database) error
 		if !old {
 			continue
 		}
-		err := db.Run(ctx, func(int) ([]txn.Op, error) {
+		err := change(ctx, db, func(o *ops) error {
 			var now cleanup
 			if err := db.Get("cleanups", doc.ID, &now, "cleanup"); isNotFound(err) || err == nil && now.Kind != doc.Kind {
-				return nil, mongo.ErrNothing // another controller was faster
+				return mongo.ErrNothing // another controller was faster
 			} else if err != nil {
-				return nil, err
+				return err
 			}
-			o := newOps()
 			o.update("cleanups", doc.ID, bson.D{{"kind", doc.Kind}}, bson.D{{"$set", bson.D{{"kind", "destroy"}, {"arg", prefix + doc.Arg}}}})
-			return o.build()
+			return nil
 		})
 		if err != nil {
 			return err
@@ -56,16 +55,18 @@ func renameCollection(from, to string) func(context.Context, *Controller, *mongo
 			return err
 		}
 		for _, doc := range docs {
-			id := doc["_id"]
+			id := fmt.Sprint(doc["_id"])
 			delete(doc, "txn-queue")
 			delete(doc, "txn-revno")
-			err := db.Run(ctx, func(int) ([]txn.Op, error) {
+			err := change(ctx, db, func(o *ops) error {
 				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
-					return nil, err
+					return err
 				} else if n == 0 {
-					return nil, mongo.ErrNothing // another controller was faster
+					return mongo.ErrNothing // another controller was faster
 				}
-				return []txn.Op{{C: to, Id: id, Assert: txn.DocMissing, Insert: doc}, {C: from, Id: id, Assert: txn.DocExists, Remove: true}}, nil
+				o.insert(to, id, doc)
+				o.remove(from, id, exists)
+				return nil
 			})
 			if err != nil {
 				return err

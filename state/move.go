@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
@@ -25,24 +24,23 @@ func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lif
 
 // moveBy is move by an actor that depends on the entity as it was just read.
 func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction, conditions ...condition) error {
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		if err := e.refresh(ctx); isNotFound(err) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		for _, holds := range conditions {
 			if still, err := holds(o); err != nil {
-				return nil, err
+				return err
 			} else if !still {
-				return nil, mongo.ErrNothing
+				return mongo.ErrNothing
 			}
 		}
 		if err := o.moveOps(ctx, e, goal, by(), d); err != nil {
-			return nil, err
+			return err
 		}
-		return o.build()
+		return nil
 	})
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"errors"
 
 	"gopkg.in/mgo.v2/bson"
@@ -28,6 +29,20 @@ type countOp struct {
 	inc    map[string]int
 	insert bool
 	remove bool
+}
+
+// change runs a transaction of the operations that build adds. It calls build again
+// when an assertion does not hold, so build reads anew what it rests on, and has no
+// clock and no random number. When it adds nothing, or returns mongo.ErrNothing,
+// there is nothing to do; any other error is returned. See mongo.Runner.Run.
+func change(ctx context.Context, db *mongo.Database, build func(*ops) error) error {
+	return db.Run(ctx, func(int) ([]txn.Op, error) {
+		o := newOps()
+		if err := build(o); err != nil {
+			return nil, err
+		}
+		return o.build()
+	})
 }
 
 func newOps() *ops { return &ops{counts: map[string]*countOp{}, moving: map[string]bool{}} }

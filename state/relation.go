@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -166,38 +165,37 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	}
 	id, taken := 0, false
 	doc := st.newRelation(0, candidates[0]...)
-	err = st.run(ctx, func(int) ([]txn.Op, error) {
+	err = st.change(ctx, func(o *ops) error {
 		if _, err := st.aliveModel(); err != nil {
-			return nil, err
+			return err
 		}
 		if there, err := st.relation(doc.Key); err == nil && there.doc.Life != entity.Alive {
-			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "the old one is still being removed"),
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "the old one is still being removed"),
 				"Wait until it is gone: juju destroy-relation %s --wait; see what bars it: juju explain %[1]s", strings.Join(names, " "))
 		} else if err == nil {
-			return nil, entity.Errorf(entity.AlreadyExists, "relation already exists")
+			return entity.Errorf(entity.AlreadyExists, "relation already exists")
 		} else if !isNotFound(err) {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.assertModelAlive()
 		if err := st.checkEnds(ctx, o, doc); err != nil {
-			return nil, err
+			return err
 		}
 		if doc.isContainer() {
 			if err := st.forgetOrphans(o, doc); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if !taken {
 			var err error
 			if id, err = st.db.Next(ctx, "relation", 1); err != nil {
-				return nil, err
+				return err
 			}
 			taken = true
 		}
 		doc.ID = id
 		st.addRelationOps(o, doc)
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot add relation %q: %w", doc.Key, err)

@@ -2,11 +2,9 @@ package state
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -75,39 +73,38 @@ func (ru *relationUnit) inScope() (bool, error) {
 // entity.CannotEnterYet while an old subordinate is not gone.
 func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 	number, born := -1, u.st.born() // of the subordinate, taken once
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if isNotFound(err) {
-			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
+			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		if in, err := ru.inScope(); err != nil {
-			return nil, err
+			return err
 		} else if in {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive {
-			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
+			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		}
 		if fits, err := ru.fits(ctx); err != nil {
-			return nil, err
+			return err
 		} else if !fits {
-			return nil, entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container", ru.rel.doc.Key)
+			return entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container", ru.rel.doc.Key)
 		}
-		o := newOps()
 		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)
 		// Settings first: whoever sees the unit in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
-			return nil, err
+			return err
 		}
 		o.insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
 		o.addRefs(ru)
 		if err := ru.subordinateOps(ctx, o, &number, born); err != nil {
-			return nil, err
+			return err
 		}
-		return o.build()
+		return nil
 	})
 }
 
@@ -196,30 +193,29 @@ func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
 }
 
 func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if isNotFound(err) {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		if in, err := ru.inScope(); err != nil {
-			return nil, err
+			return err
 		} else if !in {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.remove(scopesC, ru.scopeID(), exists)
 		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
 			targets := ru.targets(ref)
 			if len(targets) > 0 && !ref.Does(by) {
-				return nil, entity.Errorf(entity.Invalid, "cannot leave scope: a %s does not end that a %s refers to a %s", by, ref.From, ref.To)
+				return entity.Errorf(entity.Invalid, "cannot leave scope: a %s does not end that a %s refers to a %s", by, ref.From, ref.To)
 			}
 			if err := o.dropRef(ctx, u.st, ref, targets...); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		return o.build()
+		return nil
 	})
 }
 
@@ -233,142 +229,6 @@ func (ru *relationUnit) targets(ref lifecycle.Ref) []string {
 		return []string{ru.unit.doc.Name}
 	}
 	return nil
-}
-
-// Relations returns what the unit's agent works with: the Alive relations of its
-// service, and the Dying ones that it is in; by number.
-func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
-	relations, err := u.st.relationsOf(u.doc.Service)
-	if err != nil {
-		return nil, err
-	}
-	var all []entity.RelationInfo
-	for _, r := range relations {
-		end, err := r.endpoint(u.doc.Service)
-		if err != nil {
-			return nil, err
-		}
-		ru := &relationUnit{u.st, r, u, end}
-		in, err := ru.inScope()
-		if err != nil {
-			return nil, err
-		}
-		if !in {
-			if r.doc.Life != entity.Alive {
-				continue
-			}
-			// One that it is in it must leave, whoever is beside it still.
-			if fits, err := ru.fits(ctx); err != nil {
-				return nil, err
-			} else if !fits {
-				continue
-			}
-		}
-		all = append(all, entity.RelationInfo{
-			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,
-			Interface: end.Interface, Scope: end.Scope, Remote: r.counterpart(u.doc.Service).Service,
-			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength,
-		})
-	}
-	return all, nil
-}
-
-// fits reports whether the unit can have a part in the relation: in one of
-// container scope, a subordinate only with its principal's service, or with
-// another subordinate beside it.
-func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
-	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal == "" {
-		return true, nil
-	}
-	other := ru.rel.counterpart(ru.unit.doc.Service).Service
-	if other == entity.UnitService(ru.unit.doc.Principal) {
-		return true, nil
-	}
-	beside, err := ru.st.db.Count(unitsC, bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
-	return beside > 0, err
-}
-
-// RelationSettings returns what a unit of a relation has told it. The caller must
-// be a unit of the relation too; it may read its own.
-func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
-	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
-	if err != nil {
-		return nil, err
-	}
-	service := entity.UnitService(of)
-	if service != ru.rel.counterpart(u.doc.Service).Service && of != u.doc.Name {
-		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
-	}
-	doc, err := u.st.settings(relationSettingsKey(relation, of))
-	if isNotFound(err) {
-		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
-	} else if err != nil {
-		return nil, err
-	}
-	if doc.Container != ru.container() {
-		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // beside another principal
-	}
-	settings := map[string]string{}
-	for k, v := range doc.Settings {
-		settings[k], _ = v.(string)
-	}
-	return settings, nil
-}
-
-// CommitHook writes what a successful hook has buffered: all or nothing. What it told
-// a relation that is gone by now, as by force, is for nobody and dropped.
-func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
-		if err := u.refresh(ctx); err != nil {
-			return nil, err
-		}
-		if u.doc.Life == entity.Dead {
-			return nil, entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
-		}
-		o, gone := newOps(), false
-		for id, values := range changes.Relations {
-			rel, err := u.st.RelationByID(ctx, id)
-			if isNotFound(err) {
-				gone = true // perhaps with the unit
-				continue
-			} else if err != nil {
-				return nil, err
-			}
-			if _, err := rel.endpoint(u.doc.Service); err != nil {
-				return nil, err
-			}
-			doc, err := u.st.settings(relationSettingsKey(id, u.doc.Name))
-			if err != nil {
-				return nil, err
-			}
-			set := map[string]any{}
-			for k, v := range values {
-				set[k] = v
-				if v == "" {
-					set[k] = nil
-				}
-			}
-			before := len(o.list)
-			if err := o.changeSettings(doc, set); err != nil {
-				return nil, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
-			}
-			if len(o.list) > before {
-				// Once the relation is gone its settings are deleted outside
-				// transactions, so none may write them then.
-				o.assert(relationsC, rel.doc.Key, bson.D{{"id", id}})
-			}
-		}
-		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {
-			if err := u.portsOps(ctx, o, changes.OpenPorts, changes.ClosePorts); err != nil {
-				return nil, err
-			}
-		}
-		if len(o.list) > 0 || gone {
-			// What a unit has open is closed with it, once it can open no more.
-			o.assert(unitsC, u.doc.Name, notDead)
-		}
-		return o.build()
-	})
 }
 
 // counterpartRole is the role of the units that one of this role sees.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/charm"
 	"juju/state/entity"
@@ -39,6 +38,11 @@ func (st *State) Service(ctx context.Context, name string) (*Service, error) {
 		return nil, entity.WithHint(err, "See what there is: juju status")
 	}
 	return s, nil
+}
+
+// services reads the services that match, in natural order.
+func (st *State) services(query bson.D) ([]*Service, error) {
+	return readAll(st, servicesC, query, func(d serviceDoc) string { return d.Name }, func(d serviceDoc) *Service { return &Service{st, d} })
 }
 
 // Name returns the service's name.
@@ -149,32 +153,31 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 	}
 	born := st.born()
 	var peers []relationDoc // numbered once nothing bars the service any more
-	return st.run(ctx, func(int) ([]txn.Op, error) {
+	return st.change(ctx, func(o *ops) error {
 		model, err := st.aliveModel()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if there, err := st.Service(ctx, p.Name); err == nil && there.doc.Maker == maker {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		} else if err != nil && !isNotFound(err) {
-			return nil, err
+			return err
 		} else if err == nil {
-			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
 				"Deploy it under another name: juju deploy CHARM NAME")
 		}
 		series := orElse(p.Series, model.seriesFor(ch.Meta.Series))
 		for _, id := range p.Placement {
 			if err := st.checkPlacement(ctx, p.Name, series, id); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if peers == nil {
 			if peers, err = st.peerRelations(ctx, p.Name, ch.Meta); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		key := serviceKey(p.Name)
-		o := newOps()
 		o.assertModelAlive()
 		o.assert(charmsC, p.CharmURL, exists)
 		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate, Maker: maker}
@@ -186,7 +189,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		for _, r := range peers {
 			st.addRelationOps(o, r)
 		}
-		return o.build()
+		return nil
 	})
 }
 
@@ -208,19 +211,18 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 
 // SetExposed makes the ports of the service's units open to everybody, or not.
 func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
-	return s.st.run(ctx, func(int) ([]txn.Op, error) {
+	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if s.doc.Life != entity.Alive {
-			return nil, entity.Errorf(entity.NotAlive, "service %q is not alive", s.doc.Name)
+			return entity.Errorf(entity.NotAlive, "service %q is not alive", s.doc.Name)
 		}
 		if s.doc.Exposed == exposed {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
-		return o.build()
+		return nil
 	})
 }
 
@@ -251,36 +253,35 @@ func (s *Service) EffectiveConfig(ctx context.Context) (map[string]any, error) {
 // SetConfig changes settings, all or none; values are as the user wrote them. A
 // key in reset goes back to the charm's default.
 func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset []string) error {
-	return s.st.run(ctx, func(int) ([]txn.Op, error) {
+	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		ch, err := s.st.Charm(ctx, s.doc.CharmURL)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		changes, err := ch.Config.ParseSettingsStrings(values)
 		if err != nil {
-			return nil, entity.Errorf(entity.Invalid, "%w", err)
+			return entity.Errorf(entity.Invalid, "%w", err)
 		}
 		for _, key := range reset {
 			if _, known := ch.Config.Options[key]; !known {
-				return nil, entity.Errorf(entity.Invalid, "unknown option %q", key)
+				return entity.Errorf(entity.Invalid, "unknown option %q", key)
 			}
 			changes[key] = nil
 		}
 		doc, err := s.st.settings(serviceKey(s.doc.Name))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		if err := o.changeSettings(doc, changes); err != nil {
-			return nil, err
+			return err
 		}
 		if len(o.list) > 0 {
 			// The values were judged by this charm's options.
 			o.assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
 		}
-		return o.build()
+		return nil
 	})
 }

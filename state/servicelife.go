@@ -50,17 +50,3 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (set, other bson.D,
 
 // refusal is of agents only: users can always destroy a service.
 func (s *Service) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }
-
-// services reads the services that match, in natural order.
-func (st *State) services(query bson.D) ([]*Service, error) {
-	var docs []serviceDoc
-	if err := st.db.All(servicesC, query, &docs); err != nil {
-		return nil, err
-	}
-	sortBy(docs, func(d serviceDoc) string { return d.Name })
-	all := make([]*Service, len(docs))
-	for i, doc := range docs {
-		all[i] = &Service{st, doc}
-	}
-	return all, nil
-}

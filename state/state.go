@@ -97,8 +97,10 @@ func (st *State) Done() <-chan struct{} { return st.done }
 // Barrier returns when everything that was written before is on disk.
 func (st *State) Barrier(ctx context.Context) error { return st.controller.store.Barrier(ctx) }
 
-// run runs a transaction; see mongo.Runner.Run.
-func (st *State) run(ctx context.Context, build mongo.Builder) error { return st.db.Run(ctx, build) }
+// change runs a transaction on the model; see the function change.
+func (st *State) change(ctx context.Context, build func(*ops) error) error {
+	return change(ctx, st.db, build)
+}
 
 // ResumeTransactions takes unfinished transactions to their end, but for those
 // so young that whoever began them is likely at it.
@@ -162,5 +164,20 @@ func sortBy[T any](all []T, name func(T) string) {
 	})
 }
 
-// isNotFound is for those who may find a thing gone.
+// readAll reads the documents that match, in the natural order of their names, and
+// makes values of them.
+func readAll[D, E any](st *State, collection string, query bson.D, name func(D) string, value func(D) E) ([]E, error) {
+	var docs []D
+	if err := st.db.All(collection, query, &docs); err != nil {
+		return nil, err
+	}
+	sortBy(docs, name)
+	all := make([]E, len(docs))
+	for i, doc := range docs {
+		all[i] = value(doc)
+	}
+	return all, nil
+}
+
+// isNotFound is for callers that expect an entity to be gone.
 func isNotFound(err error) bool { return errors.Is(err, entity.NotFound) }

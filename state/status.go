@@ -102,17 +102,16 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	}
 	doc := newStatusDoc(key, s, st.controller.now())
 	var was statusDoc
-	err := st.run(ctx, func(int) ([]txn.Op, error) {
+	err := st.change(ctx, func(o *ops) error {
 		var err error
 		if was, err = st.statusDoc(key); err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		o.replaceStatus(was, doc, exists)
 		for _, op := range more {
 			o.add(op)
 		}
-		return o.build()
+		return nil
 	})
 	if err != nil {
 		return err

@@ -54,16 +54,7 @@ func (st *State) Unit(ctx context.Context, name string) (*Unit, error) {
 
 // units reads the units that match, in natural order.
 func (st *State) units(query bson.D) ([]*Unit, error) {
-	var docs []unitDoc
-	if err := st.db.All(unitsC, query, &docs); err != nil {
-		return nil, err
-	}
-	sortBy(docs, func(d unitDoc) string { return d.Name })
-	all := make([]*Unit, len(docs))
-	for i, doc := range docs {
-		all[i] = &Unit{st, doc}
-	}
-	return all, nil
+	return readAll(st, unitsC, query, func(d unitDoc) string { return d.Name }, func(d unitDoc) *Unit { return &Unit{st, d} })
 }
 
 // Name returns the unit's name.

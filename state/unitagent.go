@@ -38,63 +38,60 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 	if retry {
 		mode = entity.ResolvedRetry
 	}
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		workload, err := u.st.status(workloadKey(u.doc.Name))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case u.doc.Resolved != entity.ResolvedNone:
-			return nil, entity.Errorf(entity.Invalid, "cannot set resolved mode for unit %q: already resolved", u.doc.Name)
+			return entity.Errorf(entity.Invalid, "cannot set resolved mode for unit %q: already resolved", u.doc.Name)
 		case workload.Status != entity.StatusError:
-			return nil, entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
+			return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
 				"See what it is doing: juju status %s", u.doc.Name)
 		}
-		o := newOps()
 		o.assert(statusesC, workloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
 		o.update(unitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
 			bson.D{{"$set", bson.D{{"resolved", mode}}}})
-		return o.build()
+		return nil
 	})
 }
 
 // ClearResolved says that the agent has seen what Resolve said.
 func (u *Unit) ClearResolved(ctx context.Context) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if u.doc.Resolved == entity.ResolvedNone {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		o.update(unitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
-		return o.build()
+		return nil
 	})
 }
 
 // SetCharm records the charm that the unit has, or is about to unpack.
 func (u *Unit) SetCharm(ctx context.Context, url string) error {
-	return u.st.run(ctx, func(int) ([]txn.Op, error) {
+	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if u.doc.CharmURL == url {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
 		if _, err := u.st.Charm(ctx, url); err != nil {
-			return nil, err
+			return err
 		}
 		if u.doc.Life == entity.Dead {
-			return nil, entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
+			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		o := newOps()
 		o.assert(charmsC, url, exists)
 		o.update(unitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
-		return o.build()
+		return nil
 	})
 }
 
@@ -139,4 +136,13 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		info.OrphanedBySubRel = !alive
 	}
 	return info, nil
+}
+
+// Config returns what the hooks of the unit's service see.
+func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
+	svc, err := u.st.Service(ctx, u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	return svc.EffectiveConfig(ctx)
 }

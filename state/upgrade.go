@@ -7,7 +7,6 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -118,21 +117,20 @@ func readSchema(db *mongo.Database) (doc schemaDoc, there bool, err error) {
 // changeSchema says that a database has reached a version; nothing when somebody else
 // has taken it as far.
 func changeSchema(ctx context.Context, db *mongo.Database, to int, made string) error {
-	return db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, db, func(o *ops) error {
 		now, there, err := readSchema(db)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		o := newOps()
 		switch {
 		case now.Version > to || now.Version == to && now.Made == made:
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		case !there:
 			o.insert(schemaC, schemaC, schemaDoc{schemaC, to, made})
 		default:
 			o.update(schemaC, schemaC, bson.D{{"version", now.Version}}, bson.D{{"$set", bson.D{{"version", to}, {"made", made}}}})
 		}
-		return o.build()
+		return nil
 	})
 }
 
@@ -192,29 +190,28 @@ func referToBlobs(ctx context.Context, c *Controller, db *mongo.Database) error 
 }
 
 func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) error {
-	return db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, db, func(o *ops) error {
 		var doc struct {
 			Models []string `bson:"models"`
 		}
 		isReady := bson.D{{"_id", model}, {"step", "ready"}}
 		if n, err := db.Count("models", isReady); err != nil {
-			return nil, err
+			return err
 		} else if n == 0 {
-			return nil, mongo.ErrNothing // it was removed meanwhile
+			return mongo.ErrNothing // it was removed meanwhile
 		}
 		err := db.Get("blobs", sum, &doc, "archive "+sum)
-		o := newOps()
 		o.assert("models", model, isReady)
 		switch {
 		case isNotFound(err):
 			o.insert("blobs", sum, bson.D{{"file", sum}, {"models", []string{model}}})
 		case err != nil:
-			return nil, err
+			return err
 		case slices.Contains(doc.Models, model):
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		default:
 			o.update("blobs", sum, exists, bson.D{{"$addToSet", bson.D{{"models", model}}}})
 		}
-		return o.build()
+		return nil
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -185,19 +184,18 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 		key, doc.Key = newKey()
 	}
 	if err == nil {
-		err = c.db.Run(ctx, func(int) ([]txn.Op, error) {
+		err = change(ctx, c.db, func(o *ops) error {
 			var there userDoc
 			switch err := c.db.Get(usersC, doc.ID, &there, "user"); {
 			case err == nil && there.Removed:
-				return nil, permanentlyDeleted(entity.AlreadyExists, p.Name)
+				return permanentlyDeleted(entity.AlreadyExists, p.Name)
 			case err == nil:
-				return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"), "The users there are: juju users --all")
+				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"), "The users there are: juju users --all")
 			case !isNotFound(err):
-				return nil, err
+				return err
 			}
-			o := newOps()
 			o.insert(usersC, doc.ID, doc)
-			return o.build()
+			return nil
 		})
 	}
 	if err != nil {
@@ -210,24 +208,23 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 // removed. Set returns what is to be set, given the user as they are now; nothing
 // for what is so already. What takes a superuser away asserts another's.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
-	return c.db.Run(ctx, func(int) ([]txn.Op, error) {
+	return change(ctx, c.db, func(o *ops) error {
 		doc, err := c.userDocOf(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		fields, err := set(doc)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(fields) == 0 {
-			return nil, mongo.ErrNothing
+			return mongo.ErrNothing
 		}
-		o := newOps()
 		if err := c.keepSuperuser(o, doc, fields); err != nil {
-			return nil, err
+			return err
 		}
 		o.update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
-		return o.build()
+		return nil
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo"
 )
@@ -20,17 +19,16 @@ func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error
 		return err
 	}
 	for _, u := range users {
-		err := db.Run(ctx, func(int) ([]txn.Op, error) {
+		err := change(ctx, db, func(o *ops) error {
 			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
-				return nil, err
+				return err
 			} else if n == 0 {
-				return nil, mongo.ErrNothing // somebody else was faster
+				return mongo.ErrNothing // somebody else was faster
 			}
-			o := newOps()
 			o.update("users", u.ID, old, bson.D{{"$set", bson.D{
 				{"name", u.ID}, {"displayname", ""}, {"hash", ""}, {"disabled", false}, {"removed", false}, {"createdby", u.ID},
 			}}})
-			return o.build()
+			return nil
 		})
 		if err != nil {
 			return err

@@ -268,15 +268,6 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 	return versions, nil
 }
 
-// Config returns what the hooks of the unit's service see.
-func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
-	svc, err := u.st.Service(ctx, u.doc.Service)
-	if err != nil {
-		return nil, err
-	}
-	return svc.EffectiveConfig(ctx)
-}
-
 // WatchStatus fires when anything that Status reads may have changed, or the model's
 // cleanups.
 func (st *State) WatchStatus(ctx context.Context) (<-chan struct{}, error) {

@@ -1,0 +1,89 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// Relations returns what the unit's agent works with: the Alive relations of its
+// service, and the Dying ones that it is in; by number.
+func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
+	relations, err := u.st.relationsOf(u.doc.Service)
+	if err != nil {
+		return nil, err
+	}
+	var all []entity.RelationInfo
+	for _, r := range relations {
+		end, err := r.endpoint(u.doc.Service)
+		if err != nil {
+			return nil, err
+		}
+		ru := &relationUnit{u.st, r, u, end}
+		in, err := ru.inScope()
+		if err != nil {
+			return nil, err
+		}
+		if !in {
+			if r.doc.Life != entity.Alive {
+				continue
+			}
+			// One that it is in it must leave, whoever is beside it still.
+			if fits, err := ru.fits(ctx); err != nil {
+				return nil, err
+			} else if !fits {
+				continue
+			}
+		}
+		all = append(all, entity.RelationInfo{
+			ID: r.doc.ID, Key: r.doc.Key, Life: r.doc.Life, Endpoint: end.Name, Role: end.Role,
+			Interface: end.Interface, Scope: end.Scope, Remote: r.counterpart(u.doc.Service).Service,
+			InScope: in, Implicit: end.Implicit, Strength: r.doc.Strength,
+		})
+	}
+	return all, nil
+}
+
+// fits reports whether the unit can have a part in the relation: in one of
+// container scope, a subordinate only with its principal's service, or with
+// another subordinate beside it.
+func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
+	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal == "" {
+		return true, nil
+	}
+	other := ru.rel.counterpart(ru.unit.doc.Service).Service
+	if other == entity.UnitService(ru.unit.doc.Principal) {
+		return true, nil
+	}
+	beside, err := ru.st.db.Count(unitsC, bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
+	return beside > 0, err
+}
+
+// RelationSettings returns what a unit of a relation has told it. The caller must
+// be a unit of the relation too; it may read its own.
+func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
+	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
+	if err != nil {
+		return nil, err
+	}
+	service := entity.UnitService(of)
+	if service != ru.rel.counterpart(u.doc.Service).Service && of != u.doc.Name {
+		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
+	}
+	doc, err := u.st.settings(relationSettingsKey(relation, of))
+	if isNotFound(err) {
+		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
+	} else if err != nil {
+		return nil, err
+	}
+	if doc.Container != ru.container() {
+		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // beside another principal
+	}
+	settings := map[string]string{}
+	for k, v := range doc.Settings {
+		settings[k], _ = v.(string)
+	}
+	return settings, nil
+}
