@@ -77,7 +77,6 @@ var queries = []struct {
 	{"$exists of an element", D{{"tags.0", D{{"$exists", 1}}}}, []int{1, 3, 5}},
 	{"$type by number", D{{"n", D{{"$type", 2}}}}, []int{7}},
 	{"$type by name", D{{"s", D{{"$type", "string"}}}}, []int{1, 2, 3, 7}},
-	{"$mod", D{{"n", D{{"$mod", A{2, 0}}}}}, []int{2, 6}},
 
 	{"$or", D{{"$or", A{D{{"n", 1}}, D{{"s", "banana"}}}}}, []int{1, 2, 6}},
 	{"$or and a field", D{{"$or", A{D{{"n", 1}}, D{{"n", 2}}}}, {"s", "apple"}}, []int{1}},

@@ -159,7 +159,7 @@ func TestOddCommands(t *testing.T) {
 		}}})
 	}
 	query := bson.D{
-		{Key: "a", Value: bson.D{{Key: "$gte", Value: 0}, {Key: "$in", Value: bson.A{1}}, {Key: "$exists", Value: true}, {Key: "$type", Value: 16}, {Key: "$mod", Value: bson.A{2, 1}}, {Key: "$not", Value: bson.D{{Key: "$lt", Value: 0}}}}},
+		{Key: "a", Value: bson.D{{Key: "$gte", Value: 0}, {Key: "$in", Value: bson.A{1}}, {Key: "$exists", Value: true}, {Key: "$type", Value: 16}, {Key: "$not", Value: bson.D{{Key: "$lt", Value: 0}}}}},
 		{Key: "$or", Value: bson.A{bson.D{{Key: "l", Value: bson.D{{Key: "$elemMatch", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "$size", Value: 2}, {Key: "$all", Value: bson.A{1}}}}}}},
 		{Key: "d.x", Value: bson.D{{Key: "$regex", Value: "s"}, {Key: "$options", Value: "i"}}},
 	}

@@ -22,12 +22,12 @@ var requests = []string{
 	`{"insert": "u", "documents": [{"_id": {"c": "x", "id": 1}, "k": {"$binary": {"base64": "AAAA", "subType": "02"}}}], "ordered": false}`,
 	`{"update": "c", "updates": [{"q": {"_id": 1}, "u": {"$set": {"a.1.b": 7}, "$inc": {"n": 1}, "$push": {"l": {"$each": [3, 1], "$sort": -1, "$slice": 5, "$position": 0}}}, "upsert": true}]}`,
 	`{"update": "c", "updates": [{"q": {"a": {"$elemMatch": {"$gt": 1}}}, "u": {"$set": {"a.$": 2}, "$addToSet": {"s": {"$each": [1]}}, "$pull": {"l": {"$regex": "^x"}}}, "multi": true}]}`,
-	`{"update": "c", "updates": [{"q": {}, "u": {"$rename": {"a": "b"}, "$mul": {"n": 1.5}, "$bit": {"m": {"xor": 3}}, "$currentDate": {"t": {"$type": "timestamp"}}, "$pop": {"l": 1}, "$pullAll": {"s": [1]}, "$min": {"x": 1}, "$max": {"y": 1}, "$unset": {"z": 1}}}]}`,
+	`{"update": "c", "updates": [{"q": {}, "u": {"$rename": {"a": "b"}, "$mul": {"n": 1.5}, "$pop": {"l": 1}, "$pullAll": {"s": [1]}, "$min": {"x": 1}, "$max": {"y": 1}, "$unset": {"z": 1}}}]}`,
 	`{"update": "c", "updates": [{"q": {"_id": 3}, "u": {"a": {"$numberDecimal": "1E400"}}, "upsert": true}]}`,
 	`{"update": "c", "updates": [{"q": {}, "u": {"$inc": {"d": {"$numberDecimal": "1E-6000"}}, "$set": {"e.$[].f": 1}}}]}`,
 	`{"delete": "c", "deletes": [{"q": {"a": {"$in": [1, null, {"$regularExpression": {"pattern": "a", "options": "ix"}}]}}, "limit": 1}, {"q": {"_id": 9}, "limit": 0}]}`,
 	`{"find": "c", "filter": {"$or": [{"a": {"$gte": 1, "$lt": 5}}, {"b": {"$not": {"$size": 2}}}], "$nor": [{"x": {"$all": [1, {"$elemMatch": {"y": 1}}]}}]}, "sort": {"a": 1, "_id": -1}, "projection": {"a": {"$slice": [1, 2]}, "_id": 0}, "skip": 1, "limit": 3}`,
-	`{"find": "c", "filter": {"a.b": {"$mod": [2, 1], "$type": ["int", 2], "$bitsAllSet": [1, 5], "$exists": true}}, "projection": {"a.$": 1}, "hint": {"_id": 1}, "batchSize": 0}`,
+	`{"find": "c", "filter": {"a.b": {"$type": ["int", 2], "$exists": true}}, "projection": {"a.$": 1}, "hint": {"_id": 1}, "batchSize": 0}`,
 	`{"find": "log", "tailable": true, "awaitData": true, "filter": {}}`,
 	`{"getMore": {"$numberLong": "1"}, "collection": "c", "batchSize": 1, "maxTimeMS": 1}`,
 	`{"killCursors": "c", "cursors": [{"$numberLong": "1"}]}`,
@@ -194,10 +194,10 @@ func anyValue(r *rand.Rand, ops []string, depth int) any {
 
 var (
 	queryOps = []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$not", "$exists", "$type", "$size", "$all",
-		"$elemMatch", "$mod", "$regex", "$options", "$bitsAllSet", "$bitsAnyClear", "a", "$and", "$or"}
+		"$elemMatch", "$regex", "$options", "a", "$and", "$or"}
 	updateOps = []string{"$set", "$unset", "$inc", "$mul", "$min", "$max", "$rename", "$setOnInsert", "$push", "$addToSet", "$pull",
-		"$pullAll", "$pop", "$bit", "$currentDate"}
-	argumentOps = []string{"$each", "$sort", "$slice", "$position", "$in", "$gt", "$regex", "$type", "and", "xor", "a"}
+		"$pullAll", "$pop"}
+	argumentOps = []string{"$each", "$sort", "$slice", "$position", "$in", "$gt", "$regex", "$type", "a"}
 	showOps     = []string{"$slice", "$elemMatch"}
 )
 

@@ -3,7 +3,6 @@ package embedded
 import (
 	"bytes"
 	"errors"
-	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
@@ -165,7 +164,7 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 			o.modified++
 			return storage.Change{Delete: true}, m.tell(old, nil, position)
 		}
-		doc, err := m.update.Apply(r.conn.changed[:0], old, update.Context{Position: position, Now: time.Now()})
+		doc, err := m.update.Apply(r.conn.changed[:0], old, update.Context{Position: position})
 		if err != nil {
 			return storage.Change{}, err
 		}
@@ -236,7 +235,7 @@ func (r *request) seeded(m *modification) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := m.update.Apply(nil, seed, update.Context{Position: -1, Insert: true, Now: time.Now()})
+	doc, err := m.update.Apply(nil, seed, update.Context{Position: -1, Insert: true})
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func operator(r *rand.Rand, depth int) bson.E {
 	for range 1 + r.IntN(10) {
 		list = append(list, small(r, 1))
 	}
-	switch r.IntN(9) {
+	switch r.IntN(8) {
 	case 0, 1:
 		return bson.E{Key: []string{"$gt", "$gte", "$lt", "$lte"}[r.IntN(4)], Value: small(r, 0)} // lungo orders documents by name before type
 	case 2:
@@ -105,8 +105,6 @@ func operator(r *rand.Rand, depth int) bson.E {
 	case 5:
 		return bson.E{Key: "$size", Value: int32(r.IntN(3))}
 	case 6:
-		return bson.E{Key: "$mod", Value: bson.A{int32(2), int32(r.IntN(2))}}
-	case 7:
 		return bson.E{Key: "$type", Value: []any{"string", "number", "array", "object", "int"}[r.IntN(5)]}
 	}
 	if depth > 0 {

@@ -178,19 +178,6 @@ func (t size) holds(v bsoncore.Value, exists bool) bool {
 	return exists && v.Type == bson.TypeArray && int64(raw.Len(v.Data)) == int64(t)
 }
 
-type modulo struct{ divisor, rest int64 }
-
-func (t modulo) holds(v bsoncore.Value, exists bool) bool {
-	if !exists {
-		return false
-	}
-	n, ok := raw.Int(v)
-	if f, isFloat := raw.Number(v); !ok && isFloat && math.Abs(f) < 1<<62 {
-		n, ok = int64(f), true
-	}
-	return ok && n%t.divisor == t.rest
-}
-
 // newTest makes the tests that need no more than their operand.
 func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 	switch op {
@@ -200,37 +187,11 @@ func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 			return nil, false, mongoerr.New(mongoerr.BadValue, "$size needs a number that is whole and not negative")
 		}
 		return size(n), true, nil
-	case "$mod":
-		return newModulo(v)
 	case "$type":
 		t, err := newTypes(v)
 		return t, false, err
-	case "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
-		t, err := newBits(op, v)
-		return t, false, err
 	}
 	return nil, false, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", op)
-}
-
-func newModulo(v bsoncore.Value) (test, bool, error) {
-	var n []int64
-	if v.Type == bson.TypeArray {
-		it := raw.Elements(v.Data)
-		for e, ok := it.Next(); ok; e, ok = it.Next() {
-			f, ok := raw.Number(e.Value)
-			if !ok {
-				return nil, false, mongoerr.New(mongoerr.BadValue, "malformed mod, operands are not numbers")
-			}
-			n = append(n, int64(f))
-		}
-	}
-	if len(n) != 2 {
-		return nil, false, mongoerr.New(mongoerr.BadValue, "malformed mod, needs to be an array of two numbers")
-	}
-	if n[0] == 0 {
-		return nil, false, mongoerr.New(mongoerr.BadValue, "divisor cannot be 0")
-	}
-	return modulo{n[0], n[1]}, false, nil
 }
 
 // elemMatch is a test for an array with an element that passes all of it.

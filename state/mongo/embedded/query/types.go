@@ -5,7 +5,6 @@ import (
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 
-	"juju/state/mongo/embedded/keys"
 	"juju/state/mongo/embedded/mongoerr"
 	"juju/state/mongo/embedded/raw"
 )
@@ -76,72 +75,3 @@ func (t *types) add(v bsoncore.Value) error {
 }
 
 func (t types) holds(v bsoncore.Value, exists bool) bool { return exists && t.any[v.Type] }
-
-// bits is a test for some bits of a whole number or of binary data.
-type bits struct {
-	positions []int
-	set, any  bool
-}
-
-func newBits(op string, v bsoncore.Value) (test, error) {
-	t := bits{set: op == "$bitsAllSet" || op == "$bitsAnySet", any: op == "$bitsAnySet" || op == "$bitsAnyClear"}
-	switch v.Type {
-	case bson.TypeArray:
-		it := raw.Elements(v.Data)
-		for e, ok := it.Next(); ok; e, ok = it.Next() {
-			n, ok := raw.Int(e.Value)
-			if !ok || n < 0 || n > 1<<31 {
-				return nil, mongoerr.New(mongoerr.BadValue, "bit positions must be whole numbers and not negative")
-			}
-			t.positions = append(t.positions, int(n))
-		}
-		return t, nil
-	case bson.TypeBinary:
-		_, data := v.Binary()
-		for i, b := range data {
-			t.positions = appendPositions(t.positions, uint64(b), 8*i)
-		}
-		return t, nil
-	}
-	n, ok := raw.Int(v)
-	if !ok || n < 0 {
-		return nil, mongoerr.New(mongoerr.BadValue, "%s takes an Array, a number, or a BinData", op)
-	}
-	t.positions = appendPositions(nil, uint64(n), 0)
-	return t, nil
-}
-
-func appendPositions(dst []int, n uint64, offset int) []int {
-	for i := 0; n != 0; i, n = i+1, n>>1 {
-		if n&1 != 0 {
-			dst = append(dst, offset+i)
-		}
-	}
-	return dst
-}
-
-func (t bits) holds(v bsoncore.Value, exists bool) bool {
-	if !exists {
-		return false
-	}
-	var bit func(int) bool
-	switch {
-	case v.Type == bson.TypeBinary:
-		_, data := v.Binary()
-		bit = func(i int) bool { return i/8 < len(data) && data[i/8]>>(i%8)&1 != 0 }
-	case keys.ClassOf(v.Type) == keys.Number:
-		n, ok := raw.Int(v)
-		if !ok {
-			return false
-		}
-		bit = func(i int) bool { return n>>min(i, 63)&1 != 0 }
-	default:
-		return false
-	}
-	for _, i := range t.positions {
-		if ok := bit(i) == t.set; ok == t.any {
-			return t.any
-		}
-	}
-	return !t.any
-}

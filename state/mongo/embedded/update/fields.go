@@ -30,8 +30,6 @@ var modifiers = map[string]modifier{
 	"$mul":         {do: multiply, check: checkNumber},
 	"$min":         {do: least},
 	"$max":         {do: greatest},
-	"$bit":         {do: bit, check: checkBit},
-	"$currentDate": {do: currentDate, check: checkCurrentDate},
 	"$push":        {do: push, check: checkPush},
 	"$addToSet":    {do: addToSet, check: checkAddToSet},
 	"$pull":        {do: pull, check: checkPull},
@@ -232,87 +230,4 @@ func multiplyDecimals(a, b number) number {
 		return number{}
 	}
 	return number{new(big.Int).Mul(a.n, b.n), a.exp + b.exp}
-}
-
-func checkBit(o *op) error {
-	if o.v.Type != bson.TypeEmbeddedDocument || raw.IsEmpty(o.v.Data) {
-		return mongoerr.New(mongoerr.BadValue, "The $bit modifier is not compatible with %s; it takes {and|or|xor: <whole number>}", o.v)
-	}
-	it := raw.Elements(o.v.Data)
-	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		switch string(e.Key) {
-		case "and", "or", "xor":
-		default:
-			return mongoerr.New(mongoerr.BadValue, "The $bit modifier only supports 'and', 'or', and 'xor', not '%s'", e.Key)
-		}
-		if e.Value.Type != bson.TypeInt32 && e.Value.Type != bson.TypeInt64 {
-			return mongoerr.New(mongoerr.BadValue, "The $bit modifier field must be an Integer(32/64 bit): %s", e.Value)
-		}
-	}
-	return nil
-}
-
-func bit(root *container, path []string, o *op, _ *Context) error {
-	e, made, err := root.reach(path)
-	if err != nil {
-		return err
-	}
-	if made {
-		e.set(raw.Int32(0))
-	}
-	v := e.value()
-	if v.Type != bson.TypeInt32 && v.Type != bson.TypeInt64 {
-		return mongoerr.New(mongoerr.BadValue, "Cannot apply $bit to a value of non-integral type: %s", v)
-	}
-	n, _ := raw.Int(v)
-	long := v.Type == bson.TypeInt64
-	it := raw.Elements(o.v.Data)
-	for one, ok := it.Next(); ok; one, ok = it.Next() {
-		m, _ := raw.Int(one.Value)
-		long = long || one.Value.Type == bson.TypeInt64
-		switch string(one.Key) {
-		case "and":
-			n &= m
-		case "or":
-			n |= m
-		case "xor":
-			n ^= m
-		}
-	}
-	if long {
-		e.set(bsoncore.Value{Type: bson.TypeInt64, Data: bsoncore.AppendInt64(nil, n)})
-	} else {
-		e.set(raw.Int32(int32(n)))
-	}
-	return nil
-}
-
-func checkCurrentDate(o *op) error {
-	if o.v.Type == bson.TypeBoolean {
-		return nil
-	}
-	if o.v.Type == bson.TypeEmbeddedDocument && raw.Len(o.v.Data) == 1 {
-		if t, ok := raw.Get(o.v.Data, "$type"); ok && t.Type == bson.TypeString {
-			if s := string(raw.Text(t)); s == "date" || s == "timestamp" {
-				return nil
-			}
-		}
-	}
-	return mongoerr.New(mongoerr.BadValue, "$currentDate takes a boolean or {$type: 'date' or 'timestamp'}, not %s", o.v)
-}
-
-func currentDate(root *container, path []string, o *op, with *Context) error {
-	e, _, err := root.reach(path)
-	if err != nil {
-		return err
-	}
-	if o.v.Type == bson.TypeEmbeddedDocument {
-		if t, _ := raw.Get(o.v.Data, "$type"); string(raw.Text(t)) == "timestamp" {
-			data := bsoncore.AppendTimestamp(nil, uint32(with.Now.Unix()), uint32(with.Now.Nanosecond()))
-			e.set(bsoncore.Value{Type: bson.TypeTimestamp, Data: data})
-			return nil
-		}
-	}
-	e.set(bsoncore.Value{Type: bson.TypeDateTime, Data: bsoncore.AppendDateTime(nil, with.Now.UnixMilli())})
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/256dpi/lungo/bsonkit"
 	"github.com/256dpi/lungo/mongokit"
@@ -155,7 +154,7 @@ func apply(doc, spec bson.D, insert bool) (bson.D, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := u.Apply(nil, bsontest.RawDocument(doc), update.Context{Position: -1, Insert: insert, Now: time.Unix(0, 0)})
+	raw, err := u.Apply(nil, bsontest.RawDocument(doc), update.Context{Position: -1, Insert: insert})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
@@ -45,8 +44,6 @@ type Context struct {
 	Position int
 	// Insert says that the document is being made.
 	Insert bool
-	// Now is the time for $currentDate.
-	Now time.Time
 }
 
 // Compile reads an update document: operators, or a document to replace
