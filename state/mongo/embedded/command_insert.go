@@ -1,0 +1,68 @@
+package embedded
+
+import (
+	"errors"
+
+	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
+
+	"juju/state/mongo/embedded/mongoerr"
+	"juju/state/mongo/embedded/raw"
+	"juju/state/mongo/embedded/storage"
+	"juju/state/mongo/embedded/wire"
+)
+
+func (r *request) insert() error {
+	w, err := r.writing("documents")
+	if err != nil {
+		return err
+	}
+	n := int32(0)
+	for i, doc := range w.list {
+		if err := r.insertOne(w.collection, doc); err == nil {
+			n++
+		} else if fatal(err) {
+			return err
+		} else if w.failed(i, err) {
+			break
+		}
+	}
+	if r.unacknowledged {
+		return nil
+	}
+	r.out = bsoncore.AppendInt32Element(r.out, "n", n)
+	r.appendWriteErrors(w)
+	return nil
+}
+
+func (r *request) insertOne(collection string, doc []byte) error {
+	if err := checkInsert(doc); err != nil {
+		return err
+	}
+	doc = withID(doc)
+	var err error
+	for i := 0; i < attempts; i++ {
+		coll := r.s.store.Collection(r.db, collection)
+		if coll == nil {
+			if coll, err = r.s.store.Ensure(r.db, collection); err != nil {
+				return err
+			}
+		}
+		if err = coll.Insert(doc); !errors.Is(err, storage.ErrDropped) {
+			return err
+		}
+	}
+	return mongoerr.New(mongoerr.WriteConflict, "collection %s.%s keeps being dropped", r.db, collection)
+}
+
+func checkInsert(doc []byte) error {
+	if len(doc) > int(wire.MaxDocument) {
+		return mongoerr.New(mongoerr.ObjectTooLarge, "object to insert too large. size in bytes: %d, max size: %d", len(doc), wire.MaxDocument)
+	}
+	it := raw.Elements(doc)
+	for e, ok := it.Next(); ok; e, ok = it.Next() {
+		if len(e.Key) > 0 && e.Key[0] == '$' {
+			return mongoerr.New(mongoerr.BadValue, "Document can't have $ prefixed field names: %s", e.Key)
+		}
+	}
+	return nil
+}
