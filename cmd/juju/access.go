@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// The levels of access that there are.
+// The levels of access.
 var (
 	controllerLevels = []string{"login", "add-model", "superuser"}
 	modelLevels      = []string{"read", "write", "admin"}
@@ -26,13 +26,13 @@ and those of a model
   write       also change what is in it
   admin       also grant and revoke access; the owner of a model always has it`
 
-// shellNote is said to who grants a level that comes to more than its name says.
+// shellNote warns a user who grants access that, on the local cloud, amounts to a shell.
 const shellNote = `Note: on cloud "local", hooks run as the user who bootstrapped the controller. %s can deploy
 a charm, and so run any command as that user and read whatever that user can read,
 including the controller's keys.
 `
 
-// granted returns the models of which an access was changed.
+// granted returns the models whose access was changed.
 func granted(uuids []string, errs []error) (changed []string) {
 	for i, uuid := range uuids {
 		if i < len(errs) && errs[i] == nil {
@@ -42,7 +42,7 @@ func granted(uuids []string, errs []error) (changed []string) {
 	return changed
 }
 
-// accessCommand makes grant and revoke, which differ in words.
+// accessCommand completes grant and revoke, which differ only in their texts and action.
 func accessCommand(s *session, cmd *cobra.Command, action string) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return changeAccess(cmd.Context(), s, action, args) }
 	s.controllerFlag(cmd)

@@ -102,7 +102,7 @@ func (a *addMachine) add(ctx context.Context, api addMachineAPI, r client.Machin
 		if err != nil {
 			return added, err
 		}
-		if i == 0 { // the others are like it
+		if i == 0 { // the other machines have the same
 			a.warn(warnings...)
 		}
 		a.note("created machine %s", id)

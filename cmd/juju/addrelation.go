@@ -31,7 +31,7 @@ other requires. Name the endpoints only if more than one pair fits.`,
 	return cmd
 }
 
-// endpoints checks that the arguments can be the two ends of a relation.
+// endpoints checks that the arguments can name the two endpoints of a relation.
 func endpoints(args []string) error {
 	if len(args) != 2 {
 		return usagef("a relation must involve two services")

@@ -8,8 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-// A modelAPI is what the commands together ask of a model; each names what it
-// needs itself. A *client.Conn is one.
+// A modelAPI is all that commands call on a connection to a model. A *client.Conn implements
+// it.
 type modelAPI interface {
 	io.Closer
 	statusAPI
@@ -35,8 +35,8 @@ type modelAPI interface {
 
 var _ modelAPI = (*client.Conn)(nil)
 
-// What single commands need, where more than one needs it or it would hide what
-// the command's file is about.
+// The parts of modelAPI that several commands use, or that are too small for the command's own
+// file.
 type (
 	statusAPI interface {
 		watchStatusAPI

@@ -57,11 +57,11 @@ func machines(args []string) error {
 	return nil
 }
 
-// placement is a machine's id, a type of container with or without its host, or
-// what one cloud understands.
+// placement is a machine's id, a type of container with or without its host, or a placement
+// that a cloud interprets.
 var placement = regexp.MustCompile(`^([a-z]+:)?[0-9]+(/[a-z]+/[0-9]+)*$|^[a-z]+$|^[a-z-]+=[^\s,]+$`)
 
-// placements reads the values of --to: each may hold several, separated by commas.
+// placements reads the values of --to, each of which can hold several, separated by commas.
 func placements(values []string) ([]string, error) {
 	var all []string
 	for _, value := range values {
@@ -75,10 +75,10 @@ func placements(values []string) ([]string, error) {
 	return all, nil
 }
 
-// maxOptionFile bounds a file of settings, or with the value of one.
+// maxOptionFile is the maximum size of a file of settings, or of a file with one value.
 const maxOptionFile = 5 << 20
 
-// readOptionFile reads a file of settings, or one that holds a value.
+// readOptionFile reads a file of settings, or a file with one value.
 func readOptionFile(path string) (string, error) {
 	text, err := readFile(path, maxOptionFile)
 	switch {
@@ -92,8 +92,8 @@ func readOptionFile(path string) (string, error) {
 	return string(text), nil
 }
 
-// settings reads KEY=VALUE pairs; the last of a key wins. A value that begins
-// with @ names the file that has it.
+// settings reads KEY=VALUE pairs. If a key is repeated, the last value counts. A value that
+// begins with @ names a file with the value.
 func settings(pairs []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range pairs {
@@ -114,10 +114,10 @@ func settings(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
-// bulk makes one error of what became of several things, in juju's words: "no
-// units were destroyed: …" or "some units were not destroyed: …". Errs has a
-// place for each thing. The error has the kind that all have in common.
-func bulk(things, done string, errs []error) error {
+// bulk combines the outcomes of a bulk call into one error, in Juju's words: "no units were
+// destroyed: …" or "some units were not destroyed: …". errs has an entry for each entity, nil
+// for success. The result has the kind of the errors, if they have one in common.
+func bulk(entities, done string, errs []error) error {
 	var failed []error
 	for _, err := range errs {
 		if err != nil {
@@ -139,9 +139,9 @@ func bulk(things, done string, errs []error) error {
 			hints = append(hints, hint)
 		}
 	}
-	text := fmt.Sprintf("some %s were not %s: ", things, done)
+	text := fmt.Sprintf("some %s were not %s: ", entities, done)
 	if len(failed) == len(errs) {
-		text = fmt.Sprintf("no %s were %s: ", things, done)
+		text = fmt.Sprintf("no %s were %s: ", entities, done)
 	}
 	err := errors.New(text + strings.Join(texts, "; "))
 	if kind != "" {

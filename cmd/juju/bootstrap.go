@@ -68,7 +68,8 @@ type bootstrap struct {
 	keepBroken, noSwitch bool
 }
 
-// bootstrapParams and bootstrapped are what jujud is asked and what it answers.
+// bootstrapParams and bootstrapped are the JSON documents that `jujud bootstrap` reads and
+// prints.
 type (
 	bootstrapParams struct {
 		Name     string `json:"name"`
@@ -93,7 +94,7 @@ const (
 	defaultModel = "default"
 )
 
-// makeBound is how long jujud may take to make a controller.
+// makeBound is how long jujud may take to create a controller.
 const makeBound = 2 * time.Minute
 
 var controllerName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
@@ -134,7 +135,7 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		return alsoHint(err, "What was created is kept in %s; to remove it: juju destroy-environment %s",
 			localDir(st, params.Name), params.Name)
 	}
-	// An interrupted bootstrap is taken back too.
+	// Also clean up after an interrupted bootstrap.
 	p = b.progress("Cleaning up controller %q", params.Name)
 	defer p.done()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), destroyBound)
@@ -143,12 +144,12 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
 			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
-		err = entity.WithHint(err, "Everything was cleaned up. Once the cause is fixed, bootstrap again.") // its log is gone too
+		err = entity.WithHint(err, "Everything was cleaned up. Once the cause is fixed, bootstrap again.") // cleanup has removed the log, too
 	}
 	return err
 }
 
-// params reads the arguments.
+// params returns the parameters of bootstrap from its arguments and flags.
 func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	p = bootstrapParams{Cloud: localCloud, User: adminUser}
 	if len(args) > 2 {
@@ -176,7 +177,7 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 		return p, usageError{entity.WithHint(fmt.Errorf("cannot use default-series %q: on the local cloud hooks run on this host, which is %q", series, host),
 			"Omit default-series")}
 	}
-	// It is the default of all models, and not of the first alone.
+	// It is the default of all models, not only of the first.
 	delete(p.Config, entity.ConfigDefaultSeries)
 	p.Series = host
 	if p.MongoURL, err = mongoURL(b.mongoURL); err != nil {
@@ -188,20 +189,18 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	return p, nil
 }
 
-// mongoVariable names the environment variable that --mongo-url is taken from when
-// the flag is not given.
+// mongoVariable is the environment variable used when --mongo-url is not given.
 const mongoVariable = "JUJU_MONGO_URL"
 
-// maxURLFile bounds the file that holds it.
+// maxURLFile is the maximum size of a file with the URL.
 const maxURLFile = 64 << 10
 
-// mongoURL returns the URL that was given, "" when none was. What it is worth jujud
-// says.
+// mongoURL returns the URL that was given, "" if none. jujud validates it.
 func mongoURL(given string) (string, error) {
 	if given == "" {
 		given = os.Getenv(mongoVariable)
 	}
-	// No process that is started from here needs it.
+	// Child processes do not need it.
 	if err := os.Unsetenv(mongoVariable); err != nil {
 		return "", err
 	}
@@ -222,9 +221,8 @@ func mongoURL(given string) (string, error) {
 	return given, nil
 }
 
-// claim makes the controller's directory, which must not be there yet, and locks
-// it, so that two bootstraps of one name, or a bootstrap and a destruction, don't
-// meet.
+// claim creates and locks the controller's directory, which must not exist. So two bootstraps
+// of one name, or a bootstrap and a destroy-environment, cannot overlap.
 func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)
@@ -242,7 +240,7 @@ func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 	return store.LockDir(ctx, dir)
 }
 
-// atWork reports whether another bootstrap, or a destruction, has locked a controller's
+// atWork reports whether another bootstrap or destroy-environment has locked a controller's
 // directory.
 func atWork(ctx context.Context, dir string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lockedBound)
@@ -254,10 +252,12 @@ func atWork(ctx context.Context, dir string) bool {
 	return errors.Is(err, store.ErrLocked)
 }
 
-// lockedBound is how long a lock is tried for that is held for seconds if at all.
+// lockedBound is how long atWork tries to lock the directory. A command that is at work holds
+// the lock much longer.
 const lockedBound = 200 * time.Millisecond
 
-// make makes the controller, notes it, and returns when it can be worked with.
+// make creates the controller, records it in the store, and returns when it accepts
+// connections.
 func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapParams, p *progress) error {
 	dir := localDir(st, params.Name)
 	made, err := runJujud(ctx, dir, params)
@@ -270,8 +270,8 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapP
 		ctrl.Models[ctrl.Qualify(name)] = uuid
 	}
 	ctrl.Model = ctrl.Qualify(defaultModel)
-	// Noted before it runs: should this command be killed now, the next one finds
-	// the controller and starts it.
+	// Record it before it runs: if this command is killed now, the next one finds the
+	// controller and starts it.
 	err = st.Update(ctx, func(c *store.Contents) error {
 		if _, ok := c.Controllers[params.Name]; ok {
 			return entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name)
@@ -297,7 +297,7 @@ func (b *bootstrap) make(ctx context.Context, st *store.Store, params bootstrapP
 	return conn.Close()
 }
 
-// runJujud has jujud make a controller in dir.
+// runJujud runs `jujud bootstrap` to create a controller in dir.
 func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstrapped, error) {
 	path, err := program("jujud")
 	if err != nil {
@@ -330,8 +330,8 @@ func runJujud(ctx context.Context, dir string, params bootstrapParams) (*bootstr
 	return &made, nil
 }
 
-// jujudError makes an error of what jujud printed when it failed: its own error
-// and hint, if it got so far.
+// jujudError returns the error and hint that jujud printed when it failed, or all that it
+// printed.
 func jujudError(printed string, err error) error {
 	lines := bufio.NewScanner(strings.NewReader(printed))
 	for lines.Scan() {

@@ -96,7 +96,7 @@ func (c *changeUserPassword) setPassword(ctx context.Context, t target, api user
 	return nil
 }
 
-// noteAccount changes what is remembered of a controller.
+// noteAccount changes what the store holds of a controller.
 func (s *session) noteAccount(ctx context.Context, name string, change func(*store.Controller)) error {
 	st, err := s.store()
 	if err != nil {

@@ -53,7 +53,7 @@ type check struct {
 	output output
 }
 
-// A shownFinding is the form in which a finding is shown.
+// A shownFinding is the YAML and JSON form of a finding.
 type shownFinding struct {
 	Model  string `yaml:"model,omitempty" json:"model,omitempty"`
 	Where  string `yaml:"where" json:"where"`
@@ -85,8 +85,8 @@ func (c *check) run(ctx context.Context, args []string) error {
 	})
 }
 
-// check checks what the user means: one model, or all that they administer. It
-// returns what was checked, too.
+// check checks one model, or all that the user administers. It also returns the names of what
+// it checked.
 func (c *check) check(ctx context.Context, t target, api controllerAPI) (found []entity.Finding, checked []string, err error) {
 	models, err := api.Models(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *check) check(ctx context.Context, t target, api controllerAPI) (found [
 	return found, checked, nil
 }
 
-// tell prints what was found; an error says how many of that are still so.
+// tell prints the findings. It returns an error if problems are left.
 func (c *check) tell(found []entity.Finding, checked []string) error {
 	left, text := 0, ""
 	shown := make([]shownFinding, 0, len(found))
@@ -161,7 +161,7 @@ func (c *check) tell(found []entity.Finding, checked []string) error {
 	return entity.WithHint(fmt.Errorf("%d %s found", left, problems), "To repair what can be repaired: juju check --repair")
 }
 
-// findingLine says in one line what is wrong, where, and what is done about it.
+// findingLine returns one line: what is wrong, where, and the repair.
 func findingLine(f entity.Finding) string {
 	of := f.Model
 	if of == "" {

@@ -18,16 +18,16 @@ import (
 	"juju/state/entity"
 )
 
-// A target is where a command works.
+// A target is the controller, and the model if any, that a command works with.
 type target struct {
 	name  string // of the controller
 	ctrl  *store.Controller
 	model string // qualified name, "" for the controller itself
 }
 
-// target finds out which controller and model the user means: by -m, else by
-// JUJU_MODEL, else the model that is selected on the controller of
-// JUJU_CONTROLLER or on the selected one.
+// target returns the controller and model to work with: given by -m, else by JUJU_MODEL, else
+// the model selected on the controller of JUJU_CONTROLLER, else the model selected on the
+// selected controller.
 func (s *session) target(c *store.Contents) (target, error) {
 	spec := s.model
 	if spec == "" {
@@ -51,8 +51,7 @@ func (s *session) target(c *store.Contents) (target, error) {
 	return t, err
 }
 
-// selectedModel returns the qualified name of the model that is selected on a
-// controller.
+// selectedModel returns the qualified name of the model selected on a controller.
 func (s *session) selectedModel(t target) (string, error) {
 	if t.ctrl.User == "" {
 		return "", notLoggedIn(t)
@@ -64,7 +63,7 @@ func (s *session) selectedModel(t target) (string, error) {
 	return t.ctrl.Model, nil
 }
 
-// dialModel connects to the model that the user means.
+// dialModel connects to the target model.
 func (s *session) dialModel(ctx context.Context) (*client.Conn, error) {
 	st, err := s.store()
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *session) dialModel(ctx context.Context) (*client.Conn, error) {
 	}
 	conn, err := s.dial(ctx, st, t, uuid)
 	if errors.Is(err, entity.NotFound) {
-		// It was destroyed, and perhaps made again, since we last heard of it.
+		// It was destroyed since this client listed the models, and perhaps created again.
 		if err := s.refreshModels(ctx, st, t); err != nil {
 			return nil, err
 		}
@@ -116,7 +115,7 @@ func noModel(t target) error {
 	return entity.WithHint(err, "Available models: %s", strings.Join(known, ", "))
 }
 
-// refreshModels asks the controller which models there are, and notes it.
+// refreshModels stores the controller's list of models.
 func (s *session) refreshModels(ctx context.Context, st *store.Store, t target) error {
 	conn, err := s.dial(ctx, st, t, "")
 	if err != nil {
@@ -130,15 +129,14 @@ func (s *session) refreshModels(ctx context.Context, st *store.Store, t target) 
 	return s.noteModels(ctx, t, models, nil)
 }
 
-// The pauses between two attempts to reach a controller.
+// The pauses between attempts to reach a controller: from minPause, doubling up to maxPause.
 const (
-	firstPause = 50 * time.Millisecond
-	lastPause  = time.Second
+	minPause = 50 * time.Millisecond
+	maxPause = time.Second
 )
 
-// dial connects to a model, or to the controller itself for "". It brings back a
-// local controller that does not run, and waits, within a bound, for one that is
-// only just starting.
+// dial connects to a model, or to the controller itself if model is "". It starts a local
+// controller that is not running, and retries within a bound while a controller is starting.
 func (s *session) dial(ctx context.Context, st *store.Store, t target, model string) (*client.Conn, error) {
 	if t.ctrl.User == "" {
 		return nil, notLoggedIn(t)
@@ -151,8 +149,8 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 	var p *progress
 	defer func() { p.done() }()
 	end := s.now().Add(s.reachBound)
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		// Each time, for the controller may have ended just now.
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
+		// On every attempt, since the controller may have stopped meanwhile.
 		if kept, err := s.isKept(st, t); err != nil {
 			return nil, err
 		} else if !kept {
@@ -175,7 +173,7 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 			return conn, err
 		}
 		if entity.Hint(err) != "" {
-			// It has answered, and says itself what there is to do.
+			// The controller answered, and its hint says what to do.
 			return nil, entity.Errorf(entity.Unavailable, "cannot log in to controller %q: %w", t.name, err)
 		}
 		logger.Debugf("%v", err)
@@ -195,7 +193,7 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 	}
 }
 
-// unreachable says of a controller that did not answer what to do about it.
+// unreachable adds to the error of a controller that did not answer what to do about it.
 func (s *session) unreachable(st *store.Store, t target, why error) error {
 	why = entity.Errorf(entity.Unavailable, "cannot reach controller %q: %w", t.name, why)
 	if t.ctrl.Cloud != localCloud {
@@ -214,8 +212,8 @@ func (s *session) unreachable(st *store.Store, t target, why error) error {
 		"To give up and destroy it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
 }
 
-// waitsForRoom reports whether the keeper of the controller that was dialled last
-// can't start it because the disk is full.
+// waitsForRoom reports whether the keeper of the last dialled controller cannot start it
+// because the disk is full.
 func (s *session) waitsForRoom() bool {
 	if s.dialled == "" || process.CheckRoom(s.dialled, local.ControllerRoom) == nil {
 		return false
@@ -224,8 +222,8 @@ func (s *session) waitsForRoom() bool {
 	return err == nil && !lives
 }
 
-// noRoom adds to an error of a controller that did not answer, or not to the end,
-// that its disk is full, if it is.
+// noRoom adds to the error of a lost or refused connection that the local controller's disk is
+// full, if it is.
 func (s *session) noRoom(err error) error {
 	if s.dialled == "" || !errors.Is(err, entity.Unavailable) || errors.Is(err, syscall.ENOSPC) {
 		return err

@@ -91,8 +91,8 @@ The keys and their values:
 	return cmd
 }
 
-// demands reads constraints from arguments. None at all is more likely a slip
-// than the wish to clear them, which is said by an empty argument.
+// demands reads constraints from arguments. No argument at all is an error, since it is more
+// likely a slip than a request to clear the constraints; an empty argument clears them.
 func demands(args []string, command string) (entity.Constraints, error) {
 	if len(args) == 0 {
 		return entity.Constraints{}, withHint(usagef("no constraints specified"), `To clear them: `+command+` ""`)
@@ -153,7 +153,7 @@ service or add-machine gives others.`,
 	return cmd
 }
 
-// constraints shows some.
+// constraints is the command that shows constraints.
 type constraints struct {
 	*session
 	output output

@@ -14,8 +14,8 @@ import (
 	"juju/state/entity"
 )
 
-// A controllerAPI is what the commands together ask of a controller itself. A
-// *client.Conn is one.
+// A controllerAPI is all that commands call on a connection to a controller. A *client.Conn
+// implements it.
 type controllerAPI interface {
 	io.Closer
 	modelsAPI
@@ -28,21 +28,20 @@ type controllerAPI interface {
 
 var _ controllerAPI = (*client.Conn)(nil)
 
-// A modelsAPI tells which models there are.
+// A modelsAPI lists and describes models.
 type modelsAPI interface {
 	Models(ctx context.Context) ([]client.Model, error)
 	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
 }
 
-// controllerFlag gives a command the flag that says at which controller it works.
+// controllerFlag adds the flag -c to a command.
 func (s *session) controllerFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.controller, "controller", "c", "", "the controller to work with")
 }
 
-// controllerTarget finds out which controller the user means: by -c, else by
-// JUJU_CONTROLLER or JUJU_MODEL, else the selected one. Its model is the one that is
-// selected there, if any is.
+// controllerTarget returns the controller to work with: given by -c, else by JUJU_CONTROLLER
+// or JUJU_MODEL, else the selected one.
 func (s *session) controllerTarget(c *store.Contents) (target, error) {
 	name := s.controller
 	if name == "" {
@@ -55,8 +54,7 @@ func (s *session) controllerTarget(c *store.Contents) (target, error) {
 	return target{name: name, ctrl: ctrl}, err
 }
 
-// readTarget reads what this client knows, and finds the controller that the user
-// means in it.
+// readTarget returns the store and the controller to work with.
 func (s *session) readTarget() (*store.Store, target, error) {
 	st, err := s.store()
 	if err != nil {
@@ -70,7 +68,7 @@ func (s *session) readTarget() (*store.Store, target, error) {
 	return st, t, err
 }
 
-// splitModel takes CONTROLLER:MODEL apart, where the controller may be left out.
+// splitModel splits CONTROLLER:MODEL, where CONTROLLER: is optional.
 func (s *session) splitModel(arg string) (model string, err error) {
 	name, model, named := strings.Cut(arg, ":")
 	if !named {
@@ -83,8 +81,7 @@ func (s *session) splitModel(arg string) (model string, err error) {
 	return model, nil
 }
 
-// withController connects to the controller that the user means, for as long as do
-// takes.
+// withController calls do with a connection to the target controller.
 func (s *session) withController(ctx context.Context, do func(target, controllerAPI) error) error {
 	_, t, err := s.readTarget()
 	if err != nil {
@@ -98,8 +95,8 @@ func (s *session) withController(ctx context.Context, do func(target, controller
 	return errors.Join(err, api.Close())
 }
 
-// noteModels remembers which models there are on a controller, and lets change do
-// more; a model that is gone is not selected any more.
+// noteModels stores the list of a controller's models, and unselects a model that is gone. It
+// also applies change, if not nil.
 func (s *session) noteModels(ctx context.Context, t target, models []client.Model, change func(*store.Controller)) error {
 	st, err := s.store()
 	if err != nil {
@@ -112,7 +109,7 @@ func (s *session) noteModels(ctx context.Context, t target, models []client.Mode
 	return st.Update(ctx, func(c *store.Contents) error {
 		ctrl, ok := c.Controllers[t.name]
 		if !ok {
-			return nil // it was ended just now
+			return nil // it was destroyed meanwhile
 		}
 		ctrl.Models = t.ctrl.Models
 		if change != nil {
@@ -125,8 +122,8 @@ func (s *session) noteModels(ctx context.Context, t target, models []client.Mode
 	})
 }
 
-// findModel asks the controller for the model of a name, and remembers which others
-// there are. NotFound when there is none.
+// findModel asks the controller for the model with this name, and stores the list of models.
+// The error is NotFound if there is none.
 func (s *session) findModel(ctx context.Context, t target, api modelsAPI, name string) (client.Model, error) {
 	models, err := api.Models(ctx)
 	if err != nil {
@@ -145,7 +142,7 @@ func (s *session) findModel(ctx context.Context, t target, api modelsAPI, name s
 	return client.Model{}, noModel(t)
 }
 
-// oneModel checks that there is one argument, the name of a model.
+// oneModel checks that the only argument is the name of a model.
 func oneModel(args []string) error {
 	if len(args) == 0 {
 		return usagef("no model specified")

@@ -65,10 +65,10 @@ type debugLog struct {
 	query                   client.LogQuery
 	noTail, tail, retry     bool
 	utc, date, ms, location bool
-	told                    bool // which entities are not there
+	noted                   bool // noteAbsent has run
 }
 
-// retryPause is how long to wait before connecting again.
+// retryPause is the pause before reconnecting.
 const retryPause = time.Second
 
 func (d *debugLog) run(ctx context.Context, args []string) error {
@@ -88,7 +88,7 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 	for {
 		err := d.withModel(ctx, func(api modelAPI) error { return d.show(ctx, api) })
 		if ctx.Err() != nil && !d.query.NoTail {
-			return nil // this is how it ends
+			return nil // interrupting it is how it ends
 		}
 		if err == nil || !d.retry || isUsage(err) || isRefusal(err) {
 			return err
@@ -99,13 +99,13 @@ func (d *debugLog) run(ctx context.Context, args []string) error {
 			return nil
 		case <-time.After(retryPause):
 		}
-		// What was shown is not shown again.
+		// Do not show the same lines again.
 		d.query.Replay, d.query.Backlog = false, 0
 	}
 }
 
-// isRefusal reports whether err is an answer that stays the same however often one
-// connects: the login or the model is not valid, or the query is not.
+// isRefusal reports whether err would be the same after reconnecting: the login, the model or
+// the query is invalid.
 func isRefusal(err error) bool {
 	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {
 		if errors.Is(err, kind) {
@@ -125,7 +125,7 @@ func isLevel(word string) bool {
 }
 
 func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
-	if err := d.tellAbsent(ctx, api); err != nil {
+	if err := d.noteAbsent(ctx, api); err != nil {
 		return err
 	}
 	return api.DebugLog(ctx, d.query, func(m entity.LogMessage) error {
@@ -134,20 +134,20 @@ func (d *debugLog) show(ctx context.Context, api debugLogAPI) error {
 	})
 }
 
-// tellAbsent says, once, which of the entities that are to be shown or left out is not
-// in the model. That is no error: what is gone has left its lines.
-func (d *debugLog) tellAbsent(ctx context.Context, api statusAPI) error {
+// noteAbsent notes, once, which entities in --include and --exclude are not in the model. It
+// is no error, since the log also has the lines of entities that are gone.
+func (d *debugLog) noteAbsent(ctx context.Context, api statusAPI) error {
 	patterns := slices.Concat(d.query.IncludeEntity, d.query.ExcludeEntity)
-	if len(patterns) == 0 || d.told {
+	if len(patterns) == 0 || d.noted {
 		return nil
 	}
 	m, err := api.Status(ctx)
 	if err != nil {
 		return err
 	}
-	d.told = true
+	d.noted = true
 	for _, pattern := range patterns {
-		there := slices.ContainsFunc(things(m), func(t thing) bool {
+		there := slices.ContainsFunc(entities(m), func(t waited) bool {
 			switch t.kind {
 			case "unit":
 				return entity.MatchTag(pattern, entity.UnitTag(t.name).String())
@@ -163,11 +163,11 @@ func (d *debugLog) tellAbsent(ctx context.Context, api statusAPI) error {
 	return nil
 }
 
-// continued stands before each further line of a message, so that it can't pass
-// for another's: no entry begins like this.
+// continued begins each further line of a message, so that no line can pass for an entry of
+// its own.
 const continued = "    | "
 
-// line is how an entry of the log is shown.
+// line formats an entry of the log.
 func (d *debugLog) line(m entity.LogMessage) string {
 	layout := "15:04:05"
 	if d.ms {

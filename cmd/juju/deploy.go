@@ -112,7 +112,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	})
 }
 
-// request is what the flags ask for.
+// request returns the request that the flags describe.
 func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	r = client.DeployArgs{Series: d.series, Units: d.units, Force: d.force}
 	if r.Placement, err = placements(d.to); err != nil {
@@ -140,8 +140,8 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 	return r, nil
 }
 
-// settings reads the values of --config into the request. It judges them by the
-// charm, too: the controller will, but only once it has taken in the charm.
+// settings adds the values of --config to the request. It checks them against the charm before
+// the upload; the controller would only do so after it.
 func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error) {
 	var pairs, files []string
 	for _, value := range d.config {
@@ -175,9 +175,9 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 	return hint(err)
 }
 
-// deploy uploads the charm and makes the service.
+// deploy uploads the charm and adds the service.
 func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource, r client.DeployArgs) error {
-	// The controller asks this too, but only once it has taken in the charm.
+	// Check this before the upload; the controller would only do so after it.
 	status, err := api.Status(ctx, r.Service)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; or add units to the existing service: juju add-unit %s", source.path, r.Service)
 	}
 	series, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
-	if errors.Is(err, entity.NotImplemented) { // by a controller that is older than this program
+	if errors.Is(err, entity.NotImplemented) { // by an older controller
 		series, err = r.Series, nil
 	}
 	if err != nil {
@@ -218,14 +218,14 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 	return nil
 }
 
-// A charmSource is a charm that has been judged, and its archive.
+// A charmSource is a valid charm with its archive.
 type charmSource struct {
-	path    string // as the user wrote it
+	path    string // as the user gave it
 	charm   *charm.Charm
 	archive io.ReadCloser
 }
 
-// readCharm reads and judges the charm that a user names.
+// readCharm reads and validates the charm at a path.
 func readCharm(ctx context.Context, arg string) (*charmSource, error) {
 	info, err := os.Stat(arg)
 	if errors.Is(err, fs.ErrNotExist) && !isPath(arg) {
@@ -244,17 +244,16 @@ func readCharm(ctx context.Context, arg string) (*charmSource, error) {
 	}
 	dir, err := charm.ReadDir(arg)
 	if err != nil {
-		return nil, bad(err)
+		return nil, badCharm(err)
 	}
 	archive, err := archiveOf(dir)
 	if err != nil {
-		return nil, bad(err)
+		return nil, badCharm(err)
 	}
 	return &charmSource{arg, &dir.Charm, archive}, nil
 }
 
-// readCharmArchive reads and judges the archive that a user names, and opens it once
-// for that and for what is uploaded.
+// readCharmArchive opens an archive once, for validating its charm and for the upload.
 func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -270,24 +269,24 @@ func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 	}
 	if err != nil {
 		f.Close()
-		// What is said of the archive is said of this one.
+		// The inner error is about the archive, too: drop the outer one.
 		if inner := errors.Unwrap(err); a == nil && inner != nil {
 			err = inner
 		}
-		return nil, bad(fmt.Errorf("cannot read charm %q: %w", path, err))
+		return nil, badCharm(fmt.Errorf("cannot read charm %q: %w", path, err))
 	}
 	return &charmSource{path, &a.Charm, f}, nil
 }
 
-// bad says what to do about a charm that is not one.
-func bad(err error) error {
+// badCharm adds to a charm's error how to fix it.
+func badCharm(err error) error {
 	if errors.Is(err, charm.ErrInvalid) {
 		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nFix the charm, and deploy it again", "\n"))
 	}
 	return err
 }
 
-// isPath reports whether what the user wrote can only be a path.
+// isPath reports whether an argument can only be a path.
 func isPath(arg string) bool {
 	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
 }
@@ -302,9 +301,9 @@ func isBundle(path string, info fs.FileInfo) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// archiveOf writes the archive of a charm to a file that has no name any more.
-// It is whole before any of it is sent, so that what is wrong with a file of the
-// charm is an error of the charm and not of the connection.
+// archiveOf writes the archive of a charm to an unlinked temporary file. It is complete before
+// the upload begins, so that an error in reading the charm's files is not reported as an error
+// of the connection.
 func archiveOf(dir *charm.Dir) (io.ReadCloser, error) {
 	f, err := os.CreateTemp("", "juju-charm-*.zip")
 	if err == nil {

@@ -9,21 +9,20 @@ import (
 )
 
 // A destroyCommand is what distinguishes the commands that destroy units, services and
-// machines, by name, from each other.
+// machines.
 type destroyCommand struct {
-	cobra.Command                      // its words
-	things        string               // "units"
+	cobra.Command                      // its names and help
+	entities      string               // "units"
 	check         func([]string) error // of the arguments
-	// destroy returns an outcome for each name, in order, and the machines that are left
-	// with nothing on them.
+	// destroy calls the API. It returns an outcome for each name, in order, and the machines
+	// that are left without units.
 	destroy  func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) ([]error, entity.MachinesLeft, error)
 	machines bool // has --destroy-machines
-	// plain says that the error of a single name is reported as it is, not as
-	// "no services were destroyed: …".
+	// plain reports the error of a single name as it is, without "no services were destroyed".
 	plain bool
 }
 
-// command makes the command.
+// command returns the command.
 func (d destroyCommand) command(s *session) *cobra.Command {
 	var wait waitFlag
 	var flags destroyFlags
@@ -43,7 +42,7 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			flags.tellLeft(s, name, left)
+			flags.noteLeft(s, name, left)
 			if err := d.outcome(errs); err != nil {
 				return err
 			}
@@ -62,12 +61,12 @@ func (d destroyCommand) command(s *session) *cobra.Command {
 	return cmd
 }
 
-// outcome makes one error of the outcomes.
+// outcome combines the outcomes into one error.
 func (d destroyCommand) outcome(errs []error) error {
 	if d.plain && len(errs) == 1 {
 		return errs[0]
 	}
-	return bulk(d.things, "destroyed", errs)
+	return bulk(d.entities, "destroyed", errs)
 }
 
 func destroyUnitCommand(s *session) *cobra.Command {
@@ -86,7 +85,7 @@ A machine that add-machine added always stays.`,
   juju destroy-unit web/1 --destroy-machines
   juju destroy-unit web/1 web/2 --wait`,
 		},
-		things: "units", check: units, machines: true,
+		entities: "units", check: units, machines: true,
 		destroy: modelAPI.DestroyUnits,
 	}.command(s)
 }
@@ -108,7 +107,7 @@ it. A machine that add-machine added always stays.`,
   juju destroy-service web --destroy-machines
   juju destroy-service web store --wait`,
 		},
-		things: "services", check: services, machines: true, plain: true,
+		entities: "services", check: services, machines: true, plain: true,
 		destroy: modelAPI.DestroyServices,
 	}.command(s)
 }
@@ -125,7 +124,7 @@ machines cannot be destroyed, the others still are.`,
 			Example: `  juju destroy-machine 3
   juju destroy-machine 3 4 --wait`,
 		},
-		things: "machines", check: machines,
+		entities: "machines", check: machines,
 		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.MachinesLeft, error) {
 			errs, err := api.DestroyMachines(ctx, how, ids...)
 			return errs, entity.MachinesLeft{}, err

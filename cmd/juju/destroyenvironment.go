@@ -56,7 +56,7 @@ type destroyEnvironment struct {
 	yes bool
 }
 
-// destroyBound is how long it may take to end all processes of a controller.
+// destroyBound is how long stopping all processes of a controller may take.
 const destroyBound = 5 * time.Minute
 
 func (d *destroyEnvironment) run(ctx context.Context, args []string) error {
@@ -116,7 +116,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// confirm asks the user, unless they have said yes already.
+// confirm asks the user for confirmation, unless they gave --yes.
 func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 	if d.yes {
 		return nil
@@ -124,7 +124,7 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 	fmt.Fprintf(d.stderr, "This destroys controller %q with all its models, services and machines,\n"+
 		"and removes all their data. Continue? [y/N] ", name)
 	answers := make(chan string, 1)
-	go func() { // ends with the answer, or with this program: a read of a terminal can't be given up
+	go func() { // ends with the answer or the program: a read from a terminal can't be canceled
 		line, _ := bufio.NewReader(d.stdin).ReadString('\n')
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
@@ -143,8 +143,8 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
-// destroyLocal ends all that a local controller has and forgets it. The caller
-// has locked its directory, if there is one.
+// destroyLocal stops all processes of a local controller, removes its files and forgets it.
+// The caller holds the lock of its directory, if it exists.
 func destroyLocal(ctx context.Context, st *store.Store, name string) error {
 	contents, err := st.Read()
 	if err != nil {
@@ -160,21 +160,21 @@ func destroyLocal(ctx context.Context, st *store.Store, name string) error {
 			return err
 		}
 	}
-	_ = os.Remove(filepath.Dir(dir)) // when it was the last
+	_ = os.Remove(filepath.Dir(dir)) // if this was the last controller
 	return st.Update(ctx, func(c *store.Contents) error {
 		delete(c.Controllers, name)
 		return nil
 	})
 }
 
-// destroyInstances ends keeper, controller and every instance in dir, and removes
-// it.
+// destroyInstances stops the keeper, the controller and every instance in dir, and removes
+// dir.
 func destroyInstances(ctx context.Context, dir, id string) error {
 	if owner := ownerOf(dir); owner != "" {
 		id = owner
 	}
 	if id == "" {
-		id = uuid.NewString() // nothing was ever started there
+		id = uuid.NewString() // bootstrap failed before it started anything
 	}
 	cloud, err := local.New(local.Config{Dir: dir, Controller: id})
 	if err != nil {
@@ -183,8 +183,8 @@ func destroyInstances(ctx context.Context, dir, id string) error {
 	if err := removeStore(ctx, dir); err != nil {
 		return err
 	}
-	// What is destroyed is the controller with every model; which one it is opened
-	// by makes no difference.
+	// DestroyController destroys the instances of all models, whichever model the environ is
+	// opened with.
 	environ, err := cloud.Open(ctx, provider.Config{Controller: id, Model: id})
 	if err != nil {
 		return err
@@ -192,11 +192,11 @@ func destroyInstances(ctx context.Context, dir, id string) error {
 	return environ.DestroyController(ctx)
 }
 
-// mongoConfig is the file of a controller whose store is in a MongoDB.
+// mongoConfig is the file with the URL of a controller's MongoDB, if it uses one.
 const mongoConfig = "mongo.conf"
 
-// removeStore ends keeper and controller and removes what they have in a MongoDB, if
-// they have it there. It needs the file that says where.
+// removeStore stops the keeper and the controller, and removes the controller's databases from
+// its MongoDB, if it uses one. It needs the file with the URL.
 func removeStore(ctx context.Context, dir string) error {
 	file := filepath.Join(local.ControllerDir(dir), mongoConfig)
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -220,11 +220,11 @@ func removeStore(ctx context.Context, dir string) error {
 	return nil
 }
 
-// endGrace is how long a process has to end when it is told to.
+// endGrace is how long a process has to exit after it is told to.
 const endGrace = 10 * time.Second
 
-// ownerOf returns the UUID of the controller that a directory says it is of, ""
-// when it doesn't say.
+// ownerOf returns the UUID of the controller that a directory belongs to, "" if it does not
+// say.
 func ownerOf(dir string) string {
 	if config, err := readKeeperConfig(dir); err == nil {
 		return config.Controller

@@ -64,14 +64,14 @@ type destroyModel struct {
 	destroy destroyFlags
 }
 
-// A destroyModelAPI destroys models and tells what has become of them.
+// A destroyModelAPI destroys models and lists what they left in the cloud.
 type destroyModelAPI interface {
 	DestroyModel(ctx context.Context, uuid string, how entity.Destruction) error
 	ModelLeftovers(ctx context.Context) ([]entity.Leftover, error)
 }
 
-// removalTime is how long, after the timeout of force, clouds may take twice: for the
-// machines one by one, and for whatever else the model had.
+// removalTime is how long, after the timeout of --force, the cloud may take twice: to stop the
+// machines, and to release the rest.
 const removalTime = 3 * time.Minute
 
 func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destruction) error {
@@ -102,8 +102,8 @@ func (d *destroyModel) run(ctx context.Context, arg string, how entity.Destructi
 	})
 }
 
-// confirm refuses the controller's own model, and asks the user, unless they have said
-// yes already.
+// confirm refuses the controller's own model, and asks the user for confirmation, unless they
+// gave --yes.
 func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.Model) error {
 	info, err := api.ModelInfo(ctx, model.UUID)
 	if err != nil {
@@ -126,14 +126,14 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without confirmation: juju destroy-model %s -y", model.Name)
 }
 
-// gone waits until the model is there no more, and says what is left of it outside of
-// the controller's reach. When the connection is lost it goes on with another.
+// gone waits until the model is gone, and reports what it left in the cloud. It reconnects
+// when the connection is lost.
 func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	p := d.progress("Waiting until model %q is gone", model.Name)
 	defer p.done()
-	var own controllerAPI // in place of a connection that was lost
+	var own controllerAPI // replaces a lost connection
 	defer func() {
 		if own != nil {
 			own.Close()
@@ -150,7 +150,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
 				p.say("Waiting until model %q is gone: it is %s, with %d machines", model.Name, info.Life, len(info.Machines))
 			}
-		case bounded.Err() != nil: // told of below
+		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
 			return err
 		default:
@@ -177,8 +177,8 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 	}
 }
 
-// left forgets a model that is gone, and makes an error of what it has left behind:
-// somebody has to look after that.
+// left forgets a model that is gone. It returns an error if the model left something in the
+// cloud, which a user then has to clean up.
 func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, model client.Model, others []client.Model) error {
 	if err := d.noteModels(ctx, t, others, nil); err != nil {
 		return err

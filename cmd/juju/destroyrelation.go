@@ -51,7 +51,7 @@ relation's number, which status shows in its yaml and json formats.`,
 	return cmd
 }
 
-// relationName is what explain calls the relation that the arguments name.
+// relationName returns the words by which explain finds the relation that the arguments name.
 func relationName(args []string) string {
 	if len(args) == 1 {
 		return "relation " + args[0]
@@ -64,7 +64,7 @@ type destroyRelationAPI interface {
 	DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error
 }
 
-// destroyRelation reads the arguments and returns what they ask for.
+// destroyRelation returns a function that destroys the relation that the arguments name.
 func destroyRelation(args []string) (func(context.Context, destroyRelationAPI, entity.Destruction) error, error) {
 	if len(args) == 1 {
 		if id, err := strconv.ParseUint(args[0], 10, 31); err == nil {

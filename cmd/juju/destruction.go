@@ -13,11 +13,11 @@ import (
 	"juju/state/entity"
 )
 
-// destroyFlags are the flags of every command that destroys something.
+// destroyFlags are the flags of every destroy command.
 type destroyFlags struct {
 	force, lenient, noWait bool
 	timeout                time.Duration
-	machines               bool // of units and services
+	machines               bool // --destroy-machines
 }
 
 func (f *destroyFlags) flags(cmd *cobra.Command) {
@@ -28,17 +28,17 @@ func (f *destroyFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents, as --timeout 0")
 }
 
-// machinesFlag gives a command that destroys units the flag that destroys machines too.
+// machinesFlag adds the flag --destroy-machines to a command that destroys units.
 func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false, "also destroy the machines created for these units, if nothing is left on them")
 }
 
-// tellLeft names the machines that stay with nothing on them.
-func (f *destroyFlags) tellLeft(s *session, command string, left entity.MachinesLeft) {
+// noteLeft names the machines that are left without units.
+func (f *destroyFlags) noteLeft(s *session, command string, left entity.MachinesLeft) {
 	ids := slices.Compact(slices.SortedFunc(slices.Values(left.Machines), entity.CompareNatural))
 	with := fmt.Sprintf("; next time: juju %s --destroy-machines", command)
 	if f.machines {
-		with = "" // a user has added them
+		with = "" // users added these machines
 	}
 	switch {
 	case len(ids) == 1:
@@ -51,7 +51,7 @@ func (f *destroyFlags) tellLeft(s *session, command string, left entity.Machines
 	}
 }
 
-// read returns what the flags come to.
+// read returns the destruction that the flags describe.
 func (f *destroyFlags) read(cmd *cobra.Command) (entity.Destruction, error) {
 	how, err := f.strength(cmd)
 	how.Machines = f.machines
@@ -83,25 +83,24 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 	return entity.Destruction{}, nil
 }
 
-// gone is the end that a destruction by a command waits for.
+// gone is the condition that a destroy command with --wait waits for.
 func gone(command string, names []string) until {
 	return until{names: names, gone: true, command: command}
 }
 
-// cloudTime is how long a cloud may take, after the timeout, to stop an instance,
-// and what else may take a moment.
+// cloudTime is how long after the timeout the cloud may take to stop an instance.
 const cloudTime = 90 * time.Second
 
-// explainAgain is how long an explanation is relied on while the model's status does not
-// change. It also rests on the time, on what agents say of their workers, and on the
-// members of relations, which the watch of the status does not cover.
-const explainAgain = 5 * time.Second
+// explainEvery is how often end reads an explanation again while the model's status does not
+// change. An explanation also depends on time, on the workers of agents and on the units in
+// relations, which the watch of the status does not cover.
+const explainEvery = 5 * time.Second
 
-// end waits, of a destruction with force, until what the names mean is gone, and
-// says what is left of it outside of the controller's reach. Other destructions
-// are not waited for. Each name is as explain takes it. It waits for the timeout and the
-// cloud's time, and the cloud's again whenever fewer things bar an end than ever, for
-// containers are stopped one after another.
+// end waits, after a destruction with force, until the named entities are gone. It returns an
+// error for what they left outside the controller's reach. Names are as for explain.
+//
+// It waits for the timeout and cloudTime, and for cloudTime again whenever the number of
+// reasons reaches a new minimum, because containers are stopped one after another.
 func (s *session) end(ctx context.Context, api interface {
 	explainAPI
 	watchStatusAPI
@@ -116,16 +115,16 @@ func (s *session) end(ctx context.Context, api interface {
 	end := begin.Add(how.Timeout + cloudTime)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	changes := watchChanges(watching, api, explainAgain)
+	changes := watchChanges(watching, api, explainEvery)
 	for _, name := range names {
-		waiting, fewest := name, -1 // not known yet
+		waiting, fewest := name, -1 // unknown yet
 		for {
 			bounded, cancel := context.WithDeadline(ctx, end)
 			e, err := explained(bounded, api, name)
 			late := bounded.Err() != nil
 			cancel()
 			if errors.Is(err, entity.NotFound) || err == nil && e.Life == entity.Alive {
-				break // another has taken the name, if there is one
+				break // gone, and the name may be in use again
 			}
 			if err != nil && !late {
 				return err
@@ -178,8 +177,8 @@ func explained(ctx context.Context, api explainAPI, name string) (entity.Explana
 	return all[0], nil
 }
 
-// leftOver makes errors of what a destruction has left behind: somebody has to
-// look after it.
+// leftOver returns an error for each thing that a forced destruction left in the cloud, which
+// a user has to clean up.
 func leftOver(e entity.Explanation) (all []error) {
 	for _, r := range e.Leftovers {
 		all = append(all, entity.WithHint(fmt.Errorf("%s is gone, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why), "%s", r.How))

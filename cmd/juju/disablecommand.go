@@ -10,15 +10,15 @@ import (
 	"juju/state/entity"
 )
 
-// blockAPI is what the commands about blocks need.
+// blockAPI is what the commands about blocks call.
 type blockAPI interface {
 	Blocks(ctx context.Context) ([]entity.Block, error)
 	SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error
 	SwitchBlockOff(ctx context.Context, t entity.BlockType) error
 }
 
-// The sets of commands that can be disabled, by the names that users know; the
-// first of a type is the one that is shown.
+// The sets of commands that can be disabled, by name. The first name of a type is the one
+// shown.
 var commandSets = []struct {
 	name string
 	t    entity.BlockType
@@ -26,13 +26,13 @@ var commandSets = []struct {
 	{"all", entity.BlockChange},
 	{"destroy-model", entity.BlockDestroy},
 	{"remove-object", entity.BlockRemove},
-	{"all-changes", entity.BlockChange},          // as Juju 1 called it
-	{"destroy-environment", entity.BlockDestroy}, // as well
+	{"all-changes", entity.BlockChange},          // the names in Juju 1
+	{"destroy-environment", entity.BlockDestroy}, // likewise
 }
 
 const validSets = "all, destroy-model, remove-object"
 
-// commandSet reads the name of a set.
+// commandSet returns the block type of the set that the first argument names.
 func commandSet(args []string) (entity.BlockType, error) {
 	if len(args) == 0 {
 		return "", usagef("missing command set (%s)", validSets)
@@ -45,7 +45,7 @@ func commandSet(args []string) (entity.BlockType, error) {
 	return "", usagef("bad command set, valid options: %s", validSets)
 }
 
-// setName is the name of a block's set.
+// setName returns the name of the set of a block type.
 func setName(t entity.BlockType) string {
 	for _, set := range commandSets {
 		if set.t == t {

@@ -36,7 +36,7 @@ type disabledCommands struct {
 	output output
 }
 
-// The forms in which a block is shown, and a model that has some.
+// The YAML and JSON forms of a block, and of a model with blocks.
 type (
 	shownBlock struct {
 		Set     string `yaml:"command-set" json:"command-set"`
@@ -94,7 +94,7 @@ func (d *disabledCommands) list(ctx context.Context, api blockAPI) error {
 		d.note("No commands are currently disabled.")
 		return nil
 	}
-	shown := make([]shownBlock, 0, len(blocks)) // an empty list in any format
+	shown := make([]shownBlock, 0, len(blocks)) // not nil, for JSON
 	rows := [][]string{{"Disabled commands", "Message"}}
 	for _, b := range blocks {
 		shown = append(shown, shownBlock{setName(b.Type), b.Message})

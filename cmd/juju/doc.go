@@ -1,21 +1,21 @@
-// Command juju is what its users type.
+// Command juju is the command-line client.
 //
-// Each command has a file of its name: it reads its arguments, calls the API and
-// prints. What they share:
+// Most commands have a file of their own: it reads the arguments, calls the API and prints the
+// result. What they share:
 //
-//	main.go      the program: signals, exit codes, how errors are printed
+//	main.go      the program: signals, exit codes, printing of errors
 //	root.go      the tree of commands
-//	session.go   what a command works with: the streams, the flags of all commands
-//	connect.go   which controller and model, and the way there
-//	local.go     controllers of the local cloud: where they are, and their revival
-//	progress.go  what is said during long waits
-//	wait.go      waiting for what a model is to become
+//	session.go   the environment of a command: streams, flags of all commands
+//	connect.go   choosing the controller and model, and connecting to them
+//	local.go     controllers of the local cloud: finding and restarting them
+//	progress.go  progress messages during long waits
+//	wait.go      waiting for a model to reach a state
+//	changes.go   watching a model's status while waiting
 //
-// What it remembers between two commands is in package store, the formats of
-// status are in package statusfmt.
+// Package store holds what the client remembers between commands, and package statusfmt the
+// formats of status.
 //
-// Exit codes: 0 done, 1 failed, 2 a command line that can't be understood. An
-// error is one line on standard error that begins with ERROR, and often a line
-// after it that says what to do next. What is said on the way goes to standard
-// error too; standard output has nothing but what was asked for.
+// Exit codes: 0 done, 1 failed, 2 invalid command line. An error is one line on standard error
+// that begins with ERROR, often followed by a line that says what to do next. Progress also
+// goes to standard error; standard output has only the result.
 package main

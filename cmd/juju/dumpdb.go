@@ -49,7 +49,7 @@ func (d *dumpDB) run(ctx context.Context, args []string) error {
 	return d.write(d.output, text)
 }
 
-// dump finds the model as every command does, and asks its controller.
+// dump asks the controller for the documents of the target model.
 func (d *dumpDB) dump(ctx context.Context) (map[string][]any, error) {
 	model, err := d.dialModel(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *dumpDB) dump(ctx context.Context) (map[string][]any, error) {
 	return plainDump(conn.DumpModel(ctx, model.Model()))
 }
 
-// plainDump makes of each document what can be written in any format.
+// plainDump decodes the documents, so that they can be written in any format.
 func plainDump(dump map[string][]json.RawMessage, err error) (map[string][]any, error) {
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func plainDump(dump map[string][]json.RawMessage, err error) (map[string][]any, 
 	return plain, nil
 }
 
-// dialController connects to the controller of the model that the user means.
+// dialController connects to the controller of the target model.
 func (s *session) dialController(ctx context.Context) (*client.Conn, error) {
 	st, err := s.store()
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// blockedModelsAPI is what commands ask of a controller about the blocks of all its
-// models.
+// blockedModelsAPI is what commands call about the blocks of all models of a controller.
 type blockedModelsAPI interface {
 	BlockedModels(ctx context.Context) ([]entity.ModelBlocks, error)
 	RemoveBlocks(ctx context.Context) error

@@ -64,7 +64,7 @@ Without arguments, explain every entity that waits for something.`,
 	return cmd
 }
 
-// explanations writes them for people.
+// explanations formats explanations for people.
 func explanations(all []entity.Explanation, now time.Time) string {
 	var b strings.Builder
 	if len(all) == 0 {

@@ -14,7 +14,7 @@ firewall, like local, this is only recorded.`,
 	})
 }
 
-// onService completes a command that takes a service and nothing else.
+// onService completes a command whose only argument is a service.
 func onService(s *session, cmd *cobra.Command, do func(*cobra.Command, exposeAPI, string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := oneService(args); err != nil {

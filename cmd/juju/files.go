@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// openFile opens a file that the user names. What is no file is refused at once:
-// a pipe may never say anything, and a device never end. It needs no look at the
-// path beforehand, which might be another's by then. A pipe that the shell hands
-// over, as in --config <(program), has somebody who writes to it.
+// openFile opens a file that the user names. It refuses anything but a regular file, because a
+// pipe might never have data and a device never end. It checks the open file, not the path,
+// which might change meanwhile. A pipe from the shell, as in --config <(program), is accepted,
+// because the program at its other end writes to it.
 func openFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) {
@@ -32,12 +32,12 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// isHandedOver reports whether a path names an open file of this process.
+// isHandedOver reports whether a path names an open file of this process, as /dev/fd/63 does.
 func isHandedOver(path string) bool {
 	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
-// notFile is the error of a path at which is something else than a file.
+// notFile returns the error for a path that is not a regular file.
 func notFile(path string, mode fs.FileMode) error {
 	what := "no file"
 	switch mode.Type() {
@@ -53,7 +53,7 @@ func notFile(path string, mode fs.FileMode) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("is %s, not a file", what)}
 }
 
-// readFile reads a file that the user names, one byte beyond max of it at most.
+// readFile reads a file that the user names, up to one byte more than max.
 func readFile(path string, max int64) ([]byte, error) {
 	f, err := openFile(path)
 	if err != nil {

@@ -51,7 +51,7 @@ func (g *get) run(ctx context.Context, args []string) error {
 	return g.withModel(ctx, func(api modelAPI) error { return g.show(ctx, api, args[0], args[1:]) })
 }
 
-// checkFormat wants one of the formats that a command has, besides yaml and json.
+// checkFormat checks that a format is yaml, json or one of the command's own.
 func checkFormat(format string, own ...string) error {
 	formats := append(own, "yaml", "json")
 	if !slices.Contains(formats, format) {
@@ -60,7 +60,7 @@ func checkFormat(format string, own ...string) error {
 	return nil
 }
 
-// show prints all options, or the values of those named.
+// show prints all options, or the values of the named ones.
 func (g *get) show(ctx context.Context, api getAPI, service string, keys []string) error {
 	config, err := api.ServiceConfig(ctx, service)
 	if err != nil {
@@ -102,7 +102,7 @@ func encode(format string, v any) ([]byte, error) {
 	return display.YAML(v, 4)
 }
 
-// The form in which settings are shown.
+// The YAML and JSON forms of settings.
 type (
 	serviceConfig struct {
 		Application string                  `yaml:"application" json:"application"`

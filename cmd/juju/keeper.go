@@ -10,8 +10,8 @@ import (
 	"juju/provider/process"
 )
 
-// keeperCommand is the process that keeps a local controller running. Bootstrap
-// starts it, and whichever command finds it gone.
+// keeperCommand is the process that keeps a local controller running. bootstrap starts it, as
+// does any command that finds it gone.
 func keeperCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -40,7 +40,7 @@ func keeperCommand() *cobra.Command {
 			}
 			err = local.Keep(cmd.Context(), config)
 			if cmd.Context().Err() != nil {
-				return nil // told to stop
+				return nil // stopped
 			}
 			return err
 		},

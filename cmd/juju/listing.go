@@ -9,7 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-// listFormats are those of commands that print lists.
+// listFormats are the formats of commands that print lists.
 var listFormats = []string{"tabular", "yaml", "json"}
 
 func checkListFormat(format string) error {
@@ -21,8 +21,8 @@ func checkListFormat(format string) error {
 	return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s", strings.Join(listFormats, ", "))}
 }
 
-// writeList prints a list: value in yaml or json, else a table of the rows, the
-// first of which is the header.
+// writeList prints a list: value as YAML or JSON, or the rows as a table, of which the first
+// is the header.
 func (s *session) writeList(o output, value any, rows [][]string) error {
 	if o.format != "tabular" {
 		text, err := encode(o.format, value)
@@ -37,6 +37,6 @@ func (s *session) writeList(o output, value any, rows [][]string) error {
 // table aligns rows in columns.
 func table(rows [][]string) []byte {
 	var b bytes.Buffer
-	_ = statusfmt.Rows(&b, rows) // a buffer takes everything
+	_ = statusfmt.Rows(&b, rows) // a buffer does not fail
 	return b.Bytes()
 }

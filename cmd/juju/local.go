@@ -17,19 +17,18 @@ import (
 	"juju/state/entity"
 )
 
-// localCloud is the name of the cloud that needs nothing but this host.
+// localCloud is the name of the cloud that runs on this host.
 const localCloud = "local"
 
-// localDir returns the directory in which everything of a local controller is.
+// localDir returns the directory with all files of a local controller.
 func localDir(st *store.Store, name string) string { return filepath.Join(st.Dir(), "local", name) }
 
-// controllerLog returns the file that holds what a local controller prints.
+// controllerLog returns the path of a local controller's log.
 func controllerLog(st *store.Store, name string) string {
 	return process.LogPath(local.ControllerDir(localDir(st, name)))
 }
 
-// program returns the path of another of juju's programs: the one beside this
-// program, else the one on PATH.
+// program returns the path of another of juju's programs: beside this program, else on PATH.
 func program(name string) (string, error) {
 	self, err := os.Executable()
 	if err == nil {
@@ -55,8 +54,8 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// checkPrograms finds out before anything is made whether a program is missing
-// that a local controller needs. The agents' are looked for beside jujud.
+// checkPrograms checks, before bootstrap creates anything, that the programs of a local
+// controller exist. Those of the agents must be beside jujud.
 func checkPrograms() error {
 	jujud, err := program("jujud")
 	if err == nil {
@@ -83,14 +82,14 @@ func missing(name, why string) error {
 		"Install all programs of juju in one directory, or build them there: make build")
 }
 
-// keeperName is the file in a local controller's directory that says how its
-// keeper is run.
+// keeperName is the file in a local controller's directory that configures its keeper.
 const keeperName = "keeper.json"
 
-// keeperBound is how long a controller may take to come up.
+// keeperBound is how long a controller may take to start.
 const keeperBound = time.Minute
 
-// keeperConfig is how the controller in dir is kept, by the programs of now.
+// keeperConfig returns the configuration of the keeper of the controller in dir, with the
+// current paths of the programs.
 func keeperConfig(dir, controller string) (local.KeeperConfig, error) {
 	jujud, err := program("jujud")
 	if err != nil {
@@ -107,7 +106,7 @@ func keeperConfig(dir, controller string) (local.KeeperConfig, error) {
 	}, nil
 }
 
-// readKeeperConfig reads what startKeeper has written.
+// readKeeperConfig reads the file that startKeeper writes.
 func readKeeperConfig(dir string) (config local.KeeperConfig, err error) {
 	path := filepath.Join(dir, keeperName)
 	text, err := os.ReadFile(path)
@@ -117,12 +116,12 @@ func readKeeperConfig(dir string) (config local.KeeperConfig, err error) {
 	if err != nil {
 		return config, fmt.Errorf("cannot read the keeper's configuration: %w", err)
 	}
-	config.Dir = dir // wherever it is by now
+	config.Dir = dir // the directory may have moved
 	return config, nil
 }
 
-// startKeeper starts the keeper of the controller in dir, if none runs, and
-// returns when the controller is up.
+// startKeeper starts the keeper of the controller in dir, unless it is running, and returns
+// when the controller is up.
 func startKeeper(ctx context.Context, dir, controller string) (started bool, err error) {
 	config, err := keeperConfig(dir, controller)
 	if err != nil {
@@ -132,15 +131,15 @@ func startKeeper(ctx context.Context, dir, controller string) (started bool, err
 	if err != nil {
 		return false, err
 	}
-	// Written each time, since programs may have moved.
+	// Write it each time, since the programs may have moved.
 	if err := process.WriteFile(filepath.Join(dir, keeperName), append(text, '\n')); err != nil {
 		return false, fmt.Errorf("cannot write the keeper's configuration: %w", err)
 	}
 	return local.EnsureKeeper(ctx, config)
 }
 
-// isKept reports whether somebody sees to it that a controller runs: the keeper
-// of a local one, its cloud otherwise.
+// isKept reports whether a controller is kept running: a local one by its keeper, others by
+// their clouds.
 func (s *session) isKept(st *store.Store, t target) (bool, error) {
 	if t.ctrl.Cloud != localCloud {
 		return true, nil
@@ -148,25 +147,25 @@ func (s *session) isKept(st *store.Store, t target) (bool, error) {
 	return runs(local.KeeperDir(localDir(st, t.name)))
 }
 
-// revive brings back a local controller that nobody keeps, after a reboot of the
-// host say, and tells the user.
+// revive starts a local controller whose keeper is gone, for instance after a reboot, and
+// tells the user.
 func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
 	dir := localDir(st, t.name)
 	bounded, cancel := context.WithTimeout(ctx, keeperBound+30*time.Second)
 	defer cancel()
-	// Whoever else is reviving it, or just destroying it, is waited for.
+	// Wait for another command that is reviving or destroying it.
 	unlock, err := store.LockDir(bounded, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return entity.WithHint(entity.Errorf(entity.NotFound, "controller %q is gone: there is no %s", t.name, dir),
 			"To forget it: juju destroy-environment %s", t.name)
 	}
 	if err != nil {
-		return s.stays(t, err)
+		return s.notRevived(t, err)
 	}
 	defer unlock()
 	lives, err := runs(local.ControllerDir(dir))
 	if err != nil {
-		return s.stays(t, err)
+		return s.notRevived(t, err)
 	}
 	what := fmt.Sprintf("Controller %q", t.name)
 	if lives {
@@ -176,16 +175,16 @@ func (s *session) revive(ctx context.Context, st *store.Store, t target) error {
 	defer p.done()
 	started, err := startKeeper(bounded, dir, t.ctrl.UUID)
 	if err != nil {
-		return s.stays(t, err)
+		return s.notRevived(t, err)
 	}
-	if started && s.errTerminal { // where the line above is gone by now
+	if started && s.errTerminal { // where done has erased the line
 		p.done()
 		s.note("%s was not running and has been started.", what)
 	}
 	return nil
 }
 
-// runs reports whether a process runs in dir. One that is just dying does not.
+// runs reports whether a process runs in dir. One that is exiting does not count.
 func runs(dir string) (bool, error) {
 	_, err := process.Holder(dir)
 	if errors.Is(err, process.ErrNotHeld) {
@@ -194,8 +193,8 @@ func runs(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// stays says why a controller could not be brought back.
-func (s *session) stays(t target, why error) error {
+// notRevived adds to the error of a controller that could not be started what to do about it.
+func (s *session) notRevived(t target, why error) error {
 	return alsoHint(fmt.Errorf("controller %q is not running, and cannot be started: %w", t.name, why),
 		"Once the cause is fixed, run the command again. To give up and destroy it: juju destroy-environment %s", t.name)
 }

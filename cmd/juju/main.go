@@ -18,17 +18,17 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal asks for an orderly end; give the second its usual force.
+	// The first signal cancels the context; the second one kills, as usual.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, newSession(), os.Args[1:]))
 }
 
-// run runs one command line, says what went wrong, and returns the exit code.
+// run runs a command line, reports its error, and returns the exit code.
 func run(ctx context.Context, s *session, args []string) int {
 	loggo.ResetLogging()
 	_ = loggo.RegisterWriter("stderr", loggo.NewSimpleWriter(s.stderr, formatEntry))
 	root := newRoot(s)
-	root.SetArgs(append([]string{}, args...)) // not nil, which would be os.Args
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra takes os.Args
 	root.SetIn(s.stdin)
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)
@@ -44,7 +44,7 @@ func run(ctx context.Context, s *session, args []string) int {
 	return report(s.stderr, s.noRoom(err))
 }
 
-// report prints an error and what can be done about it.
+// report prints an error and its hint, and returns the exit code.
 func report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
@@ -59,14 +59,14 @@ func report(w io.Writer, err error) int {
 	return 1
 }
 
-// usageError is a command line that can't be understood.
+// A usageError is an invalid command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// formatEntry writes what this program logs, for --debug.
+// formatEntry formats a log entry of this program, for --debug.
 func formatEntry(e loggo.Entry) string {
 	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module), display.Message(e.Message, continued))
 }
@@ -76,7 +76,7 @@ func isUsage(err error) bool {
 	return errors.As(err, &usage)
 }
 
-// withHint gives an error a hint that has none.
+// withHint adds a hint to an error that has none.
 func withHint(err error, hint string) error {
 	if err == nil || entity.Hint(err) != "" {
 		return err
@@ -84,7 +84,7 @@ func withHint(err error, hint string) error {
 	return entity.WithHint(err, "%s", hint)
 }
 
-// alsoHint adds a line to what can be done about an error.
+// alsoHint adds a line to the hint of an error.
 func alsoHint(err error, format string, args ...any) error {
 	hint := fmt.Sprintf(format, args...)
 	if first := entity.Hint(err); first != "" {

@@ -32,7 +32,7 @@ The settings are:
   juju model-config automatically-retry-hooks=true
   juju model-config --file model.yaml --reset provisioner-harvest-mode`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// The names of old are commands of their own, each with arguments of one kind.
+			// The older names are commands that take only one kind of argument.
 			if cmd.CalledAs() == "unset-model-config" || cmd.CalledAs() == "unset-env" {
 				m.reset, args = append(m.reset, args...), nil
 			}
@@ -46,7 +46,7 @@ The settings are:
 	return cmd
 }
 
-// modelSettingsHelp describes the settings for help.
+// modelSettingsHelp returns the help for the settings.
 func modelSettingsHelp() string {
 	var text strings.Builder
 	for _, s := range entity.ModelSettings {
@@ -62,7 +62,7 @@ func modelSettingsHelp() string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// wrap breaks a text into lines that begin with an indent and fit a terminal.
+// wrap breaks a text into indented lines that fit a terminal.
 func wrap(indent, text string) string {
 	const width = 84
 	var out strings.Builder
@@ -119,8 +119,8 @@ func (m *modelConfig) run(ctx context.Context, args []string) error {
 	})
 }
 
-// values reads the settings to change, and judges those to be reset, so that nothing is
-// changed when one of either kind is wrong.
+// values returns the settings to change. It also checks the keys to reset, so that nothing is
+// changed if either is invalid.
 func (m *modelConfig) values(args []string) (map[string]string, error) {
 	values, err := m.fileValues()
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *modelConfig) fileValues() (map[string]string, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", m.file, err)
 	}
 	for key, value := range found {
-		// What --format yaml has printed can be given back.
+		// Also accept the output of --format yaml.
 		if printed, ok := value.(map[string]any); ok {
 			value = printed["value"]
 		}
@@ -174,8 +174,7 @@ func (m *modelConfig) fileValues() (map[string]string, error) {
 	return values, nil
 }
 
-// modelPairs reads settings of a model that are given as KEY=VALUE. What they are
-// worth the controller says.
+// modelPairs reads settings given as KEY=VALUE. The controller validates them.
 func modelPairs(pairs []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, pair := range pairs {
@@ -188,7 +187,7 @@ func modelPairs(pairs []string) (map[string]string, error) {
 	return values, nil
 }
 
-// modelSettings reads the settings of a model that is to be made, and judges them.
+// modelSettings reads and validates the settings of a model to be created.
 func modelSettings(pairs []string) (map[string]string, error) {
 	given, err := modelPairs(pairs)
 	if err != nil {

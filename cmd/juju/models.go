@@ -33,7 +33,7 @@ type models struct {
 	output output
 }
 
-// The form in which models are shown.
+// The YAML and JSON forms of models.
 type (
 	shownModels struct {
 		Models  []shownModel `yaml:"models" json:"models"`

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/term"
 )
 
-// ask asks for a line, which a terminal shows while it is typed.
+// ask prompts for a line, and echoes it on a terminal.
 func (s *session) ask(ctx context.Context, prompt string) (string, error) {
 	return s.answer(ctx, prompt, func() (string, error) { return s.readLine() })
 }
 
-// askSecret asks for a line that a terminal does not show.
+// askSecret prompts for a line without echo.
 func (s *session) askSecret(ctx context.Context, prompt string) (string, error) {
 	f, ok := s.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -27,7 +27,7 @@ func (s *session) askSecret(ctx context.Context, prompt string) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("cannot read from the terminal: %w", err)
 	}
-	// Whoever interrupts this gets a terminal back that shows what is typed.
+	// Also turn the echo on again when the prompt is interrupted.
 	defer term.Restore(int(f.Fd()), before)
 	return s.answer(ctx, prompt, func() (string, error) {
 		text, err := term.ReadPassword(int(f.Fd()))
@@ -35,7 +35,7 @@ func (s *session) askSecret(ctx context.Context, prompt string) (string, error) 
 	})
 }
 
-// answer prints a prompt and reads the answer, unless ctx ends first.
+// answer prints a prompt and returns what read returns, unless ctx ends first.
 func (s *session) answer(ctx context.Context, prompt string, read func() (string, error)) (string, error) {
 	fmt.Fprint(s.stderr, prompt)
 	defer fmt.Fprintln(s.stderr)
@@ -44,7 +44,7 @@ func (s *session) answer(ctx context.Context, prompt string, read func() (string
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // ends with the answer, or with this program: a read of a terminal can't be given up
+	go func() { // ends with the answer or the program: a read from a terminal can't be canceled
 		text, err := read()
 		answers <- answer{text, err}
 	}()
@@ -56,7 +56,7 @@ func (s *session) answer(ctx context.Context, prompt string, read func() (string
 	}
 }
 
-// readLine reads one line; an end without a line is an empty one.
+// readLine reads one line. At the end of input it returns an empty line.
 func (s *session) readLine() (string, error) {
 	if s.lines == nil {
 		s.lines = bufio.NewReader(s.stdin)

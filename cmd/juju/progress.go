@@ -8,16 +8,16 @@ import (
 	"juju/cmd/juju/display"
 )
 
-// A progress says during a long wait what it is that takes so long. On a
-// terminal it is one line with the time that has passed, which goes in the end;
-// otherwise a line now and then, when there is something else to say.
+// A progress shows during a long wait what the command is waiting for. On a terminal it is one
+// line with the elapsed time, which is erased at the end; otherwise it is a line whenever the
+// text changes, with a minimum interval.
 type progress struct {
 	s     *session
 	begun time.Time
 
 	mu    sync.Mutex
-	text  string // what there is to say
-	shown string // what was said last
+	text  string // the current text
+	shown string // the text of the last line
 	at    time.Time
 
 	stop  chan struct{}
@@ -25,11 +25,11 @@ type progress struct {
 }
 
 const (
-	progressTick = 500 * time.Millisecond // between two looks at what there is to say
-	progressGap  = 2 * time.Second        // between two lines where there is no terminal
+	progressTick = 500 * time.Millisecond // between redraws
+	progressGap  = 2 * time.Second        // between two lines, without a terminal
 )
 
-// progress begins to say something, until done is called.
+// progress shows a text until done is called.
 func (s *session) progress(format string, args ...any) *progress {
 	p := &progress{s: s, begun: s.now(), stop: make(chan struct{})}
 	p.say(format, args...)
@@ -37,7 +37,7 @@ func (s *session) progress(format string, args ...any) *progress {
 	return p
 }
 
-// say says something else.
+// say changes the text.
 func (p *progress) say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *progress) say(format string, args ...any) {
 	p.show()
 }
 
-// done ends it. Calling it twice is no mistake, nor is calling it for nil.
+// done ends the progress. It can be called twice, and on nil.
 func (p *progress) done() {
 	if p == nil {
 		return
@@ -89,8 +89,7 @@ func (p *progress) show() {
 	}
 }
 
-// draw writes the line anew. It never fills the last column, where a terminal
-// would begin another line.
+// draw redraws the line. It never fills the last column, which would make some terminals wrap.
 func (p *progress) draw(now time.Time) {
 	passed := fmt.Sprintf(" (%ds)", int(now.Sub(p.begun).Seconds()))
 	text := p.text

@@ -82,7 +82,7 @@ func register(ctx context.Context, s *session, args []string) error {
 	return s.enter(ctx, st, target{name: name, ctrl: ctrl})
 }
 
-// controllerNameFor asks for a name for a controller, one that is not taken.
+// controllerNameFor asks for an unused name for a controller.
 func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, suggested string) (string, error) {
 	_, taken := c.Controllers[suggested]
 	if taken || !controllerName.MatchString(suggested) {
@@ -108,8 +108,7 @@ func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, sugg
 	return name, nil
 }
 
-// enter logs in for the first time, remembers the controller, and says which models
-// there are.
+// enter logs in for the first time, stores the controller, and lists its models.
 func (s *session) enter(ctx context.Context, st *store.Store, t target) error {
 	conn, err := s.dial(ctx, st, t, "")
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"juju/state/entity"
 )
 
-// A registration is all that a new user needs to reach a controller for the first
-// time. It travels as one word. Whoever has it can become the user, once.
+// A registration is what a new user needs to connect to a controller for the first time,
+// encoded as one word. Whoever has it can become the user, once.
 type registration struct {
 	User       string
 	Addresses  []string
 	Key        []byte
-	Controller string // the name by which whoever made it knows the controller
+	Controller string // its name at the client that ran add-user
 	CA         []byte // the certificate, as DER
 }
 
-// token writes the registration as one word.
+// token encodes the registration of a user.
 func (t target) token(user string, key []byte) (string, error) {
 	block, _ := pem.Decode([]byte(t.ctrl.CACert))
 	if block == nil {
@@ -33,7 +33,7 @@ func (t target) token(user string, key []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), nil
 }
 
-// readToken reads what token wrote.
+// readToken decodes what token encoded.
 func readToken(token string) (r registration, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil {
@@ -43,14 +43,14 @@ func readToken(token string) (r registration, err error) {
 		err = errors.New("something is missing")
 	}
 	if err != nil {
-		// What exactly is wrong with it helps nobody.
+		// Details of the failure would not help.
 		return r, usageError{entity.WithHint(errors.New("cannot read the registration string: it is incomplete or invalid"),
 			"Copy the whole string that add-user printed; or ask for a new one: juju change-user-password USER --reset")}
 	}
 	return r, nil
 }
 
-// caCert returns the certificate as PEM.
+// caCert returns the CA certificate as PEM.
 func (r registration) caCert() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.CA}))
 }

@@ -10,7 +10,7 @@ import (
 	"juju/state/entity/flagerror"
 )
 
-// The groups in which help lists the commands.
+// The groups of commands in the help.
 var groups = []*cobra.Group{
 	{ID: "controllers", Title: "Controllers:"},
 	{ID: "models", Title: "Models:"},
@@ -21,7 +21,7 @@ var groups = []*cobra.Group{
 	{ID: "looking", Title: "Status and logs:"},
 }
 
-// newRoot returns the tree of all commands.
+// newRoot returns the root command with all others.
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "juju",
@@ -93,13 +93,13 @@ services, relations and machines.`,
 	root.SetUsageTemplate(usageTemplate)
 	root.SetHelpTemplate(helpTemplate)
 	for _, cmd := range root.Commands() {
-		tellUsage(cmd)
+		hintUsage(cmd)
 	}
 	return root
 }
 
-// tellUsage has a command name its help when it can't understand its arguments.
-func tellUsage(cmd *cobra.Command) {
+// hintUsage makes the usage errors of a command point to its help.
+func hintUsage(cmd *cobra.Command) {
 	run := cmd.RunE
 	if run == nil {
 		return
@@ -107,8 +107,7 @@ func tellUsage(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return withHelp(cmd, run(cmd, args)) }
 }
 
-// helpCommand prints the help of the command that its arguments name, by whatever
-// name that is known.
+// helpCommand prints the help of the command that its arguments name, by its name or an alias.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -149,8 +148,8 @@ Examples:
 More about a command: {{.CommandPath}} help COMMAND{{end}}
 `
 
-// withHelp points from a usage error to the command's help, unless the error
-// knows better.
+// withHelp adds a hint to a usage error that points to the command's help, unless it has a
+// hint.
 func withHelp(cmd *cobra.Command, err error) error {
 	if err == nil || !isUsage(err) {
 		return err

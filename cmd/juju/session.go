@@ -22,10 +22,10 @@ import (
 
 var logger = loggo.GetLogger("juju.cmd")
 
-// A session is what a command works with. Tests make their own.
+// A session is the environment of a command. Tests make their own.
 type session struct {
 	stdin          io.Reader
-	lines          *bufio.Reader // of stdin, once a line was read
+	lines          *bufio.Reader // of stdin, set when the first line is read
 	stdout, stderr *display.Writer
 	outTerminal    bool // standard output is a terminal
 	errTerminal    bool
@@ -33,22 +33,22 @@ type session struct {
 	getenv         func(string) string
 	now            func() time.Time
 
-	// connect reaches the model that the user means.
+	// connect connects to the target model.
 	connect func(context.Context) (modelAPI, error)
-	// connectController reaches a controller itself.
+	// connectController connects to a controller itself.
 	connectController func(context.Context, target) (controllerAPI, error)
-	// reachBound is how long a controller may take to answer. One whose store is away
-	// waits for that half a minute itself, and then says so.
+	// reachBound is how long a controller may take to answer. It must be more than the half
+	// minute that a controller waits for its own store.
 	reachBound time.Duration
 
-	// dialled is the local controller that was dialled last, by its directory.
+	// dialled is the directory of the local controller that was dialled last.
 	dialled string
 
 	// The flags of all commands.
 	quiet, verbose, debug, showLog bool
 	logging                        string // a level for each module, "<root>=INFO;juju.x=DEBUG"
 	model                          string // -m, of commands that have it
-	controller                     string // -c, likewise
+	controller                     string // -c, of commands that have it
 }
 
 func newSession() *session {
@@ -86,7 +86,7 @@ func newSession() *session {
 	return s
 }
 
-// begin heeds the flags that all commands have; it runs before each of them.
+// begin applies the flags of all commands. It runs before each command.
 func (s *session) begin() error {
 	if s.quiet && s.verbose {
 		return usagef("--quiet and --verbose are mutually exclusive")
@@ -107,15 +107,15 @@ func (s *session) begin() error {
 	return nil
 }
 
-// note says something that nobody asked for. What is foreign is among the
-// arguments; it begins no line of its own.
+// note prints a message to standard error, unless --quiet is given. Text from elsewhere must
+// be among the args, where it is escaped.
 func (s *session) note(format string, args ...any) {
 	if !s.quiet {
 		fmt.Fprintf(s.stderr, format+"\n", inLine(args)...)
 	}
 }
 
-// inLine has texts among the arguments of a format stay within one line.
+// inLine escapes the arguments of a format, so that the text stays on one line.
 func inLine(args []any) []any {
 	shown := slices.Clone(args)
 	for i, arg := range shown {
@@ -131,14 +131,14 @@ func inLine(args []any) []any {
 	return shown
 }
 
-// warn tells of what was done all the same, and may not be what the user meant.
+// warn prints warnings.
 func (s *session) warn(warnings ...string) {
 	for _, w := range warnings {
 		s.note("WARNING %s", w)
 	}
 }
 
-// detail says what only they want to know who ask for more.
+// detail prints a message with --verbose.
 func (s *session) detail(format string, args ...any) {
 	if s.verbose {
 		s.note(format, args...)
@@ -154,14 +154,14 @@ func (s *session) store() (*store.Store, error) {
 	return store.New(dir)
 }
 
-// modelFlag gives a command the flag that says in which model it works.
+// modelFlag adds the flag -m to a command.
 func (s *session) modelFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.model, "model", "m", "", "the model to work in, as MODEL or CONTROLLER:MODEL")
 	cmd.Flags().StringVarP(&s.model, "environment", "e", "", "older name of --model")
 	cmd.Flags().Lookup("environment").Hidden = true
 }
 
-// withModel connects to the model that the user means, for as long as do takes.
+// withModel calls do with a connection to the target model.
 func (s *session) withModel(ctx context.Context, do func(modelAPI) error) error {
 	api, err := s.connect(ctx)
 	if err != nil {
@@ -177,14 +177,14 @@ func (s *session) withModel(ctx context.Context, do func(modelAPI) error) error 
 	return err
 }
 
-// An output is where and in which format a command prints its result.
+// An output is the destination and format of a command's result.
 type output struct {
 	format string
 	path   string // "" for standard output
 	flag   *pflag.Flag
 }
 
-// isChosen reports whether the user has named the format.
+// isChosen reports whether the user gave --format.
 func (o output) isChosen() bool { return o.flag != nil && o.flag.Changed }
 
 func (o *output) flags(cmd *cobra.Command, format string, formats ...string) {
@@ -201,15 +201,14 @@ func (s *session) write(o output, text []byte) error {
 		_, err := s.stdout.Write(text)
 		return err
 	}
-	// The file may well be shown on a terminal later.
+	// The file may be shown on a terminal later.
 	if err := os.WriteFile(o.path, []byte(display.Text(string(text))), 0o644); err != nil {
 		return fmt.Errorf("cannot write the result: %w", err)
 	}
 	return nil
 }
 
-// writeStyled prints a result that has colours, and in which all that is foreign is
-// escaped already.
+// writeStyled prints a result with colors, in which text from elsewhere is escaped already.
 func (s *session) writeStyled(o output, text []byte) error {
 	if o.path == "" {
 		_, err := s.stdout.Raw().Write(text)

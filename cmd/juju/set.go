@@ -84,7 +84,7 @@ func unsetOptions(ctx context.Context, api setAPI, service string, keys []string
 	return optionHint(api.ResetServiceConfig(ctx, service, keys...), service)
 }
 
-// optionHint points to where the options are shown that could have been meant.
+// optionHint adds a hint to the error of an unknown option.
 func optionHint(err error, service string) error {
 	if err != nil && strings.Contains(err.Error(), "option") {
 		return withHint(err, "To list the options: juju get "+service)
@@ -92,7 +92,7 @@ func optionHint(err error, service string) error {
 	return err
 }
 
-// optionNames checks that arguments are names of options.
+// optionNames checks that the arguments are names of options.
 func optionNames(args []string) error {
 	if len(args) == 0 {
 		return usagef("no options specified")

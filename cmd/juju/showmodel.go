@@ -32,7 +32,7 @@ type showModel struct {
 	output output
 }
 
-// The form in which one model is shown, under its name.
+// The YAML and JSON forms of one model.
 type (
 	modelDetails struct {
 		Name           string                  `yaml:"name" json:"name"`

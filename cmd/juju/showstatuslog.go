@@ -55,8 +55,7 @@ type showStatusLog struct {
 	output       output
 }
 
-// updateStatus is the agent's message while the hook runs that comes every few
-// minutes.
+// updateStatus is the agent's message while it runs the update-status hook, every few minutes.
 const updateStatus = "running update-status hook"
 
 func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
@@ -81,7 +80,7 @@ func (c *showStatusLog) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// subject reads which unit or machine is meant, and which of its statuses.
+// subject returns which unit or machine is meant, and which of its statuses.
 func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.HistoryKind, err error) {
 	switch {
 	case len(args) == 0:
@@ -121,7 +120,7 @@ func historyKinds() (words []string) {
 	return words
 }
 
-// query reads how much is to be shown: by one of three flags.
+// query returns how many statuses to show: by -n, --days or --from-date.
 func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQuery, err error) {
 	ways := 0
 	for _, flag := range []string{"lines", "days", "from-date"} {
@@ -157,7 +156,7 @@ func (c *showStatusLog) query(given func(flag string) bool) (q client.HistoryQue
 	return q, nil
 }
 
-// A shownStatus is a past status in the form of yaml and json.
+// A shownStatus is the YAML and JSON form of a past status.
 type shownStatus struct {
 	Since   string `yaml:"since" json:"since"`
 	Type    string `yaml:"type" json:"type"`

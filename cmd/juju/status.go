@@ -99,7 +99,7 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 			err = c.show(format, m, options, len(patterns) > 0)
 		}
 		if c.watch > 0 && ctx.Err() != nil {
-			return nil // it was told to end
+			return nil // interrupted
 		}
 		if err != nil || c.watch == 0 {
 			return err
@@ -112,7 +112,7 @@ func (c *status) run(ctx context.Context, patterns []string) error {
 	}
 }
 
-// controllerName is how the user calls the controller of the model.
+// controllerName returns the user's name for the controller.
 func (c *status) controllerName() (string, error) {
 	st, err := c.store()
 	if err != nil {
@@ -126,8 +126,8 @@ func (c *status) controllerName() (string, error) {
 	return t.name, err
 }
 
-// read asks for the status, and asks again when there was no answer. A controller
-// that can't be reached at all has been tried long enough already.
+// read reads the status, and retries when the controller does not answer. It does not retry
+// when the controller cannot be reached, since dial has retried already.
 func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelStatus, err error) {
 	for try := 0; ; try++ {
 		reached := false
@@ -150,7 +150,7 @@ func (c *status) read(ctx context.Context, patterns []string) (m *entity.ModelSt
 func (c *status) show(format statusfmt.Formatter, m *entity.ModelStatus, o statusfmt.Options, chosen bool) error {
 	var text bytes.Buffer
 	if c.watch > 0 && c.outTerminal {
-		fmt.Fprint(c.stdout.Raw(), "\x1b[H\x1b[2J") // to the top of an empty screen
+		fmt.Fprint(c.stdout.Raw(), "\x1b[H\x1b[2J") // clear the screen
 	}
 	if err := format(&text, m, o); err != nil {
 		return err

@@ -78,7 +78,7 @@ func (s *session) switchTo(ctx context.Context, args []string) error {
 	return nil
 }
 
-// selected writes what is selected as CONTROLLER:OWNER/MODEL, "" for nothing.
+// selected returns what is selected as CONTROLLER:OWNER/MODEL, "" for nothing.
 func selected(c *store.Contents) string {
 	ctrl, ok := c.Controllers[c.Current]
 	switch {
@@ -90,9 +90,8 @@ func selected(c *store.Contents) string {
 	return c.Current + ":" + ctrl.Model
 }
 
-// meant finds out what an argument of switch names: a model of the controller that
-// is selected, as far as is known without asking it, or else a controller, or else
-// a model after all.
+// meant returns what the argument of switch names: a known model of the selected controller,
+// else a controller, else a model that the controller must be asked about.
 func (s *session) meant(ctx context.Context, c *store.Contents, arg string) (target, error) {
 	controller, model, named := strings.Cut(arg, ":")
 	if named && model == "" {

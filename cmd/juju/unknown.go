@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An absence is commands of Juju, of whichever era, that this juju does not have.
+// An absence is a set of commands, of any version of Juju, that this program does not have.
 type absence struct {
 	names string // separated by spaces
 	use   string // what to use instead, after "use "; "" when there is nothing
-	why   string // what a user should know besides
+	why   string // an explanation, or ""
 }
 
 const (
@@ -30,8 +30,7 @@ const (
 	noHub         = "There is no charm store: juju deploy takes a directory or a file."
 )
 
-// absent is every command that users of Juju know and that is not here. One that
-// comes to exist is taken out.
+// absent lists the commands that Juju users know and this program lacks.
 var absent = []absence{
 	{names: "controllers list-controllers show-controller list-systems systems", use: "juju whoami, which shows the selected controller"},
 	{names: "controller-config get-controller-config"},
@@ -88,8 +87,8 @@ var absent = []absence{
 	{names: "cached-images list-cached-images remove-cached-images metadata"},
 }
 
-// unknownCommand says that there is no such command: that Juju has it and this juju
-// does not, or else which may have been meant.
+// unknownCommand returns the error for a command that does not exist. It says what to use
+// instead of one of Juju's, and else suggests similar commands.
 func unknownCommand(root *cobra.Command, name string) error {
 	for _, a := range absent {
 		if !slices.Contains(strings.Fields(a.names), name) {
@@ -107,7 +106,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return withHint(usagef("unrecognized command: juju %s", name), hint)
 }
 
-// commandNames returns the names of all commands, older ones too.
+// commandNames returns the names and aliases of all commands.
 func commandNames(root *cobra.Command) (names []string) {
 	for _, cmd := range root.Commands() {
 		if !cmd.Hidden {
@@ -117,9 +116,8 @@ func commandNames(root *cobra.Command) (names []string) {
 	return names
 }
 
-// unknownIn returns the command that a command line names and that is not there; ""
-// when it names none, or one that is. It is asked before any flag is read, for those
-// of a command that is not there are not known either.
+// unknownIn returns the unknown command that a command line names, "" if it names none. It
+// runs before flags are parsed, since the flags of an unknown command are unknown too.
 func unknownIn(root *cobra.Command, args []string) string {
 	root.InitDefaultHelpCmd()
 	if cmd, _, err := root.Find(args); err == nil && cmd != root || len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -132,7 +130,7 @@ func unknownIn(root *cobra.Command, args []string) string {
 			return ""
 		case isFlag:
 			if f := root.PersistentFlags().Lookup(name); f != nil && f.NoOptDefVal == "" {
-				i++ // its value
+				i++ // skip the flag's value
 			}
 		case !strings.HasPrefix(args[i], "-") && args[i] != "":
 			return args[i]
@@ -141,7 +139,7 @@ func unknownIn(root *cobra.Command, args []string) string {
 	return ""
 }
 
-// unknownFlag adds to the error of a flag that is not there which may have been meant.
+// unknownFlag adds similar flags to the error of an unknown flag.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
@@ -165,14 +163,14 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(), cmd.Name()))
 }
 
-// mostNear is how many words are suggested.
-const mostNear = 3
+// maxNear is how many words are suggested.
+const maxNear = 3
 
-// near returns the words that a word may have been meant to be, the likeliest first.
+// near returns the words that are similar to a word, the most similar first.
 func near(word string, words []string) []string {
 	far := map[string]int{}
 	for _, w := range words {
-		// One slip, two in a longer word; or the beginning of a word.
+		// One typo, or two in a longer word; or a prefix of the word.
 		d := distance(word, w)
 		if d <= 1 || d == 2 && len(word) > 4 || len(word) > 2 && strings.HasPrefix(w, word) {
 			far[w] = d
@@ -185,11 +183,11 @@ func near(word string, words []string) []string {
 		}
 	}
 	slices.SortStableFunc(like, func(a, b string) int { return far[a] - far[b] })
-	return like[:min(len(like), mostNear)]
+	return like[:min(len(like), maxNear)]
 }
 
-// distance is how many slips make one word of another: a letter too many, too few, or
-// another, or two that changed places.
+// distance is the number of typos between two words: a letter added, removed or replaced, or
+// two adjacent letters swapped.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

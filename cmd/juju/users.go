@@ -35,7 +35,7 @@ type users struct {
 	output     output
 }
 
-// A shownModelUser is the form in which a model's user is shown, under their name.
+// A shownModelUser is the YAML and JSON form of a model's user, under their name.
 type shownModelUser struct {
 	DisplayName    string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
 	Access         string `yaml:"access" json:"access"`
@@ -64,7 +64,7 @@ func (u *users) run(ctx context.Context, args []string) error {
 	})
 }
 
-// star marks the user who asks.
+// star marks the user who is logged in.
 func star(t target, name string) string {
 	if strings.EqualFold(name, t.ctrl.User) {
 		return name + "*"

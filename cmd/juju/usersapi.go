@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// usersAPI is what the commands about users ask of a controller.
+// usersAPI is what the commands about users call.
 type usersAPI interface {
 	AddUser(ctx context.Context, name, displayName string) (key []byte, err error)
 	ResetPassword(ctx context.Context, name string) (key []byte, err error)
@@ -23,7 +23,7 @@ type usersAPI interface {
 	ModifyControllerAccess(ctx context.Context, action, user, level string) error
 }
 
-// oneUser checks that there is one argument, the name of a user.
+// oneUser checks that the only argument is the name of a user.
 func oneUser(args []string) error {
 	if len(args) == 0 {
 		return usagef("no username supplied")
@@ -41,7 +41,7 @@ func atMostOneUser(args []string) error {
 	return nil
 }
 
-// A shownUser is the form in which a user is shown.
+// A shownUser is the YAML and JSON form of a user.
 type shownUser struct {
 	Name           string `yaml:"user-name" json:"user-name"`
 	DisplayName    string `yaml:"display-name,omitempty" json:"display-name,omitempty"`
@@ -51,7 +51,7 @@ type shownUser struct {
 	Disabled       bool   `yaml:"disabled,omitempty" json:"disabled,omitempty"`
 }
 
-// times writes times as people say them, or exactly.
+// times formats times, exactly or relative to now.
 type times struct {
 	exact bool
 	now   time.Time

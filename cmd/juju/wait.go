@@ -15,20 +15,20 @@ import (
 	"juju/state/entity"
 )
 
-// An until is what a model is waited to become.
+// An until is the condition that a wait ends with.
 type until struct {
-	names  []string          // of services, units and machines; none: the whole model
+	names  []string          // of services, units and machines; none for the whole model
 	status entity.StatusWord // of services and units; "" for active
-	gone   bool              // wait for the end of what is named
-	// Of a destruction: the command, without the names.
+	gone   bool              // wait until the named entities are gone
+	// command is the destroy command that waits, without its arguments.
 	command string
-	// retried says that hooks which have failed run again by themselves in this model.
+	// retried is set if the model's units retry failed hooks by themselves.
 	retried bool
-	// relation is the one whose end is waited for, as the user named it; names are none then.
+	// relation is the relation whose end is awaited, in the user's words. names is then empty.
 	relation []string
 }
 
-// advice says what to do about a wait that was given up.
+// advice returns the hint for a wait that timed out.
 func (u until) advice() string {
 	what := strings.Join(u.names, " ")
 	if u.relation != nil {
@@ -43,10 +43,10 @@ func (u until) advice() string {
 	return fmt.Sprintf("To see why: juju explain %s; to finish without its agents: juju %s --force %s", what, u.command, strings.TrimPrefix(what, "relation "))
 }
 
-// defaultWait is how long is waited when the user doesn't say.
+// defaultWait is how long to wait if the user does not say.
 const defaultWait = 10 * time.Minute
 
-// A waitFlag is --wait of commands whose effect takes a while.
+// A waitFlag is the flag --wait.
 type waitFlag struct{ bound time.Duration }
 
 func (w *waitFlag) flag(cmd *cobra.Command, what string) {
@@ -54,7 +54,7 @@ func (w *waitFlag) flag(cmd *cobra.Command, what string) {
 	cmd.Flags().Lookup("wait").NoOptDefVal = defaultWait.String()
 }
 
-// run waits if the user wants that.
+// run waits if the flag was given.
 func (w *waitFlag) run(ctx context.Context, s *session, api statusAPI, u until) error {
 	if w.bound == 0 {
 		return nil
@@ -62,15 +62,15 @@ func (w *waitFlag) run(ctx context.Context, s *session, api statusAPI, u until) 
 	return s.wait(ctx, api, u, w.bound)
 }
 
-// wait waits until the model is as it is waited for. It gives up after the bound,
-// and at once where waiting can't help: when a hook has failed, for somebody has
-// to look at that. When the connection is lost it goes on with another.
+// wait waits until the model meets the condition. It fails after the bound, and at once when
+// waiting can't help: when a hook has failed, which a user has to resolve. It reconnects when
+// the connection is lost.
 func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	var p *progress
 	defer func() { p.done() }()
-	var own modelAPI // in place of a connection that was lost
+	var own modelAPI // replaces a lost connection
 	defer func() {
 		if own != nil {
 			own.Close()
@@ -84,7 +84,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 		case err == nil:
 			u.retried = false
 			if waiting, err = u.waitsFor(m); err != nil {
-				// Perhaps that passes by itself.
+				// The unit may retry its hook by itself.
 				config, configErr := api.ModelConfig(bounded)
 				if u.retried = configErr == nil && config.RetryHooks(); u.retried {
 					waiting, err = u.waitsFor(m)
@@ -93,7 +93,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			if err != nil || waiting == "" {
 				return err
 			}
-		case bounded.Err() != nil: // told of below
+		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
 			return err
 		default:
@@ -125,9 +125,9 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 	}
 }
 
-// waitsFor returns what is not yet as it should be, "" when nothing is.
+// waitsFor returns which entities do not meet the condition yet, "" when all do.
 func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
-	all := things(m)
+	all := entities(m)
 	if u.relation != nil {
 		return u.relationLeft(m), nil
 	}
@@ -143,13 +143,13 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 					"Destroy it: juju destroy-%s %s", t.kind, t.name)
 			}
 			left = append(left, t.name+t.now())
-			if err := t.failed(); err != nil && t.strength == entity.Plain && !(u.retried && t.kind == "unit") { // else its agent passes over the hook
+			if err := t.failed(); err != nil && t.strength == entity.Plain && !(u.retried && t.kind == "unit") { // else its agent skips the hook
 				return "", err
 			}
 		}
 		return some(left), nil
 	}
-	machines := map[string]thing{}
+	machines := map[string]waited{}
 	for _, t := range all {
 		if t.kind == "machine" {
 			machines[t.name] = t
@@ -171,7 +171,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 			err = nil
 		}
 		if host := machines[t.machine]; err == nil {
-			err = host.failed() // no unit will come up there
+			err = host.failed() // its units cannot start
 		}
 		if err != nil && u.status != entity.StatusError {
 			return "", err
@@ -192,7 +192,7 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 	return some(waiting), nil
 }
 
-// relationLeft returns the relation that is waited for, if it is still going away.
+// relationLeft returns the awaited relation, if it is still being destroyed.
 func (u until) relationLeft(m *entity.ModelStatus) string {
 	var left []string
 	for _, r := range m.Relations {
@@ -203,8 +203,8 @@ func (u until) relationLeft(m *entity.ModelStatus) string {
 	return some(left)
 }
 
-// isRelation reports whether a relation is the one that a user names: by its number, or
-// by the services or endpoints that it relates.
+// isRelation reports whether the user's words name a relation: by its number, or by its
+// services or endpoints.
 func isRelation(r entity.RelationStatus, words []string) bool {
 	if len(words) == 1 {
 		return words[0] == strconv.Itoa(r.ID)
@@ -216,7 +216,7 @@ func isRelation(r entity.RelationStatus, words []string) bool {
 	})
 }
 
-// some lists the first few of what is waited for.
+// some lists the first few.
 func some(all []string) string {
 	const few = 4
 	if len(all) <= few {
@@ -225,7 +225,7 @@ func some(all []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:few-1], ", "), len(all)-few+1)
 }
 
-// has reports whether the thing of that name is waited for.
+// has reports whether the condition is about the entity of that name.
 func (u until) has(name string) bool {
 	if len(u.names) == 0 {
 		return true
@@ -243,25 +243,25 @@ func matches(pattern, name string) bool {
 	return err == nil && ok
 }
 
-// A thing is one entity of a status, as far as waiting goes.
-type thing struct {
+// A waited is one entity of a status, as far as waits are concerned.
+type waited struct {
 	kind, name string
 	of         string          // of a unit: its service
-	machine    string          // of a unit: the one that it is on
-	strength   entity.Strength // of a unit: of its destruction
+	machine    string          // of a unit
+	strength   entity.Strength // of a unit
 	life       entity.Life
 	status     entity.Status
 	agent      entity.Status // of a unit
-	resolved   bool          // of a unit: its agent is told to go on after a failed hook
+	resolved   bool          // of a unit: the user ran juju resolved
 }
 
-// things lists what there is, units before their services so that what is said
-// of a wait begins with what is behind it.
-func things(m *entity.ModelStatus) (all []thing) {
+// entities lists the entities of a status, units before their services, so that a message
+// begins with the units.
+func entities(m *entity.ModelStatus) (all []waited) {
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
-			all = append(all, thing{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload, u.Agent, u.Resolved != entity.ResolvedNone})
+			all = append(all, waited{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload, u.Agent, u.Resolved != entity.ResolvedNone})
 			add(u.Subordinates)
 		}
 	}
@@ -269,12 +269,12 @@ func things(m *entity.ModelStatus) (all []thing) {
 		add(s.Units)
 	}
 	for _, s := range m.Services {
-		all = append(all, thing{kind: "service", name: s.Name, life: s.Life, status: s.Status})
+		all = append(all, waited{kind: "service", name: s.Name, life: s.Life, status: s.Status})
 	}
 	var machines func([]entity.MachineStatus)
 	machines = func(list []entity.MachineStatus) {
 		for _, one := range list {
-			all = append(all, thing{kind: "machine", name: one.ID, life: one.Life, status: one.Status})
+			all = append(all, waited{kind: "machine", name: one.ID, life: one.Life, status: one.Status})
 			machines(one.Containers)
 		}
 	}
@@ -282,23 +282,23 @@ func things(m *entity.ModelStatus) (all []thing) {
 	return all
 }
 
-// is reports whether the thing is as it is waited for.
-func (t thing) is(want entity.StatusWord) bool {
+// is reports whether the entity has the wanted status.
+func (t waited) is(want entity.StatusWord) bool {
 	switch {
 	case t.kind == "machine":
 		return t.status.Status == entity.StatusStarted
 	case t.kind == "unit" && (t.agent.Status != entity.StatusIdle || t.resolved):
-		return false // a hook that runs, or is about to, may change everything
+		return false // a hook may change the status
 	case want == "":
-		// A charm that never says how its service does leaves it unknown.
+		// A charm that never sets a status leaves it unknown.
 		return t.status.Status == entity.StatusActive || t.status.Status == entity.StatusUnknown
 	}
 	return t.status.Status == want
 }
 
-// failed is the error of a thing that somebody has to look at first. A failed hook that
-// the user has resolved is none: its agent just has not gone on yet.
-func (t thing) failed() error {
+// failed returns an error if a user has to act before the entity can go on. A failed hook that
+// the user has resolved is no error: the agent will go on.
+func (t waited) failed() error {
 	if t.status.Status != entity.StatusError || t.kind == "service" || t.resolved {
 		return nil
 	}
@@ -316,15 +316,15 @@ func (t thing) failed() error {
 	return err
 }
 
-// now says in what state the thing is.
-func (t thing) now() string {
+// now returns the current status in parentheses.
+func (t waited) now() string {
 	text := string(t.status.Status)
 	switch said := t.status.Message; {
 	case t.kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Message != "":
 		text = t.agent.Message
 	case t.kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Status != entity.StatusAllocating:
 		text = string(t.agent.Status)
-	case t.kind == "service": // what it says is what one of its units says
+	case t.kind == "service": // its message is that of one of its units
 	case strings.HasPrefix(said, text): // "waiting for machine"
 		text = said
 	case said != "":

@@ -46,13 +46,13 @@ type waitFor struct {
 	timeout time.Duration
 }
 
-// waitKinds are the words that today's juju wants before a name.
+// waitKinds are the words that Juju requires before a name.
 var waitKinds = []string{"service", "application", "unit", "machine", "model"}
 
 func (w *waitFor) run(ctx context.Context, args []string) error {
 	u := until{status: entity.StatusWord(w.status), gone: w.gone}
 	for i, arg := range args {
-		// The last word is a name, whatever it is.
+		// The last word is always a name.
 		if i < len(args)-1 && slices.Contains(waitKinds, arg) {
 			continue
 		}

@@ -30,7 +30,7 @@ func whoamiCommand(s *session) *cobra.Command {
 	return cmd
 }
 
-// shownAccount is the form in which it is shown who one is.
+// shownAccount is the YAML and JSON form.
 type shownAccount struct {
 	Controller string `yaml:"controller" json:"controller"`
 	Model      string `yaml:"model,omitempty" json:"model,omitempty"`
@@ -64,7 +64,7 @@ func whoami(s *session, o output) error {
 	return s.writeList(o, shown, [][]string{{"Controller:", shown.Controller}, {"Model:", model}, {"User:", shown.User}})
 }
 
-// notLoggedIn says that nobody is logged in to a controller that is known.
+// notLoggedIn is the error for a known controller that the user has logged out of.
 func notLoggedIn(t target) error {
 	return entity.WithHint(entity.Errorf(entity.Unauthorized, "you are logged out of controller %q", t.name),
 		"Log in: juju login -c %s -u USER", t.name)

@@ -9,8 +9,8 @@ import (
 	"juju/agent/controller"
 )
 
-// bootstrapCommand makes a controller, for `juju bootstrap`. What it must know
-// comes by standard input, because a password is in it.
+// bootstrapCommand creates a controller, for `juju bootstrap`. It reads its parameters from
+// standard input, since they include a password.
 func bootstrapCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -53,7 +53,7 @@ func controllerCommand() *cobra.Command {
 	return cmd
 }
 
-// must is for mistakes of ours that a first run shows.
+// must panics. It is for programming errors, which the first run shows.
 func must(err error) {
 	if err != nil {
 		panic(err)

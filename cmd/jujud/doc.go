@@ -1,4 +1,4 @@
-// Command jujud is the server's side of juju.
+// Command jujud is the server side of juju.
 //
 //	jujud bootstrap      make a controller (for juju bootstrap)
 //	jujud controller     run it (for its keeper)
@@ -6,7 +6,6 @@
 //	jujud mongod         serve the embedded store on a loopback port
 //	jujud mongo-proxy    serve a MongoDB of today to clients that speak as mgo does
 //
-// Each subcommand has a file of its name; main.go only puts them together and
-// gives them a context that ends on SIGINT and SIGTERM. Exit codes: 0 done or
-// told to stop, 1 failed, 2 wrong usage.
+// Each subcommand has a file of its own; main.go assembles them, with a context that ends on
+// SIGINT and SIGTERM. Exit codes: 0 done or stopped, 1 failed, 2 wrong usage.
 package main

@@ -17,7 +17,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal asks for an orderly end; give the second its usual force.
+	// The first signal cancels the context; the second one kills, as usual.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, root()))
 }
@@ -34,7 +34,7 @@ func root() *cobra.Command {
 	return cmd
 }
 
-// run runs the command, says what went wrong and returns the exit code.
+// run runs the command, reports its error and returns the exit code.
 func run(ctx context.Context, cmd *cobra.Command) int {
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
@@ -50,5 +50,5 @@ func run(ctx context.Context, cmd *cobra.Command) int {
 	return 1
 }
 
-// usageError is a command line that can't be understood.
+// A usageError is an invalid command line.
 type usageError struct{ error }

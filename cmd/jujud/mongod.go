@@ -70,10 +70,10 @@ mongod, are accepted and mean nothing here.`,
 	return cmd
 }
 
-// waiting is what is printed when clients can connect; test harnesses look for it.
+// waiting is printed when clients can connect. Test harnesses look for it.
 const waiting = "waiting for connections on %s\n"
 
-// journalEvery is how long a write may stay off the disk: MongoDB's default.
+// journalEvery is how long a write may stay in memory: MongoDB's default.
 const journalEvery = 100 * time.Millisecond
 
 type mongodOptions struct {
@@ -94,14 +94,14 @@ func (o mongodOptions) check() error {
 	return err
 }
 
-// address is the host and port to listen on.
+// address returns the host and port to listen on.
 func (o mongodOptions) address() (string, error) { return loopback(o.bindIP, o.port) }
 
-// loopback makes an address to listen on, which must be on loopback.
+// loopback returns an address to listen on. The host must be a loopback address.
 func loopback(host string, port uint16) (string, error) {
 	asked := host
 	if host == "localhost" {
-		// Not looked up: what a resolver says of it is no promise.
+		// Do not resolve the name: a resolver may return any address.
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
@@ -111,7 +111,7 @@ func loopback(host string, port uint16) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }
 
-// mongod serves the store until ctx is done, which is its orderly end.
+// mongod serves the store until ctx is done, and then stops in order.
 func mongod(ctx context.Context, out io.Writer, o mongodOptions) (err error) {
 	addr, err := o.address()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo"
 )
 
-// mongoProxyCommand offers the adapter that a controller reaches a MongoDB by to
-// clients of other processes.
+// mongoProxyCommand serves a MongoDB to other processes through the adapter that a controller
+// uses to reach it.
 func mongoProxyCommand() *cobra.Command {
 	var opts proxyOptions
 	cmd := &cobra.Command{
@@ -68,7 +68,7 @@ func (o *proxyOptions) check() (err error) {
 	return err
 }
 
-// mongoProxy serves clients until ctx is done, which is its orderly end.
+// mongoProxy serves clients until ctx is done, and then stops in order.
 func mongoProxy(ctx context.Context, out io.Writer, o proxyOptions) error {
 	addr, err := loopback(o.bindIP, o.port)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command machine-agent is the agent of one machine: it keeps the machine's own
-// entity, and deploys the units that are assigned to it.
+// Command machine-agent is the agent of one machine: it keeps the machine's entity up to date,
+// and deploys the units assigned to it.
 //
-// Its one argument is the directory of the agent; see package agent.
+// Its only argument is the directory of the agent; see package agent.
 package main
 
 import (

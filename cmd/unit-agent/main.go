@@ -1,7 +1,7 @@
 // Command unit-agent is the agent of one unit: it runs the hooks of the unit's
 // charm, and deploys the unit's subordinates.
 //
-// Its one argument is the directory of the agent; see package agent.
+// Its only argument is the directory of the agent; see package agent.
 package main
 
 import (

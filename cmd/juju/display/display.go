@@ -1,8 +1,7 @@
-// Package display shows text that this program did not write itself: what charms,
-// agents, other users and controllers have said. Shown as it is, such text could
-// move the cursor, turn the direction of writing round, or pass for a line of
-// somebody else's. What a terminal would act on, and what nobody can see, is shown
-// as an escape, as in \x1b and \u202e.
+// Package display makes text from elsewhere safe to show: from charms, agents, other users and
+// controllers. As it is, such text could move the cursor, change the direction of writing, or
+// pass for a line of someone else's output. Characters that a terminal acts on, and invisible
+// characters, are shown as escapes, as in \x1b and \u202e.
 package display
 
 import (
@@ -15,23 +14,23 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Line shows s within one line: newlines and tabs are escaped too.
+// Line escapes s for one line: newlines and tabs too.
 func Line(s string) string { return escape(s, "") }
 
-// Text shows s with its lines and tabs.
+// Text escapes s, except newlines and tabs.
 func Text(s string) string { return escape(s, "\n\t") }
 
-// Message shows s with its lines and tabs. The indent stands before each line but
-// the first, so that none can pass for the beginning of another message.
+// Message escapes s, except newlines and tabs. Each line but the first begins with indent, so
+// that it cannot pass for the beginning of another message.
 func Message(s, indent string) string {
 	s = strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	return strings.ReplaceAll(Text(s), "\n", "\n"+indent)
 }
 
-// escape makes everything in s visible, except the characters in keep, which stay.
+// escape escapes all characters in s that are not visible, except those in keep.
 func escape(s, keep string) string {
 	var b strings.Builder
-	done := 0 // all before is in b already
+	done := 0 // s[:done] is in b
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		invalid := r == utf8.RuneError && size == 1
@@ -52,9 +51,9 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
-// isVisible reports whether a character may reach a terminal. Letters, marks,
-// numbers, punctuation, symbols and spaces may. Controls, characters of direction
-// and of no width, and those that separate lines may not.
+// isVisible reports whether a character is shown as it is: letters, marks, numbers,
+// punctuation, symbols and spaces are. Control characters, characters that set direction,
+// zero-width characters and line separators are not.
 func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
@@ -75,13 +74,13 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// Width is how many columns of a terminal a line takes.
+// Width returns the number of terminal columns that a line takes.
 func Width(line string) (n int) {
 	for _, r := range line {
 		switch {
 		case r < utf8.RuneSelf:
 			n++
-		case unicode.In(r, unicode.Mn, unicode.Me): // it stands on the character before
+		case unicode.In(r, unicode.Mn, unicode.Me): // combining characters
 		default:
 			switch width.LookupRune(r).Kind() {
 			case width.EastAsianWide, width.EastAsianFullwidth:
@@ -94,7 +93,7 @@ func Width(line string) (n int) {
 	return n
 }
 
-// Cut returns as much of the beginning of a line as fits into so many columns.
+// Cut returns the longest beginning of a line that fits into a number of columns.
 func Cut(line string, columns int) string {
 	for i, r := range line {
 		if columns -= Width(string(r)); columns < 0 {
@@ -104,11 +103,10 @@ func Cut(line string, columns int) string {
 	return line
 }
 
-// A Writer shows what is written to it as Text does. Each write has whole
-// characters.
+// A Writer escapes what is written to it, as Text does. Each write must hold whole characters.
 type Writer struct{ w io.Writer }
 
-// NewWriter returns a Writer in front of w, which is w if it is one already.
+// NewWriter returns a Writer to w; w itself if it is a Writer already.
 func NewWriter(w io.Writer) *Writer {
 	if own, ok := w.(*Writer); ok {
 		return own
@@ -123,6 +121,6 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Raw returns what is behind the writer, for text that holds controls of this
-// program's own, like colours, and nothing foreign that is not escaped already.
+// Raw returns the underlying writer, for text with this program's own control sequences, like
+// colors. Text from elsewhere must be escaped already.
 func (w *Writer) Raw() io.Writer { return w.w }

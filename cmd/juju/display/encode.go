@@ -9,14 +9,14 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// JSON returns v as JSON on one line. What can't be seen is escaped as JSON does,
-// so that it is read again as it was.
+// JSON returns v as one line of JSON. Invisible characters are escaped as JSON escapes them,
+// so that a parser reads the same text.
 func JSON(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	// Such characters stand in strings only, where any may be escaped.
+	// Invisible characters occur only in strings, where JSON can escape any character.
 	return append(inStrings(text, func(r rune) string {
 		if r >= 0x10000 {
 			r -= 0x10000
@@ -26,8 +26,8 @@ func JSON(v any) ([]byte, error) {
 	}), '\n'), nil
 }
 
-// YAML returns v as YAML with that indent. What can't be seen is escaped as YAML
-// does, so that it is read again as it was.
+// YAML returns v as YAML with that indent. Invisible characters are escaped as YAML escapes
+// them, so that a parser reads the same text.
 func YAML(v any, indent int) ([]byte, error) {
 	var tree yaml.Node
 	if err := tree.Encode(v); err != nil {
@@ -46,8 +46,8 @@ func YAML(v any, indent int) ([]byte, error) {
 	return inStrings(text.Bytes(), escaped), nil
 }
 
-// quote gives all strings that hold what can't be seen the style in which it can
-// be escaped.
+// quote double-quotes all strings with invisible characters, since only that style can escape
+// them.
 func quote(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Value != Text(n.Value) {
 		n.Style = yaml.DoubleQuotedStyle
@@ -57,13 +57,12 @@ func quote(n *yaml.Node) {
 	}
 }
 
-// inStrings replaces what can't be seen in a document, in which it stands in
-// strings only.
+// inStrings replaces the invisible characters of a document, which occur only in its strings.
 func inStrings(text []byte, escape func(rune) string) []byte {
 	var out []byte
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
-		if r == '\n' || r == '\t' || isVisible(r) { // those structure a document
+		if r == '\n' || r == '\t' || isVisible(r) { // part of the document's layout
 			out = append(out, text[:size]...)
 		} else {
 			out = append(out, escape(r)...)

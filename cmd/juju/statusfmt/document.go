@@ -14,8 +14,8 @@ import (
 	"juju/state/entity"
 )
 
-// A mapping is a map whose keys stay in their order, in YAML and in JSON: maps
-// of Go would put unit 10 before unit 2.
+// A mapping is a map that keeps the order of its keys in YAML and JSON. With Go's maps, unit
+// 10 would come before unit 2.
 type mapping []entry
 
 type entry struct {
@@ -23,7 +23,7 @@ type entry struct {
 	value any
 }
 
-// with adds an entry, unless the value says nothing.
+// with adds an entry, unless the value is empty.
 func (m mapping) with(key string, value any) mapping {
 	switch v := value.(type) {
 	case string:
@@ -46,10 +46,10 @@ func (m mapping) with(key string, value any) mapping {
 	return m.always(key, value)
 }
 
-// always adds an entry.
+// always adds an entry, even an empty one.
 func (m mapping) always(key string, value any) mapping { return append(m, entry{key, value}) }
 
-// MarshalJSON writes an object.
+// MarshalJSON returns an object.
 func (m mapping) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -73,7 +73,7 @@ func (m mapping) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MarshalYAML gives a mapping node.
+// MarshalYAML returns a mapping node.
 func (m mapping) MarshalYAML() (any, error) {
 	node := &yaml.Node{Kind: yaml.MappingNode}
 	if len(m) == 0 {
@@ -92,7 +92,7 @@ func (m mapping) MarshalYAML() (any, error) {
 	return node, nil
 }
 
-// document is what the formats for programs show.
+// document returns what the YAML and JSON formats show.
 func document(m *entity.ModelStatus, o Options) mapping {
 	d := writer{o.Location}
 	model := mapping{}.
@@ -120,7 +120,7 @@ func document(m *entity.ModelStatus, o Options) mapping {
 		always("controller", mapping{{"timestamp", m.At.In(o.Location).Format(clockFormat)}})
 }
 
-// The forms in which times are shown.
+// The layouts of times.
 const (
 	clockFormat = "15:04:05Z07:00"
 	sinceFormat = "02 Jan 2006 15:04:05Z07:00"
@@ -136,7 +136,7 @@ func (d writer) status(s entity.Status) mapping {
 	return m
 }
 
-// life adds the life of what is not Alive: for all else there is nothing to say.
+// life adds the life of an entity that is not Alive.
 func (d writer) life(m mapping, life entity.Life) mapping {
 	if life == entity.Alive {
 		return m
@@ -167,13 +167,13 @@ func (d writer) machines(machines []entity.MachineStatus) mapping {
 	return all
 }
 
-// base is a series in the words of today's clients.
+// base returns the base of a series.
 func base(series string) mapping {
 	b := entity.BaseOf(series)
 	return mapping{}.with("name", b.Name).with("channel", release(b))
 }
 
-// release is the base's channel without its risk: "22.04".
+// release returns a base's channel without the risk: "22.04".
 func release(b entity.Base) string {
 	release, _, _ := strings.Cut(b.Channel, "/")
 	return release
@@ -227,7 +227,7 @@ func (d writer) relation(r entity.RelationStatus) mapping {
 	return one.always("applications", ends)
 }
 
-// relationType is what kind of relation it is, in the words of the tables.
+// relationType returns the type of a relation, as the tables show it.
 func relationType(r entity.RelationStatus) string {
 	switch {
 	case len(r.Endpoints) == 1:
@@ -238,7 +238,7 @@ func relationType(r entity.RelationStatus) string {
 	return "regular"
 }
 
-// words counts how often each word comes, in order.
+// words counts each word, and returns the words in order.
 func words(all []string) (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, w := range all {

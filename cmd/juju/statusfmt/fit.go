@@ -8,16 +8,16 @@ import (
 
 const (
 	gap = 2 // spaces between columns
-	// leastLast is how narrow the last column may become before its texts go on lines of
-	// their own.
-	leastLast = 20
-	// leastCell is how much of a text is left that is cut.
-	leastCell = 6
+	// minLast is how narrow the last column may become before its texts go on lines of their
+	// own.
+	minLast = 20
+	// minCell is the minimum width of a text that is cut.
+	minCell = 6
 )
 
-// fit makes the table no wider than a terminal: it drops columns that hold nothing, breaks
-// the texts of the last column between words, and only then cuts other texts. Returned are
-// the widths of the columns, and how the last column's texts are broken.
+// fit fits the table into a terminal: it drops empty columns, wraps the texts of the last
+// column between words, and only then cuts other texts. It returns the widths of the columns,
+// and how to wrap the last.
 func (t *table) fit(width int) (widths []int, broken breaking) {
 	widths = t.widths()
 	if width <= 0 || len(t.rows) == 0 || sum(widths) <= width {
@@ -34,7 +34,7 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 		return widths, breaking{}
 	}
 	others := sum(widths[:last])
-	if room := width - others - gap; room >= leastLast {
+	if room := width - others - gap; room >= minLast {
 		widths[last] = room
 		return widths, breaking{indent: others + gap, room: room}
 	}
@@ -45,23 +45,23 @@ func (t *table) fit(width int) (widths []int, broken breaking) {
 				widest = i
 			}
 		}
-		if widths[widest] <= leastCell {
-			break // then be it wider
+		if widths[widest] <= minCell {
+			break // the table stays too wide
 		}
 		widths[widest]--
 	}
 	const indent = 4
-	return widths, breaking{indent: indent, room: max(width-indent, leastCell), below: true}
+	return widths, breaking{indent: indent, room: max(width-indent, minCell), below: true}
 }
 
-// A breaking says how the texts of a table's last column are broken into lines; one
-// without room, that they are not.
+// A breaking says how to wrap the texts of a table's last column. With room 0 they are not
+// wrapped.
 type breaking struct {
 	indent, room int
-	below        bool // all of them stand below the row, and not only what follows the first line
+	below        bool // all lines go below the row, not only those after the first
 }
 
-// widths returns how wide what is in each column is.
+// widths returns the width of the widest text in each column.
 func (t *table) widths() (widths []int) {
 	for _, row := range t.rows {
 		for i, c := range row {
@@ -74,7 +74,7 @@ func (t *table) widths() (widths []int) {
 	return widths
 }
 
-// sum is how wide a row of columns is.
+// sum returns the width of a row.
 func sum(widths []int) int {
 	n := gap * max(len(widths)-1, 0)
 	for _, w := range widths {
@@ -83,7 +83,7 @@ func sum(widths []int) int {
 	return n
 }
 
-// isEmpty reports whether a column holds nothing below its head.
+// isEmpty reports whether a column is empty below its header.
 func (t *table) isEmpty(column int) bool {
 	for _, row := range t.rows[1:] {
 		if column < len(row) && row[column].text != "" {
@@ -111,8 +111,8 @@ func (t *table) drop(column int) {
 	t.right = right
 }
 
-// wrap breaks a text into lines of at most that width, between words; a word that is
-// longer than a line is broken too.
+// wrap breaks a text between words into lines of at most that width. Longer words are broken
+// too.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -136,7 +136,7 @@ func wrap(text string, width int) (lines []string) {
 	return lines
 }
 
-// cut shortens a text to that width, and shows that it did.
+// cut shortens a text to that width, and ends it with an ellipsis if it does.
 func cut(text string, width int) string {
 	if display.Width(text) <= width {
 		return text
@@ -144,7 +144,7 @@ func cut(text string, width int) string {
 	return prefix(text, width-1) + "…"
 }
 
-// prefix returns as much of a text as fits, but never nothing.
+// prefix returns as much of a text as fits, but at least one character.
 func prefix(text string, width int) string {
 	end := 0
 	for i, r := range text {

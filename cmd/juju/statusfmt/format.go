@@ -10,12 +10,12 @@ import (
 	"juju/state/entity"
 )
 
-// Options are what the user chose beside the format.
+// Options are what the user chose besides the format.
 type Options struct {
-	Controller string         // the name by which the user knows it
-	Location   *time.Location // in which times are shown
+	Controller string         // the user's name for it
+	Location   *time.Location // time zone
 	Relations  bool           // tabular: with the table of relations
-	Color      bool           // tabular and oneline: for a terminal
+	Color      bool           // tabular and oneline
 	Width      int            // tabular: of the terminal, 0 for any
 }
 
@@ -25,7 +25,7 @@ type Formatter func(w io.Writer, m *entity.ModelStatus, o Options) error
 // Formats are the names of the formats, the default first.
 var Formats = []string{"tabular", "yaml", "json", "oneline", "short", "line", "summary"}
 
-// Find returns the formatter of a name; Invalid when there is none.
+// Find returns the formatter of that name; Invalid if there is none.
 func Find(name string) (Formatter, error) {
 	switch name {
 	case "tabular":
@@ -43,7 +43,7 @@ func Find(name string) (Formatter, error) {
 		"Valid formats: %s", strings.Join(Formats, ", "))
 }
 
-// YAML writes all of it.
+// YAML writes everything as YAML.
 func YAML(w io.Writer, m *entity.ModelStatus, o Options) error {
 	text, err := display.YAML(document(m, o), 2)
 	if err != nil {
@@ -53,7 +53,7 @@ func YAML(w io.Writer, m *entity.ModelStatus, o Options) error {
 	return err
 }
 
-// JSON writes all of it on one line, in the structure of YAML.
+// JSON writes everything as one line of JSON, with the structure of YAML.
 func JSON(w io.Writer, m *entity.ModelStatus, o Options) error {
 	text, err := display.JSON(document(m, o))
 	if err != nil {
@@ -63,8 +63,8 @@ func JSON(w io.Writer, m *entity.ModelStatus, o Options) error {
 	return err
 }
 
-// visit calls f with every unit, a subordinate after its principal; depth is 0
-// for principals.
+// visit calls f with every unit, subordinates after their principals. depth is 0 for
+// principals.
 func visit(units []entity.UnitStatus, depth int, f func(u entity.UnitStatus, depth int)) {
 	for _, u := range units {
 		f(u, depth)
@@ -72,8 +72,7 @@ func visit(units []entity.UnitStatus, depth int, f func(u entity.UnitStatus, dep
 	}
 }
 
-// allUnits returns every unit once. Those of subordinate services stand under
-// their principals.
+// allUnits returns every unit once. Subordinates come after their principals.
 func allUnits(m *entity.ModelStatus) (all []entity.UnitStatus) {
 	for _, s := range m.Services {
 		visit(s.Units, 0, func(u entity.UnitStatus, _ int) { all = append(all, u) })
@@ -81,7 +80,7 @@ func allUnits(m *entity.ModelStatus) (all []entity.UnitStatus) {
 	return all
 }
 
-// allMachines returns every machine, a container after its host.
+// allMachines returns every machine, containers after their hosts.
 func allMachines(machines []entity.MachineStatus) (all []entity.MachineStatus) {
 	for _, m := range machines {
 		all = append(all, m)
@@ -90,7 +89,7 @@ func allMachines(machines []entity.MachineStatus) (all []entity.MachineStatus) {
 	return all
 }
 
-// portTexts returns the ports of a unit as users know them.
+// portTexts returns the ports of a unit in the form "80/tcp".
 func portTexts(u entity.UnitStatus) []string {
 	texts := make([]string, len(u.OpenedPorts))
 	for i, p := range u.OpenedPorts {
@@ -99,7 +98,7 @@ func portTexts(u entity.UnitStatus) []string {
 	return texts
 }
 
-// charmName takes a charm's URL apart: "local:jammy/web-3" is web, 3.
+// charmName splits a charm's URL: "local:jammy/web-3" is web, 3.
 func charmName(url string) (name, revision string) {
 	name = url[strings.LastIndexAny(url, ":/")+1:]
 	if i := strings.LastIndexByte(name, '-'); i >= 0 && isNumber(name[i+1:]) {
@@ -112,7 +111,7 @@ func isNumber(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || '9' < r })
 }
 
-// naturally returns the keys of a map in the order people expect.
+// naturally returns the keys of a map in natural order.
 func naturally[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

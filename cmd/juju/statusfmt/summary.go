@@ -10,8 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// Summary writes counts: machines, units and services by what state they are in,
-// and how many services are exposed.
+// Summary writes counts: machines, units and services by status, and exposed services.
 func Summary(w io.Writer, m *entity.ModelStatus, _ Options) error {
 	var subnets, ports, machines, units, services []string
 	for _, one := range allMachines(m.Machines) {
@@ -48,15 +47,15 @@ func Summary(w io.Writer, m *entity.ModelStatus, _ Options) error {
 	return t.write(w, false, 0)
 }
 
-// list returns the different texts in order, separated by commas.
+// list returns the distinct texts in order, separated by commas.
 func list(all []string) string {
 	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
 	slices.SortFunc(all, entity.CompareNatural)
 	return strings.Join(slices.Compact(all), ", ")
 }
 
-// subnetOf returns the subnet that an address is on by the old classes, or its
-// /64: nothing better is known of it here.
+// subnetOf returns an address's network by the historical classes of IPv4, or its /64 for
+// IPv6, since the status has no netmask.
 func subnetOf(address string) string {
 	ip := net.ParseIP(address)
 	if ip == nil {

@@ -8,10 +8,10 @@ import (
 	"juju/state/entity"
 )
 
-// A cell is a text that may have a colour.
+// A cell is a text with an optional color.
 type cell struct {
 	text  string
-	color string // as a terminal's escape takes it, "" for none
+	color string // a terminal's SGR parameter, "" for none
 }
 
 func plain(texts ...string) []cell {
@@ -22,13 +22,13 @@ func plain(texts ...string) []cell {
 	return row
 }
 
-// A table is rows of columns that are as wide as what is in them.
+// A table is rows of cells. Columns are as wide as their widest cell.
 type table struct {
 	rows  [][]cell
-	right map[int]bool // columns whose texts stand at the right
+	right map[int]bool // right-aligned columns
 }
 
-// add adds a row. Whatever is in a cell stays there, on one line.
+// add adds a row. Text is escaped, so that it stays in its cell.
 func (t *table) add(row ...cell) {
 	for i := range row {
 		row[i].text = display.Line(row[i].text)
@@ -45,12 +45,12 @@ func Rows(w io.Writer, rows [][]string) error {
 	return t.write(w, false, 0)
 }
 
-// write writes the table, with colours or without, no wider than width unless that is 0.
+// write writes the table, with or without colors, no wider than width unless that is 0.
 func (t *table) write(w io.Writer, color bool, width int) error {
 	widths, broken := t.fit(width)
 	last := len(widths) - 1
 	for n, row := range t.rows {
-		var more []string // lines of the last column that stand below
+		var more []string // lines of the last column below the row
 		if broken.room > 0 && len(row) > last {
 			row = append([]cell{}, row...)
 			switch lines := wrap(row[last].text, broken.room); {
@@ -90,7 +90,7 @@ func (t *table) write(w io.Writer, color bool, width int) error {
 	return nil
 }
 
-// The colours of statuses: what works, what is under way, what needs somebody.
+// The colors of statuses: what works, what is in progress, what needs attention.
 const (
 	good = "32"
 	busy = "33"

@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// Tabular writes a table for each kind of entity that the model has.
+// Tabular writes a table for each kind of entity in the model.
 func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
 	tables := []*table{modelTable(m, o), serviceTable(m), unitTable(m), machineTable(m)}
 	if o.Relations {
@@ -18,7 +18,7 @@ func Tabular(w io.Writer, m *entity.ModelStatus, o Options) error {
 	}
 	first := true
 	for _, t := range tables {
-		if len(t.rows) < 2 { // the head alone
+		if len(t.rows) < 2 { // only the header
 			continue
 		}
 		if !first {
@@ -59,8 +59,8 @@ func modelTable(m *entity.ModelStatus, o Options) *table {
 	return t
 }
 
-// message is what stands in the last column: what life the entity is in, if it is
-// on its way out, and what was said with its status.
+// message returns the text of the last column: the entity's life, unless Alive, and the
+// message of its status.
 func message(life entity.Life, s entity.Status) string {
 	if life == entity.Alive {
 		return s.Message
@@ -99,7 +99,7 @@ func unitTable(m *entity.ModelStatus) *table {
 			}
 			machine := u.Machine
 			if depth > 0 {
-				machine = "" // its principal's
+				machine = "" // that of its principal
 			}
 			said := u.Workload
 			said.Message = strings.TrimSpace(doing(u.Agent) + " " + said.Message)
@@ -110,11 +110,11 @@ func unitTable(m *entity.ModelStatus) *table {
 	return t
 }
 
-// hookRuns is the message of an agent that runs a hook.
+// hookRuns matches the message of an agent that runs a hook.
 var hookRuns = regexp.MustCompile(`^running ([a-z0-9-]+) hook( for .*)?$`)
 
-// doing is what an agent is at, as it stands before what the charm says: "(install)" while
-// that hook runs.
+// doing returns what an agent is doing, to be shown before the charm's message: "(install)"
+// while it runs that hook.
 func doing(agent entity.Status) string {
 	if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed || agent.Message == "" {
 		return ""
@@ -152,7 +152,7 @@ func baseText(series string) string {
 	return b.Name
 }
 
-// zone finds the availability zone among what is known of a machine's hardware.
+// zone returns the availability zone in a machine's hardware characteristics.
 func zone(hardware string) string {
 	for _, pair := range strings.Fields(hardware) {
 		if zone, ok := strings.CutPrefix(pair, "availability-zone="); ok {

@@ -1,14 +1,12 @@
-// Package store is what the command line remembers between two commands: which
-// controllers there are, as whom and by which password it logs in to each, and
-// which models it knows there.
+// Package store holds what the client remembers between commands: the controllers, the user
+// and password for each, and the models known there.
 //
-// It is three files in one directory, each written as a whole:
+// It consists of three files in one directory, each written as a whole:
 //
 //	controllers.yaml   addresses and CA certificates; which controller is selected
 //	accounts.yaml      users and passwords
 //	models.yaml        UUIDs; which model is selected
 //
-// A file that would be empty is not there, and neither is the directory once it
-// holds nothing. Whoever changes them holds the directory's lock, which is on
-// the directory itself so that no file has to be left for it; readers need none.
+// Empty files are not written, and a directory that would be empty is removed. Writers hold a
+// lock on the directory itself, so that no lock file stays behind. Readers need no lock.
 package store

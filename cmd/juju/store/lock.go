@@ -10,18 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLocked is what LockDir's error wraps when somebody else holds the lock for
-// longer than the context allows.
+// ErrLocked is the error of LockDir when the lock is held for longer than the context allows.
 var ErrLocked = errors.New("another juju command is working there")
 
-// lockPause is how long to wait before a lock is tried again. Locks are held for
-// moments, so nothing cleverer is needed.
+// lockPause is the pause before trying a lock again. Locks are held briefly, so polling
+// suffices.
 const lockPause = 20 * time.Millisecond
 
-// LockDir locks a directory, which must exist, until unlock is called or this
-// process ends. It waits for whoever has it locked, as long as ctx allows. The
-// directory may be removed meanwhile by who holds its lock: the error then wraps
-// fs.ErrNotExist.
+// LockDir locks an existing directory, until unlock is called or the process exits. It waits
+// while the directory is locked, as long as ctx allows. The holder of the lock may remove the
+// directory; the error then wraps fs.ErrNotExist.
 func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	for {
 		f, err := os.Open(dir)
@@ -33,7 +31,7 @@ func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
 			if isStill(f, dir) {
 				return func() { f.Close() }, nil
 			}
-			f.Close() // it was removed, or made anew, before we had it
+			f.Close() // removed or replaced before it was locked
 			continue
 		}
 		f.Close()
@@ -48,7 +46,7 @@ func LockDir(ctx context.Context, dir string) (unlock func(), err error) {
 	}
 }
 
-// isStill reports whether the open directory is the one at that path.
+// isStill reports whether the open directory is still the one at that path.
 func isStill(f *os.File, dir string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -58,10 +56,10 @@ func isStill(f *os.File, dir string) bool {
 	return err == nil && os.SameFile(mine, now)
 }
 
-// lockBound is how long a change waits for others.
+// lockBound is how long Update waits for the lock.
 const lockBound = 10 * time.Second
 
-// makeAndLock is LockDir for a directory that is made when it isn't there.
+// makeAndLock is LockDir for a directory that may have to be created.
 func makeAndLock(ctx context.Context, dir string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockBound)
 	defer cancel()

@@ -19,13 +19,12 @@ import (
 	"juju/state/entity"
 )
 
-// A Store is one directory with what is remembered in it.
+// A Store is the directory with what the client remembers.
 type Store struct {
 	dir string
 }
 
-// New returns the store in a directory, which need not exist. A relative path is
-// one of the working directory of now.
+// New returns the store in a directory, which need not exist. A relative path is resolved now.
 func New(dir string) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -34,8 +33,8 @@ func New(dir string) (*Store, error) {
 	return &Store{dir}, nil
 }
 
-// DefaultDir returns where a user's store is: $JUJU_DATA, or "juju" where the
-// desktop's conventions put a program's data.
+// DefaultDir returns the directory of the user's store: $JUJU_DATA, else "juju" in the XDG
+// data directory.
 func DefaultDir(getenv func(string) string) (string, error) {
 	if dir := getenv("JUJU_DATA"); dir != "" {
 		return dir, nil
@@ -53,30 +52,30 @@ func DefaultDir(getenv func(string) string) (string, error) {
 // Dir returns the store's directory.
 func (s *Store) Dir() string { return s.dir }
 
-// Contents is all that a store holds.
+// Contents is what a store holds.
 type Contents struct {
-	Current     string // the controller that is selected, "" for none
+	Current     string // the selected controller, "" for none
 	Controllers map[string]*Controller
 }
 
-// A Controller is what is known of one controller.
+// A Controller is what the store holds of one controller.
 type Controller struct {
 	UUID      string
 	Addresses []string // of the API, "host:port"
 	CACert    string   // PEM
-	Cloud     string   // "local" for one that runs from here; "" for one that others look after
-	User      string   // "" for nobody: logged out
+	Cloud     string   // "local" for one bootstrapped here; "" for one registered with
+	User      string   // "" when logged out
 	Password  string
-	Generated bool              // nobody has chosen the password, so nobody but this store knows it
+	Generated bool              // bootstrap generated the password, and only this store has it
 	Models    map[string]string // UUID by qualified name, "admin/default"
-	Model     string            // the qualified name of the one that is selected, "" for none
+	Model     string            // the qualified name of the selected model, "" for none
 }
 
 // Names returns the names of the controllers, sorted.
 func (c *Contents) Names() []string { return slices.Sorted(maps.Keys(c.Controllers)) }
 
-// Controller returns the named controller, the selected one for "". NotFound
-// when there is none of that name, or none at all.
+// Controller returns the named controller, or the selected one for "". The error is NotFound
+// if it does not exist.
 func (c *Contents) Controller(name string) (string, *Controller, error) {
 	if len(c.Controllers) == 0 {
 		return "", nil, entity.WithHint(entity.Errorf(entity.NotFound, "no controllers registered"),
@@ -96,7 +95,7 @@ func (c *Contents) Controller(name string) (string, *Controller, error) {
 	return name, ctrl, nil
 }
 
-// Qualify returns the full name of a model: one without an owner is the user's.
+// Qualify returns the full name of a model: OWNER/NAME. The owner defaults to the user.
 func (c *Controller) Qualify(model string) string {
 	if model == "" || strings.Contains(model, "/") {
 		return model
@@ -104,11 +103,10 @@ func (c *Controller) Qualify(model string) string {
 	return c.User + "/" + model
 }
 
-// Unqualify returns the name by which the user knows a model: their own need no
-// owner.
+// Unqualify returns the name of a model without its owner, if that is the user.
 func (c *Controller) Unqualify(model string) string { return strings.TrimPrefix(model, c.User+"/") }
 
-// The forms of the three files.
+// The formats of the three files.
 type (
 	controllersFile struct {
 		Controllers map[string]controllerEntry `yaml:"controllers"`
@@ -146,7 +144,7 @@ const (
 	modelsName      = "models.yaml"
 )
 
-// Read returns what the store holds; nothing when it isn't there.
+// Read returns the contents of the store, which are empty if it does not exist.
 func (s *Store) Read() (*Contents, error) {
 	var controllers controllersFile
 	var accounts accountsFile
@@ -176,8 +174,8 @@ func (s *Store) Read() (*Contents, error) {
 	return c, nil
 }
 
-// Update changes what the store holds: change is given the contents, under the
-// lock, and what it leaves there is written. Nothing is written when it fails.
+// Update changes the store: it calls change with the contents, under the lock, and writes the
+// result, unless change fails.
 func (s *Store) Update(ctx context.Context, change func(*Contents) error) error {
 	if err := s.update(ctx, change); err != nil {
 		return fmt.Errorf("cannot write changes to %s: %w", s.dir, err)
@@ -191,7 +189,7 @@ func (s *Store) update(ctx context.Context, change func(*Contents) error) error 
 		return err
 	}
 	defer func() {
-		// It goes when it holds nothing, and only then: what else is in there stays.
+		// Remove succeeds only on an empty directory: other files in it stay.
 		_ = os.Remove(s.dir)
 		unlock()
 	}()
@@ -208,8 +206,8 @@ func (s *Store) update(ctx context.Context, change func(*Contents) error) error 
 	return s.write(c)
 }
 
-// write writes the three files. The list of controllers is last, so that who
-// finds a controller in it finds all else about it too.
+// write writes the three files. The list of controllers is last, so that a reader who finds a
+// controller there finds the rest.
 func (s *Store) write(c *Contents) error {
 	controllers := controllersFile{map[string]controllerEntry{}, c.Current}
 	accounts := accountsFile{map[string]accountEntry{}}
