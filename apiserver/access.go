@@ -25,7 +25,7 @@ const (
 	controllerAgent                   // the agent of a machine that runs the controller, at any model
 )
 
-const anybody = reader | writer | admin | machineAgent | unitAgent | controllerAgent
+const loggedIn = reader | writer | admin | machineAgent | unitAgent | controllerAgent
 
 // userRoles are the roles that come with each level of access.
 var userRoles = map[string]roles{

@@ -101,7 +101,7 @@ var mayCall = map[string]string{
 	"UserManager.SetPassword":           "admin",
 	"UserManager.UserInfo":              "admin",
 
-	// Of an agents' facade all methods are for the same.
+	// All methods of a facade for agents are for the same callers.
 	"Agent.*":             "m0",
 	"ApplicationScaler.*": "manager",
 	"Deployer.*":          "m0",
@@ -112,7 +112,7 @@ var mayCall = map[string]string{
 	"Uniter.*":            "u0",
 }
 
-// callersOf returns the key in mayCall of a method, and what it says there.
+// callersOf returns the callers that mayCall has for a method, and the key that they are under.
 func callersOf(r route) (key, callers string) {
 	for _, key := range []string{r.facade + "." + r.method, r.facade + ".*"} {
 		if callers, ok := mayCall[key]; ok {
@@ -122,35 +122,35 @@ func callersOf(r route) (key, callers string) {
 	return "", ""
 }
 
-// aboutNothing are the controller's methods whose request is about no single thing.
+// aboutNothing are the controller's methods whose requests name no entity.
 var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers", "Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits"}
 
-// aboutService are the agents' methods whose request is about a service.
+// aboutService reports whether an agents' method is about a service.
 func aboutService(r route) bool { return r.facade == "ApplicationScaler" }
 
-// aboutMachine are the agents' methods whose request is about a machine.
+// aboutMachine reports whether an agents' method is about a machine.
 func aboutMachine(r route) bool {
 	return r.facade == "Machiner" || r.facade == "Agent" || r.facade == "Provisioner" ||
 		r.facade == "Deployer" && (r.method == "DeployedUnits" || r.method == "WatchDeployed")
 }
 
-// refused reports whether an answer says that the caller has no business here.
+// refused reports whether an error says that the caller must not make the call.
 func refused(err error) bool {
 	return errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotSupported) && strings.HasPrefix(err.Error(), "facade ")
 }
 
-// Every method of the route table is called by everybody; whoever may not is
-// refused, and leaves no trace.
-func TestEveryMethodByEverybody(t *testing.T) {
+// Every caller calls every method of the route table. Callers without the right are refused,
+// and change nothing.
+func TestAccessToMethods(t *testing.T) {
 	t.Parallel()
 	destroyed := 0
 	w := newWorld(t, func(c *Config) {
 		c.Limits = DefaultLimits()
-		c.Limits.Logins = 100 // the stranger tries Login among all the others
+		c.Limits.Logins = 100 // the stranger tries Login among other methods
 	}).populate()
 	w.server.config.DestroyController = func(context.Context) error { destroyed++; return nil }
-	// Another password would end the connections of the callers to come.
+	// A new password would end the connections of callers to come.
 	for _, facade := range []string{"Deployer", "Provisioner"} {
 		w.server.table.byKey[routeKey{facade, 1, "NewPassword"}].handler = do(
 			func(context.Context, *caller, params.Entity) (none, error) { return none{}, nil })
@@ -180,7 +180,7 @@ func TestEveryMethodByEverybody(t *testing.T) {
 	if !errors.Is(reply.Err(), entity.Unauthorized) || reply.Err().Error() != "invalid entity name or password" {
 		t.Fatalf("a wrong password: %v", reply.Err())
 	}
-	// Those who may least come first, so that they find everything in place.
+	// Callers with the fewest rights come first, so that they find everything in place.
 	callers := []struct {
 		name string
 		conn *rawConn
@@ -207,7 +207,7 @@ func TestEveryMethodByEverybody(t *testing.T) {
 			t.Errorf("mayCall does not say who may call %s", name)
 		}
 		seen[key] = true
-		if r.who&(machineAgent|unitAgent|controllerAgent) != 0 && r.own == nil && r.who&anybody != anybody {
+		if r.who&(machineAgent|unitAgent|controllerAgent) != 0 && r.own == nil && r.who&loggedIn != loggedIn {
 			t.Errorf("%s is for agents and has no check that keeps them to their own", name)
 		}
 	}
@@ -238,13 +238,13 @@ func TestEveryMethodByEverybody(t *testing.T) {
 			} else if aboutMachine(r) {
 				about.Tag = params.TagOf(entity.MachineTag("0"))
 			}
-			// A relation of the unit's, for the methods that want one.
+			// One of the unit's relations, for the methods that take one.
 			var args any = map[string]any{"tag": about.Tag, "relation": relations[0].ID, "remote": "wordpress/0"}
 			switch {
 			case name == "Controller.DestroyController":
 				args = params.DestroyControllerArgs{DestroyModels: true}
-			case r.who&(machineAgent|unitAgent|controllerAgent) == 0 || r.who&anybody == anybody:
-				args = struct{}{} // users' methods and everybody's
+			case r.who&(machineAgent|unitAgent|controllerAgent) == 0 || r.who&loggedIn == loggedIn:
+				args = struct{}{} // methods for users or for everyone
 			}
 			if name == "Admin.Login" && caller.name != "stranger" && caller.name != "wrong" {
 				continue // they have
@@ -262,7 +262,7 @@ func TestEveryMethodByEverybody(t *testing.T) {
 			if !allowed && (caller.name == "stranger" || caller.name == "wrong") && (err == nil || err.Error() != "not logged in") {
 				t.Errorf("%s calls %s and is told %v", caller.name, name, err)
 			}
-			// An agent that names nobody is not taken for itself.
+			// An agent must name itself.
 			if allowed && r.own != nil && !slices.Contains(aboutNothing, name) {
 				if err := conn.call(r.facade, r.version, r.method, struct{}{}).Err(); !refused(err) {
 					t.Errorf("%s calls %s about nothing: %v", caller.name, name, err)
@@ -285,8 +285,8 @@ func TestEveryMethodByEverybody(t *testing.T) {
 	}
 }
 
-// What is found by plain HTTP has its own list; the same walk.
-func TestEveryEndpointByEverybody(t *testing.T) {
+// The endpoints of plain HTTP have a list of their own. Every caller uses each of them.
+func TestAccessToEndpoints(t *testing.T) {
 	t.Parallel()
 	mayUse := map[string]string{
 		"POST /charms": "admin",
@@ -303,7 +303,7 @@ func TestEveryEndpointByEverybody(t *testing.T) {
 	callers := map[string]*caller{
 		"stranger": nil,
 		"wrong":    {entity.UserTag(statetest.Admin), "guess", ""},
-		"nobody":   {entity.UnitTag("mysql/99"), "guess", ""},
+		"unknown":  {entity.UnitTag("mysql/99"), "guess", ""},
 		"admin":    {entity.UserTag(statetest.Admin), statetest.Password, ""},
 		"m0":       {entity.MachineTag("0"), w.passwords[entity.MachineTag("0")], nonce},
 		"m0wrong":  {entity.MachineTag("0"), w.passwords[entity.MachineTag("0")], "another nonce"},
@@ -314,7 +314,7 @@ func TestEveryEndpointByEverybody(t *testing.T) {
 	for _, e := range endpoints() {
 		name := e.method + " " + e.path
 		if _, ok := mayUse[name]; !ok {
-			t.Errorf("nobody has said who may use %s", name)
+			t.Errorf("mayUse does not say who may use %s", name)
 		}
 		for who, c := range callers {
 			target := "https://" + w.address + "/model/" + w.st.UUID() + e.path + "?url=" + url.QueryEscape(w.charms["mysql"])
@@ -344,7 +344,7 @@ func TestEveryEndpointByEverybody(t *testing.T) {
 	}
 }
 
-// What a login lists is what the caller can call.
+// The facades in the reply to a login are those that the caller can use.
 func TestLoginListsFacades(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()

@@ -21,7 +21,7 @@ import (
 	"juju/state/statetest"
 )
 
-// fuzzWorld is a server with a model in which agents say what they like.
+// fuzzWorld is a server with a model whose agents send random requests.
 type fuzzWorld struct {
 	*world
 	agents []*fuzzAgent
@@ -31,7 +31,7 @@ type fuzzWorld struct {
 	taken  map[string]int // by method: how many calls had no error
 }
 
-// A fuzzAgent is one agent with the methods that it may call.
+// A fuzzAgent is an agent with the methods that it may call.
 type fuzzAgent struct {
 	tag     entity.Tag
 	conn    *rawConn
@@ -45,7 +45,7 @@ func newFuzzWorld(t testing.TB) *fuzzWorld {
 	return w
 }
 
-// fresh gives the agents a new model, with all of them alive.
+// fresh gives the agents a new model, in which all of them are alive.
 func (w *fuzzWorld) fresh() {
 	w.Helper()
 	if w.models++; w.models > 1 {
@@ -94,11 +94,11 @@ func (w *fuzzWorld) fresh() {
 	}
 }
 
-// ends are the methods after which an agent may have nothing more to say. They are
-// mostly called with what they must refuse.
+// ends are methods that can end the agent. They are mostly called with requests that must be
+// refused.
 var ends = []string{"EnsureDead", "RemoveMachine", "RemoveUnit", "DestroyUnit", "LeaveScope", "LoseInstance", "NewPassword"}
 
-// say makes one call and returns false when the agent has lost its connection by it.
+// say makes one call. It returns false if the call has cost the agent its connection.
 func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 	w.Helper()
 	name := r.facade + "." + r.method
@@ -118,7 +118,7 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 	_, text, err := a.conn.ws.ReadMessage()
 	if err != nil {
 		if websocket.IsCloseError(err, params.CloseRevoked) {
-			return false // it was removed before, or given another password
+			return false // it was removed, or given another password
 		}
 		if ce, ok := err.(*websocket.CloseError); !ok || !json.Valid(raw) && ce.Code == websocket.CloseInvalidFramePayloadData {
 			return false
@@ -141,11 +141,11 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 	return true
 }
 
-// foreign reports whether a request is about what is not the agent's.
+// foreign reports whether a request is about an entity that is not the agent's.
 func (w *fuzzWorld) foreign(a *fuzzAgent, r *route, raw []byte) bool {
 	p, err := r.handler.decode(raw)
 	if err != nil {
-		return true // nothing can be made of it
+		return true // not a request of this method
 	}
 	subject := subjectOf(p)
 	same := func(check ownCheck) bool { return reflect.ValueOf(r.own).Pointer() == reflect.ValueOf(check).Pointer() }
@@ -171,7 +171,7 @@ func (w *fuzzWorld) foreign(a *fuzzAgent, r *route, raw []byte) bool {
 	return true
 }
 
-// answers wants every question about the model answered, and nothing wrong with it.
+// answers makes every query about the model. None may fail, or find anything wrong.
 func (w *fuzzWorld) answers() {
 	w.Helper()
 	ctx := w.Context()
@@ -205,9 +205,9 @@ func (w *fuzzWorld) answers() {
 	}
 }
 
-// Whatever agents say in whatever method, no answer is an internal error, nothing of
-// another's is told or changed, and every question about the model has an answer.
-func TestAgentsSayWhatTheyLike(t *testing.T) {
+// Whatever agents send to whatever method, no reply is an internal error, nothing of another
+// entity is revealed or changed, and every query about the model succeeds.
+func TestRandomRequestsOfAgents(t *testing.T) {
 	calls := 2000
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
@@ -225,7 +225,7 @@ func TestAgentsSayWhatTheyLike(t *testing.T) {
 	t.Logf("JUJU_FUZZ_SEED=%d", seed)
 	w, g := newFuzzWorld(t), &garbage{rand.New(rand.NewPCG(seed, 0))}
 	for i := range calls {
-		// Any method of any agent; a unit's has more of them than the others together.
+		// Any method of any agent. A unit's agent has more methods than the others together.
 		n := 0
 		for _, a := range w.agents {
 			n += len(a.methods)
@@ -246,15 +246,15 @@ func TestAgentsSayWhatTheyLike(t *testing.T) {
 	}
 	t.Logf("taken: %v", w.taken)
 	for _, r := range routes() {
-		// Else all that comes behind the door would not be tried. Ends need a whole life
-		// before them, and take nothing but a tag.
+		// Otherwise the code behind the checks would not be tested. Ends need a whole life before
+		// them, and take nothing but a tag.
 		if name := r.facade + "." + r.method; r.own != nil && !slices.Contains(ends, r.method) && w.taken[name] == 0 && calls >= 100_000 {
 			t.Errorf("%s was never taken", name)
 		}
 	}
 }
 
-// FuzzAgentMethods is the same with requests that a fuzzer makes.
+// FuzzAgentMethods is TestRandomRequestsOfAgents with requests made by a fuzzer.
 func FuzzAgentMethods(f *testing.F) {
 	g := &garbage{rand.New(rand.NewPCG(1, 1))}
 	for i, r := range routes() {
@@ -266,7 +266,7 @@ func FuzzAgentMethods(f *testing.F) {
 	w := newFuzzWorld(f)
 	f.Fuzz(func(t *testing.T, n uint, raw []byte) {
 		if len(raw) > 1<<20 || !json.Valid(raw) {
-			return // it would not be a frame
+			return // not a valid frame
 		}
 		w.TB = t
 		defer func() { w.TB = f }()
@@ -282,8 +282,7 @@ func FuzzAgentMethods(f *testing.F) {
 	})
 }
 
-// garbage makes requests: of the types that a method takes, sometimes; else of
-// anything.
+// garbage makes requests. Some have the types that a method takes, others anything.
 type garbage struct{ *rand.Rand }
 
 func (g *garbage) request(r *route, self entity.Tag) []byte {
@@ -291,7 +290,7 @@ func (g *garbage) request(r *route, self entity.Tag) []byte {
 	if err != nil {
 		panic(err)
 	}
-	odd := []float64{0, 0.02, 0.1, 0.4}[g.IntN(4)] // how much of it nobody would send
+	odd := []float64{0, 0.02, 0.1, 0.4}[g.IntN(4)] // the share of values that are not valid
 	if slices.Contains(ends, r.method) && g.IntN(30) > 0 {
 		self, odd = entity.UnitTag("mysql/1"), 0.5
 	}
@@ -302,7 +301,7 @@ func (g *garbage) request(r *route, self entity.Tag) []byte {
 
 func (g *garbage) pick(list ...string) string { return list[g.IntN(len(list))] }
 
-// value writes a value for a type, or now and then something else.
+// value writes a value of a type, or now and then something else.
 func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self entity.Tag, odd float64, depth int) {
 	if depth > 6 || g.Float64() < odd/2 {
 		b.WriteString(g.any())
@@ -398,7 +397,7 @@ func (g *garbage) fields(b *strings.Builder, t reflect.Type, self entity.Tag, od
 	}
 }
 
-// word is a text that a field of this name may well hold.
+// word returns a text that a field of this name may have.
 func (g *garbage) word(name string) string {
 	switch name {
 	case "status":
@@ -417,7 +416,7 @@ func (g *garbage) word(name string) string {
 	return g.pick("", "x", "i-0", nonce, "a message")
 }
 
-// text is a text in JSON that no field hopes for.
+// text returns an unusual text, in JSON.
 func (g *garbage) text() string {
 	if g.IntN(300) == 0 {
 		return `"` + strings.Repeat("x", 3<<20) + `"`
@@ -427,7 +426,7 @@ func (g *garbage) text() string {
 		`"`+strings.Repeat("y", 300)+`"`, `"`+strings.Repeat("z", 5000)+`"`, `"`+strings.Repeat("\\u0001", 20000)+`"`, `"`+strings.Repeat("é", 9000)+`"`)
 }
 
-// any is any value at all.
+// any returns any value.
 func (g *garbage) any() string {
 	switch g.IntN(8) {
 	case 0:

@@ -21,20 +21,19 @@ import (
 	"juju/state/entity"
 )
 
-// agentsEnv makes the test binary a process full of agents; see TestAgentsProcess.
+// agentsEnv makes the test binary run agents; see TestAgentsProcess.
 const agentsEnv = "JUJU_TEST_AGENTS"
 
-// agentsJob is what such a process is told.
+// agentsJob is the job of such a process.
 type agentsJob struct {
 	Info client.Info
 	N    int
-	At   int // how many connect at once
+	At   int // how many connect at the same time
 }
 
-// TestAgentsProcess is no test: the benchmarks run it as a process of its own, so
-// that the memory and the time of the clients are not counted with the server's.
-// It connects agents that watch as a unit's does, says "ready", waits for a line,
-// and leaves.
+// TestAgentsProcess is not a test. The benchmarks run it as a process, so that memory and time
+// of the clients are not counted as the server's. It connects agents with the watches of a
+// unit's agent, prints "ready", waits for a line, and exits.
 func TestAgentsProcess(t *testing.T) {
 	text := os.Getenv(agentsEnv)
 	if text == "" {
@@ -69,8 +68,8 @@ func TestAgentsProcess(t *testing.T) {
 	bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
-// watchAsUnit opens the watches of a unit's agent, takes the first event of each,
-// and leaves a Next waiting on the server.
+// watchAsUnit opens the watches of a unit's agent, takes the first event of each, and leaves a
+// Next waiting on the server.
 func watchAsUnit(ctx context.Context, c *client.Conn) error {
 	uniter := client.UniterFacade{Caller: c}
 	relations, err := uniter.Relations(ctx, c.Tag())
@@ -99,8 +98,8 @@ func drain[T any](ch <-chan T) {
 	}()
 }
 
-// agents runs a process with n agents of mysql/0 and returns once all are
-// connected and idle; stop ends it.
+// agents runs a process with n agents of mysql/0 and returns once all are connected and idle.
+// stop ends the process.
 func (w *world) agents(n, at int) (took time.Duration, refused int, stop func()) {
 	w.Helper()
 	job, err := json.Marshal(agentsJob{w.info(entity.UnitTag("mysql/0")), n, at})
@@ -134,8 +133,8 @@ func (w *world) agents(n, at int) (took time.Duration, refused int, stop func())
 	}
 }
 
-// agentCount is how many agents a benchmark has: a good number, or as many as the
-// targets speak of.
+// agentCount returns how many agents a benchmark has: 1000, or with JUJU_SOAK the number in
+// its target.
 func agentCount(soak int) int {
 	if os.Getenv("JUJU_SOAK") != "" {
 		return soak
@@ -143,9 +142,9 @@ func agentCount(soak int) int {
 	return 1000
 }
 
-// inUse is the memory that the process has in hand, for objects and stacks.
+// inUse returns the memory in use for objects and stacks.
 func inUse() float64 {
-	for range 5 { // each halves the stacks that are no longer needed
+	for range 5 { // each halves unused stacks
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -153,14 +152,14 @@ func inUse() float64 {
 	return float64(m.HeapInuse + m.StackInuse)
 }
 
-// manyConns lets one unit have the connections of all that the benchmarks play.
+// manyConns lets one unit have as many connections as a benchmark needs.
 func manyConns(c *Config) {
 	c.Limits = DefaultLimits()
 	c.Limits.AgentConns = 100_000
 }
 
-// BenchmarkIdleAgents reports what the server holds for an agent that is
-// connected and waits: the connection, TLS, and four watches. Target: 50 kB.
+// BenchmarkIdleAgents reports the server's memory for an idle agent: the connection, TLS, and
+// four watches. Target: 50 kB.
 func BenchmarkIdleAgents(b *testing.B) {
 	w := newWorld(b, manyConns).populate()
 	n := agentCount(10_000)
@@ -173,9 +172,9 @@ func BenchmarkIdleAgents(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkReconnect reports how long it takes until all agents are back after
-// a restart, when all come at once: the login and four watches each, their own
-// work on the same machine included. Target: 5,000 in 30 s, none refused for good.
+// BenchmarkReconnect reports how long it takes until all agents are back after a restart, if
+// all come at the same time. That includes the login, four watches each, and the agents' own
+// work on the same machine. Target: 5,000 in 30 s, none refused for good.
 func BenchmarkReconnect(b *testing.B) {
 	w := newWorld(b, manyConns).populate()
 	n := agentCount(5_000)
@@ -189,8 +188,8 @@ func BenchmarkReconnect(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkRequest is one small request and its reply, from one client after the
-// other and from many at once.
+// BenchmarkRequest measures one small request and its reply, from one client and from many at
+// the same time.
 func BenchmarkRequest(b *testing.B) {
 	w := newWorld(b).populate()
 	u0 := entity.UnitTag("mysql/0")
@@ -218,8 +217,8 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkStatus is the way of a large model's status, from what state has read
-// to what the client has in hand.
+// BenchmarkStatus measures the status of a large model, from what state has read to what the
+// client returns.
 func BenchmarkStatus(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

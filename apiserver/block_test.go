@@ -12,9 +12,9 @@ import (
 	"juju/state/statetest"
 )
 
-// forUsers says by hand, for every method that users alone can call, the least
-// access that is needed, and the first block, from the narrowest to the widest,
-// that bars it: "-" for none, "named" where that is up to the models it names.
+// forUsers says by hand, for every method that only users can call, the access that it needs,
+// and the first block, from the narrowest to the widest, that refuses it: "-" for none,
+// "named" if that depends on the models that it names.
 var forUsers = map[string]string{
 	"Annotations.Get":                         "read -",
 	"Annotations.Set":                         "write change",
@@ -81,9 +81,8 @@ var forUsers = map[string]string{
 	"UserManager.UserInfo":                    "login -",
 }
 
-// Every method is called while each block is on: it is barred by the blocks that
-// it should be, and by no other.
-func TestWhatBlocksBar(t *testing.T) {
+// Every method is called while each block is on. The right blocks refuse it, and no others.
+func TestBlocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	model := w.admin()
@@ -101,7 +100,7 @@ func TestWhatBlocksBar(t *testing.T) {
 			if r.effect == 0 {
 				t.Errorf("%s does not say what it does", name)
 			}
-			users := r.who&(reader|writer|admin) != 0 && r.who&anybody != anybody
+			users := r.who&(reader|writer|admin) != 0 && r.who&loggedIn != loggedIn
 			if !users {
 				if r.effect != free {
 					t.Errorf("%s is for agents, whom no block bars", name)
@@ -110,7 +109,7 @@ func TestWhatBlocksBar(t *testing.T) {
 			}
 			_, first, said := strings.Cut(forUsers[name], " ")
 			if !said {
-				t.Errorf("nobody has said who may call %s, and which blocks bar it: add it to forUsers", name)
+				t.Errorf("forUsers does not say who may call %s, and which blocks refuse it", name)
 				continue
 			}
 			seen[name] = true
@@ -125,7 +124,7 @@ func TestWhatBlocksBar(t *testing.T) {
 				t.Errorf("%s names models: %v, and forUsers says %s", name, r.effect == named, first)
 			}
 			if r.effect == free {
-				continue // it would switch them
+				continue // it would switch the blocks
 			}
 			err := conn.call(r.facade, r.version, r.method, struct{}{}).Err()
 			lowest, barred := widest[first]
@@ -150,8 +149,8 @@ func TestWhatBlocksBar(t *testing.T) {
 	}
 }
 
-// What agents do goes on, and the lock on the door is opened from inside.
-func TestBlocksBarUsersOnly(t *testing.T) {
+// Blocks do not affect agents, and can always be switched off.
+func TestBlocksDoNotAffectAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	user := w.admin()
@@ -161,7 +160,7 @@ func TestBlocksBarUsersOnly(t *testing.T) {
 			t.Fatalf("%v %s", err, reply.Response)
 		}
 	}
-	// Nor does force get around them.
+	// Force does not get around a block.
 	force := params.DestroyMachinesParams{MachineTags: []params.Tag{params.TagOf(entity.MachineTag("0"))}, Destruction: params.Destruction{Force: true}}
 	if err := user.call("MachineManager", 10, "DestroyMachineWithParams", force).Err(); !errors.Is(err, entity.OperationBlocked) {
 		t.Errorf("with force: %v", err)
@@ -199,7 +198,7 @@ func TestBlocksBarUsersOnly(t *testing.T) {
 		t.Errorf("a machine's agent is barred: %v", err)
 	}
 	if err := user.call("Application", 19, "Get", params.ApplicationGet{ApplicationName: "mysql"}).Err(); err != nil {
-		t.Errorf("nobody can look: %v", err)
+		t.Errorf("reading is blocked: %v", err)
 	}
 	root := w.dial(w.adminInfo(""))
 	blocked, err := root.BlockedModels(t.Context())

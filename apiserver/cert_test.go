@@ -22,8 +22,8 @@ func parseCert(t *testing.T, text string) *x509.Certificate {
 	return cert
 }
 
-// A controller's certificate is good for localhost, for every address it was
-// made for, and for the name that clients verify; under its own CA only.
+// A controller's certificate is valid for localhost, for every address it was made for, and
+// for the name that clients verify, but only under its own CA.
 func TestCertificates(t *testing.T) {
 	now := time.Now()
 	ca, err := NewCA("deadbeef-0000-4000-8000-000000000001", now)
@@ -56,14 +56,14 @@ func TestCertificates(t *testing.T) {
 	if _, err := cert.Verify(x509.VerifyOptions{DNSName: "localhost", Roots: otherPool}); err == nil {
 		t.Error("it is good under another controller's CA")
 	}
-	// An hour's difference between two clocks does not matter.
+	// A clock may be off by an hour.
 	if _, err := cert.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now.Add(-time.Hour)}); err != nil {
 		t.Error(err)
 	}
 	if config, err := TLSConfig(server); err != nil || config.MinVersion < tls.VersionTLS12 {
 		t.Errorf("TLS: %v, %v", config, err)
 	}
-	// Agents can't pose as the controller with what they have.
+	// What agents have is not enough to pose as the controller.
 	if _, err := NewServerCert(server, nil, now); err == nil {
 		leaf, _ := NewServerCert(server, nil, now)
 		c := parseCert(t, leaf.Cert)

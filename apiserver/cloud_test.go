@@ -16,14 +16,14 @@ import (
 	"juju/state/statetest"
 )
 
-// dummyCloud is a model on the dummy cloud, as the API server asks it.
+// dummyCloud is a model on the dummy cloud, as a Cloud.
 type dummyCloud struct{ provider.Environ }
 
 func (c dummyCloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
 }
 
-// onCloud has a server ask a cloud.
+// onCloud makes a server ask a cloud.
 func onCloud(cloud *dummytest.Cloud) func(*Config) {
 	return func(c *Config) {
 		c.Cloud = func(ctx context.Context, model string) (Cloud, error) {
@@ -42,7 +42,7 @@ func parsed(t *testing.T, text string) entity.Constraints {
 	return c
 }
 
-// stored is all that a model has, but for charms, which are uploaded before.
+// stored returns all that the store has of the model, except charms, which are uploaded before.
 func (w *world) stored() string {
 	w.Helper()
 	all, err := w.st.Dump(w.Context())
@@ -58,8 +58,8 @@ func (w *world) stored() string {
 	return text.String()
 }
 
-// What the cloud can't have is refused by whatever asks for it, and nothing is written.
-func TestWhatTheCloudDoesNotHaveIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+// What the cloud does not have is refused by every method that needs it, and nothing is written.
+func TestUnavailableMachinesAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud := dummytest.New(nil)
 	cloud.SetSeries("jammy", "noble")
@@ -122,7 +122,7 @@ func TestWhatTheCloudDoesNotHaveIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		t.Errorf("what was refused has left something:\n%s\nbefore\n%s", after, before)
 	}
 
-	// A cloud that fails, or does not answer, is no reason to write anything either.
+	// Nothing is written either if a cloud fails or does not answer.
 	cloud.Break("PrecheckInstance")
 	_, _, err = c.AddMachine(ctx, client.MachineArgs{})
 	check("a broken cloud", err, entity.Unavailable, "cannot ask the cloud what machines it has: dummy.PrecheckInstance is broken")
@@ -139,8 +139,8 @@ func TestWhatTheCloudDoesNotHaveIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	}
 }
 
-// What the cloud pays no heed to is done, and the user hears of it.
-func TestUserIsWarnedOfWhatTheCloudIgnores(t *testing.T) {
+// What the cloud ignores is stored nevertheless, and the user is warned.
+func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	t.Parallel()
 	cloud := dummytest.New(nil)
 	w := newWorld(t, onCloud(cloud))
@@ -163,15 +163,15 @@ func TestUserIsWarnedOfWhatTheCloudIgnores(t *testing.T) {
 	check("set-constraints", warnings, err, text)
 	warnings, err = c.SetModelConstraints(ctx, ignored)
 	check("set-model-constraints", warnings, err, text)
-	// Who has been warned is not again, by each unit that takes the constraints.
+	// A user who has been warned is not warned again for each unit with the constraints.
 	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
 	check("add-unit", warnings, err)
-	// An unsupported key does not make an error of another a warning.
+	// With an unsupported key, another invalid one is still an error.
 	if _, err = c.SetServiceConstraints(ctx, "mysql", parsed(t, "cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
 		t.Errorf("one that is ignored and one that is wrong: %v", err)
 	}
 
-	// A host that was upgraded has another series than what was deployed there before.
+	// A host that was upgraded has another series than the services deployed there before.
 	cloud.SetSeries("trixie")
 	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
 	check("add-unit", warnings, err, `service "mysql" has series "jammy", which is not available any more: hooks run on "trixie"`)
@@ -182,17 +182,17 @@ func TestUserIsWarnedOfWhatTheCloudIgnores(t *testing.T) {
 	}
 }
 
-func TestSeriesIsChosen(t *testing.T) {
+func TestChoiceOfSeries(t *testing.T) {
 	byController := entity.ModelValue{Value: "bookworm", Source: entity.ConfigFromController}
 	byModel := entity.ModelValue{Value: "jammy", Source: entity.ConfigFromModel}
 	host, upgraded := []string{"bookworm"}, []string{"trixie"}
 	for _, c := range []struct {
 		name   string
 		choice seriesChoice
-		want   string // or what the error says
+		want   string // or a part of the error
 		hint   string
 	}{
-		{"nobody says anything", seriesChoice{cloud: host, model: byController}, "bookworm", ""},
+		{"no one says anything", seriesChoice{cloud: host, model: byController}, "bookworm", ""},
 		{"any cloud", seriesChoice{model: byModel}, "jammy", ""},
 		{"the user", seriesChoice{asked: "bookworm", cloud: host, model: byController}, "bookworm", ""},
 		{"the user, anything", seriesChoice{asked: "xenial", model: byController}, "xenial", ""},

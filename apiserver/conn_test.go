@@ -24,7 +24,7 @@ import (
 	"juju/state/statetest"
 )
 
-// with adds routes for a test alone; they are open to users at the model.
+// with adds routes for a test, for users at the model.
 func (w *world) with(methods map[string]handler) {
 	all := routes()
 	for name, h := range methods {
@@ -45,8 +45,7 @@ func limited(change func(*Limits)) func(*Config) {
 	}
 }
 
-// Whoever does not speak TLS is turned away, and so is a client that trusts
-// another CA: it turns away the server.
+// A client that does not use TLS is refused. A client that trusts another CA refuses the server.
 func TestOnlyTLS(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,8 +86,8 @@ func TestOnlyTLS(t *testing.T) {
 	}
 }
 
-// A reply says what went wrong, but for what is nobody's business outside; a
-// method that panics takes nothing else with it.
+// A reply says what went wrong, unless that is internal. A method that panics harms no other
+// request.
 func TestErrorsOnTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +130,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 	}
 }
 
-// Nothing leaves before the barrier: no reply, no event, no answer to an upload.
+// Nothing is sent before the barrier: no reply, no event, no answer to an upload.
 func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
@@ -182,7 +181,7 @@ func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 	held("an event")
 	<-replies
 
-	// A barrier that fails lets nothing through but that it failed.
+	// If the barrier fails, only that error is sent.
 	go read()
 	r.send("Uniter", 1, "Unit", "", about)
 	<-arrived
@@ -219,9 +218,8 @@ func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 	w.server.barrier = w.controller.Barrier
 }
 
-// Requests of one connection run side by side, but no more than so many; the
-// others wait in the socket.
-func TestRequestsAtOnce(t *testing.T) {
+// Requests of one connection run concurrently, up to a limit. Others wait in the socket.
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	const most, requests = 4, 40
 	w := newWorld(t, limited(func(l *Limits) { l.Requests = most }))
@@ -258,8 +256,8 @@ func TestRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// A frame beyond the limit ends the connection; before the login the limit is
-// lower. What is no request ends it too.
+// A frame beyond the limit ends the connection, and so does one that is not a request. Before
+// the login the limit is lower.
 func TestFramesThatEndTheConnection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.Frame, l.LoginFrame = 100_000, 2_000 }))
@@ -285,7 +283,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 		r := w.raw(w.modelPath())
 		if test.loggedIn {
 			r.login(entity.UserTag(statetest.Admin), statetest.Password, "")
-			// What is long for a stranger is not for a friend.
+			// Too long before the login is not too long after it.
 			if err := r.ws.WriteMessage(websocket.TextMessage, long(5_000)); err != nil {
 				t.Fatal(err)
 			}
@@ -293,8 +291,8 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 				t.Errorf("%s: first %+v", name, reply)
 			}
 		}
-		// The server may hang up in the middle of a long frame; then its reason can
-		// be lost with the rest.
+		// The server may close the connection in the middle of a long frame. Then its reason
+		// can be lost.
 		err := r.ws.WriteMessage(test.kind, test.frame)
 		if err != nil && len(test.frame) < 1000 {
 			t.Fatal(err)
@@ -305,7 +303,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 	}
 }
 
-// A client that asks and does not read is given up, and holds up nobody.
+// A client that sends requests and does not read is given up, and holds up no one.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.WriteTime = time.Second }))
@@ -330,8 +328,8 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// FuzzFrames: whatever is sent, the server answers or ends the connection, and
-// goes on with others.
+// FuzzFrames: whatever a client sends, the server answers or ends the connection, and
+// continues to serve others.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range []string{
 		`{"request-id":1,"type":"Uniter","version":1,"request":"Unit","params":{"tag":"unit-mysql-0"}}`,
@@ -373,8 +371,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// What is wrong with a request is said in the request's words, not in Go's.
-func TestMalformedParametersAreExplained(t *testing.T) {
+// Errors about malformed requests use the request's words, not Go's.
+func TestMalformedParameters(t *testing.T) {
 	w := newWorld(t)
 	r := w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	reply := r.call("Application", 19, "AddUnits", json.RawMessage(`{"application": "web", "num-units": "two"}`))

@@ -11,7 +11,7 @@ import (
 	"juju/state/entity"
 )
 
-// life returns how far the model "default" has come.
+// life returns the life of the model "default".
 func (w *world) life() entity.Life {
 	w.Helper()
 	life, err := w.st.Life(w.Context())
@@ -19,9 +19,9 @@ func (w *world) life() entity.Life {
 	return life
 }
 
-// A model is destroyed by its admin, and when it goes so do all connections to it,
-// what is asked on them included; others stay.
-func TestAModelIsDestroyed(t *testing.T) {
+// When an admin destroys a model and it is gone, all connections to it end, even those with
+// requests in progress. Other connections do not.
+func TestDestroyModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.with(map[string]handler{
@@ -67,7 +67,7 @@ func TestAModelIsDestroyed(t *testing.T) {
 	if info.Life != "dying" || info.Status.Status != "destroying" || len(info.Machines) != 1 {
 		t.Errorf("the model is shown as %+v", info)
 	}
-	// The controller's workers and the machine's agent do what is theirs.
+	// The controller's workers and the machine's agent do their part.
 	_, _, err = w.st.Cleanup(ctx)
 	w.ok(err)
 	w.ok(client.MachinerFacade{Caller: theirs}.EnsureDead(ctx, theirs.Tag()))
@@ -112,9 +112,9 @@ func TestAModelIsDestroyed(t *testing.T) {
 	w.ok(err)
 }
 
-// A controller with models is refused its end, unless they go too; it ends itself
-// only where it can.
-func TestTheControllersModelsAreDestroyed(t *testing.T) {
+// A controller with models refuses to be destroyed, unless they are included. It ends itself
+// only if it can.
+func TestDestroyController(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A crowd is guests without connections, who note when they are put out.
+// A crowd is guests without connections, and records which ones are put out.
 type crowd struct {
 	*testing.T
 	door *door
@@ -32,9 +32,9 @@ func (c *crowd) putOut(names ...string) {
 	c.out = nil
 }
 
-// When there is no room the guest goes who has waited longest, of those from the address
-// that has the most; not one whose login is being worked on, nor one who has logged in.
-func TestTheDoor(t *testing.T) {
+// When there is no room, a guest from the address with the most guests is put out: the one
+// that has waited longest. Guests with a login in progress, and those who have logged in, stay.
+func TestDoor(t *testing.T) {
 	c := &crowd{T: t, door: newDoor(4, 3)}
 	one := c.enters("one", "192.0.2.1:1", true)
 	idle := one.busy()
@@ -42,13 +42,13 @@ func TestTheDoor(t *testing.T) {
 	other := c.enters("other", "198.51.100.1:1", true)
 	c.enters("three", "192.0.2.1:3", true)
 	c.putOut()
-	c.enters("four", "192.0.2.1:4", true) // too many from there
+	c.enters("four", "192.0.2.1:4", true) // too many from this address
 	c.putOut("two")
 	c.enters("five", "203.0.113.1:1", true) // too many
 	c.putOut("three")
 	idle()
 	c.enters("six", "203.0.113.1:2", true)
-	c.putOut("four") // one has just been heard
+	c.putOut("four") // "one" has just logged in
 	other.admit()
 	c.enters("seven", "203.0.113.1:3", true)
 	c.putOut()
@@ -60,9 +60,9 @@ func TestTheDoor(t *testing.T) {
 	c.putOut("five")
 }
 
-// Whoever comes when all are being worked on is turned away; and what has closed leaves
-// its place, also when somebody thinks that it is still there.
-func TestTheDoorIsShut(t *testing.T) {
+// A guest is refused when all others have logins in progress. A closed guest frees its place
+// once, whatever is called on it afterwards.
+func TestDoorIsFull(t *testing.T) {
 	c := &crowd{T: t, door: newDoor(2, 2)}
 	one, two := c.enters("one", "127.0.0.1:1", true), c.enters("two", "127.9.9.9:1", true)
 	idle := one.busy()

@@ -11,9 +11,9 @@ import (
 	"juju/state/entity"
 )
 
-// What an agent says is held against the limits before anything is done with it. The
-// error names the limit; a time of its own, which is wrong, is replaced by ours.
-func TestWhatAgentsSayHasLimits(t *testing.T) {
+// Requests of agents are checked against the limits first. The error names the limit. A wrong
+// time is replaced by the server's.
+func TestLimitsOfAgentsRequests(t *testing.T) {
 	w := newWorld(t).populate()
 	u0, m0 := entity.UnitTag("mysql/0"), entity.MachineTag("0")
 	unit := w.raw(w.modelPath()).login(u0, w.passwords[u0], nonce)
@@ -93,8 +93,7 @@ func TestWhatAgentsSayHasLimits(t *testing.T) {
 	}
 }
 
-// Every text, list and time that a request can hold is bounded, whether or not anybody
-// thought of it when the request was made.
+// Every text, list and time in every request has a limit.
 func TestEveryRequestHasLimits(t *testing.T) {
 	for _, r := range routes() {
 		zero, err := r.handler.decode(nil)
@@ -125,7 +124,7 @@ func TestEveryRequestHasLimits(t *testing.T) {
 	}
 }
 
-// A filler puts one kind of value wherever a request can hold it.
+// A filler sets a value wherever a request can have one of its type.
 type filler struct {
 	text string
 	time time.Time
@@ -137,13 +136,13 @@ func (f filler) fill(v reflect.Value, depth int) (n int) {
 	}
 	switch {
 	case v.Type() == reflect.TypeFor[time.Time]():
-		// The time of a status is the server's to say.
+		// The server sets the time of a status.
 		if !f.time.IsZero() {
 			v.Set(reflect.ValueOf(f.time))
 			return 1
 		}
 	case v.Type() == reflect.TypeFor[entity.Status]() && f.text == "":
-	case v.Type() == reflect.TypeFor[entity.Constraints](): // its own words only
+	case v.Type() == reflect.TypeFor[entity.Constraints](): // has a syntax of its own
 	case v.Kind() == reflect.String:
 		if f.text != "" {
 			v.SetString(f.text)

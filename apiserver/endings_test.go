@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// stream opens a websocket beside the API, such as "/log".
+// stream opens a websocket besides the API, such as "/log".
 func (w *world) stream(path string, info client.Info) *rawConn {
 	w.Helper()
 	header := basicAuth(info)
@@ -29,9 +29,9 @@ func (w *world) stream(path string, info client.Info) *rawConn {
 	return &rawConn{TB: w, ws: ws}
 }
 
-// Who changes a user's password puts out whoever came by the old one, on all their
-// connections and streams; the one that it was changed on goes on.
-func TestAChangedPasswordEndsTheOthers(t *testing.T) {
+// A user who changes a password ends all connections and streams that were opened with the old
+// one, except the connection that made the change.
+func TestPasswordChangeEndsOtherConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
@@ -46,7 +46,7 @@ func TestAChangedPasswordEndsTheOthers(t *testing.T) {
 	bystander := w.dial(w.adminInfo(w.st.UUID()))
 	mine := w.user("bob", "/api")
 	change := params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(info.Tag), Password: "another"}}}
-	for range 2 { // the second by the new one
+	for range 2 { // the second with the new one
 		if err := mine.call("UserManager", 3, "SetPassword", change).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -65,20 +65,20 @@ func TestAChangedPasswordEndsTheOthers(t *testing.T) {
 	}
 	info.Password = "a third"
 	w.dial(info)
-	// Whoever else changes it leaves nobody.
+	// A change by someone else ends all of the user's connections.
 	_, err := w.controller.SetUserPassword(ctx, "bob", "a fourth")
 	w.ok(err)
 	if code := mine.ended(); code != params.CloseRevoked {
 		t.Errorf("it ends with code %d", code)
 	}
 	if _, err := bystander.Status(ctx); err != nil {
-		t.Errorf("somebody else: %v", err)
+		t.Errorf("a change by someone else: %v", err)
 	}
 }
 
-// An agent that has another password, or is removed, loses its connections and its way
-// into the log; the other agents keep theirs.
-func TestAnAgentThatIsGoneIsPutOut(t *testing.T) {
+// An agent that gets another password, or is removed, loses its connections and its log
+// stream. Other agents keep theirs.
+func TestRemovedAgentLosesItsConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
@@ -123,15 +123,14 @@ func TestAnAgentThatIsGoneIsPutOut(t *testing.T) {
 	}
 }
 
-// What an agent's password was when it began to log in does not count, if it is
-// another by the time it has.
-func TestAPasswordThatChangesDuringTheLogin(t *testing.T) {
+// If an agent's password changes while it logs in, the connection ends.
+func TestPasswordChangeDuringLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	u0 := entity.UnitTag("mysql/0")
-	first := w.raw(w.modelPath()).login(u0, w.passwords[u0], "") // from here on passwords are watched
-	w.dial(w.info(entity.UnitTag("mysql/1")))                    // keeps the watch alive
-	eventually(t, "nobody watches", func() bool {
+	first := w.raw(w.modelPath()).login(u0, w.passwords[u0], "") // from now on passwords are watched
+	w.dial(w.info(entity.UnitTag("mysql/1")))                    // keeps the watch open
+	eventually(t, "no watch begins", func() bool {
 		w.server.ending.mu.Lock()
 		defer w.server.ending.mu.Unlock()
 		m := w.server.ending.models[w.st]
@@ -140,7 +139,7 @@ func TestAPasswordThatChangesDuringTheLogin(t *testing.T) {
 	id, st, err := w.server.authenticate(t.Context(), w.st.UUID(), credential{u0, w.passwords[u0], "", &guest{}})
 	w.ok(err)
 	w.newPassword(w.st, u0)
-	first.ended() // so the watch has told of it
+	first.ended() // so the watch has delivered the event
 	over := make(chan error, 1)
 	leave := w.server.ending.join(w.server, st, id, func(why error) { over <- why })
 	defer leave()
@@ -157,16 +156,16 @@ func TestStreamsEndWithTheModel(t *testing.T) {
 		"logsink": w.stream("/logsink", w.info(entity.UnitTag("mysql/0"))),
 		"log":     w.stream("/log", w.adminInfo(w.st.UUID())),
 	}
-	w.controller.Close() // closes the models; in service one of them goes
+	w.controller.Close() // closes the models, as if one were removed
 	for _, c := range streams {
 		c.ended()
 	}
 }
 
-// The first event of a watch of passwords may tell of one that has changed after all were
-// read. It concerns also who had logged in by then, with the old one; and who logs in with
-// a password that was looked up before the event is checked too.
-func TestTheFirstEventConcernsEverybody(t *testing.T) {
+// The first event of a watch of passwords may stand for a change after all were read. It
+// concerns agents that had logged in by then with the old password. Agents whose login looked
+// up a password before the event are checked too.
+func TestFirstPasswordEventConcernsAllAgents(t *testing.T) {
 	var e endings
 	agent := entity.UnitTag("mysql/0")
 	read := time.Now()

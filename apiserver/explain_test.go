@@ -27,10 +27,10 @@ func TestForceHint(t *testing.T) {
 	}
 }
 
-// An agent that is connected and answers no ping is said to be silent, long before its
-// connection is given up; one that has never come up is not said to be away; and workers
-// that fail again and again are named where something waits for them.
-func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
+// An agent that is connected but does not answer pings is reported as silent, long before its
+// connection is given up. One that has never started is not reported as away. Workers that
+// keep failing are named where something waits for them.
+func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Add(-3 * time.Minute)
 	w := newWorld(t, func(c *Config) {
@@ -43,7 +43,7 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 			return []entity.WorkerFailure{{Worker: "provisioner", Error: "no more addresses", Since: began}}
 		}
 	}).populate()
-	// Those who have not come yet have been awaited for an hour.
+	// Agents that have not connected yet have been awaited for an hour.
 	w.server.presence.mu.Lock()
 	w.server.presence.since = time.Now().Add(-time.Hour)
 	w.server.presence.mu.Unlock()
@@ -83,11 +83,11 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 		}
 	}
 	u1 := client.AgentFacade{Caller: w.dial(w.info(entity.UnitTag("mysql/1")))}
-	// It reads nothing, and so answers no ping, as a process does that was stopped.
+	// It does not read, and so does not answer pings, like a stopped process.
 	w.raw(w.modelPath()).login(entity.UnitTag("mysql/0"), w.passwords[entity.UnitTag("mysql/0")], "")
 	for silent, end := false, time.Now().Add(30*time.Second); !silent; runtime.Gosched() {
 		if _, silent = w.server.presence.away(w.st.UUID(), entity.UnitTag("mysql/0")); time.Now().After(end) {
-			t.Fatal("nobody notices that a ping is not answered")
+			t.Fatal("an unanswered ping is not noticed")
 		}
 	}
 	want(explained("mysql/0"), "unit mysql/0\n")
@@ -104,14 +104,14 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
-	// It is quoted with measure.
+	// Long texts are cut.
 	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: strings.Repeat("é", maxFailureText), Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := explained("mysql/1"); len(text) > 2*maxFailureText {
 		t.Errorf("an agent is quoted with %d bytes", len(text))
 	}
-	// Of an error that no request may hold, the beginning is told.
+	// An error that no request may hold is cut by the client.
 	long := "cannot write: \x00" + strings.Repeat("x", 100_000)
 	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: long, Since: began}}); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestExplainSaysWhoIsAwayAndWhatFails(t *testing.T) {
 	}
 	want(explained(id.ID()), "machine "+id.ID()+"\n machine "+id.ID()+" has no instance: the provisioner must start one\n"+
 		"  worker \"provisioner\" fails again and again: no more addresses\n  → juju debug-log --replay -m controller -l WARNING\n")
-	// Who asks for everything is told of all of them.
+	// Without names, everything is explained.
 	all := explained()
 	for _, part := range []string{
 		"controller\n worker \"resumer\" fails again and again: no disk\n", "model default\n worker \"provisioner\" fails again and again: no more addresses\n",

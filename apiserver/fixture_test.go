@@ -19,7 +19,7 @@ import (
 	"juju/state/statetest"
 )
 
-// TestMain keeps what the server logs, and many tests provoke, out of the way.
+// TestMain silences the server's log: many tests provoke errors.
 func TestMain(m *testing.M) {
 	if _, err := loggo.RemoveWriter(loggo.DefaultWriterName); err != nil {
 		panic(err)
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pki is made once: keys take their time.
+// pki is made once, since keys take time to make.
 var pki = sync.OnceValue(func() (p struct {
 	ca     KeyPair
 	config *tls.Config
@@ -46,9 +46,8 @@ var pki = sync.OnceValue(func() (p struct {
 	return p
 })
 
-// A world is a server on a real state, with a model in which there is something
-// to own: two related services with two units each, on two machines, and the
-// agents of all of them.
+// A world is a server on a real state, with a model that has two related services with two
+// units each, on two machines, and the agents of all of them.
 type world struct {
 	testing.TB
 	controller *state.Controller
@@ -57,7 +56,7 @@ type world struct {
 	address    string
 	logs       *logs.Store
 	passwords  map[entity.Tag]string // of agents in the model
-	manager    string                // of machine 0 of the controller's model
+	manager    string                // the password of machine 0 of the controller's model
 	charms     map[string]string     // name → URL
 	stop       context.CancelCauseFunc
 	stopped    chan error
@@ -91,7 +90,7 @@ func newWorld(t testing.TB, adjust ...func(*Config)) *world {
 	return w
 }
 
-// serve begins to serve on a port of its own, or on the one it had.
+// serve begins to serve, on the same port as before if there was one.
 func (w *world) serve() {
 	w.Helper()
 	address := w.address
@@ -110,7 +109,7 @@ func (w *world) serve() {
 	go func() { stopped <- server.Serve(ctx, l) }()
 }
 
-// end stops serving and waits for it; once more does nothing.
+// end stops serving and waits for that. It can be called again.
 func (w *world) end() {
 	w.Helper()
 	if w.stop == nil {
@@ -123,7 +122,7 @@ func (w *world) end() {
 	}
 }
 
-// newPassword makes the first password of an agent.
+// newPassword sets the first password of an agent.
 func (w *world) newPassword(st *state.State, tag entity.Tag) string {
 	w.Helper()
 	password := state.NewAgentPassword()
@@ -133,7 +132,7 @@ func (w *world) newPassword(st *state.State, tag entity.Tag) string {
 	return password
 }
 
-// populate makes the services and machines of which the world's comment speaks.
+// populate adds the services and machines that the comment of world describes.
 func (w *world) populate() *world {
 	w.Helper()
 	ctx := w.Context()
@@ -163,7 +162,7 @@ func (w *world) populate() *world {
 	return w
 }
 
-// info says how to reach the model as somebody.
+// info returns how an agent connects to the model.
 func (w *world) info(tag entity.Tag) client.Info {
 	return client.Info{
 		Addresses: []string{w.address}, CACert: pki().ca.Cert, Model: w.st.UUID(),
@@ -177,14 +176,14 @@ func (w *world) adminInfo(model string) client.Info {
 	return info
 }
 
-// managerInfo is of the controller's own agent, over memory.
+// managerInfo returns how the controller's own agent connects, in memory.
 func (w *world) managerInfo(model string) client.Info {
 	return client.Info{
 		Dial: w.server.Dial, Model: model, Tag: entity.MachineTag("0"), Password: w.manager, Nonce: "controller",
 	}
 }
 
-// dial connects, and closes with the test.
+// dial connects until the test ends.
 func (w *world) dial(info client.Info) *client.Conn {
 	w.Helper()
 	c, err := client.Dial(w.Context(), info)
@@ -201,7 +200,7 @@ func (w *world) uniter(unit entity.Tag) client.UniterFacade {
 	return client.UniterFacade{Caller: w.dial(w.info(unit))}
 }
 
-// receive waits for an event, within what a slow machine may take.
+// receive waits for an event, long enough for slow machines.
 func receive[T any](t testing.TB, ch <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -216,7 +215,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 	return v
 }
 
-// closes waits for a channel to close, passing over what it still holds.
+// closes waits for a channel to be closed, and drops what it still holds.
 func closes[T any](t testing.TB, ch <-chan T) {
 	t.Helper()
 	timeout := time.After(30 * time.Second)

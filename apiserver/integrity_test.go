@@ -8,9 +8,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Damage is named and mended through the API, by those who administer what is
-// damaged.
-func TestWhatIsDamagedIsMendedThroughTheAPI(t *testing.T) {
+// Admins of damaged records can list and repair the damage through the API.
+func TestCheckAndRepair(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	admin := w.dial(w.adminInfo(""))

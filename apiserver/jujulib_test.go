@@ -12,10 +12,9 @@ import (
 	"juju/state/statetest"
 )
 
-// The official JavaScript client works as it is: it finds its facades by their
-// versions, and its requests and results are understood. The client is no part
-// of this repository; to run this, install it (npm install @canonical/jujulib@9.1)
-// and name the directory in JUJULIB.
+// The official JavaScript client works unchanged: it finds its facades by their versions, and
+// understands their results. It is not in this repository. To run this test, install it
+// (npm install @canonical/jujulib@9.1) and set JUJULIB to its directory.
 func TestOfficialJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("JUJULIB")

@@ -9,7 +9,7 @@ import (
 	"juju/state/statetest"
 )
 
-// Nobody gets into a model with what is good for another.
+// No credential of one model opens another.
 func TestLoginsAcrossModels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
@@ -19,7 +19,7 @@ func TestLoginsAcrossModels(t *testing.T) {
 		"a machine at the controller's model": {Model: home, Tag: entity.MachineTag("0"), Password: w.passwords[entity.MachineTag("0")], Nonce: nonce},
 		"an agent at the controller":          {Tag: entity.UnitTag("mysql/0"), Password: w.passwords[entity.UnitTag("mysql/0")]},
 		"an agent at no model":                {Model: "deadbeef-0000-4000-8000-00000000dead", Tag: entity.UnitTag("mysql/0"), Password: "x"},
-		"a user nobody knows":                 {Tag: entity.UserTag("eve"), Password: statetest.Password},
+		"an unknown user":                     {Tag: entity.UserTag("eve"), Password: statetest.Password},
 		"a service":                           {Model: w.st.UUID(), Tag: entity.ServiceTag("mysql"), Password: "x"},
 		"an empty password":                   {Model: w.st.UUID(), Tag: entity.MachineTag("0"), Nonce: nonce},
 	} {
@@ -32,13 +32,13 @@ func TestLoginsAcrossModels(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// The manager is at home everywhere, and a user is told what is not there.
+	// The manager may log in everywhere. A user learns that a model is not there.
 	w.dial(w.managerInfo(w.st.UUID()))
 	w.dial(w.managerInfo(home))
 	if _, err := client.Dial(t.Context(), w.adminInfo("deadbeef-0000-4000-8000-00000000dead")); !errors.Is(err, entity.NotFound) {
 		t.Errorf("a model that is not there: %v", err)
 	}
-	// A machine of an instance that was given up knows the password and no more.
+	// A machine of a lost instance has the password, but not the nonce.
 	info := w.info(entity.MachineTag("0"))
 	info.Nonce = "old"
 	if _, err := client.Dial(t.Context(), info); !errors.Is(err, entity.NotProvisioned) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Of logins that fail the first few from an address are logged, and the others counted.
+// The first failed logins from an address are logged, and the others counted.
 func TestFailedLoginsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -35,9 +35,9 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		for i := range 10_000 {
 			f.add("loopback", fmt.Sprint("attempt ", i))
 		}
-		f.add("192.0.2.1", "somebody else")
+		f.add("192.0.2.1", "another attempt")
 		lines := logged()
-		if len(lines) != failuresLogged+1 || lines[0] != "attempt 0" || lines[failuresLogged] != "somebody else" {
+		if len(lines) != failuresLogged+1 || lines[0] != "attempt 0" || lines[failuresLogged] != "another attempt" {
 			t.Errorf("logged %q", lines)
 		}
 		minute()
@@ -52,7 +52,7 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 			t.Errorf("all of them were logged, and yet %q", lines)
 		}
 
-		for i := range 100_000 { // more addresses than are remembered
+		for i := range 100_000 { // more addresses than are kept
 			f.add(fmt.Sprint("address ", i), "x")
 		}
 		minute()

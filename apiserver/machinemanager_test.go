@@ -9,9 +9,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Whoever may add machines must not get one by that whose agent is the
-// controller's.
-func TestJobsOfMachinesThatUsersAdd(t *testing.T) {
+// Users who may add machines must not get one whose agent is the controller's.
+func TestUsersCannotAddManagers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	raw := w.raw("/model/"+w.server.controllerModel.UUID()+"/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")

@@ -18,15 +18,15 @@ import (
 	"juju/state/statetest"
 )
 
-// A deafListener is one that nobody reaches: all come through memory.
+// A deafListener accepts no connections: all come through memory.
 type deafListener struct{ closed chan struct{} }
 
 func (l deafListener) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
 func (l deafListener) Close() error              { close(l.closed); return nil }
 func (l deafListener) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// onASet serves a controller whose store is a played replica set, in a bubble, where
-// time passes only while all wait.
+// onASet runs a story with a server whose store is a simulated replica set. Its time advances
+// only while everything waits.
 func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)) {
 	config, dir := pki().config, t.TempDir()
 	store, err := logs.Open(dir, 1<<20)
@@ -41,7 +41,7 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 				t.Fatal(err)
 			}
 		}
-		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // runs last: mgo's pings end
 		ctx := context.Background()
 		set := mongotest.NewSet(t, 3)
 		url, err := mongo.ParseURL(set.URL())
@@ -68,9 +68,9 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 	})
 }
 
-// TestAnOutageOfTheStoreIsToldToUsers who log in, within the time that the command line
-// waits for an answer, and to those who have; an election they do not notice.
-func TestAnOutageOfTheStoreIsToldToUsers(t *testing.T) {
+// Users who log in during an outage of the store, and users who have logged in, get an error
+// within the time that the command line waits. They do not notice an election.
+func TestOutageOfTheStore(t *testing.T) {
 	onASet(t, func(t *testing.T, w *world, set *mongotest.Set) {
 		info := client.Info{Dial: w.server.Dial, Model: w.st.UUID(), Tag: entity.UserTag(statetest.Admin), Password: statetest.Password}
 		dial := func() (*client.Conn, error) {
@@ -91,7 +91,7 @@ func TestAnOutageOfTheStoreIsToldToUsers(t *testing.T) {
 		set.Kill(15 * time.Second)
 		again, err := dial()
 		if err != nil {
-			// A login can't be made sure of by doing it again; clients dial anew.
+			// A failed login can't be repeated on its connection; clients dial again.
 			if again, err = dial(); err != nil {
 				t.Fatalf("log in while a primary is elected: %v", err)
 			}

@@ -10,7 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// here is a connection of which nothing special is known.
+// here returns a new connection.
 func here() *line { return new(line) }
 
 func TestPresence(t *testing.T) {
@@ -44,10 +44,10 @@ func TestPresence(t *testing.T) {
 			t.Errorf("%s: %s, want %s", when, got, want)
 		}
 	}
-	check("just started, nobody is back yet", well)
+	check("just started, no agent is back yet", well)
 	leaveM := p.arrive("m", entity.MachineTag("0"), here())
 	leaveA := p.arrive("m", entity.UnitTag("a/0"), here())
-	again := p.arrive("m", entity.UnitTag("a/0"), here()) // the new connection comes before the old one's end
+	again := p.arrive("m", entity.UnitTag("a/0"), here()) // the new connection begins before the old one ends
 	p.arrive("other", entity.UnitTag("s/0"), here())
 	now = now.Add(lostAfter + 1)
 	check("the subordinate never came back", "started pending started idle/active lost/error allocating/active ")
@@ -66,7 +66,7 @@ func TestPresence(t *testing.T) {
 	p.arrive("m", entity.UnitTag("a/0"), here())
 	check("it is back", "down pending started idle/active idle/error allocating/active ")
 
-	// One that is stopped keeps its connection, and answers no ping.
+	// A stopped process keeps its connection, and does not answer pings.
 	conn := here()
 	p.arrive("m", entity.MachineTag("0"), conn)
 	conn.ping(now)
@@ -75,7 +75,7 @@ func TestPresence(t *testing.T) {
 	if since, silent, missing := p.missing("m", entity.MachineTag("0")); !silent || !missing || !since.Equal(now.Add(-answerTime-1)) {
 		t.Errorf("the machine's agent is silent: %v %v, since %v", silent, missing, since)
 	}
-	conn.ping(now) // which tells nothing new
+	conn.ping(now) // makes no difference
 	now = now.Add(lostAfter)
 	check("and for longer", "down pending started idle/active idle/error allocating/active ")
 	conn.heard()
@@ -90,8 +90,8 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// A watch of a model's status fires when an agent is lost and when it comes back, neither
-// of which changes a document, and not otherwise.
+// A watch of a model's status fires when an agent is lost and when it comes back, neither of
+// which changes a document.
 func TestPresenceWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 	"juju/state/entity"
 )
 
-// one gives a single turn of a queue all of whose turns are taken.
+// one gives a single turn of a queue whose turns are all taken.
 func (q *queue) one() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.free = 1
 	q.give()
-	q.free = -1 // whoever gives it back gives it to nobody
+	q.free = -1 // releasing it gives no one a turn
 }
 
 func (q *queue) length() (waiting, given int) {
@@ -27,7 +27,7 @@ func (q *queue) length() (waiting, given int) {
 	return len(q.waiting), q.given
 }
 
-// The order in which a queue gives its turns.
+// The queue gives its turns in the documented order.
 func TestQueueOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(0, 100)
@@ -54,7 +54,7 @@ func TestQueueOrder(t *testing.T) {
 			comes(fmt.Sprint("again ", i), "10.0.0.1", "bob", 1)
 		}
 		var got []string
-		got = append(got, next()) // the last who came
+		got = append(got, next()) // the last to come
 		comes("bob's neighbour", "10.0.0.1", "eve", 0)
 		comes("bob elsewhere", "10.0.0.2", "bob", 0)
 		for range 3 {
@@ -71,15 +71,15 @@ func TestQueueOrder(t *testing.T) {
 		if last := got[len(got)-1]; last[:5] != "again" {
 			t.Errorf("served last: %q", last)
 		}
-		synctest.Wait() // until the last has given its turn back
+		synctest.Wait() // until the last has released its turn
 		if len(q.waiting) > 0 || len(q.ofUser) > 0 || len(q.ofSource) > 0 {
 			t.Errorf("an empty queue remembers %v, %v, %v", q.waiting, q.ofUser, q.ofSource)
 		}
 	})
 }
 
-// A queue in which somebody always waits remembers no more for that: strangers choose
-// under how many names they come.
+// A queue that is never empty does not grow without limit, although strangers choose the names
+// that it counts.
 func TestQueueForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(0, 8)
@@ -92,7 +92,7 @@ func TestQueueForgets(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		comes(turn{failed: 1}) // all others come before
+		comes(turn{failed: 1}) // all others come first
 		for i := range 200 {
 			comes(turn{source: fmt.Sprint("10.0.0.", i), user: fmt.Sprint("user", i)})
 			q.one()
@@ -108,7 +108,7 @@ func TestQueueForgets(t *testing.T) {
 	})
 }
 
-// Who waits too long, gives up or finds no room leaves nothing behind.
+// Nothing is left of logins that wait too long, give up or find no room.
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1, 2)

@@ -15,8 +15,7 @@ import (
 	"juju/state/entity"
 )
 
-// A rawConn speaks the protocol frame by frame, as a client might that is not
-// ours.
+// A rawConn exchanges single frames, as a client that is not ours might.
 type rawConn struct {
 	testing.TB
 	ws *websocket.Conn
@@ -29,7 +28,7 @@ func clientTLS() *tls.Config {
 	return &tls.Config{RootCAs: pool}
 }
 
-// raw connects over TLS to a path, without a login.
+// raw connects to a path over TLS, without a login.
 func (w *world) raw(path string) *rawConn {
 	w.Helper()
 	d := websocket.Dialer{TLSClientConfig: clientTLS(), HandshakeTimeout: 10 * time.Second}
@@ -93,7 +92,7 @@ func (r *rawConn) call(facade string, version int, method string, args any) para
 	return reply
 }
 
-// login logs in and fails the test when that does.
+// login logs in, or fails the test.
 func (r *rawConn) login(tag entity.Tag, password, nonce string) *rawConn {
 	r.Helper()
 	reply := r.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(tag), Credentials: password, Nonce: nonce})
@@ -103,7 +102,7 @@ func (r *rawConn) login(tag entity.Tag, password, nonce string) *rawConn {
 	return r
 }
 
-// ended waits for the server to close the connection and returns the code.
+// ended waits until the server closes the connection, and returns the code.
 func (r *rawConn) ended() int {
 	r.Helper()
 	if err := r.ws.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {

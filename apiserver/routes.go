@@ -8,14 +8,14 @@ func routes() []route { return append(userRoutes(), agentRoutes()...) }
 func userRoutes() []route {
 	return []route{
 		// For everyone.
-		{"Admin", 3, "Login", atController | atModel, stranger | anybody, free, nil, do(adminLogin)},
+		{"Admin", 3, "Login", atController | atModel, stranger | loggedIn, free, nil, do(adminLogin)},
 		{"Admin", 3, "Register", atController, stranger, free, nil, act(adminRegister)},
-		{"Admin", 3, "RedirectInfo", atController | atModel, stranger | anybody, free, nil, do(adminRedirectInfo)},
-		{"Pinger", 1, "Ping", atController | atModel, anybody, free, nil, act(pingerPing)},
-		{"Pinger", 1, "Stop", atController | atModel, anybody, free, nil, act(pingerStop)},
+		{"Admin", 3, "RedirectInfo", atController | atModel, stranger | loggedIn, free, nil, do(adminRedirectInfo)},
+		{"Pinger", 1, "Ping", atController | atModel, loggedIn, free, nil, act(pingerPing)},
+		{"Pinger", 1, "Stop", atController | atModel, loggedIn, free, nil, act(pingerStop)},
 		// A watcher's id is valid on its own connection only.
-		{"Watcher", 1, "Next", atController | atModel, anybody, free, nil, do(watcherNext)},
-		{"Watcher", 1, "Stop", atController | atModel, anybody, free, nil, act(watcherStop)},
+		{"Watcher", 1, "Next", atController | atModel, loggedIn, free, nil, do(watcherNext)},
+		{"Watcher", 1, "Stop", atController | atModel, loggedIn, free, nil, act(watcherStop)},
 
 		// For users, at a model. Blocks can be switched whatever is blocked.
 		{"Annotations", 2, "Get", atModel, reader, reads, nil, do(annotationsGet)},

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of doc/security.md anew")
 
-// limitRows says of each field of Limits what it bounds and what happens beyond it. A
-// %s in what stands for the values of the fields, in their order.
+// limitRows describes the fields of Limits: what each limits, and what happens beyond. The %s in
+// value stand for the fields' values, in order.
 var limitRows = []struct{ fields, what, value, beyond string }{
 	{"Strangers", "connections without a login", "%s, or a quarter of the files that the process may open", "the oldest goes, of the address with the most"},
 	{"StrangersFrom", "… from one address (IPv6: a /64)", "%s, or an eighth of the files", "that address's oldest goes"},
@@ -36,7 +36,7 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},
 }
 
-// The page on security says what the code does.
+// The page on security has the limits of the code.
 func TestSecurityPage(t *testing.T) {
 	const path = "../doc/security.md"
 	text, err := os.ReadFile(path)

@@ -24,7 +24,7 @@ import (
 	"juju/state/statetest"
 )
 
-// firstOf returns what is wrong about a call with an outcome for each thing.
+// firstOf returns the first error of a call with several outcomes.
 func firstOf(errs []error, err error) error {
 	if err != nil {
 		return err
@@ -32,9 +32,8 @@ func firstOf(errs []error, err error) error {
 	return errors.Join(errs...)
 }
 
-// A user deploys two services from archives, relates and configures them, adds a
-// unit, sees all that in the status, and takes everything away again. Nothing but
-// the client is used.
+// A user deploys two services from archives, relates and configures them, adds a unit, sees
+// all that in the status, and destroys everything. The test uses only the client.
 func TestUsersStory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,7 +103,7 @@ func TestUsersStory(t *testing.T) {
 		t.Fatal(id, err)
 	}
 
-	// Settings keep their types, and go back to what the charm says.
+	// Settings keep their types, and can be reset to the charm's defaults.
 	value := func(option string) entity.ConfigSetting {
 		t.Helper()
 		got, err := c.ServiceConfig(ctx, "mysql")
@@ -129,7 +128,7 @@ func TestUsersStory(t *testing.T) {
 		t.Errorf("settings are %v", got)
 	}
 
-	// Status over the wire is what state says.
+	// The status over the wire is that of state.
 	got, err := c.Status(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +148,7 @@ func TestUsersStory(t *testing.T) {
 		t.Errorf("status of one unit: %+v, %v", one, err)
 	}
 
-	// A failed hook is resolved once, and only where one has failed.
+	// A failed hook can be resolved once.
 	if err := firstOf(c.Resolve(ctx, true, "mysql/0")); err == nil || err.Error() != `unit "mysql/0" is not in an error state` {
 		t.Errorf("resolving what has not failed: %v", err)
 	}
@@ -164,12 +163,12 @@ func TestUsersStory(t *testing.T) {
 		t.Errorf("resolving all: %v, %v", errs, err)
 	}
 
-	// Some go, one is not there: an outcome for each.
+	// Some units are destroyed, one does not exist: each has its outcome.
 	errs, left, err := c.DestroyUnits(ctx, entity.Destruction{}, "wordpress/0", "wordpress/99")
 	if err != nil || len(errs) != 2 || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying units: %v, %v", errs, err)
 	}
-	if left.Machines != nil { // mysql/0 is there
+	if left.Machines != nil { // mysql/0 is on it
 		t.Errorf("destroying units leaves machines %v", left)
 	}
 	if err := c.DestroyRelation(ctx, entity.Destruction{}, "wordpress", "mysql"); err != nil {
@@ -197,8 +196,7 @@ func TestUsersStory(t *testing.T) {
 	}
 }
 
-// What can't be done is refused with a kind that says what to do about it, and
-// the model is what it was before.
+// Refused requests return an error of the right kind, and change nothing in the model.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
@@ -263,9 +261,8 @@ func second[T any](_ T, err error) error { return err }
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// The agents of a machine and of a unit, and the controller's, do their work over
-// the API: a unit is provisioned for, deployed, joins its relation, runs, and is
-// taken away again.
+// The agents of a machine, of a unit and of the controller work over the API: a machine is
+// provisioned, a unit is deployed, joins its relation, runs, and is removed again.
 func TestAgentsStory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -281,7 +278,7 @@ func TestAgentsStory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The controller's workers go through the API too, in memory.
+	// The controller's workers use the API too, in memory.
 	provisioner := client.ProvisionerFacade{Caller: w.dial(w.managerInfo(w.st.UUID()))}
 	ids, err := provisioner.WatchMachines(ctx)
 	if err != nil {
@@ -393,7 +390,7 @@ func TestAgentsStory(t *testing.T) {
 	if first := receive(t, members); len(first.Changed) != 0 || len(first.Departed) != 0 {
 		t.Errorf("alone in the relation: %+v", first)
 	}
-	// The other unit comes, by its own agent.
+	// The agent of the other unit joins it.
 	w.passwords[remote] = w.newPassword(w.st, remote)
 	other := w.uniter(remote)
 	if err := other.EnterScope(ctx, remote, rel.ID()); err != nil {
@@ -412,13 +409,13 @@ func TestAgentsStory(t *testing.T) {
 		t.Errorf("the other has left: %+v", change)
 	}
 
-	// And all goes, each step by who has the duty.
+	// Everything is removed again, each step by the agent whose job it is.
 	svc, err := w.st.Service(ctx, "mysql")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []error{
-		uniter.DestroyUnit(ctx, u0), // which its service does not want yet
+		uniter.DestroyUnit(ctx, u0), // refused, since its service is alive
 		svc.Destroy(ctx, entity.Destruction{}),
 		uniter.DestroyUnit(ctx, u0),
 		uniter.DestroySubordinates(ctx, u0),
@@ -426,7 +423,7 @@ func TestAgentsStory(t *testing.T) {
 		uniter.LeaveScope(ctx, u0, rel.ID()),
 		uniter.EnsureDead(ctx, u0),
 		deployer.RemoveUnit(ctx, u0),
-		deployer.RemoveUnit(ctx, u0), // did not hear the answer
+		deployer.RemoveUnit(ctx, u0), // repeated, as if the reply was lost
 	} {
 		if step != nil {
 			t.Error(step)
@@ -457,7 +454,7 @@ func TestAgentsStory(t *testing.T) {
 	}
 }
 
-// An agent's log arrives under its own name, and a user follows it.
+// An agent's log arrives under the agent's name, and a user can follow it.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
@@ -514,19 +511,19 @@ func TestLogs(t *testing.T) {
 	if err := sink.Close(); err != nil {
 		t.Error(err)
 	}
-	// The stream ends with the connection it was opened on.
+	// The stream ends with its connection.
 	go func() {
 		done <- user.DebugLog(t.Context(), client.LogQuery{}, func(entity.LogMessage) error { return nil })
 	}()
-	eventually(t, "nobody follows", func() bool { return containsFunc(running(), "logs.(*Store).Follow") })
+	eventually(t, "the log is not followed", func() bool { return containsFunc(running(), "logs.(*Store).Follow") })
 	user.Close()
 	if err := receive(t, done); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("debug-log of a closed connection: %v", err)
 	}
 }
 
-// The controller goes away and comes back: what ran on the connection ends, its
-// channels close, and who dials anew goes on.
+// When the controller goes away, everything on the connection ends and its channels close.
+// When it is back, clients can dial again.
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
@@ -546,7 +543,7 @@ func TestReconnect(t *testing.T) {
 	closes(t, watch)
 	<-c.Done()
 	if err := c.Err(); err == nil {
-		t.Error("nobody says why the connection ended")
+		t.Error("the connection has ended without an error")
 	}
 	if _, err := uniter.Unit(ctx, u0); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("a request on what has ended: %v", err)
@@ -557,7 +554,7 @@ func TestReconnect(t *testing.T) {
 	if _, err := client.Dial(ctx, w.managerInfo(w.st.UUID())); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("in memory: %v", err)
 	}
-	// An upload that the end cut short leaves nothing behind.
+	// An upload that was interrupted leaves nothing behind.
 	half := filepath.Join(w.server.config.TempDir, "juju-upload-1.zip")
 	if err := os.WriteFile(half, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -574,15 +571,15 @@ func TestReconnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, watch) // the first event again: nothing is missed
+	receive(t, watch) // the first event again, so nothing is missed
 	if _, err := again.Unit(ctx, u0); err != nil {
 		t.Error(err)
 	}
 }
 
-// Giving up a request or a watch leaves the connection to the others; of several
-// addresses the one that answers is used.
-func TestGivingUp(t *testing.T) {
+// A client can give up a request or a watch and use the connection for others. It uses the
+// first of several addresses that answers.
+func TestCancelRequestAndWatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -638,8 +635,8 @@ func containsFunc(stacks []string, name string) bool {
 	return false
 }
 
-// When a model is no more, so are the connections to it; others do not end for that.
-func TestTheModelGoes(t *testing.T) {
+// The connections to a model end when it is removed; others do not.
+func TestRemovedModelEndsConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	root, c := w.dial(w.adminInfo("")), w.dial(w.info(entity.UnitTag("mysql/0")))
@@ -648,7 +645,7 @@ func TestTheModelGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	receive(t, watch)
-	w.controller.Close() // closes the models; in service one of them goes
+	w.controller.Close() // closes the models, as if one were removed
 	closes(t, watch)
 	closes(t, c.Done())
 	if err := c.Err(); !strings.Contains(err.Error(), errNoModel.Error()) {

@@ -17,8 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-// Who has logged in is asked now and then whether he is there, and put out when
-// he never answers.
+// Clients that have logged in are pinged, and their connections end if they never answer.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.PingEvery, l.Silence = 50*time.Millisecond, 2*time.Second }))
@@ -26,7 +25,7 @@ func TestSilence(t *testing.T) {
 	var pings atomic.Int32
 	friend.ws.SetPingHandler(func(string) error { pings.Add(1); return nil }) // no pong
 	answered := make(chan error)
-	go func() { // answers its pings, as all clients do by reading
+	go func() { // answers pings, as reading clients do
 		var reply params.Response
 		answered <- talker.ws.ReadJSON(&reply)
 	}()
@@ -40,7 +39,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Who does not log in in time, or guesses too often, is put out.
+// A client that does not log in in time, or has too many failed logins, loses its connection.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) {
@@ -61,9 +60,9 @@ func TestStrangers(t *testing.T) {
 	eventually(t, "strangers still take up room", func() bool { return w.server.door.count() == 0 })
 }
 
-// Strangers who say nothing, more than there may be, keep nobody out: neither users nor
-// agents. The oldest of them go.
-func TestIdleStrangersKeepNobodyOut(t *testing.T) {
+// More idle strangers than the limit keep neither users nor agents out: the oldest of them
+// lose their connections.
+func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	t.Parallel()
 	most := 100
 	if os.Getenv("JUJU_SOAK") != "" {
@@ -83,7 +82,7 @@ func TestIdleStrangersKeepNobodyOut(t *testing.T) {
 			t.Errorf("a stranger goes with code %d", code)
 		}
 	}
-	for range most / 2 { // nor do those who don't even speak TLS
+	for range most / 2 { // the same without TLS
 		c, err := net.Dial("tcp", w.address)
 		if err != nil {
 			t.Fatal(err)
@@ -101,17 +100,17 @@ func TestIdleStrangersKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// Three hundred who guess passwords make nobody wait for three hundred hashes: who logs
-// in for the first time has the next turn, whatever the names they guess at, and who was
-// here before needs none. An agent never waits for a user's hash.
-func TestGuessersKeepNobodyWaiting(t *testing.T) {
+// Three hundred clients that guess passwords do not make others wait for three hundred hashes.
+// A first login has the next turn, whatever names they guess at. A user who has logged in
+// before needs no turn. Agents never wait for users' hashes.
+func TestGuessesDelayNoOne(t *testing.T) {
 	t.Parallel()
 	const crowd = 300
 	w := newWorld(t, limited(func(l *Limits) { l.UserLogins, l.UserWait, l.RequestTime = 1, 10*time.Minute, 10*time.Minute })).populate()
 	w.addUser("bob")
 	w.addUser("eve")
 	q := w.server.hashing
-	if _, err := q.take(t.Context(), 0, turn{}); err != nil { // never given back
+	if _, err := q.take(t.Context(), 0, turn{}); err != nil { // never released
 		t.Fatal(err)
 	}
 	send := func(user, password string) *rawConn {
@@ -142,7 +141,7 @@ func TestGuessersKeepNobodyWaiting(t *testing.T) {
 		if given := wait(crowd); given != before+1 {
 			t.Errorf("%s has waited for %d hashes of others", user, given-before-1)
 		}
-		// Once more, and by HTTP.
+		// The same again, and by HTTP.
 		w.user(user, "/api")
 		if user == "bob" {
 			w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "read", ""))
@@ -155,8 +154,8 @@ func TestGuessersKeepNobodyWaiting(t *testing.T) {
 	w.dial(w.info(entity.UnitTag("mysql/0")))
 }
 
-// A user, and an agent, have only so many connections; those of others don't count.
-func TestMembersHaveBounds(t *testing.T) {
+// One user, or one agent, can have a limited number of connections, whatever others have.
+func TestLimitOfConnections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.UserConns, l.AgentConns = 2, 3 })).populate()
 	one := w.dial(w.adminInfo(""))
@@ -186,9 +185,9 @@ func TestMembersHaveBounds(t *testing.T) {
 	})
 }
 
-// What strangers call themselves takes no more than a line of the log; and who never
-// really logs in has not many requests.
-func TestAStrangersNameInTheLog(t *testing.T) {
+// Names of strangers are cut in the log, and clients that never log in have a limited number
+// of requests.
+func TestLongNameOfAStranger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.LoginTime = time.Hour }))
 	lines := make(chan string, 10)
@@ -201,7 +200,7 @@ func TestAStrangersNameInTheLog(t *testing.T) {
 	if line := receive(t, lines); len(line) > 220 || !strings.Contains(line, " cannot log in: invalid entity name or password") {
 		t.Errorf("logged: %q", line)
 	}
-	for i := range requestsPerLogin*w.server.limits.Logins - 1 { // no tags, and so no attempts
+	for i := range requestsPerLogin*w.server.limits.Logins - 1 { // no tags, so no login attempts
 		login([]string{"user-a\nINFO bob logged in", "user-" + strings.Repeat("x", 60_000)}[i%2])
 	}
 	if len(lines) > 0 {
@@ -210,9 +209,9 @@ func TestAStrangersNameInTheLog(t *testing.T) {
 	c.ended()
 }
 
-// When too many agents log in at once the others are told to try again; users
-// wait, and are not held up by agents.
-func TestLoginsAtOnce(t *testing.T) {
+// When too many agents log in at the same time, some are told to try again. Users wait, and
+// agents do not hold them up.
+func TestConcurrentLogins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.AgentLogins, l.AgentWait = 1, 10*time.Millisecond })).populate()
 	release, err := w.server.agentLogins.take(t.Context(), 0)

@@ -20,7 +20,7 @@ import (
 	"juju/state/statetest"
 )
 
-// post uploads by plain HTTP, as clients that are not ours do.
+// post uploads by plain HTTP, as other clients do.
 func (w *world) post(ctx context.Context, user string, body io.Reader) (*http.Response, params.CharmsResponse, error) {
 	w.Helper()
 	var answer params.CharmsResponse
@@ -50,9 +50,9 @@ func archiveBytes(t *testing.T) []byte {
 	return data
 }
 
-// Uploads are bounded in number, by user and over all, and in what they take on the
-// disk; what is beyond is told to try again, and then finds room.
-func TestUploadsAreBounded(t *testing.T) {
+// The number of uploads is limited, for each user and in total, and so is their size on disk.
+// Beyond the limits clients are told to try again, and later succeed.
+func TestLimitsOfUploads(t *testing.T) {
 	w := newWorld(t, limited(func(l *Limits) { l.Uploads, l.UserUploads = 3, 2 }))
 	u := w.server.uploads
 	archive := archiveBytes(t)
@@ -98,7 +98,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	w.noUploads(t)
 }
 
-// noUploads waits until nothing is left of any.
+// noUploads waits until no upload is left.
 func (w *world) noUploads(t *testing.T) {
 	t.Helper()
 	u := w.server.uploads
@@ -112,7 +112,7 @@ func (w *world) noUploads(t *testing.T) {
 	}
 }
 
-// A client that goes while its archive waits to be judged is not worked for.
+// When the client goes, the server does not judge its archive.
 func TestUploadEndsWithItsClient(t *testing.T) {
 	w := newWorld(t, limited(func(l *Limits) { l.JudgedUploads = 1 }))
 	done, err := w.server.uploads.judging.take(t.Context(), 0)
@@ -144,7 +144,7 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 	w.noUploads(t)
 }
 
-// What a client is told of an upload names no file of the server's.
+// Errors of uploads name no files of the server.
 func TestUploadErrorsNameNoPath(t *testing.T) {
 	w := newWorld(t)
 	upload := func(body io.Reader) string {

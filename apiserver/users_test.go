@@ -18,7 +18,7 @@ import (
 	"juju/state/statetest"
 )
 
-// addUser adds a user with a password and says how to log in as them.
+// addUser adds a user with a password.
 func (w *world) addUser(name string) {
 	w.Helper()
 	tag := entity.UserTag(name)
@@ -41,7 +41,7 @@ func (w *world) user(name, path string) *rawConn {
 	return w.raw(path).login(tag, w.passwords[tag], "")
 }
 
-// within reports an error of one of the results too.
+// within returns the error of a reply, or of one of its results.
 func within(reply params.Response) error {
 	if err := reply.Err(); err != nil {
 		return err
@@ -58,9 +58,9 @@ func within(reply params.Response) error {
 	return nil
 }
 
-// Each level of access can call what the table by hand says, and nothing else. One
-// connection goes through all of them: what a user may do is looked up each time.
-func TestEveryMethodByEveryLevel(t *testing.T) {
+// With each level of access a user can call what the table says, and nothing else. All levels
+// use one connection, since access is looked up for each request.
+func TestAccessLevels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t).populate()
 	ctx := t.Context()
@@ -89,7 +89,7 @@ func TestEveryMethodByEveryLevel(t *testing.T) {
 			name := r.facade + "." + r.method
 			least, _, said := strings.Cut(forUsers[name], " ")
 			if !said {
-				continue // TestWhatBlocksBar complains of users' methods
+				continue // TestBlocks reports missing methods
 			}
 			if _, known := rank[least]; !known {
 				t.Fatalf("forUsers has %q of %s", least, name)
@@ -106,9 +106,9 @@ func TestEveryMethodByEveryLevel(t *testing.T) {
 	}
 }
 
-// Users who are not superusers are kept to themselves and to the models where they
-// are admins, whatever the requests name.
-func TestUsersAreKeptToTheirOwn(t *testing.T) {
+// Users who are not superusers can act only on themselves and on the models whose admins they
+// are, whatever their requests name.
+func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.addUser("bob")
@@ -149,7 +149,7 @@ func TestUsersAreKeptToTheirOwn(t *testing.T) {
 		t.Errorf("bob sees the model's users %+v", users.Results)
 	}
 	w.ok(within(c.call("UserManager", 3, "SetPassword", params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag("BOB")), Password: "mine"}}})))
-	w.raw("/api").login(entity.UserTag("Bob"), "mine", "") // whatever the case
+	w.raw("/api").login(entity.UserTag("Bob"), "mine", "") // in any case
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "admin", ""))
 	w.ok(grant(ann, shared, "read"))
 	if err := grant(ann, shared, "all"); !errors.Is(err, entity.Invalid) || err.Error() != `"all" model access not valid` {
@@ -157,8 +157,8 @@ func TestUsersAreKeptToTheirOwn(t *testing.T) {
 	}
 }
 
-// What names models is barred by the blocks of those, one by one.
-func TestBlocksOfModelsThatAreNamed(t *testing.T) {
+// Methods that name models are refused by the blocks of each model.
+func TestBlocksOfNamedModels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.addUser("ann")
@@ -179,10 +179,9 @@ func TestBlocksOfModelsThatAreNamed(t *testing.T) {
 	}
 }
 
-// Whoever loses what they had loses it on connections that are open, at once: the
-// next request is refused and ends the connection, and streams end by themselves.
-// Nobody else notices.
-func TestRightsAreLostAtOnce(t *testing.T) {
+// A user who loses access loses it at once on open connections. The next request is refused
+// and ends the connection, and streams end by themselves. Others are not affected.
+func TestLostRights(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	w := newWorld(t).populate()
@@ -242,9 +241,9 @@ func basicAuth(info client.Info) http.Header {
 	return r.Header
 }
 
-// A watch ends with the right to it, and the others on the connection go on; when
-// there is no right left the connection ends, though nobody asks anything.
-func TestWatchesEndWithTheRightToThem(t *testing.T) {
+// A watch ends when the user loses the right to it; others on the connection do not. When the
+// user has no rights left the connection ends, even without a request.
+func TestLostRightsEndWatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.addUser("bob")
@@ -262,7 +261,7 @@ func TestWatchesEndWithTheRightToThem(t *testing.T) {
 	w.ok(json.Unmarshal(c.call("Test", 1, "WatchAsWriter", nil).Response, &lost))
 	next := c.send("Watcher", 1, "Next", lost.ID, nil)
 	w.ok(w.controller.RevokeModel(t.Context(), w.st.UUID(), "bob", "write"))
-	// Whether or not the request was there before: no event comes any more.
+	// No more events come, even if Next was waiting already.
 	if reply := c.read(); reply.RequestID != next || !errors.Is(reply.Err(), entity.Stopped) && !errors.Is(reply.Err(), entity.NotFound) {
 		t.Errorf("the watch: %+v", reply)
 	}
@@ -280,8 +279,7 @@ func TestWatchesEndWithTheRightToThem(t *testing.T) {
 	}
 }
 
-// A key is good once, from a connection that has logged in as nobody; who guesses
-// has few attempts.
+// A key works once, on a connection without a login. Wrong guesses are limited.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,8 +16,8 @@ import (
 	"juju/state/statetest"
 )
 
-// A watch costs nothing while nobody asks: many changes come to a few events,
-// and the last change is among them.
+// A watch costs nothing while the client does not ask: many changes become few events, and the
+// last change is in one of them.
 func TestWatchWithASlowReader(t *testing.T) {
 	t.Parallel()
 	const changes = 50
@@ -47,7 +47,7 @@ func TestWatchWithASlowReader(t *testing.T) {
 		next = r.send("Watcher", 1, "Next", id.ID, nil)
 		r.send("Pinger", 1, "Ping", "", nil)
 		if r.read().RequestID != next {
-			break // it waits
+			break // Next waits
 		}
 		events++
 		r.read()
@@ -63,8 +63,8 @@ func TestWatchWithASlowReader(t *testing.T) {
 	}
 }
 
-// A watcher's id is its connection's; one Next at a time waits for it; Stop ends
-// both.
+// A watcher's id is valid on its connection. Only one Next can wait. Stop ends the watch and
+// a waiting Next.
 func TestNextAndStop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +98,7 @@ func TestNextAndStop(t *testing.T) {
 	if reply := r.read(); reply.RequestID != next || reply.Err() != nil {
 		t.Errorf("an event: %+v", reply)
 	}
-	// Of two that wait one is refused, whichever came second.
+	// One of two concurrent Nexts is refused, whichever came second.
 	two := map[uint64]bool{r.send("Watcher", 1, "Next", id.ID, nil): true, r.send("Watcher", 1, "Next", id.ID, nil): true}
 	reply := r.read()
 	if !two[reply.RequestID] || !errors.Is(reply.Err(), entity.Invalid) {
@@ -131,8 +131,8 @@ func TestNextAndStop(t *testing.T) {
 	}
 }
 
-// A connection has so many watches and no more.
-func TestWatchesAtOnce(t *testing.T) {
+// The number of watches of a connection is limited.
+func TestLimitOfWatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, limited(func(l *Limits) { l.Watches = 3 })).populate()
 	u0 := entity.UnitTag("mysql/0")
@@ -152,7 +152,7 @@ func TestWatchesAtOnce(t *testing.T) {
 	}
 }
 
-// eventually waits until what has ended has also gone.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -164,8 +164,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// running counts the goroutines of the API and of state's watches. Those of the
-// store come and go with its own connections.
+// running returns the goroutines of the API and of state's watches. Those of the store come and
+// go with its own connections.
 func running() (stacks []string) {
 	buf := make([]byte, 16<<20)
 	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -176,7 +176,7 @@ func running() (stacks []string) {
 	return stacks
 }
 
-// What was begun for a connection ends with it, however it ends.
+// Nothing that was begun for a connection outlives it, however it ends.
 func TestConnectionsLeaveNothing(t *testing.T) {
 	w := newWorld(t).populate()
 	u0, m0 := entity.UnitTag("mysql/0"), entity.MachineTag("0")
@@ -204,7 +204,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			receive(t, ch) // and nobody reads the next
+			receive(t, ch) // and no one reads the next
 		case m0:
 			ch, err := client.DeployerFacade{Caller: c}.WatchDeployed(t.Context(), m0)
 			if err != nil {
@@ -216,7 +216,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	}
 	memory := w.info(u0)
 	memory.Dial = w.server.Dial
-	machines, err := w.st.WatchMachines(t.Context()) // so that the model's log is followed all the time
+	machines, err := w.st.WatchMachines(t.Context()) // so that the model's log is always followed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,12 +231,12 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 			c.Close()
 			continue
 		}
-		c.Close() // twice is once
+		c.Close() // closing again does nothing
 		c.Close()
 	}
 	w.raw(w.modelPath()).ws.Close()
-	// A few may have begun besides, such as the follower of the log; whatever a
-	// connection left would be there thirty times.
+	// A few goroutines may have begun meanwhile, such as the follower of the log. A leak of
+	// each connection would be there thirty times.
 	eventually(t, "goroutines are left", func() bool { return len(running()) < len(before)+8 })
 	eventually(t, "strangers are left", func() bool { return w.server.door.count() == 0 })
 }

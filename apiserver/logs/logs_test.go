@@ -78,7 +78,7 @@ func TestBacklogReplayAndLimit(t *testing.T) {
 }
 
 // The log stays within its share and keeps the newest lines.
-func TestTheShareIsKept(t *testing.T) {
+func TestLogStaysWithinItsShare(t *testing.T) {
 	dir := t.TempDir()
 	const share = 40_000
 	s := open(t, dir, share)
@@ -139,7 +139,7 @@ func TestSlowReaderIsToldWhatItMissed(t *testing.T) {
 		var n int
 		fmt.Sscan(text, &n)
 		if n != last+1 && told == 0 {
-			t.Fatalf("after %d comes %d, and nobody said why: %v", last, n, got)
+			t.Fatalf("after %d comes %d, without an explanation: %v", last, n, got)
 		}
 		last = n
 	}
@@ -179,7 +179,7 @@ func TestTail(t *testing.T) {
 
 // A crash leaves a partial line. After a restart the log continues in the same segment, so
 // that restarts don't delete the history.
-func TestHalfALineIsPassedOver(t *testing.T) {
+func TestPartialLineIsSkipped(t *testing.T) {
 	dir := t.TempDir()
 	for life := range 8 {
 		s := open(t, dir, 1<<20)

@@ -32,7 +32,7 @@ func size(t *testing.T, dir string) (total int64) {
 
 // A unit that logs without limit does not delete the other units' lines, and its own last
 // errors are kept. A line in its name counts what was dropped, and later lines are kept.
-func TestOneUnitDoesNotDriveOutTheOthers(t *testing.T) {
+func TestNoisyUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		const share = 1 << 20
@@ -88,7 +88,7 @@ func TestOneUnitDoesNotDriveOutTheOthers(t *testing.T) {
 }
 
 // Every field of a message is cut to size, whatever an agent sends.
-func TestAllWordsAreCut(t *testing.T) {
+func TestLongFieldsAreCut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 1<<20)
 	long := strings.Repeat("x", 200_000)

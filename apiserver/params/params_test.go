@@ -210,7 +210,7 @@ func TestEmptyStatusHasNoNulls(t *testing.T) {
 	}
 }
 
-func TestATimeThatForceCannotWait(t *testing.T) {
+func TestInvalidMaxWait(t *testing.T) {
 	for _, d := range []time.Duration{-1, entity.MostTimeout + 1, math.MaxInt64} {
 		if how, err := (params.Destruction{Force: true, MaxWait: &d}).Read(); !errors.Is(err, entity.Invalid) {
 			t.Errorf("%v: got %+v, %v", d, how, err)
