@@ -17,16 +17,16 @@ import (
 	"juju/state/mongo"
 )
 
-// BootstrapParams is what a new controller begins with.
+// BootstrapParams describes a new controller.
 type BootstrapParams struct {
 	Name     string `json:"name"`
 	Cloud    string `json:"cloud"`
-	Series   string `json:"series"` // for charms that name none
+	Series   string `json:"series"` // for charms that name no series
 	User     string `json:"user"`
 	Password string `json:"password"`
-	// MongoURL names the MongoDB that the store is made in; "" is the embedded one.
+	// MongoURL names the MongoDB that holds the store; "" means the embedded store.
 	MongoURL string `json:"mongo-url,omitempty"`
-	// Config has settings of the model that is made for the user.
+	// Config has settings for the user's first model.
 	Config map[string]string `json:"config,omitempty"`
 }
 
@@ -38,17 +38,17 @@ type Bootstrapped struct {
 	Models     map[string]string `json:"models"` // name → UUID
 }
 
-// DefaultModel is the model that bootstrap makes for the user.
+// DefaultModel is the name of the model that bootstrap makes for the user.
 const DefaultModel = "default"
 
-// Bootstrap makes a controller in the cloud's directory dir; it does not start
-// it. What it returns is on disk. It refuses a directory that has a controller.
+// Bootstrap makes a controller in the cloud's directory dir, without starting it. When it
+// returns, the controller is on disk. It refuses a directory that already has one.
 func Bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*Bootstrapped, error) {
 	made, err := bootstrap(ctx, dir, p, o)
 	return made, noRoom(err, dir)
 }
 
-// noRoom says of a bootstrap that failed for want of room what to do.
+// noRoom adds a hint to the error of a bootstrap that failed because the disk is full.
 func noRoom(err error, dir string) error {
 	if !entity.IsDiskFull(err) {
 		return err
@@ -85,7 +85,7 @@ func bootstrap(ctx context.Context, dir string, p BootstrapParams, o Options) (*
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
 	conf.Model = result.Models[state.ControllerModel]
-	// The configuration comes last: a directory without one has no controller.
+	// The configuration is written last: a directory without one has no controller.
 	if err := store.Barrier(ctx); err != nil {
 		return nil, fmt.Errorf("cannot bootstrap: %w", err)
 	}
@@ -109,8 +109,8 @@ func newConfig(p BootstrapParams) (config, error) {
 	return c, err
 }
 
-// freeAddress chooses the port that the controller listens on for all its life:
-// agents find it there again after it was away.
+// freeAddress chooses the port on which the controller will always listen, so that agents find
+// it again after a restart.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -120,8 +120,8 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// initialize fills the store: the controller, its models, and the password of the
-// agent that jujud itself is.
+// initialize fills the store with the controller, its models, and the password of the agent
+// that jujud itself is.
 func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams, o Options) (map[string]string, error) {
 	err := state.Initialize(ctx, store, state.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
 		Series: p.Series, User: p.User, Password: p.Password}, o.State)

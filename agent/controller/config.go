@@ -10,8 +10,7 @@ import (
 	"juju/provider/process"
 )
 
-// configName is the file that holds a controller's configuration; only its owner
-// can read it.
+// configName is the file with a controller's configuration. Only its owner can read it.
 const configName = "controller.conf"
 
 // A config is what a controller must know before it can open its store.

@@ -13,7 +13,7 @@ import (
 	"juju/state/statetest"
 )
 
-// A footprint is what a model costs while nothing is in it.
+// A footprint is what an empty model costs.
 type footprint struct {
 	txns, stash, queue, descriptors int
 	disk                            int64
@@ -24,8 +24,7 @@ func (f footprint) String() string {
 		f.txns, f.stash, f.queue, f.descriptors, f.disk>>10)
 }
 
-// closeTo allows what the promise allows: 10 %, or 20 documents, 4 descriptors,
-// 2 MiB.
+// closeTo allows a difference of 10 %, or 20 documents, 4 descriptors, 2 MiB.
 func (f footprint) closeTo(o footprint) bool {
 	within := func(a, b, slack int64) bool {
 		d := max(a-b, b-a)
@@ -36,8 +35,8 @@ func (f footprint) closeTo(o footprint) bool {
 		within(f.disk, o.disk, 2<<20)
 }
 
-// Deploy, relate, grow, break, destroy, again and again: nothing is left of it,
-// and what the store keeps for itself does not grow.
+// Deploy, relate, grow, break and destroy, again and again: nothing of it is left, and what the
+// store keeps for itself does not grow.
 func TestNothingIsLeftAfterManyCycles(t *testing.T) {
 	cycles := 12
 	switch {
@@ -47,8 +46,8 @@ func TestNothingIsLeftAfterManyCycles(t *testing.T) {
 		cycles = 4
 	}
 	const age = 2 * time.Second
-	// All that is bounded is so small here that it is full at the first measurement:
-	// the logs, and the files that the store keeps to write its own log in again.
+	// Everything of bounded size is so small here that it is full at the first measurement: the
+	// logs, and the files that the store reuses for its own log.
 	s := newSystem(t, Options{PruneAge: age, State: state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 16 << 10}},
 		Store: mongo.Options{Embedded: embedded.Options{MemTableSize: 256 << 10}}})
 	var first *footprint
@@ -95,13 +94,13 @@ func (s *system) cycle() {
 	s.until("nothing at all", s.empty)
 }
 
-// footprint measures after all that can go has gone: transactions that are old
-// enough are pruned, and the store has written and compacted everything.
+// footprint measures after everything has gone that can go: old transactions are pruned, and
+// the store has flushed and compacted everything.
 func (s *system) footprint(age time.Duration) footprint {
 	s.Helper()
 	var f footprint
-	// A finished transaction is as old as its id says, in whole seconds; there is
-	// nothing to wait for but the clock.
+	// The age of a finished transaction comes from its id, in whole seconds, so only the clock
+	// can be waited for.
 	time.Sleep(age + time.Second)
 	_, err := s.st.PruneTransactions(s.ctx, age)
 	s.ok(err)

@@ -13,16 +13,16 @@ import (
 	"juju/state/statetest"
 )
 
-// asking is a hook that uses tools which ask the controller for as long as an election
-// takes and some more. A tool that fails fails the hook.
+// asking returns a hook that runs tools which call the controller for somewhat longer than an
+// election takes. A tool that fails fails the hook.
 func asking(asks string, times int) string {
 	return fmt.Sprintf("#!/bin/sh\nset -e\nfor i in $(seq %d); do\n\tstatus-set maintenance \"asked $i times\"\n\tsleep 0.2\ndone\n"+
 		"config-get >/dev/null\n%s\nopened-ports >/dev/null\n", times, asks)
 }
 
-// TestHooksDoNotNoticeAnElection while units leave a relation: the primary of the store
-// is killed in the middle of their hooks, of which some ask the controller all the time,
-// some commit what they have written, and some are only about to begin.
+// TestHooksDoNotNoticeAnElection while units leave a relation: the store's primary is killed
+// during their hooks, of which some call the controller all the time, some commit their writes,
+// and some are about to begin.
 func TestHooksDoNotNoticeAnElection(t *testing.T) {
 	election, wordpresses := 2*time.Second, 4
 	switch {

@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// StartLog sends what a controller's process logs to the log of the process.
+// StartLog makes a controller's process write its log to the log file of the process.
 func StartLog(dir string) error {
 	log, err := process.Log(local.ControllerDir(dir))
 	if err != nil {
@@ -23,15 +23,15 @@ func StartLog(dir string) error {
 	return err
 }
 
-// logWriter puts what the controller itself logs into the log of its own model,
-// as its machine's.
+// logWriter writes the controller's own log to the log of its own model, as that of its
+// machine.
 type logWriter struct {
 	logs  *logs.Store
 	model string
 }
 
 func (w logWriter) Write(e loggo.Entry) {
-	// A log that can't be written is no reason to fail, and none to log.
+	// A log that can't be written is no reason to fail, and can't be reported in the log.
 	_ = w.logs.Append(w.model, entity.LogMessage{Entity: "machine-0", Timestamp: e.Timestamp, Severity: e.Level.String(),
 		Module: e.Module, Location: fmt.Sprintf("%s:%d", filepath.Base(e.Filename), e.Line), Message: e.Message})
 }

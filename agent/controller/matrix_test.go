@@ -14,9 +14,9 @@ import (
 
 const forceTimeout = 300 * time.Millisecond
 
-// worlds lists them all: for each cell one in which the destruction is helped on until
-// it ends, and one for each strength to begin with; in short one of the first and of
-// those that begin with force.
+// worlds returns, for each cell, one world in which the obstacle is removed until the
+// destruction ends, and one for each strength to begin with. In short mode it returns one of
+// the first, and those that begin with force.
 func worlds(s *system) (all []*world) {
 	cells := rand.IntN(2)
 	for _, kind := range kinds {
@@ -50,8 +50,8 @@ func worlds(s *system) (all []*world) {
 	return all
 }
 
-// Every kind of thing, with everything in the way of its end, with each strength: it
-// is gone within a bound; or it is there, by no force, and what is in the way is named.
+// Every kind of entity, with every obstacle to its end, is destroyed with each strength. Either
+// it is gone within a bound, or it is there, was not forced, and its obstacle is named.
 func TestDestructionMatrix(t *testing.T) {
 	if !soaks() {
 		matrix(t, 0)
@@ -65,7 +65,7 @@ func TestDestructionMatrix(t *testing.T) {
 
 func soaks() bool { return os.Getenv("JUJU_SOAK") != "" }
 
-// matrix goes through all cells; with a seed in another order, and with pauses.
+// matrix tests all cells; with a seed in random order, and with pauses.
 func matrix(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := newSystem(t, Options{Provisioner: provisioner.Config{
@@ -108,7 +108,7 @@ func matrix(t *testing.T, seed uint64) {
 	}
 }
 
-// restart ends the controller in the midst of destructions, and runs it again.
+// restart stops the controller during the destructions, and starts it again.
 func (s *system) restart(all []*world, random *rand.Rand) {
 	s.Helper()
 	all = slices.DeleteFunc(slices.Clone(all), func(w *world) bool { return w.obstacle != restarted })
@@ -126,7 +126,7 @@ func (s *system) restart(all []*world, random *rand.Rand) {
 	s.settle("over after a restart", all, func(w *world, _ *entity.ModelStatus) string { return w.unended(w.strengths[0]) })
 }
 
-// settle is settle for worlds, which are all in one model.
+// settle is settle for worlds, which share one model.
 func (s *system) settle(what string, all []*world, missing func(*world, *entity.ModelStatus) string) {
 	s.Helper()
 	var m *entity.ModelStatus

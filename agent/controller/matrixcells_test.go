@@ -2,7 +2,7 @@ package controller
 
 import "juju/state/entity"
 
-// What is destroyed, and what is in the way of it.
+// What is destroyed, and the obstacles.
 const (
 	machine       = "machine"
 	principal     = "principal unit"
@@ -20,9 +20,9 @@ const (
 	noStop        = "the cloud stops nothing"
 	neighbour     = "neighbour dying"
 	restarted     = "controller restarted half way"
-	culpritAgent  = "agent"       // of the culprit: it must act
-	culpritUser   = "user"        // must resolve the culprit's hook
-	culpritMaster = "provisioner" // must stop the culprit's instance
+	culpritAgent  = "agent"       // the culprit's agent must act
+	culpritUser   = "user"        // the user must resolve the culprit's hook
+	culpritMaster = "provisioner" // the provisioner must stop the culprit's instance
 )
 
 // kinds and obstacles are the edges of the matrix.
@@ -31,19 +31,19 @@ var (
 	obstacles = []string{neverCame, agentGone, machineLost, hookFails, noStart, noStop, neighbour, restarted}
 )
 
-// An outcome is what becomes of a destruction. The zero value is that it ends,
-// whatever its strength.
+// An outcome is the result of a destruction. The zero value means that it ends, whatever its
+// strength.
 type outcome struct {
-	none    string          // there is no such cell: why
-	ends    entity.Strength // the weakest that ends it
-	culprit string          // of which unit's or machine's doing that is
-	by      string          // who must act on that
+	none    string          // why there is no such cell
+	ends    entity.Strength // the weakest strength that ends it
+	culprit string          // the unit or machine that causes it
+	by      string          // who must act
 }
 
 const notTheClouds = "no part of its end is the cloud's: its machine stays"
 
-// outcomes are the cells that differ from the zero value. A culprit is a service's
-// first unit, by what the service is in the cell's world, or "machine".
+// outcomes are the cells that differ from the zero value. A culprit is a service's first unit,
+// given by the role of the service in the cell's world, or "machine".
 var outcomes = map[[2]string]outcome{
 	{machine, neverCame}: {ends: entity.Force, culprit: "machine", by: culpritAgent},
 	{machine, agentGone}: {ends: entity.Force, culprit: "db", by: culpritAgent},
@@ -86,13 +86,13 @@ var outcomes = map[[2]string]outcome{
 	{peer, neighbour}: {ends: entity.Lenient, culprit: "ring", by: culpritUser},
 }
 
-// victim is the service on which, or on whose first unit, the obstacles fall.
+// victim is the service that has the obstacle, or whose first unit does.
 var victim = map[string]string{
 	machine: "db", principal: "db", viaPrincipal: "sub", viaRelation: "sub",
 	service: "db", global: "site", container: "db", peer: "ring",
 }
 
-// metadata of the charms of a world, by what their service is in it.
+// metadata of the charms of a world, by the role of the service.
 var metadata = map[string]string{
 	"db":   `{name: db, summary: s, description: d, provides: {db: {interface: sql}}}`,
 	"site": `{name: site, summary: s, description: d, requires: {db: {interface: sql}}}`,
@@ -101,8 +101,8 @@ var metadata = map[string]string{
 	"ring": `{name: ring, summary: s, description: d, peers: {ring: {interface: ring}}}`,
 }
 
-// cast are the services of a world with their numbers of units, by the kind of what
-// is destroyed in it.
+// cast has the services of a world with their numbers of units, by the kind of what is
+// destroyed in it.
 var cast = map[string]map[string]int{
 	machine:      {"db": 1, "site": 1},
 	principal:    {"db": 1, "site": 1},
@@ -114,7 +114,7 @@ var cast = map[string]map[string]int{
 	peer:         {"ring": 2},
 }
 
-// failing is the hook that fails in a world, with the service whose it is.
+// failing is the hook that fails in a world, with its service.
 var failing = map[[2]string][2]string{
 	{machine, hookFails}: {"db", "stop"}, {machine, neighbour}: {"site", "stop"},
 	{principal, hookFails}: {"db", "stop"}, {principal, neighbour}: {"site", "stop"},
@@ -126,8 +126,8 @@ var failing = map[[2]string][2]string{
 	{peer, hookFails}: {"ring", "ring-relation-broken"}, {peer, neighbour}: {"ring", "ring-relation-broken"},
 }
 
-// dying is the unit, or the service, that is destroyed before, in worlds where a
-// neighbour is.
+// dying is the unit, or the service, that is destroyed first, in worlds where the obstacle is a
+// neighbour's end.
 var dying = map[string]string{
 	machine: "site", principal: "site", viaPrincipal: "sub", viaRelation: "db/0",
 	service: "site", global: "site", container: "sub", peer: "ring/0",

@@ -15,8 +15,8 @@ import (
 	"juju/worker/provisioner"
 )
 
-// modelOutcomes are the cells of models: what is in the way is in the way of
-// something in them. A provider's error is one of the end of the model itself, too.
+// modelOutcomes are the cells of models, in which the obstacle is one of an entity in the
+// model. An error of the provider is also an obstacle to the end of the model itself.
 var modelOutcomes = map[string]outcome{
 	neverCame: {ends: entity.Force, culprit: "machine", by: culpritAgent},
 	agentGone: {ends: entity.Force, culprit: "db", by: culpritAgent},
@@ -25,7 +25,7 @@ var modelOutcomes = map[string]outcome{
 	neighbour: {ends: entity.Lenient, culprit: "site", by: culpritUser},
 }
 
-// A modelCell is a model with a site and a database in it, whose machine is 0.
+// A modelCell is a model with a site and a database, whose machine is 0.
 type modelCell struct {
 	*system
 	outcome
@@ -39,8 +39,8 @@ func (c *modelCell) String() string {
 	return fmt.Sprintf("%s: %s, %v", c.st.Name(), c.obstacle, c.strengths)
 }
 
-// Models in the matrix: gone with their databases and instances; or there, by no force,
-// and what is in the way in them is named.
+// Models in the matrix are gone, with their databases and instances; or they are there, were
+// not forced, and the obstacle in them is named.
 func TestDestructionMatrixOfModels(t *testing.T) {
 	s := newSystem(t, Options{Retry: 100 * time.Millisecond, Provisioner: provisioner.Config{
 		Retry: 200 * time.Millisecond, Look: 300 * time.Millisecond, Sure: 200 * time.Millisecond}})
@@ -71,7 +71,7 @@ func TestDestructionMatrixOfModels(t *testing.T) {
 	for i := range 3 {
 		for j, c := range all {
 			if i == 0 && j == len(all)-1 {
-				// The others are all half way.
+				// The other models are all half-way.
 				s.stop()
 				s.start()
 			}
@@ -124,7 +124,7 @@ func (c *modelCell) build() {
 	c.ok(err)
 }
 
-// unready says what the model still waits for before it can be obstructed.
+// unready says what the model still waits for before it can get its obstacle.
 func (c *modelCell) unready() string {
 	m, err := c.st.Status(c.ctx)
 	c.ok(err)
@@ -158,7 +158,7 @@ func (c *modelCell) obstruct() {
 	}
 }
 
-// home is the directory of machine 0's agent, of which each model has one.
+// home returns the directory of machine 0's agent, which each model has.
 func (c *modelCell) home() string {
 	c.Helper()
 	homes, err := filepath.Glob(filepath.Join(c.machines, "0-*"))
@@ -184,7 +184,7 @@ func (c *modelCell) unobstructed() string {
 	return ""
 }
 
-// unended says what is missing of what must come of a destruction with a strength.
+// unended says what is still missing after a destruction with a strength.
 func (c *modelCell) unended(strength entity.Strength) string {
 	c.Helper()
 	rows, err := c.c.ctrl.Models(c.ctx)
@@ -214,7 +214,7 @@ func (c *modelCell) unended(strength entity.Strength) string {
 	return ""
 }
 
-// unexplained says what is missing of the explanations of what is in the model.
+// unexplained says what is missing from the explanations of the entities in the model.
 func (c *modelCell) unexplained() string {
 	c.Helper()
 	of, by := entity.UnitTag(c.culprit+"/0").String(), c.by
@@ -240,8 +240,8 @@ func (c *modelCell) unexplained() string {
 	return ""
 }
 
-// leftover does by hand what the cloud does not, as soon as nothing else is left; when
-// there is time, not before the controller has given up and said how.
+// leftover removes by hand what the cloud has kept, once nothing else is left. In a soak it
+// waits until the controller has given up and said how.
 func (c *modelCell) leftover() string {
 	c.Helper()
 	if soaks() {

@@ -13,9 +13,8 @@ import (
 	"juju/state/statetest"
 )
 
-// A world is what one or several cells of the matrix happen in: a few services with
-// a name of their own, and what is destroyed. It is destroyed with one strength after
-// the other until it is gone.
+// A world is where one or more cells of the matrix are tested: a few services with names of
+// their own, and the entity to destroy. It is destroyed with growing strength until it is gone.
 type world struct {
 	*system
 	outcome
@@ -24,18 +23,18 @@ type world struct {
 
 	prefix   string
 	target   entity.Tag
-	ends     []entity.Tag // that must be gone in the end
+	ends     []entity.Tag // must all be gone in the end
 	relation int
-	machine  string // that of the victim, or of its principal
-	instance string // of it, while it is the first
+	machine  string // the victim's, or its principal's
+	instance string // its first instance
 }
 
 func (w *world) String() string {
 	return fmt.Sprintf("%s: %s, %s, %v", w.prefix, w.kind, w.obstacle, w.strengths)
 }
 
-// charms are the URLs of those that worlds are made of: by what its service is, and
-// the hook that fails.
+// charms are the URLs of the worlds' charms, by the role of the service and the hook that
+// fails.
 type charms map[[2]string]string
 
 func newCharms(s *system) charms {
@@ -65,7 +64,7 @@ func (w *world) name(service string) string { return w.prefix + service }
 
 func (w *world) unit(service string) string { return w.name(service) + "/0" }
 
-// build makes the world's services and what is to be destroyed.
+// build makes the world's services and the entity to destroy.
 func (w *world) build(charms charms) {
 	w.Helper()
 	fails := failing[[2]string{w.kind, w.obstacle}]
@@ -130,7 +129,7 @@ func (w *world) agentOf(service string) func(dir string) bool {
 	return func(dir string) bool { return filepath.Base(dir) == entity.UnitTag(w.unit(service)).String() }
 }
 
-// unready says what a world still waits for before it can be obstructed.
+// unready says what a world still waits for before it can get its obstacle.
 func (w *world) unready(m *entity.ModelStatus) string {
 	idle := map[string]bool{}
 	var walk func([]entity.UnitStatus)
@@ -166,7 +165,7 @@ func (w *world) unready(m *entity.ModelStatus) string {
 	return ""
 }
 
-// obstruct puts the obstacle in the way, where the world was not built with it.
+// obstruct adds the obstacle, unless the world was built with it.
 func (w *world) obstruct() {
 	w.Helper()
 	switch w.obstacle {
@@ -189,7 +188,7 @@ func (w *world) obstruct() {
 	}
 }
 
-// unobstructed says what an obstacle still lacks.
+// unobstructed says what is still missing of an obstacle.
 func (w *world) unobstructed() string {
 	if w.obstacle != neighbour {
 		return ""
@@ -204,7 +203,7 @@ func (w *world) unobstructed() string {
 	return ""
 }
 
-// destroy destroys the target; without force the unit of a machine must go first.
+// destroy destroys the target. Without force, a machine's unit must go first.
 func (w *world) destroy(strength entity.Strength) {
 	w.Helper()
 	if w.kind == machine && strength < entity.Force {
@@ -212,7 +211,7 @@ func (w *world) destroy(strength entity.Strength) {
 			w.ok(err)
 		}
 	}
-	// What has gone by less needs no more: then what went with it is helped on.
+	// If a weaker destruction has removed the target, go on with what it was to take with it.
 	for _, tag := range w.ends {
 		err := w.end(tag, strength)
 		if !errors.Is(err, entity.NotFound) {
@@ -230,7 +229,7 @@ func (w *world) end(tag entity.Tag, strength entity.Strength) error {
 	return thing.Destroy(w.ctx, entity.Destruction{Strength: strength, Timeout: forceTimeout})
 }
 
-// find reads a thing of the world.
+// find reads an entity of the world.
 func (w *world) find(tag entity.Tag) (thing interface {
 	Destroy(context.Context, entity.Destruction) error
 }, err error) {
@@ -245,7 +244,7 @@ func (w *world) find(tag entity.Tag) (thing interface {
 	return w.st.RelationByID(w.ctx, w.relation)
 }
 
-// unended says what is missing of what must come of a destruction with a strength.
+// unended says what is still missing after a destruction with a strength.
 func (w *world) unended(strength entity.Strength) string {
 	w.Helper()
 	if strength < w.outcome.ends {
@@ -263,7 +262,7 @@ func (w *world) unended(strength entity.Strength) string {
 	return ""
 }
 
-// unexplained says what is missing of the explanation of what stays.
+// unexplained says what is missing from the explanation of what is still there.
 func (w *world) unexplained() string {
 	w.Helper()
 	of, by := entity.UnitTag(w.unit(w.culprit)), w.by
@@ -291,7 +290,7 @@ func (w *world) unexplained() string {
 	return ""
 }
 
-// leftover does what is said of what the cloud has kept, and says what is missing until
+// leftover follows the hint about what the cloud has kept, and says what is missing until
 // nothing is left.
 func (w *world) leftover() string {
 	w.Helper()

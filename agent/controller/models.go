@@ -19,7 +19,7 @@ import (
 	"juju/worker/resumer"
 )
 
-// models is the worker that runs a set of workers for each model that is ready.
+// models returns the worker that runs a set of workers for each model that is ready.
 func (c *controller) models(open provider.Open) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -29,15 +29,15 @@ func (c *controller) models(open provider.Open) worker.Func {
 		begun := map[string]bool{}
 		return worker.Strings(ctx, c.ctrl.WatchModels, func(ctx context.Context, ids []string) error {
 			for _, id := range ids {
-				_, err := c.ctrl.Model(ctx, id) // which closes one that is not ready any more
+				_, err := c.ctrl.Model(ctx, id) // closes a model that is not ready any more
 				switch {
 				case entity.KindOf(err) == entity.NotFound:
 					delete(begun, id)
 				case !begun[id]:
 					begun[id] = true
 					running.Go(func() {
-						// One that can't be opened, or that fails for good, is no reason to give
-						// up the others.
+						// A model that can't be opened, or that fails for good, must not end
+						// the others.
 						work := map[string]worker.Func{"model " + id: c.model(id, open)}
 						if err := worker.Run(ctx, retryDelay, work); err != nil && ctx.Err() == nil {
 							logger.Errorf("the workers of model %s ended: %v", id, err)
@@ -50,8 +50,8 @@ func (c *controller) models(open provider.Open) worker.Func {
 	}
 }
 
-// model is the worker that runs those of one model, until the model is not ready any
-// more.
+// model returns the worker that runs the workers of one model, for as long as the model is
+// ready.
 func (c *controller) model(id string, open provider.Open) worker.Func {
 	return func(ctx context.Context) error {
 		st, err := c.ctrl.Model(ctx, id)
@@ -83,7 +83,7 @@ func (c *controller) model(id string, open provider.Open) worker.Func {
 	}
 }
 
-// modelWorkers are the workers that a controller runs for one model.
+// modelWorkers returns the workers that a controller runs for one model.
 func (c *controller) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
 	workers := map[string]worker.Func{
 		"provisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
@@ -106,7 +106,7 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 		"pruner":  pruner.New(pruner.Config{API: st, Age: c.options.PruneAge}),
 	}
 	if st.UUID() == c.conf.Model {
-		// This process is the agent of the machine that it runs on.
+		// This process is the agent of its own machine.
 		workers["machiner"] = c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag("0"), Addresses: c.addresses})(ctx)
 		})
@@ -114,14 +114,14 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 	return workers
 }
 
-// addresses are those of the controller's own machine.
+// addresses returns the addresses of the controller's own machine.
 func (c *controller) addresses() ([]string, error) {
 	host, _, err := net.SplitHostPort(c.conf.Address)
 	return []string{host}, err
 }
 
-// connected is a worker that needs the API of a model. It goes the way of every
-// agent, but through memory.
+// connected returns a worker that uses the API of a model, as every agent does, but over a
+// connection in memory.
 func (c *controller) connected(st *state.State, work func(context.Context, *client.Conn) error) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{Dial: c.server.Dial, Model: st.UUID(),
@@ -136,7 +136,8 @@ func (c *controller) connected(st *state.State, work func(context.Context, *clie
 	}
 }
 
-// agentConfig makes the configuration that a machine's agent starts with.
+// agentConfig returns a function that makes the configuration file with which a machine's agent
+// starts.
 func (c *controller) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
 	return func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
 		return agent.Config{

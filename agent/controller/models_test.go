@@ -15,7 +15,7 @@ import (
 	"juju/state/statetest"
 )
 
-// addModel makes a model and works there from now on.
+// addModel makes a model, which the system's methods use from then on.
 func (s *system) addModel(name string) *state.State {
 	s.Helper()
 	st, err := s.c.ctrl.AddModel(s.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
@@ -24,7 +24,7 @@ func (s *system) addModel(name string) *state.State {
 	return st
 }
 
-// modelGone waits until a model is there no more, nor what it had anywhere.
+// modelGone waits until nothing is left of a model.
 func (s *system) modelGone(st *state.State) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
@@ -62,9 +62,9 @@ func (s *system) instances(st *state.State) []provider.Instance {
 	return instances
 }
 
-// A model with everything in it is destroyed, while another with the same names
-// goes on; then its name serves again.
-func TestAModelIsDestroyedByThoseWhoseDutyItIs(t *testing.T) {
+// A model with everything in it is destroyed while another with the same names goes on; then
+// its name can be used again.
+func TestAModelIsDestroyedByItsAgents(t *testing.T) {
 	s := newSystem(t, Options{})
 	other := s.st
 	s.deploy("mysql", statetest.MySQL, 1)
@@ -83,7 +83,7 @@ func TestAModelIsDestroyedByThoseWhoseDutyItIs(t *testing.T) {
 		})
 		s.ok(s.c.ctrl.DestroyModel(s.ctx, one.UUID(), entity.Destruction{}))
 		if i == 1 {
-			// The controller dies over it; the next one goes on.
+			// The controller stops meanwhile; the next one continues.
 			s.stop()
 			s.start()
 		}
@@ -99,8 +99,8 @@ func TestAModelIsDestroyedByThoseWhoseDutyItIs(t *testing.T) {
 	}
 }
 
-// With force a model goes though no agent answers; what its cloud does not do at
-// first is tried again, by the next controller too.
+// With force a model goes even if no agent answers. What its cloud fails to do at first is
+// tried again, also by the next controller.
 func TestAModelIsDestroyedWithForce(t *testing.T) {
 	s := newSystem(t, Options{Retry: 50 * time.Millisecond})
 	one := s.addModel("one")
@@ -122,7 +122,7 @@ func TestAModelIsDestroyedWithForce(t *testing.T) {
 	s.modelGone(one)
 }
 
-// removing waits until all that is left of a model is what has to be removed.
+// removing waits until only the removal of a model's remains is left to do.
 func (s *system) removing(st *state.State) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)

@@ -11,7 +11,7 @@ import (
 	"juju/worker"
 )
 
-// endModel takes a model that is Dying and empty out of use.
+// endModel makes a Dying, empty model Dead.
 func (c *controller) endModel(ctx context.Context, st *state.State) error {
 	life, err := st.Life(ctx)
 	if err != nil || life == entity.Alive {
@@ -19,7 +19,7 @@ func (c *controller) endModel(ctx context.Context, st *state.State) error {
 	}
 	err = st.EnsureDead(ctx)
 	if errors.Is(err, entity.InUse) {
-		return nil // there is an event when it is not any more
+		return nil // an event follows when it is empty
 	}
 	if err != nil {
 		return err
@@ -28,9 +28,8 @@ func (c *controller) endModel(ctx context.Context, st *state.State) error {
 	return c.ctrl.RemoveModel(ctx, st.UUID())
 }
 
-// resumeModels is the worker that takes to their end the models that are being
-// removed, and those that somebody began to make who is no more. What can't be
-// finished, as while a cloud is away, is tried again.
+// resumeModels returns the worker that finishes the removal of models, and removes models whose
+// creation was abandoned. It retries what fails, as while a cloud is away.
 func (c *controller) resumeModels(open provider.Open) worker.Func {
 	retry := c.options.Retry
 	if retry == 0 {
@@ -66,8 +65,8 @@ func (c *controller) resumeModels(open provider.Open) worker.Func {
 	}
 }
 
-// removeOutside removes what a model has outside of the store: whatever is left of
-// it in its cloud, and its log.
+// removeOutside removes what a model has outside the store: what is left in its cloud, and its
+// log.
 func (c *controller) removeOutside(ctx context.Context, open provider.Open, row state.ModelRow) error {
 	environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: row.UUID})
 	if err != nil {

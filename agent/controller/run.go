@@ -28,27 +28,25 @@ import (
 var logger = loggo.GetLogger("juju.controller")
 
 const (
-	retryDelay = 3 * time.Second // before a failed worker is started again
+	retryDelay = 3 * time.Second // before a failed worker is restarted
 	logShare   = 20 << 20        // bytes of one model's log
 )
 
-// Options change what a controller does, for tests; the zero value is right in
-// service.
+// Options change what a controller does, for tests. The zero value is right in production.
 type Options struct {
 	State    state.Options
 	Store    mongo.Options
 	PruneAge time.Duration // of finished transactions; an hour when zero
-	// Retry is how long what is left of a model rests that could not be removed; ten
-	// seconds when zero.
+	// Retry is the pause before the removal of a model is tried again; ten seconds when zero.
 	Retry time.Duration
-	// Open opens a model's cloud; that of the configuration when nil.
+	// Open opens a model's cloud; if nil, the configuration says how.
 	Open provider.Open
-	// Provisioner has the times of provisioners; its other fields mean nothing here.
+	// Provisioner has the provisioners' times; its other fields are ignored.
 	Provisioner provisioner.Config
 }
 
-// Run runs the controller in the cloud's directory dir until ctx ends. It
-// refuses to run beside another.
+// Run runs the controller in the cloud's directory dir until ctx is done. It fails if another
+// process runs it.
 func Run(ctx context.Context, dir string, o Options) error {
 	own := local.ControllerDir(dir)
 	conf, err := readConfig(own)
@@ -59,14 +57,15 @@ func Run(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot run the controller: %w", err)
 	}
-	// It is held until the process ends: the next one must not begin before.
+	// The hold is never released: the next controller must not begin before this process has
+	// ended.
 	c := &controller{dir: dir, own: own, conf: conf, options: o, ready: held.Ready}
 	return c.run(ctx)
 }
 
 type controller struct {
-	dir     string // the cloud's
-	own     string // below it
+	dir     string // the cloud's directory
+	own     string // the controller's own directory, below it
 	conf    config
 	options Options
 	ready   func()
@@ -91,8 +90,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 	if err := loggo.RegisterWriter("store", logWriter{c.logs, c.conf.Model}); err == nil {
 		defer loggo.RemoveWriter("store")
 	}
-	// What an older program has stored is brought forward by this, before anybody is
-	// served.
+	// This also upgrades what an older program has stored, before any request is served.
 	if c.ctrl, err = state.OpenController(ctx, c.store, c.options.State); err != nil {
 		return err
 	}
@@ -113,7 +111,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 	}
 	workers := map[string]worker.Func{
 		"api server": func(ctx context.Context) error {
-			// Without it nothing can be done: its end is the controller's.
+			// Nothing works without the API server, so its end is the controller's.
 			return fmt.Errorf("%w: the API server ended: %w", worker.ErrFatal, c.server.Serve(ctx, l))
 		},
 		"models":                  c.models(open),
@@ -154,7 +152,7 @@ func (c *controller) newServer(ctx context.Context, open provider.Open) error {
 	return err
 }
 
-// A cloud is a model's, as the API server asks it.
+// A cloud is a model's cloud as the API server uses it.
 type cloud struct{ provider.Environ }
 
 // Precheck implements apiserver.Cloud.
@@ -162,8 +160,7 @@ func (c cloud) Precheck(ctx context.Context, series string, constraints entity.C
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
 }
 
-// cloud returns how a model's cloud is opened, and what the cloud itself needs to
-// have running, if anything.
+// cloud returns how to open a model's cloud, and a worker that the cloud needs, or nil.
 func (c *controller) cloud() (provider.Open, worker.Func, error) {
 	if c.options.Open != nil {
 		return c.options.Open, nil, nil

@@ -18,24 +18,23 @@ import (
 	"juju/state/entity"
 )
 
-// settled bounds how long nothing may come of a wait for many things: hundreds of agents
-// on a busy machine need their time, but not each as much as all.
+// settled bounds how long a wait for many things may go without progress. Hundreds of agents on
+// a busy machine need time, but need not finish each within the same time.
 const settled = 4 * patience
 
-// A teller is what can be waited for, and tells of itself what may explain that nothing
-// comes of it.
+// A teller can be waited for, and can report what may explain a lack of progress.
 type teller interface {
 	fmt.Stringer
 	tell() string
 }
 
-// settle waits until nothing is missing of any. It looks when something may have
-// changed, and fails with what is missing when none has come to an end for too long.
-// look, which comes first each time, reads what missing needs.
+// settle waits until missing returns "" for all. It checks when something may have changed, and
+// fails with what is missing when there was no progress for too long. look runs before each
+// check, and reads what missing needs.
 func settle[T teller](s *system, what string, all []T, look func() error, missing func(T) string) {
 	s.Helper()
 	began := time.Now()
-	changes := s.cloud.Watch(s.ctx) // every provisioner looks there all the time
+	changes := s.cloud.Watch(s.ctx) // the provisioners list instances all the time
 	stall := time.NewTimer(settled)
 	defer stall.Stop()
 	left := slices.Clone(all)
@@ -65,7 +64,7 @@ func settle[T teller](s *system, what string, all []T, look func() error, missin
 		if len(left) < before {
 			stall.Reset(settled)
 		}
-		// The looks are not to be most of the work.
+		// Checking must not become most of the work.
 		select {
 		case <-time.After(4 * time.Since(looked)):
 		case <-s.ctx.Done():
@@ -74,8 +73,8 @@ func settle[T teller](s *system, what string, all []T, look func() error, missin
 	s.Logf("%d %s after %v", len(all), what, time.Since(began).Round(time.Millisecond))
 }
 
-// circumstances tells what may explain that nothing happens: the agents there are and
-// those that have ended, what all goroutines wait for, and what was logged lately.
+// circumstances returns what may explain a lack of progress: the agents that run and those that
+// have ended, what all goroutines wait for, and the latest log.
 func (s *system) circumstances() string {
 	var b bytes.Buffer
 	for _, pattern := range []string{"*", "*/agents/*", "*/agents/*/agents/*"} {
@@ -92,7 +91,7 @@ func (s *system) circumstances() string {
 	return b.String()
 }
 
-// history tells what became of units, and of the machines they are on.
+// history returns the status history of units, and of their machines.
 func (s *system) history(st *state.State, names ...string) string {
 	var b strings.Builder
 	say := func(kind entity.HistoryKind, id string) {
@@ -108,7 +107,7 @@ func (s *system) history(st *state.State, names ...string) string {
 	return b.String()
 }
 
-// A lately is a log of which the last lines are kept.
+// A lately is a log that keeps the latest lines.
 type lately struct {
 	mu    sync.Mutex
 	lines []string
@@ -131,8 +130,7 @@ func (l *lately) String() string {
 	return strings.Join(l.lines, "\n")
 }
 
-// keepsLog keeps what is logged from INFO on while the test runs, and doesn't print more
-// than before.
+// keepsLog keeps the log from level INFO while the test runs, without printing more.
 func (s *system) keepsLog() {
 	s.Helper()
 	loggo.GetLogger("juju").SetLogLevel(loggo.INFO)

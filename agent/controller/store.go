@@ -20,18 +20,18 @@ import (
 // dbName is the directory of the embedded store, below the controller's.
 const dbName = "db"
 
-// mongoName is the file that says in which MongoDB the store is. Only its owner can
-// read it, for there is a password in it. Without it the store is embedded.
+// mongoName is the file that says which MongoDB holds the store. Only its owner can read it,
+// since it holds a password. If there is none, the store is embedded.
 const mongoName = "mongo.conf"
 
 // controllerDB is the database that every controller's store has.
 const controllerDB = "juju"
 
-// A mongoConfig is written before anything is in the MongoDB, so that what a
-// bootstrap leaves that is cut short can be found and removed.
+// A mongoConfig is written before anything is in the MongoDB, so that what an interrupted
+// bootstrap leaves there can be found and removed.
 type mongoConfig struct {
 	URL        string `json:"url"`
-	Controller string `json:"controller"` // UUID of the one whose store it is
+	Controller string `json:"controller"` // UUID of the store's controller
 }
 
 // readMongoConfig returns nil when the store is embedded.
@@ -60,7 +60,7 @@ func openMongo(ctx context.Context, text string, o Options) (*mongo.Store, *mong
 	return store, url, err
 }
 
-// openStore opens the store of the controller in its own directory.
+// openStore opens the store of the controller whose own directory is given.
 func openStore(ctx context.Context, own string, o Options) (*mongo.Store, error) {
 	conf, err := readMongoConfig(own)
 	if err != nil {
@@ -86,9 +86,9 @@ func openEmbedded(own string, o Options, fatal func(error)) (*mongo.Store, error
 	return mongo.OpenEmbedded(filepath.Join(own, dbName), o.Store)
 }
 
-// end ends the process with an error on its last lines. A store that can't be written
-// promises nothing more, and has lost nothing that it promised: whoever waits for an
-// answer sees the connection end.
+// end ends the process, with an error as the last lines of its log. A store that can't be
+// written can keep no new promises, and has broken none: a client that waits for an answer sees
+// its connection end.
 func end(err error) {
 	text := fmt.Sprintf("ERROR %v\n", err)
 	if hint := entity.Hint(err); hint != "" {
@@ -101,8 +101,8 @@ func end(err error) {
 	os.Exit(1)
 }
 
-// hasOpenLine reports whether a file ends within a line, as a log does on a disk that
-// had room for the half of one.
+// hasOpenLine reports whether a file ends within a line, as a log does when the disk filled up
+// half-way.
 func hasOpenLine(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -113,8 +113,8 @@ func hasOpenLine(f *os.File) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// makeStore opens the store of a controller that is being made, in the MongoDB that
-// a URL names or, without one, in the controller's own directory.
+// makeStore opens the store of a controller that is being made: in the MongoDB that the URL
+// names or, if it is empty, in the controller's own directory.
 func makeStore(ctx context.Context, own, controller, url string, o Options) (*mongo.Store, error) {
 	if url == "" {
 		return openEmbedded(own, o, func(err error) {
@@ -143,8 +143,8 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	return store, nil
 }
 
-// RemoveStore removes what the controller in the cloud's directory dir has in a
-// MongoDB: its own database and those of its models. An embedded store goes with the
+// RemoveStore removes what the controller in the cloud's directory dir has in a MongoDB: its
+// own database and those of its models. It leaves an embedded store, which is removed with the
 // directory. The controller must not run.
 func RemoveStore(ctx context.Context, dir string) error {
 	own := local.ControllerDir(dir)
@@ -175,7 +175,7 @@ func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
 	if slices.Contains(names, controllerDB) {
 		ctrl, err := state.OpenController(ctx, store, state.Options{})
 		if errors.Is(err, entity.NotFound) {
-			// Its bootstrap was cut short before there was a controller in it.
+			// Its bootstrap was interrupted before the store held a controller.
 			return errors.Join(store.Drop(controllerDB), store.DropBarrier())
 		}
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A controller's last words begin a line, also after a line that a full disk has cut.
-func TestOpenLine(t *testing.T) {
+// A controller's last words begin a line, even after a line that a full disk has cut.
+func TestAControllersLastWordsBeginALine(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "a\n": false, "a\nb": true} {
 		path := filepath.Join(t.TempDir(), "log")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -18,10 +18,10 @@ import (
 	"juju/state/statetest"
 )
 
-// patience bounds a wait for what must come.
+// patience bounds every wait.
 const patience = time.Minute
 
-// binaries is where the programs are that tests run as processes.
+// binaries is the directory of the programs that tests run as processes.
 var binaries string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -44,8 +44,7 @@ func run(m *testing.M) int {
 // absent is the placement of machines whose agents never come up.
 const absent = "valid"
 
-// A system is a controller on the dummy cloud with all its agents, in this
-// process.
+// A system is a controller on the dummy cloud with all its agents, in this process.
 type system struct {
 	*testing.T
 	ctx   context.Context
@@ -54,14 +53,14 @@ type system struct {
 	host  *agent.InProcess
 	st    *state.State // of the user's model
 	model string       // its UUID
-	// machines holds the directories of the machines' agents, "3-1234567" of machine 3.
+	// machines has the directories of the machines' agents: "3-1234567" for machine 3.
 	machines string
-	stop     func() // the controller
+	stop     func() // stops the controller
 	log      lately // see keepsLog
 }
 
-// memoryDir makes a directory in memory, where there is such a place: hundreds of
-// agents in one process would wait for one disk.
+// memoryDir makes a directory in memory, if the host has a place for it: hundreds of agents in
+// one process would wait for one disk.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "juju-test")
@@ -120,7 +119,7 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 	return s
 }
 
-// start runs the controller until stop is called, as another process would.
+// start runs the controller, as another process would, until stop is called.
 func (s *system) start() {
 	s.Helper()
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -148,7 +147,7 @@ func (s *system) ok(err error) {
 	}
 }
 
-// until waits until the status is as wanted; it looks when something has changed.
+// until waits until the status is as wanted, checking it when something has changed.
 func (s *system) until(what string, holds func(*entity.ModelStatus) bool) *entity.ModelStatus {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
@@ -173,7 +172,7 @@ func (s *system) deploy(name, metadata string, units int, files ...string) {
 	s.ok(err)
 }
 
-// units counts the units whose agent is idle, and those there are.
+// units returns the number of units whose agent is idle, and of all units.
 func units(m *entity.ModelStatus) (idle, all int) {
 	for _, svc := range m.Services {
 		for _, u := range svc.Units {
@@ -186,13 +185,13 @@ func units(m *entity.ModelStatus) (idle, all int) {
 	return idle, all
 }
 
-// outlasting are the collections that hold something when nothing is left: the
-// model itself, numbers that are never given again, charms, what people may want
-// to look up, and what the transaction runner keeps.
+// outlasting are the collections of an empty model that are not empty: the model itself,
+// numbers that are never used again, charms, histories for people, and the transaction runner's
+// own.
 var outlasting = []string{"model", "schema", "sequence", "charms", "statushistory", "txns", "txns.log", "txns.stash", "refusals"}
 
-// empty reports that nothing is left. A transaction is seen while it is applied,
-// document by document, so this is for looking again at the next event.
+// empty reports whether nothing is left. A transaction becomes visible document by document, so
+// if this fails, try again at the next event.
 func (s *system) empty(m *entity.ModelStatus) bool {
 	if len(m.Machines)+len(m.Services)+len(m.Relations) > 0 {
 		return false
