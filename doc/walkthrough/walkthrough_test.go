@@ -1,0 +1,158 @@
+// Package walkthrough_test follows the first change that hacking.md describes.
+package walkthrough_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A block is a fenced block of hacking.md: a file in full, a diff of one, or commands.
+type block struct {
+	line int
+	kind string // go, txt, diff or sh
+	path string // of a file or diff
+	text string
+}
+
+// TestWalkThrough makes the changes of hacking.md in a copy of the tree and runs its commands, as a
+// reader would. In short mode it only makes the changes.
+func TestWalkThrough(t *testing.T) {
+	text, err := os.ReadFile("../hacking.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := fencedBlocks(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	copyTree(t, root)
+	files, commands := 0, 0
+	for _, b := range blocks {
+		if b.kind == "sh" {
+			commands++
+			if !testing.Short() {
+				runLines(t, root, b)
+			}
+			continue
+		}
+		files++
+		if err := b.apply(root); err != nil {
+			t.Fatalf("hacking.md:%d: %v", b.line, err)
+		}
+	}
+	if files == 0 || commands == 0 {
+		t.Fatalf("hacking.md has %d files and %d blocks of commands", files, commands)
+	}
+}
+
+// fencedBlocks returns the blocks between ``` lines. The first line of each has its kind and, but for
+// commands, the path of the file.
+func fencedBlocks(text string) (all []block, err error) {
+	var open *block
+	for i, line := range strings.SplitAfter(text, "\n") {
+		info, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case !fence && open != nil:
+			open.text += line
+		case fence && open != nil:
+			all = append(all, *open)
+			open = nil
+		case fence:
+			open = &block{line: i + 1}
+			open.kind, open.path, _ = strings.Cut(info, " ")
+			if (open.kind == "sh") != (open.path == "") {
+				return nil, fmt.Errorf("hacking.md:%d: a block of %q for file %q", i+1, open.kind, open.path)
+			}
+		}
+	}
+	return all, nil
+}
+
+// apply writes the block's file below root, or changes it as the diff says.
+func (b block) apply(root string) error {
+	path := filepath.Join(root, b.path)
+	if b.kind != "diff" {
+		if _, err := os.Stat(path); err == nil {
+			return fmt.Errorf("%s is there already", b.path)
+		}
+		return os.WriteFile(path, []byte(b.text), 0o666)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var before, after strings.Builder
+	for line := range strings.Lines(b.text) {
+		switch mark, rest := line[0], line[1:]; mark {
+		case '-':
+			before.WriteString(rest)
+		case '+':
+			after.WriteString(rest)
+		case ' ':
+			before.WriteString(rest)
+			after.WriteString(rest)
+		default:
+			return fmt.Errorf("a line of the diff begins with %q", mark)
+		}
+	}
+	// A line that ends with "…" goes on.
+	from, to := strings.TrimSuffix(before.String(), "…\n"), strings.TrimSuffix(after.String(), "…\n")
+	if n := strings.Count(string(text), from); n != 1 {
+		return fmt.Errorf("%s has %d times what the diff changes, want once", b.path, n)
+	}
+	return os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o666)
+}
+
+// copyTree copies the sources of the module.
+func copyTree(t *testing.T, to string) {
+	t.Helper()
+	from := filepath.Join("..", "..")
+	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == from {
+			return err
+		}
+		rel := strings.TrimPrefix(path, from+string(filepath.Separator))
+		switch {
+		case strings.HasPrefix(e.Name(), "."), e.IsDir() && e.Name() == "bin":
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case e.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o777)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), text, info.Mode().Perm())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runLines runs a block's commands in dir. A go test that matches no test is an error.
+func runLines(t *testing.T, dir string, b block) {
+	t.Helper()
+	for line := range strings.Lines(b.text) {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+		cmd.Dir = dir
+		// The flags of the Makefile, so that the copy uses the same compiled packages.
+		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "no tests to run") {
+			t.Fatalf("hacking.md:%d: %s%v\n%s", b.line, line, err, out)
+		}
+	}
+}
