@@ -1,8 +1,7 @@
 #!/bin/sh
-# demo.sh up     bootstraps a controller of its own in this clone's .demo, deploys
-#                the two example charms, relates them, and shows that they work;
-#                what is there already is left as it is
-# demo.sh down   ends all of it and removes .demo
+# demo.sh up     bootstraps a controller in this clone's .demo, deploys the two example
+#                charms, relates them, and shows that they work; it skips what is done
+# demo.sh down   ends everything and removes .demo
 #
 # `make demo` and `make demo-down` call it, after building what it needs.
 set -eu
@@ -14,7 +13,7 @@ JUJU_DATA=$root/.demo
 JUJU_MODEL=demo:default
 export JUJU_DATA JUJU_MODEL
 
-# The user may have others, and means this one here.
+# The user may have selected another controller.
 unset JUJU_CONTROLLER
 
 fail() {
@@ -22,16 +21,16 @@ fail() {
 	exit 1
 }
 
-# deployed SERVICE: whether there is one of that name.
+# deployed SERVICE: whether the service exists.
 deployed() { "$juju" get "$1" >/dev/null 2>&1; }
 
-# address UNIT: HOST:PORT where it serves.
+# address UNIT: prints the HOST:PORT at which the unit serves.
 address() {
 	"$juju" status --format oneline "$1" |
 		sed -n "s|^- $1: \([0-9.]*\) .* \([0-9]*\)/tcp\$|\1:\2|p"
 }
 
-# page HOST:PORT: prints the page that is served there, by whatever this host has.
+# page HOST:PORT: prints the page served there, with a program that this host has.
 page() {
 	if command -v bash >/dev/null; then
 		bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1#*:}" && printf "GET / HTTP/1.0\r\n\r\n" >&3 && cat <&3' page "$1"
@@ -42,7 +41,7 @@ page() {
 	fi
 }
 
-# visit HOST:PORT: opens the page and says which visit that was.
+# visit HOST:PORT: opens the page and prints the number of the visit.
 visit() {
 	count=$(page "$1" | sed -n 's|.*id="visits">\([0-9]*\)<.*|\1|p')
 	if [ -n "$count" ]; then
@@ -96,7 +95,7 @@ down() {
 	fi
 	[ -x "$juju" ] || fail "bin/juju is not built: make build"
 	"$juju" destroy-environment demo -y
-	# It takes its directory with it, unless somebody has put something there.
+	# This also removes the directory, unless it holds something else.
 	[ ! -e "$JUJU_DATA" ] || echo "Left, because it is not the demo's: $(ls -d "$JUJU_DATA"/*)"
 }
 

@@ -87,7 +87,7 @@ func join(number int, store *unit, pages ...*unit) {
 	}
 }
 
-// part runs the hooks of a relation that comes to its end.
+// part runs the hooks of a relation that ends.
 func part(number int, store *unit, pages ...*unit) {
 	store.t.Helper()
 	db, st := fmt.Sprint("db:", number), fmt.Sprint("store:", number)
@@ -106,7 +106,7 @@ func part(number int, store *unit, pages ...*unit) {
 	store.related(db)
 }
 
-// A store and two pages, through all that a user does to them.
+// A store and two pages, through everything that a user does to them.
 func TestTheWholeStory(t *testing.T) {
 	bin, world := mustPrograms(t), t.TempDir()
 	store := newStore(t, world, bin, "store/0", 1)
@@ -150,7 +150,7 @@ func TestTheWholeStory(t *testing.T) {
 		t.Errorf("processes were %v and are %v", before, after)
 	}
 
-	// All are killed; the next hook starts them again and the count goes on.
+	// All are killed; the next hook restarts them, and the count goes on.
 	for _, u := range []*unit{store, web0, web1} {
 		u.killProgram()
 	}
@@ -165,7 +165,7 @@ func TestTheWholeStory(t *testing.T) {
 		t.Errorf("page: %s", body)
 	}
 
-	// Without the relation there is no count, with another it goes on.
+	// Without the relation there is no count; with a new one it goes on.
 	part(0, store, web0, web1)
 	store.wantStatus("active: at ADDR:7379, clients: 0")
 	web0.wantStatus("blocked: at http://ADDR:8080/ without a store; relate it to one")
@@ -207,7 +207,7 @@ func TestTheWholeStory(t *testing.T) {
 		t.Errorf("the old program, process %d, still runs", old)
 	}
 
-	// The charm directory goes, the page stays.
+	// The charm directory is removed, and the page stays.
 	kept := web1.dir + "/kept"
 	if err := os.Rename(web1.charm(), kept); err != nil {
 		t.Fatal(err)
@@ -236,8 +236,8 @@ func TestTheWholeStory(t *testing.T) {
 	}
 }
 
-// The page may be told of a store before the store has said where it is, and of one
-// that is about to go.
+// The page may see a store before the store has set its address, and one that is about to
+// leave.
 func TestStoreThatHasNotSaidWhereItIs(t *testing.T) {
 	bin, world := mustPrograms(t), t.TempDir()
 	web := newPage(t, world, bin, "web/0", 4)
@@ -289,7 +289,7 @@ func TestHooksThatCannotDoTheirWork(t *testing.T) {
 	page.wantNoStore()
 }
 
-// The process id that is on record may have become another's. That one is left alone.
+// The recorded process id may belong to another process by now, which must be left alone.
 func TestStopHarmsNobodyElse(t *testing.T) {
 	bin, world := mustPrograms(t), t.TempDir()
 	page := newPage(t, world, bin, "web/0", 8)
@@ -332,7 +332,7 @@ func TestProgramHasNothingOfTheHook(t *testing.T) {
 	}
 }
 
-// The charms stand alone, so each has a copy.
+// Each charm must be complete in itself, so each has a copy.
 func TestSharedScriptIsTheSame(t *testing.T) {
 	a, err := os.ReadFile("keyvalue/lib/service.sh")
 	if err != nil {

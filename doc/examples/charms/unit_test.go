@@ -1,8 +1,7 @@
-// Package charms_test tests the example charms. Each charm is a directory that a
-// user deploys as it is, with its program built into bin/ by "make charms".
+// Package charms_test tests the example charms. Each charm is a directory that a user deploys
+// as it is, with its program built into bin/ by "make charms".
 //
-// The tests here run the charms' own hooks, with stand-ins for the hook tools, the
-// way a unit agent does.
+// The tests run the charms' own hooks as a unit agent does, with stand-ins for the hook tools.
 package charms_test
 
 import (
@@ -20,8 +19,8 @@ import (
 	"time"
 )
 
-// The hook tools, as far as the charms use them. They know no more than what the
-// files in $STATE say, and refuse what a real tool would.
+// The hook tools, as far as the charms use them. They answer from the files in $STATE, and
+// refuse what a real tool would refuse.
 var tools = map[string]string{
 	"unit-get": `[ "$*" = private-address ] || exit 2
 cat "$STATE/address"`,
@@ -54,7 +53,7 @@ relation=${relation#*:}
 [ -n "$relation" ] || exit 2
 `
 
-// unit is one unit of a charm, with a place of its own to live in.
+// unit is one unit of a charm, with a directory of its own.
 type unit struct {
 	t     *testing.T
 	name  string // "web/0"
@@ -97,7 +96,7 @@ func mustPrograms(t *testing.T) string {
 // newUnit lays out what an agent would: the charm in its directory, and the tools.
 func newUnit(t *testing.T, world, bin, charm, name string, number int) *unit {
 	t.Helper()
-	// A block of addresses for each process, so that tests run beside each other.
+	// A block of addresses for each process, so that tests can run at the same time.
 	pid := os.Getpid()
 	u := &unit{t: t, name: name, dir: t.TempDir(), world: world,
 		addr: fmt.Sprintf("127.%d.%d.%d", 64+pid>>8&63, pid&255, number)}
@@ -147,8 +146,8 @@ func (u *unit) read(name string) string {
 
 func (u *unit) config(key, value string) { u.write("state/config/"+key, value, 0o644) }
 
-// related says which relations the unit has over an endpoint, and who is in the
-// one of that id; no members: it is not there.
+// related sets the members of one of the unit's relations; without members, the relation is
+// gone.
 func (u *unit) related(id string, members ...string) {
 	name, number, _ := strings.Cut(id, ":")
 	ids := id
@@ -159,8 +158,8 @@ func (u *unit) related(id string, members ...string) {
 	u.write("state/members/"+number, strings.Join(members, "\n"), 0o644)
 }
 
-// try runs a hook as an agent does: in a process group of its own, which ends with
-// the hook, and with its output going somewhere that must not be held open.
+// try runs a hook as an agent does: in a process group of its own, which ends with the hook,
+// and with an output that must not be held open.
 func (u *unit) try(hook string, env ...string) error {
 	u.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -177,7 +176,7 @@ func (u *unit) try(hook string, env ...string) error {
 		"STATE=" + filepath.Join(u.dir, "state"),
 		"WORLD=" + u.world,
 	}, env...)
-	cmd.WaitDelay = 5 * time.Second // then the output is held open, and that is an error
+	cmd.WaitDelay = 5 * time.Second // after that, a held open output is an error
 	out, err := cmd.CombinedOutput()
 	if cmd.Process != nil {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
@@ -196,7 +195,7 @@ func (u *unit) run(hook string, env ...string) {
 	}
 }
 
-// relation runs a relation hook about a remote unit; none in a broken hook.
+// relation runs a relation hook about a remote unit; a broken hook has none.
 func (u *unit) relation(id, event, remote string) {
 	u.t.Helper()
 	name, _, _ := strings.Cut(id, ":")

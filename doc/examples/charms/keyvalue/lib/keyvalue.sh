@@ -1,8 +1,8 @@
-# What the hooks of this charm share; sourced.
+# Functions that the hooks of this charm share; source it.
 program=keyvalue
 . "$CHARM_DIR/lib/service.sh"
 
-# apply: makes the store run as the configuration says, and tells all clients where.
+# apply: makes the store run as configured, and tells all clients its address.
 apply() {
 	[ -e "$service/started" ] || return 0
 	read_address || return 0

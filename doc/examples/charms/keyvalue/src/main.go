@@ -91,8 +91,8 @@ func dispatch(ctx context.Context, args []string, stdout io.WriteCloser, stderr 
 	return nil
 }
 
-// parse takes flags wherever they stand, and returns the rest. What follows "--"
-// is no flag.
+// parse accepts flags in any position, and returns the other arguments. After "--" there are no
+// flags.
 func parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	var plain []string
 	if i := slices.Index(args, "--"); i >= 0 {
@@ -122,7 +122,7 @@ func serve(ctx context.Context, listen, data string, logCommands bool, stdout io
 	}
 	defer listener.Close()
 	logger.Printf("listening on %s, %d keys", listener.Addr(), len(st.values))
-	// Whoever started this reads to the end of our output.
+	// The starter reads until our standard output is closed.
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	stdout.Close()
 	s := &server{store: st, log: logger, logCommands: logCommands}

@@ -163,7 +163,7 @@ func TestManyClientsCountTogether(t *testing.T) {
 	}
 }
 
-// A client that says nothing doesn't keep the server from ending.
+// An idle client doesn't keep the server from ending.
 func TestServerEndsWithClientsConnected(t *testing.T) {
 	addr, end := startServer(t, filepath.Join(t.TempDir(), "data"))
 	conn, err := net.Dial("tcp", addr)
@@ -193,8 +193,8 @@ func TestServeFails(t *testing.T) {
 	}
 }
 
-// Killed at any moment under load, the store comes back with all it has answered,
-// and at most the one more of each client that was on its way.
+// Killed at any moment under load, the store comes back with every command it has answered, and
+// at most one more for each client.
 func TestKill(t *testing.T) {
 	rounds := 6
 	if testing.Short() {

@@ -25,9 +25,9 @@ type store struct {
 	broken error // why nothing more can be written
 }
 
-// openStore reads the file, which it makes if it must, and locks it for as long as
-// the process lives. The last record may be torn, as a crash leaves it: then nobody
-// was told of it, and it goes. Any other damage is an error.
+// openStore reads the file, which it makes if necessary, and locks it while the process lives.
+// A crash can leave the last record torn; it was not acknowledged, and is dropped. Any other
+// damage is an error.
 func openStore(path string) (*store, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *store) load(path string) error {
 	return syncDir(path)
 }
 
-// compact writes the file anew when most of it is history.
+// compact rewrites the file when most of it is history.
 func (s *store) compact(path string) error {
 	var live bytes.Buffer
 	for key, value := range s.values {
@@ -158,7 +158,7 @@ func (s *store) set(key, value string) error {
 	return s.write(key, value)
 }
 
-// incr adds one to a whole number, 0 if there is none, and returns what it is then.
+// incr adds one to a whole number, 0 if there is none, and returns the result.
 func (s *store) incr(key string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,8 +172,8 @@ func (s *store) incr(key string) (int64, error) {
 	return n + 1, s.write(key, strconv.FormatInt(n+1, 10))
 }
 
-// write is called with mu held, so that at most one record is not yet synced: the
-// one that may be torn.
+// write is called with mu held, so that at most one record is not yet synced: the only one that
+// can be torn.
 func (s *store) write(key, value string) error {
 	if s.broken != nil {
 		return fmt.Errorf("cannot write since an earlier failure: %w", s.broken)
@@ -187,7 +187,7 @@ func (s *store) write(key, value string) error {
 		return err
 	}
 	if err := s.file.Sync(); err != nil {
-		// What is on disk now, only reading it again can tell.
+		// Only reading the file again can tell what is on disk now.
 		s.broken = err
 		return err
 	}

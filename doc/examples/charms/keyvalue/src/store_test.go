@@ -61,8 +61,8 @@ func TestWhatWasSetIsThereAfterReopening(t *testing.T) {
 	}
 }
 
-// Wherever a crash cuts the last record, all before it is there, and what is
-// written next is good.
+// Wherever a crash cuts the last record, everything before it is there, and later writes are
+// good.
 func TestTornRecord(t *testing.T) {
 	whole := record("a", "1") + record("b", "2")
 	last := record("a", "a longer value")
@@ -136,10 +136,9 @@ func TestAFileOfOldValuesIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// The store is killed after it has written a value and before it could say so:
-// the file is copied at the very moment when the answer is about to leave, and
-// again before it is written. A store opened on each copy must know all that had
-// been answered by then, and what was about to be.
+// The store is killed after it has written a value and before it has answered: the file is
+// copied when the answer is about to be sent, and before it is written to again. A store opened
+// on each copy must have everything that had been answered by then, and what was about to be.
 func TestCrashBetweenSetAndReply(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data")
@@ -182,7 +181,7 @@ func TestCrashBetweenSetAndReply(t *testing.T) {
 	}
 }
 
-// crashConn keeps what is on disk when an answer is about to be sent.
+// crashConn copies what is on disk when an answer is about to be sent.
 type crashConn struct {
 	net.Conn
 	path   string

@@ -1,15 +1,15 @@
-# How a hook runs the program that its charm deploys; sourced, for any POSIX sh.
-# The caller sets $program, the program's name.
+# Functions with which a hook runs the program that its charm deploys. For any POSIX
+# sh; source it after setting $program to the program's name.
 #
-# The software lives beside the charm directory, not in it: what juju does to the
-# one doesn't touch the other. In $service are
+# The software is installed beside the charm directory, not in it, so that juju can
+# replace the one without touching the other. $service contains
 #
 #	bin/$program  the program
-#	started       there between the hooks start and stop
-#	lock          locked by the running program, for as long as it lives
-#	pid           its process id, which is another's when the lock is free
-#	arguments     what it was started with
-#	log           what it says
+#	started       exists between the hooks start and stop
+#	lock          locked by the program while it runs
+#	pid           its process id; when the lock is free, it may be another process's
+#	arguments     its arguments
+#	log           its output
 
 service=$(dirname "$CHARM_DIR")/service
 
@@ -19,8 +19,8 @@ fail() {
 	exit 1
 }
 
-# read_address: sets $host to the unit's own address and $port to what is configured,
-# or sets the status and returns an error.
+# read_address: sets $host to the unit's address and $port to the configured port, or
+# sets the status and returns an error.
 read_address() {
 	host=$(unit-get private-address)
 	[ -n "$host" ] || fail "the unit has no private-address"
@@ -31,21 +31,21 @@ read_address() {
 	fi
 }
 
-# install_program: copies the program out of the charm. One that runs goes on with
-# the old program until run_program is called next.
+# install_program: copies the program out of the charm. If it runs, it goes on as the
+# old version until run_program is called.
 install_program() {
 	[ -x "$CHARM_DIR/bin/$program" ] ||
 		fail "the charm has no bin/$program; its README says how to build it"
 	mkdir -p "$service/bin"
 	cmp -s "$CHARM_DIR/bin/$program" "$service/bin/$program" && return
-	# A program that runs can't be written, but it can be replaced.
+	# A running program can't be written to, but it can be replaced.
 	cp "$CHARM_DIR/bin/$program" "$service/bin/$program.new"
 	mv "$service/bin/$program.new" "$service/bin/$program"
 	rm -f "$service/arguments"
 }
 
-# running: whether the program runs. A process id alone would not tell: it may be
-# another's by now.
+# running: whether the program runs. The process id alone does not tell, since another
+# process may have it by now.
 running() {
 	[ -e "$service/lock" ] || return 1
 	locked=0
@@ -57,7 +57,7 @@ running() {
 	esac
 }
 
-# run_program ARGUMENTS...: sees to it that the program runs, with these arguments.
+# run_program ARGUMENTS...: makes sure that the program runs with these arguments.
 run_program() {
 	printf '%s\n' "$@" >"$service/arguments.new"
 	if running && cmp -s "$service/arguments.new" "$service/arguments"; then
@@ -69,11 +69,11 @@ run_program() {
 	mv "$service/arguments.new" "$service/arguments"
 }
 
-# start_program ARGUMENTS...: starts it, and waits until it is ready. It has a
-# session of its own, so that it outlives the hook, and not the hook's output. The
-# environment it keeps, for juju may look there for whose process it is, but for
-# what lets hook tools act as the hook. When it is ready it closes its own output,
-# as its death would, and $(...) returns.
+# start_program ARGUMENTS...: starts the program and waits until it is ready. It gets a
+# session of its own, so that it outlives the hook, and does not hold the hook's output
+# open. It keeps the environment, by which juju may identify the process, except for the
+# variables with which hook tools act as the hook. $(...) returns when the program closes
+# its standard output, which it does when it is ready or dies.
 start_program() {
 	if [ -n "$(find "$service/log" -size +1024k 2>/dev/null)" ]; then
 		mv "$service/log" "$service/log.old"
@@ -89,7 +89,7 @@ start_program() {
 	juju-log "$program: $said"
 }
 
-# stop_program: ends it and waits until it is gone, by force if it must.
+# stop_program: ends the program, with SIGKILL if necessary, and waits until it is gone.
 stop_program() {
 	running || return 0
 	for signal in TERM KILL; do

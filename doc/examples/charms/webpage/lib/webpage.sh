@@ -1,13 +1,14 @@
-# What the hooks of this charm share; sourced.
+# Functions that the hooks of this charm share; source it.
 program=webpage
 . "$CHARM_DIR/lib/service.sh"
 
-# What is on its way out, and not to be used any more: hooks that know say so.
+# The unit and the relation that are leaving, and must not be used; set by the hooks that
+# know.
 leaving_unit=
 leaving_relation=
 
-# find_store: sets $store to the HOST:PORT of a store, or to nothing when none has
-# said yet where it is, and $related to whether there is a relation at all.
+# find_store: sets $store to the HOST:PORT of a store, or to nothing if none has set its
+# address yet, and $related if there is a relation at all.
 find_store() {
 	store= related=
 	for relation in $(relation-ids store); do
@@ -15,7 +16,7 @@ find_store() {
 		related=yes
 		for unit in $(relation-list -r "$relation"); do
 			[ "$unit" != "$leaving_unit" ] || continue
-			# Any setting may be missing at any time.
+			# Any setting may be missing.
 			hostname=$(relation-get -r "$relation" hostname "$unit") || continue
 			port=$(relation-get -r "$relation" port "$unit") || continue
 			if [ -n "$hostname" ] && [ -n "$port" ]; then
@@ -26,7 +27,7 @@ find_store() {
 	done
 }
 
-# apply: makes the page run as configuration and relations say.
+# apply: makes the page run as the configuration and the relations require.
 apply() {
 	[ -e "$service/started" ] || return 0
 	find_store
@@ -44,8 +45,8 @@ apply() {
 	open_page_port "$port"
 }
 
-# open_page_port PORT: opens that port and closes the one opened before. It is
-# the last thing that a hook does: juju forgets what a failing hook has opened.
+# open_page_port PORT: opens the port and closes the previous one. A hook calls it last:
+# juju discards what a failing hook has opened.
 open_page_port() {
 	old=$(cat "$service/port" 2>/dev/null) || old=
 	if [ -n "$old" ] && [ "$old" != "$1" ]; then

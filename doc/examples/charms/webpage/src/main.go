@@ -83,7 +83,7 @@ func (p *page) serve(ctx context.Context, listen string, stdout io.WriteCloser) 
 		store = "store " + p.Store
 	}
 	p.log.Printf("listening on %s, %s", listener.Addr(), store)
-	// Whoever started this reads to the end of our output.
+	// The starter reads until our standard output is closed.
 	fmt.Fprintf(stdout, "listening on %s\n", listener.Addr())
 	stdout.Close()
 

@@ -150,8 +150,7 @@ func TestWithoutAStore(t *testing.T) {
 	}
 }
 
-// A store that is away for a while is not a page that is away; when it is back the
-// count goes on.
+// While the store is away the page stays; when it is back, the count goes on.
 func TestStoreThatDoesNotAnswer(t *testing.T) {
 	store := startStore(t, "127.0.0.1:0")
 	url, _ := startPage(t, "--unit", "web/0", "--store", store.Addr().String(), "--key", "k")
