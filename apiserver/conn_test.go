@@ -221,8 +221,8 @@ func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 // Requests of one connection run concurrently, up to a limit. Others wait in the socket.
 func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
-	const most, requests = 4, 40
-	w := newWorld(t, limited(func(l *Limits) { l.Requests = most }))
+	const limit, requests = 4, 40
+	w := newWorld(t, limited(func(l *Limits) { l.Requests = limit }))
 	var now, peak atomic.Int32
 	full, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -231,7 +231,7 @@ func TestConcurrentRequests(t *testing.T) {
 		defer now.Add(-1)
 		for old := peak.Load(); n > old && !peak.CompareAndSwap(old, n); old = peak.Load() {
 		}
-		if n == most {
+		if n == limit {
 			once.Do(func() { close(full) })
 		}
 		<-release
@@ -251,8 +251,8 @@ func TestConcurrentRequests(t *testing.T) {
 		}
 		seen[reply.RequestID] = true
 	}
-	if got := peak.Load(); got != most {
-		t.Errorf("%d requests ran at once, want %d", got, most)
+	if got := peak.Load(); got != limit {
+		t.Errorf("%d requests ran at once, want %d", got, limit)
 	}
 }
 

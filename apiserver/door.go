@@ -15,7 +15,7 @@ import (
 // is used up, a new guest replaces another: of the address with the most guests, the one that
 // has waited longest. A guest whose login is in progress is not replaced.
 type door struct {
-	most, mostFrom int
+	max, maxFrom int
 
 	mu     sync.Mutex
 	guests int
@@ -66,8 +66,8 @@ func sourceOf(address string) string {
 	return ip.String()
 }
 
-func newDoor(most, mostFrom int) *door {
-	return &door{most: most, mostFrom: mostFrom, from: map[string]*guests{}}
+func newDoor(max, maxFrom int) *door {
+	return &door{max: max, maxFrom: maxFrom, from: map[string]*guests{}}
 }
 
 // enter counts a connection as a guest, and ends another if it must. It returns false if every
@@ -76,9 +76,9 @@ func (d *door) enter(g *guest) bool {
 	d.mu.Lock()
 	var victim *guest
 	room := true
-	if here := d.from[g.source]; here != nil && g.source != loopback && here.count >= d.mostFrom {
+	if here := d.from[g.source]; here != nil && g.source != loopback && here.count >= d.maxFrom {
 		victim, room = here.oldest(), false
-	} else if d.guests >= d.most {
+	} else if d.guests >= d.max {
 		victim, room = d.largest().oldest(), false
 	}
 	var put func()
@@ -100,13 +100,13 @@ func (d *door) enter(g *guest) bool {
 }
 
 // largest returns the guests of the address with the most waiting guests.
-func (d *door) largest() (most *guests) {
+func (d *door) largest() (largest *guests) {
 	for _, g := range d.from {
-		if most == nil || g.waiting.Len() > most.waiting.Len() {
-			most = g
+		if largest == nil || g.waiting.Len() > largest.waiting.Len() {
+			largest = g
 		}
 	}
-	return most
+	return largest
 }
 
 func (g *guests) oldest() *guest {

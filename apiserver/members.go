@@ -9,7 +9,7 @@ import (
 // members counts the connections that have logged in, by user or agent. The controller's own
 // have no limit.
 type members struct {
-	most, ofUser, ofAgent int
+	max, ofUser, ofAgent int
 
 	mu  sync.Mutex
 	all int
@@ -28,17 +28,17 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 	if id.roles&controllerAgent != 0 {
 		return func() {}, nil
 	}
-	who, most := member{model, id.tag}, m.ofAgent
+	who, limit := member{model, id.tag}, m.ofAgent
 	if id.tag.Kind == entity.KindUser {
-		who.model, most = "", m.ofUser
+		who.model, limit = "", m.ofUser
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case m.of[who] >= most:
-		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "%s has %d connections to the controller, which is all it may have", id.tag, most),
+	case m.of[who] >= limit:
+		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "%s has %d connections to the controller, which is all it may have", id.tag, limit),
 			"Close some of them, and try again.")
-	case m.all >= m.most:
+	case m.all >= m.max:
 		return nil, entity.Errorf(entity.Unavailable, "the controller has all the connections it can have; try again")
 	}
 	if m.of == nil {

@@ -17,7 +17,7 @@ import (
 //   - for the user who has had the fewest turns,
 //   - and came last: in a flood those who came first have given up.
 type queue struct {
-	most int // how many may wait; when one more comes, the last in order gives up
+	max int // how many may wait; when one more comes, the last in order gives up
 
 	mu      sync.Mutex
 	free    int
@@ -34,8 +34,8 @@ type turn struct {
 	come         chan bool // receives true for the turn, false if there is no room to wait
 }
 
-func newQueue(turns, most int) *queue {
-	return &queue{most: most, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
+func newQueue(turns, max int) *queue {
+	return &queue{max: max, free: turns, ofSource: map[string]int{}, ofUser: map[string]int{}}
 }
 
 // take waits for a turn for as long as wait; release ends the turn. The error is Unavailable,
@@ -45,7 +45,7 @@ func (q *queue) take(ctx context.Context, wait time.Duration, t turn) (release f
 	q.mu.Lock()
 	q.waiting = append(q.waiting, &t)
 	q.give()
-	if len(q.waiting) > q.most {
+	if len(q.waiting) > q.max {
 		worst := 0
 		for i := range q.waiting {
 			if !q.before(i, worst) {
@@ -136,7 +136,7 @@ func (q *queue) give() {
 // forgotten, and the order of the others stays.
 func (q *queue) count(turns map[string]int, who string) {
 	turns[who]++
-	for len(turns) > 2*max(q.most, 1) {
+	for len(turns) > 2*max(q.max, 1) {
 		for other, n := range turns {
 			if n /= 2; n == 0 {
 				delete(turns, other)

@@ -76,7 +76,7 @@ func New(ctx context.Context, config Config) (*Server, error) {
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
 		agentLogins: make(slots, config.Limits.AgentLogins), hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
 		door:     newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
-		members:  members{most: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
+		members:  members{max: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
 		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = newPresence(time.Now)

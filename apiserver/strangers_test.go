@@ -64,16 +64,16 @@ func TestStrangers(t *testing.T) {
 // lose their connections.
 func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	t.Parallel()
-	most := 100
+	limit := 100
 	if os.Getenv("JUJU_SOAK") != "" {
-		most = 4096
+		limit = 4096
 	}
-	w := newWorld(t, limited(func(l *Limits) { l.Strangers, l.LoginTime = most, 10*time.Minute })).populate()
+	w := newWorld(t, limited(func(l *Limits) { l.Strangers, l.LoginTime = limit, 10*time.Minute })).populate()
 	inside := w.dial(w.adminInfo(w.st.UUID()))
 	var first []*rawConn
-	for i := range most + most/2 {
+	for i := range limit + limit/2 {
 		c := w.raw(w.modelPath())
-		if i < most/2 {
+		if i < limit/2 {
 			first = append(first, c)
 		}
 	}
@@ -82,7 +82,7 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 			t.Errorf("a stranger goes with code %d", code)
 		}
 	}
-	for range most / 2 { // the same without TLS
+	for range limit / 2 { // the same without TLS
 		c, err := net.Dial("tcp", w.address)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	if _, err := inside.Status(t.Context()); err != nil {
 		t.Errorf("who was inside: %v", err)
 	}
-	if n := w.server.door.count(); n > most {
+	if n := w.server.door.count(); n > limit {
 		t.Errorf("%d strangers are in", n)
 	}
 }

@@ -87,19 +87,19 @@ func TestAccessLevels(t *testing.T) {
 		w.ok(level.rise())
 		for _, r := range routes() {
 			name := r.facade + "." + r.method
-			least, _, said := strings.Cut(forUsers[name], " ")
+			needed, _, said := strings.Cut(forUsers[name], " ")
 			if !said {
 				continue // TestBlocks reports missing methods
 			}
-			if _, known := rank[least]; !known {
-				t.Fatalf("forUsers has %q of %s", least, name)
+			if _, known := rank[needed]; !known {
+				t.Fatalf("forUsers has %q of %s", needed, name)
 			}
 			conn := model
 			if r.at == atController {
 				conn = controller
 			}
 			err := conn.call(r.facade, r.version, r.method, struct{}{}).Err()
-			if got, want := !refused(err), i >= rank[least]; got != want {
+			if got, want := !refused(err), i >= rank[needed]; got != want {
 				t.Errorf("with %s and %s, %s: allowed %v, want %v (%v)", level.model, level.controller, name, got, want, err)
 			}
 		}

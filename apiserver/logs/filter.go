@@ -13,7 +13,7 @@ type Filter struct {
 	ExcludeEntity []string
 	IncludeModule []string // a module or one above it: "juju.worker" has "juju.worker.uniter"
 	ExcludeModule []string
-	least         int // Level as a number, once checked
+	min           int // Level as a number, once checked
 }
 
 // levels are the names of severities, in ascending order.
@@ -24,7 +24,7 @@ func (f *Filter) Check() error {
 	if f.Level == "" {
 		return nil
 	}
-	if f.least = severity(f.Level); f.least < 0 {
+	if f.min = severity(f.Level); f.min < 0 {
 		return entity.Errorf(entity.Invalid, "level value %q is not one of %q", f.Level, levels)
 	}
 	return nil
@@ -41,7 +41,7 @@ func severity(word string) int {
 
 // Match reports whether the message passes.
 func (f *Filter) Match(m entity.LogMessage) bool {
-	return (f.Level == "" || severity(m.Severity) >= f.least) &&
+	return (f.Level == "" || severity(m.Severity) >= f.min) &&
 		(len(f.IncludeEntity) == 0 || matchAny(f.IncludeEntity, m.Entity, entity.MatchTag)) &&
 		!matchAny(f.ExcludeEntity, m.Entity, entity.MatchTag) &&
 		(len(f.IncludeModule) == 0 || matchAny(f.IncludeModule, m.Module, matchModule)) &&

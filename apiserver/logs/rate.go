@@ -31,11 +31,11 @@ type source struct {
 
 // A bucket holds the bytes that a source can write now.
 type bucket struct {
-	most, left float64
-	at         time.Time // when left was computed
-	dropping   bool
-	lines      int   // number of dropped lines
-	bytes      int64 // their size
+	max, left float64
+	at        time.Time // when left was computed
+	dropping  bool
+	lines     int   // number of dropped lines
+	bytes     int64 // their size
 }
 
 // rates are the buckets of one model's log. modelLog.mu guards them.
@@ -53,21 +53,21 @@ func (r *rates) admit(m entity.LogMessage, size int, now time.Time) (ok bool, be
 	if b == nil {
 		b = r.add(s, now)
 	}
-	b.left = min(b.most, b.left+b.most*float64(now.Sub(b.at))/float64(refill))
+	b.left = min(b.max, b.left+b.max*float64(now.Sub(b.at))/float64(refill))
 	b.at = now
 	tell := func(format string, args ...any) *entity.LogMessage {
 		return &entity.LogMessage{Entity: m.Entity, Timestamp: now, Severity: "WARNING", Module: "juju.apiserver.logs",
 			Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case b.dropping && b.left < b.most*resume:
+	case b.dropping && b.left < b.max*resume:
 		b.lines++
 		b.bytes += int64(size)
 		return false, nil
 	case b.dropping:
 		before = tell("%d lines (%d bytes) were dropped here: they came faster than one agent may log", b.lines, b.bytes)
 		b.dropping, b.lines, b.bytes = false, 0, 0
-	case b.left < float64(size) && b.left < b.most:
+	case b.left < float64(size) && b.left < b.max:
 		b.dropping, b.lines, b.bytes = true, 1, int64(size)
 		return false, tell("lines are dropped from here on, for up to %v: they come faster than one agent may log; "+
 			"the agent's own log file has the last of them", time.Duration(float64(refill)*resume).Round(time.Second))
@@ -90,8 +90,8 @@ func (r *rates) add(s source, now time.Time) *bucket {
 	if s.severe {
 		part = severeBurst
 	}
-	b := &bucket{most: math.Max(1, float64(r.share)*part), at: now}
-	b.left = b.most
+	b := &bucket{max: math.Max(1, float64(r.share)*part), at: now}
+	b.left = b.max
 	r.buckets[s] = b
 	return b
 }
