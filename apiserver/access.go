@@ -140,7 +140,9 @@ func (s *Server) identifyBy(ctx context.Context, then identity, model string) (i
 // which look finds, and again whenever they may have changed, until ctx ends. A user who
 // can't be looked up has no roles. It returns before ctx ends only if the store can no
 // longer be followed.
-func (s *Server) followRights(ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(roles)) {
+func (s *Server) followRights(
+	ctx context.Context, user entity.Tag, model string, look func() (identity, error), now func(roles),
+) {
 	for range s.controller.WatchRights(ctx, user.ID, model) {
 		id, err := look()
 		for mongo.IsAway(err) && ctx.Err() == nil { // no rights change meanwhile

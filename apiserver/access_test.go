@@ -123,7 +123,8 @@ func callersOf(r route) (key, callers string) {
 }
 
 // aboutNothing are the controller's methods whose requests name no entity.
-var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers", "Provisioner.WatchMachines",
+var aboutNothing = []string{"Provisioner.DropLeftovers", "Provisioner.Machines", "Provisioner.Leftovers",
+	"Provisioner.WatchMachines",
 	"Provisioner.ModelConfig", "Provisioner.WatchForModelConfigChanges", "ApplicationScaler.WatchMinUnits"}
 
 // aboutService reports whether an agents' method is about a service.
@@ -137,7 +138,8 @@ func aboutMachine(r route) bool {
 
 // refused reports whether an error says that the caller must not make the call.
 func refused(err error) bool {
-	return errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotSupported) && strings.HasPrefix(err.Error(), "facade ")
+	return errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotSupported) &&
+		strings.HasPrefix(err.Error(), "facade ")
 }
 
 // Every caller calls every method of the route table. Callers without the right are refused,
@@ -176,7 +178,8 @@ func TestAccessToMethods(t *testing.T) {
 		return w.raw(w.modelPath()).login(tag, w.passwords[tag], "")
 	}
 	wrongConn := w.raw(w.modelPath())
-	reply := wrongConn.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(entity.UnitTag("mysql/0")), Credentials: "guess"})
+	reply := wrongConn.call("Admin", 3, "Login",
+		params.LoginRequest{AuthTag: params.TagOf(entity.UnitTag("mysql/0")), Credentials: "guess"})
 	if !errors.Is(reply.Err(), entity.Unauthorized) || reply.Err().Error() != "invalid entity name or password" {
 		t.Fatalf("a wrong password: %v", reply.Err())
 	}
@@ -259,7 +262,8 @@ func TestAccessToMethods(t *testing.T) {
 			if got := !refused(err); got != allowed {
 				t.Errorf("%s calls %s: allowed %v, want %v (%v)", caller.name, name, got, allowed, err)
 			}
-			if !allowed && (caller.name == "stranger" || caller.name == "wrong") && (err == nil || err.Error() != "not logged in") {
+			if !allowed && (caller.name == "stranger" || caller.name == "wrong") &&
+				(err == nil || err.Error() != "not logged in") {
 				t.Errorf("%s calls %s and is told %v", caller.name, name, err)
 			}
 			// An agent must name itself.
@@ -351,7 +355,8 @@ func TestLoginListsFacades(t *testing.T) {
 	list := func(r *rawConn, tag entity.Tag, password, nonce string) string {
 		t.Helper()
 		var result params.LoginResult
-		reply := r.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(tag), Credentials: password, Nonce: nonce})
+		reply := r.call("Admin", 3, "Login",
+			params.LoginRequest{AuthTag: params.TagOf(tag), Credentials: password, Nonce: nonce})
 		if err := reply.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -371,9 +376,11 @@ func TestLoginListsFacades(t *testing.T) {
 	}
 	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
 	for _, test := range []struct{ who, got, want string }{
-		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""), "Admin Agent Deployer LeadershipService Pinger RetryStrategy Uniter Watcher"},
+		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""),
+			"Admin Agent Deployer LeadershipService Pinger RetryStrategy Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer Machiner Pinger Watcher"},
-		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"), "Admin ApplicationScaler Pinger Provisioner Watcher"},
+		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
+			"Admin ApplicationScaler Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),

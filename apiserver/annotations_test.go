@@ -26,7 +26,8 @@ func TestAnnotationsOverTheWire(t *testing.T) {
 			t.Errorf("%s has %v (%v)", tag, got, err)
 		}
 	}
-	if err := c.SetAnnotations(ctx, entity.ServiceTag("mysql"), map[string]string{"a.b": "1"}); entity.KindOf(err) != entity.Invalid {
+	if err := c.SetAnnotations(ctx, entity.ServiceTag("mysql"),
+		map[string]string{"a.b": "1"}); entity.KindOf(err) != entity.Invalid {
 		t.Errorf("a key with a point: %v", err)
 	}
 	if _, err := c.Annotations(ctx, entity.ServiceTag("nosuch")); entity.KindOf(err) != entity.NotFound {

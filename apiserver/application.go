@@ -14,7 +14,9 @@ import (
 
 // each calls do for each element of a list and collects the outcomes. A failure does not
 // stop it.
-func each[P, R any](c *caller, doing string, list []P, one func(P) R, failed func(*params.Error) R, do func(P) error) []R {
+func each[P, R any](
+	c *caller, doing string, list []P, one func(P) R, failed func(*params.Error) R, do func(P) error,
+) []R {
 	results := make([]R, 0, len(list))
 	for _, p := range list {
 		if err := do(p); err != nil {
@@ -40,7 +42,8 @@ func noHub(url string) error {
 		return entity.Errorf(entity.Invalid, "%w", err)
 	}
 	if u.Schema != "local" {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot add charm %q: only local charms are supported", url),
+		return entity.WithHint(entity.Errorf(entity.NotSupported, "cannot add charm %q: only local charms are supported",
+			url),
 			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
 	}
 	return nil
@@ -64,7 +67,8 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	case len(a.Storage) > 0 || len(a.AttachStorage) > 0:
 		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: storage is not supported yet", a.ApplicationName)
 	case len(a.Resources) > 0 || len(a.Devices) > 0:
-		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet", a.ApplicationName)
+		return nil, entity.Errorf(entity.NotSupported, "cannot deploy %q: resources and devices are not supported yet",
+			a.ApplicationName)
 	case a.NumUnits < 0:
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
 	}
@@ -106,7 +110,9 @@ func placements(list []*params.Placement) (out []string) {
 
 // settings merges settings that users give one by one over those of a file, which may hold
 // the settings of several services. A null in the file resets its option.
-func settings(options *charm.Config, service string, words map[string]string, file string) (values map[string]string, reset []string, err error) {
+func settings(
+	options *charm.Config, service string, words map[string]string, file string,
+) (values map[string]string, reset []string, err error) {
 	values = map[string]string{}
 	if file != "" {
 		typed, err := options.ParseSettingsYAML([]byte(file), service)
@@ -130,7 +136,9 @@ func settings(options *charm.Config, service string, words map[string]string, fi
 	return values, reset, nil
 }
 
-func applicationAddUnits(ctx context.Context, c *caller, p params.AddApplicationUnits) (params.AddApplicationUnitsResults, error) {
+func applicationAddUnits(
+	ctx context.Context, c *caller, p params.AddApplicationUnits,
+) (params.AddApplicationUnitsResults, error) {
 	if len(p.AttachStorage) > 0 {
 		return params.AddApplicationUnitsResults{}, entity.Errorf(entity.NotSupported, "storage is not supported yet")
 	}
@@ -153,7 +161,9 @@ func applicationAddUnits(ctx context.Context, c *caller, p params.AddApplication
 	return params.AddApplicationUnitsResults{Units: units, Warnings: warnings.log(c)}, err
 }
 
-func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnitsParams) (params.DestroyUnitResults, error) {
+func applicationDestroyUnit(
+	ctx context.Context, c *caller, p params.DestroyUnitsParams,
+) (params.DestroyUnitResults, error) {
 	var info params.DestroyUnitInfo // of the one that was destroyed last
 	return params.DestroyUnitResults{Results: each(c, "DestroyUnit", p.Units,
 		func(params.DestroyUnitParams) params.DestroyUnitResult {
@@ -192,7 +202,9 @@ func applicationDestroyUnit(ctx context.Context, c *caller, p params.DestroyUnit
 		})}, nil
 }
 
-func applicationDestroyApplication(ctx context.Context, c *caller, p params.DestroyApplicationsParams) (params.DestroyApplicationResults, error) {
+func applicationDestroyApplication(
+	ctx context.Context, c *caller, p params.DestroyApplicationsParams,
+) (params.DestroyApplicationResults, error) {
 	var info params.DestroyApplicationInfo // of the one that was destroyed last
 	return params.DestroyApplicationResults{Results: each(c, "DestroyApplication", p.Applications,
 		func(params.DestroyApplicationParams) params.DestroyApplicationResult {
@@ -234,7 +246,8 @@ func isKind(tag params.Tag, kind entity.TagKind) error {
 
 func applicationAddRelation(ctx context.Context, c *caller, p params.AddRelation) (params.AddRelationResults, error) {
 	if len(p.ViaCIDRs) > 0 {
-		return params.AddRelationResults{}, entity.Errorf(entity.NotSupported, "relations across models are not supported yet")
+		return params.AddRelationResults{},
+			entity.Errorf(entity.NotSupported, "relations across models are not supported yet")
 	}
 	if len(p.Endpoints) != 2 {
 		return params.AddRelationResults{}, entity.Errorf(entity.Invalid, "a relation must involve two services")
@@ -331,7 +344,9 @@ func eachUnit(status *entity.ModelStatus, visit func(entity.UnitStatus)) {
 	}
 }
 
-func applicationApplicationsInfo(ctx context.Context, c *caller, p params.Entities) (params.ApplicationInfoResults, error) {
+func applicationApplicationsInfo(
+	ctx context.Context, c *caller, p params.Entities,
+) (params.ApplicationInfoResults, error) {
 	results := make([]params.ApplicationInfoResult, 0, len(p.Entities))
 	for _, e := range p.Entities {
 		svc, err := c.model.Service(ctx, e.Tag.ID)
@@ -339,7 +354,8 @@ func applicationApplicationsInfo(ctx context.Context, c *caller, p params.Entiti
 			err = kindErr
 		}
 		if err != nil {
-			results = append(results, params.ApplicationInfoResult{Error: c.server.wireError(c.conn.String()+": ApplicationsInfo", err)})
+			results = append(results, params.ApplicationInfoResult{Error: c.server.wireError(c.conn.String()+
+				": ApplicationsInfo", err)})
 			continue
 		}
 		base := entity.BaseOf(svc.Series())

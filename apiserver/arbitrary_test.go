@@ -54,7 +54,8 @@ func (w *fuzzWorld) fresh() {
 		}
 		w.admin.Close()
 		var err error
-		w.st, err = w.controller.AddModel(w.Context(), state.AddModelParams{Name: fmt.Sprint("m", w.models), Owner: statetest.Admin, Series: "jammy"})
+		w.st, err = w.controller.AddModel(w.Context(),
+			state.AddModelParams{Name: fmt.Sprint("m", w.models), Owner: statetest.Admin, Series: "jammy"})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -77,7 +78,8 @@ func (w *fuzzWorld) fresh() {
 	for _, tag := range []entity.Tag{entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.MachineTag("1")} {
 		w.agents = append(w.agents, &fuzzAgent{tag: tag, conn: w.raw(w.modelPath()).login(tag, w.passwords[tag], nonce)})
 	}
-	w.agents = append(w.agents, &fuzzAgent{tag: entity.MachineTag("0"), conn: w.rawMemory(w.modelPath()).login(entity.MachineTag("0"), w.manager, "controller")})
+	w.agents = append(w.agents, &fuzzAgent{tag: entity.MachineTag("0"),
+		conn: w.rawMemory(w.modelPath()).login(entity.MachineTag("0"), w.manager, "controller")})
 	for i, a := range w.agents {
 		as := unitAgent
 		if a.tag.Kind == entity.KindMachine {
@@ -96,7 +98,8 @@ func (w *fuzzWorld) fresh() {
 
 // ends are methods that can end the agent. They are mostly called with requests that must be
 // refused.
-var ends = []string{"EnsureDead", "RemoveMachine", "RemoveUnit", "DestroyUnit", "LeaveScope", "LoseInstance", "NewPassword"}
+var ends = []string{"EnsureDead", "RemoveMachine", "RemoveUnit", "DestroyUnit", "LeaveScope", "LoseInstance",
+	"NewPassword"}
 
 // say makes one call. It returns false if the call has cost the agent its connection.
 func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
@@ -110,7 +113,8 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 		}
 	}
 	a.conn.id++
-	frame := fmt.Appendf(nil, `{"request-id":%d,"type":%q,"version":%d,"request":%q,"params":%s}`, a.conn.id, r.facade, r.version, r.method, raw)
+	frame := fmt.Appendf(nil, `{"request-id":%d,"type":%q,"version":%d,"request":%q,"params":%s}`, a.conn.id, r.facade,
+		r.version, r.method, raw)
 	if err := a.conn.ws.WriteMessage(websocket.TextMessage, frame); err != nil {
 		return false
 	}
@@ -120,7 +124,8 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 		if websocket.IsCloseError(err, params.CloseRevoked) {
 			return false // it was removed, or given another password
 		}
-		if ce, ok := err.(*websocket.CloseError); !ok || !json.Valid(raw) && ce.Code == websocket.CloseInvalidFramePayloadData {
+		if ce, ok := err.(*websocket.CloseError); !ok || !json.Valid(raw) &&
+			ce.Code == websocket.CloseInvalidFramePayloadData {
 			return false
 		}
 		w.Fatalf("%s as %s: %v\nparams %.500q", name, a.tag, err, raw)
@@ -195,8 +200,10 @@ func (w *fuzzWorld) answers() {
 	for _, of := range []struct {
 		kind entity.HistoryKind
 		tag  entity.Tag
-	}{{entity.HistoryUnit, entity.UnitTag("mysql/0")}, {entity.HistoryMachine, entity.MachineTag("0")}, {entity.HistoryMachine, entity.MachineTag("1")}} {
-		if _, err := w.admin.StatusHistory(ctx, of.kind, of.tag, client.HistoryQuery{Size: 100}); err != nil && entity.KindOf(err) != entity.NotFound {
+	}{{entity.HistoryUnit, entity.UnitTag("mysql/0")}, {entity.HistoryMachine, entity.MachineTag("0")},
+		{entity.HistoryMachine, entity.MachineTag("1")}} {
+		if _, err := w.admin.StatusHistory(ctx, of.kind, of.tag, client.HistoryQuery{Size: 100}); err != nil &&
+			entity.KindOf(err) != entity.NotFound {
 			must("show-status-log", err)
 		}
 		if _, _, err := w.admin.Explain(ctx, of.tag.ID); err != nil && entity.KindOf(err) != entity.NotFound {
@@ -248,7 +255,8 @@ func TestRandomRequestsOfAgents(t *testing.T) {
 	for _, r := range routes() {
 		// Otherwise the code behind the checks would not be tested. Ends need a whole life before
 		// them, and take nothing but a tag.
-		if name := r.facade + "." + r.method; r.own != nil && !slices.Contains(ends, r.method) && w.taken[name] == 0 && calls >= 100_000 {
+		if name := r.facade + "." + r.method; r.own != nil && !slices.Contains(ends, r.method) && w.taken[name] == 0 &&
+			calls >= 100_000 {
 			t.Errorf("%s was never taken", name)
 		}
 	}
@@ -314,14 +322,18 @@ func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self en
 	case t == reflect.TypeFor[params.Tag]():
 		tag := params.TagOf(self).String()
 		if g.IntN(5) == 0 {
-			tag = g.pick("machine-0", "machine-1", "machine-7", "unit-mysql-0", "unit-mysql-1", "unit-wordpress-0", "application-mysql",
-				"user-admin", "model-"+strings.Repeat("0", 8), "", "relation-wordpress.db#mysql.server", "unit-mysql-0\x00", "UNIT-mysql-0")
+			tag = g.pick("machine-0", "machine-1", "machine-7", "unit-mysql-0", "unit-mysql-1", "unit-wordpress-0",
+				"application-mysql",
+				"user-admin", "model-"+strings.Repeat("0", 8), "", "relation-wordpress.db#mysql.server", "unit-mysql-0\x00",
+				"UNIT-mysql-0")
 		}
 		writeText(b, tag)
 	case t == reflect.TypeFor[time.Time]() && sane:
-		b.WriteString(g.pick(`"2013-06-07T08:09:10Z"`, `"2999-01-01T00:00:00Z"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-23:00"`))
+		b.WriteString(g.pick(`"2013-06-07T08:09:10Z"`, `"2999-01-01T00:00:00Z"`, `"0001-01-01T00:00:00Z"`,
+			`"9999-12-31T23:59:59-23:00"`))
 	case t == reflect.TypeFor[time.Time]():
-		b.WriteString(g.pick(`"2013-06-07T08:09:10Z"`, `"9999-12-31T23:59:59-23:00"`, `"0000-01-01T00:00:00+23:59"`, `"0001-01-01T00:00:00Z"`,
+		b.WriteString(g.pick(`"2013-06-07T08:09:10Z"`, `"9999-12-31T23:59:59-23:00"`, `"0000-01-01T00:00:00+23:59"`,
+			`"0001-01-01T00:00:00Z"`,
 			`"2999-01-01T00:00:00Z"`, `"1969-12-31T23:59:59.999999999Z"`, `"now"`, `0`, `null`))
 	case t.Kind() == reflect.Struct:
 		b.WriteByte('{')
@@ -369,7 +381,8 @@ func (g *garbage) value(b *strings.Builder, t reflect.Type, name string, self en
 	case t.Kind() == reflect.Interface && sane:
 		b.WriteString(g.pick(`"x"`, "5", "0.5", "true", "null", `["a"]`, `{"a.b":{"$c":"d"}}`))
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
-		b.WriteString(g.pick("0", "0", "1", "80", "443", "65535", "65536", "-1", "60000000000", "9223372036854775807", "-9223372036854775808",
+		b.WriteString(g.pick("0", "0", "1", "80", "443", "65535", "65536", "-1", "60000000000", "9223372036854775807",
+			"-9223372036854775808",
 			"9223372036854775808", "1e3", "1e400", "0.5"))
 	case t.Kind() == reflect.Bool:
 		b.WriteString(g.pick("true", "false", "null", "1"))
@@ -401,7 +414,8 @@ func (g *garbage) fields(b *strings.Builder, t reflect.Type, self entity.Tag, od
 func (g *garbage) word(name string) string {
 	switch name {
 	case "status":
-		return g.pick("active", "blocked", "error", "idle", "executing", "started", "pending", "stopped", "unknown", "running")
+		return g.pick("active", "blocked", "error", "idle", "executing", "started", "pending", "stopped", "unknown",
+			"running")
 	case "protocol":
 		return g.pick("tcp", "udp", "icmp", "sctp")
 	case "addresses":
@@ -421,9 +435,11 @@ func (g *garbage) text() string {
 	if g.IntN(300) == 0 {
 		return `"` + strings.Repeat("x", 3<<20) + `"`
 	}
-	return g.pick(`""`, `"\u0000"`, `"a\u0000b"`, `"a\u0000\u0010c\u0000\u0001\u0000\u0000\u0000"`, "\"\xff\xfe\"", `"\ud800"`, `"."`, `"$"`,
+	return g.pick(`""`, `"\u0000"`, `"a\u0000b"`, `"a\u0000\u0010c\u0000\u0001\u0000\u0000\u0000"`, "\"\xff\xfe\"",
+		`"\ud800"`, `"."`, `"$"`,
 		`"$set"`, `"a.b"`, `"．"`, `"\ufdd0"`, `"\ufdd000"`, `"\u202e\u001b[2J"`, `"_id"`, `"txn-queue"`, `"key"`, `"key"`,
-		`"`+strings.Repeat("y", 300)+`"`, `"`+strings.Repeat("z", 5000)+`"`, `"`+strings.Repeat("\\u0001", 20000)+`"`, `"`+strings.Repeat("é", 9000)+`"`)
+		`"`+strings.Repeat("y", 300)+`"`, `"`+strings.Repeat("z", 5000)+`"`, `"`+strings.Repeat("\\u0001", 20000)+`"`, `"`+
+			strings.Repeat("é", 9000)+`"`)
 }
 
 // any returns any value.
@@ -442,7 +458,8 @@ func (g *garbage) any() string {
 	case 4:
 		return "[" + g.text() + "," + g.any() + "]"
 	}
-	return g.pick("null", "true", "0", "-0", "1e308", "1e999", "9223372036854775807", "123456789012345678901234567890", "{}", "[]", `{"":null}`,
+	return g.pick("null", "true", "0", "-0", "1e308", "1e999", "9223372036854775807", "123456789012345678901234567890",
+		"{}", "[]", `{"":null}`,
 		`{"a":1,"a":2}`, "0.1", `"2013-06-07T08:09:10Z"`)
 }
 

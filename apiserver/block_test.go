@@ -161,8 +161,10 @@ func TestBlocksDoNotAffectAgents(t *testing.T) {
 		}
 	}
 	// Force does not get around a block.
-	force := params.DestroyMachinesParams{MachineTags: []params.Tag{params.TagOf(entity.MachineTag("0"))}, Destruction: params.Destruction{Force: true}}
-	if err := user.call("MachineManager", 10, "DestroyMachineWithParams", force).Err(); !errors.Is(err, entity.OperationBlocked) {
+	force := params.DestroyMachinesParams{MachineTags: []params.Tag{params.TagOf(entity.MachineTag("0"))},
+		Destruction: params.Destruction{Force: true}}
+	if err := user.call("MachineManager", 10, "DestroyMachineWithParams", force).Err(); !errors.Is(err,
+		entity.OperationBlocked) {
 		t.Errorf("with force: %v", err)
 	}
 	err := user.call("Application", 19, "DestroyUnit", struct{}{}).Err()
@@ -211,11 +213,13 @@ func TestBlocksDoNotAffectAgents(t *testing.T) {
 		t.Errorf("blocked are %+v, %v", blocked, err)
 	}
 	for _, block := range entity.BlockTypes() {
-		if reply := user.call("Block", 2, "SwitchBlockOff", params.BlockSwitchParams{Type: string(block)}); reply.Err() != nil {
+		if reply := user.call("Block", 2, "SwitchBlockOff",
+			params.BlockSwitchParams{Type: string(block)}); reply.Err() != nil {
 			t.Fatal(reply.Err())
 		}
 	}
-	if err := user.call("Application", 19, "Expose", params.ApplicationExpose{ApplicationName: "mysql"}).Err(); err != nil {
+	if err := user.call("Application", 19, "Expose",
+		params.ApplicationExpose{ApplicationName: "mysql"}).Err(); err != nil {
 		t.Errorf("with all blocks off: %v", err)
 	}
 }

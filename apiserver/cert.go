@@ -91,7 +91,9 @@ func NewServerCert(ca KeyPair, addresses []string, now time.Time) (KeyPair, erro
 
 // makeCert completes the template with a key, a serial number and times, and has it signed by
 // parent, or by itself if parent is nil.
-func makeCert(template *x509.Certificate, now time.Time, parent *x509.Certificate, signer *ecdsa.PrivateKey) (KeyPair, error) {
+func makeCert(
+	template *x509.Certificate, now time.Time, parent *x509.Certificate, signer *ecdsa.PrivateKey,
+) (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return KeyPair{}, err

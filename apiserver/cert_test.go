@@ -45,7 +45,8 @@ func TestCertificates(t *testing.T) {
 	pool, otherPool := x509.NewCertPool(), x509.NewCertPool()
 	pool.AddCert(parseCert(t, ca.Cert))
 	otherPool.AddCert(parseCert(t, other.Cert))
-	for _, name := range []string{"localhost", "127.0.0.1", "::1", "10.1.2.3", "fd00::1", "controller.example", ServerName} {
+	for _, name := range []string{"localhost", "127.0.0.1", "::1", "10.1.2.3", "fd00::1", "controller.example",
+		ServerName} {
 		if _, err := cert.Verify(x509.VerifyOptions{DNSName: name, Roots: pool}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

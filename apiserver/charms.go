@@ -36,12 +36,14 @@ func charmsCharmInfo(ctx context.Context, c *caller, p params.CharmURL) (params.
 		URL: p.URL, Revision: u.Revision, Config: map[string]params.CharmOption{},
 		Meta: &params.CharmMeta{
 			Name: ch.Meta.Name, Summary: ch.Meta.Summary, Description: ch.Meta.Description, Subordinate: ch.Meta.Subordinate,
-			Provides: charmRelations(ch.Meta.Provides), Requires: charmRelations(ch.Meta.Requires), Peers: charmRelations(ch.Meta.Peers),
+			Provides: charmRelations(ch.Meta.Provides), Requires: charmRelations(ch.Meta.Requires),
+			Peers:      charmRelations(ch.Meta.Peers),
 			Categories: ch.Meta.Categories, Tags: ch.Meta.Tags, Series: ch.Meta.Series,
 		},
 	}
 	for name, option := range ch.Config.Options {
-		info.Config[name] = params.CharmOption{Type: string(option.Type), Description: option.Description, Default: option.Default}
+		info.Config[name] = params.CharmOption{Type: string(option.Type), Description: option.Description,
+			Default: option.Default}
 	}
 	if ch.Actions != nil && len(ch.Actions.Specs) > 0 {
 		info.Actions = &params.CharmActions{Specs: map[string]params.CharmActionSpec{}}
@@ -56,7 +58,8 @@ func charmRelations(relations map[string]charm.Relation) map[string]params.Charm
 	out := make(map[string]params.CharmRelation, len(relations))
 	for name, r := range relations {
 		out[name] = params.CharmRelation{
-			Name: r.Name, Role: string(r.Role), Interface: r.Interface, Optional: r.Optional, Limit: r.Limit, Scope: string(r.Scope),
+			Name: r.Name, Role: string(r.Role), Interface: r.Interface, Optional: r.Optional, Limit: r.Limit,
+			Scope: string(r.Scope),
 		}
 	}
 	return out
@@ -77,7 +80,8 @@ func serveCharm(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) e
 		return fmt.Errorf("cannot pass the barrier: %w", err)
 	}
 	control := http.NewResponseController(w)
-	if err := control.SetWriteDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := control.SetWriteDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/zip")

@@ -44,7 +44,8 @@ func (c *caller) askCloud(ctx context.Context, ask func(context.Context, Cloud) 
 	case err == nil || entity.KindOf(err) != "":
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return entity.WithHint(entity.Errorf(entity.Unavailable, "the cloud has not answered for %v", c.server.limits.CloudTime),
+		return entity.WithHint(entity.Errorf(entity.Unavailable, "the cloud has not answered for %v",
+			c.server.limits.CloudTime),
 			"Nothing was changed; try again when the cloud answers.")
 	}
 	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot ask the cloud what machines it has: %w", err),
@@ -125,7 +126,9 @@ func (s seriesChoice) choose() (series, warning string, err error) {
 }
 
 // series chooses the series of new machines.
-func (w *warnings) series(ctx context.Context, c *caller, cloud Cloud, asked string, force bool, charm []string) (string, error) {
+func (w *warnings) series(
+	ctx context.Context, c *caller, cloud Cloud, asked string, force bool, charm []string,
+) (string, error) {
 	config, err := c.model.ModelConfig(ctx)
 	if err != nil {
 		return "", err
@@ -172,7 +175,9 @@ func noContainers(doing string, places []*params.Placement) error {
 
 // checkDeploy asks the cloud whether a service can have machines, and returns their series.
 // charm is the series that the charm names.
-func checkDeploy(ctx context.Context, c *caller, a params.ApplicationDeploy, charm []string) (series string, w warnings, err error) {
+func checkDeploy(
+	ctx context.Context, c *caller, a params.ApplicationDeploy, charm []string,
+) (series string, w warnings, err error) {
 	if err := noContainers(fmt.Sprintf("deploy %q", a.ApplicationName), a.Placement); err != nil {
 		return "", nil, err
 	}
@@ -206,7 +211,9 @@ func applicationCheckDeploy(ctx context.Context, c *caller, p params.CheckDeploy
 }
 
 // checkUnits asks the cloud whether a service can have more machines.
-func checkUnits(ctx context.Context, c *caller, p params.AddApplicationUnits, series, constraints string) (w warnings, err error) {
+func checkUnits(
+	ctx context.Context, c *caller, p params.AddApplicationUnits, series, constraints string,
+) (w warnings, err error) {
 	doing := fmt.Sprintf("add a unit to service %q", p.ApplicationName)
 	if err := noContainers(doing, p.Placement); err != nil {
 		return nil, err
@@ -229,7 +236,8 @@ func checkUnits(ctx context.Context, c *caller, p params.AddApplicationUnits, se
 		}
 		// The service keeps its series, even if the host has another one since an upgrade.
 		if len(have) > 0 && !slices.Contains(have, series) {
-			w.add("service %q has series %q, which is not available any more: hooks run on %q", p.ApplicationName, series, have[0])
+			w.add("service %q has series %q, which is not available any more: hooks run on %q", p.ApplicationName, series,
+				have[0])
 			series = ""
 		}
 		return cloud.Precheck(ctx, series, all, "")

@@ -19,7 +19,9 @@ import (
 // dummyCloud is a model on the dummy cloud, as a Cloud.
 type dummyCloud struct{ provider.Environ }
 
-func (c dummyCloud) Precheck(ctx context.Context, series string, constraints entity.Constraints, placement string) error {
+func (c dummyCloud) Precheck(
+	ctx context.Context, series string, constraints entity.Constraints, placement string,
+) error {
 	return c.PrecheckInstance(ctx, provider.PrecheckParams{Series: series, Constraints: constraints, Placement: placement})
 }
 
@@ -50,7 +52,8 @@ func (w *world) stored() string {
 		w.Fatal(err)
 	}
 	var text strings.Builder
-	for _, name := range []string{"model", "machines", "services", "units", "constraints", "settings", "counts", "cleanups", "sequence"} {
+	for _, name := range []string{"model", "machines", "services", "units", "constraints", "settings", "counts",
+		"cleanups", "sequence"} {
 		for _, doc := range all[name] {
 			text.Write(doc)
 		}
@@ -63,7 +66,8 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud := dummytest.New(nil)
 	cloud.SetSeries("jammy", "noble")
-	w := newWorld(t, onCloud(cloud), func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = 50 * time.Millisecond })
+	w := newWorld(t, onCloud(cloud),
+		func(c *Config) { c.Limits = DefaultLimits(); c.Limits.CloudTime = 50 * time.Millisecond })
 	ctx := t.Context()
 	c, root := w.dial(w.adminInfo(w.st.UUID())), w.dial(w.adminInfo(""))
 	mysql := statetest.Charm(t, w.st, statetest.MySQL)
@@ -71,14 +75,17 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: "there", CharmURL: mysql, Units: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: "needy", CharmURL: mysql, Constraints: "arch=s390x"}); err != nil {
+	if _, err := w.st.AddService(ctx,
+		state.AddServiceParams{Name: "needy", CharmURL: mysql, Constraints: "arch=s390x"}); err != nil {
 		t.Fatal(err)
 	}
 	const arch = "invalid constraint value: arch=s390x\nvalid values are: [amd64 arm64]"
 	check := func(what string, err error, kind entity.Kind, text string) {
 		t.Helper()
-		if entity.KindOf(err) != kind || !strings.Contains(err.Error(), text) || entity.Hint(err) == "" && kind != entity.Invalid {
-			t.Errorf("%s: got error %v (%q, hint %q), want %q with %q", what, err, entity.KindOf(err), entity.Hint(err), kind, text)
+		if entity.KindOf(err) != kind || !strings.Contains(err.Error(), text) || entity.Hint(err) == "" &&
+			kind != entity.Invalid {
+			t.Errorf("%s: got error %v (%q, hint %q), want %q with %q", what, err, entity.KindOf(err), entity.Hint(err), kind,
+				text)
 		}
 	}
 	before := w.stored()
@@ -96,23 +103,31 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		check("a container", err, entity.NotSupported, "containers are not supported yet")
 	}
 	refusals := func() {
-		check("deploy", deploy(client.DeployArgs{CharmURL: mysql, Constraints: parsed(t, "arch=s390x")}), entity.Invalid, `cannot deploy "x": `+arch)
+		check("deploy", deploy(client.DeployArgs{CharmURL: mysql, Constraints: parsed(t, "arch=s390x")}), entity.Invalid,
+			`cannot deploy "x": `+arch)
 		check("deploy to a series", deploy(client.DeployArgs{CharmURL: mysql, Series: "xenial"}), entity.Invalid,
 			`series "xenial" is not available: the cloud has jammy, noble`)
 		check("deploy of an old charm", deploy(client.DeployArgs{CharmURL: old}), entity.Invalid,
 			"the charm's series trusty, xenial are not available: the cloud has jammy, noble")
 		container(deploy(client.DeployArgs{CharmURL: mysql, Placement: []string{"lxd:0"}}))
-		check("add-unit", third(c.AddUnits(ctx, "needy", 1, nil)), entity.Invalid, `cannot add a unit to service "needy": `+arch)
+		check("add-unit", third(c.AddUnits(ctx, "needy", 1, nil)), entity.Invalid, `cannot add a unit to service "needy": `+
+			arch)
 		container(third(c.AddUnits(ctx, "there", 1, []string{"lxd:0"})))
 		container(third(c.AddUnits(ctx, "there", 1, []string{"kvm"})))
-		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, "arch=s390x")})), entity.Invalid, "cannot add a machine: "+arch)
-		check("add-machine of a series", third(c.AddMachine(ctx, client.MachineArgs{Series: "xenial"})), entity.Invalid, `series "xenial" is not available`)
-		check("add-machine at a place", third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=a"})), entity.Invalid, "zone=a placement is invalid")
+		check("add-machine", third(c.AddMachine(ctx, client.MachineArgs{Constraints: parsed(t, "arch=s390x")})),
+			entity.Invalid, "cannot add a machine: "+arch)
+		check("add-machine of a series", third(c.AddMachine(ctx, client.MachineArgs{Series: "xenial"})), entity.Invalid,
+			`series "xenial" is not available`)
+		check("add-machine at a place", third(c.AddMachine(ctx, client.MachineArgs{Placement: "zone=a"})), entity.Invalid,
+			"zone=a placement is invalid")
 		container(third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd:0"})))
 		container(third(c.AddMachine(ctx, client.MachineArgs{Placement: "lxd"})))
-		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", parsed(t, "arch=s390x"))), entity.Invalid, "cannot set constraints: "+arch)
-		check("set-model-constraints", second(c.SetModelConstraints(ctx, parsed(t, "arch=s390x"))), entity.Invalid, "cannot set constraints: "+arch)
-		check("model-config", c.SetModelConfig(ctx, map[string]string{"default-series": "xenial", "automatically-retry-hooks": "true"}), entity.Invalid,
+		check("set-constraints", second(c.SetServiceConstraints(ctx, "there", parsed(t, "arch=s390x"))), entity.Invalid,
+			"cannot set constraints: "+arch)
+		check("set-model-constraints", second(c.SetModelConstraints(ctx, parsed(t, "arch=s390x"))), entity.Invalid,
+			"cannot set constraints: "+arch)
+		check("model-config", c.SetModelConfig(ctx,
+			map[string]string{"default-series": "xenial", "automatically-retry-hooks": "true"}), entity.Invalid,
 			`default-series "xenial" is not available: the cloud has jammy, noble`)
 	}
 	refusals()
@@ -125,7 +140,8 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	// Nothing is written either if a cloud fails or does not answer.
 	cloud.Break("PrecheckInstance")
 	_, _, err = c.AddMachine(ctx, client.MachineArgs{})
-	check("a broken cloud", err, entity.Unavailable, "cannot ask the cloud what machines it has: dummy.PrecheckInstance is broken")
+	check("a broken cloud", err, entity.Unavailable,
+		"cannot ask the cloud what machines it has: dummy.PrecheckInstance is broken")
 	cloud.Mend("PrecheckInstance")
 	release := cloud.Stall("Series")
 	_, err = c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, Units: 1})
@@ -134,7 +150,8 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	if after := w.stored(); after != before {
 		t.Errorf("what failed has left something:\n%s\nbefore\n%s", after, before)
 	}
-	if _, _, err := c.AddMachine(ctx, client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
+	if _, _, err := c.AddMachine(ctx,
+		client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
 		t.Errorf("what the cloud has: %v", err)
 	}
 }
@@ -167,14 +184,16 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
 	check("add-unit", warnings, err)
 	// With an unsupported key, another invalid one is still an error.
-	if _, err = c.SetServiceConstraints(ctx, "mysql", parsed(t, "cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
+	if _, err = c.SetServiceConstraints(ctx, "mysql",
+		parsed(t, "cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
 		t.Errorf("one that is ignored and one that is wrong: %v", err)
 	}
 
 	// A host that was upgraded has another series than the services deployed there before.
 	cloud.SetSeries("trixie")
 	_, warnings, err = c.AddUnits(ctx, "mysql", 1, nil)
-	check("add-unit", warnings, err, `service "mysql" has series "jammy", which is not available any more: hooks run on "trixie"`)
+	check("add-unit", warnings, err,
+		`service "mysql" has series "jammy", which is not available any more: hooks run on "trixie"`)
 	warnings, err = c.Deploy(ctx, client.DeployArgs{Service: "forced", CharmURL: mysql, Series: "xenial", Force: true})
 	check("deploy --series xenial --force", warnings, err, `series "xenial" is not available: hooks run on "trixie"`)
 	if svc, err := w.st.Service(ctx, "forced"); err != nil || svc.Series() != "trixie" {
@@ -200,16 +219,19 @@ func TestChoiceOfSeries(t *testing.T) {
 			`series "xenial" is not available: the cloud has bookworm`, "Omit --series for bookworm."},
 		{"the user insists", seriesChoice{asked: "xenial", force: true, cloud: host, model: byController}, "bookworm", ""},
 		{"the user insists, and gets it", seriesChoice{asked: "xenial", force: true, model: byController}, "xenial", ""},
-		{"a charm of several", seriesChoice{charm: []string{"xenial", "bookworm"}, cloud: host, model: byController}, "bookworm", ""},
+		{"a charm of several", seriesChoice{charm: []string{"xenial", "bookworm"}, cloud: host, model: byController},
+			"bookworm", ""},
 		{"a charm of several, any cloud", seriesChoice{charm: []string{"xenial", "jammy"}, model: byModel}, "jammy", ""},
 		{"a charm of others, any cloud", seriesChoice{charm: []string{"xenial", "bionic"}, model: byModel}, "xenial", ""},
 		{"a charm of others", seriesChoice{charm: []string{"xenial", "bionic"}, cloud: host, model: byController},
 			"the charm's series xenial, bionic are not available: the cloud has bookworm",
 			"To run the charm on bookworm all the same: --series bookworm --force"},
 		{"the host is upgraded", seriesChoice{cloud: upgraded, model: byController}, "trixie", ""},
-		{"the host is upgraded, and the charm is too", seriesChoice{charm: []string{"bookworm", "trixie"}, cloud: upgraded, model: byController}, "trixie", ""},
+		{"the host is upgraded, and the charm is too",
+			seriesChoice{charm: []string{"bookworm", "trixie"}, cloud: upgraded, model: byController}, "trixie", ""},
 		{"the model's is not there", seriesChoice{cloud: host, model: byModel},
-			`the model's default-series "jammy" is not available: the cloud has bookworm`, "Change it: juju model-config default-series=bookworm"},
+			`the model's default-series "jammy" is not available: the cloud has bookworm`,
+			"Change it: juju model-config default-series=bookworm"},
 	} {
 		series, warning, err := c.choice.choose()
 		got := series

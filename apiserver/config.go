@@ -61,7 +61,9 @@ func applicationGet(ctx context.Context, c *caller, p params.ApplicationGet) (pa
 	return result, err
 }
 
-func applicationCharmConfig(ctx context.Context, c *caller, p params.ApplicationGetArgs) (params.ApplicationGetConfigResults, error) {
+func applicationCharmConfig(
+	ctx context.Context, c *caller, p params.ApplicationGetArgs,
+) (params.ApplicationGetConfigResults, error) {
 	results := make([]params.ConfigResult, 0, len(p.Args))
 	for _, arg := range p.Args {
 		got, err := applicationGet(ctx, c, arg)
@@ -88,7 +90,9 @@ func applicationSetConfigs(ctx context.Context, c *caller, p params.ConfigSetArg
 	}), nil
 }
 
-func applicationUnset(ctx context.Context, c *caller, p params.ApplicationConfigUnsetArgs) (params.ErrorResults, error) {
+func applicationUnset(
+	ctx context.Context, c *caller, p params.ApplicationConfigUnsetArgs,
+) (params.ErrorResults, error) {
 	return outcomes(c, "UnsetApplicationsConfig", p.Args, func(arg params.ApplicationUnset) error {
 		svc, err := c.model.Service(ctx, arg.ApplicationName)
 		if err != nil {

@@ -113,10 +113,12 @@ func TestErrorsOnTheWire(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", method, got, want)
 		}
 	}
-	if err := r.call("Test", 2, "Hint", nil).Err(); !errors.Is(err, entity.NotImplemented) || err.Error() != `unknown version 2 for facade type "Test"` {
+	if err := r.call("Test", 2, "Hint", nil).Err(); !errors.Is(err, entity.NotImplemented) ||
+		err.Error() != `unknown version 2 for facade type "Test"` {
 		t.Error(err)
 	}
-	if err := r.call("Tset", 1, "Hint", nil).Err(); !errors.Is(err, entity.NotImplemented) || err.Error() != `unknown facade type "Tset"` {
+	if err := r.call("Tset", 1, "Hint", nil).Err(); !errors.Is(err, entity.NotImplemented) ||
+		err.Error() != `unknown facade type "Tset"` {
 		t.Error(err)
 	}
 	if err := r.call("ModelManager", 10, "ListModels", nil).Err(); !errors.Is(err, entity.NotSupported) {
@@ -274,11 +276,13 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 	}{
 		"a long frame before the login":  {false, websocket.TextMessage, long(5_000), websocket.CloseMessageTooBig},
 		"a longer frame after the login": {true, websocket.TextMessage, long(200_000), websocket.CloseMessageTooBig},
-		"no JSON":                        {true, websocket.TextMessage, []byte("GET /"), websocket.CloseInvalidFramePayloadData},
-		"no object":                      {true, websocket.TextMessage, []byte("[1]"), websocket.CloseInvalidFramePayloadData},
-		"no id":                          {true, websocket.TextMessage, []byte(`{"type":"Pinger","version":1,"request":"Ping"}`), websocket.CloseInvalidFramePayloadData},
-		"a negative id":                  {true, websocket.TextMessage, []byte(`{"request-id":-1}`), websocket.CloseInvalidFramePayloadData},
-		"a binary frame":                 {true, websocket.BinaryMessage, long(1), websocket.CloseUnsupportedData},
+		"no JSON": {true, websocket.TextMessage, []byte("GET /"),
+			websocket.CloseInvalidFramePayloadData},
+		"no object": {true, websocket.TextMessage, []byte("[1]"), websocket.CloseInvalidFramePayloadData},
+		"no id": {true, websocket.TextMessage, []byte(`{"type":"Pinger","version":1,"request":"Ping"}`),
+			websocket.CloseInvalidFramePayloadData},
+		"a negative id":  {true, websocket.TextMessage, []byte(`{"request-id":-1}`), websocket.CloseInvalidFramePayloadData},
+		"a binary frame": {true, websocket.BinaryMessage, long(1), websocket.CloseUnsupportedData},
 	} {
 		r := w.raw(w.modelPath())
 		if test.loggedIn {
@@ -338,13 +342,16 @@ func FuzzFrames(f *testing.F) {
 		`{"request-id":1,"type":"Watcher","version":1,"id":"9","request":"Next"}`,
 		`{"request-id":1,"type":"Admin","version":3,"request":"Login","params":{"auth-tag":"unit-"}}`,
 		`{"request-id":18446744073709551615,"type":"","version":-1}`,
-		`{"request-id":1e3}`, `null`, `{}`, ``, "\x00\xff", strings.Repeat("[", 5000), `{"request-id":1,"request-id":2,"params":null}`,
+		`{"request-id":1e3}`, `null`, `{}`, ``, "\x00\xff", strings.Repeat("[", 5000),
+		`{"request-id":1,"request-id":2,"params":null}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	w := newWorld(f).populate()
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.server.Dial(ctx) }}
+		d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return w.server.Dial(ctx)
+		}}
 		ws, _, err := d.Dial("ws://memory"+w.modelPath(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -376,7 +383,8 @@ func TestMalformedParameters(t *testing.T) {
 	w := newWorld(t)
 	r := w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	reply := r.call("Application", 19, "AddUnits", json.RawMessage(`{"application": "web", "num-units": "two"}`))
-	if want := "cannot read the request: num-units can't be a string"; reply.Error != want || reply.ErrorCode != string(entity.Invalid) {
+	if want := "cannot read the request: num-units can't be a string"; reply.Error != want ||
+		reply.ErrorCode != string(entity.Invalid) {
 		t.Errorf("got %q (%s), want %q", reply.Error, reply.ErrorCode, want)
 	}
 }

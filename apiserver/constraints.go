@@ -17,12 +17,15 @@ func serviceConstraints(ctx context.Context, svc *state.Service) (entity.Constra
 	return entity.ParseConstraints(text)
 }
 
-func applicationGetConstraints(ctx context.Context, c *caller, p params.Entities) (params.ApplicationGetConstraintsResults, error) {
+func applicationGetConstraints(
+	ctx context.Context, c *caller, p params.Entities,
+) (params.ApplicationGetConstraintsResults, error) {
 	results := make([]params.ApplicationConstraint, 0, len(p.Entities))
 	for _, e := range p.Entities {
 		constraints, err := constraintsOf(ctx, c, e.Tag)
 		if err != nil {
-			results = append(results, params.ApplicationConstraint{Error: c.server.wireError(c.conn.String()+": GetConstraints", err)})
+			results = append(results, params.ApplicationConstraint{Error: c.server.wireError(c.conn.String()+": GetConstraints",
+				err)})
 			continue
 		}
 		results = append(results, params.ApplicationConstraint{Constraints: constraints})
@@ -41,7 +44,9 @@ func constraintsOf(ctx context.Context, c *caller, tag params.Tag) (entity.Const
 	return serviceConstraints(ctx, svc)
 }
 
-func applicationSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) (params.SetConstraintsResult, error) {
+func applicationSetConstraints(
+	ctx context.Context, c *caller, p params.SetConstraints,
+) (params.SetConstraintsResult, error) {
 	svc, err := c.model.Service(ctx, p.ApplicationName)
 	if err != nil {
 		return params.SetConstraintsResult{}, err
@@ -66,7 +71,9 @@ func modelConfigGetConstraints(ctx context.Context, c *caller, _ none) (params.G
 	return params.GetConstraintsResults{Constraints: constraints}, err
 }
 
-func modelConfigSetConstraints(ctx context.Context, c *caller, p params.SetConstraints) (params.SetConstraintsResult, error) {
+func modelConfigSetConstraints(
+	ctx context.Context, c *caller, p params.SetConstraints,
+) (params.SetConstraintsResult, error) {
 	warnings, err := checkConstraints(ctx, c, p.Constraints, p.Constraints)
 	if err != nil {
 		return params.SetConstraintsResult{}, err

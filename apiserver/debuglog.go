@@ -156,7 +156,9 @@ func closeStream(ctx context.Context, ws *websocket.Conn) {
 // streaming returns a context for a websocket whose client only listens. It ends when the
 // client leaves or has none of the roles any more, or when the server stops. done ends it and
 // closes the socket.
-func (s *Server) streaming(r *http.Request, ws *websocket.Conn, v *visitor, who roles) (ctx context.Context, done func()) {
+func (s *Server) streaming(
+	r *http.Request, ws *websocket.Conn, v *visitor, who roles,
+) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(r.Context().Value(serveKey{}).(context.Context))
 	leave := s.ending.join(s, v.model, v.identity, cancel)
 	closing := sync.OnceFunc(func() { closeStream(ctx, ws) })

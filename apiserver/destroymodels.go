@@ -9,7 +9,9 @@ import (
 	"juju/state/entity"
 )
 
-func modelManagerDestroyModels(ctx context.Context, c *caller, p params.DestroyModelsParams) (params.ErrorResults, error) {
+func modelManagerDestroyModels(
+	ctx context.Context, c *caller, p params.DestroyModelsParams,
+) (params.ErrorResults, error) {
 	return outcomes(c, "DestroyModels", p.Models, func(m params.DestroyModelParams) error {
 		if err := isKind(m.ModelTag, entity.KindModel); err != nil {
 			return err
@@ -97,7 +99,8 @@ func controllerDestroy(ctx context.Context, c *caller, p params.DestroyControlle
 		if len(others) == 1 {
 			plural = ""
 		}
-		return entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller: hosting %d other model%s", len(others), plural),
+		return entity.WithHint(entity.Errorf(entity.InUse, "cannot destroy controller: hosting %d other model%s", len(others),
+			plural),
 			"Destroy the controller with all its models: juju destroy-environment --destroy-all-models")
 	}
 	if c.server.config.DestroyController == nil && len(others) == 0 {

@@ -49,12 +49,14 @@ func TestDestroyModel(t *testing.T) {
 		t.Errorf("bob may write, and destroys the model: %v", err)
 	}
 	w.ok(w.st.SwitchBlockOn(ctx, entity.BlockDestroy, "keep it"))
-	if err := root.DestroyModel(ctx, w.st.UUID(), entity.Forced()); !errors.Is(err, entity.OperationBlocked) || err.Error() != "keep it" {
+	if err := root.DestroyModel(ctx, w.st.UUID(), entity.Forced()); !errors.Is(err, entity.OperationBlocked) ||
+		err.Error() != "keep it" {
 		t.Errorf("it is blocked: %v", err)
 	}
 	w.ok(w.st.SwitchBlockOff(ctx, entity.BlockDestroy))
 	err = root.DestroyModel(ctx, w.server.controllerModel.UUID(), entity.Destruction{})
-	if !errors.Is(err, entity.Invalid) || err.Error() != `"controller" is a controller; use 'juju destroy-controller' to destroy it` {
+	if !errors.Is(err, entity.Invalid) ||
+		err.Error() != `"controller" is a controller; use 'juju destroy-controller' to destroy it` {
 		t.Errorf("the controller's own model: %v", err)
 	}
 	if life := w.life(); life != entity.Alive {
@@ -119,12 +121,14 @@ func TestDestroyController(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	root := w.dial(w.adminInfo(""))
-	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || err.Error() != "cannot destroy controller: hosting 1 other model" {
+	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) ||
+		err.Error() != "cannot destroy controller: hosting 1 other model" {
 		t.Errorf("with one: %v", err)
 	}
 	other, err := w.controller.AddModel(ctx, state.AddModelParams{Name: "other", Owner: "admin"})
 	w.ok(err)
-	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || err.Error() != "cannot destroy controller: hosting 2 other models" {
+	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) ||
+		err.Error() != "cannot destroy controller: hosting 2 other models" {
 		t.Errorf("with two: %v", err)
 	}
 	w.ok(other.SwitchBlockOn(ctx, entity.BlockRemove, "keep it"))

@@ -48,26 +48,40 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 		value         any
 		want          string
 	}{
-		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", strings.Repeat("x", 15_900_000), nil), "status message: 15900000 bytes, the limit is 16384"},
-		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "a\x00b", nil), "status message: it holds a NUL character"},
-		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "", map[string]any{"a\x00\x10b": "x"}), "status data: it holds a NUL character"},
+		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", strings.Repeat("x", 15_900_000), nil),
+			"status message: 15900000 bytes, the limit is 16384"},
+		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "a\x00b", nil),
+			"status message: it holds a NUL character"},
+		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "", map[string]any{"a\x00\x10b": "x"}),
+			"status data: it holds a NUL character"},
 		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "", deep), "status data: 9 levels, the limit is 8"},
-		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "", map[string]any{"a": strings.Repeat("x", 70_000)}), "the limit is 65536"},
-		{unit, u0, "Uniter.SetUnitStatus", "status", status("happy", "", nil), `cannot set invalid status "happy", expected one of [maintenance`},
-		{unit, u0, "Uniter.SetAgentStatus", "status", status("active", "", nil), `cannot set invalid status "active", expected one of [allocating`},
-		{unit, u0, "Uniter.CommitHook", "changes", settings("a", strings.Repeat("x", 2<<20)), "settings of a unit in a relation: 2097169 bytes, the limit is 2097152"},
+		{unit, u0, "Uniter.SetUnitStatus", "status", status("active", "", map[string]any{"a": strings.Repeat("x", 70_000)}),
+			"the limit is 65536"},
+		{unit, u0, "Uniter.SetUnitStatus", "status", status("happy", "", nil),
+			`cannot set invalid status "happy", expected one of [maintenance`},
+		{unit, u0, "Uniter.SetAgentStatus", "status", status("active", "", nil),
+			`cannot set invalid status "active", expected one of [allocating`},
+		{unit, u0, "Uniter.CommitHook", "changes", settings("a", strings.Repeat("x", 2<<20)),
+			"settings of a unit in a relation: 2097169 bytes, the limit is 2097152"},
 		{unit, u0, "Uniter.CommitHook", "changes", settings("", "x"), "name of a setting: it is empty"},
-		{unit, u0, "Uniter.CommitHook", "changes", settings(strings.Repeat("k", 2000), "x"), "name of a setting: 2000 bytes, the limit is 1024"},
-		{unit, u0, "Uniter.CommitHook", "changes", ports(many...), "open port ranges of a unit: 1001 ranges, the limit is 1000"},
-		{unit, u0, "Uniter.CommitHook", "changes", ports(map[string]any{"from": 0, "to": 70000, "protocol": "tcp"}), "port range bounds must be between 1 and 65535"},
+		{unit, u0, "Uniter.CommitHook", "changes", settings(strings.Repeat("k", 2000), "x"),
+			"name of a setting: 2000 bytes, the limit is 1024"},
+		{unit, u0, "Uniter.CommitHook", "changes", ports(many...),
+			"open port ranges of a unit: 1001 ranges, the limit is 1000"},
+		{unit, u0, "Uniter.CommitHook", "changes", ports(map[string]any{"from": 0, "to": 70000, "protocol": "tcp"}),
+			"port range bounds must be between 1 and 65535"},
 		{unit, u0, "Uniter.SetCharm", "url", "local:" + strings.Repeat("x", 5000), "text: 5006 bytes, the limit is 4096"},
 		{machine, m0, "Machiner.SetMachineStatus", "status", status("executing", "", nil), "cannot set invalid status"},
-		{machine, m0, "Machiner.SetMachineAddresses", "addresses", []string{"10.0.0.1 evil"}, "is neither an IP address nor the name of a host"},
-		{machine, m0, "Machiner.SetMachineAddresses", "addresses", addresses, "addresses of a machine: 257 addresses, the limit is 256"},
-		{manager, m0, "Provisioner.SetProvisioned", "instance", instance(strings.Repeat("i", 300), "n"), "instance id: 300 bytes, the limit is 255"},
+		{machine, m0, "Machiner.SetMachineAddresses", "addresses", []string{"10.0.0.1 evil"},
+			"is neither an IP address nor the name of a host"},
+		{machine, m0, "Machiner.SetMachineAddresses", "addresses", addresses,
+			"addresses of a machine: 257 addresses, the limit is 256"},
+		{manager, m0, "Provisioner.SetProvisioned", "instance", instance(strings.Repeat("i", 300), "n"),
+			"instance id: 300 bytes, the limit is 255"},
 		{manager, m0, "Provisioner.SetProvisioned", "instance", instance("i\n0", "n"), "holds a control character"},
 		{manager, m0, "Provisioner.SetProvisioned", "instance", instance("i", "n\x00"), "nonce: it holds a NUL character"},
-		{manager, m0, "Provisioner.SetInstanceStatus", "status", status(strings.Repeat("w", 65), "", nil), "status: 65 bytes, the limit is 64"},
+		{manager, m0, "Provisioner.SetInstanceStatus", "status", status(strings.Repeat("w", 65), "", nil),
+			"status: 65 bytes, the limit is 64"},
 	} {
 		facade, method, _ := strings.Cut(c.method, ".")
 		err := c.who.call(facade, 1, method, map[string]any{"tag": c.subject.String(), c.field: c.value}).Err()
@@ -79,7 +93,8 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 	for _, since := range []string{"9999-12-31T23:59:59-23:00", "2200-01-01T00:00:00Z", "1500-01-01T00:00:00Z"} {
 		said := status("active", "up", nil)
 		said["since"] = since
-		if err := unit.call("Uniter", 1, "SetUnitStatus", map[string]any{"tag": u0.String(), "status": said}).Err(); err != nil {
+		if err := unit.call("Uniter", 1, "SetUnitStatus",
+			map[string]any{"tag": u0.String(), "status": said}).Err(); err != nil {
 			t.Fatal(err)
 		}
 		admin := w.dial(w.adminInfo(w.st.UUID()))

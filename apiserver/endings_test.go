@@ -17,7 +17,8 @@ func (w *world) stream(path string, info client.Info) *rawConn {
 	w.Helper()
 	header := basicAuth(info)
 	header.Set(params.NonceHeader, info.Nonce)
-	ws, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).DialContext(w.Context(), "wss://"+w.address+"/model/"+w.st.UUID()+path, header)
+	ws, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).DialContext(w.Context(), "wss://"+w.address+"/model/"+
+		w.st.UUID()+path, header)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -170,7 +171,8 @@ func TestFirstPasswordEventConcernsAllAgents(t *testing.T) {
 	agent := entity.UnitTag("mysql/0")
 	read := time.Now()
 	here := &tie{agent: agent, since: read.Add(time.Nanosecond)}
-	m := &modelTies{listed: read, agents: map[entity.Tag]map[*tie]bool{agent: {here: true}}, changed: map[entity.Tag]time.Time{}}
+	m := &modelTies{listed: read, agents: map[entity.Tag]map[*tie]bool{agent: {here: true}},
+		changed: map[entity.Tag]time.Time{}}
 	if ties := e.concerned(m, []string{agent.String()}, true); len(ties) != 1 || ties[0] != here {
 		t.Errorf("it concerns %v", ties)
 	}

@@ -38,7 +38,8 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 			return params.ExplainResults{}, err
 		}
 		for _, tag := range agents {
-			if _, _, away := c.server.presence.missing(c.model.UUID(), tag); away || len(c.server.presence.failures(c.model.UUID(), tag)) > 0 {
+			if _, _, away := c.server.presence.missing(c.model.UUID(), tag); away ||
+				len(c.server.presence.failures(c.model.UUID(), tag)) > 0 {
 				tags = append(tags, tag)
 			}
 		}
@@ -88,7 +89,8 @@ func explainWorkers(c *caller) (all []entity.Explanation) {
 		}
 	}
 	if c.controllerAccess == state.AccessSuperuser {
-		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()}, c.server.workerFailures(""))
+		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()},
+			c.server.workerFailures(""))
 	}
 	add("model "+c.model.Name(), entity.ModelTag(c.model.UUID()), c.server.workerFailures(c.model.UUID()))
 	return all
@@ -105,7 +107,8 @@ func (s *Server) workerFailures(model string) []entity.WorkerFailure {
 
 // failing is the reason that a worker fails again and again.
 func failing(of string, depth int, whose string, t entity.WorkerFailure) entity.Reason {
-	return entity.Reason{Depth: depth, Of: of, Since: t.Since, Text: fmt.Sprintf("worker %q%s fails again and again: %s", t.Worker, whose, t.Error)}
+	return entity.Reason{Depth: depth, Of: of, Since: t.Since,
+		Text: fmt.Sprintf("worker %q%s fails again and again: %s", t.Worker, whose, t.Error)}
 }
 
 // explainAgents adds to an explanation which of the agents that must act are away, and which
@@ -230,7 +233,8 @@ func hintFor(r entity.Reason) string {
 // with itself is destroyed with the service.
 func forceHint(named string) string {
 	kind, name, _ := strings.Cut(named, " ")
-	if service, _, ok := strings.Cut(name, ":"); ok && kind == string(entity.KindRelation) && !strings.Contains(name, " ") {
+	if service, _, ok := strings.Cut(name, ":"); ok && kind == string(entity.KindRelation) &&
+		!strings.Contains(name, " ") {
 		kind, name = string(entity.KindService), service
 	}
 	return "juju destroy-" + kind + " --force " + name

@@ -78,7 +78,8 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 		uniter := client.UniterFacade{Caller: conn}
-		if err := errors.Join(uniter.SetAgentStatus(ctx, tag, idle), uniter.SetUnitStatus(ctx, tag, active), conn.Close()); err != nil {
+		if err := errors.Join(uniter.SetAgentStatus(ctx, tag, idle), uniter.SetUnitStatus(ctx, tag, active),
+			conn.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -101,11 +102,13 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	want(explained("mysql/0"), "unit mysql/0\n"+silent)
 	want(explained("mysql"), "service mysql\n"+silent)
 
-	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
+		[]entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	// Long texts are cut.
-	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: strings.Repeat("é", maxFailureText), Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
+		[]entity.WorkerFailure{{Worker: strings.Repeat("é", maxFailureText), Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := explained("mysql/1"); len(text) > 2*maxFailureText {
@@ -113,13 +116,15 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	}
 	// An error that no request may hold is cut by the client.
 	long := "cannot write: \x00" + strings.Repeat("x", 100_000)
-	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: long, Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
+		[]entity.WorkerFailure{{Worker: "uniter", Error: long, Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := explained("mysql/1"); len(text) > 2*maxFailureText || !strings.Contains(text, "cannot write: ") {
 		t.Errorf("of a long error is told: %s", text)
 	}
-	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"), []entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
+	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
+		[]entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
 		t.Fatal(err)
 	}
 	const failing = " worker \"uniter\" of unit mysql/1 fails again and again: cannot write: disk full\n → juju debug-log --replay -i unit-mysql-1\n"
@@ -135,7 +140,8 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	// Without names, everything is explained.
 	all := explained()
 	for _, part := range []string{
-		"controller\n worker \"resumer\" fails again and again: no disk\n", "model default\n worker \"provisioner\" fails again and again: no more addresses\n",
+		"controller\n worker \"resumer\" fails again and again: no disk\n",
+		"model default\n worker \"provisioner\" fails again and again: no more addresses\n",
 		"unit mysql/0\n" + silent, "unit mysql/1\n" + failing} {
 		if strings.Count(all, part) != 1 {
 			t.Errorf("of everything it is not said once: %s\n%s", part, all)

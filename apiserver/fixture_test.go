@@ -136,10 +136,12 @@ func (w *world) newPassword(st *state.State, tag entity.Tag) string {
 func (w *world) populate() *world {
 	w.Helper()
 	ctx := w.Context()
-	w.charms["mysql"] = statetest.Charm(w, w.st, statetest.MySQL, "config.yaml", "{options: {size: {type: int, default: 5}}}")
+	w.charms["mysql"] = statetest.Charm(w, w.st, statetest.MySQL, "config.yaml",
+		"{options: {size: {type: int, default: 5}}}")
 	w.charms["wordpress"] = statetest.Charm(w, w.st, statetest.Wordpress)
 	for _, name := range []string{"mysql", "wordpress"} {
-		if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: name, CharmURL: w.charms[name], Units: 2}); err != nil {
+		if _, err := w.st.AddService(ctx,
+			state.AddServiceParams{Name: name, CharmURL: w.charms[name], Units: 2}); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -151,7 +153,8 @@ func (w *world) populate() *world {
 		w.Fatal(err)
 	}
 	for i, m := range machines {
-		if err := m.SetProvisioned(ctx, entity.Instance{ID: "i-" + m.ID(), Nonce: nonce, Addresses: []string{fmt.Sprintf("127.0.1.%d", i)}}); err != nil {
+		if err := m.SetProvisioned(ctx,
+			entity.Instance{ID: "i-" + m.ID(), Nonce: nonce, Addresses: []string{fmt.Sprintf("127.0.1.%d", i)}}); err != nil {
 			w.Fatal(err)
 		}
 		w.passwords[entity.MachineTag(m.ID())] = w.newPassword(w.st, entity.MachineTag(m.ID()))

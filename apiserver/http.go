@@ -35,7 +35,8 @@ func (s *Server) mux() http.Handler {
 	mux.HandleFunc("GET /api", s.serveAPI)
 	mux.HandleFunc("GET /model/{uuid}/api", s.serveAPI)
 	for _, e := range endpoints() {
-		mux.HandleFunc(e.method+" /model/{uuid}"+e.path, func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
+		mux.HandleFunc(e.method+" /model/{uuid}"+e.path,
+			func(w http.ResponseWriter, r *http.Request) { s.serveEndpoint(e, w, r) })
 	}
 	if s.config.Dashboard != nil {
 		mux.Handle("/", s.config.Dashboard)
@@ -119,9 +120,11 @@ func (s *Server) visitor(r *http.Request) (*visitor, error) {
 	defer g.busy()()
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.UserWait+s.limits.LoginTime)
 	defer cancel()
-	id, model, err := s.authenticate(ctx, r.PathValue("uuid"), credential{tag, password, r.Header.Get(params.NonceHeader), g})
+	id, model, err := s.authenticate(ctx, r.PathValue("uuid"),
+		credential{tag, password, r.Header.Get(params.NonceHeader), g})
 	if err != nil {
-		s.failed(g, r.RemoteAddr, fmt.Sprintf("%s has no entry to %s", entity.Named(tag.String()), entity.Named(r.URL.Path)), err)
+		s.failed(g, r.RemoteAddr, fmt.Sprintf("%s has no entry to %s", entity.Named(tag.String()), entity.Named(r.URL.Path)),
+			err)
 		return nil, err
 	}
 	return &visitor{id, model}, nil
@@ -158,7 +161,8 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 	barrier := s.barrier(r.Context())
 	if mongo.IsAway(barrier) {
 		e := s.wireError(r.Method+" "+r.URL.Path, barrier)
-		status, v = http.StatusServiceUnavailable, params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
+		status, v = http.StatusServiceUnavailable,
+			params.CharmsResponse{Error: e.Message, ErrorCode: e.Code, ErrorInfo: e.Info}
 		barrier = nil // that depends on nothing
 	}
 	text, err := json.Marshal(v)

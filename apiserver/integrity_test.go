@@ -28,7 +28,8 @@ func TestCheckAndRepair(t *testing.T) {
 	if found := check("", false); len(found) > 0 {
 		t.Errorf("of the controller: %+v", found)
 	}
-	want := entity.Finding{Model: "default", Where: "counts s#mysql", What: "it is missing", Repair: "count again and write it"}
+	want := entity.Finding{Model: "default", Where: "counts s#mysql", What: "it is missing",
+		Repair: "count again and write it"}
 	if found := check(w.st.UUID(), false); len(found) != 1 || found[0] != want {
 		t.Errorf("found %+v", found)
 	}

@@ -23,13 +23,15 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 		t.Skip("JUJULIB does not name a directory with @canonical/jujulib, or there is no node")
 	}
 	w := newWorld(t)
-	mysql := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", "{options: {size: {type: int, default: 5, description: d}}}")
+	mysql := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml",
+		"{options: {size: {type: int, default: 5, description: d}}}")
 	wordpress := statetest.Charm(t, w.st, statetest.Wordpress)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, []byte(pki().ca.Cert), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), node, "testdata/jujulib.mjs", dir, w.address, w.st.UUID(), statetest.Password, mysql, wordpress)
+	cmd := exec.CommandContext(t.Context(), node, "testdata/jujulib.mjs", dir, w.address, w.st.UUID(), statetest.Password,
+		mysql, wordpress)
 	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+ca)
 	cmd.Stderr = os.Stderr
 	output, err := cmd.Output()

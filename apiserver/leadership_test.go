@@ -21,7 +21,8 @@ func TestLeadershipOverTheWire(t *testing.T) {
 			t.Fatalf("the first to ask: %d, %v", epoch, err)
 		}
 	}
-	if _, err := second.ClaimLeadership(ctx, u1, time.Minute); !errors.Is(err, entity.LeadershipRefused) || err.Error() != "leadership claim denied" {
+	if _, err := second.ClaimLeadership(ctx, u1, time.Minute); !errors.Is(err, entity.LeadershipRefused) ||
+		err.Error() != "leadership claim denied" {
 		t.Errorf("the second: %v", err)
 	}
 	if _, err := second.ClaimLeadership(ctx, u0, time.Minute); !errors.Is(err, entity.Unauthorized) {

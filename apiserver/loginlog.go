@@ -80,5 +80,6 @@ func (f *failures) flush() {
 	if len(sources) > failuresNamed || f.others > 0 {
 		named = append(named, "the others from elsewhere")
 	}
-	f.log(fmt.Sprintf("%d logins failed within a minute, of which %d are logged: %s", all, logged, strings.Join(named, ", ")))
+	f.log(fmt.Sprintf("%d logins failed within a minute, of which %d are logged: %s", all, logged,
+		strings.Join(named, ", ")))
 }

@@ -57,7 +57,9 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		}
 		minute()
 		lines = logged()
-		if len(lines) != failuresLoggedAll+1 || !strings.HasPrefix(lines[failuresLoggedAll], "100000 logins failed within a minute, of which 100 are logged: 1 from") ||
+		if len(lines) != failuresLoggedAll+1 ||
+			!strings.HasPrefix(lines[failuresLoggedAll],
+				"100000 logins failed within a minute, of which 100 are logged: 1 from") ||
 			!strings.HasSuffix(lines[failuresLoggedAll], ", the others from elsewhere") {
 			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 		}

@@ -8,7 +8,9 @@ import (
 	"juju/state/entity"
 )
 
-func machineManagerAddMachines(ctx context.Context, c *caller, p params.AddMachines) (params.AddMachinesResults, error) {
+func machineManagerAddMachines(
+	ctx context.Context, c *caller, p params.AddMachines,
+) (params.AddMachinesResults, error) {
 	results := make([]params.AddMachinesResult, 0, len(p.MachineParams))
 	for _, one := range p.MachineParams {
 		id, warnings, err := addMachine(ctx, c, one)
@@ -55,7 +57,9 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.DestroyMachinesParams) (params.DestroyMachineResults, error) {
+func machineManagerDestroyMachines(
+	ctx context.Context, c *caller, p params.DestroyMachinesParams,
+) (params.DestroyMachineResults, error) {
 	return params.DestroyMachineResults{Results: each(c, "DestroyMachineWithParams", p.MachineTags,
 		func(tag params.Tag) params.DestroyMachineResult {
 			return params.DestroyMachineResult{Info: &params.DestroyMachineInfo{MachineID: tag.ID}}
@@ -67,7 +71,8 @@ func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.Dest
 				return err
 			}
 			if p.Keep {
-				return entity.Errorf(entity.NotSupported, "cannot keep the instance of a machine that is destroyed: not supported yet")
+				return entity.Errorf(entity.NotSupported,
+					"cannot keep the instance of a machine that is destroyed: not supported yet")
 			}
 			if err := isKind(tag, entity.KindMachine); err != nil {
 				return err
@@ -80,7 +85,9 @@ func machineManagerDestroyMachines(ctx context.Context, c *caller, p params.Dest
 		})}, nil
 }
 
-func machineManagerRetryProvisioning(ctx context.Context, c *caller, p params.RetryProvisioningArgs) (params.ErrorResults, error) {
+func machineManagerRetryProvisioning(
+	ctx context.Context, c *caller, p params.RetryProvisioningArgs,
+) (params.ErrorResults, error) {
 	tags := p.Machines
 	if p.All {
 		if len(tags) > 0 {

@@ -13,20 +13,25 @@ import (
 func TestUsersCannotAddManagers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	raw := w.raw("/model/"+w.server.controllerModel.UUID()+"/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
+	raw := w.raw("/model/"+w.server.controllerModel.UUID()+"/api").login(entity.UserTag(statetest.Admin),
+		statetest.Password, "")
 	for _, test := range []struct {
 		jobs []string
 		want entity.Kind
 		text string
 	}{
 		{[]string{}, entity.Invalid, "cannot add a machine: no jobs specified"},
-		{[]string{params.JobHostUnits, params.JobHostUnits}, entity.Invalid, "cannot add a machine: duplicate job: JobHostUnits"},
-		{[]string{params.JobManageModel}, entity.NotSupported, `cannot add a machine with job "JobManageModel": not supported yet`},
-		{[]string{params.JobHostUnits, "JobManageEnviron"}, entity.NotSupported, `cannot add a machine with job "JobManageEnviron": not supported yet`},
+		{[]string{params.JobHostUnits, params.JobHostUnits}, entity.Invalid,
+			"cannot add a machine: duplicate job: JobHostUnits"},
+		{[]string{params.JobManageModel}, entity.NotSupported,
+			`cannot add a machine with job "JobManageModel": not supported yet`},
+		{[]string{params.JobHostUnits, "JobManageEnviron"}, entity.NotSupported,
+			`cannot add a machine with job "JobManageEnviron": not supported yet`},
 		{[]string{params.JobHostUnits}, "", ""},
 	} {
 		var results params.AddMachinesResults
-		reply := raw.call("MachineManager", 10, "AddMachines", params.AddMachines{MachineParams: []params.AddMachineParams{{Jobs: test.jobs}}})
+		reply := raw.call("MachineManager", 10, "AddMachines",
+			params.AddMachines{MachineParams: []params.AddMachineParams{{Jobs: test.jobs}}})
 		if err := reply.Err(); err != nil {
 			t.Fatal(err)
 		}

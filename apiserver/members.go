@@ -36,7 +36,8 @@ func (m *members) enter(model string, id identity) (leave func(), err error) {
 	defer m.mu.Unlock()
 	switch {
 	case m.of[who] >= limit:
-		return nil, entity.WithHint(entity.Errorf(entity.Unavailable, "%s has %d connections to the controller, which is all it may have", id.tag, limit),
+		return nil, entity.WithHint(entity.Errorf(entity.Unavailable,
+			"%s has %d connections to the controller, which is all it may have", id.tag, limit),
 			"Close some of them, and try again.")
 	case m.all >= m.max:
 		return nil, entity.Errorf(entity.Unavailable, "the controller has all the connections it can have; try again")

@@ -72,7 +72,8 @@ func modelConfigOf(ctx context.Context, c *caller, given map[string]any) (map[st
 	return config, c.askCloud(ctx, func(ctx context.Context, cloud Cloud) error {
 		have, err := cloud.Series(ctx)
 		if err == nil && len(have) > 0 && !slices.Contains(have, series) {
-			err = entity.Errorf(entity.Invalid, "default-series %q is not available: the cloud has %s", series, strings.Join(have, ", "))
+			err = entity.Errorf(entity.Invalid, "default-series %q is not available: the cloud has %s", series,
+				strings.Join(have, ", "))
 		}
 		return err
 	})

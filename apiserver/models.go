@@ -51,7 +51,9 @@ func modelManagerListModels(ctx context.Context, c *caller, p params.Entity) (pa
 	return userModels(rows), err
 }
 
-func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSummariesRequest) (params.ModelSummaryResults, error) {
+func modelManagerListSummaries(
+	ctx context.Context, c *caller, p params.ModelSummariesRequest,
+) (params.ModelSummaryResults, error) {
 	name, err := subject(ctx, c, p.UserTag)
 	if err != nil {
 		return params.ModelSummaryResults{}, err
@@ -64,7 +66,8 @@ func modelManagerListSummaries(ctx context.Context, c *caller, p params.ModelSum
 	for i, row := range rows {
 		info, counts, err := modelInfo(ctx, c, row)
 		if err != nil {
-			results = append(results, params.ModelSummaryResult{Error: c.server.wireError(c.conn.String()+": ListModelSummaries", err)})
+			results = append(results, params.ModelSummaryResult{Error: c.server.wireError(c.conn.String()+": ListModelSummaries",
+				err)})
 			continue
 		}
 		results = append(results, params.ModelSummaryResult{Result: &params.ModelSummary{
@@ -91,7 +94,9 @@ func modelStatus(ctx context.Context, c *caller, row state.ModelRow) (*entity.Mo
 }
 
 // modelInfo describes a model and counts what is in it.
-func modelInfo(ctx context.Context, c *caller, row state.ModelRow) (params.ModelInfo, []entity.ModelEntityCount, error) {
+func modelInfo(
+	ctx context.Context, c *caller, row state.ModelRow,
+) (params.ModelInfo, []entity.ModelEntityCount, error) {
 	status, err := modelStatus(ctx, c, row)
 	if err != nil {
 		return params.ModelInfo{}, nil, err
@@ -162,7 +167,8 @@ func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreat
 	if err != nil {
 		return params.ModelInfo{}, fmt.Errorf("cannot add model %q: %w", p.Name, err)
 	}
-	st, err := c.server.controller.AddModel(ctx, state.AddModelParams{Name: p.Name, Owner: owner, Series: c.server.config.Series, Config: config})
+	st, err := c.server.controller.AddModel(ctx,
+		state.AddModelParams{Name: p.Name, Owner: owner, Series: c.server.config.Series, Config: config})
 	if err != nil {
 		return params.ModelInfo{}, err
 	}

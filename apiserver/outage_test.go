@@ -56,7 +56,8 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 		t.Cleanup(ctrl.Close)
 		st, err := ctrl.AddModel(ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
 		ok(err)
-		w := &world{TB: t, controller: ctrl, st: st, logs: store, passwords: map[entity.Tag]string{}, charms: map[string]string{}}
+		w := &world{TB: t, controller: ctrl, st: st, logs: store, passwords: map[entity.Tag]string{},
+			charms: map[string]string{}}
 		w.server, err = New(ctx, Config{Controller: ctrl, TLS: config, Logs: store, Version: "1", TempDir: dir})
 		ok(err)
 		serving, stop := context.WithCancel(ctx)
@@ -72,7 +73,8 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 // within the time that the command line waits. They do not notice an election.
 func TestOutageOfTheStore(t *testing.T) {
 	onASet(t, func(t *testing.T, w *world, set *mongotest.Set) {
-		info := client.Info{Dial: w.server.Dial, Model: w.st.UUID(), Tag: entity.UserTag(statetest.Admin), Password: statetest.Password}
+		info := client.Info{Dial: w.server.Dial, Model: w.st.UUID(), Tag: entity.UserTag(statetest.Admin),
+			Password: statetest.Password}
 		dial := func() (*client.Conn, error) {
 			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 			defer cancel()

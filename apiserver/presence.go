@@ -220,7 +220,8 @@ func (p *presence) mark(status *entity.ModelStatus) {
 		for i := range list {
 			m := &list[i]
 			// A machine that has never started is pending, and a Dead one has no agent.
-			if since, lost := p.lost(model, entity.MachineTag(m.ID)); lost && m.Life != entity.Dead && m.Status.Status == entity.StatusStarted {
+			if since, lost := p.lost(model, entity.MachineTag(m.ID)); lost && m.Life != entity.Dead &&
+				m.Status.Status == entity.StatusStarted {
 				m.Status = entity.Status{Status: entity.StatusDown, Message: agentLost, Since: since}
 			}
 			machines(m.Containers)
@@ -231,7 +232,8 @@ func (p *presence) mark(status *entity.ModelStatus) {
 	units = func(list []entity.UnitStatus) {
 		for i := range list {
 			u := &list[i]
-			if since, lost := p.lost(model, entity.UnitTag(u.Name)); lost && u.Life != entity.Dead && u.Agent.Status != entity.StatusAllocating {
+			if since, lost := p.lost(model, entity.UnitTag(u.Name)); lost && u.Life != entity.Dead &&
+				u.Agent.Status != entity.StatusAllocating {
 				u.Agent = entity.Status{Status: entity.StatusLost, Message: agentLost, Since: since}
 				if u.Workload.Status != entity.StatusError && u.Workload.Status != entity.StatusTerminated {
 					u.Workload = entity.Status{

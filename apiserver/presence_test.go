@@ -22,7 +22,8 @@ func TestPresence(t *testing.T) {
 	words := func() (out string) {
 		status := &entity.ModelStatus{
 			Model: entity.ModelHeader{UUID: "m"},
-			Machines: []entity.MachineStatus{{ID: "0", Status: started}, {ID: "1", Status: entity.Status{Status: entity.StatusPending}},
+			Machines: []entity.MachineStatus{{ID: "0", Status: started},
+				{ID: "1", Status: entity.Status{Status: entity.StatusPending}},
 				{ID: "2", Life: entity.Dead, Status: started}},
 			Services: []entity.ServiceStatus{{Units: []entity.UnitStatus{
 				{Name: "a/0", Agent: idle, Workload: active, Subordinates: []entity.UnitStatus{
@@ -72,7 +73,8 @@ func TestPresence(t *testing.T) {
 	conn.ping(now)
 	now = now.Add(answerTime + 1)
 	check("a ping is unanswered", "started pending started idle/active idle/error allocating/active ")
-	if since, silent, missing := p.missing("m", entity.MachineTag("0")); !silent || !missing || !since.Equal(now.Add(-answerTime-1)) {
+	if since, silent, missing := p.missing("m", entity.MachineTag("0")); !silent || !missing ||
+		!since.Equal(now.Add(-answerTime-1)) {
 		t.Errorf("the machine's agent is silent: %v %v, since %v", silent, missing, since)
 	}
 	conn.ping(now) // makes no difference

@@ -43,7 +43,9 @@ func (w *world) raw(path string) *rawConn {
 // rawMemory connects within the process.
 func (w *world) rawMemory(path string) *rawConn {
 	w.Helper()
-	d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return w.server.Dial(ctx) }}
+	d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return w.server.Dial(ctx)
+	}}
 	ws, _, err := d.DialContext(w.Context(), "ws://memory"+path, nil)
 	if err != nil {
 		w.Fatal(err)
@@ -62,7 +64,8 @@ func (r *rawConn) send(facade string, version int, method, watcher string, args 
 		r.Fatal(err)
 	}
 	r.id++
-	err = r.ws.WriteJSON(params.Request{RequestID: r.id, Type: facade, Version: version, ID: watcher, Request: method, Params: text})
+	err = r.ws.WriteJSON(params.Request{RequestID: r.id, Type: facade, Version: version, ID: watcher, Request: method,
+		Params: text})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -95,7 +98,8 @@ func (r *rawConn) call(facade string, version int, method string, args any) para
 // login logs in, or fails the test.
 func (r *rawConn) login(tag entity.Tag, password, nonce string) *rawConn {
 	r.Helper()
-	reply := r.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(tag), Credentials: password, Nonce: nonce})
+	reply := r.call("Admin", 3, "Login",
+		params.LoginRequest{AuthTag: params.TagOf(tag), Credentials: password, Nonce: nonce})
 	if err := reply.Err(); err != nil {
 		r.Fatalf("%s cannot log in: %v", tag, err)
 	}

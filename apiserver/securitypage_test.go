@@ -18,7 +18,8 @@ var update = flag.Bool("update", false, "write the tables of doc/security.md ane
 // limitRows describes the fields of Limits: what each limits, and what happens beyond. The %s in
 // value stand for the fields' values, in order.
 var limitRows = []struct{ fields, what, value, beyond string }{
-	{"Strangers", "connections without a login", "%s, or a quarter of the files that the process may open", "the oldest goes, of the address with the most"},
+	{"Strangers", "connections without a login", "%s, or a quarter of the files that the process may open",
+		"the oldest goes, of the address with the most"},
 	{"StrangersFrom", "… from one address (IPv6: a /64)", "%s, or an eighth of the files", "that address's oldest goes"},
 	{"LoginTime Logins", "time until the login; failed logins", "%s; %s", "the connection ends"},
 	{"Members", "connections with a login", "%s, or half the files", "told to try again"},
@@ -27,12 +28,15 @@ var limitRows = []struct{ fields, what, value, beyond string }{
 	{"UserLogins UserQueue UserWait", "users' slow hashes at once; logins in line for one; their time there",
 		"half the CPUs, at least 1 and at most 4; %s; %s", "told to try again"},
 	{"Frame LoginFrame", "a request; one before the login", "%s; %s", "the connection ends"},
-	{"Requests RequestTime", "requests of a connection at once; time for each", "%s; %s", "more are read when one is done; took too long"},
+	{"Requests RequestTime", "requests of a connection at once; time for each", "%s; %s",
+		"more are read when one is done; took too long"},
 	{"CloudTime", "a cloud's answers to one request", "%s", "told to try again, and nothing is written"},
 	{"Watches", "watches of a connection", "%s", "refused"},
-	{"PingEvery Silence WriteTime", "time between pings; of silence; until a frame is read", "%s; %s; %s", "the connection ends"},
+	{"PingEvery Silence WriteTime", "time between pings; of silence; until a frame is read", "%s; %s; %s",
+		"the connection ends"},
 	{"Charm UploadTime", "a charm's archive; the time for it", "%s; %s", "refused"},
-	{"Uploads UserUploads UploadBytes", "uploads under way; of one user; their temporary files together", "%s; %s; %s", "503, told to try again"},
+	{"Uploads UserUploads UploadBytes", "uploads under way; of one user; their temporary files together", "%s; %s; %s",
+		"503, told to try again"},
 	{"JudgedUploads", "archives that are read at once", "%s", "others wait until their request ends"},
 }
 

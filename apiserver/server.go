@@ -74,10 +74,11 @@ func New(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config: config, controller: config.Controller, limits: config.Limits,
 		table: newTable(routes()), barrier: config.Controller.Barrier, memory: newMemoryListener(),
-		agentLogins: make(slots, config.Limits.AgentLogins), hashing: newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
-		door:     newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
-		members:  members{max: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
-		failures: failures{log: func(line string) { logger.Infof("%s", line) }},
+		agentLogins: make(slots, config.Limits.AgentLogins),
+		hashing:     newQueue(config.Limits.UserLogins, config.Limits.UserQueue),
+		door:        newDoor(config.Limits.Strangers, config.Limits.StrangersFrom),
+		members:     members{max: config.Limits.Members, ofUser: config.Limits.UserConns, ofAgent: config.Limits.AgentConns},
+		failures:    failures{log: func(line string) { logger.Infof("%s", line) }},
 	}
 	s.presence = newPresence(time.Now)
 	s.uploads = newUploads(&s.limits)

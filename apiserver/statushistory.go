@@ -8,12 +8,15 @@ import (
 	"juju/state/entity"
 )
 
-func clientStatusHistory(ctx context.Context, c *caller, p params.StatusHistoryRequests) (params.StatusHistoryResults, error) {
+func clientStatusHistory(
+	ctx context.Context, c *caller, p params.StatusHistoryRequests,
+) (params.StatusHistoryResults, error) {
 	results := make([]params.StatusHistoryResult, 0, len(p.Requests))
 	for _, request := range p.Requests {
 		past, err := statusHistory(ctx, c, request)
 		if err != nil {
-			results = append(results, params.StatusHistoryResult{Error: c.server.wireError(c.conn.String()+": StatusHistory", err)})
+			results = append(results, params.StatusHistoryResult{Error: c.server.wireError(c.conn.String()+": StatusHistory",
+				err)})
 			continue
 		}
 		results = append(results, params.StatusHistoryResult{History: params.HistoryOf(past)})

@@ -45,13 +45,15 @@ func TestStatusHistoryOverTheWire(t *testing.T) {
 			}
 		}
 	}
-	if _, err := c.StatusHistory(ctx, entity.HistoryUnit, entity.UnitTag("mysql/9"), client.HistoryQuery{Size: 1}); entity.KindOf(err) != entity.NotFound {
+	if _, err := c.StatusHistory(ctx, entity.HistoryUnit, entity.UnitTag("mysql/9"),
+		client.HistoryQuery{Size: 1}); entity.KindOf(err) != entity.NotFound {
 		t.Errorf("a unit that never was: %v", err)
 	}
 	ago := -time.Second
 	raw := w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	for about, f := range map[string]params.StatusHistoryFilter{
-		"nothing asked": {}, "two ways": {Size: 1, Delta: new(time.Duration)}, "a negative size": {Size: -1}, "the future": {Delta: &ago},
+		"nothing asked": {}, "two ways": {Size: 1, Delta: new(time.Duration)}, "a negative size": {Size: -1},
+		"the future": {Delta: &ago},
 	} {
 		var results params.StatusHistoryResults
 		reply := raw.call("Client", 7, "StatusHistory", params.StatusHistoryRequests{Requests: []params.StatusHistoryRequest{

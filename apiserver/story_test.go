@@ -40,11 +40,13 @@ func TestUsersStory(t *testing.T) {
 	ctx := t.Context()
 	root := w.dial(w.adminInfo(""))
 	models, err := root.Models(ctx)
-	if err != nil || len(models) != 2 || models[0].Name != "controller" || models[1].Name != "default" || models[1].Owner != "admin" {
+	if err != nil || len(models) != 2 || models[0].Name != "controller" || models[1].Name != "default" ||
+		models[1].Owner != "admin" {
 		t.Fatalf("models %+v, %v", models, err)
 	}
 	c := w.dial(w.adminInfo(models[1].UUID))
-	if c.ControllerUUID() != w.controller.UUID() || c.ServerVersion() != "1.2.3" || len(c.Addresses()) != 1 || c.Addresses()[0] != w.address {
+	if c.ControllerUUID() != w.controller.UUID() || c.ServerVersion() != "1.2.3" || len(c.Addresses()) != 1 ||
+		c.Addresses()[0] != w.address {
 		t.Errorf("the controller is %s %s at %v", c.ControllerUUID(), c.ServerVersion(), c.Addresses())
 	}
 
@@ -87,10 +89,12 @@ func TestUsersStory(t *testing.T) {
 		Config: map[string]string{"title": "T"}, ConfigYAML: "mysql: {size: 7}"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "wordpress", CharmURL: wordpress, Units: 1, Placement: []string{"0"}}); err != nil {
+	if _, err := c.Deploy(ctx, client.DeployArgs{Service: "wordpress", CharmURL: wordpress, Units: 1,
+		Placement: []string{"0"}}); err != nil {
 		t.Fatal(err)
 	}
-	if ends, err := c.AddRelation(ctx, "wordpress", "mysql"); err != nil || ends["wordpress"] != "db" || ends["mysql"] != "server" {
+	if ends, err := c.AddRelation(ctx, "wordpress", "mysql"); err != nil || ends["wordpress"] != "db" ||
+		ends["mysql"] != "server" {
 		t.Fatal(ends, err)
 	}
 	if units, _, err := c.AddUnits(ctx, "wordpress", 1, nil); err != nil || len(units) != 1 || units[0] != "wordpress/1" {
@@ -99,7 +103,8 @@ func TestUsersStory(t *testing.T) {
 	if err := c.Expose(ctx, "wordpress"); err != nil {
 		t.Fatal(err)
 	}
-	if id, _, err := c.AddMachine(ctx, client.MachineArgs{Constraints: constraints, Series: "jammy"}); err != nil || id != "3" {
+	if id, _, err := c.AddMachine(ctx, client.MachineArgs{Constraints: constraints, Series: "jammy"}); err != nil ||
+		id != "3" {
 		t.Fatal(id, err)
 	}
 
@@ -112,19 +117,22 @@ func TestUsersStory(t *testing.T) {
 		}
 		return got.Settings[option]
 	}
-	if got := value("size"); got != (entity.ConfigSetting{Description: "how big", Type: "int", Value: int64(7), Default: int64(5), Source: "user"}) {
+	if got := value("size"); got != (entity.ConfigSetting{Description: "how big", Type: "int", Value: int64(7),
+		Default: int64(5), Source: "user"}) {
 		t.Errorf("size is %#v", got)
 	}
 	if got := value("ratio"); got.Value != 2.0 || got.Source != "default" {
 		t.Errorf("ratio is %#v", got)
 	}
-	if err := c.SetServiceConfig(ctx, "mysql", map[string]string{"size": "9", "ratio": "1e3"}, "mysql: {title: other}"); err != nil {
+	if err := c.SetServiceConfig(ctx, "mysql", map[string]string{"size": "9", "ratio": "1e3"},
+		"mysql: {title: other}"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.ResetServiceConfig(ctx, "mysql", "size"); err != nil {
 		t.Fatal(err)
 	}
-	if got := []any{value("size").Value, value("ratio").Value, value("title").Value}; !cmp.Equal(got, []any{int64(5), 1000.0, "other"}) {
+	if got := []any{value("size").Value, value("ratio").Value, value("title").Value}; !cmp.Equal(got,
+		[]any{int64(5), 1000.0, "other"}) {
 		t.Errorf("settings are %v", got)
 	}
 
@@ -141,7 +149,8 @@ func TestUsersStory(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("status changed on its way: %s", diff)
 	}
-	if len(got.Machines) != 4 || len(got.Services) != 2 || len(got.Services[1].Units) != 2 || len(got.Relations) != 1 || !got.Services[1].Exposed {
+	if len(got.Machines) != 4 || len(got.Services) != 2 || len(got.Services[1].Units) != 2 || len(got.Relations) != 1 ||
+		!got.Services[1].Exposed {
 		t.Errorf("status is %+v", got)
 	}
 	if one, err := c.Status(ctx, "mysql/1"); err != nil || len(one.Services) != 1 || len(one.Services[0].Units) != 1 {
@@ -149,7 +158,8 @@ func TestUsersStory(t *testing.T) {
 	}
 
 	// A failed hook can be resolved once.
-	if err := firstOf(c.Resolve(ctx, true, "mysql/0")); err == nil || err.Error() != `unit "mysql/0" is not in an error state` {
+	if err := firstOf(c.Resolve(ctx, true, "mysql/0")); err == nil ||
+		err.Error() != `unit "mysql/0" is not in an error state` {
 		t.Errorf("resolving what has not failed: %v", err)
 	}
 	u, err := w.st.Unit(ctx, "mysql/0")
@@ -185,7 +195,8 @@ func TestUsersStory(t *testing.T) {
 	if err := firstOf(errs, err); err != nil || left.Machines != nil {
 		t.Errorf("destroying a service with its machines leaves machines %v: %v", left, err)
 	}
-	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil || !errors.Is(errs[1], entity.NotFound) {
+	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil ||
+		!errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying machines: %v, %v", errs, err)
 	}
 	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || entity.Hint(err) == "" {
@@ -216,34 +227,46 @@ func TestRefusals(t *testing.T) {
 		kind entity.Kind
 		text string // "" for any
 	}{
-		"a charm from a hub": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:mysql-1"})), entity.NotSupported, ""},
-		"a charm that is not there": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "local:jammy/x-1"})), entity.NotFound,
+		"a charm from a hub": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:mysql-1"})),
+			entity.NotSupported, ""},
+		"a charm that is not there": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "local:jammy/x-1"})),
+			entity.NotFound,
 			`charm "local:jammy/x-1" not found`},
 		"no charm's URL": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "::"})), entity.Invalid, ""},
 		"the same name": {second(c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql})), entity.AlreadyExists,
 			`cannot add service "mysql": service already exists`},
-		"a wrong type in a file": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "x: {size: big}"})), entity.Invalid,
+		"a wrong type in a file": {second(c.Deploy(ctx,
+			client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "x: {size: big}"})), entity.Invalid,
 			`settings:1: x.size: option "size" expected int, got "big"`},
-		"a file for another service": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "y: {size: 1}"})), entity.Invalid,
+		"a file for another service": {second(c.Deploy(ctx,
+			client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "y: {size: 1}"})), entity.Invalid,
 			`no settings found for "x"`},
-		"an unknown option":             {c.SetServiceConfig(ctx, "mysql", map[string]string{"sise": "1", "size": "9"}, ""), entity.Invalid, `unknown option "sise"`},
-		"a reset of an unknown option":  {c.ResetServiceConfig(ctx, "mysql", "sise"), entity.Invalid, `unknown option "sise"`},
-		"settings of no service":        {c.SetServiceConfig(ctx, "nosql", nil, ""), entity.NotFound, ""},
-		"no archive":                    {upload("no zip", ""), entity.Invalid, ""},
-		"no series":                     {upload("no zip", "../x"), entity.Invalid, `invalid series "../x"`},
-		"a relation of one":             {second(c.AddRelation(ctx, "mysql")), entity.Invalid, "a relation must involve two services"},
-		"a relation that there is":      {second(c.AddRelation(ctx, "mysql", "wordpress")), entity.AlreadyExists, ""},
-		"a relation that there is not":  {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound, ""},
-		"a machine with units":          {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
-		"a machine as placement":        {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid, "machine-id cannot be specified when adding machines"},
-		"a charm to download":           {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
-		"an agent's method":             {second(client.UniterFacade{Caller: c}.Unit(ctx, entity.UnitTag("mysql/0"))), entity.Unauthorized, "permission denied"},
-		"a bad pattern":                 {second(c.Status(ctx, "a/b/c")), entity.Invalid, ""},
-		"units of a service not there":  {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
-		"no units":                      {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid, "--num-units must be a positive integer"},
+		"an unknown option": {c.SetServiceConfig(ctx, "mysql", map[string]string{"sise": "1", "size": "9"}, ""),
+			entity.Invalid, `unknown option "sise"`},
+		"a reset of an unknown option": {c.ResetServiceConfig(ctx, "mysql", "sise"), entity.Invalid,
+			`unknown option "sise"`},
+		"settings of no service": {c.SetServiceConfig(ctx, "nosql", nil, ""), entity.NotFound, ""},
+		"no archive":             {upload("no zip", ""), entity.Invalid, ""},
+		"no series":              {upload("no zip", "../x"), entity.Invalid, `invalid series "../x"`},
+		"a relation of one": {second(c.AddRelation(ctx, "mysql")), entity.Invalid,
+			"a relation must involve two services"},
+		"a relation that there is": {second(c.AddRelation(ctx, "mysql", "wordpress")), entity.AlreadyExists, ""},
+		"a relation that there is not": {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound,
+			""},
+		"a machine with units": {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
+		"a machine as placement": {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid,
+			"machine-id cannot be specified when adding machines"},
+		"a charm to download": {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
+		"an agent's method": {second(client.UniterFacade{Caller: c}.Unit(ctx, entity.UnitTag("mysql/0"))),
+			entity.Unauthorized, "permission denied"},
+		"a bad pattern":                {second(c.Status(ctx, "a/b/c")), entity.Invalid, ""},
+		"units of a service not there": {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
+		"no units": {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid,
+			"--num-units must be a positive integer"},
 		"debug-log of an unknown level": {c.DebugLog(ctx, client.LogQuery{Level: "loud"}, nil), entity.Invalid, ""},
 	} {
-		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" && test.err.Error() != test.text {
+		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" &&
+			test.err.Error() != test.text {
 			t.Errorf("%s: %v (%s), want %s %q", name, test.err, entity.KindOf(test.err), test.kind, test.text)
 		}
 	}
@@ -372,7 +395,8 @@ func TestAgentsStory(t *testing.T) {
 			t.Error(set)
 		}
 	}
-	if status, err := uniter.UnitStatus(ctx, u0); err != nil || status.Status != entity.StatusActive || status.Message != "up" {
+	if status, err := uniter.UnitStatus(ctx, u0); err != nil || status.Status != entity.StatusActive ||
+		status.Message != "up" {
 		t.Error(status, err)
 	}
 	if ports, err := uniter.OpenedPorts(ctx, u0); err != nil || len(ports[u0.ID]) != 1 {
@@ -467,7 +491,8 @@ func TestLogs(t *testing.T) {
 	}
 	send := func(text string) {
 		t.Helper()
-		if err := sink.Send(params.LogRecord{Level: "INFO", Module: "juju.test", Message: text, Entity: "machine-99"}); err != nil {
+		if err := sink.Send(params.LogRecord{Level: "INFO", Module: "juju.test", Message: text,
+			Entity: "machine-99"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -477,14 +502,15 @@ func TestLogs(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	lines, done := make(chan entity.LogMessage), make(chan error, 1)
 	go func() {
-		done <- user.DebugLog(ctx, client.LogQuery{Replay: true, IncludeEntity: []string{"mysql/*"}}, func(m entity.LogMessage) error {
-			select {
-			case lines <- m:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		})
+		done <- user.DebugLog(ctx, client.LogQuery{Replay: true, IncludeEntity: []string{"mysql/*"}},
+			func(m entity.LogMessage) error {
+				select {
+				case lines <- m:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
 	}()
 	for i := range 5 {
 		if m := receive(t, lines); m.Message != fmt.Sprint(i) || m.Entity != "unit-mysql-0" {
@@ -589,7 +615,8 @@ func TestCancelRequestAndWatch(t *testing.T) {
 		defer onServer.watches.mu.Unlock()
 		return onServer.watches.open
 	}
-	w.server.table.byKey[routeKey{"Uniter", 1, "Unit"}].handler = act(func(_ context.Context, c *caller, _ params.Entity) error {
+	w.server.table.byKey[routeKey{"Uniter", 1, "Unit"}].handler = act(func(_ context.Context, c *caller,
+		_ params.Entity) error {
 		onServer = c.conn
 		asked <- struct{}{}
 		<-release

@@ -47,7 +47,8 @@ func TestStrangers(t *testing.T) {
 	}))
 	guesser := w.raw(w.modelPath())
 	for range 3 {
-		reply := guesser.call("Admin", 3, "Login", params.LoginRequest{AuthTag: params.TagOf(entity.UnitTag("mysql/0")), Credentials: "guess"})
+		reply := guesser.call("Admin", 3, "Login",
+			params.LoginRequest{AuthTag: params.TagOf(entity.UnitTag("mysql/0")), Credentials: "guess"})
 		if !errors.Is(reply.Err(), entity.Unauthorized) {
 			t.Fatal(reply.Err())
 		}
@@ -106,7 +107,10 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 func TestGuessesDelayNoOne(t *testing.T) {
 	t.Parallel()
 	const crowd = 300
-	w := newWorld(t, limited(func(l *Limits) { l.UserLogins, l.UserWait, l.RequestTime = 1, 10*time.Minute, 10*time.Minute })).populate()
+	w := newWorld(t, limited(func(l *Limits) {
+		l.UserLogins, l.UserWait, l.RequestTime = 1, 10*time.Minute,
+			10*time.Minute
+	})).populate()
 	w.addUser("bob")
 	w.addUser("eve")
 	q := w.server.hashing
@@ -115,7 +119,8 @@ func TestGuessesDelayNoOne(t *testing.T) {
 	}
 	send := func(user, password string) *rawConn {
 		c := w.raw("/api")
-		c.send("Admin", 3, "Login", "", params.LoginRequest{AuthTag: params.TagOf(entity.UserTag(user)), Credentials: password})
+		c.send("Admin", 3, "Login", "",
+			params.LoginRequest{AuthTag: params.TagOf(entity.UserTag(user)), Credentials: password})
 		return c
 	}
 	wait := func(n int) (given int) {
@@ -197,7 +202,8 @@ func TestLongNameOfAStranger(t *testing.T) {
 		c.call("Admin", 3, "Login", map[string]string{"auth-tag": name, "credentials": "guess"})
 	}
 	login("user-" + strings.Repeat("x", 200))
-	if line := receive(t, lines); len(line) > 220 || !strings.Contains(line, " cannot log in: invalid entity name or password") {
+	if line := receive(t, lines); len(line) > 220 ||
+		!strings.Contains(line, " cannot log in: invalid entity name or password") {
 		t.Errorf("logged: %q", line)
 	}
 	for i := range requestsPerLogin*w.server.limits.Logins - 1 { // no tags, so no login attempts
@@ -218,7 +224,8 @@ func TestConcurrentLogins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Dial(t.Context(), w.info(entity.UnitTag("mysql/0"))); !errors.Is(err, entity.Unavailable) || err.Error() != "try again" {
+	if _, err := client.Dial(t.Context(), w.info(entity.UnitTag("mysql/0"))); !errors.Is(err, entity.Unavailable) ||
+		err.Error() != "try again" {
 		t.Errorf("an agent in the rush: %v", err)
 	}
 	w.dial(w.adminInfo(w.st.UUID()))

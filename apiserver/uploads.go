@@ -83,7 +83,8 @@ func (u *uploads) take(bytes int64) error {
 
 // tryUploadAgain is the error of an upload for which there is no room now.
 func tryUploadAgain(format string, args ...any) error {
-	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: "+format, args...), "Try again when they have ended")
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: "+format, args...),
+		"Try again when they have ended")
 }
 
 // An upload is the temporary file of a charm. Its errors don't reveal the file's path.
@@ -139,7 +140,8 @@ func diskError(err error) error {
 func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if schema := query.Get("schema"); schema != "" && schema != "local" {
-		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported", schema)
+		return entity.Errorf(entity.NotSupported, "cannot upload a charm with schema %q: only local charms are supported",
+			schema)
 	}
 	series := query.Get("series")
 	if series != "" && !charm.IsValidSeries(series) {
@@ -154,7 +156,8 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	defer cancel()
 	// The server's other deadlines are for websockets.
 	control := http.NewResponseController(w)
-	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := control.SetReadDeadline(time.Now().Add(s.limits.UploadTime)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	u, err := s.uploads.open(s.config.TempDir)

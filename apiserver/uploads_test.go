@@ -71,7 +71,8 @@ func TestLimitsOfUploads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || answer.ErrorCode != "try again" ||
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" ||
+			answer.ErrorCode != "try again" ||
 			answer.Error != "cannot take the upload: "+want || answer.ErrorInfo["hint"] != "Try again when they have ended" {
 			t.Errorf("%s: %s, %+v", name, response.Status, answer)
 		}
@@ -88,11 +89,13 @@ func TestLimitsOfUploads(t *testing.T) {
 	if err := u.take(11); err != nil {
 		t.Fatal(err)
 	}
-	refused("more than the disk is to hold", fmt.Sprintf("uploads under way take the %d bytes there are for them", u.limits.UploadBytes))
+	refused("more than the disk is to hold",
+		fmt.Sprintf("uploads under way take the %d bytes there are for them", u.limits.UploadBytes))
 	if err := u.take(-11); err != nil {
 		t.Fatal(err)
 	}
-	if _, answer, err := w.post(t.Context(), statetest.Admin, bytes.NewReader(archive)); err != nil || answer.CharmURL == "" {
+	if _, answer, err := w.post(t.Context(), statetest.Admin, bytes.NewReader(archive)); err != nil ||
+		answer.CharmURL == "" {
 		t.Errorf("when there is room: %+v, %v", answer, err)
 	}
 	w.noUploads(t)
@@ -153,12 +156,14 @@ func TestUploadErrorsNameNoPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response.StatusCode == http.StatusOK || strings.Contains(answer.Error, w.server.config.TempDir) || strings.Contains(answer.Error, "juju-upload") {
+		if response.StatusCode == http.StatusOK || strings.Contains(answer.Error, w.server.config.TempDir) ||
+			strings.Contains(answer.Error, "juju-upload") {
 			t.Errorf("%s: %+v", response.Status, answer)
 		}
 		return answer.Error
 	}
-	if got, want := upload(strings.NewReader("no zip")), "cannot read charm archive: zip: not a valid zip file"; got != want {
+	if got, want := upload(strings.NewReader("no zip")),
+		"cannot read charm archive: zip: not a valid zip file"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	dir := w.server.config.TempDir

@@ -27,25 +27,28 @@ func aboutUser(c *caller, tag params.Tag) error {
 }
 
 func userManagerAddUser(ctx context.Context, c *caller, p params.AddUsers) (params.AddUserResults, error) {
-	return params.AddUserResults{Results: addUserResults(c, "AddUser", p.Users, func(u params.AddUser) (params.AddUserResult, error) {
-		release := func() {}
-		if u.Password != "" {
-			var err error
-			if release, err = c.server.hashTurn(ctx, c.conn.guest, c.tag.ID); err != nil {
-				return params.AddUserResult{}, err
+	return params.AddUserResults{Results: addUserResults(c, "AddUser", p.Users,
+		func(u params.AddUser) (params.AddUserResult, error) {
+			release := func() {}
+			if u.Password != "" {
+				var err error
+				if release, err = c.server.hashTurn(ctx, c.conn.guest, c.tag.ID); err != nil {
+					return params.AddUserResult{}, err
+				}
 			}
-		}
-		defer release()
-		key, err := c.server.controller.AddUser(ctx, state.AddUserParams{
-			Name: u.Username, DisplayName: u.DisplayName, Password: u.Password, Creator: c.tag.ID,
-		})
-		tag := params.TagOf(entity.UserTag(u.Username))
-		return params.AddUserResult{Tag: &tag, SecretKey: key}, err
-	})}, nil
+			defer release()
+			key, err := c.server.controller.AddUser(ctx, state.AddUserParams{
+				Name: u.Username, DisplayName: u.DisplayName, Password: u.Password, Creator: c.tag.ID,
+			})
+			tag := params.TagOf(entity.UserTag(u.Username))
+			return params.AddUserResult{Tag: &tag, SecretKey: key}, err
+		})}, nil
 }
 
 // addUserResults calls do for each element of a list and collects users with their keys.
-func addUserResults[P any](c *caller, doing string, list []P, do func(P) (params.AddUserResult, error)) []params.AddUserResult {
+func addUserResults[P any](
+	c *caller, doing string, list []P, do func(P) (params.AddUserResult, error),
+) []params.AddUserResult {
 	var made params.AddUserResult
 	return each(c, doing, list,
 		func(P) params.AddUserResult { return made },
@@ -57,16 +60,17 @@ func addUserResults[P any](c *caller, doing string, list []P, do func(P) (params
 }
 
 func userManagerResetPassword(ctx context.Context, c *caller, p params.Entities) (params.AddUserResults, error) {
-	return params.AddUserResults{Results: addUserResults(c, "ResetPassword", p.Entities, func(e params.Entity) (params.AddUserResult, error) {
-		if err := aboutUser(c, e.Tag); err != nil {
-			return params.AddUserResult{}, err
-		}
-		if isSelf(c, e.Tag) {
-			return params.AddUserResult{}, entity.WithHint(denied(), "To change your own password: juju change-user-password")
-		}
-		key, err := c.server.controller.ResetUserPassword(ctx, e.Tag.ID)
-		return params.AddUserResult{Tag: &e.Tag, SecretKey: key}, err
-	})}, nil
+	return params.AddUserResults{Results: addUserResults(c, "ResetPassword", p.Entities,
+		func(e params.Entity) (params.AddUserResult, error) {
+			if err := aboutUser(c, e.Tag); err != nil {
+				return params.AddUserResult{}, err
+			}
+			if isSelf(c, e.Tag) {
+				return params.AddUserResult{}, entity.WithHint(denied(), "To change your own password: juju change-user-password")
+			}
+			key, err := c.server.controller.ResetUserPassword(ctx, e.Tag.ID)
+			return params.AddUserResult{Tag: &e.Tag, SecretKey: key}, err
+		})}, nil
 }
 
 func userManagerSetPassword(ctx context.Context, c *caller, p params.EntityPasswords) (params.ErrorResults, error) {
@@ -189,7 +193,9 @@ func userManagerModelUserInfo(ctx context.Context, c *caller, p params.Entities)
 }
 
 // modelManagerModifyAccess is open to every user. It checks the caller's access to each model.
-func modelManagerModifyAccess(ctx context.Context, c *caller, p params.ModifyModelAccessRequest) (params.ErrorResults, error) {
+func modelManagerModifyAccess(
+	ctx context.Context, c *caller, p params.ModifyModelAccessRequest,
+) (params.ErrorResults, error) {
 	return outcomes(c, "ModifyModelAccess", p.Changes, func(change params.ModifyModelAccess) error {
 		if err := isKind(change.ModelTag, entity.KindModel); err != nil {
 			return err
@@ -225,7 +231,9 @@ func unknownAction(action string) error {
 	return entity.Errorf(entity.Invalid, "unknown action %q", action)
 }
 
-func controllerModifyAccess(ctx context.Context, c *caller, p params.ModifyControllerAccessRequest) (params.ErrorResults, error) {
+func controllerModifyAccess(
+	ctx context.Context, c *caller, p params.ModifyControllerAccessRequest,
+) (params.ErrorResults, error) {
 	return outcomes(c, "ModifyControllerAccess", p.Changes, func(change params.ModifyControllerAccess) error {
 		if err := aboutUser(c, change.UserTag); err != nil {
 			return err

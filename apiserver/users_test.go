@@ -23,7 +23,8 @@ func (w *world) addUser(name string) {
 	w.Helper()
 	tag := entity.UserTag(name)
 	w.passwords[tag] = name + "'s password"
-	_, err := w.controller.AddUser(w.Context(), state.AddUserParams{Name: name, Password: w.passwords[tag], Creator: statetest.Admin})
+	_, err := w.controller.AddUser(w.Context(),
+		state.AddUserParams{Name: name, Password: w.passwords[tag], Creator: statetest.Admin})
 	w.ok(err)
 }
 
@@ -73,10 +74,12 @@ func TestAccessLevels(t *testing.T) {
 	}{
 		{"read", "login", func() error { return nil }},
 		{"write", "add-model", func() error {
-			return errors.Join(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""), w.controller.GrantController(ctx, "bob", "add-model"))
+			return errors.Join(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "write", ""),
+				w.controller.GrantController(ctx, "bob", "add-model"))
 		}},
 		{"admin", "superuser", func() error {
-			return errors.Join(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "admin", ""), w.controller.GrantController(ctx, "bob", "superuser"))
+			return errors.Join(w.controller.GrantModel(ctx, w.st.UUID(), "bob", "admin", ""),
+				w.controller.GrantController(ctx, "bob", "superuser"))
 		}},
 	}
 	rank := map[string]int{}
@@ -131,24 +134,32 @@ func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 	deniedTo("a grant with write only", grant(ann, shared, "read"))
 	deniedTo("a grant to oneself", grant(bob, shared, "admin"))
 	deniedTo("a grant at a model that one can't see", grant(ann, home, "read"))
-	deniedTo("a grant at no model", grant(ann, params.TagOf(entity.ModelTag("deadbeef-0000-4000-8000-00000000dead")), "read"))
+	deniedTo("a grant at no model",
+		grant(ann, params.TagOf(entity.ModelTag("deadbeef-0000-4000-8000-00000000dead")), "read"))
 	deniedTo("another's password", within(c.call("UserManager", 3, "SetPassword",
 		params.EntityPasswords{Changes: []params.EntityPassword{{Tag: ann, Password: "x"}}})))
-	deniedTo("another's info", within(c.call("UserManager", 3, "UserInfo", params.UserInfoRequest{Entities: []params.Entity{{Tag: ann}}})))
-	deniedTo("another's access", within(c.call("Controller", 12, "GetControllerAccess", params.Entities{Entities: []params.Entity{{Tag: ann}}})))
+	deniedTo("another's info", within(c.call("UserManager", 3, "UserInfo",
+		params.UserInfoRequest{Entities: []params.Entity{{Tag: ann}}})))
+	deniedTo("another's access", within(c.call("Controller", 12, "GetControllerAccess",
+		params.Entities{Entities: []params.Entity{{Tag: ann}}})))
 	deniedTo("another's models", c.call("ModelManager", 10, "ListModels", params.Entity{Tag: ann}).Err())
-	deniedTo("the users of a model that one can't see", c.call("UserManager", 3, "ModelUserInfo", params.Entities{Entities: []params.Entity{{Tag: home}}}).Err())
+	deniedTo("the users of a model that one can't see",
+		c.call("UserManager", 3, "ModelUserInfo", params.Entities{Entities: []params.Entity{{Tag: home}}}).Err())
 	var infos params.UserInfoResults
 	w.ok(json.Unmarshal(c.call("UserManager", 3, "UserInfo", params.UserInfoRequest{}).Response, &infos))
-	if len(infos.Results) != 1 || infos.Results[0].Result.Username != "bob" || infos.Results[0].Result.LastConnection == nil {
+	if len(infos.Results) != 1 || infos.Results[0].Result.Username != "bob" ||
+		infos.Results[0].Result.LastConnection == nil {
 		t.Errorf("bob sees users %+v", infos.Results)
 	}
 	var users params.ModelUserInfoResults
-	w.ok(json.Unmarshal(c.call("UserManager", 3, "ModelUserInfo", params.Entities{Entities: []params.Entity{{Tag: shared}}}).Response, &users))
+	w.ok(json.Unmarshal(c.call("UserManager", 3, "ModelUserInfo",
+		params.Entities{Entities: []params.Entity{{Tag: shared}}}).Response, &users))
 	if len(users.Results) != 1 || users.Results[0].Result.UserName != "bob" || users.Results[0].Result.Access != "write" {
 		t.Errorf("bob sees the model's users %+v", users.Results)
 	}
-	w.ok(within(c.call("UserManager", 3, "SetPassword", params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag("BOB")), Password: "mine"}}})))
+	w.ok(within(c.call("UserManager", 3, "SetPassword",
+		params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag("BOB")),
+			Password: "mine"}}})))
 	w.raw("/api").login(entity.UserTag("Bob"), "mine", "") // in any case
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "admin", ""))
 	w.ok(grant(ann, shared, "read"))
@@ -165,7 +176,8 @@ func TestBlocksOfNamedModels(t *testing.T) {
 	w.ok(w.st.SwitchBlockOn(t.Context(), entity.BlockChange, "locked"))
 	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	change := func(uuid string) params.ModifyModelAccess {
-		return params.ModifyModelAccess{UserTag: params.TagOf(entity.UserTag("ann")), Action: "grant", Access: "read", ModelTag: params.TagOf(entity.ModelTag(uuid))}
+		return params.ModifyModelAccess{UserTag: params.TagOf(entity.UserTag("ann")), Action: "grant", Access: "read",
+			ModelTag: params.TagOf(entity.ModelTag(uuid))}
 	}
 	reply := c.call("ModelManager", 10, "ModifyModelAccess", params.ModifyModelAccessRequest{
 		Changes: []params.ModifyModelAccess{change(w.st.UUID()), change(w.server.controllerModel.UUID())}})
@@ -200,7 +212,8 @@ func TestLostRights(t *testing.T) {
 		w.ok(w.controller.GrantModel(ctx, w.st.UUID(), user, "write", ""))
 		info := w.info(entity.UserTag(user))
 		ours, raw := w.dial(info), w.user(user, w.modelPath())
-		log, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).Dial("wss://"+w.address+"/model/"+w.st.UUID()+"/log", basicAuth(info))
+		log, _, err := (&websocket.Dialer{TLSClientConfig: clientTLS()}).Dial("wss://"+w.address+"/model/"+w.st.UUID()+"/log",
+			basicAuth(info))
 		w.ok(err)
 		defer log.Close()
 		var first params.ErrorResult
@@ -262,7 +275,8 @@ func TestLostRightsEndWatches(t *testing.T) {
 	next := c.send("Watcher", 1, "Next", lost.ID, nil)
 	w.ok(w.controller.RevokeModel(t.Context(), w.st.UUID(), "bob", "write"))
 	// No more events come, even if Next was waiting already.
-	if reply := c.read(); reply.RequestID != next || !errors.Is(reply.Err(), entity.Stopped) && !errors.Is(reply.Err(), entity.NotFound) {
+	if reply := c.read(); reply.RequestID != next || !errors.Is(reply.Err(), entity.Stopped) &&
+		!errors.Is(reply.Err(), entity.NotFound) {
 		t.Errorf("the watch: %+v", reply)
 	}
 	if err := c.call("Test", 1, "WatchAsWriter", nil).Err(); !errors.Is(err, entity.Unauthorized) {
@@ -285,7 +299,8 @@ func TestRegister(t *testing.T) {
 	w := newWorld(t)
 	admin := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	var added params.AddUserResults
-	w.ok(json.Unmarshal(admin.call("UserManager", 3, "AddUser", params.AddUsers{Users: []params.AddUser{{Username: "bob", DisplayName: "Bob"}}}).Response, &added))
+	w.ok(json.Unmarshal(admin.call("UserManager", 3, "AddUser",
+		params.AddUsers{Users: []params.AddUser{{Username: "bob", DisplayName: "Bob"}}}).Response, &added))
 	key := added.Results[0].SecretKey
 	info := w.info(entity.UserTag("bob"))
 	info.Model, info.Password = "", "secret"
@@ -299,7 +314,9 @@ func TestRegister(t *testing.T) {
 	}
 	guesser := w.raw("/api")
 	for range w.server.limits.Logins {
-		if err := guesser.call("Admin", 3, "Register", params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: "x"}).Err(); !errors.Is(err, entity.Unauthorized) {
+		if err := guesser.call("Admin", 3, "Register",
+			params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: "x"}).Err(); !errors.Is(err,
+			entity.Unauthorized) {
 			t.Fatal(err)
 		}
 	}

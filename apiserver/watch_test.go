@@ -169,7 +169,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 func running() (stacks []string) {
 	buf := make([]byte, 16<<20)
 	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(g, "juju/apiserver") || strings.Contains(g, "juju/state/watcher") || strings.Contains(g, "juju/state.") {
+		if strings.Contains(g, "juju/apiserver") || strings.Contains(g, "juju/state/watcher") ||
+			strings.Contains(g, "juju/state.") {
 			stacks = append(stacks, g)
 		}
 	}

@@ -57,7 +57,9 @@ func (f UniterFacade) CharmArchive(ctx context.Context, url string) (archive io.
 
 // transfer makes an HTTP request at the connection's model. It returns the body
 // of a successful answer, and copies the answer's headers to header.
-func (c *Conn) transfer(ctx context.Context, method, path string, query url.Values, send io.Reader, header http.Header) (io.ReadCloser, error) {
+func (c *Conn) transfer(
+	ctx context.Context, method, path string, query url.Values, send io.Reader, header http.Header,
+) (io.ReadCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, transferTime)
 	stop := context.AfterFunc(c.ctx, cancel)
 	done := func() {

@@ -197,7 +197,8 @@ func (c *Conn) request(ctx context.Context, req params.Request, args, result any
 // ctxErr returns the error of a request whose context has ended.
 func ctxErr(ctx context.Context, req params.Request) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return entity.Errorf(entity.Unavailable, "the controller did not answer %s.%s in time: %w", req.Type, req.Request, context.Cause(ctx))
+		return entity.Errorf(entity.Unavailable, "the controller did not answer %s.%s in time: %w", req.Type, req.Request,
+			context.Cause(ctx))
 	}
 	return context.Cause(ctx)
 }

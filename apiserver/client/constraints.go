@@ -15,15 +15,19 @@ func (c *Conn) ServiceConstraints(ctx context.Context, service string) (entity.C
 		return entity.Constraints{}, err
 	}
 	if len(result.Results) != 1 {
-		return entity.Constraints{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+		return entity.Constraints{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
+			len(result.Results))
 	}
 	return result.Results[0].Constraints, params.FromError(result.Results[0].Error)
 }
 
 // SetServiceConstraints replaces a service's constraints. It returns warnings for the user.
-func (c *Conn) SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) (warnings []string, err error) {
+func (c *Conn) SetServiceConstraints(
+	ctx context.Context, service string, constraints entity.Constraints,
+) (warnings []string, err error) {
 	var result params.SetConstraintsResult
-	err = c.application(ctx, "SetConstraints", params.SetConstraints{ApplicationName: service, Constraints: constraints}, &result)
+	err = c.application(ctx, "SetConstraints", params.SetConstraints{ApplicationName: service, Constraints: constraints},
+		&result)
 	return result.Warnings, err
 }
 

@@ -87,7 +87,8 @@ func newDialer(info Info) (*dialer, error) {
 	if !pool.AppendCertsFromPEM([]byte(info.CACert)) {
 		return nil, entity.Errorf(entity.Invalid, "cannot connect to the controller: its CA certificate is not PEM")
 	}
-	return &dialer{info: info, scheme: "s", tls: &tls.Config{RootCAs: pool, ServerName: serverName, MinVersion: tls.VersionTLS12}}, nil
+	return &dialer{info: info, scheme: "s",
+		tls: &tls.Config{RootCAs: pool, ServerName: serverName, MinVersion: tls.VersionTLS12}}, nil
 }
 
 // netDial connects to the controller, for websockets and for HTTP.
@@ -159,7 +160,8 @@ func (d *dialer) websocket(ctx context.Context, address, path string, header htt
 			return nil, e
 		}
 		if response.StatusCode == http.StatusServiceUnavailable {
-			return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: it is too busy; try again", address)
+			return nil, entity.Errorf(entity.Unavailable, "cannot connect to the controller at %s: it is too busy; try again",
+				address)
 		}
 		return nil, fmt.Errorf("cannot connect to the controller at %s: it answers %s", address, response.Status)
 	}

@@ -41,12 +41,14 @@ func (c *Conn) AddMachine(ctx context.Context, args MachineArgs) (id string, war
 		machine.Base = &base
 	}
 	var result params.AddMachinesResults
-	err = c.call(ctx, "MachineManager", 10, "AddMachines", params.AddMachines{MachineParams: []params.AddMachineParams{machine}}, &result)
+	err = c.call(ctx, "MachineManager", 10, "AddMachines",
+		params.AddMachines{MachineParams: []params.AddMachineParams{machine}}, &result)
 	if err != nil {
 		return "", nil, err
 	}
 	if len(result.Machines) != 1 {
-		return "", nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Machines))
+		return "", nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
+			len(result.Machines))
 	}
 	return result.Machines[0].Machine, result.Machines[0].Warnings, params.FromError(result.Machines[0].Error)
 }
@@ -96,7 +98,8 @@ type Model struct {
 // controller itself.
 func (c *Conn) Models(ctx context.Context) ([]Model, error) {
 	var result params.UserModelList
-	if err := c.call(ctx, "ModelManager", 10, "ListModels", params.Entity{Tag: params.TagOf(c.Tag())}, &result); err != nil {
+	if err := c.call(ctx, "ModelManager", 10, "ListModels", params.Entity{Tag: params.TagOf(c.Tag())},
+		&result); err != nil {
 		return nil, err
 	}
 	models := make([]Model, 0, len(result.UserModels))
@@ -204,5 +207,6 @@ func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.Ra
 // there are other models than the controller's own, unless destroyModels is set. The
 // connection must be to the controller itself.
 func (c *Conn) DestroyController(ctx context.Context, destroyModels bool) error {
-	return c.call(ctx, "Controller", 12, "DestroyController", params.DestroyControllerArgs{DestroyModels: destroyModels}, nil)
+	return c.call(ctx, "Controller", 12, "DestroyController", params.DestroyControllerArgs{DestroyModels: destroyModels},
+		nil)
 }

@@ -60,7 +60,8 @@ func (args DeployArgs) deployment() params.ApplicationDeploy {
 // Deploy adds a service with its units. It returns warnings for the user.
 func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, err error) {
 	var result params.DeployResults
-	err = c.application(ctx, "Deploy", params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{args.deployment()}}, &result)
+	err = c.application(ctx, "Deploy",
+		params.ApplicationsDeploy{Applications: []params.ApplicationDeploy{args.deployment()}}, &result)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,8 @@ func (c *Conn) Deploy(ctx context.Context, args DeployArgs) (warnings []string, 
 // "" if that is open.
 func (c *Conn) CheckDeploy(ctx context.Context, args DeployArgs, charm []string) (series string, err error) {
 	var result params.CheckDeployResult
-	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm}, &result)
+	err = c.application(ctx, "CheckDeploy", params.CheckDeploy{ApplicationDeploy: args.deployment(), CharmSeries: charm},
+		&result)
 	return result.Series, err
 }
 
@@ -87,7 +89,9 @@ func placements(texts []string) (list []*params.Placement) {
 }
 
 // AddUnits adds units to a service. It returns their names, and warnings for the user.
-func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error) {
+func (c *Conn) AddUnits(
+	ctx context.Context, service string, n int, placement []string,
+) (units, warnings []string, err error) {
 	var result params.AddApplicationUnitsResults
 	err = c.application(ctx, "AddUnits", params.AddApplicationUnits{
 		ApplicationName: service, NumUnits: n, Placement: placements(placement),
@@ -97,11 +101,14 @@ func (c *Conn) AddUnits(ctx context.Context, service string, n int, placement []
 
 // DestroyUnits destroys units by name. It returns an outcome for each, in order, and the
 // machines that are left empty.
-func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error) {
+func (c *Conn) DestroyUnits(
+	ctx context.Context, how entity.Destruction, units ...string,
+) ([]error, entity.MachinesLeft, error) {
 	var args params.DestroyUnitsParams
 	for _, name := range units {
 		args.Units = append(args.Units, params.DestroyUnitParams{
-			UnitTag: params.TagOf(entity.UnitTag(name)), DestroyMachines: how.Machines, Destruction: params.FromDestruction(how)})
+			UnitTag: params.TagOf(entity.UnitTag(name)), DestroyMachines: how.Machines,
+			Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyUnitResults
 	err := c.application(ctx, "DestroyUnit", args, &result)
@@ -118,12 +125,15 @@ func (c *Conn) DestroyUnits(ctx context.Context, how entity.Destruction, units .
 
 // DestroyServices destroys services by name. It returns an outcome for each, in order, and the
 // machines that are left empty.
-func (c *Conn) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error) {
+func (c *Conn) DestroyServices(
+	ctx context.Context, how entity.Destruction, services ...string,
+) ([]error, entity.MachinesLeft, error) {
 	var args params.DestroyApplicationsParams
 	for _, name := range services {
 		args.Applications = append(args.Applications,
 			params.DestroyApplicationParams{
-				ApplicationTag: params.TagOf(entity.ServiceTag(name)), DestroyMachines: how.Machines, Destruction: params.FromDestruction(how)})
+				ApplicationTag: params.TagOf(entity.ServiceTag(name)), DestroyMachines: how.Machines,
+				Destruction: params.FromDestruction(how)})
 	}
 	var result params.DestroyApplicationResults
 	err := c.application(ctx, "DestroyApplication", args, &result)
@@ -156,12 +166,14 @@ func (c *Conn) DestroyRelation(ctx context.Context, how entity.Destruction, endp
 	if len(endpoints) == 0 {
 		return entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
-	return c.application(ctx, "DestroyRelation", params.DestroyRelation{Endpoints: endpoints, Destruction: params.FromDestruction(how)}, nil)
+	return c.application(ctx, "DestroyRelation",
+		params.DestroyRelation{Endpoints: endpoints, Destruction: params.FromDestruction(how)}, nil)
 }
 
 // DestroyRelationByID destroys the relation that has this number in the status.
 func (c *Conn) DestroyRelationByID(ctx context.Context, how entity.Destruction, id int) error {
-	return c.application(ctx, "DestroyRelation", params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
+	return c.application(ctx, "DestroyRelation",
+		params.DestroyRelation{RelationID: id, Destruction: params.FromDestruction(how)}, nil)
 }
 
 // A ServiceConfig is a service's settings.
@@ -197,9 +209,10 @@ func (c *Conn) SetServiceConfig(ctx context.Context, service string, values map[
 // ResetServiceConfig resets options to the charm's defaults.
 func (c *Conn) ResetServiceConfig(ctx context.Context, service string, options ...string) error {
 	var result params.ErrorResults
-	err := c.application(ctx, "UnsetApplicationsConfig", params.ApplicationConfigUnsetArgs{Args: []params.ApplicationUnset{{
-		ApplicationName: service, Options: options,
-	}}}, &result)
+	err := c.application(ctx, "UnsetApplicationsConfig",
+		params.ApplicationConfigUnsetArgs{Args: []params.ApplicationUnset{{
+			ApplicationName: service, Options: options,
+		}}}, &result)
 	if err != nil {
 		return err
 	}

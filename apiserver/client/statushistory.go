@@ -17,7 +17,9 @@ type HistoryQuery struct {
 }
 
 // StatusHistory returns the past statuses of a unit or machine, the oldest first.
-func (c *Conn) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q HistoryQuery) ([]entity.PastStatus, error) {
+func (c *Conn) StatusHistory(
+	ctx context.Context, kind entity.HistoryKind, of entity.Tag, q HistoryQuery,
+) ([]entity.PastStatus, error) {
 	request := params.StatusHistoryRequest{Kind: string(kind), Tag: params.TagOf(of),
 		Filter: params.StatusHistoryFilter{Size: q.Size, Exclude: q.Exclude}}
 	if !q.From.IsZero() {
@@ -27,7 +29,8 @@ func (c *Conn) StatusHistory(ctx context.Context, kind entity.HistoryKind, of en
 		request.Filter.Delta = &q.Ago
 	}
 	var result params.StatusHistoryResults
-	err := c.call(ctx, "Client", 7, "StatusHistory", params.StatusHistoryRequests{Requests: []params.StatusHistoryRequest{request}}, &result)
+	err := c.call(ctx, "Client", 7, "StatusHistory",
+		params.StatusHistoryRequests{Requests: []params.StatusHistoryRequest{request}}, &result)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ func Register(ctx context.Context, info Info, key []byte) error {
 		return err
 	}
 	defer c.Close()
-	return c.call(ctx, "Admin", 3, "Register", params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: info.Password}, nil)
+	return c.call(ctx, "Admin", 3, "Register",
+		params.RegisterRequest{User: params.TagOf(info.Tag), Key: key, Password: info.Password}, nil)
 }
 
 // The connection must be to the controller itself for all methods below.
@@ -39,7 +40,8 @@ func entities(kind entity.TagKind, ids ...string) params.Entities {
 // AddUser adds a user and returns the key for Register.
 func (c *Conn) AddUser(ctx context.Context, name, displayName string) (key []byte, err error) {
 	var result params.AddUserResults
-	err = c.users(ctx, "AddUser", params.AddUsers{Users: []params.AddUser{{Username: name, DisplayName: displayName}}}, &result)
+	err = c.users(ctx, "AddUser", params.AddUsers{Users: []params.AddUser{{Username: name, DisplayName: displayName}}},
+		&result)
 	return onlyKey(result, err)
 }
 
@@ -62,7 +64,8 @@ func onlyKey(result params.AddUserResults, err error) ([]byte, error) {
 
 // SetPassword changes a user's password.
 func (c *Conn) SetPassword(ctx context.Context, name, password string) error {
-	args := params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag(name)), Password: password}}}
+	args := params.EntityPasswords{Changes: []params.EntityPassword{{Tag: params.TagOf(entity.UserTag(name)),
+		Password: password}}}
 	var result params.ErrorResults
 	if err := c.users(ctx, "SetPassword", args, &result); err != nil {
 		return err
@@ -154,7 +157,8 @@ func (c *Conn) ModifyModelAccess(ctx context.Context, action, user, level string
 	var args params.ModifyModelAccessRequest
 	for _, uuid := range uuids {
 		args.Changes = append(args.Changes, params.ModifyModelAccess{
-			UserTag: params.TagOf(entity.UserTag(user)), Action: action, Access: level, ModelTag: params.TagOf(entity.ModelTag(uuid)),
+			UserTag: params.TagOf(entity.UserTag(user)), Action: action, Access: level,
+			ModelTag: params.TagOf(entity.ModelTag(uuid)),
 		})
 	}
 	var result params.ErrorResults

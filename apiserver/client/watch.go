@@ -76,7 +76,9 @@ func names(ctx context.Context, caller Caller, facade, method string, args any) 
 	return watch(ctx, caller, facade, method, args, func(e params.Event) []string { return e.Names })
 }
 
-func relationUnits(ctx context.Context, caller Caller, facade, method string, args any) (<-chan entity.RelationUnitsChange, error) {
+func relationUnits(
+	ctx context.Context, caller Caller, facade, method string, args any,
+) (<-chan entity.RelationUnitsChange, error) {
 	return watch(ctx, caller, facade, method, args, func(e params.Event) entity.RelationUnitsChange {
 		if e.RelationUnits == nil {
 			return entity.RelationUnitsChange{}

@@ -31,8 +31,9 @@ func add(t *testing.T, s *logs.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		// Each is of another agent, since no agent may fill the whole share.
-		m := entity.LogMessage{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(), Severity: "INFO",
-			Module: "juju.worker.uniter", Message: fmt.Sprint(i)}
+		m := entity.LogMessage{Entity: fmt.Sprintf("unit-mysql-%d", i), Timestamp: time.Unix(int64(i), 0).UTC(),
+			Severity: "INFO",
+			Module:   "juju.worker.uniter", Message: fmt.Sprint(i)}
 		if err := s.Append(model, m); err != nil {
 			t.Fatal(err)
 		}
@@ -291,11 +292,12 @@ func TestConcurrentWriters(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		seen := 0
-		done <- s.Follow(t.Context(), model, logs.Query{Replay: true, Limit: writers * each}, func(m entity.LogMessage) error {
-			counts[m.Entity]++
-			seen++
-			return nil
-		})
+		done <- s.Follow(t.Context(), model, logs.Query{Replay: true, Limit: writers * each},
+			func(m entity.LogMessage) error {
+				counts[m.Entity]++
+				seen++
+				return nil
+			})
 	}()
 	var wg sync.WaitGroup
 	for w := range writers {

@@ -70,7 +70,8 @@ func TestNoisyUnit(t *testing.T) {
 		log("unit-loud-0", "INFO", "again")
 		heard = append(heard, fmt.Sprintf("%d lines", lines-(len(heard)-2)), "again")
 		got := of("unit-loud-0")
-		if len(got) != len(heard) || got[len(got)-1] != "again" || !strings.HasPrefix(got[len(got)-2], heard[len(heard)-2]+" (") {
+		if len(got) != len(heard) || got[len(got)-1] != "again" ||
+			!strings.HasPrefix(got[len(got)-2], heard[len(heard)-2]+" (") {
 			t.Errorf("later it ends %q, want %q", got[len(got)-3:], heard[len(heard)-3:])
 		}
 

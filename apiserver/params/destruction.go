@@ -30,7 +30,8 @@ func (d Destruction) Read() (entity.Destruction, error) {
 			return how, entity.Errorf(entity.Invalid, "max-wait must not be negative, got %v", how.Timeout)
 		}
 		if how.Timeout > entity.MostTimeout {
-			return how, entity.Errorf(entity.Invalid, "max-wait must not be more than %v, got %v", entity.MostTimeout, how.Timeout)
+			return how, entity.Errorf(entity.Invalid, "max-wait must not be more than %v, got %v", entity.MostTimeout,
+				how.Timeout)
 		}
 	case d.Lenient:
 		how.Strength = entity.Lenient

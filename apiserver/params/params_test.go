@@ -165,13 +165,16 @@ func TestStatusBothWays(t *testing.T) {
 		}, {ID: "10", Series: "oddos"}},
 		Services: []entity.ServiceStatus{{
 			Name: "web", Life: entity.Dying, CharmURL: "local:jammy/web-1", CanUpgradeTo: "local:jammy/web-2", Series: "jammy",
-			Exposed: true, Subordinate: true, SubordinateTo: []string{"a", "b"}, MinUnits: 3, Status: status(entity.StatusActive),
+			Exposed: true, Subordinate: true, SubordinateTo: []string{"a", "b"}, MinUnits: 3,
+			Status:          status(entity.StatusActive),
 			WorkloadVersion: "9", Relations: map[string][]string{"db": {"store"}},
 			Units: []entity.UnitStatus{{
 				Name: "web/2", Life: entity.Dead, Machine: "2", CharmURL: "local:jammy/web-0",
-				Workload: status(entity.StatusError), Agent: status(entity.StatusIdle), Leader: true, Strength: entity.Lenient, Resolved: entity.ResolvedRetry, PublicAddress: "127.1.2.3",
-				OpenedPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}}, WorkloadVersion: "8",
-				Subordinates: []entity.UnitStatus{{Name: "log/0", Machine: "2"}},
+				Workload: status(entity.StatusError), Agent: status(entity.StatusIdle), Leader: true, Strength: entity.Lenient,
+				Resolved: entity.ResolvedRetry, PublicAddress: "127.1.2.3",
+				OpenedPorts:     []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}},
+				WorkloadVersion: "8",
+				Subordinates:    []entity.UnitStatus{{Name: "log/0", Machine: "2"}},
 			}, {Name: "web/10"}},
 		}},
 		Relations: []entity.RelationStatus{{

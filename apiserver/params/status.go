@@ -275,7 +275,8 @@ func unitsOf(units []entity.UnitStatus) map[string]UnitStatus {
 		w := UnitStatus{
 			AgentStatus: detailed(u.Agent, u.Life), WorkloadStatus: detailed(u.Workload, entity.Alive),
 			WorkloadVersion: u.WorkloadVersion, Machine: u.Machine, OpenedPorts: make([]string, 0, len(u.OpenedPorts)),
-			PublicAddress: u.PublicAddress, Charm: u.CharmURL, Subordinates: unitsOf(u.Subordinates), Leader: u.Leader, Strength: u.Strength,
+			PublicAddress: u.PublicAddress, Charm: u.CharmURL, Subordinates: unitsOf(u.Subordinates), Leader: u.Leader,
+			Strength: u.Strength,
 			Resolved: u.Resolved,
 		}
 		for _, p := range u.OpenedPorts {
