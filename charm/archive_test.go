@@ -58,32 +58,42 @@ func TestReadArchiveRefuses(t *testing.T) {
 		{"no archive", []byte("hello"), "zip: not a valid zip file"},
 		{"nothing", nil, "zip: not a valid zip file"},
 		{"empty archive", zipOf(t), "metadata.yaml: missing"},
-		{"packed from outside", zipOf(t, item{"blog/metadata.yaml", 0o644, blogMeta}), "metadata.yaml: missing; there is blog/metadata.yaml: archive what is in blog/, not blog/ itself"},
+		{"packed from outside", zipOf(t, item{"blog/metadata.yaml", 0o644, blogMeta}),
+			"metadata.yaml: missing; there is blog/metadata.yaml: archive what is in blog/, not blog/ itself"},
 		{"climbs", zipOf(t, metaItem, file("../evil")), `file name is not usable: "../evil"`},
 		{"climbs from within", zipOf(t, metaItem, file("a/../../evil")), `file name is not usable: "a/../../evil"`},
 		{"is absolute", zipOf(t, metaItem, file("/etc/evil")), `file name is not usable: "/etc/evil"`},
 		{"is from Windows", zipOf(t, metaItem, file(`..\evil`)), `file name is not usable: "..\\evil"`},
 		{"has a NUL", zipOf(t, metaItem, file("a\x00b")), `file name is not usable: "a\x00b"`},
 		{"is not UTF-8", zipOf(t, metaItem, file("a\xffb")), `file name is not usable: "a\xffb"`},
-		{"is too deep", zipOf(t, metaItem, file(strings.Repeat("d/", maxDepth)+"f")), `file name is not usable: "` + strings.Repeat("d/", maxDepth) + `f"`},
-		{"has a long name", zipOf(t, metaItem, file("d/"+strings.Repeat("n", 300))), `file name is longer than 255 bytes: ` + shown("d/"+strings.Repeat("n", 300))},
-		{"link to a long name", zipOf(t, metaItem, link("l", strings.Repeat("n", 300))), `symlink "l" has a target with a name longer than 255 bytes: ` + shown(strings.Repeat("n", 300))},
+		{"is too deep", zipOf(t, metaItem, file(strings.Repeat("d/", maxDepth)+"f")), `file name is not usable: "` +
+			strings.Repeat("d/", maxDepth) + `f"`},
+		{"has a long name", zipOf(t, metaItem, file("d/"+strings.Repeat("n", 300))), `file name is longer than 255 bytes: ` +
+			shown("d/"+strings.Repeat("n", 300))},
+		{"link to a long name", zipOf(t, metaItem, link("l", strings.Repeat("n", 300))),
+			`symlink "l" has a target with a name longer than 255 bytes: ` + shown(strings.Repeat("n", 300))},
 		{"link is absolute", zipOf(t, metaItem, link("l", "/etc")), `symlink "l" is absolute: "/etc"`},
 		{"link leads out", zipOf(t, metaItem, link("l", "..")), `symlink "l" links out of charm: ".."`},
 		{"link is empty", zipOf(t, metaItem, link("l", "")), `symlink "l" has an unusable target: ""`},
-		{"link is endless", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an unusable target: ` + shown(strings.Repeat("a", 2000))},
-		{"file below a link", zipOf(t, metaItem, link("l", "a"), file("l/f")), `file "l/f" lies in "l", which is no directory`},
-		{"file below a link, told first", zipOf(t, metaItem, file("l/f"), link("l", "a")), `file "l/f" lies in "l", which is no directory`},
+		{"link is endless", zipOf(t, metaItem, link("l", strings.Repeat("a", 2000))), `symlink "l" has an unusable target: ` +
+			shown(strings.Repeat("a", 2000))},
+		{"file below a link", zipOf(t, metaItem, link("l", "a"), file("l/f")),
+			`file "l/f" lies in "l", which is no directory`},
+		{"file below a link, told first", zipOf(t, metaItem, file("l/f"), link("l", "a")),
+			`file "l/f" lies in "l", which is no directory`},
 		{"file below a file", zipOf(t, metaItem, file("l"), file("l/f")), `file "l/f" lies in "l", which is no directory`},
 		{"twice", zipOf(t, metaItem, file("f"), file("f")), `file is there twice: "f"`},
 		{"twice in other words", zipOf(t, metaItem, file("f"), file("./f")), `file is there twice: "f"`},
 		{"pipe", zipOf(t, metaItem, item{"p", fs.ModeNamedPipe | 0o644, ""}), `file is a named pipe: "p"`},
 		{"socket", zipOf(t, metaItem, item{"s", fs.ModeSocket | 0o644, ""}), `file is a socket: "s"`},
 		{"device", zipOf(t, metaItem, item{"d", fs.ModeDevice | fs.ModeCharDevice | 0o644, ""}), `file is a device: "d"`},
-		{"bad metadata", zipOf(t, item{"metadata.yaml", 0o644, "name: x"}), "metadata.yaml:1: summary: expected string, got nothing"},
+		{"bad metadata", zipOf(t, item{"metadata.yaml", 0o644, "name: x"}),
+			"metadata.yaml:1: summary: expected string, got nothing"},
 		{"metadata by a link that leads nowhere", zipOf(t, link("metadata.yaml", "x")), "metadata.yaml: missing"},
-		{"config is a directory", zipOf(t, metaItem, item{"config.yaml/", fs.ModeDir | 0o755, ""}), "config.yaml: not a regular file"},
-		{"config is a directory that is not named", zipOf(t, metaItem, item{"config.yaml/x", 0o644, ""}), "config.yaml: not a regular file"},
+		{"config is a directory", zipOf(t, metaItem, item{"config.yaml/", fs.ModeDir | 0o755, ""}),
+			"config.yaml: not a regular file"},
+		{"config is a directory that is not named", zipOf(t, metaItem, item{"config.yaml/x", 0o644, ""}),
+			"config.yaml: not a regular file"},
 		{"bad revision", zipOf(t, metaItem, item{"revision", 0o644, "x"}), "revision: invalid revision file"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -152,7 +162,8 @@ func TestReadArchiveFindsDamage(t *testing.T) {
 		func(b []byte) []byte { return append(b[:at:at], b[at+5:]...) },
 	} {
 		bad := change(bytes.Clone(data))
-		if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(bad), int64(len(bad))); err == nil || !errors.Is(err, ErrInvalid) {
+		if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(bad), int64(len(bad))); err == nil ||
+			!errors.Is(err, ErrInvalid) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -164,7 +175,8 @@ func TestArchiveThatLiesAboutSize(t *testing.T) {
 	// The size in the central directory is 24 bytes into the entry that names it.
 	entry := bytes.LastIndex(data, []byte("bomb")) - 46
 	copy(data[entry+24:], []byte{16, 0, 0, 0})
-	if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
+	if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data))); err == nil ||
+		!errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -178,8 +190,10 @@ func TestLimitsOfAnArchive(t *testing.T) {
 		_, err = newTree(l).survey(z)
 		return err
 	}
-	bomb := zipOf(t, metaItem, item{"a", 0o644, strings.Repeat("\x00", 600)}, item{"b", 0o644, strings.Repeat("\x00", 600)})
-	if err := read(limits{entries: 10, total: 1000}, bomb); err == nil || err.Error() != "charm is larger than 1000 bytes" {
+	bomb := zipOf(t, metaItem, item{"a", 0o644, strings.Repeat("\x00", 600)},
+		item{"b", 0o644, strings.Repeat("\x00", 600)})
+	if err := read(limits{entries: 10, total: 1000}, bomb); err == nil ||
+		err.Error() != "charm is larger than 1000 bytes" {
 		t.Errorf("got %v", err)
 	}
 	if err := read(limits{entries: 10, total: 500}, bomb); err == nil || err.Error() != "charm is larger than 500 bytes" {
@@ -197,10 +211,13 @@ func TestLimitsOfAnArchive(t *testing.T) {
 func TestLinksAreFollowedWithinABound(t *testing.T) {
 	items := []item{metaItem}
 	for i := range 3000 {
-		items = append(items, item{fmt.Sprintf("l%d", i), fs.ModeSymlink | 0o777, fmt.Sprintf("%sl%d", strings.Repeat("./", 400), i/40*40+(i+1)%40)})
+		items = append(items,
+			item{fmt.Sprintf("l%d", i), fs.ModeSymlink | 0o777,
+				fmt.Sprintf("%sl%d", strings.Repeat("./", 400), i/40*40+(i+1)%40)})
 	}
 	data := zipOf(t, items...)
-	if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data))); err == nil || !errors.Is(err, ErrInvalid) {
+	if _, err := ReadArchiveFrom(t.Context(), bytes.NewReader(data), int64(len(data))); err == nil ||
+		!errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -163,13 +163,17 @@ func TestReadDirRefuses(t *testing.T) {
 		want  string // after `cannot read charm in "DIR": `
 	}{
 		{"no metadata", with(map[string]string{"metadata.yaml": ""}), "metadata.yaml: missing"},
-		{"metadata is a directory", with(map[string]string{"metadata.yaml": "", "metadata.yaml/": "x"}), "metadata.yaml: not a regular file"},
-		{"bad metadata", with(map[string]string{"metadata.yaml": "name: x\n"}), "metadata.yaml:1: summary: expected string, got nothing"},
-		{"bad config", with(map[string]string{"config.yaml": "options: {a: {type: x}}"}), `config.yaml:1: options.a.type: invalid config: option "a" has unknown type "x"`},
+		{"metadata is a directory", with(map[string]string{"metadata.yaml": "", "metadata.yaml/": "x"}),
+			"metadata.yaml: not a regular file"},
+		{"bad metadata", with(map[string]string{"metadata.yaml": "name: x\n"}),
+			"metadata.yaml:1: summary: expected string, got nothing"},
+		{"bad config", with(map[string]string{"config.yaml": "options: {a: {type: x}}"}),
+			`config.yaml:1: options.a.type: invalid config: option "a" has unknown type "x"`},
 		{"bad actions", with(map[string]string{"actions.yaml": "A:"}), "actions.yaml:1: A: bad action name A"},
 		{"bad revision", with(map[string]string{"revision": "seven"}), "revision: invalid revision file"},
 		{"negative revision", with(map[string]string{"revision": "-1"}), "revision: invalid revision file"},
-		{"too much of it", with(map[string]string{"config.yaml": strings.Repeat("#", maxParsed+1)}), "config.yaml: larger than 1048576 bytes"},
+		{"too much of it", with(map[string]string{"config.yaml": strings.Repeat("#", maxParsed+1)}),
+			"config.yaml: larger than 1048576 bytes"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			dir := makeTree(t, test.files)
@@ -182,7 +186,8 @@ func TestReadDirRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadDir(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInvalid) {
+	if _, err := ReadDir(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, ErrInvalid) {
 		t.Errorf("no directory: %v", err)
 	}
 }
@@ -296,7 +301,8 @@ func TestArchiveIsDeterministic(t *testing.T) {
 	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 	for _, name := range []string{"metadata.yaml", "lib/tool"} {
 		path := filepath.Join(two, name)
-		if err := errors.Join(os.Chtimes(path, past, past), os.Chmod(path, 0o777&^fs.FileMode(0o022*len(name)%2))); err != nil {
+		if err := errors.Join(os.Chtimes(path, past, past),
+			os.Chmod(path, 0o777&^fs.FileMode(0o022*len(name)%2))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -331,9 +337,12 @@ func TestArchiveRefuses(t *testing.T) {
 	}{
 		{"absolute link", with(map[string]string{"passwd": "->/etc/passwd"}), `symlink "passwd" is absolute: "/etc/passwd"`},
 		{"link out", with(map[string]string{"lib/up": "->../../x"}), `symlink "lib/up" links out of charm: "../../x"`},
-		{"link out and in again", with(map[string]string{"up": "->../charm/lib"}), `symlink "up" links out of charm: "../charm/lib"`},
-		{"link out over a link", with(map[string]string{"lib/top": "->..", "sly": "->lib/top/../x"}), `symlink "sly" links out of charm: "lib/top/../x"`},
-		{"links in a circle", with(map[string]string{"one": "->two", "two": "->one"}), `symlink "one" leads in a circle: "two"`},
+		{"link out and in again", with(map[string]string{"up": "->../charm/lib"}),
+			`symlink "up" links out of charm: "../charm/lib"`},
+		{"link out over a link", with(map[string]string{"lib/top": "->..", "sly": "->lib/top/../x"}),
+			`symlink "sly" links out of charm: "lib/top/../x"`},
+		{"links in a circle", with(map[string]string{"one": "->two", "two": "->one"}),
+			`symlink "one" leads in a circle: "two"`},
 		{"name with a backslash", with(map[string]string{`a\b`: "x"}), `file name is not usable: "a\\b"`},
 		{"metadata ignored", with(map[string]string{".jujuignore": "*.yaml\n"}), ".jujuignore: leaves out metadata.yaml"},
 		{"bad rule", with(map[string]string{".jujuignore": "[b-a]\n"}), `.jujuignore:1: cannot understand "[b-a]"`},
@@ -401,10 +410,12 @@ func TestLimitsOfADirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.archiveTo(&bytes.Buffer{}, limits{entries: 3, total: 1 << 20}); err == nil || err.Error() != "charm holds more than 3 files" {
+	if err := d.archiveTo(&bytes.Buffer{}, limits{entries: 3, total: 1 << 20}); err == nil ||
+		err.Error() != "charm holds more than 3 files" {
 		t.Errorf("got %v", err)
 	}
-	if err := d.archiveTo(&bytes.Buffer{}, limits{entries: 100, total: 20}); err == nil || err.Error() != "charm is larger than 20 bytes" {
+	if err := d.archiveTo(&bytes.Buffer{}, limits{entries: 100, total: 20}); err == nil ||
+		err.Error() != "charm is larger than 20 bytes" {
 		t.Errorf("got %v", err)
 	}
 }

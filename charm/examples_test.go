@@ -10,8 +10,10 @@ import (
 // The charms that newcomers read first must be right, and contain nothing superfluous.
 func TestExampleCharms(t *testing.T) {
 	for name, hooks := range map[string]string{
-		"keyvalue": "config-changed db-relation-broken db-relation-changed db-relation-departed db-relation-joined install start stop upgrade-charm",
-		"webpage":  "config-changed install start stop store-relation-broken store-relation-changed store-relation-departed store-relation-joined upgrade-charm",
+		"keyvalue": "config-changed db-relation-broken db-relation-changed db-relation-departed db-relation-joined " +
+			"install start stop upgrade-charm",
+		"webpage": "config-changed install start stop store-relation-broken store-relation-changed " +
+			"store-relation-departed store-relation-joined upgrade-charm",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := ReadDir("../doc/examples/charms/" + name)

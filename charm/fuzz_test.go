@@ -30,8 +30,10 @@ func checkRefusal(t *testing.T, err error) {
 func FuzzParseMeta(f *testing.F) {
 	f.Add([]byte(blogMeta))
 	f.Add([]byte("name: a\nsummary: &s x\ndescription: *s\nprovides: {p: i, q: {<<: &m {interface: j}, limit: 2}}\n"))
-	f.Add([]byte("name: a\nsummary: s\ndescription: d\nstorage: {s: {type: block, multiple: {range: 1+}, minimum-size: 1G}}\n"))
-	f.Add([]byte("name: a\nsummary: s\ndescription: d\nextra-bindings: {x: }\nresources: {r: {filename: f}}\nseries: trusty\n"))
+	f.Add([]byte("name: a\nsummary: s\ndescription: d\nstorage: {s: {type: block, multiple: {range: 1+}, minimum-size: " +
+		"1G}}\n"))
+	f.Add([]byte("name: a\nsummary: s\ndescription: d\nextra-bindings: {x: }\nresources: {r: {filename: f}}\nseries: " +
+		"trusty\n"))
 	f.Add([]byte("{? [a] : b, ~: c}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseMeta(data)
@@ -76,7 +78,8 @@ func FuzzParseConfig(f *testing.F) {
 
 func FuzzParseActions(f *testing.F) {
 	f.Add([]byte("a: {params: {p: {type: [integer, string], minimum: 1, default: 3}}, required: [p]}"), []byte(`{"p": 1}`))
-	f.Add([]byte("a: {params: {p: {items: [{enum: [1]}], anyOf: [{not: {}}], patternProperties: {'^x': {}}}}}"), []byte(`{"p": [1]}`))
+	f.Add([]byte("a: {params: {p: {items: [{enum: [1]}], anyOf: [{not: {}}], patternProperties: {'^x': {}}}}}"),
+		[]byte(`{"p": [1]}`))
 	f.Fuzz(func(t *testing.T, data, params []byte) {
 		a, err := ParseActions("c", data)
 		if err != nil {
@@ -105,7 +108,8 @@ func FuzzParseActions(f *testing.F) {
 }
 
 func FuzzParseURL(f *testing.F) {
-	for _, s := range []string{"local:trusty/mysql-3", "cs:~joe/precise/x-y-0", "ch:amd64/jammy/p", "a", "local:a-1-2", "~x/y"} {
+	for _, s := range []string{"local:trusty/mysql-3", "cs:~joe/precise/x-y-0", "ch:amd64/jammy/p", "a", "local:a-1-2",
+		"~x/y"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -69,18 +69,22 @@ func TestParseMeta(t *testing.T) {
 			"website": {Name: "website", Role: charm.RoleProvider, Interface: "http", Scope: charm.ScopeGlobal},
 		},
 		Requires: map[string]charm.Relation{
-			"db":    {Name: "db", Role: charm.RoleRequirer, Interface: "mysql", Scope: charm.ScopeGlobal, Limit: 1},
-			"cache": {Name: "cache", Role: charm.RoleRequirer, Interface: "memcache", Scope: charm.ScopeGlobal, Limit: 2, Optional: true},
+			"db": {Name: "db", Role: charm.RoleRequirer, Interface: "mysql", Scope: charm.ScopeGlobal, Limit: 1},
+			"cache": {Name: "cache", Role: charm.RoleRequirer, Interface: "memcache", Scope: charm.ScopeGlobal, Limit: 2,
+				Optional: true},
 		},
 		Peers: map[string]charm.Relation{
 			"ring": {Name: "ring", Role: charm.RolePeer, Interface: "wp-ring", Scope: charm.ScopeGlobal},
 		},
 		ExtraBindings: []string{"admin-api", "public"},
 		Storage: map[string]charm.Storage{
-			"uploads": {Name: "uploads", Type: charm.StorageFilesystem, Location: "/srv/uploads", MinimumSize: 1536, CountMin: 0, CountMax: 4},
-			"raw":     {Name: "raw", Type: charm.StorageBlock, Description: "a disk", ReadOnly: true, Transient: true, CountMin: 1, CountMax: 1},
+			"uploads": {Name: "uploads", Type: charm.StorageFilesystem, Location: "/srv/uploads", MinimumSize: 1536, CountMin: 0,
+				CountMax: 4},
+			"raw": {Name: "raw", Type: charm.StorageBlock, Description: "a disk", ReadOnly: true, Transient: true,
+				CountMin: 1, CountMax: 1},
 		},
-		Resources:      map[string]charm.Resource{"theme": {Name: "theme", Type: "file", Filename: "theme.tgz", Description: "How it looks"}},
+		Resources: map[string]charm.Resource{"theme": {Name: "theme", Type: "file", Filename: "theme.tgz",
+			Description: "How it looks"}},
 		Payloads:       map[string]string{"kvm": "kvm-guest"},
 		Terms:          []string{"lorem/1"},
 		MinJujuVersion: charm.Version{Major: 2},
@@ -112,43 +116,75 @@ func TestParseMetaRefuses(t *testing.T) {
 		{"no summary", "name: a\ndescription: d\n", "metadata.yaml:1: summary: expected string, got nothing"},
 		{"no description", "name: a\nsummary: s\n", "metadata.yaml:1: description: expected string, got nothing"},
 		{"upper case name", "name: Mysql\nsummary: s\ndescription: d\n", `metadata.yaml:1: name: invalid charm name "Mysql"`},
-		{"name like a revision", "name: mysql-5\nsummary: s\ndescription: d\n", `metadata.yaml:1: name: invalid charm name "mysql-5"`},
-		{"subordinate is a word", meta("subordinate: maybe\n"), `metadata.yaml:4: subordinate: expected boolean, got "maybe"`},
+		{"name like a revision", "name: mysql-5\nsummary: s\ndescription: d\n",
+			`metadata.yaml:1: name: invalid charm name "mysql-5"`},
+		{"subordinate is a word", meta("subordinate: maybe\n"),
+			`metadata.yaml:4: subordinate: expected boolean, got "maybe"`},
 		{"subordinate is quoted", meta("subordinate: 'yes'\n"), `metadata.yaml:4: subordinate: expected boolean, got "yes"`},
-		{"relation without interface", meta("provides:\n  db:\n    scope: global\n"), "metadata.yaml:6: provides.db.interface: expected string, got nothing"},
-		{"relation without anything", meta("provides:\n  db:\n"), "metadata.yaml:5: provides.db.interface: expected string, got nothing"},
+		{"relation without interface", meta("provides:\n  db:\n    scope: global\n"),
+			"metadata.yaml:6: provides.db.interface: expected string, got nothing"},
+		{"relation without anything", meta("provides:\n  db:\n"),
+			"metadata.yaml:5: provides.db.interface: expected string, got nothing"},
 		{"relations as list", meta("provides: [db]\n"), `metadata.yaml:4: provides: expected map, got ["db"]`},
-		{"unknown scope", meta("requires:\n  db: {interface: i, scope: local}\n"), `metadata.yaml:5: requires.db.scope: expected "global" or "container", got "local"`},
-		{"limit is text", meta("requires:\n  db: {interface: i, limit: many}\n"), `metadata.yaml:5: requires.db.limit: expected int, got "many"`},
-		{"limit below 0", meta("requires:\n  db: {interface: i, limit: -1}\n"), `metadata.yaml:5: requires.db.limit: limit may not be negative, got -1`},
-		{"relation name climbs", meta("requires:\n  ../../db: i\n"), `metadata.yaml:5: requires.../../db: invalid relation name "../../db"`},
+		{"unknown scope", meta("requires:\n  db: {interface: i, scope: local}\n"),
+			`metadata.yaml:5: requires.db.scope: expected "global" or "container", got "local"`},
+		{"limit is text", meta("requires:\n  db: {interface: i, limit: many}\n"),
+			`metadata.yaml:5: requires.db.limit: expected int, got "many"`},
+		{"limit below 0", meta("requires:\n  db: {interface: i, limit: -1}\n"),
+			`metadata.yaml:5: requires.db.limit: limit may not be negative, got -1`},
+		{"relation name climbs", meta("requires:\n  ../../db: i\n"),
+			`metadata.yaml:5: requires.../../db: invalid relation name "../../db"`},
 		{"empty interface", meta("requires:\n  db: ''\n"), `metadata.yaml:5: requires.db: invalid interface name ""`},
-		{"reserved relation", meta("provides:\n  juju-info: juju-info\n"), `metadata.yaml:5: provides.juju-info: charm "a" using a reserved relation name: "juju-info"`},
-		{"reserved relation, bare", meta("requires:\n  juju: i\n"), `metadata.yaml:5: requires.juju: charm "a" using a reserved relation name: "juju"`},
-		{"reserved for a principal's container requirer", meta("requires:\n  juju-info: {interface: juju-info, scope: container}\n"), `metadata.yaml:5: requires.juju-info: charm "a" using a reserved relation name: "juju-info"`},
-		{"reserved interface", meta("provides:\n  info: juju-info\n"), `metadata.yaml:5: provides.info: charm "a" relation "info" using a reserved interface: "juju-info"`},
-		{"reserved interface, peer", meta("peers:\n  info: juju\n"), `metadata.yaml:5: peers.info: charm "a" relation "info" using a reserved interface: "juju"`},
-		{"one name in two roles", meta("provides:\n  db: i\nrequires:\n  db: i\n"), `metadata.yaml:7: requires.db: charm "a" using a duplicated relation name: "db"`},
-		{"subordinate to nobody", meta("subordinate: true\nrequires:\n  db: i\n"), `metadata.yaml:6: requires: subordinate charm "a" lacks "requires" relation with container scope`},
-		{"subordinate without relations", meta("subordinate: true\n"), `metadata.yaml:1: requires: subordinate charm "a" lacks "requires" relation with container scope`},
-		{"no extra bindings", meta("extra-bindings:\n"), "metadata.yaml:4: extra-bindings: extra bindings cannot be empty when specified"},
-		{"extra binding with a value", meta("extra-bindings:\n  foo: 1\n"), "metadata.yaml:5: extra-bindings.foo: expected no value, got 1"},
-		{"extra binding is a relation", meta("provides:\n  db: i\nextra-bindings:\n  db:\n"), `metadata.yaml:7: extra-bindings.db: charm "a" using relation name "db" as an extra binding`},
+		{"reserved relation", meta("provides:\n  juju-info: juju-info\n"),
+			`metadata.yaml:5: provides.juju-info: charm "a" using a reserved relation name: "juju-info"`},
+		{"reserved relation, bare", meta("requires:\n  juju: i\n"),
+			`metadata.yaml:5: requires.juju: charm "a" using a reserved relation name: "juju"`},
+		{"reserved for a principal's container requirer",
+			meta("requires:\n  juju-info: {interface: juju-info, scope: container}\n"),
+			`metadata.yaml:5: requires.juju-info: charm "a" using a reserved relation name: "juju-info"`},
+		{"reserved interface", meta("provides:\n  info: juju-info\n"),
+			`metadata.yaml:5: provides.info: charm "a" relation "info" using a reserved interface: "juju-info"`},
+		{"reserved interface, peer", meta("peers:\n  info: juju\n"),
+			`metadata.yaml:5: peers.info: charm "a" relation "info" using a reserved interface: "juju"`},
+		{"one name in two roles", meta("provides:\n  db: i\nrequires:\n  db: i\n"),
+			`metadata.yaml:7: requires.db: charm "a" using a duplicated relation name: "db"`},
+		{"subordinate to nobody", meta("subordinate: true\nrequires:\n  db: i\n"),
+			`metadata.yaml:6: requires: subordinate charm "a" lacks "requires" relation with container scope`},
+		{"subordinate without relations", meta("subordinate: true\n"),
+			`metadata.yaml:1: requires: subordinate charm "a" lacks "requires" relation with container scope`},
+		{"no extra bindings", meta("extra-bindings:\n"),
+			"metadata.yaml:4: extra-bindings: extra bindings cannot be empty when specified"},
+		{"extra binding with a value", meta("extra-bindings:\n  foo: 1\n"),
+			"metadata.yaml:5: extra-bindings.foo: expected no value, got 1"},
+		{"extra binding is a relation", meta("provides:\n  db: i\nextra-bindings:\n  db:\n"),
+			`metadata.yaml:7: extra-bindings.db: charm "a" using relation name "db" as an extra binding`},
 		{"bad series", meta("series: [trusty, '-x']\n"), `metadata.yaml:4: series: charm "a" declares invalid series: "-x"`},
 		{"bad version", meta("min-juju-version: soon\n"), `metadata.yaml:4: min-juju-version: invalid version "soon"`},
 		{"store without type", meta("storage:\n  s: {}\n"), "metadata.yaml:5: storage.s.type: expected string, got nothing"},
-		{"store of unknown type", meta("storage:\n  s: {type: tape}\n"), `metadata.yaml:5: storage.s.type: expected "filesystem" or "block", got "tape"`},
-		{"store with bad name", meta("storage:\n  S: {type: block}\n"), `metadata.yaml:5: storage.S: charm "a" storage "S": invalid name`},
-		{"block with location", meta("storage:\n  s: {type: block, location: /dev/x}\n"), `metadata.yaml:5: storage.s.location: charm "a" storage "s": location may not be specified for "type: block"`},
-		{"relative location", meta("storage:\n  s: {type: filesystem, location: srv}\n"), `metadata.yaml:5: storage.s.location: charm "a" storage "s": location "srv" is not an absolute path`},
-		{"empty range", meta("storage:\n  s: {type: block, multiple: {range: 2-1}}\n"), `metadata.yaml:5: storage.s.multiple.range: expected a range such as 1, 0-2 or 1+, got "2-1"`},
-		{"no range", meta("storage:\n  s: {type: block, multiple: {range: }}\n"), `metadata.yaml:5: storage.s.multiple.range: expected a range such as 1, 0-2 or 1+, got nothing`},
-		{"bad size", meta("storage:\n  s: {type: block, minimum-size: 1Q}\n"), `metadata.yaml:5: storage.s.minimum-size: expected a size such as 512M or 1.5G, got "1Q"`},
-		{"unknown property", meta("storage:\n  s: {type: block, properties: [fast]}\n"), `metadata.yaml:5: storage.s.properties: charm "a" storage "s": unknown property "fast"`},
-		{"resource in a directory", meta("resources:\n  r: {type: file, filename: a/b}\n"), `metadata.yaml:5: resources.r.filename: expected a file name without directories, got "a/b"`},
-		{"resource of unknown type", meta("resources:\n  r: {type: tape}\n"), `metadata.yaml:5: resources.r.type: expected "file" or "oci-image", got "tape"`},
-		{"resource without a file name", meta("resources:\n  r: {type: file}\n"), `metadata.yaml:5: resources.r.filename: expected string, got nothing`},
-		{"payload without type", meta("payloads:\n  p: {}\n"), `metadata.yaml:5: payloads.p.type: expected string, got nothing`},
+		{"store of unknown type", meta("storage:\n  s: {type: tape}\n"),
+			`metadata.yaml:5: storage.s.type: expected "filesystem" or "block", got "tape"`},
+		{"store with bad name", meta("storage:\n  S: {type: block}\n"),
+			`metadata.yaml:5: storage.S: charm "a" storage "S": invalid name`},
+		{"block with location", meta("storage:\n  s: {type: block, location: /dev/x}\n"),
+			`metadata.yaml:5: storage.s.location: charm "a" storage "s": location may not be specified for "type: block"`},
+		{"relative location", meta("storage:\n  s: {type: filesystem, location: srv}\n"),
+			`metadata.yaml:5: storage.s.location: charm "a" storage "s": location "srv" is not an absolute path`},
+		{"empty range", meta("storage:\n  s: {type: block, multiple: {range: 2-1}}\n"),
+			`metadata.yaml:5: storage.s.multiple.range: expected a range such as 1, 0-2 or 1+, got "2-1"`},
+		{"no range", meta("storage:\n  s: {type: block, multiple: {range: }}\n"),
+			`metadata.yaml:5: storage.s.multiple.range: expected a range such as 1, 0-2 or 1+, got nothing`},
+		{"bad size", meta("storage:\n  s: {type: block, minimum-size: 1Q}\n"),
+			`metadata.yaml:5: storage.s.minimum-size: expected a size such as 512M or 1.5G, got "1Q"`},
+		{"unknown property", meta("storage:\n  s: {type: block, properties: [fast]}\n"),
+			`metadata.yaml:5: storage.s.properties: charm "a" storage "s": unknown property "fast"`},
+		{"resource in a directory", meta("resources:\n  r: {type: file, filename: a/b}\n"),
+			`metadata.yaml:5: resources.r.filename: expected a file name without directories, got "a/b"`},
+		{"resource of unknown type", meta("resources:\n  r: {type: tape}\n"),
+			`metadata.yaml:5: resources.r.type: expected "file" or "oci-image", got "tape"`},
+		{"resource without a file name", meta("resources:\n  r: {type: file}\n"),
+			`metadata.yaml:5: resources.r.filename: expected string, got nothing`},
+		{"payload without type", meta("payloads:\n  p: {}\n"),
+			`metadata.yaml:5: payloads.p.type: expected string, got nothing`},
 		{"revision is text", meta("revision: x\n"), `metadata.yaml:4: revision: expected int, got "x"`},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -174,10 +210,12 @@ func TestParseMetaAccepts(t *testing.T) {
 	for _, test := range []struct{ about, yaml string }{
 		{"YAML 1.1 truth", meta("subordinate: no\n")},
 		{"obsolete fields", meta("revision: 12\nformat: 2\n")},
-		{"a subordinate that asks for juju-info", meta("subordinate: yes\nrequires:\n  juju-info: {interface: juju-info, scope: container}\n")},
+		{"a subordinate that asks for juju-info",
+			meta("subordinate: yes\nrequires:\n  juju-info: {interface: juju-info, scope: container}\n")},
 		{"a requirer of a reserved interface", meta("requires:\n  info: juju-info\n")},
 		{"a charm of Juju's own", "name: juju-gui\nsummary: s\ndescription: d\nprovides:\n  juju-api: juju-api\n"},
-		{"an anchor and a merge", meta("provides:\n  one: &one {interface: i, limit: 3}\n  two: {<<: *one, limit: 4}\n  three: *one\n")},
+		{"an anchor and a merge",
+			meta("provides:\n  one: &one {interface: i, limit: 3}\n  two: {<<: *one, limit: 4}\n  three: *one\n")},
 		{"empty sections", meta("provides:\nrequires: {}\nstorage:\nseries: []\n")},
 		{"a store without bound", meta("storage:\n  s: {type: block, multiple: {range: 1+}}\n")},
 	} {
@@ -190,7 +228,8 @@ func TestParseMetaAccepts(t *testing.T) {
 }
 
 func TestMergedRelation(t *testing.T) {
-	m, err := charm.ParseMeta([]byte(meta("provides:\n  one: &one {interface: i, limit: 3}\n  two: {<<: *one, limit: 4}\n")))
+	m, err := charm.ParseMeta([]byte(meta("provides:\n  one: &one {interface: i, limit: 3}\n  two: {<<: *one, limit: " +
+		"4}\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +252,8 @@ func TestStorageRanges(t *testing.T) {
 		}
 	}
 	for _, written := range []string{"0", "0-0", "-1", "1+2", "a", "1-2-3", "9999999999"} {
-		if _, err := charm.ParseMeta([]byte(meta("storage:\n  s: {type: block, multiple: {range: '" + written + "'}}\n"))); err == nil {
+		if _, err := charm.ParseMeta([]byte(meta("storage:\n  s: {type: block, multiple: {range: '" + written +
+			"'}}\n"))); err == nil {
 			t.Errorf("range %q was accepted", written)
 		}
 	}
@@ -235,7 +275,8 @@ func TestParseMetaIsNotBlownUp(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	good := []string{"1.25", "1.25.6", "1.25.6.1", "2.0-alpha1", "2.0-beta6", "2.0-beta12", "2.0-rc1", "2.0.0", "2.0.1", "2.1"}
+	good := []string{"1.25", "1.25.6", "1.25.6.1", "2.0-alpha1", "2.0-beta6", "2.0-beta12", "2.0-rc1", "2.0.0", "2.0.1",
+		"2.1"}
 	for _, a := range good {
 		va, err := charm.ParseVersion(a)
 		if err != nil {

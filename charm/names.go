@@ -18,9 +18,12 @@ var (
 
 // The form of those names, which Help adds to the errors that refuse one.
 const (
-	nameRule      = "A name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens: mysql, web-db2"
-	relationRule  = "The name of a relation has lower-case letters, digits, and single hyphens or underscores between them, and begins with a letter: db, db_admin"
-	resourceRule  = "The name of a resource has lower-case letters, digits, and hyphens or underscores between them: site-data"
+	nameRule = "A name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part " +
+		"between hyphens: mysql, web-db2"
+	relationRule = "The name of a relation has lower-case letters, digits, and single hyphens or underscores between " +
+		"them, and begins with a letter: db, db_admin"
+	resourceRule = "The name of a resource has lower-case letters, digits, and hyphens or underscores between them: " +
+		"site-data"
 	actionRule    = "The name of an action has lower-case letters, digits, and hyphens between them: take-backup"
 	seriesRule    = "The name of a series has lower-case letters and digits, and begins with a letter: trusty, centos7"
 	userRule      = "The name of a user has letters and digits, and dots, plus signs or hyphens between them: bob.smith"

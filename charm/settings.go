@@ -154,7 +154,8 @@ func (o Option) parse(name, s string) (value any, err error) {
 		return s, nil
 	case OptionSecret:
 		// Only the form is checked: the store of secrets checks whether the secret exists.
-		if id, ok := strings.CutPrefix(s, "secret:"); ok && id != "" && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		if id, ok := strings.CutPrefix(s, "secret:"); ok && id != "" &&
+			!strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 			return s, nil
 		}
 		return nil, o.mismatch(name, s)

@@ -88,7 +88,8 @@ func (c *Charm) Warnings() (all []string) {
 	add(metaFile, "extra binding", m.ExtraBindings, "a machine has one network: nothing is bound")
 	add(metaFile, "terms", m.Terms, "nobody is asked to agree to them")
 	if m.MinJujuVersion != (Version{}) {
-		add(metaFile, "min-juju-version", []string{m.MinJujuVersion.String()}, "it is not compared with the version of this controller")
+		add(metaFile, "min-juju-version", []string{m.MinJujuVersion.String()},
+			"it is not compared with the version of this controller")
 	}
 	for _, key := range m.Unknown {
 		why, ok := ignoredKeys[key]
@@ -113,7 +114,8 @@ func (c *Charm) Warnings() (all []string) {
 	}
 	var never []string
 	for _, hook := range c.Hooks {
-		if !slices.ContainsFunc(runHooks, func(run string) bool { return hook == run || run[0] == '-' && strings.HasSuffix(hook, run) }) {
+		if !slices.ContainsFunc(runHooks,
+			func(run string) bool { return hook == run || run[0] == '-' && strings.HasSuffix(hook, run) }) {
 			never = append(never, hook)
 		}
 	}

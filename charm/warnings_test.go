@@ -69,8 +69,10 @@ oddity: 1
 		"hooks/helper-of-another-name": "#!/bin/sh\n",
 	})
 	want := []string{
-		`metadata.yaml: the container-scoped relation "info" over "juju-info" goes with any service, whose own units run no hooks for it`,
-		`metadata.yaml: the container-scoped relation "juju-info" over "juju-info" goes with any service, whose own units run no hooks for it; ` +
+		`metadata.yaml: the container-scoped relation "info" over "juju-info" goes with any service, whose own units run ` +
+			`no hooks for it`,
+		`metadata.yaml: the container-scoped relation "juju-info" over "juju-info" goes with any service, whose own units ` +
+			`run no hooks for it; ` +
 			`its name is reserved, and may be refused by later versions`,
 		`metadata.yaml: the limit of relation "web": it is not enforced`,
 		`metadata.yaml: storage "data": storage is not supported yet: the units get none`,
@@ -86,7 +88,8 @@ oddity: 1
 		`actions.yaml: action "backup", "restore": actions cannot be run yet`,
 		`dispatch: it is not run: hooks are the files in hooks/`,
 		`metrics.yaml: it is not read: no metrics are collected`,
-		`hooks: hook "data-storage-attached", "leader-elected", "web-relation-created": there is no such event yet: it never runs`,
+		`hooks: hook "data-storage-attached", "leader-elected", "web-relation-created": there is no such event yet: it ` +
+			`never runs`,
 	}
 	d, err := charm.ReadDir(dir)
 	if err != nil {
@@ -116,8 +119,10 @@ oddity: 1
 // An ordinary charm gets no warnings, and long lists of names are counted.
 func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 	plain := charmOf(t, map[string]string{
-		"metadata.yaml": "name: a\nsummary: s\ndescription: d\nseries: [jammy]\ntags: [x]\nmaintainers: [me]\nformat: 2\nprovides: {web: http}\n",
-		"config.yaml":   "options: {title: {type: string}}\n", "hooks/web-relation-changed": "", "hooks/start": "", "README.md": "",
+		"metadata.yaml": "name: a\nsummary: s\ndescription: d\nseries: [jammy]\ntags: [x]\nmaintainers: [me]\nformat: 2\n" +
+			"provides: {web: http}\n",
+		"config.yaml": "options: {title: {type: string}}\n", "hooks/web-relation-changed": "", "hooks/start": "",
+		"README.md": "",
 	})
 	c, err := charm.ReadDir(plain)
 	if err != nil {
@@ -139,7 +144,8 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 // Every new field that is read from a charm must be listed here, if it works or needs no
 // action, or cause a warning.
 func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
-	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories", "Tags", "Series", "OldRevision"}
+	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories",
+		"Tags", "Series", "OldRevision"}
 	warned := []string{"ExtraBindings", "Storage", "Resources", "Payloads", "Terms", "MinJujuVersion", "Unknown"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
 		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {

@@ -139,7 +139,8 @@ func findEnd64(r io.ReaderAt, size, end int64) (int64, error) {
 	if err := readAt(r, size, locator, end-locator64Len); err != nil {
 		return -1, err
 	}
-	if string(locator[:4]) != locator64Signature || binary.LittleEndian.Uint32(locator[4:]) != 0 || binary.LittleEndian.Uint32(locator[16:]) != 1 {
+	if string(locator[:4]) != locator64Signature || binary.LittleEndian.Uint32(locator[4:]) != 0 ||
+		binary.LittleEndian.Uint32(locator[16:]) != 1 {
 		return -1, nil
 	}
 	return int64(binary.LittleEndian.Uint64(locator[8:])), nil

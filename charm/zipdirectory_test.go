@@ -86,7 +86,8 @@ func TestDirectoryIsBounded(t *testing.T) {
 		"many, after other content": {append([]byte(strings.Repeat("#", 1000)), many...), tooMany},
 		"many, of zip64":            {zip64(many), tooMany},
 		"many, and a decoy":         {decoy, tooMany},
-		"long comments":             {long, "cannot read charm archive: directory of the archive is larger than 16777216 bytes"},
+		"long comments": {long,
+			"cannot read charm archive: directory of the archive is larger than 16777216 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

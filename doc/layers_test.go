@@ -89,7 +89,8 @@ func (l layers) check(pkg string, imports []string) []string {
 		ours, is := strings.CutPrefix(imp, module+"/")
 		if !is {
 			for where, list := range l.only {
-				if !matches(where, pkg) && slices.ContainsFunc(list, func(p string) bool { return imp == p || strings.HasPrefix(imp, p+"/") }) {
+				if !matches(where, pkg) &&
+					slices.ContainsFunc(list, func(p string) bool { return imp == p || strings.HasPrefix(imp, p+"/") }) {
 					wrong = append(wrong, fmt.Sprintf("%s must not import %s: only %s may", pkg, imp, where))
 				}
 			}

@@ -125,7 +125,8 @@ func (b *fakeBackend) Config(ctx context.Context, unit entity.Tag) (map[string]a
 	return maps.Clone(b.config), nil
 }
 
-func (b *fakeBackend) RelationSettings(ctx context.Context, unit entity.Tag, relation int, remote string) (map[string]string, error) {
+func (b *fakeBackend) RelationSettings(ctx context.Context, unit entity.Tag, relation int,
+	remote string) (map[string]string, error) {
 	if err := b.enter(unit, "RelationSettings %d %s", relation, remote); err != nil {
 		return nil, err
 	}

@@ -71,7 +71,8 @@ func TestLockMachineCancelled(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Error(err)
 	}
-	if _, err := lockMachine(context.Background(), filepath.Join(path, "under"), func() {}); !errors.Is(err, os.ErrNotExist) && err == nil {
+	if _, err := lockMachine(context.Background(), filepath.Join(path, "under"), func() {}); !errors.Is(err,
+		os.ErrNotExist) && err == nil {
 		t.Errorf("a lock that can't be: %v", err)
 	}
 }

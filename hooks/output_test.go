@@ -281,7 +281,8 @@ func TestOutputKnowsTheLastLineOfStderr(t *testing.T) {
 			if last := o.end(); last != test.last {
 				t.Errorf("%s (looks: %v): the last line is %q, want %q", test.name, looks, last, test.last)
 			}
-			if all := strings.TrimSpace(strings.Join(test.prints, "")); len(o.lines) != strings.Count(all, "\n")+min(len(all), 1) && test.name != "blank lines" {
+			if all := strings.TrimSpace(strings.Join(test.prints, "")); len(o.lines) != strings.Count(all, "\n")+min(len(all),
+				1) && test.name != "blank lines" {
 				t.Errorf("%s: logged %q", test.name, o.lines)
 			}
 			o.lines = nil

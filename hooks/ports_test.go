@@ -66,7 +66,8 @@ func TestOpenRangesAreLimited(t *testing.T) {
 	}
 	one := port(entity.LimitUnitPorts.Most)
 	err := b.openRange(one)
-	if entity.KindOf(err) != entity.Invalid || !strings.Contains(err.Error(), "open port ranges of a unit: 1001 ranges, the limit is 1000") {
+	if entity.KindOf(err) != entity.Invalid ||
+		!strings.Contains(err.Error(), "open port ranges of a unit: 1001 ranges, the limit is 1000") {
 		t.Fatalf("one more: %v", err)
 	}
 	if err := errors.Join(b.openRange(port(3)), b.closeRange(port(0)), b.openRange(one)); err != nil {

@@ -226,9 +226,10 @@ func TestEnvironment(t *testing.T) {
 	}
 	defer unix.Close(leak)
 	r := newRig(t, map[string]string{
-		"db-relation-departed": "env > env; pwd > pwd; echo $# $0 > args; readlink /proc/self/fd/0 > stdin; ulimit -n > limit; ls /proc/self/fd > fds",
-		"db-relation-broken":   "env > env",
-		"install":              "env > env",
+		"db-relation-departed": "env > env; pwd > pwd; echo $# $0 > args; readlink /proc/self/fd/0 > stdin; ulimit -n > " +
+			"limit; ls /proc/self/fd > fds",
+		"db-relation-broken": "env > env",
+		"install":            "env > env",
 	})
 	env := func() map[string]string {
 		vars := map[string]string{}
@@ -340,7 +341,8 @@ func openFiles(t *testing.T) int {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{
-		"install":        "echo before; relation-set -r db:0 a=b; status-set blocked 'help me'; echo cannot go on >&2; echo after; exit 3",
+		"install": "echo before; relation-set -r db:0 a=b; status-set blocked 'help me'; echo cannot go on >&2; " +
+			"echo after; exit 3",
 		"start":          "kill -KILL $$",
 		"config-changed": "exit 0",
 		"stop":           "config-get nonsense --format nope || exit $?",
@@ -405,7 +407,8 @@ func TestSandbox(t *testing.T) {
 		open-port 443
 		close-port 80
 	`})
-	seen, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "fifo")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	seen, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "fifo")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
 	go func() {
 		seen.next()
 		r.backend.change(func(b *fakeBackend) {
@@ -418,7 +421,8 @@ func TestSandbox(t *testing.T) {
 	if first, second := r.read("first"), r.read("second"); first != second || first != "10.0.0.2\nMy blog\n" {
 		t.Errorf("first saw %q, then %q", first, second)
 	}
-	if got, want := r.read("own"), `{"host":"10.0.0.7","port":"8080","private-address":"10.0.0.7","user":"wp"}`+"\n"; got != want {
+	if got, want := r.read("own"),
+		`{"host":"10.0.0.7","port":"8080","private-address":"10.0.0.7","user":"wp"}`+"\n"; got != want {
 		t.Errorf("own settings are %s, want %s", got, want)
 	}
 	want := entity.HookChanges{
@@ -535,7 +539,8 @@ func TestOneHookAtATime(t *testing.T) {
 	second := newRig(t, map[string]string{"start": "echo 'other in' > " + first.params.CharmDir + "/events"})
 	second.params.LockPath = first.params.LockPath
 	second.open()
-	events, proceed := newFIFO(t, filepath.Join(first.params.CharmDir, "events")), newFIFO(t, filepath.Join(first.params.CharmDir, "go"))
+	events, proceed := newFIFO(t, filepath.Join(first.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(first.params.CharmDir, "go"))
 
 	results := make(chan error, 2)
 	run := func(ctx context.Context, r *rig) {
@@ -584,8 +589,10 @@ func TestOneHookAtATime(t *testing.T) {
 // An agent that is stopped lets its hook finish.
 func TestStopLetsHookFinish(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string]string{"start": "echo in > events; read line < go; relation-set -r 0 a=\"$(config-get title)\""})
-	events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	r := newRig(t,
+		map[string]string{"start": "echo in > events; read line < go; relation-set -r 0 a=\"$(config-get title)\""})
+	events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		events.next()
@@ -671,7 +678,8 @@ func TestUnrecordedHookNeverRuns(t *testing.T) {
 func TestHookEndsTools(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, map[string]string{"start": "(config-get title; echo gone > events) & read line < go"})
-	events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
 	r.backend.block = make(chan struct{})
 	proceed.say("on")
 	r.mustRun(Info{Kind: Start})

@@ -21,14 +21,16 @@ type relationFlag struct {
 }
 
 func (r *relationFlag) add(flags *pflag.FlagSet) {
-	flags.StringVarP(&r.value, "relation", "r", "", "the `relation`, as name:id or id; in a relation hook, that hook's unless given")
+	flags.StringVarP(&r.value, "relation", "r", "",
+		"the `relation`, as name:id or id; in a relation hook, that hook's unless given")
 }
 
 // resolve finds the relation, which must be one that the unit is in.
 func (r *relationFlag) resolve(hook *Context) error {
 	if r.value == "" {
 		if !hook.params.Info.Kind.IsRelation() {
-			return entity.WithHint(fmt.Errorf("no relation id specified"), "outside relation hooks, name one of relation-ids with -r")
+			return entity.WithHint(fmt.Errorf("no relation id specified"),
+				"outside relation hooks, name one of relation-ids with -r")
 		}
 		r.id = hook.params.Info.RelationID
 		return nil

@@ -27,7 +27,8 @@ type jujuLog struct {
 
 func (t *jujuLog) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&t.debug, "debug", false, "log at level DEBUG")
-	flags.StringVarP(&t.level, "log-level", "l", "INFO", "log at this `level`: TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL")
+	flags.StringVarP(&t.level, "log-level", "l", "INFO",
+		"log at this `level`: TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL")
 }
 
 func (t *jujuLog) init(hook *Context, args []string) error {

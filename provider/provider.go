@@ -146,7 +146,8 @@ func CheckStart(config Config, params *StartParams) error {
 	}
 	switch {
 	case params.Controller != config.Controller:
-		return entity.Errorf(entity.Invalid, "the cloud is that of controller %q, and not of %q", config.Controller, params.Controller)
+		return entity.Errorf(entity.Invalid, "the cloud is that of controller %q, and not of %q", config.Controller,
+			params.Controller)
 	case params.Model != config.Model:
 		return entity.Errorf(entity.Invalid, "the cloud is that of model %q, and not of %q", config.Model, params.Model)
 	case !entity.IsValidMachine(params.MachineID):

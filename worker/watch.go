@@ -12,16 +12,19 @@ var ErrWatchEnded = errors.New("watch ended")
 
 // Notify starts a watch and calls handle for each of its events, one at a time. It returns why
 // it ended: ctx is done, the watch has ended, or handle has failed.
-func Notify(ctx context.Context, watch func(context.Context) (<-chan struct{}, error), handle func(context.Context) error) error {
+func Notify(ctx context.Context, watch func(context.Context) (<-chan struct{}, error),
+	handle func(context.Context) error) error {
 	return each(ctx, watch, func(ctx context.Context, _ struct{}) error { return handle(ctx) })
 }
 
 // Strings is Notify for a watch whose events name what changed.
-func Strings(ctx context.Context, watch func(context.Context) (<-chan []string, error), handle func(ctx context.Context, ids []string) error) error {
+func Strings(ctx context.Context, watch func(context.Context) (<-chan []string, error),
+	handle func(ctx context.Context, ids []string) error) error {
 	return each(ctx, watch, handle)
 }
 
-func each[T any](ctx context.Context, watch func(context.Context) (<-chan T, error), handle func(context.Context, T) error) error {
+func each[T any](ctx context.Context, watch func(context.Context) (<-chan T, error),
+	handle func(context.Context, T) error) error {
 	events, err := watch(ctx)
 	if err != nil {
 		return err

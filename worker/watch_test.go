@@ -92,7 +92,8 @@ func TestEvery(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
-		if err := Every(ctx, time.Minute, func(context.Context) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := Every(ctx, time.Minute, func(context.Context) error { return nil }); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})

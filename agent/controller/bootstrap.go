@@ -122,7 +122,8 @@ func freeAddress() (string, error) {
 
 // initialize fills the store with the controller, its models, and the password of the agent
 // that jujud itself is.
-func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams, o Options) (map[string]string, error) {
+func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams,
+	o Options) (map[string]string, error) {
 	err := state.Initialize(ctx, store, state.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
 		Series: p.Series, User: p.User, Password: p.Password}, o.State)
 	if err != nil {
@@ -133,7 +134,8 @@ func initialize(ctx context.Context, store *mongo.Store, conf config, p Bootstra
 		return nil, err
 	}
 	defer ctrl.Close()
-	if _, err := ctrl.AddModel(ctx, state.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
+	if _, err := ctrl.AddModel(ctx,
+		state.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
 		return nil, err
 	}
 	rows, err := ctrl.Models(ctx)

@@ -16,7 +16,8 @@ import (
 // asking returns a hook that runs tools which call the controller for somewhat longer than an
 // election takes. A tool that fails fails the hook.
 func asking(asks string, times int) string {
-	return fmt.Sprintf("#!/bin/sh\nset -e\nfor i in $(seq %d); do\n\tstatus-set maintenance \"asked $i times\"\n\tsleep 0.2\ndone\n"+
+	return fmt.Sprintf("#!/bin/sh\nset -e\nfor i in $(seq %d); do\n\tstatus-set maintenance \"asked $i times\"\n"+
+		"\tsleep 0.2\ndone\n"+
 		"config-get >/dev/null\n%s\nopened-ports >/dev/null\n", times, asks)
 }
 
@@ -35,10 +36,12 @@ func TestHooksDoNotNoticeAnElection(t *testing.T) {
 	s := newSystemIn(t, set.URL(), Options{Store: mongo.Options{Dial: set.Dial}})
 	s.keepsLog()
 	times := int(2*election/time.Second) * 5 / 2
-	s.deploy("mysql", statetest.MySQL, 1, "hooks/server-relation-departed", asking("relation-get - $JUJU_REMOTE_UNIT >/dev/null || true", 2))
+	s.deploy("mysql", statetest.MySQL, 1, "hooks/server-relation-departed",
+		asking("relation-get - $JUJU_REMOTE_UNIT >/dev/null || true", 2))
 	s.deploy("wordpress", statetest.Wordpress, wordpresses,
 		"hooks/db-relation-joined", "#!/bin/sh\nrelation-set name=$JUJU_UNIT_NAME\nopen-port 80\n",
-		"hooks/db-relation-departed", asking("close-port 80", times), "hooks/db-relation-broken", asking("relation-ids db", 1))
+		"hooks/db-relation-departed", asking("close-port 80", times), "hooks/db-relation-broken",
+		asking("relation-ids db", 1))
 	_, err := s.st.AddRelation(s.ctx, "wordpress", "mysql")
 	s.ok(err)
 	all := wordpresses + 1

@@ -123,7 +123,8 @@ func (s *system) restart(all []*world, random *rand.Rand) {
 		}
 		w.destroy(w.strengths[0])
 	}
-	s.settle("over after a restart", all, func(w *world, _ *entity.ModelStatus) string { return w.unended(w.strengths[0]) })
+	s.settle("over after a restart", all,
+		func(w *world, _ *entity.ModelStatus) string { return w.unended(w.strengths[0]) })
 }
 
 // settle is settle for worlds, which share one model.

@@ -57,7 +57,8 @@ func TestDestructionMatrixOfModels(t *testing.T) {
 				c.strengths = append(c.strengths, strength)
 			}
 			var err error
-			c.st, err = s.c.ctrl.AddModel(s.ctx, state.AddModelParams{Name: fmt.Sprintf("m%d", len(all)), Owner: statetest.Admin, Series: "jammy"})
+			c.st, err = s.c.ctrl.AddModel(s.ctx,
+				state.AddModelParams{Name: fmt.Sprintf("m%d", len(all)), Owner: statetest.Admin, Series: "jammy"})
 			s.ok(err)
 			c.build()
 			all = append(all, c)

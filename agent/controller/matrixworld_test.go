@@ -94,8 +94,9 @@ func (w *world) build(charms charms) {
 		if service == "sub" && w.obstacle == neverCame && victim[w.kind] == "sub" {
 			w.host.Hold(w.agentOf("sub"))
 		}
-		_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: w.name(service), CharmURL: charms[[2]string{service, hook}],
-			Units: units, Placement: machines})
+		_, err := w.st.AddService(w.ctx,
+			state.AddServiceParams{Name: w.name(service), CharmURL: charms[[2]string{service, hook}],
+				Units: units, Placement: machines})
 		w.ok(err)
 	}
 	var key string
@@ -159,7 +160,8 @@ func (w *world) unready(m *entity.ModelStatus) string {
 		}
 	}
 	at := slices.IndexFunc(m.Machines, func(m entity.MachineStatus) bool { return m.ID == w.machine })
-	if w.instance = m.Machines[at].InstanceID; w.instance == "" && (w.obstacle != noStart || m.Machines[at].Status.Status != entity.StatusError) {
+	if w.instance = m.Machines[at].InstanceID; w.instance == "" &&
+		(w.obstacle != noStart || m.Machines[at].Status.Status != entity.StatusError) {
 		return "machine " + w.machine + " is not started"
 	}
 	return ""

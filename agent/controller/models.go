@@ -108,7 +108,8 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 	if st.UUID() == c.conf.Model {
 		// This process is the agent of its own machine.
 		workers["machiner"] = c.connected(st, func(ctx context.Context, conn *client.Conn) error {
-			return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag("0"), Addresses: c.addresses})(ctx)
+			return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag("0"),
+				Addresses: c.addresses})(ctx)
 		})
 	}
 	return workers

@@ -98,7 +98,8 @@ func (c *controller) run(ctx context.Context) (err error) {
 	l, err := net.Listen("tcp", c.conf.Address)
 	if err != nil {
 		return entity.WithHint(fmt.Errorf("cannot serve the API: %w", err),
-			"The port was chosen at bootstrap, and agents look for the controller there. Find out who has taken it: ss -ltnp 'sport = :%s'\n"+
+			"The port was chosen at bootstrap, and agents look for the controller there. "+
+				"Find out who has taken it: ss -ltnp 'sport = :%s'\n"+
 				"When that has ended, run the command again.", port(c.conf.Address))
 	}
 	open, cloudWorker, err := c.cloud()

@@ -46,7 +46,8 @@ func settle[T teller](s *system, what string, all []T, look func() error, missin
 			for _, one := range left {
 				last = append(last, one.tell())
 			}
-			s.Fatalf("waited in vain for %d of %d to be %s:\n%s\n%s", len(left), len(all), what, strings.Join(last, "\n"), s.circumstances())
+			s.Fatalf("waited in vain for %d of %d to be %s:\n%s\n%s", len(left), len(all), what, strings.Join(last, "\n"),
+				s.circumstances())
 		}
 		looked := time.Now()
 		if look() != nil {
@@ -83,7 +84,8 @@ func (s *system) circumstances() string {
 			home = filepath.Dir(home)
 			config, err := agent.ReadConfig(home)
 			why, ended := process.Ended(home)
-			fmt.Fprintf(&b, "agent %s of model %s in %s: runs %v, has ended %v %s %v\n", config.Tag, config.ModelName, home, s.host.Runs(home), ended, why, err)
+			fmt.Fprintf(&b, "agent %s of model %s in %s: runs %v, has ended %v %s %v\n", config.Tag, config.ModelName, home,
+				s.host.Runs(home), ended, why, err)
 		}
 	}
 	pprof.Lookup("goroutine").WriteTo(&b, 1)

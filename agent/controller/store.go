@@ -127,8 +127,10 @@ func makeStore(ctx context.Context, own, controller, url string, o Options) (*mo
 	}
 	names, err := store.Databases()
 	if err == nil && slices.Contains(names, controllerDB) {
-		err = entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s holds a controller: it has a database %s", parsed, controllerDB),
-			"A MongoDB is for one controller: end that one, by destroy-environment where it was bootstrapped, or name another MongoDB.")
+		err = entity.WithHint(
+			entity.Errorf(entity.AlreadyExists, "%s holds a controller: it has a database %s", parsed, controllerDB),
+			"A MongoDB is for one controller: end that one, by destroy-environment where it was bootstrapped, "+
+				"or name another MongoDB.")
 	}
 	if err == nil {
 		var text []byte

@@ -188,7 +188,8 @@ func units(m *entity.ModelStatus) (idle, all int) {
 // outlasting are the collections of an empty model that are not empty: the model itself,
 // numbers that are never used again, charms, histories for people, and the transaction runner's
 // own.
-var outlasting = []string{"model", "schema", "sequence", "charms", "statushistory", "txns", "txns.log", "txns.stash", "refusals"}
+var outlasting = []string{"model", "schema", "sequence", "charms", "statushistory", "txns", "txns.log", "txns.stash",
+	"refusals"}
 
 // empty reports whether nothing is left. A transaction becomes visible document by document, so
 // if this fails, try again at the next event.

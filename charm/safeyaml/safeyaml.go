@@ -206,7 +206,8 @@ func (c *checker) check(n *yaml.Node, depth int) (e extent, err error) {
 		}
 		e = extent{e.nodes + of.nodes, max(e.depth, of.depth+1)}
 		if e.nodes > c.limits.Nodes {
-			return e, errorAt(child.Line, "too many values: more than %d, aliases counted wherever they are used", c.limits.Nodes)
+			return e,
+				errorAt(child.Line, "too many values: more than %d, aliases counted wherever they are used", c.limits.Nodes)
 		}
 	}
 	if n.Anchor != "" {

@@ -42,12 +42,17 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, test := range []struct{ name, text, want string }{
 		{"a key twice", "a: 1\nb: {x: 1,\n x: 2}\n", `line 3: mapping key "x" already defined at line 2`},
-		{"a long key twice", lines(2, strings.Repeat("k", 900)+": 1\n"), `line 2: mapping key "` + strings.Repeat("k", 100) + `"… already defined at line 1`},
+		{"a long key twice", lines(2, strings.Repeat("k", 900)+": 1\n"), `line 2: mapping key "` + strings.Repeat("k", 100) +
+			`"… already defined at line 1`},
 		{"4,000 equal keys", lines(4000, "a: 1\n"), `line 2: mapping key "a" already defined at line 1`},
-		{"60,000 keys", lines(60_000, "k#: 1\n"), "line 25000: too many values: more than 50000, aliases counted wherever they are used"},
-		{"a list of 400,000", "[" + strings.Repeat("a,", 400_000) + "]", "too many values: more than 200000 commas, colons, brackets, dashes and lines"},
-		{"lists in lists", "x:\n " + strings.Repeat("- ", 5000) + "a\n", "line 2: lists and maps are nested too deep: more than 64 in one another"},
-		{"brackets in brackets", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "line 1: lists and maps are nested too deep: more than 64 in one another"},
+		{"60,000 keys", lines(60_000, "k#: 1\n"),
+			"line 25000: too many values: more than 50000, aliases counted wherever they are used"},
+		{"a list of 400,000", "[" + strings.Repeat("a,", 400_000) + "]",
+			"too many values: more than 200000 commas, colons, brackets, dashes and lines"},
+		{"lists in lists", "x:\n " + strings.Repeat("- ", 5000) + "a\n",
+			"line 2: lists and maps are nested too deep: more than 64 in one another"},
+		{"brackets in brackets", strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
+			"line 1: lists and maps are nested too deep: more than 64 in one another"},
 		{"depth by aliases", lines(1, "a0: &a0 {}\n") + func() (s string) {
 			for i := 1; i < 70; i++ {
 				s += fmt.Sprintf("a%d: &a%d [*a%d]\n", i, i, i-1)
@@ -110,7 +115,8 @@ func TestUnmarshal(t *testing.T) {
 	if y := got["y"]; len(got) != 3 || y.A != "one" || y.B != "three" || y.C["n"] != 1 {
 		t.Errorf("got %v", got)
 	}
-	if err := Unmarshal([]byte("x: 5"), &got, Default); err == nil || err.Error() != "line 1: expected a map, got a number `5`" {
+	if err := Unmarshal([]byte("x: 5"), &got, Default); err == nil ||
+		err.Error() != "line 1: expected a map, got a number `5`" {
 		t.Errorf("got %v", err)
 	}
 	if err := Unmarshal([]byte(" \n"), &got, Default); err != nil {
@@ -131,7 +137,8 @@ func TestKeysAreNotComparedInPairs(t *testing.T) {
 		if err := root.Decode(&got); err != nil {
 			t.Fatal(err)
 		}
-		if m := got["m"]; len(m) != keys+1 || m["k0"] != "v0" || m["other"] != "yes" || m[fmt.Sprint("k", keys-1)] != fmt.Sprint("v", keys-1) {
+		if m := got["m"]; len(m) != keys+1 || m["k0"] != "v0" || m["other"] != "yes" ||
+			m[fmt.Sprint("k", keys-1)] != fmt.Sprint("v", keys-1) {
 			t.Errorf("%d keys came out as %d", keys, len(m))
 		}
 		n := 0
@@ -164,7 +171,8 @@ func TestOnlyThisPackageDecodesYAML(t *testing.T) {
 		if entry.IsDir() && path != top && strings.HasPrefix(entry.Name(), ".") {
 			return fs.SkipDir
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == filepath.Join(top, "charm", "safeyaml", "safeyaml.go") {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			path == filepath.Join(top, "charm", "safeyaml", "safeyaml.go") {
 			return nil
 		}
 		source, err := os.ReadFile(path)

@@ -83,7 +83,8 @@ func TestConversation(t *testing.T) {
 		{nil, result{0, `some-context do-it []`, ""}},
 		{[]string{"-"}, result{0, `some-context do-it ["from stdin <nil>"]`, ""}},
 		{[]string{file, "-"}, result{0, `some-context do-it ["from a file <nil>" "from stdin <nil>"]`, ""}},
-		{[]string{missing}, result{0, fmt.Sprintf("some-context do-it [%q]", " open "+missing+": no such file or directory"), ""}},
+		{[]string{missing},
+			result{0, fmt.Sprintf("some-context do-it [%q]", " open "+missing+": no such file or directory"), ""}},
 	} {
 		if got := use(socket, "from stdin", "do-it", test.args...); got != test.want {
 			t.Errorf("%q gave %v, want %v", test.args, got, test.want)
@@ -108,7 +109,8 @@ func TestTooMuch(t *testing.T) {
 		return Failure(err, "a hint")
 	})
 	got := use(socket, strings.Repeat("x", MaxContent+1), "stdin")
-	if want := (result{1, "", fmt.Sprintf("ERROR the standard input holds more than %d bytes\na hint\n", MaxContent)}); got != want {
+	if want := (result{1, "",
+		fmt.Sprintf("ERROR the standard input holds more than %d bytes\na hint\n", MaxContent)}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	got = use(socket, strings.Repeat("x", MaxContent), "stdin")

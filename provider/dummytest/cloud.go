@@ -34,8 +34,9 @@ func New(start StartFunc) *Cloud {
 	if start == nil {
 		start = func(context.Context, provider.StartParams) (func(), error) { return func() {}, nil }
 	}
-	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{}, attempts: map[attempt]*instance{},
-		jammed: map[string]bool{}}
+	return &Cloud{start: start, faults: map[string]*fault{}, instances: map[string]*instance{},
+		attempts: map[attempt]*instance{},
+		jammed:   map[string]bool{}}
 }
 
 // Open opens a model; it is a provider.Open. The attribute "broken" lists, separated by blanks,

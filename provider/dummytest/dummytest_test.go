@@ -59,7 +59,8 @@ func TestConformance(t *testing.T) {
 		c := dummytest.New(a.start)
 		c.SetSeries("jammy", "noble")
 		return providertest.Harness{Controller: controller, Open: c.Open, Agents: a.list, Placement: "under-the-desk",
-			Series: "xenial", Demands: []string{"arch=s390x"}, Ignored: map[string]string{"cpu-power": "mem=1G cpu-power=7", "virt-type": "virt-type=kvm"}}
+			Series: "xenial", Demands: []string{"arch=s390x"},
+			Ignored: map[string]string{"cpu-power": "mem=1G cpu-power=7", "virt-type": "virt-type=kvm"}}
 	})
 }
 
@@ -123,7 +124,8 @@ func TestAgentThatFailsToStart(t *testing.T) {
 	if all, _ := e.Instances(t.Context()); len(all) != 0 {
 		t.Errorf("got %v after a start that failed", all)
 	}
-	if inst, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: "0", Nonce: "n"}); err != nil || inst.ID != "dummy-2" {
+	if inst, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: "0", Nonce: "n"}); err != nil ||
+		inst.ID != "dummy-2" {
 		t.Errorf("got instance %q, error %v", inst.ID, err)
 	}
 }
@@ -140,7 +142,8 @@ func TestStall(t *testing.T) {
 
 		short, cancelShort := context.WithTimeout(t.Context(), time.Minute)
 		defer cancelShort()
-		if _, err := e.StartInstance(short, provider.StartParams{MachineID: "0", Nonce: "n"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := e.StartInstance(short, provider.StartParams{MachineID: "0", Nonce: "n"}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("a stalled start with a minute to go: got error %v", err)
 		}
 		done := make(chan error)
@@ -148,7 +151,8 @@ func TestStall(t *testing.T) {
 			_, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: "1", Nonce: "n"})
 			done <- err
 		}()
-		for _, want := range []dummytest.Op{{MachineID: "0", Stalled: true}, {MachineID: "0"}, {MachineID: "1", Stalled: true}} {
+		for _, want := range []dummytest.Op{{MachineID: "0", Stalled: true}, {MachineID: "0"},
+			{MachineID: "1", Stalled: true}} {
 			if op := <-ops; op.Method != "StartInstance" || op.MachineID != want.MachineID || op.Stalled != want.Stalled {
 				t.Errorf("got %+v, want %+v", op, want)
 			}
@@ -227,14 +231,16 @@ func TestConstraints(t *testing.T) {
 	if vain, err := rules.Check(cons); err != nil || len(vain) != 2 || vain[0] != "cpu-power" || vain[1] != "virt-type" {
 		t.Errorf("demanded in vain: %v, error %v", vain, err)
 	}
-	inst, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: "0", Nonce: "n", Placement: "valid", Constraints: cons})
+	inst, err := e.StartInstance(t.Context(),
+		provider.StartParams{MachineID: "0", Nonce: "n", Placement: "valid", Constraints: cons})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := inst.Hardware.String(); got != "arch=arm64 cores=4 mem=3072M root-disk=8192M" {
 		t.Errorf("got hardware %q", got)
 	}
-	if err := e.PrecheckInstance(t.Context(), provider.PrecheckParams{Placement: "attic"}); err == nil || err.Error() != "attic placement is invalid" {
+	if err := e.PrecheckInstance(t.Context(), provider.PrecheckParams{Placement: "attic"}); err == nil ||
+		err.Error() != "attic placement is invalid" {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -103,7 +103,9 @@ func claim(config Config) error {
 // Open opens a model; it is a provider.Open. It ignores the attributes.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
 	if config.Controller != c.config.Controller {
-		return nil, entity.Errorf(entity.Invalid, "cannot open a model of controller %q on the host of %q", config.Controller, c.config.Controller)
+		return nil,
+			entity.Errorf(entity.Invalid, "cannot open a model of controller %q on the host of %q", config.Controller,
+				c.config.Controller)
 	}
 	if !isName(config.Model) {
 		return nil, entity.Errorf(entity.Invalid, "cannot open model %q: no such name", config.Model)

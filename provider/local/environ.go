@@ -41,7 +41,8 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 		return inst, err
 	}
 	// The series is not checked: the host may have been upgraded since the machine was added.
-	if err := e.PrecheckInstance(ctx, provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement}); err != nil {
+	if err := e.PrecheckInstance(ctx,
+		provider.PrecheckParams{Constraints: params.Constraints, Placement: params.Placement}); err != nil {
 		return inst, err
 	}
 	if c.config.MachineAgent == "" {
@@ -161,7 +162,8 @@ func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	for _, id := range ids {
 		marks[c.mark(model, id)] = true
 	}
-	if err := process.EndMarked(ctx, InstanceVariable, func(value string) bool { return marks[value] }, c.config.Grace); err != nil {
+	if err := process.EndMarked(ctx, InstanceVariable, func(value string) bool { return marks[value] },
+		c.config.Grace); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -234,7 +236,8 @@ func fits(cons entity.Constraints, host provider.Hardware) error {
 	} {
 		if cons.Number(c.key) > c.most && c.most != 0 {
 			value, _ := cons.Get(c.key)
-			return entity.WithHint(entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: this host has %s", c.key, value, host),
+			return entity.WithHint(entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: this host has %s", c.key,
+				value, host),
 				"A machine of the local cloud is this host: demand no more than it has, or leave the constraint out.")
 		}
 	}
@@ -271,7 +274,8 @@ func (c *Cloud) destroy(ctx context.Context, model string) error {
 
 // sweep ends all processes whose mark begins with prefix.
 func (c *Cloud) sweep(ctx context.Context, prefix string) error {
-	return process.EndMarked(ctx, InstanceVariable, func(value string) bool { return strings.HasPrefix(value, prefix) }, c.config.Grace)
+	return process.EndMarked(ctx, InstanceVariable, func(value string) bool { return strings.HasPrefix(value, prefix) },
+		c.config.Grace)
 }
 
 // DestroyController ends the keeper, the controller and all instances of all models, and

@@ -45,7 +45,8 @@ func (i instance) public() provider.Instance {
 // the nonce: a repeated start finds what the first one left, while a new attempt for the same
 // machine has an ID that no stop of the old one can name.
 func instanceID(params provider.StartParams) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{params.Controller, params.Model, params.MachineID, params.Nonce}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{params.Controller, params.Model, params.MachineID, params.Nonce},
+		"\x00")))
 	return fmt.Sprintf("local-%s-%s", strings.ReplaceAll(params.MachineID, "/", "-"), hex.EncodeToString(sum[:5]))
 }
 

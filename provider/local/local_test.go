@@ -175,7 +175,8 @@ func TestInstanceThatIsRemovedByHand(t *testing.T) {
 	e := h.environ(c)
 	inst := h.start(e, "0")
 	hint := entity.Hint(c.byHand(errors.New("no"), inst.Model, []string{inst.ID}))
-	said := regexp.MustCompile(`^By hand: end process (\d+), then the processes that have (\S+)=(\S+) in their environment, and remove (\S+)$`).FindStringSubmatch(hint)
+	said := regexp.MustCompile(`^By hand: end process (\d+), then the processes that have (\S+)=(\S+) in their ` +
+		`environment, and remove (\S+)$`).FindStringSubmatch(hint)
 	if said == nil {
 		t.Fatalf("the hint is %q", hint)
 	}
@@ -183,7 +184,8 @@ func TestInstanceThatIsRemovedByHand(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	if err := process.EndMarked(t.Context(), said[2], func(mark string) bool { return mark == said[3] }, time.Second); err != nil {
+	if err := process.EndMarked(t.Context(), said[2], func(mark string) bool { return mark == said[3] },
+		time.Second); err != nil {
 		t.Error(err)
 	}
 	if err := removeAll(said[4]); err != nil {
@@ -365,10 +367,12 @@ func TestDirectoryOfAnother(t *testing.T) {
 	if _, err := New(config); !errors.Is(err, entity.Invalid) {
 		t.Errorf("got error %v for the directory of another controller", err)
 	}
-	if _, err := c.Open(t.Context(), provider.Config{Controller: config.Controller, Model: providertest.ModelA}); !errors.Is(err, entity.Invalid) {
+	if _, err := c.Open(t.Context(),
+		provider.Config{Controller: config.Controller, Model: providertest.ModelA}); !errors.Is(err, entity.Invalid) {
 		t.Errorf("got error %v for a model of another controller", err)
 	}
-	if _, err := c.Open(t.Context(), provider.Config{Controller: h.controller, Model: "../x"}); !errors.Is(err, entity.Invalid) {
+	if _, err := c.Open(t.Context(), provider.Config{Controller: h.controller, Model: "../x"}); !errors.Is(
+		err, entity.Invalid) {
 		t.Errorf("got error %v for a model that is a path", err)
 	}
 	config.Controller = ""
@@ -428,7 +432,8 @@ func TestAddressesWithinBlocks(t *testing.T) {
 		used[a.String()] = true
 		all = append(all, a.String())
 	}
-	if len(all) != 508 || all[0] != "127.20.1.1" || all[253] != "127.20.1.254" || all[254] != "127.20.7.1" || all[507] != "127.20.7.254" {
+	if len(all) != 508 || all[0] != "127.20.1.1" || all[253] != "127.20.1.254" || all[254] != "127.20.7.1" ||
+		all[507] != "127.20.7.254" {
 		t.Errorf("got %d addresses: %v", len(all), all)
 	}
 	delete(used, "127.20.1.9")

@@ -29,13 +29,15 @@ func CheckLoopback() error {
 	case name != "" && !up:
 		return entity.WithHint(fmt.Errorf("the loopback interface %s is down", name), "Bring it up: ip link set %s up", name)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return entity.WithHint(errors.New("this host has no address 127.0.0.1: the cloud \"local\" needs IPv4 on the loopback interface"),
+		return entity.WithHint(errors.New("this host has no address 127.0.0.1: "+
+			"the cloud \"local\" needs IPv4 on the loopback interface"),
 			"Give it one: ip address add 127.0.0.1/8 dev %s", orName(name, "lo"))
 	case errors.Is(err, syscall.EAFNOSUPPORT):
 		return entity.WithHint(errors.New("this host has no IPv4: the cloud \"local\" needs it on the loopback interface"),
 			"Run the kernel with IPv4.")
 	}
-	return entity.WithHint(fmt.Errorf("this host cannot be reached at 127.0.0.1: %w", err), "A firewall may be in the way.")
+	return entity.WithHint(fmt.Errorf("this host cannot be reached at 127.0.0.1: %w", err),
+		"A firewall may be in the way.")
 }
 
 func orName(name, otherwise string) string {

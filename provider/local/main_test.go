@@ -188,8 +188,9 @@ func newHost(t testing.TB, controller string) *host {
 
 func (h *host) config() Config {
 	return Config{
-		Dir: h.dir, Controller: h.controller, MachineAgent: os.Args[0], Args: []string{"--dir"}, Grace: 500 * time.Millisecond,
-		Env: []string{roleVariable + "=agent", notifyVariable + "=" + h.conn.LocalAddr().String()},
+		Dir: h.dir, Controller: h.controller, MachineAgent: os.Args[0], Args: []string{"--dir"},
+		Grace: 500 * time.Millisecond,
+		Env:   []string{roleVariable + "=agent", notifyVariable + "=" + h.conn.LocalAddr().String()},
 	}
 }
 

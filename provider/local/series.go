@@ -23,7 +23,8 @@ func seriesOf(path string) string {
 			}
 		}
 	}
-	for _, series := range []string{words["VERSION_CODENAME"], words["ID"] + strings.ReplaceAll(words["VERSION_ID"], ".", "")} {
+	for _, series := range []string{words["VERSION_CODENAME"], words["ID"] +
+		strings.ReplaceAll(words["VERSION_ID"], ".", "")} {
 		if seriesPattern.MatchString(series) {
 			return series
 		}

@@ -73,7 +73,8 @@ func play(role string, args []string) int {
 		<-term
 		return 0
 	case "supervisor":
-		err := Supervise(context.Background(), Spec{Dir: dir, Path: os.Args[0], Args: args, Env: []string{roleVariable + "=hold"}})
+		err := Supervise(context.Background(),
+			Spec{Dir: dir, Path: os.Args[0], Args: args, Env: []string{roleVariable + "=hold"}})
 		fmt.Println(err)
 		return 1
 	case "sleeper": // holds nothing
@@ -103,7 +104,8 @@ func play(role string, args []string) int {
 		child(dir, "sleeper", nil, nil)
 		child(dir, "sleeper", &syscall.SysProcAttr{Setsid: true}, nil)
 		child(dir, "sleeper", &syscall.SysProcAttr{Setpgid: true}, []string{
-			roleVariable + "=sleeper", notifyVariable + "=" + os.Getenv(notifyVariable), runVariable + "=" + os.Getenv(runVariable),
+			roleVariable + "=sleeper", notifyVariable + "=" + os.Getenv(notifyVariable), runVariable + "=" +
+				os.Getenv(runVariable),
 		})
 	}
 	held.Ready()
@@ -200,7 +202,8 @@ func newStage(t *testing.T) *stage {
 	}
 	t.Cleanup(func() {
 		// A process with this stage's socket in its environment belongs to this test.
-		if err := EndMarked(context.Background(), notifyVariable, func(v string) bool { return v == s.ear() }, 0); err != nil {
+		if err := EndMarked(context.Background(), notifyVariable, func(v string) bool { return v == s.ear() },
+			0); err != nil {
 			t.Error(err)
 		}
 		s.conn.Close()

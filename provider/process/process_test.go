@@ -434,7 +434,8 @@ func TestEndMarkedEndsSessions(t *testing.T) {
 		}
 	}
 	if inSession != 3 {
-		t.Errorf("found %d processes in the session of the only one with that mark, want it and its two children there", inSession)
+		t.Errorf("found %d processes in the session of the only one with that mark, want it and its two children there",
+			inSession)
 	}
 	if err := EndMarked(t.Context(), notifyVariable, match, time.Second); err != nil {
 		t.Fatal(err)

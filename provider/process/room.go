@@ -20,6 +20,7 @@ func CheckRoom(dir string, need uint64) error {
 	if free >= need {
 		return nil
 	}
-	return entity.WithHint(fmt.Errorf("%w: %s has %d KiB free, and %d KiB are needed", syscall.ENOSPC, dir, free>>10, need>>10),
+	return entity.WithHint(fmt.Errorf("%w: %s has %d KiB free, and %d KiB are needed", syscall.ENOSPC, dir, free>>10,
+		need>>10),
 		"Make room there; what waits for it is then started by itself.")
 }

@@ -55,7 +55,8 @@ func Stop(ctx context.Context, dir string, grace time.Duration) error {
 // released waits until a process that has ended no longer holds the directory. A child that it
 // was about to exec can hold it for a moment longer, and a start in that moment would fail.
 func released(ctx context.Context, dir string, id Identity) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, killBound, fmt.Errorf("it is still locked %v after process %d ended", killBound, id.PID))
+	ctx, cancel := context.WithTimeoutCause(ctx, killBound,
+		fmt.Errorf("it is still locked %v after process %d ended", killBound, id.PID))
 	defer cancel()
 	pause := newPause(time.Millisecond, 20*time.Millisecond)
 	for {

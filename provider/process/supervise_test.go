@@ -187,7 +187,8 @@ func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := Start(t.Context(), Spec{Dir: dir, Path: "/bin/true", Room: 1 << 62})
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left on device: "+dir+" has ") || entity.Hint(err) == "" {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no space left on device: "+dir+" has ") ||
+		entity.Hint(err) == "" {
 		t.Errorf("got error %v (%s)", err, entity.Hint(err))
 	}
 	if err := CheckRoom(dir, 1); err != nil {

@@ -116,7 +116,8 @@ func (w *world) agents(t *testing.T, want ...string) {
 	t.Helper()
 	got := w.Agents(t)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got, cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+	if diff := cmp.Diff(want, got,
+		cmp.Transformer("empty", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 		t.Errorf("living agents (-want +got):\n%s", diff)
 	}
 }
@@ -306,7 +307,8 @@ func testSeries(t *testing.T, w *world) {
 	}
 	err = w.a.PrecheckInstance(w.ctx, provider.PrecheckParams{Series: w.Harness.Series})
 	if !errors.Is(err, entity.Invalid) || !strings.Contains(err.Error(), have[0]) {
-		t.Errorf("precheck of series %s: got error %v, want one that is Invalid and names what the cloud has", w.Harness.Series, err)
+		t.Errorf("precheck of series %s: got error %v, want one that is Invalid and names what the cloud has",
+			w.Harness.Series, err)
 	}
 }
 

@@ -38,7 +38,8 @@ func TestCleanerRunsWhenACleanupFallsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		s := &fakeState{events: make(chan struct{}, 1), left: []int{0, 1, 0}, due: []time.Duration{time.Minute, time.Minute, 5 * time.Second}, began: time.Now()}
+		s := &fakeState{events: make(chan struct{}, 1), left: []int{0, 1, 0},
+			due: []time.Duration{time.Minute, time.Minute, 5 * time.Second}, began: time.Now()}
 		s.events <- struct{}{}
 		if err := New(Config{API: s, Retry: 10 * time.Second})(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)

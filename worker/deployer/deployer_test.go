@@ -248,38 +248,40 @@ func TestDeadUnitIsNotStartedAgain(t *testing.T) {
 }
 
 func TestEndedAgentsStartAgain(t *testing.T) {
-	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Dying}, []string{"web/0", "web/1"}, func(t *testing.T, m *fakeMachine) {
-		m.expect(t)
-		m.end("web/0")
-		m.expectNow(t, "start web/0")
-		m.end("web/1") // a moment later: after the pause
-		m.expectNow(t)
-		time.Sleep(4 * time.Second)
-		m.expectNow(t, "start web/1")
-	})
+	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Dying}, []string{"web/0", "web/1"},
+		func(t *testing.T, m *fakeMachine) {
+			m.expect(t)
+			m.end("web/0")
+			m.expectNow(t, "start web/0")
+			m.end("web/1") // a moment later: after the pause
+			m.expectNow(t)
+			time.Sleep(4 * time.Second)
+			m.expectNow(t, "start web/1")
+		})
 }
 
 func TestAgentThatCannotLive(t *testing.T) {
-	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Alive}, []string{"web/0", "web/1"}, func(t *testing.T, m *fakeMachine) {
-		m.expect(t)
-		m.mu.Lock()
-		m.crash = true
-		m.mu.Unlock()
-		m.end("web/0")
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if n := m.starts; n < 10 || n > 41 {
-			t.Errorf("started %d times in a minute", n)
-		}
-		m.mu.Lock()
-		m.crash = false
-		m.mu.Unlock()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if !m.agents["web/0"] {
-			t.Error("healed, but it doesn't run")
-		}
-	})
+	story(t, map[string]entity.Life{"web/0": entity.Alive, "web/1": entity.Alive}, []string{"web/0", "web/1"},
+		func(t *testing.T, m *fakeMachine) {
+			m.expect(t)
+			m.mu.Lock()
+			m.crash = true
+			m.mu.Unlock()
+			m.end("web/0")
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if n := m.starts; n < 10 || n > 41 {
+				t.Errorf("started %d times in a minute", n)
+			}
+			m.mu.Lock()
+			m.crash = false
+			m.mu.Unlock()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if !m.agents["web/0"] {
+				t.Error("healed, but it doesn't run")
+			}
+		})
 }
 
 func TestAFailureOnOneUnitDoesNotHoldUpTheOthers(t *testing.T) {

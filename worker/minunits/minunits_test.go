@@ -26,7 +26,8 @@ func (m *fakeModel) EnsureMinUnits(_ context.Context, service entity.Tag) error 
 }
 
 func TestEveryNamedServiceIsChecked(t *testing.T) {
-	m := &fakeModel{events: make(chan []string, 2), fail: map[string]error{"gone": entity.Errorf(entity.NotFound, "not found")}}
+	m := &fakeModel{events: make(chan []string, 2),
+		fail: map[string]error{"gone": entity.Errorf(entity.NotFound, "not found")}}
 	m.events <- []string{"web", "gone", "store"}
 	m.events <- []string{"web"}
 	close(m.events)

@@ -168,7 +168,8 @@ func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	}
 	if !p.kept[in.ID] {
 		p.kept[in.ID] = true
-		logger.Warningf("instance %s, which was of machine %s and is nobody's, is left running: %s is %s", in.ID, in.MachineID,
+		logger.Warningf("instance %s, which was of machine %s and is nobody's, is left running: %s is %s", in.ID,
+			in.MachineID,
 			entity.ConfigHarvestMode, p.harvest())
 	}
 	return false

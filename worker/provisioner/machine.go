@@ -55,7 +55,8 @@ func (p *provisioner) step(ctx context.Context, id string, halfMade bool) (left 
 	tag := entity.MachineTag(id)
 	switch {
 	case m.Life == entity.Dead && m.InstanceID != "" && !p.model.Load().HarvestsDestroyed():
-		logger.Warningf("instance %s of machine %s, which is destroyed, is left running: %s is %s", m.InstanceID, m.ID, entity.ConfigHarvestMode, p.harvest())
+		logger.Warningf("instance %s of machine %s, which is destroyed, is left running: %s is %s", m.InstanceID, m.ID,
+			entity.ConfigHarvestMode, p.harvest())
 	case m.Life == entity.Dead && m.InstanceID != "":
 		if err := p.stop(ctx, m.InstanceID); err != nil {
 			return true, errors.Join(fmt.Errorf("cannot stop instance %s: %w", m.InstanceID, err), p.report(ctx, tag, err))
@@ -158,7 +159,8 @@ func (p *provisioner) start(ctx context.Context, m entity.MachineInfo) error {
 }
 
 // startParams collects what is needed to start the instance.
-func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo, nonce string) (provider.StartParams, error) {
+func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
+	nonce string) (provider.StartParams, error) {
 	constraints, err := entity.ParseConstraints(m.Constraints)
 	if err != nil {
 		return provider.StartParams{}, err
@@ -180,7 +182,8 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo, non
 // startInstance tries again while that can help and the machine's life has not changed;
 // otherwise it returns errUnwanted. All attempts use one nonce, so they make at most one
 // instance.
-func (p *provisioner) startInstance(ctx context.Context, life entity.Life, params provider.StartParams) (provider.Instance, error) {
+func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
+	params provider.StartParams) (provider.Instance, error) {
 	for attempt := 1; ; attempt++ {
 		instance, err := p.Environ.StartInstance(ctx, params)
 		if err == nil || attempt >= p.Attempts || !provider.IsRetryable(err) {

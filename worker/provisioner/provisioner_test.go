@@ -21,9 +21,10 @@ func story(t *testing.T, model *fakeModel, cloud *fakeCloud, change func(*Config
 	synctest.Test(t, func(t *testing.T) {
 		// A channel made outside of a synctest bubble stops the bubble's clock.
 		model.events, model.configs = make(chan []string), make(chan struct{})
-		config := Config{API: model, Environ: cloud, AgentConfig: func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
-			return []byte(m.ID + " " + password + " " + nonce), nil
-		}}
+		config := Config{API: model, Environ: cloud,
+			AgentConfig: func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
+				return []byte(m.ID + " " + password + " " + nonce), nil
+			}}
 		if change != nil {
 			change(&config)
 		}
@@ -244,7 +245,8 @@ func TestStartsAreParallelWithinABound(t *testing.T) {
 		time.Sleep(5*time.Minute + time.Second)
 		synctest.Wait()
 		if len(cloud.instances) != 20 || cloud.maxRunning != 4 {
-			t.Errorf("after %v there are %d instances, at most %d were started at once", time.Since(began), len(cloud.instances), cloud.maxRunning)
+			t.Errorf("after %v there are %d instances, at most %d were started at once", time.Since(began), len(cloud.instances),
+				cloud.maxRunning)
 		}
 	})
 }

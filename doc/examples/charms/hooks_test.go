@@ -135,7 +135,8 @@ func TestTheWholeStory(t *testing.T) {
 	web0.wantVisits(1)
 	web1.wantVisits(2)
 	web0.wantVisits(3)
-	out, err := exec.Command(filepath.Join(bin, "keyvalue"), "get", "visits:web", "--addr", store.addr+":7379").CombinedOutput()
+	out, err := exec.Command(filepath.Join(bin, "keyvalue"), "get", "visits:web", "--addr",
+		store.addr+":7379").CombinedOutput()
 	if err != nil || string(out) != "3\n" {
 		t.Errorf("the store's client: %q, %v", out, err)
 	}
@@ -265,7 +266,8 @@ func TestHooksThatCannotDoTheirWork(t *testing.T) {
 	bin, world := mustPrograms(t), t.TempDir()
 
 	unbuilt := newPage(t, world, "", "web/0", 6)
-	if err := unbuilt.try("install"); err == nil || !strings.Contains(unbuilt.read("state/log"), "the charm has no bin/webpage; its README says how to build it") {
+	if err := unbuilt.try("install"); err == nil ||
+		!strings.Contains(unbuilt.read("state/log"), "the charm has no bin/webpage; its README says how to build it") {
 		t.Errorf("install without a program: %v\n%s", err, unbuilt.read("state/log"))
 	}
 
@@ -278,7 +280,9 @@ func TestHooksThatCannotDoTheirWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	page.config("port", "8080")
-	if err := page.try("config-changed"); err == nil || !strings.Contains(page.read("state/log"), "cannot start webpage: webpage: listen tcp "+page.addr+":8080: bind: address already in use") {
+	if err := page.try("config-changed"); err == nil ||
+		!strings.Contains(page.read("state/log"),
+			"cannot start webpage: webpage: listen tcp "+page.addr+":8080: bind: address already in use") {
 		t.Errorf("a port that is taken: %v\n%s", err, page.read("state/log"))
 	}
 	if ports := page.read("state/ports"); ports != "" {
@@ -316,7 +320,8 @@ func TestProgramHasNothingOfTheHook(t *testing.T) {
 	store.begin()
 	proc := fmt.Sprintf("/proc/%d/", store.pid())
 	env, err := os.ReadFile(proc + "environ")
-	if err != nil || strings.Contains(string(env), "of-the-hook") || !strings.Contains(string(env), "JUJU_UNIT_NAME=store/0\x00") {
+	if err != nil || strings.Contains(string(env), "of-the-hook") ||
+		!strings.Contains(string(env), "JUJU_UNIT_NAME=store/0\x00") {
 		t.Errorf("environment %q, %v", env, err)
 	}
 	if cwd, err := os.Readlink(proc + "cwd"); err != nil || cwd != filepath.Join(store.dir, "service") {

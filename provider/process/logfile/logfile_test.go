@@ -88,7 +88,8 @@ func TestALongLineIsCut(t *testing.T) {
 		t.Errorf("wrote %d, %v", n, err)
 	}
 	text, err := os.ReadFile(path)
-	if want := fmt.Sprintf("%s [%d bytes cut]\n", strings.Repeat("x", MaxLine), 10<<20+1-MaxLine); err != nil || string(text) != want {
+	if want := fmt.Sprintf("%s [%d bytes cut]\n", strings.Repeat("x", MaxLine), 10<<20+1-MaxLine); err != nil ||
+		string(text) != want {
 		t.Errorf("%d bytes are in the file, %v; they end %q", len(text), err, text[max(0, len(text)-40):])
 	}
 }

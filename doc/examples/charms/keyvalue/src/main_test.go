@@ -85,14 +85,18 @@ func TestClient(t *testing.T) {
 		{"", "", 2, "keyvalue: no command\nusage:"},
 	} {
 		stdout, stderr, code := cli(strings.Fields(strings.ReplaceAll(step.args, "ADDR", addr))...)
-		if stdout != step.stdout || code != step.code || !strings.HasPrefix(stderr, step.stderr) || step.code == 0 && stderr != "" {
-			t.Errorf("%s\n got %q, %q, %d\nwant %q, %q, %d", step.args, stdout, stderr, code, step.stdout, step.stderr, step.code)
+		if stdout != step.stdout || code != step.code || !strings.HasPrefix(stderr, step.stderr) || step.code == 0 &&
+			stderr != "" {
+			t.Errorf("%s\n got %q, %q, %d\nwant %q, %q, %d", step.args, stdout, stderr, code, step.stdout, step.stderr,
+				step.code)
 		}
 	}
-	if _, stderr, code := cli("set", "two words", "v", "--addr", addr); code != 2 || !strings.Contains(stderr, "a key is 1 to 256 bytes") {
+	if _, stderr, code := cli("set", "two words", "v", "--addr", addr); code != 2 ||
+		!strings.Contains(stderr, "a key is 1 to 256 bytes") {
 		t.Errorf("%d, %s", code, stderr)
 	}
-	if _, stderr, code := cli("set", "k", "two\nlines", "--addr", addr); code != 1 || !strings.Contains(stderr, "line breaks") {
+	if _, stderr, code := cli("set", "k", "two\nlines", "--addr", addr); code != 1 ||
+		!strings.Contains(stderr, "line breaks") {
 		t.Errorf("%d, %s", code, stderr)
 	}
 	if code := end(); code != 0 {
@@ -185,10 +189,12 @@ func TestServerEndsWithClientsConnected(t *testing.T) {
 func TestServeFails(t *testing.T) {
 	dir := t.TempDir()
 	addr, _ := startServer(t, filepath.Join(dir, "data"))
-	if _, stderr, code := cli("serve", "--listen", addr, "--data", filepath.Join(dir, "data2")); code != 1 || !strings.Contains(stderr, "address already in use") {
+	if _, stderr, code := cli("serve", "--listen", addr, "--data", filepath.Join(dir, "data2")); code != 1 ||
+		!strings.Contains(stderr, "address already in use") {
 		t.Errorf("%d, %s", code, stderr)
 	}
-	if _, stderr, code := cli("serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data")); code != 1 || !strings.Contains(stderr, "in use by another process") {
+	if _, stderr, code := cli("serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data")); code != 1 ||
+		!strings.Contains(stderr, "in use by another process") {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }

@@ -132,5 +132,6 @@ func (s *server) failed(err error) string {
 }
 
 func validKey(key string) bool {
-	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f })
+	return key != "" && len(key) <= maxKey &&
+		!strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }

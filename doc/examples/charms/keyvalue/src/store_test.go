@@ -101,7 +101,8 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := openStore(path)
-	if want := fmt.Sprintf("cannot open %s: damaged at byte %d", path, len(record("a", "1"))); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("cannot open %s: damaged at byte %d", path, len(record("a", "1"))); err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if data, _ := os.ReadFile(path); string(data) != bad {

@@ -113,7 +113,8 @@ func visits(t *testing.T, url string) string {
 
 func TestTwoUnitsShareACount(t *testing.T) {
 	store := startStore(t, "127.0.0.1:0")
-	one, _ := startPage(t, "--title", "Hello & <welcome>", "--unit", "web/0", "--store", store.Addr().String(), "--key", "visits:web")
+	one, _ := startPage(t, "--title", "Hello & <welcome>", "--unit", "web/0", "--store", store.Addr().String(), "--key",
+		"visits:web")
 	two, _ := startPage(t, "--title", "Hello", "--unit", "web/1", "--store", store.Addr().String(), "--key", "visits:web")
 	for i, url := range []string{one, two, one, one, two} {
 		if n := visits(t, url); n != fmt.Sprint(i+1) {
@@ -142,7 +143,8 @@ func TestTwoUnitsShareACount(t *testing.T) {
 func TestWithoutAStore(t *testing.T) {
 	url, end := startPage(t, "--title", "Hello", "--unit", "web/0")
 	status, body := fetch(t, "GET", url)
-	if status != 200 || !strings.Contains(body, "This page has no store") || strings.Contains(body, "Visits") || !strings.Contains(body, "web/0") {
+	if status != 200 || !strings.Contains(body, "This page has no store") || strings.Contains(body, "Visits") ||
+		!strings.Contains(body, "web/0") {
 		t.Errorf("%d: %s", status, body)
 	}
 	if code := end(); code != 0 {
@@ -193,7 +195,8 @@ func TestUsage(t *testing.T) {
 	} {
 		_, stdout := io.Pipe()
 		var stderr bytes.Buffer
-		if code := run(context.Background(), strings.Fields(test.args), stdout, &stderr); code != test.code || !strings.Contains(stderr.String(), test.want) {
+		if code := run(context.Background(), strings.Fields(test.args), stdout, &stderr); code != test.code ||
+			!strings.Contains(stderr.String(), test.want) {
 			t.Errorf("%q: %d, %s", test.args, code, &stderr)
 		}
 	}
