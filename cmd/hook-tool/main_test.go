@@ -13,7 +13,7 @@ import (
 	"juju/hooks/tool"
 )
 
-// The test binary is also the program itself, when it is called by its name.
+// When called by its name, the test binary is the program itself.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == tool.BinaryName {
 		main()
@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launch starts a script through the launcher, hands it the pipe to say its
-// words to, and returns what the process has printed and its state.
+// launch starts a script through the launcher, passes it the pipe to write its words to, and
+// returns the process's output and state.
 func launch(t *testing.T, script string, words func(pipe *os.File, pid int)) (string, *os.ProcessState) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
@@ -80,7 +80,7 @@ func TestLaunch(t *testing.T) {
 			}
 		})
 	}
-	// The process that was recorded is the one that runs.
+	// The recorded process is the one that runs.
 	var pid int
 	out, _ := launch(t, "#!/bin/sh\necho $$", func(pipe *os.File, p int) { pid = p; pipe.WriteString("g") })
 	if want := fmt.Sprintln(pid); out != want {
@@ -88,8 +88,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// Hooks start this program dozens of times: it has to stay small, and what it
-// speaks with knows the rest.
+// Hooks start this program dozens of times, so it must stay small.
 func TestDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

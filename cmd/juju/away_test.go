@@ -22,7 +22,7 @@ import (
 	"juju/state/entity"
 )
 
-// refusing is a controller that answers every request with an error. It returns its
+// refusing starts a controller that answers every request with an error. It returns its
 // address and certificate.
 func refusing(t *testing.T, why error) (address, cert string) {
 	t.Helper()
@@ -59,9 +59,9 @@ func refusing(t *testing.T, why error) (address, cert string) {
 	return server.Listener.Addr().String(), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// TestTheStoreIsAway is said by the controller itself, and with it what to do: that it
-// can't be reached, or how it is ended, would lead the user astray.
-func TestTheStoreIsAway(t *testing.T) {
+// The controller itself reports that its store is unavailable, and what to do. Hints about an
+// unreachable controller would mislead the user.
+func TestStoreUnavailable(t *testing.T) {
 	u := newUser(t)
 	address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable,
 		"the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s"), "The controller waits until its MongoDB has a primary."))

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// From the moment in which a user types deploy until the first hook runs: the
-// command, a machine's agent, a unit's agent, the charm unpacked. The controller,
-// the agents and the hook are processes as in service.
+// The time from `juju deploy` until the first hook runs, through the command, a machine agent
+// and a unit agent. Controller, agents and hook are real processes.
 func BenchmarkDeployToFirstHook(b *testing.B) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -70,7 +69,7 @@ func BenchmarkDeployToFirstHook(b *testing.B) {
 	b.ReportMetric(float64(total.Milliseconds())/float64(n), "ms/first-hook")
 }
 
-// letters names a number without digits, which a service's name can't end with.
+// letters writes a number in letters, since the name of a service can't end with a digit.
 func letters(n int) string {
 	if n == 0 {
 		return ""

@@ -19,8 +19,8 @@ func TestDisabledCommandsAreListed(t *testing.T) {
 	u.sees(0, "[]\n", "")
 }
 
-// Who is barred is told why, and how it is allowed again.
-func TestABlockedCommandSaysHowItIsAllowedAgain(t *testing.T) {
+// A disabled command says why it is refused, and how to enable it.
+func TestDisabledCommandsSayHowToEnableThem(t *testing.T) {
 	u := newUser(t)
 	u.fake.err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."), "To enable removal, run\n\n    juju enable-command remove-object\n")
 	u.types("destroy-unit", "web/0")

@@ -15,7 +15,7 @@ import (
 	"juju/provider/local"
 )
 
-// newcomer is a user who has no controller.
+// newcomer returns a user who has no controller.
 func newcomer(t *testing.T) *user {
 	t.Helper()
 	u := newUser(t)
@@ -23,7 +23,7 @@ func newcomer(t *testing.T) *user {
 	return u
 }
 
-// left checks that nothing is left of a bootstrap.
+// left checks whether a bootstrap left anything.
 func (u *user) left(nothing bool) {
 	u.t.Helper()
 	_, err := os.Stat(u.env["JUJU_DATA"])
@@ -68,7 +68,7 @@ func TestBootstrapRefusals(t *testing.T) {
 	}
 }
 
-// A bootstrap that fails leaves nothing, unless that is wanted.
+// A failed bootstrap leaves nothing, unless --keep-broken is given.
 func TestFailedBootstrap(t *testing.T) {
 	u := newcomer(t)
 	bin := programsOnPath(t)
@@ -107,8 +107,8 @@ func TestFailedBootstrap(t *testing.T) {
 		u.left(true)
 	}
 
-	// An interrupted one leaves nothing either. That the script runs is known from
-	// its opening the FIFO; it would never end by itself.
+	// An interrupted bootstrap leaves nothing either. The script opens the FIFO when it runs,
+	// and never ends by itself.
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestFailedBootstrap(t *testing.T) {
 	u.left(true)
 }
 
-// The password never stands on a command line, and is another each time.
+// The password is never on a command line, and is different each time.
 func TestBootstrapParams(t *testing.T) {
 	u := newcomer(t)
 	bin := programsOnPath(t)
@@ -150,7 +150,7 @@ func TestBootstrapParams(t *testing.T) {
 	}
 }
 
-// Who does not say yes keeps the controller.
+// Without a yes, the controller stays.
 func TestDestroyEnvironmentAsks(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
@@ -182,8 +182,8 @@ func TestDestroyEnvironmentAsks(t *testing.T) {
 	u.left(true)
 }
 
-// The URL of a MongoDB holds a password: it goes to jujud by standard input, however
-// it was given, and to nobody else.
+// The URL of a MongoDB contains a password. However it is given, it goes to jujud on standard
+// input, and nowhere else.
 func TestBootstrapOnAMongoDB(t *testing.T) {
 	u := newcomer(t)
 	bin := programsOnPath(t)
@@ -239,9 +239,9 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 	u.left(true)
 }
 
-// Two bootstraps of one name don't meet. The second is told that the first is at work,
-// and not to remove what that makes.
-func TestTwoBootstrapsAtOnce(t *testing.T) {
+// Two bootstraps of one name don't overlap. The second one's error does not tell the user to
+// remove what the first is creating.
+func TestConcurrentBootstraps(t *testing.T) {
 	u := newcomer(t)
 	programsOnPath(t)
 	dir := localDir(u.store(), "local")

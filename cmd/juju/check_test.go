@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-// A checkedController has findings about its models, by UUID, and about itself.
+// A checkedController has findings about itself, and about its models by UUID.
 type checkedController struct {
 	*fakeController
 	findings map[string][]entity.Finding
@@ -50,7 +50,7 @@ func newCheckedController(u *user) *checkedController {
 	return f
 }
 
-func TestWhatIsWrongIsTold(t *testing.T) {
+func TestCheckReportsProblems(t *testing.T) {
 	u := newUser(t)
 	f := newCheckedController(u)
 	u.types("check")
@@ -78,7 +78,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	u.sees(0, "- where: database dead\n  what: it is of no model\n  repair: drop it\n  done: true\n", "")
 }
 
-func TestWhatIsCheckedIsWhatTheUserMayCheck(t *testing.T) {
+func TestCheckCoversWhatTheUserAdministers(t *testing.T) {
 	u := newUser(t)
 	f := newCheckedController(u)
 	f.findings[""] = []entity.Finding{{Where: "store", What: "it is broken"}}

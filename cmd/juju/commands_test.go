@@ -18,9 +18,9 @@ import (
 	"juju/state/entity"
 )
 
-// What a command line asks of the model. Every command is here by the names of
-// both eras.
-func TestWhatCommandsAsk(t *testing.T) {
+// The API calls of each command line. Every command is here, under the names of Juju 1 and of
+// today.
+func TestCalls(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "web.yaml")
 	write(t, file, "web: {title: x}\n")
@@ -106,7 +106,7 @@ func TestWhatCommandsAsk(t *testing.T) {
 	}
 }
 
-// query is a log query with the given fields and the others empty.
+// query returns a log query with the given fields.
 func query(fields string) string {
 	text := `{"IncludeEntity":null,"ExcludeEntity":null,"IncludeModule":null,"ExcludeModule":null,"Level":"","Replay":false,` +
 		`"Backlog":0,"Limit":0,"NoTail":false}`
@@ -129,8 +129,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A command line that can't be understood is refused before anybody is asked,
-// with exit code 2, and points to what the command takes.
+// An invalid command line is refused before any API call, with exit code 2 and a hint at the
+// command's help.
 func TestUsageErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"frob":                                    `unrecognized command: juju frob`,
@@ -239,7 +239,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-func TestUnknownCommandsAreGuessed(t *testing.T) {
+func TestUnknownCommandSuggestions(t *testing.T) {
 	u := newUser(t)
 	u.types("statu")
 	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\nTo list all commands: juju help\n")
@@ -247,7 +247,7 @@ func TestUnknownCommandsAreGuessed(t *testing.T) {
 	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nTo list all commands: juju help\n")
 }
 
-// Of several things some can fail; the words are juju's.
+// In a bulk call some entities can fail; the words are Juju's.
 func TestBulk(t *testing.T) {
 	gone := func(name string) error { return entity.Errorf(entity.NotFound, "unit %q not found", name) }
 	busy := entity.WithHint(entity.Errorf(entity.InUse, `machine 0 has unit "web/0" assigned`), "Destroy the unit first: juju destroy-unit web/0")
@@ -283,8 +283,8 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-// Whatever the model answers is shown as it is, with what to do next.
-func TestErrorsAreShownAsTheyAre(t *testing.T) {
+// Errors of the API are shown as they are, with their hints.
+func TestAPIErrors(t *testing.T) {
 	u := newUser(t)
 	u.fake.err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"), "Name the endpoints")
 	u.types("add-relation", "a", "b")
@@ -298,7 +298,7 @@ func TestErrorsAreShownAsTheyAre(t *testing.T) {
 	u.fake.err = entity.Errorf(entity.Contention, "state changing too quickly; try again soon")
 	u.types("unset", "web", "port")
 	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
-	// Units that were added are told of, even if the others were not.
+	// Added machines are reported, even if others failed.
 	u.types("add-machine", "-n", "2")
 	u.sees(1, "", "ERROR state changing too quickly; try again soon\n")
 }
@@ -373,7 +373,7 @@ summary: a page
 description: a page
 `
 
-// charmDir makes a charm.
+// charmDir creates a charm.
 func charmDir(t *testing.T, meta string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "webpage")
@@ -395,7 +395,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("uploaded %v, %v", z, err)
 	}
 
-	// The archive of it is as good, and so is a file of settings.
+	// Its archive works as well, and so does a file of settings.
 	zipped := filepath.Join(t.TempDir(), "web.zip")
 	write(t, zipped, string(archive))
 	file := filepath.Join(t.TempDir(), "settings")
@@ -416,9 +416,9 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
-// What the cloud refuses is refused before the charm is sent, and what it accepts with
-// a warning is told.
-func TestWhatTheCloudSays(t *testing.T) {
+// What the cloud refuses is refused before the upload of the charm, and its warnings are
+// shown.
+func TestCloudRefusalsAndWarnings(t *testing.T) {
 	dir := charmDir(t, metadata)
 	u := newUser(t)
 	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"), "Try another.")
@@ -500,7 +500,7 @@ func TestDeployRefusals(t *testing.T) {
 			}
 		})
 	}
-	// Of a charm that is wrong the file and the field are named.
+	// The error of an invalid charm names the file and the field.
 	u := newUser(t)
 	u.types("deploy", broken)
 	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") || !strings.HasSuffix(u.err.String(), "\nFix the charm, and deploy it again\n") {
@@ -523,7 +523,7 @@ func TestDebugLog(t *testing.T) {
 	u.types("debug-log", "--utc", "--date", "--ms", "--location")
 	u.sees(0, "unit-web-0: 2026-01-02 03:04:05.678 INFO unit.web/0 f.go:1 hello\n", "")
 
-	// On a terminal it goes on until it is interrupted, which is no failure.
+	// On a terminal it follows the log until interrupted, which is not a failure.
 	u.session.outTerminal = true
 	ctx, cancel := context.WithCancel(t.Context())
 	u.session.stdout = display.NewWriter(&interrupter{cancel: cancel})
@@ -540,7 +540,7 @@ func TestDebugLog(t *testing.T) {
 	u.asked("DebugLog " + query(`"Backlog":10`))
 }
 
-// An interrupter is somebody who presses ^C at the first output.
+// An interrupter presses ^C at the first output.
 type interrupter struct{ cancel func() }
 
 func (i *interrupter) Write(b []byte) (int, error) {
@@ -548,8 +548,8 @@ func (i *interrupter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// With --retry debug-log goes on when the connection is lost, and what it has
-// shown is not shown again.
+// With --retry, debug-log reconnects when the connection is lost, and does not repeat what it
+// has shown.
 func TestDebugLogRetries(t *testing.T) { synctest.Test(t, testDebugLogRetries) }
 
 func testDebugLogRetries(t *testing.T) {
@@ -570,7 +570,7 @@ func testDebugLogRetries(t *testing.T) {
 	u.sees(0, "", "the connection to the controller is lost; reconnecting\n")
 	u.session.connect = connect
 
-	// What is refused now is refused again, and asking on and on would hide it.
+	// A refusal would be the same after reconnecting, so it ends the command.
 	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {
 		u.fake.err = entity.Errorf(kind, "no")
 		u.types("debug-log", "--retry")

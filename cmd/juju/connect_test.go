@@ -16,7 +16,7 @@ import (
 	"juju/state/entity"
 )
 
-// Which model a command works in.
+// Which model a command works with.
 func TestTarget(t *testing.T) {
 	contents := &store.Contents{Current: "a", Controllers: map[string]*store.Controller{
 		"a": {User: "admin", Model: "admin/default"},
@@ -63,7 +63,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// The flags reach where the model is chosen, the older one too.
+// -m and the older -e choose the model.
 func TestModelFlag(t *testing.T) {
 	u := newUser(t)
 	for _, line := range []string{"status -m b:x", "status --model b:x", "status -e b:x", "status --environment=b:x"} {
@@ -89,7 +89,7 @@ func TestBeforeBootstrap(t *testing.T) {
 	}
 }
 
-// caCert is any certificate: there is nobody to show it to.
+// caCert returns some certificate.
 func caCert(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "ca.pem"))
@@ -99,8 +99,7 @@ func caCert(t *testing.T) string {
 	return string(text)
 }
 
-// A controller that can't be reached is tried for a while, and then the user is
-// told what can be done.
+// A controller that can't be reached is tried for a while; then the error says what to do.
 func TestUnreachable(t *testing.T) {
 	u := newUser(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +132,7 @@ func TestUnreachable(t *testing.T) {
 	if passed := time.Since(begun); passed > 20*u.session.reachBound {
 		t.Errorf("it gave up only after %v", passed)
 	}
-	// Who has no patience need not wait.
+	// It can be interrupted.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	u.typesUntil(ctx, "expose", "web")
@@ -142,8 +141,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A local controller whose directory is gone can't be brought back.
-func TestGoneForGood(t *testing.T) {
+// A local controller whose directory is gone can't be started.
+func TestControllerGone(t *testing.T) {
 	u := newUser(t)
 	st := u.store()
 	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t), User: "admin"}
@@ -152,7 +151,7 @@ func TestGoneForGood(t *testing.T) {
 	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want || entity.Hint(err) != "To forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
 	}
-	// One that has ended for good neither.
+	// Neither can one that has ended for good.
 	if err := os.MkdirAll(local.ControllerDir(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func TestGoneForGood(t *testing.T) {
 	if !errors.Is(err, process.ErrEnded) {
 		t.Errorf("%v", err)
 	}
-	// What says so removes it, too.
+	// The command that the hint names removes it.
 	u.note(func(c *store.Contents) { c.Controllers["mine"] = ctrl })
 	u.types("destroy-environment", "mine", "-y", "-q")
 	u.sees(0, "", "")
@@ -179,7 +178,7 @@ func TestGoneForGood(t *testing.T) {
 	}
 }
 
-// programsOnPath makes programs that look like juju's, and do nothing.
+// programsOnPath creates programs named like juju's that do nothing.
 func programsOnPath(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestSettingConstraints(t *testing.T) {
+func TestSetConstraints(t *testing.T) {
 	u := newUser(t)
 	for _, test := range []struct {
 		args  []string
@@ -45,7 +45,7 @@ func TestSettingConstraints(t *testing.T) {
 	}
 }
 
-func TestShowingConstraints(t *testing.T) {
+func TestShowConstraints(t *testing.T) {
 	u := newUser(t)
 	var err error
 	if u.fake.constraints, err = entity.ParseConstraints("mem=2G tags=a,^b cores="); err != nil {

@@ -9,7 +9,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestStrengthsOfDestruction(t *testing.T) {
+func TestDestroyFlags(t *testing.T) {
 	for _, test := range []struct{ line, asked, refused string }{
 		{"destroy-unit web/0", "DestroyUnits [web/0]", ""},
 		{"destroy-unit web/0 --lenient", "DestroyUnits leniently [web/0]", ""},
@@ -35,8 +35,8 @@ func TestStrengthsOfDestruction(t *testing.T) {
 	}
 }
 
-// What force has left behind is said, and is not success.
-func TestForceReportsWhatIsLeft(t *testing.T) {
+// What a forced destruction left behind is an error.
+func TestForceReportsLeftovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUser(t)
 		u.fake.explanations = []entity.Explanation{
@@ -49,8 +49,9 @@ func TestForceReportsWhatIsLeft(t *testing.T) {
 	})
 }
 
-// A host's containers are stopped one after another, each as slowly as the cloud may.
-func TestForceIsWaitedForAsLongAsSomethingGoes(t *testing.T) {
+// A host's containers are stopped one after another, each of which may take as long as the
+// cloud may take.
+func TestForceWaitsWhileItMakesProgress(t *testing.T) {
 	bars := func(containers ...string) (e entity.Explanation) {
 		e = entity.Explanation{Name: "machine 3", Life: entity.Dying}
 		for _, c := range containers {
@@ -119,8 +120,8 @@ func TestExplain(t *testing.T) {
 `, "")
 }
 
-// Who destroys units is told which machines stay with nothing on them.
-func TestMachinesThatAreLeftAreTold(t *testing.T) {
+// Commands that destroy units name the machines that are left without units.
+func TestMachinesLeftWithoutUnits(t *testing.T) {
 	u := newUser(t)
 	for line, want := range map[string]string{
 		"destroy-unit web/0":                        "Machines 3, 10 are left without units. To destroy them: juju destroy-machine 3 10; next time: juju destroy-unit --destroy-machines\n",

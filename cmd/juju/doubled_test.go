@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// doubled returns a clause of a line that says again what one before it says: "cannot
-// start an instance: cannot start an instance for machine 3: no addresses". Who reads
-// that wonders where the difference is; the cause is two layers that both say what was
-// tried. "" when there is none.
+// doubled returns a clause of an error that repeats an earlier one, as in "cannot start an
+// instance: cannot start an instance for machine 3: no addresses", where two layers both say
+// what failed; "" if there is none.
 func doubled(text string) string {
 	for line := range strings.Lines(text) {
 		seen := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"juju/state/entity"
 )
 
-// A fakeModel notes what is asked of it and answers what it was told to.
+// A fakeModel records calls and returns what it is set to return.
 type fakeModel struct {
 	mu    sync.Mutex
 	calls []string
@@ -61,7 +61,7 @@ func (f *fakeModel) Close() error {
 	return nil
 }
 
-// Status gives each status once, and the last for ever.
+// Status returns each status once, and the last one forever.
 func (f *fakeModel) Status(ctx context.Context, patterns ...string) (*entity.ModelStatus, error) {
 	if err := f.note("Status", strings.Join(patterns, ",")); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (f *fakeModel) Status(ctx context.Context, patterns ...string) (*entity.Mod
 	return m, nil
 }
 
-// WatchStatus fires at once, and after each call of Status while there is another status.
+// WatchStatus fires at once, and after each call of Status that has another status to follow.
 func (f *fakeModel) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +92,7 @@ func (f *fakeModel) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	return f.changed, nil
 }
 
-// change has the watch of the status fire, and Status return m from now on, if not nil.
+// change makes the watch of the status fire, and Status return m from now on, unless nil.
 func (f *fakeModel) change(m *entity.ModelStatus) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +109,7 @@ func (f *fakeModel) tell() {
 	}
 }
 
-// endWatch ends the watch of the status, as if its controller had ended it.
+// endWatch ends the watch of the status, as if the controller had ended it.
 func (f *fakeModel) endWatch() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -169,7 +169,7 @@ func (f *fakeModel) DestroyRelationByID(ctx context.Context, how entity.Destruct
 	return f.note("DestroyRelationByID"+with(how), id)
 }
 
-// with is what a destruction of more than plain strength is noted as.
+// with formats the strength of a destruction, "" for plain.
 func with(how entity.Destruction) (text string) {
 	switch how.Strength {
 	case entity.Lenient:
@@ -312,7 +312,7 @@ func (f *fakeModel) SwitchBlockOff(ctx context.Context, t entity.BlockType) erro
 	return f.note("SwitchBlockOff", t)
 }
 
-// A user is somebody who types commands, and what came of the last.
+// A user types commands and sees the outcome of the last.
 type user struct {
 	t        *testing.T
 	session  *session
@@ -323,7 +323,7 @@ type user struct {
 	code     int
 }
 
-// newUser returns one who has selected the model "default" of a controller.
+// newUser returns a user who has selected the model "default" of a controller.
 func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{t: t, fake: &fakeModel{}, ctrl: &fakeController{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
@@ -353,7 +353,7 @@ func (u *user) store() *store.Store {
 	return st
 }
 
-// note changes what is remembered.
+// note changes the user's store.
 func (u *user) note(change func(*store.Contents)) {
 	u.t.Helper()
 	err := u.store().Update(u.t.Context(), func(c *store.Contents) error { change(c); return nil })
@@ -387,7 +387,7 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	}
 }
 
-// sees checks what came of the last command: its exit code, and all it printed.
+// sees checks the outcome of the last command: its exit code and all output.
 func (u *user) sees(code int, stdout, stderr string) {
 	u.t.Helper()
 	if u.code != code || u.out.String() != stdout || u.err.String() != stderr {
@@ -395,7 +395,7 @@ func (u *user) sees(code int, stdout, stderr string) {
 	}
 }
 
-// asked checks what the last command asked of the model.
+// asked checks the last command's calls to the model.
 func (u *user) asked(calls ...string) {
 	u.t.Helper()
 	if strings.Join(u.fake.calls, "\n") != strings.Join(calls, "\n") {

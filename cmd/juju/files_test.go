@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Whatever path a user names, what is no file is refused at once: nobody waits for
-// a pipe, and nobody reads a device without end.
-func TestWhatIsNoFile(t *testing.T) {
+// A path to anything but a regular file is refused at once: no command waits for a pipe, or
+// reads a device forever.
+func TestNotARegularFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -56,7 +56,7 @@ func TestWhatIsNoFile(t *testing.T) {
 			u.asked()
 		}
 	}
-	// A charm may hold such things, too.
+	// So are such files in a charm.
 	if err := syscall.Mkfifo(filepath.Join(web, "actions.yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// What the shell hands over is read, though it is a pipe.
-func TestFileFromTheShell(t *testing.T) {
+// A pipe from the shell is read.
+func TestPipeFromTheShell(t *testing.T) {
 	var ends [2]int
 	if err := syscall.Pipe(ends[:]); err != nil {
 		t.Fatal(err)

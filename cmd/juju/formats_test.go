@@ -11,8 +11,8 @@ import (
 	"juju/state/entity"
 )
 
-// Every command with a --format prints what it says: something that a program can read.
-func TestEveryFormatIsWhatItSays(t *testing.T) {
+// Every command with --format prints a document of that format.
+func TestFormats(t *testing.T) {
 	lines := map[string][]string{
 		"status": {""}, "show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"}, "config": {"web", "web title"},
 		"models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""}, "disabled-commands": {"", "--all"},

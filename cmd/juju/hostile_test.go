@@ -16,12 +16,12 @@ import (
 	"juju/state/entity"
 )
 
-// hostile is what a charm or another user may have put into any text: a title for
-// the window, a cursor that moves, writing that runs backwards, what can't be seen,
-// and a line that would pass for somebody else's.
+// hostile is what a charm or another user might put into any text: a window title, cursor
+// movements, right-to-left overrides, invisible characters, and a line that could pass for
+// juju's own.
 const hostile = "a\x1b]0;t\x07b\x1b[2J\u009bc\u202ed\u2066e\u200ff\u061cg\u200bh\ufeffi\u2028j\u2029k\x7fl\x00m\x85n\xffo\rp\tq\nFORGED"
 
-// fill sets every text below v.
+// fill sets every string below v.
 func fill(v reflect.Value, depth int) {
 	if depth == 0 || v.Type() == reflect.TypeFor[time.Time]() {
 		return
@@ -54,13 +54,13 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// planted is a T in which every text is hostile.
+// planted returns a T in which every string is hostile.
 func planted[T any]() (v T) {
 	fill(reflect.ValueOf(&v).Elem(), 8)
 	return v
 }
 
-// A hostileController answers as a controller does whose texts are all hostile.
+// A hostileController returns values whose strings are all hostile.
 type hostileController struct{ *fakeController }
 
 func (h hostileController) Models(context.Context) ([]client.Model, error) {
@@ -105,10 +105,9 @@ func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.F
 	return planted[[]entity.Finding](), h.err
 }
 
-// What is said by charms, agents, other users and controllers reaches a terminal
-// only after all in it that a terminal acts on, or that can't be seen, was made
-// visible; nor does it begin a line. It is so for every command.
-func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
+// For every command: text from charms, agents, other users and controllers is escaped before
+// it reaches a terminal, and begins no line.
+func TestHostileTextIsEscaped(t *testing.T) {
 	lines := map[string][]string{ // by command
 		"status": {"status", "status --color", "status --format oneline", "status --format oneline --color", "status --format summary",
 			"status --format yaml", "status --format json", "status --relations", "status web"},
@@ -161,7 +160,7 @@ func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
 		"enable-destroy-controller": {"enable-destroy-controller"},
 		"switch":                    {"switch default", "switch nope"},
 	}
-	// These ask a model or a controller nothing, or not by what can be played here.
+	// These commands make no calls, or none that the fakes can answer.
 	other := map[string]string{
 		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "", "dump-db": "encodes as get does",
 		"version": "", "help": "", "keeper": "",
@@ -200,7 +199,7 @@ func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
 					defer cancel()
 					u.typesUntil(ctx, strings.Fields(line)...)
 					for _, printed := range []string{u.out.String(), u.err.String()} {
-						if bad := raw(printed); bad != "" {
+						if bad := unescaped(printed); bad != "" {
 							t.Errorf("%s, %s: %s stands raw in\n%q", line, what, bad, printed)
 						}
 						if strings.HasPrefix(printed, "FORGED") || strings.Contains(printed, "\nFORGED") {
@@ -222,9 +221,9 @@ func TestNothingForeignReachesTheTerminalRaw(t *testing.T) {
 	}
 }
 
-// raw returns what in a text that was printed should not have been, "" if nothing.
-// This program's own are the colours, and the line that is drawn anew.
-func raw(printed string) string {
+// unescaped returns what should not be in a printed text, "" if nothing. Colors and the
+// progress line are the program's own.
+func unescaped(printed string) string {
 	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[0m", "", "\x1b[K", "").Replace(printed)
 	if !utf8.ValidString(printed) {
 		return "what is not UTF-8"
@@ -240,17 +239,17 @@ func raw(printed string) string {
 	return ""
 }
 
-// The value of one option is printed with its lines, and nothing else of it that a
-// terminal acts on; in JSON and YAML it is read again as it was.
-func TestGetShowsWhatAValueHolds(t *testing.T) {
+// The value of one option is printed with its line breaks, but otherwise escaped; JSON and
+// YAML decode to the same value.
+func TestGetEscapesValues(t *testing.T) {
 	u := newUser(t)
 	u.fake.config.Settings = map[string]entity.ConfigSetting{"motd": {Value: "two\nlines\t\x1b[2J\u202e"}}
 	u.types("get", "web", "motd")
 	u.sees(0, "two\nlines\t\\x1b[2J\\u202e\n", "")
 }
 
-// An entry of the log with several lines is one that can be seen to be one.
-func TestDebugLogContinues(t *testing.T) {
+// A log entry of several lines can't pass for several entries.
+func TestDebugLogContinuationLines(t *testing.T) {
 	u := newUser(t)
 	u.fake.logs = []entity.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
 		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
@@ -258,9 +257,9 @@ func TestDebugLogContinues(t *testing.T) {
 	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n    | \tthree\\x1b[A\n", "")
 }
 
-// Who wants to see the lines of something that is not there is told so, by every name
-// that it can be called by, and sees the rest.
-func TestDebugLogTellsWhatIsNotThere(t *testing.T) {
+// debug-log notes the entities in its flags that are not in the model, by any of their names,
+// and shows the rest.
+func TestDebugLogNotesAbsentEntities(t *testing.T) {
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
 		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Subordinates: []entity.UnitStatus{{Name: "log/3"}}}}}},

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestShowingModelConfig(t *testing.T) {
+func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
 	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
 	u.types("model-config")
@@ -31,7 +31,7 @@ func TestShowingModelConfig(t *testing.T) {
 	u.sees(2, "", "ERROR unknown format \"oneline\"\nValid formats: tabular, yaml, json\n")
 }
 
-func TestChangingModelConfig(t *testing.T) {
+func TestSetModelConfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "model.yaml")
 	// Settings as a user writes them, and as --format yaml prints them.
 	write(t, file, "automatically-retry-hooks: true\nprovisioner-harvest-mode: {value: none, source: model}\n")

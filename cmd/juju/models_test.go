@@ -12,13 +12,13 @@ import (
 	"juju/state/entity"
 )
 
-// A fakeController has models, and notes what is asked of it.
+// A fakeController has models, and records calls.
 type fakeController struct {
 	calls  []string
 	models []entity.ModelInfo
 	err    error // of every change
-	// stays is how often a model that is destroyed is seen still; leftovers are what
-	// there is of it then.
+	// stays is how many times a destroyed model is still listed; leftovers is what it leaves
+	// behind.
 	stays     int
 	dying     string // its UUID
 	leftovers []entity.Leftover
@@ -83,7 +83,7 @@ func (f *fakeController) add(owner, name string) *entity.ModelInfo {
 	return &f.models[len(f.models)-1]
 }
 
-// selected is what the user has selected.
+// selected returns what the user has selected.
 func (u *user) selected() string {
 	u.t.Helper()
 	c, err := u.store().Read()
@@ -162,7 +162,7 @@ bob/his     local  destroying  0         3      admin
 	}
 	u.types("show-model", "nope")
 	u.sees(1, "", "ERROR model \"prod:nope\" not found\nAvailable models: controller, default, bob/his\n")
-	// The selected one is gone: it is not selected any more.
+	// A selected model that is gone is unselected.
 	u.ctrl.models = u.ctrl.models[:1]
 	u.types("models")
 	if got := u.selected(); got != "prod:" {

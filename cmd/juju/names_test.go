@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// Wherever a name is refused, the next line says what a valid one is; and no error
-// speaks of Go's packages.
-func TestRefusalsSayWhatIsValid(t *testing.T) {
+// The hint of an invalid name says what a valid name is, and no error mentions Go packages.
+func TestInvalidNames(t *testing.T) {
 	charms := func(meta string) string { return charmDir(t, meta) }
 	for _, test := range []struct {
 		want string // the error
@@ -45,7 +44,7 @@ func TestRefusalsSayWhatIsValid(t *testing.T) {
 		}
 		u.asked()
 	}
-	// An archive is told by its name what cannot be in it.
+	// The error about a file in an archive names the archive.
 	u := newUser(t)
 	file := filepath.Join(t.TempDir(), "web.zip")
 	write(t, file, "PK")

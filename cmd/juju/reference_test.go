@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write doc/cli.md anew")
 
-// TestReference holds doc/cli.md against the commands, from which it is made.
+// doc/cli.md is generated from the commands, and up to date.
 func TestReference(t *testing.T) {
 	path := filepath.Join("..", "..", "doc", "cli.md")
 	want := reference(newRoot(newUser(t).session))
@@ -33,7 +33,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// reference writes what help says of every command as one page.
+// reference writes the help of every command as one page.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# The command line\n\nEvery command of `juju`, as its help explains it. This page is written by a test: `go test ./cmd/juju -update`.\n")
@@ -107,7 +107,7 @@ func flags(b *strings.Builder, set *pflag.FlagSet) {
 	})
 }
 
-// Every command explains itself, with examples that it accepts.
+// Every command has help, with examples that it accepts.
 func TestHelp(t *testing.T) {
 	u := newUser(t)
 	root := newRoot(u.session)
@@ -159,7 +159,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	// What there is is listed, and what is not for users is not.
+	// Commands are listed, except hidden ones.
 	u.types()
 	listed := u.out.String()
 	for _, cmd := range root.Commands() {

@@ -27,12 +27,12 @@ import (
 	"juju/provider/process"
 )
 
-// The scripts in testdata are typed like a user types them.
+// Scripts in testdata:
 //
 //	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
 //	system/   the whole system, by the programs that `make build` makes
 //
-// Beside testscript's own commands there are
+// Besides testscript's own commands there are
 //
 //	exits CODE COMMAND...    the command ends with that exit code
 //	page UNIT [TEXT]         prints the page that a unit serves, once it has the text
@@ -46,8 +46,8 @@ import (
 // theirs, and $EXAMPLES is doc/examples.
 
 func TestMain(m *testing.M) {
-	// Scripts of the whole system mostly wait for it, so more of them run at once
-	// than there are processors.
+	// Scripts of the whole system mostly wait, so run more of them in parallel than there are
+	// processors.
 	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
 	}
@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "data")
-			// testscript puts the directory with this test's juju, and nothing else, first.
+			// testscript puts the directory of this test's juju first.
 			juju := filepath.SplitList(env.Getenv("PATH"))[0]
 			env.Setenv("JUJU_DATA", data)
 			env.Setenv("ONLY_JUJU", juju)
@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptBound is how long anything in a script may take to come true.
+// scriptBound is how long a script waits for a condition.
 const scriptBound = 90 * time.Second
 
 func TestSystem(t *testing.T) {
@@ -109,7 +109,7 @@ func TestSystem(t *testing.T) {
 	})
 }
 
-// cycles is how often scripts repeat what can be repeated.
+// cycles is how often scripts repeat their loops.
 func cycles() string {
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
@@ -120,8 +120,7 @@ func cycles() string {
 	return "2"
 }
 
-// buildSystem builds all programs, and the example charms with theirs. As long as
-// one of them is not written yet, there is no system to test.
+// buildSystem builds all programs and the example charms.
 func buildSystem(t testing.TB, root string) (bin, charms string) {
 	t.Helper()
 	bin, charms = t.TempDir(), t.TempDir()
@@ -142,7 +141,7 @@ func buildSystem(t testing.TB, root string) (bin, charms string) {
 	}
 	look(t, root)
 	for output, packages := range targets {
-		// As the Makefile builds them, which lets both use one cache.
+		// With the Makefile's flags, so that both share a build cache.
 		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-o", output}, packages...)...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -152,8 +151,8 @@ func buildSystem(t testing.TB, root string) (bin, charms string) {
 	return bin, charms
 }
 
-// look has go test notice that this test depends on all sources: it keeps results
-// of tests as long as no file has changed that they looked at.
+// look reads all sources, so that go test does not use a cached result when one of them has
+// changed.
 func look(t testing.TB, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -167,7 +166,7 @@ func look(t testing.TB, root string) {
 	}
 }
 
-// sweep ends what a script has left running, whatever became of it.
+// sweep kills the processes that a script left running.
 func sweep(t testing.TB, bin, data string) {
 	st, err := store.New(data)
 	if err != nil {
@@ -196,8 +195,8 @@ func sweep(t testing.TB, bin, data string) {
 	}
 }
 
-// processesOf reports whether a process runs that some command of a script has
-// started, however indirectly.
+// processesOf reports whether any process is running that a script started, directly or
+// indirectly.
 func processesOf(t interface{ Error(...any) }, data string) bool {
 	marks, err := process.Marks("JUJU_DATA")
 	if err != nil {
@@ -242,7 +241,7 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// eventually waits until something in other processes has come true.
+// eventually waits until a condition on other processes holds.
 func eventually(ts *testscript.TestScript, what string, holds func() bool) {
 	for end := time.Now().Add(scriptBound); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -256,7 +255,7 @@ func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
 	var page string
 	eventually(ts, fmt.Sprintf("page %q", args), func() bool {
 		var err error
-		// Whatever changes the page starts its program anew; for a moment nobody listens.
+		// A change of the page restarts its program, which is briefly unavailable.
 		if page, err = pageOf(ts, args[0]); err != nil {
 			return false
 		}
@@ -266,7 +265,7 @@ func scriptPage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// pageOf reads the page that a unit serves.
+// pageOf fetches the page that a unit serves.
 func pageOf(ts *testscript.TestScript, name string) (string, error) {
 	ts.Check(ts.Exec("juju", "status", "--format", "json"))
 	var status struct {
@@ -293,7 +292,7 @@ func pageOf(ts *testscript.TestScript, name string) (string, error) {
 	return string(text), err
 }
 
-// holders returns the directories in which agents run, by what they are.
+// holders returns the directories in which agents run, by agent.
 func holders(ts *testscript.TestScript) map[string]string {
 	found := map[string]string{}
 	add := func(name func(dir string) string, pattern ...string) {

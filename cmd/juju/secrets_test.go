@@ -10,9 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptUnseen checks that a text, or what a file named @FILE holds, stands in no
-// file below the script's directory other than those in which users keep it, and in
-// no process's arguments or environment. The arguments are texts.
+// scriptUnseen checks that a text, or the contents of @FILE, is in no file below the script's
+// directory except where users keep it, and in no process's arguments or environment.
 func scriptUnseen(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
 	var secrets []string
@@ -57,7 +56,7 @@ func scriptUnseen(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptFilled waits until a file has something in it.
+// scriptFilled waits until a file is not empty.
 func scriptFilled(ts *testscript.TestScript, neg bool, args []string) {
 	noNot(ts, neg)
 	eventually(ts, args[0]+" has something in it", func() bool {

@@ -8,7 +8,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestWhatShowStatusLogAsks(t *testing.T) {
+func TestShowStatusLogCalls(t *testing.T) {
 	u := newUser(t)
 	for line, want := range map[string]string{
 		"web/0":                             "StatusHistory unit unit-web-0 20 0s",
@@ -49,7 +49,7 @@ func TestWhatShowStatusLogAsks(t *testing.T) {
 	}
 }
 
-func TestHowAStatusLogLooks(t *testing.T) {
+func TestShowStatusLogOutput(t *testing.T) {
 	u := newUser(t)
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	u.fake.history = []entity.PastStatus{

@@ -31,7 +31,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("said %q", u.err.String())
 	}
 
-	// Colours are for terminals, and for who wants them.
+	// Colors are for terminals, or with --color.
 	colored := func(want bool, args ...string) {
 		t.Helper()
 		u.types(append([]string{"status"}, args...)...)
@@ -48,7 +48,7 @@ func TestStatus(t *testing.T) {
 	colored(true, "--color")
 }
 
-// On a terminal no line is wider than that; what is piped elsewhere is not broken.
+// On a terminal, lines fit its width; other output is not wrapped.
 func TestStatusFitsTheTerminal(t *testing.T) {
 	u := newUser(t)
 	m := seen("web/0=blocked web=active")
@@ -104,7 +104,7 @@ func testStatusRetries(t *testing.T) {
 	if passed := time.Since(begun); passed != 7*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
-	// One that could not be reached has been tried long enough.
+	// A controller that can't be reached is not retried again.
 	u.session.connect = func(context.Context) (modelAPI, error) {
 		u.fake.note("connect")
 		return nil, entity.Errorf(entity.Unavailable, "cannot reach controller")
@@ -116,7 +116,7 @@ func testStatusRetries(t *testing.T) {
 		u.fake.opened++
 		return u.fake, nil
 	}
-	// What asking again can't change is not asked again.
+	// Errors that a retry can't change are not retried.
 	u.fake.err = entity.Errorf(entity.Invalid, `pattern "a/b/c" contains too many '/' characters`)
 	u.types("status", "a/b/c")
 	u.asked("Status a/b/c")
@@ -133,7 +133,7 @@ func testStatusWatch(t *testing.T) {
 	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short")
 	u.sees(0, "- web/0:  (agent:idle, workload:waiting)\n\n- web/0:  (agent:idle, workload:active)\n\n- web/0:  (agent:idle, workload:active)\n\n", "")
 
-	// Each takes the place of the one before.
+	// Each status replaces the one before.
 	u.session.outTerminal = true
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(3*time.Second, cancel)

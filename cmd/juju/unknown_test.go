@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// A command line that can't be understood gets an answer that helps, and asks nothing of
-// any controller.
-func TestWhatIsNotThere(t *testing.T) {
+// An invalid command line gets a helpful answer, without any API call.
+func TestUnknownCommandsAndFlags(t *testing.T) {
 	u := newUser(t)
 	const all = "To list all commands: juju help\n"
 	for line, want := range map[string]string{
@@ -41,8 +40,8 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// What is said not to be there is not there, and what is to be used instead is.
-func TestTheTableOfAbsentCommandsIsTrue(t *testing.T) {
+// Absent commands do not exist, and their replacements do.
+func TestAbsentCommands(t *testing.T) {
 	names := commandNames(newRoot(newUser(t).session))
 	seen := map[string]bool{}
 	for _, a := range absent {

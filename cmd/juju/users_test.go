@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// A fakeController notes what is asked of it about users too.
+// A fakeController also records calls about users.
 
 func (f *fakeController) asked(call string, args ...any) error {
 	f.calls = append(f.calls, strings.TrimSpace(call+" "+strings.TrimSuffix(fmt.Sprintln(args...), "\n")))
@@ -77,7 +77,7 @@ func (f *fakeController) ModifyControllerAccess(_ context.Context, action, user,
 	return f.asked(action, user, level)
 }
 
-// atController is a user whose controller has two models.
+// atController returns a user whose controller has two models.
 func atController(t *testing.T) *user {
 	u := newUser(t)
 	u.ctrl.add("admin", "default")
@@ -86,10 +86,10 @@ func atController(t *testing.T) *user {
 	return u
 }
 
-// bobsShell is what is said when bob is granted more than to look.
+// bobsShell is the note when bob gets write access.
 var bobsShell = fmt.Sprintf(shellNote, "bob")
 
-func TestWhatIsAskedAboutUsers(t *testing.T) {
+func TestUserCommandCalls(t *testing.T) {
 	for _, test := range []struct {
 		line   string
 		stdin  string
@@ -138,7 +138,7 @@ func TestWhatIsAskedAboutUsers(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedAboutUsers(t *testing.T) {
+func TestUserCommandRefusals(t *testing.T) {
 	for line, want := range map[string]string{
 		"add-user":                      "no username supplied",
 		"add-user b@d":                  `invalid user name "b@d"`,
@@ -181,7 +181,7 @@ func TestWhatIsRefusedAboutUsers(t *testing.T) {
 	}
 }
 
-// A registration goes into one word and comes out of it.
+// A registration can be encoded and decoded.
 func TestRegistrationStrings(t *testing.T) {
 	u := atController(t)
 	text, err := os.ReadFile("testdata/ca.pem")
@@ -208,7 +208,7 @@ func TestRegistrationStrings(t *testing.T) {
 		"Forget it first: juju unregister prod; or use another JUJU_DATA\n")
 }
 
-func TestPasswordsThatAreNotTaken(t *testing.T) {
+func TestInvalidPasswords(t *testing.T) {
 	for stdin, want := range map[string]string{
 		"":       "you must specify a non-empty password",
 		"a\nb\n": "passwords do not match",
@@ -225,7 +225,7 @@ func TestPasswordsThatAreNotTaken(t *testing.T) {
 	u.sees(1, "", "ERROR you cannot reset your own password\nTo change it: juju change-user-password\n")
 }
 
-func TestNobodyIsRemovedByMistake(t *testing.T) {
+func TestRemoveUserAsks(t *testing.T) {
 	u := atController(t)
 	for _, answer := range []string{"", "n\n", "yesterday\n"} {
 		u.session.stdin = strings.NewReader(answer)
@@ -241,7 +241,7 @@ func TestNobodyIsRemovedByMistake(t *testing.T) {
 	}
 }
 
-// Who logs out is nobody until they log in, and loses no password that nobody knows.
+// Logging out forgets the user, but not a generated password that no one knows.
 func TestLogout(t *testing.T) {
 	u := atController(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Password, c.Controllers["prod"].Generated = "p", true })
@@ -285,8 +285,8 @@ func TestUnregister(t *testing.T) {
 	}
 }
 
-// Of several models some may be refused.
-func TestGrantsOfSeveral(t *testing.T) {
+// With several models, some can fail.
+func TestGrantSeveralModels(t *testing.T) {
 	u := atController(t)
 	u.ctrl.err = entity.Errorf(entity.AlreadyExists, `user already has "read" access or greater`)
 	u.types("grant", "bob", "read", "default", "eve/shared")

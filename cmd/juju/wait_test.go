@@ -12,9 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// seen makes a model from a text of words like "web/0=active", "web=blocked",
-// "2=started", "web/1=waiting:executing" (of a unit, with its agent's) and
-// "web/2=active!" (Dying).
+// seen makes a model from words like "web/0=active", "web=blocked", "2=started",
+// "web/1=waiting:executing" (of a unit, with its agent's status) and "web/2=active!" (Dying).
 func seen(words string) *entity.ModelStatus {
 	m := &entity.ModelStatus{Model: entity.ModelHeader{Name: "default"}}
 	byName := map[string]int{}
@@ -58,7 +57,7 @@ func seen(words string) *entity.ModelStatus {
 	return m
 }
 
-// What a wait waits for, in each state of a model.
+// What a wait waits for, in different states of a model.
 func TestWaitsFor(t *testing.T) {
 	for _, test := range []struct {
 		until   until
@@ -70,12 +69,12 @@ func TestWaitsFor(t *testing.T) {
 		{until{}, "web/0=active web=active 0=started", "", ""},
 		{until{}, "web/0=waiting web=waiting 0=pending", "web/0 (waiting), web (waiting), 0 (pending)", ""},
 		{until{}, "web/0=active:executing", "web/0 (running start hook)", ""},
-		// A charm that never says how it does is as good as one that says it is well.
+		// A charm that never sets a status is as good as one that is active.
 		{until{}, "web/0=unknown web=unknown", "", ""},
 		{until{}, "web/0=unknown:allocating web=unknown", "web/0 (running start hook)", ""},
 		{until{status: "blocked", names: []string{"web"}}, "web/0=unknown web=unknown", "web/0 (unknown), web (unknown)", ""},
 		{until{status: "blocked", names: []string{"web"}}, "web/0=blocked web=blocked", "", ""},
-		// Others than those named don't matter.
+		// Other entities don't matter.
 		{until{names: []string{"web"}}, "web/0=active store/0=waiting store=waiting 0=pending", "", ""},
 		{until{names: []string{"web"}}, "web/0=active web/1=waiting", "web/1 (waiting)", ""},
 		{until{names: []string{"web/0"}}, "web/0=active web/1=waiting", "", ""},
@@ -84,9 +83,9 @@ func TestWaitsFor(t *testing.T) {
 		{until{names: []string{"3"}}, "3=started", "", ""},
 		{until{names: []string{"web", "x"}}, "web/0=waiting", "", `"x" not found`},
 		{until{}, "web/0=waiting web/1=waiting web/2=waiting web/3=waiting web/4=waiting", "web/0 (waiting), web/1 (waiting), web/2 (waiting) and 2 more", ""},
-		// What does not pass by itself is not waited for.
+		// A failed hook ends the wait.
 		{until{}, "web/0=error web=error", "", `unit web/0 is in error: hook failed: "start"`},
-		// A failed hook that was resolved is about to run again, or to be passed over.
+		// A resolved hook is about to be retried or skipped.
 		{until{names: []string{"web/0"}}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
 		{until{names: []string{"web/0"}, status: "error"}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
 		{until{gone: true, names: []string{"web/0"}}, "web/0=error:resolved!", `web/0 (dying, error: hook failed: "start")`, ""},
@@ -95,7 +94,7 @@ func TestWaitsFor(t *testing.T) {
 		{until{}, "0=error", "", "machine 0 is in error: "},
 		{until{names: []string{"web"}}, "web/0=active! web=active!", "", "service web is being destroyed"},
 		{until{names: []string{"web"}}, "web/0=active! web/1=active", "", ""},
-		// The end of things.
+		// Waiting until entities are gone.
 		{until{gone: true, names: []string{"web"}}, "", "", ""},
 		{until{gone: true, names: []string{"web"}}, "store/0=active", "", ""},
 		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web/0 (dying, active), web (dying, active)", ""},
@@ -121,12 +120,12 @@ func testWait(t *testing.T) {
 	u.sees(0, "", "Waiting for web/0 (running start hook)\n")
 	u.asked("Status", "Status", "Status")
 
-	// What is there already is not waited for.
+	// A condition that holds already takes one read.
 	u.types("wait-for", "web")
 	u.sees(0, "", "")
 	u.asked("Status")
 
-	// A wait has an end.
+	// A wait times out.
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=blocked")}
 	begun := time.Now()
 	u.types("wait-for", "web", "--timeout", "30s", "-q")
@@ -141,7 +140,7 @@ func testWait(t *testing.T) {
 	u.sees(1, "", "ERROR unit web/0 is in error: hook failed: \"start\"\n"+
 		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n")
 
-	// It ends when the user has enough.
+	// It can be interrupted.
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Second, cancel)
@@ -196,7 +195,7 @@ func testWaitReadsWhenTheModelChanges(t *testing.T) {
 	}
 }
 
-// A controller that is away for a while is no reason to give up.
+// A wait survives a lost connection.
 func TestWaitReconnects(t *testing.T) { synctest.Test(t, testWaitReconnects) }
 
 func testWaitReconnects(t *testing.T) {
@@ -218,7 +217,7 @@ func testWaitReconnects(t *testing.T) {
 		t.Errorf("it connected %d times, want 3", u.fake.opened)
 	}
 
-	// But it ends all the same.
+	// But it times out all the same.
 	u.session.connect = func(ctx context.Context) (modelAPI, error) {
 		u.fake.err = lost
 		return connect(ctx)
@@ -226,7 +225,7 @@ func testWaitReconnects(t *testing.T) {
 	u.types("wait-for", "web", "--timeout", "1m", "-q")
 	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\nTo see its status: juju status; its log: juju debug-log\n")
 
-	// As when there is no controller to connect to any more.
+	// It fails if there is no controller to connect to.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
 	u.session.connect = func(ctx context.Context) (modelAPI, error) {
 		if u.fake.opened > 0 && u.fake.err != nil {
@@ -240,7 +239,7 @@ func testWaitReconnects(t *testing.T) {
 	u.sees(1, "", "ERROR controller is gone\nTo see what is in the model: juju status\n")
 }
 
-// The words that today's juju has before a name are accepted.
+// The words that Juju requires before a name are accepted.
 func TestWaitForKinds(t *testing.T) {
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=active unit/0=waiting")}
@@ -257,7 +256,7 @@ func TestWaitForKinds(t *testing.T) {
 	}
 }
 
-// Commands with --wait wait for what they have begun.
+// Commands with --wait wait for what they started.
 func TestWaitFlag(t *testing.T) { synctest.Test(t, testWaitFlag) }
 
 func testWaitFlag(t *testing.T) {
@@ -283,7 +282,7 @@ func testWaitFlag(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s; %d polls, want %d", test.line, u.code, u.err.String(), polls, test.polls)
 		}
 	}
-	// Nothing is waited for when nothing was begun.
+	// They do not wait if they failed.
 	u := newUser(t)
 	u.fake.errs = []error{errors.New("no")}
 	u.types("destroy-unit", "web/0", "--wait")
@@ -295,8 +294,8 @@ func testWaitFlag(t *testing.T) {
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\nTo see its status: juju status; its log: juju debug-log\n")
 }
 
-// On a terminal there is one line, which tells the time and goes in the end;
-// elsewhere there are lines, but not too many.
+// On a terminal, progress is one line with the elapsed time, erased at the end; elsewhere it
+// is lines, but not too many.
 func TestProgress(t *testing.T) { synctest.Test(t, testProgress) }
 
 func testProgress(t *testing.T) {
@@ -337,11 +336,11 @@ func testProgress(t *testing.T) {
 	}
 }
 
-// A wait says why it waits, and ends where nothing can come of it.
+// A wait says why it waits, and ends when waiting can't help.
 func TestWaitSaysWhy(t *testing.T) { synctest.Test(t, testWaitSaysWhy) }
 
 func testWaitSaysWhy(t *testing.T) {
-	// What the charm says goes with it.
+	// The charm's message is included.
 	u := newUser(t)
 	m := seen("web/0=blocked web=blocked")
 	m.Services[0].Units[0].Workload.Message = "no database"
@@ -351,7 +350,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (blocked: no database), web (blocked)\n"+
 		"To see its status: juju status; its log: juju debug-log\n")
 
-	// A unit whose machine is in error never comes up.
+	// A unit whose machine is in error never starts.
 	m = seen("web/0=waiting:allocating web=waiting 3=error 4=error")
 	m.Machines[0].Status.Message = "cannot start an instance: no more addresses"
 	m.Services[0].Units[0].Machine, m.Services[0].Units[0].Agent.Message = "3", ""
@@ -373,7 +372,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.types("wait-for", "web/0", "--timeout", "3s", "-q")
 	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\nTo see its status: juju status; its log: juju debug-log\n")
 
-	// A lenient destruction passes over hooks that have failed.
+	// A lenient destruction skips failed hooks.
 	leniently := func() *entity.ModelStatus {
 		m := seen("web/0=error! web=error!")
 		m.Services[0].Units[0].Strength = entity.Lenient
@@ -406,10 +405,10 @@ func testWaitSaysWhy(t *testing.T) {
 		"To see why: juju debug-log --replay -i unit-web-0; then, to go on: juju resolved web/0\n")
 }
 
-// A relation's end can be waited for.
-func TestWaitForTheEndOfARelation(t *testing.T) { synctest.Test(t, testWaitForTheEndOfARelation) }
+// destroy-relation can wait.
+func TestWaitForRelationGone(t *testing.T) { synctest.Test(t, testWaitForRelationGone) }
 
-func testWaitForTheEndOfARelation(t *testing.T) {
+func testWaitForRelationGone(t *testing.T) {
 	dying := func(life entity.Life) *entity.ModelStatus {
 		return &entity.ModelStatus{Relations: []entity.RelationStatus{
 			{ID: 1, Key: "web:logs store:logs", Life: entity.Dying, Endpoints: []entity.EndpointStatus{{Service: "web", Name: "logs"}, {Service: "other", Name: "logs"}}},
@@ -432,9 +431,9 @@ func testWaitForTheEndOfARelation(t *testing.T) {
 	}
 }
 
-// Where failed hooks run again by themselves, a failure is no reason to give up: but that
-// of a machine still is.
-func TestWaitGoesOnWhereHooksRunAgain(t *testing.T) {
+// Where units retry failed hooks by themselves, a failed hook does not end the wait; a failed
+// machine still does.
+func TestWaitWithHookRetry(t *testing.T) {
 	u := newUser(t)
 	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
 	synctest.Test(t, func(t *testing.T) {

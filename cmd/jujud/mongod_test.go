@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo"
 )
 
-// start runs jujud with a command line that must not get to serving.
+// start runs jujud with a command line that must fail before it serves.
 func start(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -58,7 +58,7 @@ func TestMongodRefusals(t *testing.T) {
 	}
 }
 
-// TestMongodHarnessFlags gives the flags that mgo's dbtest does.
+// The flags that mgo's dbtest gives are accepted.
 func TestMongodHarnessFlags(t *testing.T) {
 	code, stdout, stderr := start(t, "mongod", "--dbpath", t.TempDir(), "--bind_ip", "127.0.0.1", "--port", "0",
 		"--nssize", "1", "--noprealloc", "--smallfiles", "--nojournal")
@@ -79,7 +79,7 @@ func TestMongodHelp(t *testing.T) {
 	}
 }
 
-// TestMongodLog has the server log to a file, whose size is bounded by logfile.
+// The server can log to a file, whose size logfile limits.
 func TestMongodLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	if code, _, stderr := start(t, "mongod", "--dbpath", t.TempDir(), "--port", "0", "--logpath", path); code != 0 {
@@ -94,8 +94,8 @@ func TestMongodLog(t *testing.T) {
 	}
 }
 
-// A store whose log is damaged is not served. A repair opens it with what was
-// written before the damage.
+// A store whose log is damaged is not served. A repair keeps what was written before the
+// damage.
 func TestMongodRepair(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir)
@@ -128,7 +128,7 @@ func TestMongodRepair(t *testing.T) {
 	}
 }
 
-// fill makes collections in a store.
+// fill adds collections to a store.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	store, err := mongo.OpenEmbedded(dir, mongo.Options{})

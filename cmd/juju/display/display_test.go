@@ -10,7 +10,7 @@ import (
 	"juju/cmd/juju/display"
 )
 
-func TestWhatIsShown(t *testing.T) {
+func TestEscaping(t *testing.T) {
 	for _, test := range []struct{ text, line string }{
 		{"plain, naïve, 日本語, e\u0301, \u00a0 and \u3000", "plain, naïve, 日本語, e\u0301, \u00a0 and \u3000"},
 		{"\x1b]0;x\x07", `\x1b]0;x\x07`},
@@ -50,9 +50,9 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// What is encoded for programs is read again as it was, and yet holds nothing that
-// a terminal acts on.
-func TestEncodingIsFaithful(t *testing.T) {
+// What is encoded for programs decodes to the same value, but contains nothing that a terminal
+// acts on.
+func TestEncoding(t *testing.T) {
 	type doc struct {
 		Text string            `json:"text" yaml:"text"`
 		Map  map[string]string `json:"map" yaml:"map"`

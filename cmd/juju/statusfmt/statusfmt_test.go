@@ -29,7 +29,7 @@ func status(word entity.StatusWord, message string) entity.Status {
 	return entity.Status{Status: word, Message: message, Since: at.Add(-time.Hour)}
 }
 
-// rich is a model with one of everything that status knows.
+// rich returns a model with one of everything that status shows.
 func rich() *entity.ModelStatus {
 	return &entity.ModelStatus{
 		At: at,
@@ -78,7 +78,7 @@ func rich() *entity.ModelStatus {
 	}
 }
 
-// wordy is a model whose messages are longer than a terminal is wide.
+// wordy returns a model whose messages are longer than a terminal is wide.
 func wordy() *entity.ModelStatus {
 	m := rich()
 	m.Services[1].Units[0].Workload.Message = "no database is related to this service: add one with juju add-relation riak store, " +
@@ -92,8 +92,8 @@ func narrow(o Options, width int) Options {
 	return o
 }
 
-// No line is wider than the terminal, no word is broken that fits on a line, and none is
-// lost; only names and addresses are cut, on a terminal that has no room for them.
+// No line is wider than the terminal. Words that fit on a line are not broken, and none is
+// lost. Only names and addresses are cut, if there is no room for them.
 func TestTabularFitsTheTerminal(t *testing.T) {
 	for width := 40; width < 240; width++ {
 		for _, color := range []bool{false, true} {
@@ -121,7 +121,7 @@ func empty() *entity.ModelStatus {
 		Life: entity.Dying, Status: status("destroying", "")}}
 }
 
-// zone is not UTC, so that a format that forgets the user's zone is seen.
+// elsewhere is not UTC, so that a format that ignores the user's zone fails.
 var elsewhere = time.FixedZone("", 2*60*60)
 
 func TestFormats(t *testing.T) {
@@ -178,7 +178,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// What the two formats for programs say is the same.
+// YAML and JSON show the same.
 func TestJSONIsYAML(t *testing.T) {
 	var j, y bytes.Buffer
 	options := Options{Controller: "local", Location: time.UTC}
@@ -224,7 +224,7 @@ func TestCharmName(t *testing.T) {
 	}
 }
 
-// A full disk is noticed.
+// A full disk is an error.
 func TestWriteErrors(t *testing.T) {
 	for _, name := range Formats {
 		format, err := Find(name)

@@ -42,7 +42,7 @@ func read(t *testing.T, s *Store) *Contents {
 	return c
 }
 
-func TestWhatIsNotedIsRead(t *testing.T) {
+func TestUpdateAndRead(t *testing.T) {
 	s := open(t)
 	if c := read(t, s); c.Current != "" || len(c.Controllers) != 0 {
 		t.Errorf("a store that isn't there holds %+v", c)
@@ -56,7 +56,7 @@ func TestWhatIsNotedIsRead(t *testing.T) {
 	if diff := cmp.Diff(want, read(t, s)); diff != "" {
 		t.Errorf("read (+) what was not written (-):\n%s", diff)
 	}
-	// Only the owner reads passwords, and they stand nowhere else.
+	// Only the owner can read the files, and only one holds passwords.
 	for _, name := range []string{controllersName, accountsName, modelsName} {
 		path := filepath.Join(s.Dir(), name)
 		info, err := os.Stat(path)
@@ -70,9 +70,8 @@ func TestWhatIsNotedIsRead(t *testing.T) {
 	}
 }
 
-// When the last controller is forgotten nothing is left, unless it is somebody
-// else's.
-func TestNothingIsLeft(t *testing.T) {
+// Forgetting the last controller removes the directory, unless it has other files.
+func TestEmptyStoreIsRemoved(t *testing.T) {
 	s := open(t)
 	add := func(c *Contents) { c.Controllers["one"], c.Current = &Controller{UUID: "u"}, "one" }
 	remove := func(c *Contents) { delete(c.Controllers, "one") }
@@ -118,8 +117,8 @@ func TestFailedChangeChangesNothing(t *testing.T) {
 	}
 }
 
-// Commands that run at the same time lose nothing of each other's, not even
-// while the directory comes and goes.
+// Concurrent commands lose none of each other's changes, even while the directory is removed
+// and created.
 func TestConcurrentChanges(t *testing.T) {
 	s := open(t)
 	const n = 8
@@ -167,7 +166,7 @@ func TestLockDir(t *testing.T) {
 	if _, err := LockDir(given, dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("locked twice: %v", err)
 	}
-	// Who waited for one that was removed is told so.
+	// Waiting for the lock of a directory that is removed fails.
 	waited := make(chan error)
 	go func() {
 		_, err := LockDir(t.Context(), dir)
