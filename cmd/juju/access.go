@@ -71,9 +71,11 @@ func changeAccess(ctx context.Context, s *session, action string, args []string)
 		return usageError{entity.WithHint(fmt.Errorf("You have specified a model access permission %q.", level),
 			"If you intended to change model access, you need to specify one or more model names.")}
 	case len(names) > 0 && !ofModel:
-		return usageError{entity.WithHint(fmt.Errorf("%q model access not valid", level), "Valid levels: %s", oneOf(modelLevels))}
+		return usageError{entity.WithHint(fmt.Errorf("%q model access not valid", level), "Valid levels: %s",
+			oneOf(modelLevels))}
 	case len(names) == 0 && !ofController:
-		return usageError{entity.WithHint(fmt.Errorf("%q controller access not valid", level), "Valid levels: %s", oneOf(controllerLevels))}
+		return usageError{entity.WithHint(fmt.Errorf("%q controller access not valid", level), "Valid levels: %s",
+			oneOf(controllerLevels))}
 	}
 	for i, name := range names {
 		var err error

@@ -23,7 +23,8 @@ a whole.`,
   juju add-model staging --config automatically-retry-hooks=true`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&a.config, "config", nil, "a setting of the model, as KEY=VALUE (see juju help model-config)")
+	cmd.Flags().StringArrayVar(&a.config, "config", nil,
+		"a setting of the model, as KEY=VALUE (see juju help model-config)")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.controllerFlag(cmd)
 	return cmd

@@ -44,7 +44,8 @@ func addUser(ctx context.Context, s *session, t target, api usersAPI, name, disp
 	}
 	token, err := t.token(name, key)
 	if err != nil {
-		return alsoHint(err, "The user was added; for another registration string: juju change-user-password %s --reset", name)
+		return alsoHint(err, "The user was added; for another registration string: juju change-user-password %s --reset",
+			name)
 	}
 	shown := name
 	if displayName != "" {

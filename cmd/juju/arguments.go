@@ -67,7 +67,8 @@ func placements(values []string) ([]string, error) {
 	for _, value := range values {
 		for _, one := range strings.Split(value, ",") {
 			if !placement.MatchString(one) {
-				return nil, entity.WithHint(usagef("invalid --to parameter %q", one), "Name a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
+				return nil, entity.WithHint(usagef("invalid --to parameter %q", one),
+					"Name a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1")
 			}
 			all = append(all, one)
 		}
@@ -99,7 +100,8 @@ func settings(pairs []string) (map[string]string, error) {
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usageError{entity.WithHint(fmt.Errorf("expected \"key=value\", got %q", pair), "To reset an option: juju unset SERVICE KEY")}
+			return nil, usageError{entity.WithHint(fmt.Errorf("expected \"key=value\", got %q", pair),
+				"To reset an option: juju unset SERVICE KEY")}
 		}
 		if path, ok := strings.CutPrefix(value, "@"); ok {
 			var err error

@@ -30,8 +30,10 @@ func refusing(t *testing.T, why error) (address, cert string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"juju-apiserver"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"juju-apiserver"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +66,8 @@ func refusing(t *testing.T, why error) (address, cert string) {
 func TestStoreUnavailable(t *testing.T) {
 	u := newUser(t)
 	address, cert := refusing(t, entity.WithHint(entity.Errorf(entity.Unavailable,
-		"the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s"), "The controller waits until its MongoDB has a primary."))
+		"the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s"),
+		"The controller waits until its MongoDB has a primary."))
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{address}, cert
 	})
@@ -80,7 +83,8 @@ func TestStoreUnavailable(t *testing.T) {
 	for _, command := range [][]string{{"status"}, {"expose", "web"}} {
 		u.err.Reset()
 		u.types(command...)
-		want := "ERROR cannot log in to controller \"prod\": the controller's store is away since 2026-11-22 01:46:17 UTC, for 42s\n" +
+		want := "ERROR cannot log in to controller \"prod\": the controller's store is away since 2026-11-22 01:46:17 " +
+			"UTC, for 42s\n" +
 			"The controller waits until its MongoDB has a primary.\n"
 		if u.code != 1 || u.err.String() != want {
 			t.Errorf("%s: exit code %d, said\n%s", strings.Join(command, " "), u.code, u.err.String())

@@ -22,7 +22,8 @@ func TestDisabledCommandsAreListed(t *testing.T) {
 // A disabled command says why it is refused, and how to enable it.
 func TestDisabledCommandsSayHowToEnableThem(t *testing.T) {
 	u := newUser(t)
-	u.fake.err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."), "To enable removal, run\n\n    juju enable-command remove-object\n")
+	u.fake.err = entity.WithHint(entity.Errorf(entity.OperationBlocked, "Ask SA."),
+		"To enable removal, run\n\n    juju enable-command remove-object\n")
 	u.types("destroy-unit", "web/0")
 	u.sees(1, "", "ERROR Ask SA.\nTo enable removal, run\n\n    juju enable-command remove-object\n\n")
 }
@@ -30,7 +31,8 @@ func TestDisabledCommandsSayHowToEnableThem(t *testing.T) {
 func (f *fakeController) BlockedModels(context.Context) ([]entity.ModelBlocks, error) {
 	var blocked []entity.ModelBlocks
 	for _, m := range f.models {
-		blocked = append(blocked, entity.ModelBlocks{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag, Blocks: []string{"BlockRemove", "BlockChange"}})
+		blocked = append(blocked, entity.ModelBlocks{Name: m.Name, UUID: m.UUID, OwnerTag: m.OwnerTag,
+			Blocks: []string{"BlockRemove", "BlockChange"}})
 	}
 	return blocked, nil
 }

@@ -54,9 +54,12 @@ it removes what it created, unless you give --keep-broken.`,
   juju bootstrap local prod --mongo-url @mongodb.url`,
 		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringArrayVar(&b.config, "config", nil, "a setting of the default model, as KEY=VALUE (see juju help model-config)")
-	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false, "if bootstrap fails, keep what it created, so that you can look into it")
-	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "", "the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
+	cmd.Flags().StringArrayVar(&b.config, "config", nil,
+		"a setting of the default model, as KEY=VALUE (see juju help model-config)")
+	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
+		"if bootstrap fails, keep what it created, so that you can look into it")
+	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",
+		"the URL of the MongoDB that stores the controller's data, or @FILE to read it from")
 	cmd.Flags().BoolVar(&b.noSwitch, "no-switch", false, "do not select the new controller")
 	return cmd
 }
@@ -114,7 +117,8 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 	}
 	if _, ok := contents.Controllers[params.Name]; ok {
 		return entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", params.Name),
-			"Choose another name: juju bootstrap %s NAME; or destroy the existing one: juju destroy-environment %s", params.Cloud, params.Name)
+			"Choose another name: juju bootstrap %s NAME; or destroy the existing one: juju destroy-environment %s",
+			params.Cloud, params.Name)
 	}
 	if err := checkPrograms(); err != nil {
 		return err
@@ -144,7 +148,8 @@ func (b *bootstrap) run(ctx context.Context, args []string) error {
 		err = alsoHint(fmt.Errorf("%w; and cleaning up failed: %w", err, err2),
 			"To try to clean up again: juju destroy-environment %s", params.Name)
 	} else if errors.Is(err, entity.Unavailable) {
-		err = entity.WithHint(err, "Everything was cleaned up. Once the cause is fixed, bootstrap again.") // cleanup has removed the log, too
+		// The hint named the log, which cleanup has removed.
+		err = entity.WithHint(err, "Everything was cleaned up. Once the cause is fixed, bootstrap again.")
 	}
 	return err
 }
@@ -174,7 +179,8 @@ func (b *bootstrap) params(args []string) (p bootstrapParams, err error) {
 	}
 	host := local.HostSeries()
 	if series, ok := p.Config[entity.ConfigDefaultSeries]; ok && series != host {
-		return p, usageError{entity.WithHint(fmt.Errorf("cannot use default-series %q: on the local cloud hooks run on this host, which is %q", series, host),
+		return p, usageError{entity.WithHint(fmt.Errorf(
+			"cannot use default-series %q: on the local cloud hooks run on this host, which is %q", series, host),
 			"Omit default-series")}
 	}
 	// It is the default of all models, not only of the first.
@@ -229,10 +235,12 @@ func claim(ctx context.Context, dir, name string) (unlock func(), err error) {
 	}
 	if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
 		if atWork(ctx, dir) {
-			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q is being created or destroyed by another juju command", name),
+			return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
+				"controller %q is being created or destroyed by another juju command", name),
 				"Wait until it is done; or choose another name: juju bootstrap %s NAME", localCloud)
 		}
-		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists, "%s already exists: a bootstrap of controller %q did not finish", dir, name),
+		return nil, entity.WithHint(entity.Errorf(entity.AlreadyExists,
+			"%s already exists: a bootstrap of controller %q did not finish", dir, name),
 			"Clean up: juju destroy-environment %s; then bootstrap again", name)
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot create the controller's directory: %w", err)

@@ -37,7 +37,8 @@ func TestBootstrapWithoutPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	u.types("bootstrap")
 	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot find jujud: it is neither in ") ||
-		!strings.HasSuffix(u.err.String(), " nor on PATH\nInstall all programs of juju in one directory, or build them there: make build\n") {
+		!strings.HasSuffix(u.err.String(),
+			" nor on PATH\nInstall all programs of juju in one directory, or build them there: make build\n") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
 	dir := programsOnPath(t, "jujud", "unit-agent", "hook-tool")
@@ -51,9 +52,11 @@ func TestBootstrapRefusals(t *testing.T) {
 	u := newUser(t)
 	programsOnPath(t)
 	u.types("bootstrap", "mycloud")
-	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local; to give the controller a name: juju bootstrap local NAME\n")
+	u.sees(1, "", "ERROR cloud \"mycloud\" not found\nValid clouds: local; to give the controller a name: juju "+
+		"bootstrap local NAME\n")
 	u.types("bootstrap", "local", "prod")
-	u.sees(1, "", "ERROR controller \"prod\" already exists\nChoose another name: juju bootstrap local NAME; or destroy the existing one: juju destroy-environment prod\n")
+	u.sees(1, "", "ERROR controller \"prod\" already exists\n"+
+		"Choose another name: juju bootstrap local NAME; or destroy the existing one: juju destroy-environment prod\n")
 	dir := localDir(u.store(), "half")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -78,7 +81,8 @@ func TestFailedBootstrap(t *testing.T) {
 
 	u.types("bootstrap", "-q", "--keep-broken")
 	dir := localDir(u.store(), "local")
-	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+"; to remove it: juju destroy-environment local\n")
+	u.sees(1, "", "ERROR not today\nCome back tomorrow\nWhat was created is kept in "+dir+"; to remove it: juju "+
+		"destroy-environment local\n")
 	if !isDir(dir) {
 		t.Errorf("nothing is left")
 	}
@@ -96,7 +100,8 @@ func TestFailedBootstrap(t *testing.T) {
 		"echo nonsense":                  "ERROR cannot read jujud's description of the new controller: ",
 		`echo '{"controller-uuid":"x"}'`: "ERROR cannot use jujud's description of the new controller: ",
 		"echo panic: oh >&2; exit 2":     "ERROR cannot create the controller: jujud: exit status 2\n  panic: oh\n",
-		"echo ERROR the disk is full >&2; echo Make room. >&2; echo Then again. >&2; exit 1": "ERROR the disk is full\nMake room.\nThen again.\n",
+		"echo ERROR the disk is full >&2; echo Make room. >&2; echo Then again. >&2; exit 1": "ERROR the disk is " +
+			"full\nMake room.\nThen again.\n",
 		"kill -9 $$": "ERROR cannot create the controller: jujud: signal: killed\n",
 	} {
 		jujud(script)
@@ -131,11 +136,13 @@ func TestBootstrapParams(t *testing.T) {
 	u := newcomer(t)
 	bin := programsOnPath(t)
 	seen := filepath.Join(bin, "seen")
-	if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte("#!/bin/sh\necho \"$@\" >>"+seen+"\ncat >>"+seen+"\necho >>"+seen+"\nexit 1\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "jujud"),
+		[]byte("#!/bin/sh\necho \"$@\" >>"+seen+"\ncat >>"+seen+"\necho >>"+seen+"\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		u.types("bootstrap", "local", "mine", "--config", "default-series="+local.HostSeries(), "--config", "provisioner-harvest-mode=none")
+		u.types("bootstrap", "local", "mine", "--config", "default-series="+local.HostSeries(), "--config",
+			"provisioner-harvest-mode=none")
 	}
 	text, err := os.ReadFile(seen)
 	if err != nil {
@@ -144,7 +151,8 @@ func TestBootstrapParams(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	dir := localDir(u.store(), "mine")
 	if len(lines) != 4 || lines[0] != "bootstrap --dir "+dir || lines[1] == lines[3] ||
-		!strings.HasPrefix(lines[1], `{"name":"mine","cloud":"local","series":"`+local.HostSeries()+`","user":"admin","password":"`) ||
+		!strings.HasPrefix(lines[1],
+			`{"name":"mine","cloud":"local","series":"`+local.HostSeries()+`","user":"admin","password":"`) ||
 		!strings.HasSuffix(lines[1], `,"config":{"provisioner-harvest-mode":"none"}}`) || len(lines[1]) < 100 {
 		t.Errorf("jujud saw\n%s", text)
 	}
@@ -154,17 +162,20 @@ func TestBootstrapParams(t *testing.T) {
 func TestDestroyEnvironmentAsks(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
-	const question = "This destroys controller \"prod\" with all its models, services and machines,\nand removes all their data. Continue? [y/N] "
+	const question = "This destroys controller \"prod\" with all its models, services and machines,\n" +
+		"and removes all their data. Continue? [y/N] "
 	for _, answer := range []string{"\n", "n\n", "prod\n", ""} {
 		u.session.stdin = strings.NewReader(answer)
 		u.session.errTerminal = true
 		u.types("destroy-environment", "prod")
-		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment prod -y\n")
+		u.sees(1, "", question+"ERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment "+
+			"prod -y\n")
 	}
 	u.session.errTerminal = false
 	u.session.stdin = strings.NewReader("")
 	u.types("destroy-controller", "prod")
-	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-environment prod -y\n")
+	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju "+
+		"destroy-environment prod -y\n")
 	u.types("destroy-environment", "nope", "-y")
 	u.sees(1, "", "ERROR controller \"nope\" not found\nKnown controllers: prod\n")
 	u.types("destroy-environment")
@@ -188,7 +199,8 @@ func TestBootstrapOnAMongoDB(t *testing.T) {
 	u := newcomer(t)
 	bin := programsOnPath(t)
 	seen := filepath.Join(bin, "seen")
-	script := "#!/bin/sh\necho \"$@\" >" + seen + "\nenv >>" + seen + "\necho === >>" + seen + "\ncat >>" + seen + "\nexit 1\n"
+	script := "#!/bin/sh\necho \"$@\" >" + seen + "\nenv >>" + seen + "\necho === >>" + seen + "\ncat >>" + seen +
+		"\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(bin, "jujud"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

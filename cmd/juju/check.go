@@ -87,7 +87,8 @@ func (c *check) run(ctx context.Context, args []string) error {
 
 // check checks one model, or all that the user administers. It also returns the names of what
 // it checked.
-func (c *check) check(ctx context.Context, t target, api controllerAPI) (found []entity.Finding, checked []string, err error) {
+func (c *check) check(ctx context.Context, t target, api controllerAPI) (
+	found []entity.Finding, checked []string, err error) {
 	models, err := api.Models(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -115,7 +116,8 @@ func (c *check) check(ctx context.Context, t target, api controllerAPI) (found [
 		found, checked = append(found, of...), append(checked, "model "+m.Name)
 	}
 	if len(checked) == 0 && c.model != "" {
-		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.model), "To list the models: juju models")
+		return nil, nil, entity.WithHint(entity.Errorf(entity.NotFound, "model %q not found", c.model),
+			"To list the models: juju models")
 	}
 	if len(checked) == 0 {
 		return nil, nil, entity.WithHint(entity.Errorf(entity.Unauthorized, "you have nothing to check"),
@@ -158,7 +160,8 @@ func (c *check) tell(found []entity.Finding, checked []string) error {
 	case c.repair:
 		return fmt.Errorf("%d %s left", left, problems)
 	}
-	return entity.WithHint(fmt.Errorf("%d %s found", left, problems), "To repair what can be repaired: juju check --repair")
+	return entity.WithHint(fmt.Errorf("%d %s found", left, problems),
+		"To repair what can be repaired: juju check --repair")
 }
 
 // findingLine returns one line: what is wrong, where, and the repair.

@@ -57,10 +57,12 @@ func TestCheckReportsProblems(t *testing.T) {
 	u.sees(0, "No problems found in the controller, model controller and model default.\n", "")
 	f.findings[""] = []entity.Finding{{Where: "database dead", What: "it is of no model", Repair: "drop it"}}
 	f.findings["default-uuid"] = []entity.Finding{
-		{Model: "default", Where: "counts s#web", What: "it counts 3 units, there are 2", Repair: "set it to what was counted", Failed: "no\nluck"},
+		{Model: "default", Where: "counts s#web", What: "it counts 3 units, there are 2",
+			Repair: "set it to what was counted", Failed: "no\nluck"},
 		{Model: "default", Where: "units web/0", What: "its charm is not there"},
 	}
-	const database, counts, charm = "(controller) database dead: it is of no model; ", "default counts s#web: it counts 3 units, there are 2; ",
+	const database, counts, charm = "(controller) database dead: it is of no model; ", "default counts s#web: it " +
+		"counts 3 units, there are 2; ",
 		"default units web/0: its charm is not there; --repair can't mend that\n"
 	u.types("check")
 	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to what was counted\n"+charm,

@@ -32,10 +32,12 @@ func TestCalls(t *testing.T) {
 		stderr string
 	}{
 		{line: "add-unit web", asked: []string{"AddUnits web 1 []"}, stderr: "Added web/0.\n"},
-		{line: "add-unit web -n 3 --to 1,lxd:2 --to zone=a", asked: []string{"AddUnits web 3 [1 lxd:2 zone=a]"}, stderr: "Added web/0, web/1, web/2.\n"},
+		{line: "add-unit web -n 3 --to 1,lxd:2 --to zone=a", asked: []string{"AddUnits web 3 [1 lxd:2 zone=a]"},
+			stderr: "Added web/0, web/1, web/2.\n"},
 		{line: "destroy-unit web/0 web/1", asked: []string{"DestroyUnits [web/0 web/1]"}},
 		{line: "destroy-unit web/0 --destroy-machines", asked: []string{"DestroyUnits with machines [web/0]"}},
-		{line: "destroy-service web --lenient --destroy-machines", asked: []string{"DestroyServices leniently with machines [web]"}},
+		{line: "destroy-service web --lenient --destroy-machines",
+			asked: []string{"DestroyServices leniently with machines [web]"}},
 		{line: "remove-unit web/0", asked: []string{"DestroyUnits [web/0]"}},
 		{line: "destroy-service web store", asked: []string{"DestroyServices [web store]"}},
 		{line: "remove-service web", asked: []string{"DestroyServices [web]"}},
@@ -44,7 +46,8 @@ func TestCalls(t *testing.T) {
 		{line: "remove-machine 0", asked: []string{"DestroyMachines [0]"}},
 		{line: "terminate-machine 0", asked: []string{"DestroyMachines [0]"}},
 		{line: "add-relation web store:db", asked: []string{"AddRelation [web store:db]"}},
-		{line: "add-relation web store -v", asked: []string{"AddRelation [web store]"}, stderr: "Related store:db and web:store.\n"},
+		{line: "add-relation web store -v", asked: []string{"AddRelation [web store]"},
+			stderr: "Related store:db and web:store.\n"},
 		{line: "integrate web store", asked: []string{"AddRelation [web store]"}},
 		{line: "relate web store", asked: []string{"AddRelation [web store]"}},
 		{line: "destroy-relation web:store store", asked: []string{"DestroyRelation [web:store store]"}},
@@ -82,18 +85,22 @@ func TestCalls(t *testing.T) {
 		{line: "unset web a b", asked: []string{"ResetServiceConfig web [a b]"}},
 		{line: "config web a=1", asked: []string{`SetServiceConfig web map[a:1] ""`}},
 		{line: "config web --file " + file, asked: []string{`SetServiceConfig web map[] "web: {title: x}\n"`}},
-		{line: "config web a=1 --reset b,c", asked: []string{`SetServiceConfig web map[a:1] ""`, "ResetServiceConfig web [b c]"}},
+		{line: "config web a=1 --reset b,c",
+			asked: []string{`SetServiceConfig web map[a:1] ""`, "ResetServiceConfig web [b c]"}},
 		{line: "config web --reset b", asked: []string{"ResetServiceConfig web [b]"}},
-		{line: "status web store", asked: []string{"Status web,store"}, stderr: "\nNothing in model \"prod:default\" matches.\n"},
+		{line: "status web store", asked: []string{"Status web,store"},
+			stderr: "\nNothing in model \"prod:default\" matches.\n"},
 		{line: "wait-for", asked: []string{"Status"}},
 		{line: "wait-for service web --gone", asked: []string{"Status"}},
 		{line: "debug-log", asked: []string{"DebugLog " + query(`"Backlog":10,"NoTail":true`)}},
-		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 --limit 5 -T",
+		{line: "debug-log --replay -i web/0 -i store* -x machine-0 --include-module a --exclude-module b -l warning -n 0 " +
+			"--limit 5 -T",
 			stderr: "There is no unit or machine \"web/0\" in model \"default\"; to see what is in the model: juju status\n" +
 				"There is no unit or machine \"store*\" in model \"default\"; to see what is in the model: juju status\n" +
 				"There is no unit or machine \"machine-0\" in model \"default\"; to see what is in the model: juju status\n",
-			asked: []string{"Status", `DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
-				`"Level":"warning","Replay":true,"Backlog":0,"Limit":5,"NoTail":true}`}},
+			asked: []string{"Status",
+				`DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
+					`"Level":"warning","Replay":true,"Backlog":0,"Limit":5,"NoTail":true}`}},
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			u := newUser(t)
@@ -242,7 +249,8 @@ func TestUsageErrors(t *testing.T) {
 func TestUnknownCommandSuggestions(t *testing.T) {
 	u := newUser(t)
 	u.types("statu")
-	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\nTo list all commands: juju help\n")
+	u.sees(2, "", "ERROR unrecognized command: juju statu\nDid you mean: status, stat or status-history\n"+
+		"To list all commands: juju help\n")
 	u.types("xyzzy")
 	u.sees(2, "", "ERROR unrecognized command: juju xyzzy\nTo list all commands: juju help\n")
 }
@@ -250,29 +258,38 @@ func TestUnknownCommandSuggestions(t *testing.T) {
 // In a bulk call some entities can fail; the words are Juju's.
 func TestBulk(t *testing.T) {
 	gone := func(name string) error { return entity.Errorf(entity.NotFound, "unit %q not found", name) }
-	busy := entity.WithHint(entity.Errorf(entity.InUse, `machine 0 has unit "web/0" assigned`), "Destroy the unit first: juju destroy-unit web/0")
+	busy := entity.WithHint(entity.Errorf(entity.InUse, `machine 0 has unit "web/0" assigned`),
+		"Destroy the unit first: juju destroy-unit web/0")
 	for _, test := range []struct {
 		line string
 		errs []error
 		want string
 	}{
 		{"destroy-unit web/8 web/9", []error{gone("web/8"), gone("web/9")},
-			"ERROR no units were destroyed: unit \"web/8\" not found; unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
+			"ERROR no units were destroyed: unit \"web/8\" not found; unit \"web/9\" not found\n" +
+				"To see what is in the model: juju status\n"},
 		{"destroy-unit web/0 web/9", []error{nil, gone("web/9")},
 			"ERROR some units were not destroyed: unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
-		{"destroy-unit web/9", []error{gone("web/9")}, "ERROR no units were destroyed: unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
+		{"destroy-unit web/9", []error{gone("web/9")},
+			"ERROR no units were destroyed: unit \"web/9\" not found\nTo see what is in the model: juju status\n"},
 		{"destroy-machine 0", []error{busy},
-			"ERROR no machines were destroyed: machine 0 has unit \"web/0\" assigned\nDestroy the unit first: juju destroy-unit web/0\n"},
+			"ERROR no machines were destroyed: machine 0 has unit \"web/0\" assigned\n" +
+				"Destroy the unit first: juju destroy-unit web/0\n"},
 		{"destroy-machine 0 1 2", []error{busy, nil, busy},
-			"ERROR some machines were not destroyed: machine 0 has unit \"web/0\" assigned; machine 0 has unit \"web/0\" assigned\n" +
+			"ERROR some machines were not destroyed: machine 0 has unit \"web/0\" assigned; machine 0 has unit \"web/0\" " +
+				"assigned\n" +
 				"Destroy the unit first: juju destroy-unit web/0\n"},
 		{"destroy-service a", []error{errors.New("no a")}, "ERROR no a\n"},
-		{"destroy-service a b", []error{errors.New("no a"), errors.New("no b")}, "ERROR no services were destroyed: no a; no b\n"},
+		{"destroy-service a b", []error{errors.New("no a"), errors.New("no b")},
+			"ERROR no services were destroyed: no a; no b\n"},
 		{"retry-provisioning 3", []error{errors.New("machine 3 is not in error")}, "ERROR machine 3 is not in error\n"},
-		{"retry-provisioning --all", []error{nil, errors.New("machine 3 is dead")}, "ERROR some machines were not retried: machine 3 is dead\n"},
+		{"retry-provisioning --all", []error{nil, errors.New("machine 3 is dead")},
+			"ERROR some machines were not retried: machine 3 is dead\n"},
 		{"resolved web/0", []error{errors.New("already resolved")}, "ERROR already resolved\n"},
-		{"resolved web/0 web/1", []error{nil, errors.New("already resolved")}, "ERROR some units were not resolved: already resolved\n"},
-		{"resolved --all", []error{nil, errors.New("already resolved")}, "ERROR some units were not resolved: already resolved\n"},
+		{"resolved web/0 web/1", []error{nil, errors.New("already resolved")},
+			"ERROR some units were not resolved: already resolved\n"},
+		{"resolved --all", []error{nil, errors.New("already resolved")},
+			"ERROR some units were not resolved: already resolved\n"},
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			u := newUser(t)
@@ -286,7 +303,8 @@ func TestBulk(t *testing.T) {
 // Errors of the API are shown as they are, with their hints.
 func TestAPIErrors(t *testing.T) {
 	u := newUser(t)
-	u.fake.err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"), "Name the endpoints")
+	u.fake.err = entity.WithHint(entity.Errorf(entity.Invalid, "ambiguous relation: %q could refer to …", "a b"),
+		"Name the endpoints")
 	u.types("add-relation", "a", "b")
 	u.sees(1, "", "ERROR ambiguous relation: \"a b\" could refer to …\nName the endpoints\n")
 	u.fake.err = entity.Errorf(entity.NotFound, `service "web" not found`)
@@ -317,7 +335,8 @@ func TestOptionFiles(t *testing.T) {
 		{"size of option file is larger than 5M: " + big, "set", "web", "--config", big},
 		{"size of option file is larger than 5M: " + big, "config", "web", "--file", big},
 		{"option file " + binary + " is not UTF-8", "set", "web", "motd=@" + binary},
-		{"cannot read option file: open " + dir + "/none: no such file or directory", "set", "web", "--config", dir + "/none"},
+		{"cannot read option file: open " + dir + "/none: no such file or directory", "set", "web", "--config",
+			dir + "/none"},
 		{"the option file is empty", "set", "web", "--config", empty},
 	} {
 		u.types(test[1:]...)
@@ -387,9 +406,11 @@ func TestDeploy(t *testing.T) {
 	u := newUser(t)
 	dir := charmDir(t, metadata)
 	u.types("deploy", dir)
-	u.asked("Status webpage", "UploadCharm", `Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
-		`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false}`)
-	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\nService \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
+	u.asked("Status webpage", "UploadCharm",
+		`Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
+			`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false}`)
+	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
+		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
 	archive := bytes.Clone(u.fake.uploaded)
 	if z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive))); err != nil || len(z.File) < 3 {
 		t.Errorf("uploaded %v, %v", z, err)
@@ -400,10 +421,12 @@ func TestDeploy(t *testing.T) {
 	write(t, zipped, string(archive))
 	file := filepath.Join(t.TempDir(), "settings")
 	write(t, file, "front: {title: y}\nother: {z: 1}\n")
-	u.types("deploy", zipped, "front", "-q", "-n", "2", "--to", "1,2", "--config", file, "--config", "port=80", "--config", "port=81",
+	u.types("deploy", zipped, "front", "-q", "-n", "2", "--to", "1,2", "--config", file, "--config", "port=80", "--config",
+		"port=81",
 		"--constraints", "mem=1G", "--series", "jammy", "--force")
-	u.asked("Status front", "UploadCharm jammy", `Deploy {"Service":"front","CharmURL":"local:jammy/web-0","Series":"jammy","Units":2,"Placement":["1","2"],`+
-		`"Config":{"port":"81"},"ConfigYAML":"front: {title: y}\nother: {z: 1}\n","Constraints":{"mem":1024},"Force":true}`)
+	u.asked("Status front", "UploadCharm jammy",
+		`Deploy {"Service":"front","CharmURL":"local:jammy/web-0","Series":"jammy","Units":2,"Placement":["1","2"],`+
+			`"Config":{"port":"81"},"ConfigYAML":"front: {title: y}\nother: {z: 1}\n","Constraints":{"mem":1024},"Force":true}`)
 	u.sees(0, "", "")
 	if !bytes.Equal(u.fake.uploaded, archive) {
 		t.Error("the archive was changed on its way")
@@ -421,7 +444,8 @@ func TestDeploy(t *testing.T) {
 func TestCloudRefusalsAndWarnings(t *testing.T) {
 	dir := charmDir(t, metadata)
 	u := newUser(t)
-	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"), "Try another.")
+	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"),
+		"Try another.")
 	u.types("deploy", dir)
 	u.asked("Status webpage")
 	u.sees(1, "", "ERROR cannot deploy \"webpage\": no such machine\nTry another.\n")
@@ -458,37 +482,52 @@ func TestDeployRefusals(t *testing.T) {
 		asked int
 		args  []string
 	}{
-		{1, "ERROR cannot deploy charm \"mysql\": only local charms are supported\nDeploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+		{1, "ERROR cannot deploy charm \"mysql\": only local charms are supported\n" +
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
 			[]string{"mysql"}},
-		{1, "ERROR cannot deploy charm \"cs:trusty/mysql-1\": only local charms are supported\nDeploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+		{1, "ERROR cannot deploy charm \"cs:trusty/mysql-1\": only local charms are supported\n" +
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
 			[]string{"cs:trusty/mysql-1"}},
 		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
-		{1, "ERROR cannot deploy bundle \"" + bundle + "\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0, []string{bundle}},
-		{1, "ERROR cannot deploy bundle \"" + bundle + "/bundle.yaml\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0,
+		{1, "ERROR cannot deploy bundle \"" + bundle +
+			"\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0, []string{bundle}},
+		{1, "ERROR cannot deploy bundle \"" + bundle +
+			"/bundle.yaml\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0,
 			[]string{bundle + "/bundle.yaml"}},
-		{2, "ERROR cannot use --num-units or --to with subordinate service\nIt gets a unit for each unit of the services it is related to", 0,
+		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
+			"It gets a unit for each unit of the services it is related to", 0,
 			[]string{subordinate, "-n", "1"}},
-		{2, "ERROR cannot use --num-units or --to with subordinate service\nIt gets a unit for each unit of the services it is related to", 0,
+		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
+			"It gets a unit for each unit of the services it is related to", 0,
 			[]string{subordinate, "--to", "0"}},
-		{2, "ERROR cannot use --constraints with subordinate service\nIt runs on the machines of the services it is related to", 0,
+		{2, "ERROR cannot use --constraints with subordinate service\n" +
+			"It runs on the machines of the services it is related to", 0,
 			[]string{subordinate, "--constraints", "mem=1G"}},
 		{2, "ERROR --num-units must be a positive integer\nFor usage: juju help deploy", 0, []string{dir, "-n", "0"}},
 		{2, "ERROR --force is only used with --series\nFor usage: juju help deploy", 0, []string{dir, "--force"}},
-		{2, "ERROR invalid series \"J J\"\nA series name has lower-case letters and digits, and begins with a letter: trusty, centos7", 0, []string{dir, "--series", "J J"}},
+		{2, "ERROR invalid series \"J J\"\nA series name has lower-case letters and digits, and begins with a letter: " +
+			"trusty, centos7", 0, []string{dir, "--series", "J J"}},
 		{2, "ERROR invalid service name \"web/0\"\n" + entity.ServiceNames, 0, []string{dir, "web/0"}},
-		{2, "ERROR invalid --to parameter \"@\"\nName a machine, a new container, or a placement of the cloud: 3, lxd, lxd:3, zone=eu-1", 0, []string{dir, "--to", "@"}},
-		{2, "ERROR unknown constraint \"fast\"\nThe constraints there are: allocate-public-ip, arch, container, cores, cpu-power, image-id, instance-role, " +
-			"instance-type, mem, root-disk, root-disk-source, spaces, tags, virt-type, zones", 0, []string{dir, "--constraints", "fast=1"}},
-		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\nThe charm's config.yaml lists its options", 0,
+		{2, "ERROR invalid --to parameter \"@\"\nName a machine, a new container, or a placement of the cloud: 3, lxd, " +
+			"lxd:3, zone=eu-1", 0, []string{dir, "--to", "@"}},
+		{2, "ERROR unknown constraint \"fast\"\nThe constraints there are: allocate-public-ip, arch, container, cores, " +
+			"cpu-power, image-id, instance-role, " +
+			"instance-type, mem, root-disk, root-disk-source, spaces, tags, virt-type, zones", 0,
+			[]string{dir, "--constraints", "fast=1"}},
+		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\n" +
+			"The charm's config.yaml lists its options", 0,
 			[]string{dir, "--config", "port=x"}},
 		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml lists its options", 0,
 			[]string{dir, "--config", "colour=x"}},
-		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml lists its options", 0,
+		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml lists its options",
+			0,
 			[]string{dir, "--config", file}},
-		{2, "ERROR only a single config YAML file can be specified, got 2\nFor usage: juju help deploy", 0, []string{dir, "--config", file, "--config", file}},
+		{2, "ERROR only a single config YAML file can be specified, got 2\nFor usage: juju help deploy", 0,
+			[]string{dir, "--config", file, "--config", file}},
 		{1, "ERROR cannot add service \"webpage\": service already exists\nChoose another name: juju deploy " + dir +
 			" NAME; or add units to the existing service: juju add-unit webpage", 1, []string{dir}},
-		{1, "ERROR cannot add service \"going\": service already exists\nIt is still being destroyed. To wait until it is gone: juju wait-for going --gone", 1, []string{dir, "going"}},
+		{1, "ERROR cannot add service \"going\": service already exists\n" +
+			"It is still being destroyed. To wait until it is gone: juju wait-for going --gone", 1, []string{dir, "going"}},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			u := newUser(t)
@@ -503,7 +542,8 @@ func TestDeployRefusals(t *testing.T) {
 	// The error of an invalid charm names the file and the field.
 	u := newUser(t)
 	u.types("deploy", broken)
-	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") || !strings.HasSuffix(u.err.String(), "\nFix the charm, and deploy it again\n") {
+	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") ||
+		!strings.HasSuffix(u.err.String(), "\nFix the charm, and deploy it again\n") {
 		t.Errorf("exit code %d, %s", u.code, u.err.String())
 	}
 	u.types("deploy", notZip)
@@ -516,7 +556,8 @@ func TestDeployRefusals(t *testing.T) {
 func TestDebugLog(t *testing.T) {
 	u := newUser(t)
 	u.fake.logs = []entity.LogMessage{
-		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO", Module: "unit.web/0", Location: "f.go:1", Message: "hello"},
+		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO",
+			Module: "unit.web/0", Location: "f.go:1", Message: "hello"},
 	}
 	u.types("debug-log", "--utc")
 	u.sees(0, "unit-web-0: 03:04:05 INFO unit.web/0 hello\n", "")

@@ -110,7 +110,8 @@ func noModel(t target) error {
 	}
 	err := entity.Errorf(entity.NotFound, "model %q not found", t.name+":"+t.ctrl.Unqualify(t.model))
 	if len(known) == 0 {
-		return entity.WithHint(err, "You have access to no model. Create one: juju add-model NAME; or ask an administrator for access to one.")
+		return entity.WithHint(err,
+			"You have access to no model. Create one: juju add-model NAME; or ask an administrator for access to one.")
 	}
 	return entity.WithHint(err, "Available models: %s", strings.Join(known, ", "))
 }
@@ -166,7 +167,8 @@ func (s *session) dial(ctx context.Context, st *store.Store, t target, model str
 		conn, err := client.Dial(bounded, info)
 		cancel()
 		if errors.Is(err, entity.Unauthorized) {
-			err = withHint(err, fmt.Sprintf("You are %s on controller %q. If the password was changed: juju login -c %[2]s; if you need more access, ask a superuser.",
+			err = withHint(err, fmt.Sprintf("You are %s on controller %q. "+
+				"If the password was changed: juju login -c %[2]s; if you need more access, ask a superuser.",
 				t.ctrl.User, t.name))
 		}
 		if err == nil || !errors.Is(err, entity.Unavailable) {
@@ -208,8 +210,9 @@ func (s *session) unreachable(st *store.Store, t target, why error) error {
 	if err := local.CheckLoopback(); err != nil {
 		return entity.WithHint(fmt.Errorf("%w: %w", why, err), "%s", entity.Hint(err))
 	}
-	return entity.WithHint(why, "Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
-		"To give up and destroy it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
+	return entity.WithHint(why,
+		"Its log: %s\nOnce the cause is fixed, run the command again; it starts the controller if needed.\n"+
+			"To give up and destroy it: juju destroy-environment %s", controllerLog(st, t.name), t.name)
 }
 
 // waitsForRoom reports whether the keeper of the last dialled controller cannot start it
@@ -232,5 +235,6 @@ func (s *session) noRoom(err error) error {
 	if full == nil {
 		return err
 	}
-	return entity.WithHint(fmt.Errorf("%w: %w", full, err), "Free some space there; the controller's keeper then starts it again by itself.")
+	return entity.WithHint(fmt.Errorf("%w: %w", full, err),
+		"Free some space there; the controller's keeper then starts it again by itself.")
 }

@@ -82,7 +82,8 @@ func TestBeforeBootstrap(t *testing.T) {
 	for _, line := range []string{"status", "expose web", "wait-for", "debug-log", "add-unit web"} {
 		u.session.connect = real
 		u.types(strings.Fields(line)...)
-		u.sees(1, "", "ERROR no controllers registered\nCreate one: juju bootstrap; or, with a registration string from an administrator: juju register STRING\n")
+		u.sees(1, "", "ERROR no controllers registered\nCreate one: juju bootstrap; or, with a registration string from "+
+			"an administrator: juju register STRING\n")
 	}
 	if _, err := os.Stat(u.env["JUJU_DATA"]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something was left in the user's directory: %v", err)
@@ -126,7 +127,8 @@ func TestUnreachable(t *testing.T) {
 	}
 	lines := strings.Split(u.err.String(), "\n")
 	if u.code != 1 || len(lines) != 4 || lines[0] != `Waiting for controller "prod"` ||
-		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) || !strings.Contains(lines[2], "juju unregister prod") {
+		!strings.HasPrefix(lines[1], `ERROR cannot reach controller "prod": `) ||
+		!strings.Contains(lines[2], "juju unregister prod") {
 		t.Errorf("exit code %d, said\n%s", u.code, u.err.String())
 	}
 	if passed := time.Since(begun); passed > 20*u.session.reachBound {
@@ -145,10 +147,12 @@ func TestUnreachable(t *testing.T) {
 func TestControllerGone(t *testing.T) {
 	u := newUser(t)
 	st := u.store()
-	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t), User: "admin"}
+	ctrl := &store.Controller{UUID: "u", Cloud: localCloud, Addresses: []string{"127.0.0.1:1"}, CACert: caCert(t),
+		User: "admin"}
 	err := u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
 	dir := localDir(st, "mine")
-	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want || entity.Hint(err) != "To forget it: juju destroy-environment mine" {
+	if want := `controller "mine" is gone: there is no ` + dir; err == nil || err.Error() != want ||
+		entity.Hint(err) != "To forget it: juju destroy-environment mine" {
 		t.Errorf("%v (%s), want %s", err, entity.Hint(err), want)
 	}
 	// Neither can one that has ended for good.
@@ -160,7 +164,8 @@ func TestControllerGone(t *testing.T) {
 	}
 	programsOnPath(t)
 	err = u.session.revive(t.Context(), st, target{"mine", ctrl, ""})
-	if err == nil || !strings.Contains(err.Error(), "it was destroyed") || !strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
+	if err == nil || !strings.Contains(err.Error(), "it was destroyed") ||
+		!strings.Contains(entity.Hint(err), "juju destroy-environment mine") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))
 	}
 	if !errors.Is(err, process.ErrEnded) {
@@ -186,7 +191,8 @@ func programsOnPath(t *testing.T, names ...string) string {
 		names = []string{"jujud", "machine-agent", "unit-agent", "hook-tool"}
 	}
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho ERROR not today >&2\necho Come back tomorrow >&2\nexit 1\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name),
+			[]byte("#!/bin/sh\necho ERROR not today >&2\necho Come back tomorrow >&2\nexit 1\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

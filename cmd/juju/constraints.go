@@ -11,9 +11,9 @@ import (
 
 type constraintsAPI interface {
 	ServiceConstraints(ctx context.Context, service string) (entity.Constraints, error)
-	SetServiceConstraints(ctx context.Context, service string, constraints entity.Constraints) (warnings []string, err error)
+	SetServiceConstraints(ctx context.Context, service string, c entity.Constraints) (warnings []string, err error)
 	ModelConstraints(ctx context.Context) (entity.Constraints, error)
-	SetModelConstraints(ctx context.Context, constraints entity.Constraints) (warnings []string, err error)
+	SetModelConstraints(ctx context.Context, c entity.Constraints) (warnings []string, err error)
 }
 
 func setConstraintsCommand(s *session) *cobra.Command {
@@ -166,7 +166,8 @@ func (c *constraints) flags(cmd *cobra.Command) {
 	c.modelFlag(cmd)
 }
 
-func (c *constraints) run(ctx context.Context, read func(context.Context, constraintsAPI) (entity.Constraints, error)) error {
+func (c *constraints) run(ctx context.Context,
+	read func(context.Context, constraintsAPI) (entity.Constraints, error)) error {
 	if err := checkFormat(c.output.format, constraintsFormat); err != nil {
 		return err
 	}

@@ -97,7 +97,8 @@ func (s *session) withController(ctx context.Context, do func(target, controller
 
 // noteModels stores the list of a controller's models, and unselects a model that is gone. It
 // also applies change, if not nil.
-func (s *session) noteModels(ctx context.Context, t target, models []client.Model, change func(*store.Controller)) error {
+func (s *session) noteModels(ctx context.Context, t target, models []client.Model,
+	change func(*store.Controller)) error {
 	st, err := s.store()
 	if err != nil {
 		return err

@@ -53,7 +53,8 @@ service's name. Settings given one by one override those in the YAML file.`,
 	f.StringArrayVar(&d.config, "config", nil, "a setting as KEY=VALUE or KEY=@FILE, or a YAML file of settings")
 	f.StringVar(&d.constraints, "constraints", "", "what the machines must have")
 	f.StringVar(&d.series, "series", "", "the series of the machines")
-	f.BoolVar(&d.force, "force", false, "with --series: deploy to a series that the charm does not name, or the cloud does not have")
+	f.BoolVar(&d.force, "force", false,
+		"with --series: deploy to a series that the charm does not name, or the cloud does not have")
 	d.wait.flag(cmd, "until the service is active")
 	s.modelFlag(cmd)
 	return cmd
@@ -161,7 +162,8 @@ func (d *deploy) settings(r *client.DeployArgs, config *charm.Config) (err error
 		if err == nil {
 			return nil
 		}
-		return entity.WithHint(fmt.Errorf("cannot deploy %q: %w", r.Service, err), "The charm's config.yaml lists its options")
+		return entity.WithHint(fmt.Errorf("cannot deploy %q: %w", r.Service, err),
+			"The charm's config.yaml lists its options")
 	}
 	if len(files) == 1 {
 		if r.ConfigYAML, err = readOptionFile(files[0]); err != nil {
@@ -188,9 +190,11 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 		}
 		err := entity.Errorf(entity.AlreadyExists, "cannot add service %q: service already exists", r.Service)
 		if s.Life != entity.Alive {
-			return entity.WithHint(err, "It is still being destroyed. To wait until it is gone: juju wait-for %s --gone", r.Service)
+			return entity.WithHint(err, "It is still being destroyed. To wait until it is gone: juju wait-for %s --gone",
+				r.Service)
 		}
-		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; or add units to the existing service: juju add-unit %s", source.path, r.Service)
+		return entity.WithHint(err, "Choose another name: juju deploy %s NAME; "+
+			"or add units to the existing service: juju add-unit %s", source.path, r.Service)
 	}
 	series, err := api.CheckDeploy(ctx, r, source.charm.Meta.Series)
 	if errors.Is(err, entity.NotImplemented) { // by an older controller
@@ -257,7 +261,8 @@ func readCharm(ctx context.Context, arg string) (*charmSource, error) {
 func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
 	f, err := openFile(path)
 	if err != nil {
-		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err), "Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err),
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
 	}
 	var a *charm.Archive
 	size, err := f.Seek(0, io.SeekEnd)

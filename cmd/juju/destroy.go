@@ -16,7 +16,8 @@ type destroyCommand struct {
 	check         func([]string) error // of the arguments
 	// destroy calls the API. It returns an outcome for each name, in order, and the machines
 	// that are left without units.
-	destroy  func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) ([]error, entity.MachinesLeft, error)
+	destroy func(api modelAPI, ctx context.Context, how entity.Destruction, names ...string) (
+		[]error, entity.MachinesLeft, error)
 	machines bool // has --destroy-machines
 	// plain reports the error of a single name as it is, without "no services were destroyed".
 	plain bool
@@ -125,7 +126,8 @@ machines cannot be destroyed, the others still are.`,
   juju destroy-machine 3 4 --wait`,
 		},
 		entities: "machines", check: machines,
-		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) ([]error, entity.MachinesLeft, error) {
+		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) (
+			[]error, entity.MachinesLeft, error) {
 			errs, err := api.DestroyMachines(ctx, how, ids...)
 			return errs, entity.MachinesLeft{}, err
 		},

@@ -140,7 +140,8 @@ func (d *destroyEnvironment) confirm(ctx context.Context, name string) error {
 			fmt.Fprintln(d.stderr)
 		}
 	}
-	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without confirmation: juju destroy-environment %s -y", name)
+	return entity.WithHint(errors.New("nothing was destroyed"),
+		"To destroy it without confirmation: juju destroy-environment %s -y", name)
 }
 
 // destroyLocal stops all processes of a local controller, removes its files and forgets it.

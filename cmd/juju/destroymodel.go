@@ -123,12 +123,14 @@ func (d *destroyModel) confirm(ctx context.Context, api modelsAPI, model client.
 	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
 		return nil
 	}
-	return entity.WithHint(errors.New("nothing was destroyed"), "To destroy it without confirmation: juju destroy-model %s -y", model.Name)
+	return entity.WithHint(errors.New("nothing was destroyed"),
+		"To destroy it without confirmation: juju destroy-model %s -y", model.Name)
 }
 
 // gone waits until the model is gone, and reports what it left in the cloud. It reconnects
 // when the connection is lost.
-func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model, bound time.Duration) error {
+func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, model client.Model,
+	bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	p := d.progress("Waiting until model %q is gone", model.Name)
@@ -179,7 +181,8 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 
 // left forgets a model that is gone. It returns an error if the model left something in the
 // cloud, which a user then has to clean up.
-func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, model client.Model, others []client.Model) error {
+func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, model client.Model,
+	others []client.Model) error {
 	if err := d.noteModels(ctx, t, others, nil); err != nil {
 		return err
 	}
@@ -189,7 +192,8 @@ func (d *destroyModel) left(ctx context.Context, t target, api destroyModelAPI, 
 	}
 	for _, r := range leftovers {
 		if r.ID == model.UUID {
-			return entity.WithHint(fmt.Errorf("model %q is gone, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
+			return entity.WithHint(
+				fmt.Errorf("model %q is gone, but %s may be left in %s: %s", model.Name, r.What, r.Where, r.Why), "%s", r.How)
 		}
 	}
 	d.note("Model %q is gone.", model.Name)

@@ -30,7 +30,8 @@ func (f *destroyFlags) flags(cmd *cobra.Command) {
 
 // machinesFlag adds the flag --destroy-machines to a command that destroys units.
 func (f *destroyFlags) machinesFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false, "also destroy the machines created for these units, if nothing is left on them")
+	cmd.Flags().BoolVar(&f.machines, "destroy-machines", false,
+		"also destroy the machines created for these units, if nothing is left on them")
 }
 
 // noteLeft names the machines that are left without units.
@@ -44,7 +45,8 @@ func (f *destroyFlags) noteLeft(s *session, command string, left entity.Machines
 	case len(ids) == 1:
 		s.note("Machine %s is left without units. To destroy it: juju destroy-machine %[1]s%s", ids[0], with)
 	case len(ids) > 1:
-		s.note("Machines %s are left without units. To destroy them: juju destroy-machine %s%s", strings.Join(ids, ", "), strings.Join(ids, " "), with)
+		s.note("Machines %s are left without units. To destroy them: juju destroy-machine %s%s", strings.Join(ids, ", "),
+			strings.Join(ids, " "), with)
 	}
 	if left.Uncounted && !f.machines {
 		s.note("Some machines will be left without units. To destroy them too: juju %s --destroy-machines", command)
@@ -158,7 +160,8 @@ func (s *session) end(ctx context.Context, api interface {
 				return context.Cause(ctx)
 			}
 			if !time.Now().Before(end) {
-				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s", time.Since(begin).Round(time.Second), waiting),
+				return entity.WithHint(fmt.Errorf("gave up after %v: still waiting for %s",
+					time.Since(begin).Round(time.Second), waiting),
 					"To see why: juju explain %s", name)
 			}
 		}
@@ -181,7 +184,8 @@ func explained(ctx context.Context, api explainAPI, name string) (entity.Explana
 // a user has to clean up.
 func leftOver(e entity.Explanation) (all []error) {
 	for _, r := range e.Leftovers {
-		all = append(all, entity.WithHint(fmt.Errorf("%s is gone, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why), "%s", r.How))
+		err := fmt.Errorf("%s is gone, but %s is left in %s: %s", e.Name, r.What, r.Where, r.Why)
+		all = append(all, entity.WithHint(err, "%s", r.How))
 	}
 	return all
 }

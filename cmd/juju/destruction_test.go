@@ -21,7 +21,8 @@ func TestDestroyFlags(t *testing.T) {
 		{"destroy-unit web/0 --timeout 1s", "", "--timeout is only used with --force"},
 		{"destroy-unit web/0 --no-wait", "", "--no-wait without --force not valid"},
 		{"destroy-unit web/0 --force --timeout=-1s", "", "--timeout must not be negative, got -1s"},
-		{"destroy-unit web/0 --force --timeout=2562047h47m16s", "", "--timeout must not be more than 8760h0m0s, got 2562047h47m16s"},
+		{"destroy-unit web/0 --force --timeout=2562047h47m16s", "",
+			"--timeout must not be more than 8760h0m0s, got 2562047h47m16s"},
 	} {
 		u := newUser(t)
 		u.types(strings.Fields(test.line)...)
@@ -45,7 +46,8 @@ func TestForceReportsLeftovers(t *testing.T) {
 				{What: "instance i-3 of machine 3", Where: "cloud local", Why: "it is on fire", How: "Put it out: rm -r /dir"}}},
 		}
 		u.types("destroy-machine", "3", "--force", "-q")
-		u.sees(1, "", "ERROR machine 3 is gone, but instance i-3 of machine 3 is left in cloud local: it is on fire\nPut it out: rm -r /dir\n")
+		u.sees(1, "", "ERROR machine 3 is gone, but instance i-3 of machine 3 is left in cloud local: it is on fire\n"+
+			"Put it out: rm -r /dir\n")
 	})
 }
 
@@ -124,8 +126,10 @@ func TestExplain(t *testing.T) {
 func TestMachinesLeftWithoutUnits(t *testing.T) {
 	u := newUser(t)
 	for line, want := range map[string]string{
-		"destroy-unit web/0":                        "Machines 3, 10 are left without units. To destroy them: juju destroy-machine 3 10; next time: juju destroy-unit --destroy-machines\n",
-		"destroy-service web --destroy-machines":    "Machines 3, 10 are left without units. To destroy them: juju destroy-machine 3 10\n",
+		"destroy-unit web/0": "Machines 3, 10 are left without units. To destroy them: juju " +
+			"destroy-machine 3 10; next time: juju destroy-unit --destroy-machines\n",
+		"destroy-service web --destroy-machines": "Machines 3, 10 are left without units. To destroy them: juju " +
+			"destroy-machine 3 10\n",
 		"destroy-service web --destroy-machines -q": "",
 	} {
 		u.fake.left = entity.MachinesLeft{Machines: []string{"10", "3", "3"}}
@@ -134,8 +138,10 @@ func TestMachinesLeftWithoutUnits(t *testing.T) {
 	}
 	u.fake.left = entity.MachinesLeft{Machines: []string{"7"}}
 	u.types("destroy-service", "web")
-	u.sees(0, "", "Machine 7 is left without units. To destroy it: juju destroy-machine 7; next time: juju destroy-service --destroy-machines\n")
+	u.sees(0, "", "Machine 7 is left without units. To destroy it: juju destroy-machine 7; next time: juju "+
+		"destroy-service --destroy-machines\n")
 	u.fake.left = entity.MachinesLeft{Uncounted: true}
 	u.types("destroy-service", "web")
-	u.sees(0, "", "Some machines will be left without units. To destroy them too: juju destroy-service --destroy-machines\n")
+	u.sees(0, "", "Some machines will be left without units. To destroy them too: juju destroy-service "+
+		"--destroy-machines\n")
 }

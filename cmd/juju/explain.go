@@ -79,7 +79,8 @@ func explanations(all []entity.Explanation, now time.Time) string {
 	for _, e := range all {
 		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, ago(e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
-			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n", e.Deadline.UTC().Format(time.RFC3339))
+			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n",
+				e.Deadline.UTC().Format(time.RFC3339))
 		}
 		for _, r := range e.Reasons {
 			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), ago(r.Since))
@@ -91,7 +92,8 @@ func explanations(all []entity.Explanation, now time.Time) string {
 			fmt.Fprintf(&b, "  a change failed%s: %s\n", ago(r.At), display.Line(r.Text))
 		}
 		for _, r := range e.Leftovers {
-			fmt.Fprintf(&b, "  left over: %s\n    → %s\n", display.Line(fmt.Sprintf("%s in %s: %s", r.What, r.Where, r.Why)), display.Line(r.How))
+			fmt.Fprintf(&b, "  left over: %s\n    → %s\n", display.Line(fmt.Sprintf("%s in %s: %s", r.What, r.Where, r.Why)),
+				display.Line(r.How))
 		}
 		if len(e.Reasons)+len(e.Leftovers) == 0 {
 			b.WriteString("  nothing to wait for\n")

@@ -138,18 +138,21 @@ func (f *fakeModel) Deploy(ctx context.Context, args client.DeployArgs) ([]strin
 	return f.warnings, f.note("Deploy", string(text))
 }
 
-func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string, err error) {
+func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string,
+	err error) {
 	for i := range n {
 		units = append(units, fmt.Sprintf("%s/%d", service, i))
 	}
 	return units, f.warnings, f.note("AddUnits", service, " ", n, " ", placement)
 }
 
-func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error, entity.MachinesLeft, error) {
+func (f *fakeModel) DestroyUnits(ctx context.Context, how entity.Destruction, units ...string) ([]error,
+	entity.MachinesLeft, error) {
 	return f.outcomes(len(units)), f.left, f.note("DestroyUnits"+with(how), units)
 }
 
-func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error, entity.MachinesLeft, error) {
+func (f *fakeModel) DestroyServices(ctx context.Context, how entity.Destruction, services ...string) ([]error,
+	entity.MachinesLeft, error) {
 	return f.outcomes(len(services)), f.left, f.note("DestroyServices"+with(how), services)
 }
 
@@ -201,7 +204,8 @@ func (f *fakeModel) AddMachine(ctx context.Context, args client.MachineArgs) (st
 	f.mu.Lock()
 	id := fmt.Sprint(len(f.calls))
 	f.mu.Unlock()
-	return id, f.warnings, f.note("AddMachine", fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
+	return id, f.warnings, f.note("AddMachine",
+		fmt.Sprintf("%q %q %q", args.Series, args.Constraints.String(), args.Placement))
 }
 
 func (f *fakeModel) ServiceConfig(ctx context.Context, service string) (client.ServiceConfig, error) {
@@ -268,7 +272,8 @@ func (f *fakeModel) SetModelConstraints(ctx context.Context, c entity.Constraint
 	return f.warnings, f.note("SetModelConstraints", fmt.Sprintf("%q", c.String()))
 }
 
-func (f *fakeModel) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) ([]entity.PastStatus, error) {
+func (f *fakeModel) StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag,
+	q client.HistoryQuery) ([]entity.PastStatus, error) {
 	from := ""
 	if !q.From.IsZero() {
 		from = q.From.Format(time.RFC3339)
@@ -328,7 +333,8 @@ func newUser(t *testing.T) *user {
 	t.Helper()
 	u := &user{t: t, fake: &fakeModel{}, ctrl: &fakeController{}, env: map[string]string{"JUJU_DATA": t.TempDir()}}
 	u.session = &session{
-		stdin: strings.NewReader(""), stdout: display.NewWriter(&u.out), stderr: display.NewWriter(&u.err), width: func() int { return 80 },
+		stdin: strings.NewReader(""), stdout: display.NewWriter(&u.out), stderr: display.NewWriter(&u.err),
+		width:  func() int { return 80 },
 		getenv: func(key string) string { return u.env[key] }, now: time.Now, reachBound: time.Second,
 	}
 	u.session.connect = func(context.Context) (modelAPI, error) {
@@ -374,7 +380,8 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 	u.fake.mu.Lock()
 	u.fake.calls = nil
 	u.fake.mu.Unlock()
-	*u.session = session{stdin: u.session.stdin, stdout: u.session.stdout, stderr: u.session.stderr, width: u.session.width,
+	*u.session = session{stdin: u.session.stdin, stdout: u.session.stdout, stderr: u.session.stderr,
+		width:       u.session.width,
 		outTerminal: u.session.outTerminal, errTerminal: u.session.errTerminal,
 		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect,
 		connectController: u.session.connectController}
@@ -391,7 +398,8 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 func (u *user) sees(code int, stdout, stderr string) {
 	u.t.Helper()
 	if u.code != code || u.out.String() != stdout || u.err.String() != stderr {
-		u.t.Errorf("exit code %d, want %d\nprinted %q\nwant    %q\nsaid %q\nwant %q", u.code, code, u.out.String(), stdout, u.err.String(), stderr)
+		u.t.Errorf("exit code %d, want %d\nprinted %q\nwant    %q\nsaid %q\nwant %q", u.code, code, u.out.String(), stdout,
+			u.err.String(), stderr)
 	}
 }
 

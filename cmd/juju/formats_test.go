@@ -14,9 +14,13 @@ import (
 // Every command with --format prints a document of that format.
 func TestFormats(t *testing.T) {
 	lines := map[string][]string{
-		"status": {""}, "show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"}, "config": {"web", "web title"},
-		"models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""}, "disabled-commands": {"", "--all"},
-		"check": {""}, "whoami": {""}, "constraints": {"web"}, "model-constraints": {""}, "version": {"", "--all"}, "model-config": {"", "default-series"},
+		"status": {""}, "show-status-log": {"web/0"}, "explain": {""}, "get": {"web", "web title"},
+		"config": {"web", "web title"},
+		"models": {""}, "show-model": {"default"}, "users": {"", "default"}, "show-user": {""},
+		"disabled-commands": {"", "--all"},
+		"check":             {""}, "whoami": {""}, "constraints": {"web"}, "model-constraints": {""},
+		"version":      {"", "--all"},
+		"model-config": {"", "default-series"},
 	}
 	untried := map[string]bool{"dump-db": true} // it asks a controller that can't be played here
 	u := newUser(t)
@@ -35,7 +39,8 @@ func TestFormats(t *testing.T) {
 				u.types(append(append([]string{cmd.Name()}, strings.Fields(args)...), "--format", format)...)
 				var v any
 				if err := read(u.out.Bytes(), &v); u.code != 0 || u.out.Len() == 0 || err != nil {
-					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.code, err, u.out.String(), u.err.String())
+					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.code, err, u.out.String(),
+						u.err.String())
 				}
 			}
 		}

@@ -55,7 +55,8 @@ func (g *get) run(ctx context.Context, args []string) error {
 func checkFormat(format string, own ...string) error {
 	formats := append(own, "yaml", "json")
 	if !slices.Contains(formats, format) {
-		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s", strings.Join(formats, ", "))}
+		return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s",
+			strings.Join(formats, ", "))}
 	}
 	return nil
 }

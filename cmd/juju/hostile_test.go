@@ -109,18 +109,21 @@ func (h hostileController) CheckModel(context.Context, string, bool) ([]entity.F
 // it reaches a terminal, and begins no line.
 func TestHostileTextIsEscaped(t *testing.T) {
 	lines := map[string][]string{ // by command
-		"status": {"status", "status --color", "status --format oneline", "status --format oneline --color", "status --format summary",
+		"status": {"status", "status --color", "status --format oneline", "status --format oneline --color",
+			"status --format summary",
 			"status --format yaml", "status --format json", "status --relations", "status web"},
-		"show-status-log": {"show-status-log web/0", "show-status-log web/0 --format yaml", "show-status-log web/0 --format json"},
-		"debug-log":       {"debug-log -T", "debug-log -T --location --date"},
-		"explain":         {"explain", "explain --format yaml", "explain --format json"},
-		"get":             {"get web", "get web --format json"},
-		"config":          {"config web", "config web --format json", "config web a=b", "config web --reset b"},
-		"models":          {"models", "models --format yaml", "models --format json"},
-		"show-model":      {"show-model default", "show-model default --format json"},
-		"users":           {"users", "users --format yaml", "users --format json", "users default"},
-		"show-user":       {"show-user", "show-user --format json"},
-		"disabled-commands": {"disabled-commands", "disabled-commands --format yaml", "disabled-commands --format json", "disabled-commands --all",
+		"show-status-log": {"show-status-log web/0", "show-status-log web/0 --format yaml",
+			"show-status-log web/0 --format json"},
+		"debug-log":  {"debug-log -T", "debug-log -T --location --date"},
+		"explain":    {"explain", "explain --format yaml", "explain --format json"},
+		"get":        {"get web", "get web --format json"},
+		"config":     {"config web", "config web --format json", "config web a=b", "config web --reset b"},
+		"models":     {"models", "models --format yaml", "models --format json"},
+		"show-model": {"show-model default", "show-model default --format json"},
+		"users":      {"users", "users --format yaml", "users --format json", "users default"},
+		"show-user":  {"show-user", "show-user --format json"},
+		"disabled-commands": {"disabled-commands", "disabled-commands --format yaml", "disabled-commands --format json",
+			"disabled-commands --all",
 			"disabled-commands --all --format json"},
 		"check":             {"check", "check --format yaml", "check --format json"},
 		"whoami":            {"whoami"},
@@ -138,7 +141,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"unset":             {"unset web a"},
 		"constraints":       {"constraints web", "constraints web --format yaml", "constraints web --format json"},
 		"model-constraints": {"model-constraints"},
-		"model-config": {"model-config", "model-config --format yaml", "model-config --format json", "model-config default-series",
+		"model-config": {"model-config", "model-config --format yaml", "model-config --format json",
+			"model-config default-series",
 			"model-config default-series=x", "model-config --reset default-series"},
 		"set-constraints":           {"set-constraints web mem=1G"},
 		"set-model-constraints":     {"set-model-constraints mem=1G"},
@@ -162,12 +166,16 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 	// These commands make no calls, or none that the fakes can answer.
 	other := map[string]string{
-		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "", "dump-db": "encodes as get does",
+		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "",
+		"dump-db": "encodes as get does",
 		"version": "", "help": "", "keeper": "",
 	}
 	newTestUser := func(t *testing.T) *user {
 		u := newUser(t)
-		u.session.connectController = func(context.Context, target) (controllerAPI, error) { return hostileController{u.ctrl}, nil }
+		u.session.connectController = func(context.Context, target) (controllerAPI, error) {
+			return hostileController{u.ctrl},
+				nil
+		}
 		return u
 	}
 	plant := func(u *user) {
@@ -224,7 +232,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 // unescaped returns what should not be in a printed text, "" if nothing. Colors and the
 // progress line are the program's own.
 func unescaped(printed string) string {
-	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[0m", "", "\x1b[K", "").Replace(printed)
+	printed = strings.NewReplacer("\x1b[32m", "", "\x1b[33m", "", "\x1b[31m", "", "\x1b[0m", "", "\x1b[K",
+		"").Replace(printed)
 	if !utf8.ValidString(printed) {
 		return "what is not UTF-8"
 	}
@@ -254,7 +263,8 @@ func TestDebugLogContinuationLines(t *testing.T) {
 	u.fake.logs = []entity.LogMessage{{Entity: "unit-web-0", Severity: "INFO", Module: "unit.web/0",
 		Message: "one\r\nmachine-0: 00:00:00 ERROR juju forged\n\tthree\x1b[A\n"}}
 	u.types("debug-log", "--utc")
-	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n    | \tthree\\x1b[A\n", "")
+	u.sees(0, "unit-web-0: 00:00:00 INFO unit.web/0 one\n    | machine-0: 00:00:00 ERROR juju forged\n"+
+		"    | \tthree\\x1b[A\n", "")
 }
 
 // debug-log notes the entities in its flags that are not in the model, by any of their names,
@@ -262,15 +272,18 @@ func TestDebugLogContinuationLines(t *testing.T) {
 func TestDebugLogNotesAbsentEntities(t *testing.T) {
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Model: entity.ModelHeader{Name: "default"},
-		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Subordinates: []entity.UnitStatus{{Name: "log/3"}}}}}},
+		Services: []entity.ServiceStatus{{Name: "web",
+			Units: []entity.UnitStatus{{Name: "web/0", Subordinates: []entity.UnitStatus{{Name: "log/3"}}}}}},
 		Machines: []entity.MachineStatus{{ID: "1", Containers: []entity.MachineStatus{{ID: "1/lxd/0"}}}}}}
-	for _, there := range []string{"web/0", "unit-web-0", "web*", "unit-w*", "log/3", "1", "machine-1", "machine-1-lxd-0", "1/lxd*", "*"} {
+	for _, there := range []string{"web/0", "unit-web-0", "web*", "unit-w*", "log/3", "1", "machine-1", "machine-1-lxd-0",
+		"1/lxd*", "*"} {
 		u.types("debug-log", "-i", there)
 		u.sees(0, "", "")
 	}
 	for _, absent := range []string{"nope/0", "web", "unit-nope-0", "nope*", "2", "machine-2", "web/1"} {
 		u.types("debug-log", "-x", absent)
-		u.sees(0, "", "There is no unit or machine \""+absent+"\" in model \"default\"; to see what is in the model: juju status\n")
+		u.sees(0, "", "There is no unit or machine \""+absent+"\" in model \"default\"; to see what is in the model: juju "+
+			"status\n")
 	}
 	u.types("debug-log", "-q", "-i", "nope/0")
 	u.sees(0, "", "")

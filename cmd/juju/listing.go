@@ -18,7 +18,8 @@ func checkListFormat(format string) error {
 			return nil
 		}
 	}
-	return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s", strings.Join(listFormats, ", "))}
+	return usageError{entity.WithHint(fmt.Errorf("unknown format %q", format), "Valid formats: %s",
+		strings.Join(listFormats, ", "))}
 }
 
 // writeList prints a list: value as YAML or JSON, or the rows as a table, of which the first

@@ -39,7 +39,8 @@ func logout(ctx context.Context, s *session, force bool) error {
 		return err
 	}
 	if t.ctrl.Generated && !force {
-		return entity.WithHint(entity.Errorf(entity.InUse, "preventing account loss: only this client knows the password of %s", t.ctrl.User),
+		return entity.WithHint(entity.Errorf(entity.InUse,
+			"preventing account loss: only this client knows the password of %s", t.ctrl.User),
 			"Change it first: juju change-user-password; or forget it for good: juju logout --force")
 	}
 	left := 0

@@ -68,7 +68,8 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // formatEntry formats a log entry of this program, for --debug.
 func formatEntry(e loggo.Entry) string {
-	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module), display.Message(e.Message, continued))
+	return fmt.Sprintf("%s %s %s %s", e.Timestamp.Format("15:04:05.000"), e.Level, display.Line(e.Module),
+		display.Message(e.Message, continued))
 }
 
 func isUsage(err error) bool {

@@ -60,8 +60,10 @@ func TestSetModelConfig(t *testing.T) {
 		said string
 	}{
 		{2, []string{"model-config", "a=b", "c"}, "expected \"key=value\", got \"c\"\nFor usage: juju help model-config"},
-		{2, []string{"model-config", "default-series=x", "--reset", "default-series"}, "cannot set and reset key \"default-series\" simultaneously\nFor usage: juju help model-config"},
-		{2, []string{"model-config", "--reset", "a=b"}, "--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nFor usage: juju help model-config"},
+		{2, []string{"model-config", "default-series=x", "--reset", "default-series"},
+			"cannot set and reset key \"default-series\" simultaneously\nFor usage: juju help model-config"},
+		{2, []string{"model-config", "--reset", "a=b"},
+			"--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nFor usage: juju help model-config"},
 		{1, []string{"model-config", "default-series=x", "--reset", "retry"}, "unknown model config key \"retry\"\n" +
 			"Valid keys: automatically-retry-hooks, default-series, provisioner-harvest-mode"},
 		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": default-series has no single value"},

@@ -110,9 +110,10 @@ func TestAddModel(t *testing.T) {
 		t.Errorf("asked %s", got)
 	}
 	for line, want := range map[string]string{
-		"add-model":                     "ERROR no model specified\n",
-		"add-model a b":                 "ERROR unrecognized args: [\"b\"]\n",
-		"add-model Big":                 "ERROR \"Big\" is not a valid name: model names may only contain lowercase letters, digits and hyphens\n",
+		"add-model":     "ERROR no model specified\n",
+		"add-model a b": "ERROR unrecognized args: [\"b\"]\n",
+		"add-model Big": "ERROR \"Big\" is not a valid name: model names may only contain lowercase " +
+			"letters, digits and hyphens\n",
 		"add-model a --config x=y":      "ERROR unknown model config key \"x\"\n",
 		"add-model a:b -c prod":         "ERROR --controller prod does not match \"a:b\"\n",
 		"models x":                      "ERROR unrecognized args: [\"x\"]\n",
@@ -126,7 +127,8 @@ func TestAddModel(t *testing.T) {
 			t.Errorf("%s: exit code %d, said %q, want %q", line, u.code, u.err.String(), want)
 		}
 	}
-	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "cannot add model %q: model %q for admin already exists", "staging", "staging")
+	u.ctrl.err = entity.Errorf(entity.AlreadyExists, "cannot add model %q: model %q for admin already exists", "staging",
+		"staging")
 	u.types("add-model", "staging")
 	u.sees(1, "", "ERROR cannot add model \"staging\": model \"staging\" for admin already exists\n")
 }
@@ -145,7 +147,8 @@ default*    local  available   0         3      admin
 bob/his     local  destroying  0         3      admin
 `, "")
 	u.types("list-models", "--format", "yaml")
-	if !strings.Contains(u.out.String(), "current-model: default\n") || !strings.Contains(u.out.String(), "  - name: bob/his\n") ||
+	if !strings.Contains(u.out.String(), "current-model: default\n") ||
+		!strings.Contains(u.out.String(), "  - name: bob/his\n") ||
 		!strings.Contains(u.out.String(), "    machine-count: 1\n") {
 		t.Errorf("printed %s", u.out.String())
 	}
@@ -173,7 +176,8 @@ bob/his     local  destroying  0         3      admin
 func TestSwitch(t *testing.T) {
 	u := newUser(t)
 	u.note(func(c *store.Contents) {
-		c.Controllers["test"] = &store.Controller{UUID: "v", Cloud: "elsewhere", User: "admin", Model: "admin/work", Models: map[string]string{"admin/work": "w"}}
+		c.Controllers["test"] = &store.Controller{UUID: "v", Cloud: "elsewhere", User: "admin", Model: "admin/work",
+			Models: map[string]string{"admin/work": "w"}}
 	})
 	u.ctrl.add("admin", "new")
 	u.ctrl.add("admin", "test")
@@ -217,7 +221,8 @@ func TestDestroyModel(t *testing.T) {
 		"and removes all their data. Continue? [y/N] "
 	u.session.stdin = strings.NewReader("n\n")
 	u.types("destroy-model", "default")
-	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-model default -y\n")
+	u.sees(1, "", question+"\nERROR nothing was destroyed\nTo destroy it without confirmation: juju destroy-model "+
+		"default -y\n")
 	asked("")
 	u.types("destroy-model", "controller", "-y")
 	u.sees(1, "", "ERROR \"controller\" is a controller; use 'juju destroy-controller' to destroy it\n")
@@ -243,8 +248,10 @@ func TestDestroyModel(t *testing.T) {
 	}
 	u.ctrl.add("admin", "default")
 	u.ctrl.stays = 1
-	u.ctrl.leftovers = []entity.Leftover{{ID: "another"}, {ID: "default-uuid", What: "instances of model \"default\"", Where: "cloud local", Why: "no", How: "rm -r it"}}
+	u.ctrl.leftovers = []entity.Leftover{{ID: "another"},
+		{ID: "default-uuid", What: "instances of model \"default\"", Where: "cloud local", Why: "no", How: "rm -r it"}}
 	u.types("destroy-model", "default", "-y", "--force", "--timeout", "3s", "-q")
-	u.sees(1, "", "ERROR model \"default\" is gone, but instances of model \"default\" may be left in cloud local: no\nrm -r it\n")
+	u.sees(1, "", "ERROR model \"default\" is gone, but instances of model \"default\" may be left in cloud local: "+
+		"no\nrm -r it\n")
 	asked("DestroyModel default-uuid force 3s")
 }

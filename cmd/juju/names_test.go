@@ -16,30 +16,37 @@ func TestInvalidNames(t *testing.T) {
 	}{
 		{`invalid service name "Web"`, "A service name has ", []string{"add-unit", "Web"}},
 		{`invalid service name "web-1"`, "A service name has ", []string{"destroy-service", "web-1"}},
-		{`invalid service name "W"`, "A service name has ", []string{"deploy", charms("name: web\nsummary: s\ndescription: d\n"), "W"}},
+		{`invalid service name "W"`, "A service name has ",
+			[]string{"deploy", charms("name: web\nsummary: s\ndescription: d\n"), "W"}},
 		{`invalid unit name "web"`, "A unit is its service with a number", []string{"destroy-unit", "web"}},
 		{`invalid machine id "01"`, "A machine is a number", []string{"destroy-machine", "01"}},
 		{`invalid machine id "x"`, "A machine is a number", []string{"retry-provisioning", "x"}},
 		{`invalid endpoint "web:"`, "An endpoint is a service", []string{"add-relation", "web:", "db"}},
 		{`invalid user name "-"`, "A user name has ", []string{"add-user", "--", "-"}},
 		{`invalid user name "b b"`, "A user name has ", []string{"login", "-u", "b b"}},
-		{`"A_b" is not a valid name: model names may only contain lowercase letters, digits and hyphens`, "The first is ", []string{"add-model", "A_b"}},
+		{`"A_b" is not a valid name: model names may only contain lowercase letters, digits and hyphens`, "The first is ",
+			[]string{"add-model", "A_b"}},
 		{`invalid series "X"`, "A series name has ", []string{"add-machine", "--series", "X"}},
 		{`invalid --to parameter "@"`, "Name a machine, ", []string{"add-unit", "web", "--to", "@"}},
 		{`unknown constraint "memory"`, "The constraints there are: ", []string{"set-constraints", "web", "memory=2G"}},
 		{`invalid number of units "x"`, "Give 0 or a positive whole number", []string{"set-min-units", "web", "x"}},
 		{`invalid option name "a=b"`, "Give only names", []string{"unset", "web", "a=b"}},
-		{`invalid value "two" for option --num-units: expected a whole number`, "For usage: ", []string{"add-unit", "web", "-n", "two"}},
-		{`invalid value "soon" for option --timeout: expected a time such as 30s, 5m or 2h`, "For usage: ", []string{"wait-for", "web", "--timeout", "soon"}},
-		{`invalid value "x" for option --force: expected true or false`, "For usage: ", []string{"destroy-unit", "web/0", "--force=x"}},
-		{`metadata.yaml:1: name: invalid charm name "Web"`, "A name has ", []string{"deploy", charms("name: Web\nsummary: s\ndescription: d\n")}},
+		{`invalid value "two" for option --num-units: expected a whole number`, "For usage: ",
+			[]string{"add-unit", "web", "-n", "two"}},
+		{`invalid value "soon" for option --timeout: expected a time such as 30s, 5m or 2h`, "For usage: ",
+			[]string{"wait-for", "web", "--timeout", "soon"}},
+		{`invalid value "x" for option --force: expected true or false`, "For usage: ",
+			[]string{"destroy-unit", "web/0", "--force=x"}},
+		{`metadata.yaml:1: name: invalid charm name "Web"`, "A name has ",
+			[]string{"deploy", charms("name: Web\nsummary: s\ndescription: d\n")}},
 		{`metadata.yaml:5: provides.d b: invalid relation name "d b"`, "The name of a relation has ",
 			[]string{"deploy", charms("name: web\nsummary: s\ndescription: d\nprovides:\n  d b: x\n")}},
 	} {
 		u := newUser(t)
 		u.types(test.args...)
 		lines := strings.Split(u.err.String(), "\n")
-		if u.code == 0 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 || !strings.HasPrefix(lines[1], test.help) {
+		if u.code == 0 || !strings.HasSuffix(lines[0], test.want) || len(lines) < 2 ||
+			!strings.HasPrefix(lines[1], test.help) {
 			t.Errorf("juju %s: exit code %d, %s", strings.Join(test.args, " "), u.code, u.err.String())
 		}
 		u.asked()

@@ -29,14 +29,16 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(text), want); diff != "" {
-		t.Errorf("doc/cli.md (-) is not what the commands say of themselves (+); go test ./cmd/juju -update writes it anew:\n%s", diff)
+		t.Errorf("doc/cli.md (-) is not what the commands say of themselves (+); go test ./cmd/juju -update writes it "+
+			"anew:\n%s", diff)
 	}
 }
 
 // reference writes the help of every command as one page.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("# The command line\n\nEvery command of `juju`, as its help explains it. This page is written by a test: `go test ./cmd/juju -update`.\n")
+	b.WriteString("# The command line\n\nEvery command of `juju`, as its help explains it. This page is written by a " +
+		"test: `go test ./cmd/juju -update`.\n")
 	fmt.Fprintf(&b, "\n%s\n", root.Long)
 	b.WriteString(`
 Exit codes: 0 done, 1 failed, 2 a command line that can't be understood. Errors are on standard error, after the word
@@ -117,7 +119,8 @@ func TestHelp(t *testing.T) {
 			continue
 		}
 		if cmd.Long == "" || cmd.Short == "" || cmd.Example == "" || cmd.GroupID == "" {
-			t.Errorf("juju %s does not explain itself: %q, %q, %q, in group %q", cmd.Name(), cmd.Short, cmd.Long, cmd.Example, cmd.GroupID)
+			t.Errorf("juju %s does not explain itself: %q, %q, %q, in group %q", cmd.Name(), cmd.Short, cmd.Long, cmd.Example,
+				cmd.GroupID)
 		}
 		for _, text := range []string{cmd.Short, cmd.Long, cmd.Example} {
 			for _, line := range strings.Split(text, "\n") {

@@ -59,7 +59,8 @@ func register(ctx context.Context, s *session, args []string) error {
 	}
 	for name, ctrl := range contents.Controllers {
 		if ctrl.CACert == r.caCert() {
-			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "this controller has already been registered on this client as %q", name),
+			return entity.WithHint(entity.Errorf(entity.AlreadyExists,
+				"this controller has already been registered on this client as %q", name),
 				"Forget it first: juju unregister %s; or use another JUJU_DATA", name)
 		}
 	}
@@ -71,10 +72,12 @@ func register(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctrl := &store.Controller{Addresses: r.Addresses, CACert: r.caCert(), User: r.User, Password: password, Models: map[string]string{}}
+	ctrl := &store.Controller{Addresses: r.Addresses, CACert: r.caCert(), User: r.User, Password: password,
+		Models: map[string]string{}}
 	info := client.Info{Addresses: r.Addresses, CACert: ctrl.CACert, Tag: entity.UserTag(r.User), Password: password}
 	if err := client.Register(ctx, info, r.Key); errors.Is(err, entity.Unauthorized) {
-		return withHint(err, fmt.Sprintf("The string may have been used already, or replaced; ask for a new one: juju change-user-password %s --reset", r.User))
+		return withHint(err, fmt.Sprintf("The string may have been used already, or replaced; "+
+			"ask for a new one: juju change-user-password %s --reset", r.User))
 	} else if err != nil {
 		return err
 	}
@@ -103,7 +106,8 @@ func (s *session) controllerNameFor(ctx context.Context, c *store.Contents, sugg
 		return "", fmt.Errorf("%q is not a valid name of a controller: it can have letters, digits, hyphens and dots", name)
 	}
 	if _, taken := c.Controllers[name]; taken {
-		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name), "Choose another name.")
+		return "", entity.WithHint(entity.Errorf(entity.AlreadyExists, "controller %q already exists", name),
+			"Choose another name.")
 	}
 	return name, nil
 }
@@ -141,7 +145,8 @@ func (s *session) enter(ctx context.Context, st *store.Store, t target) error {
 	slices.Sort(names)
 	switch len(names) {
 	case 0:
-		s.note("\nThere are no models available. You can add models with\n\"juju add-model\", or you can ask an administrator or owner\n" +
+		s.note("\nThere are no models available. You can add models with\n" +
+			"\"juju add-model\", or you can ask an administrator or owner\n" +
 			"of a model to grant access to that model with \"juju grant\".")
 	case 1:
 		s.note("\nCurrent model set to %q.", names[0])

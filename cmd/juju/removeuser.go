@@ -45,9 +45,11 @@ The last superuser who can log in cannot be removed.`,
 }
 
 func confirmRemoval(ctx context.Context, s *session, user, controller string) error {
-	answer, err := s.ask(ctx, fmt.Sprintf("WARNING! This command will permanently archive the user %q on the %q\ncontroller.\n\n"+
-		"This action is irreversible. If you wish to temporarily disable the\nuser please use the `juju disable-user` command. See\n"+
-		"`juju help disable-user` for more details.\n\nContinue (y/N)? ", user, controller))
+	answer, err := s.ask(ctx,
+		fmt.Sprintf("WARNING! This command will permanently archive the user %q on the %q\ncontroller.\n\n"+
+			"This action is irreversible. If you wish to temporarily disable the\n"+
+			"user please use the `juju disable-user` command. See\n"+
+			"`juju help disable-user` for more details.\n\nContinue (y/N)? ", user, controller))
 	if err != nil {
 		return err
 	}

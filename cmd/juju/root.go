@@ -66,20 +66,22 @@ services, relations and machines.`,
 		id       string
 		commands []*cobra.Command
 	}{
-		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s), registerCommand(s), unregisterCommand(s),
-			loginCommand(s), logoutCommand(s), whoamiCommand(s)}},
-		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s), switchCommand(s),
-			modelConfigCommand(s)}},
+		{"controllers", []*cobra.Command{bootstrapCommand(s), destroyEnvironmentCommand(s), registerCommand(s),
+			unregisterCommand(s), loginCommand(s), logoutCommand(s), whoamiCommand(s)}},
+		{"models", []*cobra.Command{addModelCommand(s), modelsCommand(s), showModelCommand(s), destroyModelCommand(s),
+			switchCommand(s), modelConfigCommand(s)}},
 		{"services", []*cobra.Command{deployCommand(s), addUnitCommand(s), destroyUnitCommand(s), destroyServiceCommand(s),
 			setCommand(s), getCommand(s), unsetCommand(s), configCommand(s),
-			setConstraintsCommand(s), constraintsCommand(s), setMinUnitsCommand(s), exposeCommand(s), unexposeCommand(s), resolvedCommand(s)}},
+			setConstraintsCommand(s), constraintsCommand(s), setMinUnitsCommand(s), exposeCommand(s), unexposeCommand(s),
+			resolvedCommand(s)}},
 		{"relations", []*cobra.Command{addRelationCommand(s), destroyRelationCommand(s)}},
 		{"machines", []*cobra.Command{addMachineCommand(s), destroyMachineCommand(s), retryProvisioningCommand(s),
 			setModelConstraintsCommand(s), modelConstraintsCommand(s)}},
-		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s), disableUserCommand(s),
-			removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s), disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s),
-			enableDestroyControllerCommand(s)}},
-		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s), waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
+		{"users", []*cobra.Command{addUserCommand(s), usersCommand(s), showUserCommand(s), enableUserCommand(s),
+			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
+			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
+		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s),
+			waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {
 			cmd.GroupID = group.id

@@ -42,8 +42,8 @@ import (
 //	filled FILE              waits until something is in the file
 //	unseen TEXT...           these stand in no file but accounts.yaml, and in no process's arguments
 //
-// and in system scripts [namespaces] says whether a user may make a namespace, $BIN has the programs, $CHARMS the example charms with
-// theirs, and $EXAMPLES is doc/examples.
+// and in system scripts the condition [namespaces] (a user can create a namespace) and the variables
+// $BIN (the programs), $CHARMS (the built example charms) and $EXAMPLES (doc/examples).
 
 func TestMain(m *testing.M) {
 	// Scripts of the whole system mostly wait, so run more of them in parallel than there are
@@ -124,7 +124,8 @@ func cycles() string {
 func buildSystem(t testing.TB, root string) (bin, charms string) {
 	t.Helper()
 	bin, charms = t.TempDir(), t.TempDir()
-	targets := map[string][]string{bin + "/": {"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}}
+	targets := map[string][]string{bin +
+		"/": {"./cmd/juju", "./cmd/jujud", "./cmd/machine-agent", "./cmd/unit-agent", "./cmd/hook-tool"}}
 	for _, name := range []string{"keyvalue", "webpage"} {
 		dir := filepath.Join("doc", "examples", "charms", name)
 		if err := os.CopyFS(filepath.Join(charms, name), os.DirFS(filepath.Join(root, dir))); err != nil {
@@ -305,7 +306,8 @@ func holders(ts *testscript.TestScript) map[string]string {
 	fixed := func(name string) func(string) string { return func(string) string { return name } }
 	add(fixed("keeper"), filepath.Base(local.KeeperDir("x")))
 	add(fixed("controller"), filepath.Base(local.ControllerDir("x")))
-	add(func(dir string) string { return "machine " + strings.Split(filepath.Base(dir), "-")[1] }, "machines", "*", "local-*")
+	add(func(dir string) string { return "machine " + strings.Split(filepath.Base(dir), "-")[1] }, "machines", "*",
+		"local-*")
 	add(func(dir string) string {
 		parts := strings.Split(filepath.Base(dir), "-")
 		return "unit " + strings.Join(parts[1:len(parts)-1], "-") + "/" + parts[len(parts)-1]

@@ -31,7 +31,8 @@ keeps a minimum; its units stay.`,
 			n, err := strconv.Atoi(args[1])
 			switch {
 			case err != nil:
-				return entity.WithHint(usagef("invalid number of units %q", args[1]), "Give 0 or a positive whole number: juju set-min-units SERVICE 2")
+				return entity.WithHint(usagef("invalid number of units %q", args[1]),
+					"Give 0 or a positive whole number: juju set-min-units SERVICE 2")
 			case n < 0:
 				return usagef("cannot set a negative minimum number of units")
 			}

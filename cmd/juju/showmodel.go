@@ -88,7 +88,8 @@ func (m *showModel) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		text, err := encode(m.output.format, map[string]modelDetails{t.ctrl.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
+		text, err := encode(m.output.format,
+			map[string]modelDetails{t.ctrl.Unqualify(model.Owner + "/" + model.Name): showInfo(t, info)})
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,8 @@ those from the cloud (machine).`,
 }
 
 type statusHistoryAPI interface {
-	StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) ([]entity.PastStatus, error)
+	StatusHistory(ctx context.Context, kind entity.HistoryKind, of entity.Tag, q client.HistoryQuery) (
+		[]entity.PastStatus, error)
 }
 
 type showStatusLog struct {
@@ -92,7 +93,8 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 	case entity.IsValidMachine(args[0]):
 		tag, kind = entity.MachineTag(args[0]), entity.HistoryMachine
 	default:
-		return tag, kind, withHint(usagef("%q is neither a unit nor a machine", args[0]), "A unit is named by its service and a number: web/0")
+		return tag, kind, withHint(usagef("%q is neither a unit nor a machine", args[0]),
+			"A unit is named by its service and a number: web/0")
 	}
 	if c.kind == "" {
 		return tag, kind, nil
@@ -108,7 +110,8 @@ func (c *showStatusLog) subject(args []string) (tag entity.Tag, kind entity.Hist
 			return tag, kind, nil
 		}
 	default:
-		return tag, kind, withHint(usagef("unexpected status type %q", c.kind), "Valid types: "+strings.Join(historyKinds(), ", "))
+		return tag, kind, withHint(usagef("unexpected status type %q", c.kind),
+			"Valid types: "+strings.Join(historyKinds(), ", "))
 	}
 	return tag, kind, usagef("%s %s has no status of type %q", tag.Kind, tag.ID, c.kind)
 }
@@ -179,7 +182,8 @@ func (c *showStatusLog) show(past []entity.PastStatus) error {
 		if c.outTerminal && c.output.path == "" {
 			color, width = c.getenv("NO_COLOR") == "", c.width()
 		}
-		if err := statusfmt.History(&text, past, statusfmt.Options{Location: location, Color: color, Width: width}); err != nil {
+		if err := statusfmt.History(&text, past,
+			statusfmt.Options{Location: location, Color: color, Width: width}); err != nil {
 			return err
 		}
 		if color {

@@ -54,7 +54,8 @@ func TestShowStatusLogOutput(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	u.fake.history = []entity.PastStatus{
 		{Kind: entity.HistoryUnitAgent, Status: entity.Status{Status: entity.StatusAllocating, Since: at}},
-		{Kind: entity.HistoryWorkload, Status: entity.Status{Status: entity.StatusBlocked, Message: "no\ndisk", Since: at.Add(time.Hour)}},
+		{Kind: entity.HistoryWorkload,
+			Status: entity.Status{Status: entity.StatusBlocked, Message: "no\ndisk", Since: at.Add(time.Hour)}},
 	}
 	u.types("show-status-log", "web/0", "--utc")
 	u.sees(0, `Time                   Type       Status      Message

@@ -16,11 +16,13 @@ func TestStatus(t *testing.T) {
 	m.At = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("status", "--utc")
-	if u.code != 0 || !strings.HasPrefix(u.out.String(), "Model    Controller  Cloud/Region  Version  Timestamp\ndefault  prod                               03:04:05Z\n") ||
+	if u.code != 0 || !strings.HasPrefix(u.out.String(),
+		"Model    Controller  Cloud/Region  Version  Timestamp\ndefault  prod                               03:04:05Z\n") ||
 		!strings.Contains(u.out.String(), "web/0  active") || strings.Contains(u.out.String(), "\x1b") {
 		t.Errorf("exit code %d:\n%s", u.code, u.out.String())
 	}
-	for format, want := range map[string]string{"yaml": "model:\n", "json": `{"model":`, "oneline": "- web/0: ", "short": "- web/0: ", "line": "- web/0: ", "summary": "Running on subnets:"} {
+	for format, want := range map[string]string{"yaml": "model:\n", "json": `{"model":`, "oneline": "- web/0: ",
+		"short": "- web/0: ", "line": "- web/0: ", "summary": "Running on subnets:"} {
 		u.types("status", "--format", format)
 		if u.code != 0 || !strings.HasPrefix(u.out.String(), want) {
 			t.Errorf("%s: exit code %d:\n%s", format, u.code, u.out.String())
@@ -84,7 +86,8 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 func TestEmptyStatus(t *testing.T) {
 	u := newUser(t)
 	u.types("status", "--utc")
-	u.sees(0, "Model    Controller  Cloud/Region  Version  Timestamp\ndefault  prod                               00:00:00Z\n", "\nModel \"prod:default\" is empty.\n")
+	u.sees(0, "Model    Controller  Cloud/Region  Version  Timestamp\n"+
+		"default  prod                               00:00:00Z\n", "\nModel \"prod:default\" is empty.\n")
 	u.types("status", "--utc", "-q", "--format", "short")
 	u.sees(0, "", "")
 }
@@ -131,7 +134,8 @@ func testStatusWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(5*time.Second, cancel)
 	u.typesUntil(ctx, "status", "--watch", "2s", "--format", "short")
-	u.sees(0, "- web/0:  (agent:idle, workload:waiting)\n\n- web/0:  (agent:idle, workload:active)\n\n- web/0:  (agent:idle, workload:active)\n\n", "")
+	u.sees(0, "- web/0:  (agent:idle, workload:waiting)\n\n- web/0:  (agent:idle, workload:active)\n\n"+
+		"- web/0:  (agent:idle, workload:active)\n\n", "")
 
 	// Each status replaces the one before.
 	u.session.outTerminal = true

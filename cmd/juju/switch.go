@@ -44,7 +44,8 @@ func (s *session) switchTo(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		current := selected(contents)
 		if current == "" {
-			return entity.WithHint(errors.New("no currently specified model"), "Select one: juju switch MODEL, or juju switch CONTROLLER:")
+			return entity.WithHint(errors.New("no currently specified model"),
+				"Select one: juju switch MODEL, or juju switch CONTROLLER:")
 		}
 		_, err := fmt.Fprintln(s.stdout, current)
 		return err

@@ -32,7 +32,8 @@ const (
 
 // absent lists the commands that Juju users know and this program lacks.
 var absent = []absence{
-	{names: "controllers list-controllers show-controller list-systems systems", use: "juju whoami, which shows the selected controller"},
+	{names: "controllers list-controllers show-controller list-systems systems",
+		use: "juju whoami, which shows the selected controller"},
 	{names: "controller-config get-controller-config"},
 	{names: "destroy-env destroy-system kill-system", use: "juju destroy-environment"},
 	{names: "generate-config init", use: "juju bootstrap, which needs no configuration file"},
@@ -49,41 +50,56 @@ var absent = []absence{
 	{names: "user", use: "juju users, and juju help for the commands about users"},
 	{names: "api-endpoints api-info"},
 	{names: "enable-ha ensure-availability"},
-	{names: "upgrade-controller upgrade-juju upgrade-model sync-tools sync-agent-binary sync-agent-binaries", why: noUpgrades},
+	{names: "upgrade-controller upgrade-juju upgrade-model sync-tools sync-agent-binary sync-agent-binaries",
+		why: noUpgrades},
 	{names: "model-defaults model-default get-model-defaults set-model-defaults unset-model-defaults list-model-defaults"},
 	{names: "migrate"},
 	{names: "export-bundle diff-bundle"},
-	{names: "add-branch branch branches list-branches track commit abort diff commits list-commits show-commit", why: noBranches},
-	{names: "refresh upgrade-charm", why: "A service keeps the charm it was deployed with. Deploy the new one under another name."},
+	{names: "add-branch branch branches list-branches track commit abort diff commits list-commits show-commit",
+		why: noBranches},
+	{names: "refresh upgrade-charm",
+		why: "A service keeps the charm it was deployed with. Deploy the new one under another name."},
 	{names: "bind"},
 	{names: "set-application-base set-series upgrade-machine upgrade-series"},
 	{names: "trust"},
 	{names: "scale-application add-k8s update-k8s remove-k8s", why: "There is no Kubernetes cloud."},
-	{names: "attach attach-resource push-resource resources list-resources charm-resources list-charm-resources", why: noResources},
+	{names: "attach attach-resource push-resource resources list-resources charm-resources list-charm-resources",
+		why: noResources},
 	{names: "payloads list-payloads"},
 	{names: "suspend-relation resume-relation", why: noCrossModel},
-	{names: "offer offers list-offers find-offers show-offer remove-offer consume remove-saas remove-consumed-application", why: noCrossModel},
+	{names: "offer offers list-offers find-offers show-offer remove-offer consume remove-saas remove-consumed-application",
+		why: noCrossModel},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule"},
-	{names: "run exec run-action actions list-actions show-action action cancel-task cancel-action operations list-operations show-operation " +
+	{names: "run exec run-action actions list-actions show-action action cancel-task cancel-action operations " +
+		"list-operations show-operation " +
 		"show-task show-action-status show-action-output", why: noActions},
-	{names: "ssh scp debug-hooks debug-hook debug-code", why: "The machines of the local cloud are directories of this host; juju debug-log shows what hooks print."},
-	{names: "storage list-storage show-storage add-storage attach-storage detach-storage remove-storage import-filesystem " +
+	{names: "ssh scp debug-hooks debug-hook debug-code",
+		why: "The machines of the local cloud are directories of this host; juju debug-log shows what hooks print."},
+	{names: "storage list-storage show-storage add-storage attach-storage detach-storage remove-storage " +
+		"import-filesystem " +
 		"storage-pools list-storage-pools create-storage-pool update-storage-pool remove-storage-pool", why: noStorage},
 	{names: "spaces list-spaces space add-space show-space rename-space remove-space reload-spaces move-to-space " +
 		"subnets list-subnets subnet add-subnet", why: noSpaces},
-	{names: "ssh-keys list-ssh-keys add-ssh-key add-ssh-keys import-ssh-key import-ssh-keys remove-ssh-key remove-ssh-keys authorized-keys",
+	{names: "ssh-keys list-ssh-keys add-ssh-key add-ssh-keys import-ssh-key import-ssh-keys remove-ssh-key " +
+		"remove-ssh-keys authorized-keys",
 		why: "Machines take no SSH keys."},
-	{names: "clouds list-clouds regions list-regions show-cloud add-cloud update-cloud update-clouds update-public-clouds remove-cloud " +
+	{names: "clouds list-clouds regions list-regions show-cloud add-cloud update-cloud update-clouds " +
+		"update-public-clouds remove-cloud " +
 		"default-region set-default-region grant-cloud revoke-cloud", why: noCredentials},
-	{names: "credentials list-credentials add-credential update-credential update-credentials remove-credential show-credential " +
+	{names: "credentials list-credentials add-credential update-credential update-credentials remove-credential " +
+		"show-credential " +
 		"show-credentials autoload-credentials default-credential set-default-credential set-credential", why: noCredentials},
-	{names: "create-backup download-backup list-backups backups show-backup upload-backup remove-backup restore-backup restore", why: noBackups},
-	{names: "help-tool hook-tool hook-tools help-hook-commands help-action-commands", why: "Every hook tool explains itself, within a hook: TOOL --help"},
+	{names: "create-backup download-backup list-backups backups show-backup upload-backup remove-backup restore-backup " +
+		"restore", why: noBackups},
+	{names: "help-tool hook-tool hook-tools help-hook-commands help-action-commands",
+		why: "Every hook tool explains itself, within a hook: TOOL --help"},
 	{names: "metrics collect-metrics set-meter-status sla budget budgets wallets plans agree agreements list-agreements"},
 	{names: "dashboard gui upgrade-gui upgrade-dashboard"},
 	{names: "info find download charm publish", why: noHub},
-	{names: "secrets list-secrets show-secret add-secret update-secret remove-secret grant-secret revoke-secret secret-backends " +
-		"list-secret-backends add-secret-backend update-secret-backend remove-secret-backend show-secret-backend model-secret-backend", why: noSecrets},
+	{names: "secrets list-secrets show-secret add-secret update-secret remove-secret grant-secret revoke-secret " +
+		"secret-backends " +
+		"list-secret-backends add-secret-backend update-secret-backend remove-secret-backend show-secret-backend " +
+		"model-secret-backend", why: noSecrets},
 	{names: "cached-images list-cached-images remove-cached-images metadata"},
 }
 
@@ -97,7 +113,8 @@ func unknownCommand(root *cobra.Command, name string) error {
 		if a.use != "" {
 			return withHint(usagef("juju %s does not exist here; use %s", name, a.use), "To list all commands: juju help")
 		}
-		return withHint(usagef("juju %s is not implemented", name), strings.TrimSpace(a.why+"\nTo list all commands: juju help"))
+		return withHint(usagef("juju %s is not implemented", name),
+			strings.TrimSpace(a.why+"\nTo list all commands: juju help"))
 	}
 	hint := "To list all commands: juju help"
 	if like := near(name, commandNames(root)); len(like) > 0 {
@@ -120,7 +137,8 @@ func commandNames(root *cobra.Command) (names []string) {
 // runs before flags are parsed, since the flags of an unknown command are unknown too.
 func unknownIn(root *cobra.Command, args []string) string {
 	root.InitDefaultHelpCmd()
-	if cmd, _, err := root.Find(args); err == nil && cmd != root || len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+	if cmd, _, err := root.Find(args); err == nil && cmd != root || len(args) > 0 &&
+		strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return ""
 	}
 	for i := 0; i < len(args); i++ {
@@ -160,7 +178,8 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	for i := range like {
 		like[i] = "--" + like[i]
 	}
-	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(), cmd.Name()))
+	return withHint(err, "Did you mean: "+oneOf(like)+fmt.Sprintf("\nFor usage: %s help %s", cmd.Root().Name(),
+		cmd.Name()))
 }
 
 // maxNear is how many words are suggested.

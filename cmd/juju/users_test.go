@@ -63,10 +63,12 @@ func (f *fakeController) Users(_ context.Context, disabled bool) ([]entity.UserI
 
 func (f *fakeController) ModelUsers(_ context.Context, uuid string) ([]entity.ModelUser, error) {
 	last := someTime.Add(-20 * time.Second)
-	return []entity.ModelUser{{UserName: "admin", Access: "admin", LastConnection: &last}, {UserName: "bob", Access: "read"}}, f.asked("ModelUsers", uuid)
+	return []entity.ModelUser{{UserName: "admin", Access: "admin", LastConnection: &last},
+		{UserName: "bob", Access: "read"}}, f.asked("ModelUsers", uuid)
 }
 
-func (f *fakeController) ModifyModelAccess(_ context.Context, action, user, level string, uuids ...string) ([]error, error) {
+func (f *fakeController) ModifyModelAccess(_ context.Context, action, user, level string, uuids ...string) ([]error,
+	error) {
 	errs := make([]error, len(uuids))
 	errs[len(errs)-1] = f.err
 	_ = f.asked(action, user, level, uuids)
@@ -108,21 +110,26 @@ func TestUserCommandCalls(t *testing.T) {
 		{line: "grant bob admin prod:default", asked: "grant bob admin [default-uuid]", stderr: bobsShell},
 		{line: "change-user-password bob", stdin: "x y\nx y\n", asked: "SetPassword bob x y",
 			stderr: "new password: \ntype new password again: \nPassword for \"bob\" has been changed.\n"},
-		{line: "change-user-password bob --no-prompt", stdin: "secret", asked: "SetPassword bob secret", stderr: "Password for \"bob\" has been changed.\n"},
+		{line: "change-user-password bob --no-prompt", stdin: "secret", asked: "SetPassword bob secret",
+			stderr: "Password for \"bob\" has been changed.\n"},
 		{line: "change-user-password", stdin: "p\np\n", asked: "SetPassword admin p",
 			stderr: "new password: \ntype new password again: \nYour password has been changed.\n"},
-		{line: "show-user", asked: "User admin", stdout: "user-name: admin\naccess: login\ndate-created: just now\nlast-connection: never connected\n"},
+		{line: "show-user", asked: "User admin",
+			stdout: "user-name: admin\naccess: login\ndate-created: just now\nlast-connection: never connected\n"},
 		{line: "show-user bob --format json --exact-time", asked: "User bob",
 			stdout: `{"user-name":"bob","access":"login","date-created":"2026-03-01 12:00:00 +0000 UTC","last-connection":"never connected"}` + "\n"},
 		{line: "users", asked: "Users false", stdout: "Controller: prod\n\n" +
 			"Name    Display name  Access     Date created  Last connection\n" +
 			"admin*                superuser  2026-02-27    3 hours ago\n" +
 			"bob     Bob Dobbs     login      1 minute ago  never connected\n"},
-		{line: "users --all --format json", asked: "Users true", stdout: `[{"user-name":"admin","access":"superuser","date-created":"2026-02-27","last-connection":"3 hours ago"},` +
-			`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"1 minute ago","last-connection":"never connected"},` +
-			`{"user-name":"eve","access":"","date-created":"just now","last-connection":"never connected","disabled":true}]` + "\n"},
-		{line: "list-users default", asked: "ModelUsers default-uuid", stdout: "Name    Display name  Access  Last connection\n" +
-			"admin*                admin   20 seconds ago\nbob                   read    never connected\n"},
+		{line: "users --all --format json", asked: "Users true",
+			stdout: `[{"user-name":"admin","access":"superuser","date-created":"2026-02-27","last-connection":"3 hours ago"},` +
+				`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"1 minute ago","last-connection":"never connected"},` +
+				`{"user-name":"eve","access":"","date-created":"just now","last-connection":"never connected","disabled":true}]` +
+				"\n"},
+		{line: "list-users default", asked: "ModelUsers default-uuid",
+			stdout: "Name    Display name  Access  Last connection\n" +
+				"admin*                admin   20 seconds ago\nbob                   read    never connected\n"},
 		{line: "whoami", stdout: "Controller:  prod\nModel:       default\nUser:        admin\n"},
 		{line: "whoami --format yaml", stdout: "controller: prod\nmodel: default\nuser: admin\n"},
 	} {
@@ -194,13 +201,15 @@ func TestRegistrationStrings(t *testing.T) {
 	})
 	u.types("add-user", "bob", "Bob Dobbs")
 	lines := strings.Split(u.out.String(), "\n")
-	if u.code != 0 || len(lines) != 6 || lines[0] != `User "Bob Dobbs (bob)" added` || lines[1] != "Please send this command to bob:" || lines[3] != "" ||
+	if u.code != 0 || len(lines) != 6 || lines[0] != `User "Bob Dobbs (bob)" added` ||
+		lines[1] != "Please send this command to bob:" || lines[3] != "" ||
 		lines[4] != `"Bob Dobbs (bob)" has not been granted access to any models. You can use "juju grant" to grant access.` {
 		t.Fatalf("%d\n%s%s", u.code, u.out.String(), u.err.String())
 	}
 	token, ok := strings.CutPrefix(lines[2], "    juju register ")
 	r, err := readToken(token)
-	if !ok || err != nil || r.User != "bob" || string(r.Key) != "key" || r.Controller != "prod" || r.caCert() != ca || len(r.Addresses) != 2 {
+	if !ok || err != nil || r.User != "bob" || string(r.Key) != "key" || r.Controller != "prod" || r.caCert() != ca ||
+		len(r.Addresses) != 2 {
 		t.Errorf("%q is read as %+v, %v", lines[2], r, err)
 	}
 	u.types("register", token) // by who knows the controller
@@ -246,7 +255,8 @@ func TestLogout(t *testing.T) {
 	u := atController(t)
 	u.note(func(c *store.Contents) { c.Controllers["prod"].Password, c.Controllers["prod"].Generated = "p", true })
 	u.types("logout")
-	if u.code != 1 || !strings.Contains(u.err.String(), "preventing account loss") || !strings.Contains(u.err.String(), "juju change-user-password") {
+	if u.code != 1 || !strings.Contains(u.err.String(), "preventing account loss") ||
+		!strings.Contains(u.err.String(), "juju change-user-password") {
 		t.Errorf("%d %s", u.code, u.err.String())
 	}
 	u.session.stdin = strings.NewReader("mine\nmine\n")
@@ -264,20 +274,23 @@ func TestLogout(t *testing.T) {
 	u.sees(1, "", "ERROR you are logged out of controller \"prod\"\nLog in: juju login -c prod -u USER\n")
 	u.note(func(c *store.Contents) { c.Controllers["prod"].User = "admin" })
 	u.types("login", "-u", "bob")
-	u.sees(1, "", "ERROR already logged in as admin\nRun \"juju logout\" first before attempting to log in as a different user.\n")
+	u.sees(1, "", "ERROR already logged in as admin\nRun \"juju logout\" first before attempting to log in as a "+
+		"different user.\n")
 }
 
 func TestUnregister(t *testing.T) {
 	u := atController(t)
 	u.types("destroy-environment", "prod", "-y")
-	u.sees(1, "", "ERROR controller \"prod\" was not bootstrapped by this client\nDestroy it where it was bootstrapped; to forget it: juju unregister prod\n")
+	u.sees(1, "", "ERROR controller \"prod\" was not bootstrapped by this client\n"+
+		"Destroy it where it was bootstrapped; to forget it: juju unregister prod\n")
 	u.types("unregister", "prod")
 	if u.code != 1 || !strings.HasSuffix(u.err.String(), "ERROR unregistering controller: aborted\n") {
 		t.Errorf("%d %s", u.code, u.err.String())
 	}
 	u.note(func(c *store.Contents) { c.Controllers["here"] = &store.Controller{User: "admin", Cloud: localCloud} })
 	u.types("unregister", "here", "-y")
-	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\nTo destroy it with everything in it: juju destroy-environment here\n")
+	u.sees(1, "", "ERROR controller \"here\" runs from here, and would be lost\n"+
+		"To destroy it with everything in it: juju destroy-environment here\n")
 	u.types("unregister", "prod", "-y")
 	u.sees(0, "", "")
 	if contents, err := u.store().Read(); err != nil || len(contents.Controllers) != 1 {

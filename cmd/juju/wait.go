@@ -40,7 +40,8 @@ func (u until) advice() string {
 	case len(u.names) > 1:
 		return fmt.Sprintf("To see why: juju explain; to finish without their agents: juju %s --force %s", u.command, what)
 	}
-	return fmt.Sprintf("To see why: juju explain %s; to finish without its agents: juju %s --force %s", what, u.command, strings.TrimPrefix(what, "relation "))
+	return fmt.Sprintf("To see why: juju explain %s; to finish without its agents: juju %s --force %s", what, u.command,
+		strings.TrimPrefix(what, "relation "))
 }
 
 // defaultWait is how long to wait if the user does not say.
@@ -143,7 +144,8 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 					"Destroy it: juju destroy-%s %s", t.kind, t.name)
 			}
 			left = append(left, t.name+t.now())
-			if err := t.failed(); err != nil && t.strength == entity.Plain && !(u.retried && t.kind == "unit") { // else its agent skips the hook
+			// else its agent skips the hook
+			if err := t.failed(); err != nil && t.strength == entity.Plain && !(u.retried && t.kind == "unit") {
 				return "", err
 			}
 		}
@@ -186,7 +188,8 @@ func (u until) waitsFor(m *entity.ModelStatus) (string, error) {
 	}
 	for _, name := range u.names {
 		if !found[name] {
-			return "", entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name), "To see what is in the model: juju status")
+			return "", entity.WithHint(entity.Errorf(entity.NotFound, "%q not found", name),
+				"To see what is in the model: juju status")
 		}
 	}
 	return some(waiting), nil
@@ -261,7 +264,8 @@ func entities(m *entity.ModelStatus) (all []waited) {
 	var add func(units []entity.UnitStatus)
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
-			all = append(all, waited{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload, u.Agent, u.Resolved != entity.ResolvedNone})
+			all = append(all, waited{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
+				u.Agent, u.Resolved != entity.ResolvedNone})
 			add(u.Subordinates)
 		}
 	}

@@ -82,13 +82,15 @@ func TestWaitsFor(t *testing.T) {
 		{until{names: []string{"3"}}, "3=pending", "3 (pending)", ""},
 		{until{names: []string{"3"}}, "3=started", "", ""},
 		{until{names: []string{"web", "x"}}, "web/0=waiting", "", `"x" not found`},
-		{until{}, "web/0=waiting web/1=waiting web/2=waiting web/3=waiting web/4=waiting", "web/0 (waiting), web/1 (waiting), web/2 (waiting) and 2 more", ""},
+		{until{}, "web/0=waiting web/1=waiting web/2=waiting web/3=waiting web/4=waiting",
+			"web/0 (waiting), web/1 (waiting), web/2 (waiting) and 2 more", ""},
 		// A failed hook ends the wait.
 		{until{}, "web/0=error web=error", "", `unit web/0 is in error: hook failed: "start"`},
 		// A resolved hook is about to be retried or skipped.
 		{until{names: []string{"web/0"}}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
 		{until{names: []string{"web/0"}, status: "error"}, "web/0=error:resolved", `web/0 (error: hook failed: "start")`, ""},
-		{until{gone: true, names: []string{"web/0"}}, "web/0=error:resolved!", `web/0 (dying, error: hook failed: "start")`, ""},
+		{until{gone: true, names: []string{"web/0"}}, "web/0=error:resolved!", `web/0 (dying, error: hook failed: "start")`,
+			""},
 		{until{names: []string{"store"}}, "web/0=error web=error store/0=waiting", "store/0 (waiting)", ""},
 		{until{status: "error"}, "web/0=error web=error", "", ""},
 		{until{}, "0=error", "", "machine 0 is in error: "},
@@ -97,10 +99,13 @@ func TestWaitsFor(t *testing.T) {
 		// Waiting until entities are gone.
 		{until{gone: true, names: []string{"web"}}, "", "", ""},
 		{until{gone: true, names: []string{"web"}}, "store/0=active", "", ""},
-		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web/0 (dying, active), web (dying, active)", ""},
+		{until{gone: true, names: []string{"web"}}, "web/0=active! web=active!", "web/0 (dying, active), web (dying, active)",
+			""},
 		{until{gone: true, names: []string{"web"}}, "web/0=active web=active!", "web/0 (active), web (dying, active)", ""},
-		{until{gone: true, names: []string{"web"}}, "web/0=error web=error!", "", `unit web/0 is in error: hook failed: "start"`},
-		{until{gone: true, names: []string{"web/0", "1"}}, "web/0=active:executing! 1=started!", "web/0 (dying, running start hook), 1 (dying, started)", ""},
+		{until{gone: true, names: []string{"web"}}, "web/0=error web=error!", "",
+			`unit web/0 is in error: hook failed: "start"`},
+		{until{gone: true, names: []string{"web/0", "1"}}, "web/0=active:executing! 1=started!",
+			"web/0 (dying, running start hook), 1 (dying, started)", ""},
 		{until{gone: true, names: []string{"web"}}, "web=active", "", "service web is not being destroyed"},
 		{until{gone: true, names: []string{"web/0"}}, "web/0=error!", "", `unit web/0 is in error: hook failed: "start"`},
 	} {
@@ -115,7 +120,8 @@ func TestWait(t *testing.T) { synctest.Test(t, testWait) }
 
 func testWait(t *testing.T) {
 	u := newUser(t)
-	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting:allocating"), seen("web/0=waiting:executing"), seen("web/0=active")}
+	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting:allocating"), seen("web/0=waiting:executing"),
+		seen("web/0=active")}
 	u.types("wait-for", "web")
 	u.sees(0, "", "Waiting for web/0 (running start hook)\n")
 	u.asked("Status", "Status", "Status")
@@ -129,7 +135,8 @@ func testWait(t *testing.T) {
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=blocked")}
 	begun := time.Now()
 	u.types("wait-for", "web", "--timeout", "30s", "-q")
-	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\nTo see its status: juju status; its log: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 30s: still waiting for web/0 (blocked)\n"+
+		"To see its status: juju status; its log: juju debug-log\n")
 	if passed := time.Since(begun); passed < 30*time.Second || passed > 31*time.Second {
 		t.Errorf("it waited for %v", passed)
 	}
@@ -223,7 +230,8 @@ func testWaitReconnects(t *testing.T) {
 		return connect(ctx)
 	}
 	u.types("wait-for", "web", "--timeout", "1m", "-q")
-	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\nTo see its status: juju status; its log: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 1m0s: still waiting for the controller's answer\n"+
+		"To see its status: juju status; its log: juju debug-log\n")
 
 	// It fails if there is no controller to connect to.
 	gone := entity.Errorf(entity.NotFound, "controller is gone")
@@ -243,7 +251,8 @@ func testWaitReconnects(t *testing.T) {
 func TestWaitForKinds(t *testing.T) {
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=active unit/0=waiting")}
-	for _, line := range []string{"wait-for application web", "wait-for unit web/0", "wait-for service web unit web/0", "wait-for web"} {
+	for _, line := range []string{"wait-for application web", "wait-for unit web/0", "wait-for service web unit web/0",
+		"wait-for web"} {
 		u.types(strings.Fields(line)...)
 		u.sees(0, "", "")
 	}
@@ -266,7 +275,8 @@ func testWaitFlag(t *testing.T) {
 		statuses []string
 		polls    int
 	}{
-		{"add-unit web -n 2 --wait", []string{"web/0=waiting web/1=active web/7=waiting", "web/0=active web/1=active web/7=waiting"}, 2},
+		{"add-unit web -n 2 --wait",
+			[]string{"web/0=waiting web/1=active web/7=waiting", "web/0=active web/1=active web/7=waiting"}, 2},
 		{"deploy " + dir + " --wait", []string{"", "webpage/0=waiting store/0=waiting", "webpage/0=active"}, 3},
 		{"add-machine --wait", []string{"0=pending", "0=started"}, 2},
 		{"destroy-unit web/0 --wait", []string{"web/0=active! web=active", "web=active"}, 2},
@@ -291,7 +301,8 @@ func testWaitFlag(t *testing.T) {
 	u = newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{seen("web/0=waiting")}
 	u.types("add-unit", "web", "--wait=3s", "-q")
-	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\nTo see its status: juju status; its log: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting)\n"+
+		"To see its status: juju status; its log: juju debug-log\n")
 }
 
 // On a terminal, progress is one line with the elapsed time, erased at the end; elsewhere it
@@ -320,7 +331,8 @@ func testProgress(t *testing.T) {
 	p.say("Short")
 	p.done()
 	frames := strings.Split(u.err.String(), "\r")
-	want := []string{"", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (1s)\x1b[K", "Short (1s)\x1b[K", "\x1b[K"}
+	want := []string{"", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (0s)\x1b[K", "Doing\\nsometh… (1s)\x1b[K",
+		"Short (1s)\x1b[K", "\x1b[K"}
 	if strings.Join(frames, "\r") != strings.Join(want, "\r") {
 		t.Errorf("drew %q, want %q", frames, want)
 	}
@@ -370,7 +382,8 @@ func testWaitSaysWhy(t *testing.T) {
 	u = newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{m}
 	u.types("wait-for", "web/0", "--timeout", "3s", "-q")
-	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\nTo see its status: juju status; its log: juju debug-log\n")
+	u.sees(1, "", "ERROR gave up after 3s: still waiting for web/0 (waiting for machine)\n"+
+		"To see its status: juju status; its log: juju debug-log\n")
 
 	// A lenient destruction skips failed hooks.
 	leniently := func() *entity.ModelStatus {
@@ -387,14 +400,18 @@ func testWaitSaysWhy(t *testing.T) {
 	u.types("wait-for", "web", "--gone", "-q") // whoever has begun it
 	u.sees(0, "", "")
 	for line, hint := range map[string]string{
-		"destroy-service web --lenient --wait=3s -q":   "To see why: juju explain web; to finish without its agents: juju destroy-service --force web\n",
-		"destroy-service web x --lenient --wait=3s -q": "To see why: juju explain; to finish without their agents: juju destroy-service --force web x\n",
-		"destroy-unit web/0 --lenient --wait=3s -q":    "To see why: juju explain web/0; to finish without its agents: juju destroy-unit --force web/0\n",
+		"destroy-service web --lenient --wait=3s -q": "To see why: juju explain web; to finish without its agents: juju " +
+			"destroy-service --force web\n",
+		"destroy-service web x --lenient --wait=3s -q": "To see why: juju explain; to finish without their agents: juju " +
+			"destroy-service --force web x\n",
+		"destroy-unit web/0 --lenient --wait=3s -q": "To see why: juju explain web/0; to finish without its agents: " +
+			"juju destroy-unit --force web/0\n",
 	} {
 		u = newUser(t)
 		u.fake.statuses = []*entity.ModelStatus{leniently()}
 		u.types(strings.Fields(line)...)
-		if said := u.err.String(); u.code != 1 || !strings.HasPrefix(said, "ERROR gave up after 3s: still waiting for web/0 (dying, error") || !strings.HasSuffix(said, "\n"+hint) {
+		if said := u.err.String(); u.code != 1 || !strings.HasPrefix(said,
+			"ERROR gave up after 3s: still waiting for web/0 (dying, error") || !strings.HasSuffix(said, "\n"+hint) {
 			t.Errorf("%s: %d, said %s", line, u.code, said)
 		}
 	}
@@ -411,18 +428,22 @@ func TestWaitForRelationGone(t *testing.T) { synctest.Test(t, testWaitForRelatio
 func testWaitForRelationGone(t *testing.T) {
 	dying := func(life entity.Life) *entity.ModelStatus {
 		return &entity.ModelStatus{Relations: []entity.RelationStatus{
-			{ID: 1, Key: "web:logs store:logs", Life: entity.Dying, Endpoints: []entity.EndpointStatus{{Service: "web", Name: "logs"}, {Service: "other", Name: "logs"}}},
-			{ID: 4, Key: "web:db store:db", Life: life, Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db"}, {Service: "store", Name: "db"}}}}}
+			{ID: 1, Key: "web:logs store:logs", Life: entity.Dying,
+				Endpoints: []entity.EndpointStatus{{Service: "web", Name: "logs"}, {Service: "other", Name: "logs"}}},
+			{ID: 4, Key: "web:db store:db", Life: life,
+				Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db"}, {Service: "store", Name: "db"}}}}}
 	}
 	for _, name := range []string{"web store", "store:db web", "4"} {
 		u := newUser(t)
-		u.fake.statuses = []*entity.ModelStatus{dying(entity.Dying), dying(entity.Dying), dying(entity.Alive)} // another has taken its place
+		// another has taken its place
+		u.fake.statuses = []*entity.ModelStatus{dying(entity.Dying), dying(entity.Dying), dying(entity.Alive)}
 		u.types(append([]string{"destroy-relation", "--wait"}, strings.Fields(name)...)...)
 		u.sees(0, "", "Waiting for relation \"web:db store:db\" (dying)\n")
 	}
 	for name, hint := range map[string]string{
-		"web store": "To see why: juju explain web store; to finish without its agents: juju destroy-relation --force web store\n",
-		"4":         "To see why: juju explain relation 4; to finish without its agents: juju destroy-relation --force 4\n",
+		"web store": "To see why: juju explain web store; to finish without its agents: juju destroy-relation --force web " +
+			"store\n",
+		"4": "To see why: juju explain relation 4; to finish without its agents: juju destroy-relation --force 4\n",
 	} {
 		u := newUser(t)
 		u.fake.statuses = []*entity.ModelStatus{dying(entity.Dying)}

@@ -48,7 +48,8 @@ func whoami(s *session, o output) error {
 	}
 	t, err := s.controllerTarget(contents)
 	if errors.Is(err, entity.NotFound) && contents.Current == "" && s.controller == "" {
-		return withHint(errors.New("there is no current controller"), "Create one: juju bootstrap; or register with one: juju register")
+		return withHint(errors.New("there is no current controller"),
+			"Create one: juju bootstrap; or register with one: juju register")
 	}
 	if err != nil {
 		return err

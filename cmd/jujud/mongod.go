@@ -56,7 +56,8 @@ mongod, are accepted and mean nothing here.`,
 	f.StringVar(&opts.dbpath, "dbpath", "", "directory of the store, made if it isn't there")
 	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
-	f.BoolVar(&opts.repair, "repair", false, "open a store whose log is damaged without what was written from there on, and end")
+	f.BoolVar(&opts.repair, "repair", false,
+		"open a store whose log is damaged without what was written from there on, and end")
 	f.BoolVar(&opts.nojournal, "nojournal", false, "bring to disk only what a write concern asks for")
 	f.StringVar(&opts.logpath, "logpath", "", "file to log to, instead of standard error")
 	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB has given up in 5.1")
@@ -88,7 +89,8 @@ func (o mongodOptions) check() error {
 		return usageError{errors.New("no --dbpath given")}
 	}
 	if o.replSet != "" {
-		return usageError{fmt.Errorf("cannot be a member of replica set %q: the embedded store is a single server", o.replSet)}
+		return usageError{fmt.Errorf("cannot be a member of replica set %q: the embedded store is a single server",
+			o.replSet)}
 	}
 	_, err := o.address()
 	return err
@@ -106,7 +108,8 @@ func loopback(host string, port uint16) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsLoopback() {
-		return "", usageError{fmt.Errorf("cannot bind to %q: nobody is asked for a password there, so only loopback addresses are served", asked)}
+		return "", usageError{fmt.Errorf("cannot bind to %q: nobody is asked for a password there, so only loopback "+
+			"addresses are served", asked)}
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }

@@ -112,7 +112,8 @@ func TestMongodRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := start(t, "mongod", "--dbpath", dir, "--port", "0")
-	if code != 1 || !strings.Contains(stderr, filepath.Base(logs[0])+" is damaged at byte ") || !strings.Contains(stderr, "add --repair") {
+	if code != 1 || !strings.Contains(stderr, filepath.Base(logs[0])+" is damaged at byte ") ||
+		!strings.Contains(stderr, "add --repair") {
 		t.Errorf("serving a damaged store: code %d\n%s", code, stderr)
 	}
 	var out bytes.Buffer

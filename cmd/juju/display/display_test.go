@@ -58,7 +58,8 @@ func TestEncoding(t *testing.T) {
 		Map  map[string]string `json:"map" yaml:"map"`
 		N    any               `json:"n" yaml:"n"`
 	}
-	for _, text := range []string{"plain", "123", "yes", "two\nlines\n", "tab\tonly", "a\ttab\nand a line", " \x1b[2J", "\u009b\u202e\u2028\u200b\ufeff\x7f\u0085",
+	for _, text := range []string{"plain", "123", "yes", "two\nlines\n", "tab\tonly", "a\ttab\nand a line", " \x1b[2J",
+		"\u009b\u202e\u2028\u200b\ufeff\x7f\u0085",
 		"#\u202e: - 'x' \"y\" \\u202e", "\U000e0041\U0001f600", "two\nlines\u202e\n\tand a tab", "\r\n", "null", "~", "日本語"} {
 		in := doc{text, map[string]string{text: text}, nil}
 		encoded, err := display.JSON(in)

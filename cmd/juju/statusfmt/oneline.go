@@ -24,7 +24,8 @@ func Oneline(w io.Writer, m *entity.ModelStatus, o Options) (err error) {
 			if err != nil {
 				return
 			}
-			line := fmt.Sprintf("%s- %s: %s (agent:%s, workload:%s) %s", strings.Repeat("  ", depth), display.Line(u.Name), display.Line(u.PublicAddress),
+			line := fmt.Sprintf("%s- %s: %s (agent:%s, workload:%s) %s", strings.Repeat("  ", depth), display.Line(u.Name),
+				display.Line(u.PublicAddress),
 				paint(u.Agent), paint(u.Workload), display.Line(strings.Join(portTexts(u), ", ")))
 			_, err = fmt.Fprintln(w, strings.TrimRight(line, " "))
 		})

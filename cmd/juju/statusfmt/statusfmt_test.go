@@ -33,47 +33,65 @@ func status(word entity.StatusWord, message string) entity.Status {
 func rich() *entity.ModelStatus {
 	return &entity.ModelStatus{
 		At: at,
-		Model: entity.ModelHeader{Name: "default", UUID: "6a2d3f0e-0000-4000-8000-000000000001", Cloud: "local", Version: "0.1.0",
-			Status: status("available", "")},
+		Model: entity.ModelHeader{Name: "default", UUID: "6a2d3f0e-0000-4000-8000-000000000001", Cloud: "local",
+			Version: "0.1.0",
+			Status:  status("available", "")},
 		Machines: []entity.MachineStatus{
-			{ID: "0", Series: "jammy", Status: status(entity.StatusStarted, ""), InstanceID: "i-0", InstanceStatus: status("running", "Running"),
-				Addresses: []string{"127.1.0.2", "fd00::2"}, Hardware: "arch=amd64 availability-zone=a cores=2", Constraints: "mem=2048M",
+			{ID: "0", Series: "jammy", Status: status(entity.StatusStarted, ""), InstanceID: "i-0",
+				InstanceStatus: status("running", "Running"),
+				Addresses:      []string{"127.1.0.2", "fd00::2"}, Hardware: "arch=amd64 availability-zone=a cores=2",
+				Constraints: "mem=2048M",
 				Containers: []entity.MachineStatus{
-					{ID: "0/lxd/2", Series: "jammy", Status: status(entity.StatusPending, ""), InstanceStatus: status(entity.StatusPending, "waiting for its host")},
-					{ID: "0/lxd/10", Series: "jammy", Status: status(entity.StatusPending, ""), InstanceStatus: status(entity.StatusPending, "")},
+					{ID: "0/lxd/2", Series: "jammy", Status: status(entity.StatusPending, ""),
+						InstanceStatus: status(entity.StatusPending, "waiting for its host")},
+					{ID: "0/lxd/10", Series: "jammy", Status: status(entity.StatusPending, ""),
+						InstanceStatus: status(entity.StatusPending, "")},
 				}},
-			{ID: "2", Life: entity.Dying, Series: "trusty", Status: status(entity.StatusDown, "agent is not communicating with the server"),
+			{ID: "2", Life: entity.Dying, Series: "trusty",
+				Status:     status(entity.StatusDown, "agent is not communicating with the server"),
 				InstanceID: "i-2", InstanceStatus: status("running", "Running"), Addresses: []string{"10.0.3.4"}, Manager: true},
-			{ID: "10", Series: "linux", Status: status(entity.StatusError, "no more addresses"), InstanceStatus: status(entity.StatusPending, "")},
+			{ID: "10", Series: "linux", Status: status(entity.StatusError, "no more addresses"),
+				InstanceStatus: status(entity.StatusPending, "")},
 		},
 		Services: []entity.ServiceStatus{
-			{Name: "logging", CharmURL: "local:jammy/logging-agent-12", Series: "jammy", Subordinate: true, SubordinateTo: []string{"web"},
-				Status: status(entity.StatusWaiting, ""), Relations: map[string][]string{"logs": {"web"}}},
-			{Name: "riak", Life: entity.Dying, CharmURL: "local:trusty/riak-0", CanUpgradeTo: "local:trusty/riak-4", Series: "trusty",
+			{Name: "logging", CharmURL: "local:jammy/logging-agent-12", Series: "jammy", Subordinate: true,
+				SubordinateTo: []string{"web"},
+				Status:        status(entity.StatusWaiting, ""), Relations: map[string][]string{"logs": {"web"}}},
+			{Name: "riak", Life: entity.Dying, CharmURL: "local:trusty/riak-0", CanUpgradeTo: "local:trusty/riak-4",
+				Series: "trusty",
 				Status: status(entity.StatusError, `hook failed: "start"`), Relations: map[string][]string{"ring": {"riak"}},
 				Units: []entity.UnitStatus{
-					{Name: "riak/0", Life: entity.Dying, Machine: "2", Workload: status(entity.StatusError, `hook failed: "start"`), Agent: status(entity.StatusIdle, ""),
+					{Name: "riak/0", Life: entity.Dying, Machine: "2", Workload: status(entity.StatusError, `hook failed: "start"`),
+						Agent:         status(entity.StatusIdle, ""),
 						PublicAddress: "10.0.3.4"},
 				}},
-			{Name: "web", CharmURL: "local:jammy/web-3", Series: "jammy", Exposed: true, Status: status(entity.StatusActive, "serves\x1b[2J\nall"),
+			{Name: "web", CharmURL: "local:jammy/web-3", Series: "jammy", Exposed: true,
+				Status:          status(entity.StatusActive, "serves\x1b[2J\nall"),
 				WorkloadVersion: "1.27", Relations: map[string][]string{"logs": {"logging"}, "db": {"riak"}},
 				Units: []entity.UnitStatus{
-					{Name: "web/2", Machine: "0", Workload: status(entity.StatusActive, "serves all"), Agent: status(entity.StatusExecuting, "running config-changed hook"),
+					{Name: "web/2", Machine: "0", Workload: status(entity.StatusActive, "serves all"),
+						Agent:  status(entity.StatusExecuting, "running config-changed hook"),
 						Leader: true, PublicAddress: "127.1.0.2", CharmURL: "local:jammy/web-2", WorkloadVersion: "1.27",
 						OpenedPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}, {From: 8000, To: 8010, Protocol: "tcp"}},
-						Subordinates: []entity.UnitStatus{{Name: "logging/0", Machine: "0", Workload: status(entity.StatusWaiting, "für später"),
-							Agent: status(entity.StatusIdle, ""), PublicAddress: "127.1.0.2"}}},
-					{Name: "web/10", Workload: status(entity.StatusWaiting, "waiting for machine"), Agent: status(entity.StatusAllocating, "")},
-					{Name: "web/11", Machine: "10", Workload: status(entity.StatusMaintenance, ""), Agent: status(entity.StatusExecuting, "running install hook")},
+						Subordinates: []entity.UnitStatus{{Name: "logging/0", Machine: "0",
+							Workload: status(entity.StatusWaiting, "für später"),
+							Agent:    status(entity.StatusIdle, ""), PublicAddress: "127.1.0.2"}}},
+					{Name: "web/10", Workload: status(entity.StatusWaiting, "waiting for machine"),
+						Agent: status(entity.StatusAllocating, "")},
+					{Name: "web/11", Machine: "10", Workload: status(entity.StatusMaintenance, ""),
+						Agent: status(entity.StatusExecuting, "running install hook")},
 				}},
 		},
 		Relations: []entity.RelationStatus{
 			{ID: 0, Key: "riak:ring", Interface: "riak", Scope: "global", Status: status("joined", ""),
 				Endpoints: []entity.EndpointStatus{{Service: "riak", Name: "ring", Role: "peer"}}},
 			{ID: 2, Key: "web:db riak:data", Life: entity.Dying, Interface: "kv", Scope: "global", Status: status("broken", ""),
-				Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db", Role: "requirer"}, {Service: "riak", Name: "data", Role: "provider"}}},
-			{ID: 3, Key: "logging:logs web:juju-info", Interface: "juju-info", Scope: "container", Status: status("suspended", ""),
-				Endpoints: []entity.EndpointStatus{{Service: "logging", Name: "logs", Role: "requirer", Subordinate: true}, {Service: "web", Name: "juju-info", Role: "provider"}}},
+				Endpoints: []entity.EndpointStatus{{Service: "web", Name: "db", Role: "requirer"},
+					{Service: "riak", Name: "data", Role: "provider"}}},
+			{ID: 3, Key: "logging:logs web:juju-info", Interface: "juju-info", Scope: "container",
+				Status: status("suspended", ""),
+				Endpoints: []entity.EndpointStatus{{Service: "logging", Name: "logs", Role: "requirer", Subordinate: true},
+					{Service: "web", Name: "juju-info", Role: "provider"}}},
 		},
 	}
 }
@@ -81,7 +99,8 @@ func rich() *entity.ModelStatus {
 // wordy returns a model whose messages are longer than a terminal is wide.
 func wordy() *entity.ModelStatus {
 	m := rich()
-	m.Services[1].Units[0].Workload.Message = "no database is related to this service: add one with juju add-relation riak store, " +
+	m.Services[1].Units[0].Workload.Message = "no database is related to this service: add one with juju add-relation " +
+		"riak store, " +
 		"and see https://example.com/" + strings.Repeat("long/", 30) + "for more"
 	m.Services[2].Units[2].Workload = status(entity.StatusMaintenance, "installing charm software")
 	return m
@@ -98,7 +117,8 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 	for width := 40; width < 240; width++ {
 		for _, color := range []bool{false, true} {
 			var text bytes.Buffer
-			if err := Tabular(&text, wordy(), Options{Controller: "local", Location: time.UTC, Relations: true, Width: width, Color: color}); err != nil {
+			if err := Tabular(&text, wordy(),
+				Options{Controller: "local", Location: time.UTC, Relations: true, Width: width, Color: color}); err != nil {
 				t.Fatal(err)
 			}
 			plain := regexp.MustCompile("\x1b\\[[0-9]*m").ReplaceAllString(text.String(), "")
@@ -107,7 +127,8 @@ func TestTabularFitsTheTerminal(t *testing.T) {
 					t.Errorf("at %d columns a line has %d: %s", width, n, line)
 				}
 			}
-			for _, word := range strings.Fields("no database is related to this service: add one with juju add-relation riak store, and see for more (install) installing charm software") {
+			for _, word := range strings.Fields("no database is related to this service: add one with juju add-relation riak " +
+				"store, and see for more (install) installing charm software") {
 				if !slices.Contains(strings.Fields(plain), word) {
 					t.Errorf("at %d columns %q is missing:\n%s", width, word, plain)
 				}
@@ -204,7 +225,8 @@ func TestJSONIsYAML(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	_, err := Find("smart")
-	if !errors.Is(err, entity.Invalid) || err.Error() != `unknown format "smart"` || !strings.Contains(entity.Hint(err), "tabular, yaml, json") {
+	if !errors.Is(err, entity.Invalid) || err.Error() != `unknown format "smart"` ||
+		!strings.Contains(entity.Hint(err), "tabular, yaml, json") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))
 	}
 	for _, name := range Formats {
@@ -216,7 +238,8 @@ func TestUnknownFormat(t *testing.T) {
 
 func TestCharmName(t *testing.T) {
 	for url, want := range map[string][2]string{
-		"local:jammy/web-3": {"web", "3"}, "local:web-page-12": {"web-page", "12"}, "web": {"web", ""}, "cs:~bob/x/y-z": {"y-z", ""}, "": {},
+		"local:jammy/web-3": {"web", "3"}, "local:web-page-12": {"web-page", "12"}, "web": {"web", ""},
+		"cs:~bob/x/y-z": {"y-z", ""}, "": {},
 	} {
 		if name, revision := charmName(url); name != want[0] || revision != want[1] {
 			t.Errorf("%s: %q %q", url, name, revision)

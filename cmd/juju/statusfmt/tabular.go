@@ -39,7 +39,8 @@ func History(w io.Writer, past []entity.PastStatus, o Options) error {
 	t := &table{}
 	t.add(plain("Time", "Type", "Status", "Message")...)
 	for _, p := range past {
-		t.add(cell{text: p.Since.In(o.Location).Format(sinceFormat)}, cell{text: string(p.Kind)}, statusCell(p.Status), cell{text: p.Message})
+		t.add(cell{text: p.Since.In(o.Location).Format(sinceFormat)}, cell{text: string(p.Kind)}, statusCell(p.Status),
+			cell{text: p.Message})
 	}
 	return t.write(w, o.Color, o.Width)
 }
@@ -81,7 +82,8 @@ func serviceTable(m *entity.ModelStatus) *table {
 		if s.Exposed {
 			exposed = "yes"
 		}
-		row := plain(s.Name, s.WorkloadVersion, "", strconv.Itoa(scale[s.Name]), name, "", revision, exposed, message(s.Life, s.Status))
+		row := plain(s.Name, s.WorkloadVersion, "", strconv.Itoa(scale[s.Name]), name, "", revision, exposed,
+			message(s.Life, s.Status))
 		row[2] = statusCell(s.Status)
 		t.add(row...)
 	}

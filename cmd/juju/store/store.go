@@ -165,7 +165,8 @@ func (s *Store) Read() (*Contents, error) {
 	for name, e := range controllers.Controllers {
 		ctrl := &Controller{UUID: e.UUID, Addresses: e.Addresses, CACert: e.CACert, Cloud: e.Cloud,
 			User: accounts.Controllers[name].User, Password: accounts.Controllers[name].Password,
-			Generated: accounts.Controllers[name].Generated, Models: map[string]string{}, Model: models.Controllers[name].Current}
+			Generated: accounts.Controllers[name].Generated, Models: map[string]string{},
+			Model: models.Controllers[name].Current}
 		for model, m := range models.Controllers[name].Models {
 			ctrl.Models[model] = m.UUID
 		}

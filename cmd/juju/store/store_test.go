@@ -48,7 +48,8 @@ func TestUpdateAndRead(t *testing.T) {
 		t.Errorf("a store that isn't there holds %+v", c)
 	}
 	want := &Contents{Current: "one", Controllers: map[string]*Controller{
-		"one": {UUID: "u1", Addresses: []string{"127.0.0.1:1", "[::1]:2"}, CACert: "-----BEGIN\nx\n", Cloud: "local", User: "admin",
+		"one": {UUID: "u1", Addresses: []string{"127.0.0.1:1", "[::1]:2"}, CACert: "-----BEGIN\nx\n", Cloud: "local",
+			User:     "admin",
 			Password: "secret: #1", Models: map[string]string{"admin/default": "m1", "eve/x": "m2"}, Model: "admin/default"},
 		"two": {UUID: "u2", Addresses: []string{}, Cloud: "local", User: "bob", Models: map[string]string{}},
 	}}
@@ -127,7 +128,8 @@ func TestConcurrentChanges(t *testing.T) {
 		all.Go(func() {
 			name := fmt.Sprintf("c%d", i)
 			for range 5 {
-				if err := s.Update(t.Context(), func(c *Contents) error { c.Controllers[name] = &Controller{}; return nil }); err != nil {
+				if err := s.Update(t.Context(),
+					func(c *Contents) error { c.Controllers[name] = &Controller{}; return nil }); err != nil {
 					t.Error(err)
 				}
 				err := s.Update(t.Context(), func(c *Contents) error {
@@ -183,7 +185,8 @@ func TestLockDir(t *testing.T) {
 
 func TestController(t *testing.T) {
 	none := &Contents{}
-	if _, _, err := none.Controller(""); err == nil || err.Error() != "no controllers registered" || !strings.Contains(entity.Hint(err), "juju bootstrap") {
+	if _, _, err := none.Controller(""); err == nil || err.Error() != "no controllers registered" ||
+		!strings.Contains(entity.Hint(err), "juju bootstrap") {
 		t.Errorf("%v (%s)", err, entity.Hint(err))
 	}
 	c := &Contents{Controllers: map[string]*Controller{"a": {}, "b": {}}}
