@@ -99,7 +99,8 @@ func TestCalls(t *testing.T) {
 				"There is no unit or machine \"store*\" in model \"default\"; to see what is in the model: juju status\n" +
 				"There is no unit or machine \"machine-0\" in model \"default\"; to see what is in the model: juju status\n",
 			asked: []string{"Status",
-				`DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],"ExcludeModule":["b"],` +
+				`DebugLog {"IncludeEntity":["web/0","store*"],"ExcludeEntity":["machine-0"],"IncludeModule":["a"],` +
+					`"ExcludeModule":["b"],` +
 					`"Level":"warning","Replay":true,"Backlog":0,"Limit":5,"NoTail":true}`}},
 	} {
 		t.Run(test.line, func(t *testing.T) {
@@ -115,7 +116,8 @@ func TestCalls(t *testing.T) {
 
 // query returns a log query with the given fields.
 func query(fields string) string {
-	text := `{"IncludeEntity":null,"ExcludeEntity":null,"IncludeModule":null,"ExcludeModule":null,"Level":"","Replay":false,` +
+	text := `{"IncludeEntity":null,"ExcludeEntity":null,"IncludeModule":null,"ExcludeModule":null,"Level":"",` +
+		`"Replay":false,` +
 		`"Backlog":0,"Limit":0,"NoTail":false}`
 	for _, field := range strings.Split(fields, ",") {
 		key, _, _ := strings.Cut(field, ":")
@@ -210,23 +212,26 @@ func TestUsageErrors(t *testing.T) {
 		"debug-log web":                           `unrecognized args: ["web"]`,
 		"debug-log --tail --no-tail":              `setting --tail and --no-tail not valid`,
 		"debug-log -n -1":                         `--lines and --limit must not be negative`,
-		"debug-log -l LOUD":                       `level value "LOUD" is not one of ["TRACE" "DEBUG" "INFO" "WARNING" "ERROR" "CRITICAL"]`,
-		"disable-command":                         `missing command set (all, destroy-model, remove-object)`,
-		"disable-command sleep":                   `bad command set, valid options: all, destroy-model, remove-object`,
-		"enable-command all now":                  `unrecognized args: ["now"]`,
-		"disabled-commands all":                   `unrecognized args: ["all"]`,
-		"disabled-commands --format smart":        `unknown format "smart"`,
-		"version now":                             `unrecognized args: ["now"]`,
-		"version --format x":                      `unknown format "x"`,
-		"bootstrap a b c":                         `unrecognized args: ["c"]`,
-		"bootstrap local a/b":                     `"a/b" is not a valid name of a controller: it can have letters, digits, hyphens and dots`,
-		"bootstrap --config x=y":                  `unknown model config key "x"`,
-		"bootstrap --config default-series=":      `default-series: expected a value, got ""`,
-		"bootstrap --config default-series=win7":  `cannot use default-series "win7": on the local cloud hooks run on this host, which is "` + local.HostSeries() + `"`,
-		"bootstrap --config default-series":       `expected "key=value", got "default-series"`,
-		"destroy-environment":                     `no controller specified`,
-		"destroy-environment a b":                 `unrecognized args: ["a" "b"]`,
-		"keeper":                                  `keeper takes --dir and nothing else`,
+		"debug-log -l LOUD": `level value "LOUD" is not one of ["TRACE" "DEBUG" "INFO" ` +
+			`"WARNING" "ERROR" "CRITICAL"]`,
+		"disable-command":                  `missing command set (all, destroy-model, remove-object)`,
+		"disable-command sleep":            `bad command set, valid options: all, destroy-model, remove-object`,
+		"enable-command all now":           `unrecognized args: ["now"]`,
+		"disabled-commands all":            `unrecognized args: ["all"]`,
+		"disabled-commands --format smart": `unknown format "smart"`,
+		"version now":                      `unrecognized args: ["now"]`,
+		"version --format x":               `unknown format "x"`,
+		"bootstrap a b c":                  `unrecognized args: ["c"]`,
+		"bootstrap local a/b": `"a/b" is not a valid name of a controller: it can have letters, ` +
+			`digits, hyphens and dots`,
+		"bootstrap --config x=y":             `unknown model config key "x"`,
+		"bootstrap --config default-series=": `default-series: expected a value, got ""`,
+		"bootstrap --config default-series=win7": `cannot use default-series "win7": on the local cloud hooks run on ` +
+			`this host, which is "` + local.HostSeries() + `"`,
+		"bootstrap --config default-series": `expected "key=value", got "default-series"`,
+		"destroy-environment":               `no controller specified`,
+		"destroy-environment a b":           `unrecognized args: ["a" "b"]`,
+		"keeper":                            `keeper takes --dir and nothing else`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			u := newUser(t)
@@ -369,7 +374,8 @@ settings:
 	u.types("config", "web")
 	u.sees(0, want, "")
 	u.types("get", "web", "--format", "json")
-	u.sees(0, `{"application":"web","charm":"webpage","settings":{"port":{"default":8080,"description":"a port","source":"user","type":"int","value":80},`+
+	u.sees(0, `{"application":"web","charm":"webpage","settings":{"port":{"default":8080,"description":"a port",`+
+		`"source":"user","type":"int","value":80},`+
 		`"title":{"source":"unset","type":"string"}}}`+"\n", "")
 	u.types("get-config", "web", "port")
 	u.sees(0, "80\n", "")

@@ -19,7 +19,8 @@ import (
 // hostile is what a charm or another user might put into any text: a window title, cursor
 // movements, right-to-left overrides, invisible characters, and a line that could pass for
 // juju's own.
-const hostile = "a\x1b]0;t\x07b\x1b[2J\u009bc\u202ed\u2066e\u200ff\u061cg\u200bh\ufeffi\u2028j\u2029k\x7fl\x00m\x85n\xffo\rp\tq\nFORGED"
+const hostile = "a\x1b]0;t\x07b\x1b[2J\u009bc\u202ed\u2066e\u200ff\u061cg\u200bh\ufeff" +
+	"i\u2028j\u2029k\x7fl\x00m\x85n\xffo\rp\tq\nFORGED"
 
 // fill sets every string below v.
 func fill(v reflect.Value, depth int) {
@@ -180,8 +181,9 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 	plant := func(u *user) {
 		f := u.fake
-		f.statuses, f.config, f.logs = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig](), planted[[]entity.LogMessage]()
-		f.blocks, f.history, f.constraints = planted[[]entity.Block](), planted[[]entity.PastStatus](), planted[entity.Constraints]()
+		f.statuses, f.config = planted[[]*entity.ModelStatus](), planted[client.ServiceConfig]()
+		f.logs, f.blocks = planted[[]entity.LogMessage](), planted[[]entity.Block]()
+		f.history, f.constraints = planted[[]entity.PastStatus](), planted[entity.Constraints]()
 		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
 		f.warnings = planted[[]string]()
 		f.explain = planted[entity.Explanation]

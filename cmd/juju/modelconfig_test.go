@@ -19,7 +19,8 @@ func TestShowModelConfig(t *testing.T) {
 	u.types("get-model-config", "automatically-retry-hooks")
 	u.sees(0, "true\n", "")
 	u.types("get-env", "--format", "json")
-	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy","source":"controller"},`+
+	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
+		`"source":"controller"},`+
 		`"provisioner-harvest-mode":{"value":"all","source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")

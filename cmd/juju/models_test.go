@@ -153,7 +153,8 @@ bob/his     local  destroying  0         3      admin
 		t.Errorf("printed %s", u.out.String())
 	}
 	u.types("show-model", "bob/his")
-	if want := "bob/his:\n    name: bob/his\n    short-name: his\n    model-uuid: his-uuid\n"; !strings.HasPrefix(u.out.String(), want) ||
+	want := "bob/his:\n    name: bob/his\n    short-name: his\n    model-uuid: his-uuid\n"
+	if !strings.HasPrefix(u.out.String(), want) ||
 		!strings.Contains(u.out.String(), "current: destroying\n") {
 		t.Errorf("printed %s", u.out.String())
 	}

@@ -56,7 +56,8 @@ func TestInvalidNames(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "web.zip")
 	write(t, file, "PK")
 	u.types("deploy", file)
-	if got, want := u.err.String(), "ERROR cannot read charm \""+file+"\": zip: not a valid zip file\n"; !strings.HasPrefix(got, want) {
+	want := "ERROR cannot read charm \"" + file + "\": zip: not a valid zip file\n"
+	if got := u.err.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
 	}
 }

@@ -41,15 +41,15 @@ func reference(root *cobra.Command) string {
 		"test: `go test ./cmd/juju -update`.\n")
 	fmt.Fprintf(&b, "\n%s\n", root.Long)
 	b.WriteString(`
-Exit codes: 0 done, 1 failed, 2 a command line that can't be understood. Errors are on standard error, after the word
-ERROR, and on a line after that is what to do next. Results alone are on standard output.
+Exit codes: 0 done, 1 failed, 2 invalid command line. An error is a line on standard error that begins with ERROR, often
+followed by a line that says what to do next. Standard output has only results.
 
 | variable | |
 |---|---|
-| ` + "`JUJU_DATA`" + ` | where juju keeps what it must remember, and the local cloud its machines; ` + "`~/.local/share/juju`" + ` by default |
-| ` + "`JUJU_MODEL`" + ` | the model to work in, as MODEL or CONTROLLER:MODEL; ` + "`-m`" + ` goes before it |
-| ` + "`JUJU_CONTROLLER`" + ` | the controller to work with, in the model that is selected there |
-| ` + "`NO_COLOR`" + ` | set to anything: no colors |
+| ` + "`JUJU_DATA`" + ` | the directory of juju's data and of the local cloud; ` + "`~/.local/share/juju`" + ` by default |
+| ` + "`JUJU_MODEL`" + ` | the model to work in, as MODEL or CONTROLLER:MODEL; ` + "`-m`" + ` overrides it |
+| ` + "`JUJU_CONTROLLER`" + ` | the controller to work with, and its selected model |
+| ` + "`NO_COLOR`" + ` | if set, output has no colors |
 `)
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&b, "\n%s ", group.Title)

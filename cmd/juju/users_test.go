@@ -117,14 +117,16 @@ func TestUserCommandCalls(t *testing.T) {
 		{line: "show-user", asked: "User admin",
 			stdout: "user-name: admin\naccess: login\ndate-created: just now\nlast-connection: never connected\n"},
 		{line: "show-user bob --format json --exact-time", asked: "User bob",
-			stdout: `{"user-name":"bob","access":"login","date-created":"2026-03-01 12:00:00 +0000 UTC","last-connection":"never connected"}` + "\n"},
+			stdout: `{"user-name":"bob","access":"login","date-created":"2026-03-01 12:00:00 +0000 UTC",` +
+				`"last-connection":"never connected"}` + "\n"},
 		{line: "users", asked: "Users false", stdout: "Controller: prod\n\n" +
 			"Name    Display name  Access     Date created  Last connection\n" +
 			"admin*                superuser  2026-02-27    3 hours ago\n" +
 			"bob     Bob Dobbs     login      1 minute ago  never connected\n"},
 		{line: "users --all --format json", asked: "Users true",
 			stdout: `[{"user-name":"admin","access":"superuser","date-created":"2026-02-27","last-connection":"3 hours ago"},` +
-				`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"1 minute ago","last-connection":"never connected"},` +
+				`{"user-name":"bob","display-name":"Bob Dobbs","access":"login","date-created":"1 minute ago",` +
+				`"last-connection":"never connected"},` +
 				`{"user-name":"eve","access":"","date-created":"just now","last-connection":"never connected","disabled":true}]` +
 				"\n"},
 		{line: "list-users default", asked: "ModelUsers default-uuid",
