@@ -13,8 +13,8 @@ import (
 
 // A link is a client.Caller that outlives connections, for the uniter. A hook must not fail
 // because the controller is away for a moment, so a request that is cut short by a lost
-// connection is made again on the next one. That is safe because the uniter's requests can
-// be repeated: they ask for a state of things, and no request fails because it is reached.
+// connection is made again on the next one. That is safe because all of the uniter's requests
+// can be repeated: each succeeds if what it asks for is so already.
 //
 // A watch ends with its connection. The uniter then starts anew, after the hook that runs.
 type link struct {

@@ -48,7 +48,7 @@ type runParams struct {
 	logs  *logQueue     // nil if the agent has no log of its own
 	delay time.Duration // before a failed worker is restarted; retryDelay if zero
 	idle  time.Duration // see uniter.Config.IdleDelay
-	// shared says that the process does other things than run this agent.
+	// shared says that the process does not only run this agent.
 	shared bool
 }
 

@@ -168,7 +168,8 @@ func noContainers(doing string, places []*params.Placement) error {
 		if p.Directive == "" {
 			return entity.WithHint(err, "Use a machine of its own: leave %q away.", p.String())
 		}
-		return entity.WithHint(err, "Use the machine itself, by its number: juju add-unit SERVICE --to %s; or a new one: juju add-machine", p.Directive)
+		return entity.WithHint(err, "Use the machine itself, by its number: juju add-unit SERVICE --to %s; "+
+			"or a new one: juju add-machine", p.Directive)
 	}
 	return nil
 }

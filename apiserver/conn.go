@@ -272,7 +272,7 @@ func (c *conn) reply(ctx context.Context, request uint64, doing string, result a
 	c.answer(request, doing, result, err, c.barrier(ctx, err))
 }
 
-// answer is reply after the barrier, whose error may not be nil.
+// answer is reply after the barrier. barrier is the error of that, or nil.
 func (c *conn) answer(request uint64, doing string, result any, err, barrier error) {
 	if c.ctx.Err() != nil {
 		return // no one is there to read it

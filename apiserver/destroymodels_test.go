@@ -43,7 +43,8 @@ func TestDestroyModel(t *testing.T) {
 	root, theirs := w.dial(w.adminInfo("")), w.dial(w.info(entity.MachineTag("0")))
 
 	bob := w.user("bob", "/api")
-	destroy := params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: params.TagOf(entity.ModelTag(w.st.UUID()))}}}
+	model := params.TagOf(entity.ModelTag(w.st.UUID()))
+	destroy := params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: model}}}
 	err = within(bob.call("ModelManager", 10, "DestroyModels", destroy))
 	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
 		t.Errorf("bob may write, and destroys the model: %v", err)

@@ -200,15 +200,18 @@ func (p *presence) missing(model string, tag entity.Tag) (since time.Time, silen
 // nameOf returns the name that users have for the entity of an agent.
 func nameOf(agent entity.Tag) string { return string(agent.Kind) + " " + agent.ID }
 
+// signals is what can be done about a process that does not answer.
+const signals = "kill -CONT lets it go on if it is stopped, kill -KILL has another started"
+
 // awayHint says what can be done about an agent that is away or does not answer.
 func awayHint(e *entity.Explanation, agent entity.Tag, silent bool) string {
 	switch {
 	case e.Life != entity.Alive && e.Strength != entity.Force:
 		return forceHint(e.Name)
 	case silent && agent.Kind == entity.KindUnit:
-		return fmt.Sprintf("on its machine, ps ax | grep %s finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started", agent)
+		return fmt.Sprintf("on its machine, ps ax | grep %s finds its process: "+signals, agent)
 	case silent:
-		return "on the machine, ps ax | grep machine-agent finds its process: kill -CONT lets it go on if it is stopped, kill -KILL has another started"
+		return "on the machine, ps ax | grep machine-agent finds its process: " + signals
 	}
 	return hintFor(entity.Reason{By: agent.String()})
 }

@@ -75,7 +75,8 @@ func TestUsersStory(t *testing.T) {
 		}
 		return url
 	}
-	options := "{options: {size: {type: int, default: 5, description: how big}, ratio: {type: float, default: 2.0}, title: {type: string}}}"
+	options := "{options: {size: {type: int, default: 5, description: how big}, " +
+		"ratio: {type: float, default: 2.0}, title: {type: string}}}"
 	mysql, wordpress := upload(statetest.MySQL, "config.yaml", options), upload(statetest.Wordpress)
 	if mysql != "local:jammy/mysql-0" {
 		t.Errorf("the charm is %s", mysql)
