@@ -71,9 +71,9 @@ func valuesTable() string {
 	var b strings.Builder
 	b.WriteString("| what | limit |\n|---|---|\n")
 	for _, l := range entity.Limits {
-		value := fmt.Sprint(l.Most, " ", l.Unit)
+		value := fmt.Sprint(l.Max, " ", l.Unit)
 		if l.Unit == "bytes" {
-			value = size(int64(l.Most))
+			value = size(int64(l.Max))
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", l.Of, value)
 	}

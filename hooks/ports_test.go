@@ -59,12 +59,12 @@ func TestOpenRangesAreLimited(t *testing.T) {
 	t.Parallel()
 	b := newPortBuffer("me/0", nil)
 	port := func(i int) entity.PortRange { return entity.PortRange{From: 1 + 2*i, To: 1 + 2*i, Protocol: "tcp"} }
-	for i := range entity.LimitUnitPorts.Most {
+	for i := range entity.LimitUnitPorts.Max {
 		if err := b.openRange(port(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	one := port(entity.LimitUnitPorts.Most)
+	one := port(entity.LimitUnitPorts.Max)
 	err := b.openRange(one)
 	if entity.KindOf(err) != entity.Invalid ||
 		!strings.Contains(err.Error(), "open port ranges of a unit: 1001 ranges, the limit is 1000") {

@@ -254,7 +254,7 @@ func TestOnlySoManyPortsAreOpen(t *testing.T) {
 		}
 		return all
 	}
-	most := entity.LimitUnitPorts.Most
+	most := entity.LimitUnitPorts.Max
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, most)}))
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid, "open port ranges of a unit: 1001 ranges, the limit is 1000")
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 500, To: 501, Protocol: "tcp"}}}), entity.InUse, "conflict")
@@ -266,7 +266,7 @@ func TestOnlySoManyPortsAreOpen(t *testing.T) {
 	}
 	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
 		var others []bson.M
-		for i := range entity.LimitMachinePorts.Most - most {
+		for i := range entity.LimitMachinePorts.Max - most {
 			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
 		}
 		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}}, {"$inc", bson.D{{"version", 1}}}})

@@ -17,7 +17,7 @@ type Destruction struct {
 }
 
 // Read returns the Destruction. The error is entity.Invalid if the time is negative or more
-// than entity.MostTimeout.
+// than entity.MaxTimeout.
 func (d Destruction) Read() (entity.Destruction, error) {
 	how := entity.Destruction{}
 	switch {
@@ -29,8 +29,8 @@ func (d Destruction) Read() (entity.Destruction, error) {
 		if how.Timeout < 0 {
 			return how, entity.Errorf(entity.Invalid, "max-wait must not be negative, got %v", how.Timeout)
 		}
-		if how.Timeout > entity.MostTimeout {
-			return how, entity.Errorf(entity.Invalid, "max-wait must not be more than %v, got %v", entity.MostTimeout,
+		if how.Timeout > entity.MaxTimeout {
+			return how, entity.Errorf(entity.Invalid, "max-wait must not be more than %v, got %v", entity.MaxTimeout,
 				how.Timeout)
 		}
 	case d.Lenient:

@@ -214,13 +214,13 @@ func TestEmptyStatusHasNoNulls(t *testing.T) {
 }
 
 func TestInvalidMaxWait(t *testing.T) {
-	for _, d := range []time.Duration{-1, entity.MostTimeout + 1, math.MaxInt64} {
+	for _, d := range []time.Duration{-1, entity.MaxTimeout + 1, math.MaxInt64} {
 		if how, err := (params.Destruction{Force: true, MaxWait: &d}).Read(); !errors.Is(err, entity.Invalid) {
 			t.Errorf("%v: got %+v, %v", d, how, err)
 		}
 	}
-	most := entity.MostTimeout
-	if how, err := (params.Destruction{Force: true, MaxWait: &most}).Read(); err != nil || how.Timeout != most {
-		t.Errorf("%v: got %+v, %v", most, how, err)
+	longest := entity.MaxTimeout
+	if how, err := (params.Destruction{Force: true, MaxWait: &longest}).Read(); err != nil || how.Timeout != longest {
+		t.Errorf("%v: got %+v, %v", longest, how, err)
 	}
 }

@@ -73,8 +73,8 @@ func (f *destroyFlags) strength(cmd *cobra.Command) (entity.Destruction, error) 
 		return entity.Destruction{}, usagef("--no-wait and --timeout are mutually exclusive")
 	case f.timeout < 0:
 		return entity.Destruction{}, usagef("--timeout must not be negative, got %v", f.timeout)
-	case f.timeout > entity.MostTimeout:
-		return entity.Destruction{}, usagef("--timeout must not be more than %v, got %v", entity.MostTimeout, f.timeout)
+	case f.timeout > entity.MaxTimeout:
+		return entity.Destruction{}, usagef("--timeout must not be more than %v, got %v", entity.MaxTimeout, f.timeout)
 	case f.lenient:
 		return entity.Destruction{Strength: entity.Lenient}, nil
 	case f.noWait:

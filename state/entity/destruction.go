@@ -53,9 +53,9 @@ type Destruction struct {
 	Machines bool `json:"machines,omitempty"`
 }
 
-// MostTimeout is the longest Timeout: more is a slip, and near the longest duration
+// MaxTimeout is the longest Timeout: more is a slip, and near the longest duration
 // there is sums with it would overflow.
-const MostTimeout = 365 * 24 * time.Hour
+const MaxTimeout = 365 * 24 * time.Hour
 
 // ForceTimeout is the Timeout of those who don't say.
 const ForceTimeout = time.Minute

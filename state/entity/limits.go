@@ -9,8 +9,8 @@ import (
 // API server checks it where a request comes in; nothing behind it checks again.
 type Limit struct {
 	Of   string // what is bounded, as errors name it
-	Most int
-	Unit string // of Most
+	Max  int
+	Unit string // of Max
 }
 
 // The limits. Each allows what real charms do, and keeps what one agent says from
@@ -56,10 +56,10 @@ var Limits = []Limit{
 
 // Check returns an Invalid error that names the limit when n is beyond it.
 func (l Limit) Check(n int) error {
-	if n <= l.Most {
+	if n <= l.Max {
 		return nil
 	}
-	return Errorf(Invalid, "%s: %d %s, the limit is %d", l.Of, n, l.Unit, l.Most)
+	return Errorf(Invalid, "%s: %d %s, the limit is %d", l.Of, n, l.Unit, l.Max)
 }
 
 // CheckText returns an Invalid error for text that is beyond the limit, is not
@@ -88,9 +88,9 @@ func (l Limit) Cut(s string) string {
 		return s
 	}
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
-	if len(s) <= l.Most {
+	if len(s) <= l.Max {
 		return s
 	}
 	const mark = len(" [9223372036854775807 bytes cut]")
-	return Cut(s, max(0, l.Most-mark))
+	return Cut(s, max(0, l.Max-mark))
 }

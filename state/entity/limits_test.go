@@ -39,7 +39,7 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 		if again := mended.Mended(); again.Message != mended.Message {
 			t.Errorf("%s: mended twice: %q", name, again.Message)
 		}
-		if s.Status == "" || len(s.Status) > LimitStatusWord.Most {
+		if s.Status == "" || len(s.Status) > LimitStatusWord.Max {
 			continue // no agent of ours sends those
 		}
 		if err := s.Fitted().Check(); err != nil {
@@ -56,14 +56,14 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 func TestLimitsNameThemselves(t *testing.T) {
 	t.Parallel()
 	for _, l := range Limits {
-		if err := l.Check(l.Most); err != nil {
+		if err := l.Check(l.Max); err != nil {
 			t.Error(err)
 		}
-		if err := l.Check(l.Most + 1); KindOf(err) != Invalid || !strings.Contains(err.Error(), l.Of) {
+		if err := l.Check(l.Max + 1); KindOf(err) != Invalid || !strings.Contains(err.Error(), l.Of) {
 			t.Errorf("%+v: %v", l, err)
 		}
 		if l.Unit == "bytes" {
-			if cut := l.Cut(strings.Repeat("x", 2*l.Most)); len(cut) > l.Most && l.Most > 64 || !strings.Contains(cut, "bytes cut]") {
+			if cut := l.Cut(strings.Repeat("x", 2*l.Max)); len(cut) > l.Max && l.Max > 64 || !strings.Contains(cut, "bytes cut]") {
 				t.Errorf("%+v: cut to %d bytes", l, len(cut))
 			}
 		}

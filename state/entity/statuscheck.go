@@ -60,14 +60,14 @@ func fittedData(v any, depth int) any {
 		return LimitName.Cut(v)
 	case []any:
 		out := make([]any, len(v))
-		for i := 0; i < len(v) && depth <= LimitStatusDepth.Most; i++ {
+		for i := 0; i < len(v) && depth <= LimitStatusDepth.Max; i++ {
 			out[i] = fittedData(v[i], depth+1)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, one := range v {
-			if depth <= LimitStatusDepth.Most {
+			if depth <= LimitStatusDepth.Max {
 				out[LimitName.Cut(key)] = fittedData(one, depth+1)
 			}
 		}
@@ -173,7 +173,7 @@ func (s Status) Mended() Status {
 	}
 	s = s.Fitted()
 	message := LimitStatusMessage
-	message.Most -= len(note)
+	message.Max -= len(note)
 	s.Message = message.Cut(s.Message) + note
 	return s
 }
