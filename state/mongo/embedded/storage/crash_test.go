@@ -27,11 +27,7 @@ import (
 // tiny has the log change files every few hundred writes.
 func tiny(t testing.TB, fs vfs.FS) *storage.Store {
 	t.Helper()
-	s, err := storage.Open("store", storage.Options{FS: fs, MemTableSize: 64 << 10, Logf: t.Errorf, Fatal: func(err error) { t.Errorf("fatal: %v", err) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return openWith(t, storage.Options{FS: fs, MemTableSize: 64 << 10})
 }
 
 // A diary is what one writer of TestPowerLoss has done.
@@ -324,10 +320,7 @@ func TestDiskFails(t *testing.T) {
 				return nil
 			}))
 			var deaths atomic.Int64
-			s, err := storage.Open("store", storage.Options{FS: fs, Logf: t.Logf, Fatal: func(error) { deaths.Add(1) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := openWith(t, storage.Options{FS: fs, Logf: t.Logf, Fatal: func(error) { deaths.Add(1) }})
 			c := create(t, s, "c", storage.CollectionOptions{})
 			if err := s.Barrier(t.Context()); err != nil {
 				t.Fatal(err)

@@ -63,7 +63,7 @@ func disk(t *testing.T, all map[string][]byte) vfs.FS {
 
 // content is a digest of all documents, or why they can't be read.
 func content(fs vfs.FS, repair bool) (sum string, err error) {
-	s, err := storage.Open("store", storage.Options{FS: fs, Repair: repair, MemTableSize: 64 << 10, Logf: func(string, ...any) {},
+	s, err := storage.Open("store", storage.Options{FS: fs, Repair: repair, MemTableSize: 64 << 10, Logf: quiet,
 		Fatal: func(err error) { panic(err) }})
 	if err != nil {
 		return "", err

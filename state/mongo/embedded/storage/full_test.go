@@ -57,11 +57,7 @@ func TestFullDisk(t *testing.T) {
 				return nil
 			}))
 			died := make(chan error, 10)
-			s, err := storage.Open("store", storage.Options{FS: fs, MemTableSize: 64 << 10, Logf: func(string, ...any) {},
-				Fatal: func(err error) { died <- err }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := openWith(t, storage.Options{FS: fs, MemTableSize: 64 << 10, Logf: quiet, Fatal: func(err error) { died <- err }})
 			c := create(t, s, "c", storage.CollectionOptions{})
 			var safe atomic.Int64
 			go func() {
@@ -107,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 				return nil
 			}))
 			again := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 2))})
-			if _, err := storage.Open("store", storage.Options{FS: stillFull, Logf: func(string, ...any) {},
+			if _, err := storage.Open("store", storage.Options{FS: stillFull, Logf: quiet,
 				Fatal: func(err error) { t.Errorf("fatal: %v", err) }}); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("opened on a full disk: %v", err)
 			}

@@ -23,12 +23,28 @@ import (
 
 func open(t testing.TB, fs vfs.FS) *storage.Store {
 	t.Helper()
-	s, err := storage.Open("store", storage.Options{FS: fs, Logf: t.Errorf, Fatal: func(err error) { t.Errorf("fatal: %v", err) }})
+	return openWith(t, storage.Options{FS: fs})
+}
+
+// openWith opens a store that fails the test when it logs or dies, unless the options say
+// otherwise.
+func openWith(t testing.TB, o storage.Options) *storage.Store {
+	t.Helper()
+	if o.Logf == nil {
+		o.Logf = t.Errorf
+	}
+	if o.Fatal == nil {
+		o.Fatal = func(err error) { t.Errorf("fatal: %v", err) }
+	}
+	s, err := storage.Open("store", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
+
+// quiet is a log that is not read.
+func quiet(string, ...any) {}
 
 // fresh opens an empty store for the length of a test.
 func fresh(t testing.TB) *storage.Store {
