@@ -144,7 +144,7 @@ func (k *checker) confirm(ctx context.Context, r rule, id string) (*wrong, *view
 	pause := lookPause
 	for look := range looks {
 		if look > 0 {
-			if err := sleep(ctx, pause); err != nil {
+			if err := mongo.Sleep(ctx, pause); err != nil {
 				return nil, nil, err
 			}
 			pause = min(2*pause, 100*time.Millisecond)
@@ -173,17 +173,6 @@ func (k *checker) confirm(ctx context.Context, r rule, id string) (*wrong, *view
 	}
 	logger.Debugf("%s %s of %s is never still", r.of, id, k.db.Name())
 	return nil, nil, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // errNotWrong is what mending ends with that there is nothing to mend any more.

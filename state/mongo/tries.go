@@ -45,14 +45,15 @@ func (t *Tries) Next() bool {
 
 // Pause waits before the next try, for longer the more there have been. It returns the
 // cause when the context ends.
-func (t *Tries) Pause(ctx context.Context) error { return sleep(ctx, pause(t.tries)) }
+func (t *Tries) Pause(ctx context.Context) error { return Sleep(ctx, pause(t.tries)) }
 
 func pause(attempt int) time.Duration {
 	most := min(pauseMost, pauseLeast<<min(attempt+1, 10))
 	return pauseLeast + rand.N(most)
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, and returns the cause when the context ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
