@@ -91,11 +91,11 @@ func (k *checker) pass(ctx context.Context, repair bool, known map[entity.Findin
 		}
 		all = append(all, f)
 	}
-	troubles, err := k.db.Troubles(ctx, k.now.Add(-stuckAge))
+	problems, err := k.db.Problems(ctx, k.now.Add(-stuckAge))
 	if err != nil {
 		return nil, false, err
 	}
-	for _, t := range troubles {
+	for _, t := range problems {
 		note(entity.Finding{Where: fmt.Sprint(t.Collection, " ", t.ID), What: t.What, Repair: t.Repair},
 			func(*entity.Finding) error { return t.Mend(ctx) })
 	}

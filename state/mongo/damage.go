@@ -12,8 +12,8 @@ import (
 // damageCode is MongoDB's DataCorruptionDetected.
 const damageCode = 270
 
-// Damage returns what the store has said of a damaged file of its own, as an error
-// of kind entity.Damaged, if that is what err comes of; else nil.
+// Damage returns the store's report of a damaged file, as an error of kind entity.Damaged, if err
+// wraps one, and nil otherwise.
 func Damage(err error) error {
 	var query *mgo.QueryError
 	var last *mgo.LastError
@@ -30,7 +30,7 @@ func Damage(err error) error {
 		"What was in it can't be read any more: restore the controller from a backup, and look after its disk.")
 }
 
-// cannotOpen adds to the error of a store that is damaged what can be done.
+// cannotOpen adds a hint to the error of a store that is damaged.
 func cannotOpen(err error, dir string) error {
 	if !errors.Is(err, embedded.ErrDamaged) {
 		return err

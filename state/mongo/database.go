@@ -19,27 +19,27 @@ import (
 
 var logger = loggo.GetLogger("juju.state.mongo")
 
-// The collections that the transaction runner keeps for itself.
+// The collections of the transaction runner.
 const (
 	TxnsC  = "txns"
 	StashC = "txns.stash"
 	LogC   = "txns.log"
 )
 
-// A Database is one database of a store: a model's, or the controller's own.
+// A Database is one database of a store: that of a model or of the controller.
 type Database struct {
 	*Runner
 	store *Store
 }
 
-// An Index is one that a collection must have.
+// An Index is an index that a collection must have.
 type Index struct {
 	Collection string
 	Fields     []string
 	Unique     bool
 }
 
-// A Schema is what a database must hold before it is used.
+// A Schema is what a database must contain before it is used.
 type Schema struct {
 	LogSize int            // bytes of the capped log of transactions
 	Capped  map[string]int // other capped collections and their sizes in bytes
@@ -54,12 +54,12 @@ func (s Schema) capped() map[string]int {
 }
 
 func (s Schema) indexes() []Index {
-	// The resumer asks for unfinished transactions.
+	// The resumer queries for unfinished transactions.
 	return append(slices.Clone(s.Indexes), Index{Collection: TxnsC, Fields: []string{"s"}})
 }
 
-// Sum is another for another schema, but for the sizes, which Make doesn't change
-// of what is there.
+// Sum returns a digest of the schema. Sizes don't count, since Make doesn't change the size of an
+// existing collection.
 func (s Schema) Sum() string {
 	h := sha256.New()
 	fmt.Fprintln(h, slices.Sorted(maps.Keys(s.capped())))
@@ -69,8 +69,8 @@ func (s Schema) Sum() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Make creates what the schema names and the database lacks. It may be run
-// again at any time, also after a run that was cut short.
+// Make creates whatever the schema names and the database lacks. It can be repeated at any time,
+// and after an interruption.
 func (s *Store) Make(name string, schema Schema) error {
 	return s.again(func() error { return s.make(name, schema) })
 }
@@ -85,7 +85,7 @@ func (s *Store) make(name string, schema Schema) error {
 			return fmt.Errorf("cannot create %s.%s: %w", name, c, err)
 		}
 	}
-	// The tail of an empty capped collection dies at once.
+	// The tail of an empty capped collection ends at once.
 	log := db.C(LogC)
 	if n, err := log.Count(); err != nil {
 		return fmt.Errorf("cannot count %s.%s: %w", name, LogC, err)
@@ -103,19 +103,19 @@ func (s *Store) make(name string, schema Schema) error {
 	return nil
 }
 
-// exists recognises the refusal to create what is there (code 48, NamespaceExists).
+// exists recognises the error of creating a collection that exists (code 48, NamespaceExists).
 func exists(err error) bool {
 	var q *mgo.QueryError
 	return errors.As(err, &q) && q.Code == 48
 }
 
-// Open opens a database, without looking at what it holds.
+// Open opens a database without reading it.
 func (s *Store) Open(name string) *Database {
 	return &Database{Runner: newRunner(s, name), store: s}
 }
 
-// Close ends the database's connections, once those who are using them have done
-// with them. Whatever is asked of it afterwards fails with why.
+// Close closes the database's connections once they are no longer in use. Later calls fail with
+// why.
 func (d *Database) Close(why error) {
 	if d.gate.shut(why) {
 		d.Runner.close()
@@ -125,26 +125,26 @@ func (d *Database) Close(why error) {
 // Name returns the database's name.
 func (d *Database) Name() string { return d.name }
 
-// With calls f with a collection on a connection of its own.
+// With calls f with a collection, on a connection of its own.
 func (d *Database) With(collection string, f func(*mgo.Collection) error) error {
 	return d.with(func(db *mgo.Database) error { return f(db.C(collection)) })
 }
 
-// Reading is With for what only reads, or may be done twice: on a MongoDB it waits for
-// the end of an election.
+// Reading is With for reads, and for writes that can be repeated: on a MongoDB it waits for the
+// end of an election.
 func (d *Database) Reading(collection string, f func(*mgo.Collection) error) error {
 	return d.store.again(func() error { return d.With(collection, f) })
 }
 
-// Tail returns a session and the log of transactions, for a tailer, which ends
-// before the database is closed; the caller closes the session.
+// Tail returns a session and the log of transactions, for a tailer. The tailer must end before
+// the database is closed; the caller closes the session.
 func (d *Database) Tail() (*mgo.Session, *mgo.Collection) {
 	session := d.session.Copy()
 	return session, session.DB(d.name).C(LogC)
 }
 
-// Get reads one document by its id into doc; entity.NotFound, with what in its
-// text, when there is none.
+// Get reads the document with this id into doc. If there is none, the error is entity.NotFound
+// and its text begins with what.
 func (d *Database) Get(collection string, id any, doc any, what string) error {
 	err := d.Reading(collection, func(c *mgo.Collection) error { return c.FindId(id).One(doc) })
 	if err != nil {
@@ -162,7 +162,7 @@ func (d *Database) All(collection string, query, docs any) error {
 	return nil
 }
 
-// Count returns how many documents match query.
+// Count returns the number of documents that match query.
 func (d *Database) Count(collection string, query any) (n int, err error) {
 	err = d.Reading(collection, func(c *mgo.Collection) error { n, err = c.Find(query).Count(); return err })
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *Database) Count(collection string, query any) (n int, err error) {
 	return n, nil
 }
 
-// Census returns how many documents each of the database's collections holds.
+// Census returns the number of documents of each collection.
 func (d *Database) Census() (map[string]int, error) {
 	counts := map[string]int{}
 	err := d.each(func(c *mgo.Collection) (err error) {
@@ -198,8 +198,8 @@ func (d *Database) each(f func(*mgo.Collection) error) error {
 	return nil
 }
 
-// LongestQueue returns how many transactions the queue of a document names at
-// the most: every other transaction on that document looks at all of them.
+// LongestQueue returns the length of the longest queue of transactions that a document has. Every
+// other transaction on that document reads all of them.
 func (d *Database) LongestQueue() (longest int, err error) {
 	err = d.each(func(c *mgo.Collection) error {
 		var doc struct {
@@ -215,8 +215,8 @@ func (d *Database) LongestQueue() (longest int, err error) {
 	return longest, err
 }
 
-// Next returns the next number of a sequence, beginning with 0. It is written
-// directly: a number that a failed transaction took is never given again.
+// Next takes n numbers of a sequence, which begins with 0, and returns the first. It writes
+// outside transactions: the number of a failed transaction is never used again.
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {
 	var doc struct {
 		Counter int `bson:"counter"`
@@ -233,19 +233,18 @@ func (d *Database) Next(ctx context.Context, sequence string, n int) (first int,
 	return doc.Counter - n, nil
 }
 
-// The states of an unfinished transaction, from gopkg.in/mgo.v2/txn: preparing,
-// prepared, aborting, applying.
+// The states of unfinished transactions in gopkg.in/mgo.v2/txn: preparing, prepared, aborting,
+// applying.
 var unfinished = []int{1, 2, 3, 4}
 
-// The states of a finished one.
+// The states of finished transactions.
 const (
 	aborted = 5
 	applied = 6
 )
 
-// ResumeTransactions takes every unfinished transaction that was begun before
-// the given time to its end, aborting ones too. One that fails is logged and
-// passed over.
+// ResumeTransactions completes, or aborts, every unfinished transaction that began before the
+// given time. It logs the failure of one and continues.
 func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) error {
 	var found []struct {
 		ID bson.ObjectId `bson:"_id"`
@@ -268,15 +267,15 @@ func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) err
 	return d.store.Barrier(ctx)
 }
 
-// errTakenBack is what a transaction ends with that can't be applied.
+// errTakenBack is the error of a transaction that can't be applied and is undone.
 var errTakenBack = errors.New("it is taken back")
 
 func (d *Database) resume(id bson.ObjectId) error {
 	return d.With(TxnsC, func(c *mgo.Collection) error { return resume(c.Database, id) })
 }
 
-// resume takes a transaction to its end. One that waits for a lost one is taken
-// back, or others would wait for it.
+// resume completes a transaction. One that waits for a lost transaction is taken back, since
+// others would wait for it.
 func resume(db *mgo.Database, id bson.ObjectId) error {
 	err := guarded(func() error { return runnerOf(db).Resume(id) })
 	if err == nil || err == txn.ErrAborted || !isLost(err) {
@@ -288,12 +287,11 @@ func resume(db *mgo.Database, id bson.ObjectId) error {
 	return fmt.Errorf("%w: %w", errTakenBack, err)
 }
 
-// PruneTransactions removes the finished transactions that were begun before
-// the given time, and mends the queues and the stash that name them. It returns
-// how many it removed.
+// PruneTransactions removes the finished transactions that began before the given time, together
+// with the entries of queues and the stash that name them. It returns how many it removed.
 func (d *Database) PruneTransactions(ctx context.Context, before time.Time) (removed int, err error) {
 	err = d.With(TxnsC, func(c *mgo.Collection) error {
-		return guarded(func() error { // it panics over what can't be in a queue
+		return guarded(func() error { // it panics over a malformed queue entry
 			stats, err := jujutxn.CleanAndPrune(jujutxn.CleanAndPruneArgs{Txns: c, MaxTime: before})
 			removed = stats.TransactionsRemoved
 			return err

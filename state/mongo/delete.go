@@ -8,10 +8,10 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// DeleteUntouched deletes documents outside transactions. It is for documents
-// that transactions wrote and nothing refers to any more. Each is deleted only by
-// a query that repeats the queue in which no unfinished transaction was found;
-// the others are left for another time. It returns how many are left.
+// DeleteUntouched deletes documents outside transactions. It is for documents that transactions
+// wrote and that nothing refers to any more. The query of each deletion repeats the queue in
+// which no unfinished transaction was found, so a document that a transaction reaches meanwhile
+// stays. It returns how many documents are left.
 func (d *Database) DeleteUntouched(ctx context.Context, collection string, query bson.D) (left int, err error) {
 	var docs []struct {
 		ID    any      `bson:"_id"`
@@ -41,7 +41,7 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 		}
 		err = d.With(collection, func(c *mgo.Collection) error { return c.Remove(same) })
 		if IsNotFound(err) {
-			left++ // another transaction came in between
+			left++ // a transaction came in between
 		} else if err != nil {
 			return len(docs), fmt.Errorf("cannot delete from %s: %w", collection, err)
 		}
@@ -49,14 +49,13 @@ func (d *Database) DeleteUntouched(ctx context.Context, collection string, query
 	return left, nil
 }
 
-// anyUnfinished reports whether a queue names a transaction that is not at its
-// end.
+// anyUnfinished reports whether a queue names an unfinished transaction.
 func (d *Database) anyUnfinished(queue []string) (bool, error) {
 	var ids []bson.ObjectId
 	for _, token := range queue {
 		id, ok := tokenID(token)
 		if !ok {
-			return true, nil // not what we know: hands off
+			return true, nil // malformed: leave the document alone
 		}
 		ids = append(ids, id)
 	}

@@ -14,23 +14,22 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// electionBound is how long a transaction that was cut short by the loss of a MongoDB's
-// primary is asked after.
+// electionBound is how long a transaction that the loss of a primary interrupted is looked for.
 const electionBound = 40 * time.Second
 
-// The codes of what another try mends, on the primary that is elected meanwhile:
-// those by which a server says that it is no primary or not for long, and
-// WriteConcernFailed, that the majority was not reached in time.
+// The codes of errors that go away once a primary is elected: those by which a server says that
+// it isn't primary, or won't be for long, and WriteConcernFailed, that the majority wasn't
+// reached in time.
 var passingCodes = []int{91, 189, 10058, 10107, 11600, 11602, 13435, 13436, 64}
 
-// The texts of mgo's for which it has no values.
+// The texts of mgo's errors that have no values.
 var passingTexts = []string{
 	"no reachable servers", "Closed explicitly", "server was closed", "server not available", "getNonce: ", "resetNonce: ",
 	"Got an empty nonce", "Failed to unmarshal nonce",
 }
 
-// cutShort says whether an error tells nothing of a request but that its answer is
-// lost: it may have been done or not.
+// cutShort reports whether an error leaves open whether the request was carried out: only its
+// answer is known to be lost.
 func cutShort(err error) bool {
 	var network net.Error
 	var query *mgo.QueryError
@@ -52,18 +51,18 @@ func cutShort(err error) bool {
 	return slices.ContainsFunc(passingTexts, func(t string) bool { return strings.Contains(text, t) })
 }
 
-// again does what may be done any number of times: once on the embedded store,
-// whose loss is the process's, and on a MongoDB until it is not cut short.
+// again runs what can be repeated: once on the embedded store, which is lost only with the
+// process, and on a MongoDB until it isn't cut short.
 func (s *Store) again(do func() error) error { return s.outage.sitOut(do) }
 
-// settle finds out how a transaction has ended whose answer was lost, and brings it
-// to its end; why is what happened. Its result is that of the transaction.
+// settle determines the outcome of a transaction whose answer was lost, and completes it. why is
+// the error that lost the answer. It returns what running the transaction would have returned.
 func (r *Runner) settle(session *mgo.Session, id bson.ObjectId, why error) error {
 	logger.Infof("transaction %s of %s was cut short: %v", id.Hex(), r.name, why)
 	err := r.outage.bringThrough(func() error {
 		session.Refresh()
 		db := session.DB(r.name)
-		// Should it be on its way still, it comes too late: its place is taken.
+		// This takes the transaction's id: if its insert is still under way, it comes too late.
 		err := db.C(TxnsC).Insert(bson.D{{"_id", id}, {"s", aborted}, {"o", []txn.Op{}}})
 		if !mgo.IsDup(err) {
 			if err == nil {

@@ -2,16 +2,16 @@ package mongo
 
 import "sync"
 
-// A gate counts who uses the connections of a database, which mgo does not let
-// anybody do any more once they are closed. Who is inside may go in again.
+// A gate counts the users of a database's connections, which mgo doesn't allow once they are
+// closed. A user may enter again while inside.
 type gate struct {
 	mu    sync.Mutex
 	users int
-	why   error         // that nobody gets in any more
-	empty chan struct{} // closed with the last user, once why is set
+	why   error         // why the gate is shut
+	empty chan struct{} // closed by the last user to leave, once why is set
 }
 
-// enter lets a user in, who must leave again, or says why not.
+// enter lets a user in, who must leave again, or returns why the gate is shut.
 func (g *gate) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -30,8 +30,7 @@ func (g *gate) leave() {
 	}
 }
 
-// shut lets nobody in any more and returns when the last has left; false when it
-// was shut before.
+// shut closes the gate and returns when the last user has left; false if it was already shut.
 func (g *gate) shut(why error) bool {
 	g.mu.Lock()
 	if g.why != nil {

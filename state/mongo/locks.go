@@ -11,13 +11,12 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// docLocks keeps transactions that conflict apart, within this process. mgo/txn
-// does not need that to be correct in principle; but when transactions that meet
-// at the same documents are held up between its steps, two of its runners may
-// give both the same revision of a document, and one update is lost though both
-// are told that they succeeded. (mgo's own TestTxnQueueStressTest, which it skips,
-// shows that.) It also spares the runners the work of finishing each other's
-// transactions. Transactions that only assert a document go side by side.
+// docLocks serialises transactions of this process that touch the same documents. In principle
+// mgo/txn doesn't need that. But if transactions on the same documents are delayed between its
+// steps, two of its runners can give a document the same revision, and one update is lost though
+// both report success. (mgo's own TestTxnQueueStressTest, which it skips, shows it.) The locks
+// also save runners from completing each other's transactions. Transactions that only assert a
+// document share its lock.
 type docLocks struct {
 	mu   sync.Mutex
 	docs map[string]*docLock
@@ -25,19 +24,19 @@ type docLocks struct {
 
 type docLock struct {
 	sem  *semaphore.Weighted // readers take 1, a writer all
-	refs int                 // who holds it or waits for it
+	refs int                 // users that hold it or wait for it
 }
 
 const allReaders = 1 << 30
 
-// A holding is the documents that one caller has locked.
+// A holding is the set of documents that one caller has locked.
 type holding struct {
 	of      *docLocks
 	weights map[string]int64 // by document
 	locks   map[string]*docLock
 }
 
-// acquire locks the documents of ops, in an order that all keep to.
+// acquire locks the documents of ops, in an order that all callers share.
 func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) {
 	h := &holding{l, weigh(ops), map[string]*docLock{}}
 	for _, key := range slices.Sorted(maps.Keys(h.weights)) {
@@ -52,7 +51,7 @@ func (l *docLocks) acquire(ctx context.Context, ops []txn.Op) (*holding, error) 
 	return h, nil
 }
 
-// weigh returns how much of its lock each document of ops takes.
+// weigh returns how much of its lock each document of ops needs.
 func weigh(ops []txn.Op) map[string]int64 {
 	weights := map[string]int64{}
 	for _, op := range ops {
@@ -66,7 +65,7 @@ func weigh(ops []txn.Op) map[string]int64 {
 	return weights
 }
 
-// covers reports whether all that ops need is locked. Nothing covers no operations.
+// covers reports whether everything that ops need is locked. Nothing covers an empty list.
 func (h *holding) covers(ops []txn.Op) bool {
 	if h == nil {
 		return false
@@ -79,7 +78,7 @@ func (h *holding) covers(ops []txn.Op) bool {
 	return true
 }
 
-// release unlocks the documents, once; nil has none.
+// release unlocks the documents, once; a nil holding has none.
 func (h *holding) release() {
 	if h == nil {
 		return
@@ -90,7 +89,7 @@ func (h *holding) release() {
 	}
 }
 
-// get returns a document's lock, which is there until it is dropped as often.
+// get returns a document's lock, and drop must be called once for each get.
 func (l *docLocks) get(key string) *docLock {
 	l.mu.Lock()
 	defer l.mu.Unlock()

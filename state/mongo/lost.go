@@ -12,19 +12,18 @@ import (
 	"juju/state/entity"
 )
 
-// A document's queue, and its marks of an insert or a removal under way, name
-// transactions. When one that they name is lost, mgo/txn can't tell what it would
-// have done to the document, and refuses every other transaction on it. Worse, it
-// leaves those that it has refused prepared: unfinished, in the queues of all
-// their other documents, and refused with them is whatever comes across those. So
-// such a transaction is taken back at once, and the damage stays where it is.
+// A document's queue, and its marks of an insert or a removal in progress, name transactions. If
+// a named transaction is lost, mgo/txn can't tell what it would have done to the document, and
+// refuses every other transaction on it. Worse, it leaves those it has refused prepared:
+// unfinished, and in the queues of all their other documents, where further transactions meet
+// them and are refused as well. So a refused transaction is taken back at once, and the damage
+// doesn't spread.
 
-// errLost is what a try has ended with that was taken back.
+// errLost is the error of an attempt that was taken back.
 var errLost = errors.New("a document names a transaction that is lost")
 
-// runOnce runs ops as the transaction id. Instead of panicking as mgo/txn does over
-// what can't be in a queue, and when it comes across a lost transaction, it takes
-// its own back and returns errLost.
+// runOnce runs ops as the transaction id. mgo/txn panics over a malformed queue entry or a lost
+// transaction; runOnce takes its transaction back instead, and returns errLost.
 func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 	runner := runnerOf(db)
 	err := guarded(func() error { return runner.Run(ops, id, nil) })
@@ -39,7 +38,7 @@ func runOnce(db *mgo.Database, ops []txn.Op, id bson.ObjectId) error {
 	switch {
 	case terr != nil:
 		return fmt.Errorf("cannot take back a transaction: %w", terr)
-	case !taken: // another runner has brought it on its way
+	case !taken: // another runner has continued it
 		return guarded(func() error { return runner.Resume(id) })
 	}
 	return fmt.Errorf("%w: %v", errLost, err)
@@ -52,15 +51,15 @@ func runnerOf(db *mgo.Database) *txn.Runner {
 	return runner
 }
 
-// runnerOptions have a document that is only asserted keep no token of a finished
-// transaction: whoever comes next would load each of those.
+// runnerOptions make a document that is only asserted keep no token of a finished transaction:
+// later transactions would load each of them.
 var runnerOptions = func() txn.RunnerOptions {
 	o := txn.DefaultRunnerOptions()
 	o.AssertionCleanupLength = 1
 	return o
 }()
 
-// panicked is the error of what panicked.
+// panicked is the error of a recovered panic.
 type panicked struct{ why any }
 
 func (p panicked) Error() string { return fmt.Sprint("the transaction runner panicked: ", p.why) }
@@ -74,16 +73,16 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// isLost recognises what mgo/txn says of a transaction that it does not find. It
-// may be the pruner's doing, which another try mends.
+// isLost recognises mgo/txn's error about a transaction that it can't find. The pruner may have
+// caused it, and then the next attempt succeeds.
 func isLost(err error) bool {
 	var p panicked
 	return errors.As(err, &p) || strings.Contains(err.Error(), "cannot find transaction")
 }
 
-// takeBack aborts a transaction that has not been applied yet, in mgo/txn's own
-// steps: from the first on nobody can apply it any more. It reports whether the
-// transaction is aborted now; one that is not there is, too.
+// takeBack aborts a transaction that hasn't been applied yet, in mgo/txn's own steps: after the
+// first of them no runner can apply it. It reports whether the transaction is aborted now; a
+// missing one counts as aborted.
 func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 	txns := db.C(TxnsC)
 	pending := bson.D{{"_id", id}, {"s", bson.D{{"$in", []int{1, 2, 3}}}}} // preparing, prepared, aborting
@@ -112,13 +111,13 @@ func takeBack(db *mgo.Database, id bson.ObjectId) (taken bool, err error) {
 	return true, txns.Update(bson.D{{"_id", id}, {"s", 3}}, bson.D{{"$set", bson.D{{"s", 5}}}})
 }
 
-// stashKey is how mgo/txn names a document in its stash.
+// stashKey is mgo/txn's id of a document in its stash.
 type stashKey struct {
 	C  string `bson:"c"`
 	ID any    `bson:"id"`
 }
 
-// pullTokens takes a transaction out of a document's queue.
+// pullTokens removes a transaction from a document's queue.
 func pullTokens(c *mgo.Collection, doc any, id bson.ObjectId) error {
 	var found struct {
 		Queue []string `bson:"txn-queue"`
@@ -144,7 +143,7 @@ func pullTokens(c *mgo.Collection, doc any, id bson.ObjectId) error {
 	return err
 }
 
-// bookkeeping is what mgo/txn adds to a document.
+// bookkeeping is the fields that mgo/txn adds to a document.
 type bookkeeping struct {
 	Queue  []string      `bson:"txn-queue"`
 	Revno  int64         `bson:"txn-revno"`
@@ -154,8 +153,8 @@ type bookkeeping struct {
 
 var bookkept = bson.D{{"txn-queue", 1}, {"txn-revno", 1}, {"txn-insert", 1}, {"txn-remove", 1}}
 
-// transactions returns the ids that the bookkeeping names, and the entries of the
-// queue that name none.
+// transactions returns the ids that the bookkeeping names, and the malformed entries of the
+// queue.
 func (b bookkeeping) transactions() (ids []bson.ObjectId, malformed []string) {
 	for _, token := range b.Queue {
 		if id, ok := tokenID(token); ok {
@@ -172,8 +171,8 @@ func (b bookkeeping) transactions() (ids []bson.ObjectId, malformed []string) {
 	return ids, malformed
 }
 
-// tokenID takes an entry of a queue apart: a transaction's id in hex, "_" and a
-// nonce of eight.
+// tokenID parses an entry of a queue: a transaction's id in hex, "_" and a nonce of eight
+// characters.
 func tokenID(token string) (bson.ObjectId, bool) {
 	const hex, nonce = 24, 8
 	if len(token) != hex+1+nonce || token[hex] != '_' || !bson.IsObjectIdHex(token[:hex]) {
@@ -182,8 +181,8 @@ func tokenID(token string) (bson.ObjectId, bool) {
 	return bson.ObjectIdHex(token[:hex]), true
 }
 
-// damaged returns the first document of ops that names a lost transaction, as an
-// error for users; nil when there is none.
+// damaged returns an error for users about the first document of ops that names a lost
+// transaction, or nil if there is none.
 func (r *Runner) damaged(ops []txn.Op) error {
 	return r.with(func(db *mgo.Database) error { return damagedIn(db, ops) })
 }
@@ -214,7 +213,7 @@ func damagedIn(db *mgo.Database, ops []txn.Op) error {
 	return nil
 }
 
-// missing returns those of the transactions that are not there.
+// missing returns the transactions that don't exist.
 func missing(db *mgo.Database, ids []bson.ObjectId) (lost []bson.ObjectId, err error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -86,14 +86,14 @@ func TestAPrunerAndDamage(t *testing.T) {
 	}
 }
 
-// mend mends all troubles of a database, and returns what they were.
+// mend mends all problems of a database, and returns what they were.
 func mend(t *testing.T, db *mongo.Database) (found []string) {
 	t.Helper()
-	troubles, err := db.Troubles(t.Context(), time.Now())
+	problems, err := db.Problems(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range troubles {
+	for _, x := range problems {
 		found = append(found, fmt.Sprintf("%s %v: %s", x.Collection, x.ID, x.What))
 		if err := x.Mend(t.Context()); err != nil {
 			t.Errorf("%s: %v", x.What, err)

@@ -11,31 +11,30 @@ import (
 	"juju/state/entity"
 )
 
-// answerBound is how long an outage lasts before those who wait for its end are told of
-// it, and others at once. A replica set elects another primary within about twelve
-// seconds, and it may take mgo some more to find it; and clients wait longer than this
-// for an answer.
+// answerBound is how long an outage lasts before waiting requests are refused, and later ones at
+// once. A replica set elects another primary within about twelve seconds, and mgo may need some
+// more to find it. Clients wait longer than this for an answer.
 const answerBound = 25 * time.Second
 
-// probePause is the time between two attempts to find out that an outage is over.
+// probePause is the time between two probes.
 const probePause = time.Second
 
-// An outage is what is known of a MongoDB that does not answer or has no primary.
-// Requests that meet it wait until it is over, or has lasted for answerBound. From
-// then on requests are refused at once, and only a probe still tries.
+// An outage is what is known about a MongoDB that doesn't answer or has no primary. Requests wait
+// until it ends or has lasted for answerBound. From then on requests are refused at once, and
+// only a probe still tries.
 type outage struct {
 	probe func() error // one attempt to write
 
 	mu      sync.Mutex
-	since   time.Time // zero while there is none
-	why     error     // what was met last
+	since   time.Time // zero if there is none
+	why     error     // the last error
 	probing bool
 	closed  chan struct{}
 	work    sync.WaitGroup // the probe
 }
 
-// An awayError says to whoever sees it, on either side of the API, that the store is
-// away. Its text names no hosts: strangers see it too.
+// An awayError tells users, on either side of the API, that the store is unreachable. Its text
+// names no hosts, since strangers see it too.
 type awayError struct {
 	since time.Time
 	why   error
@@ -47,18 +46,18 @@ func (e *awayError) Error() string {
 		time.Since(e.since).Truncate(time.Second))
 }
 
-// Unwrap gives it a kind that is tried again.
+// Unwrap gives it the kind Unavailable.
 func (e *awayError) Unwrap() []error { return []error{entity.Unavailable, e.why} }
 
 const awayHint = "The controller waits until its MongoDB has a primary, and goes on by itself. " +
 	"If that takes long, see that most of the MongoDB's members run and reach each other."
 
-// away makes the error for those who are not to wait any longer.
+// away makes the error of requests that must not wait any longer.
 func away(since time.Time, why error) error {
 	return entity.WithHint(&awayError{since, why}, awayHint)
 }
 
-// IsAway reports whether an error says that the store is away.
+// IsAway reports whether an error says that the store is unreachable.
 func IsAway(err error) bool {
 	var a *awayError
 	return errors.As(err, &a)
@@ -68,8 +67,8 @@ func newOutage(probe func() error) *outage {
 	return &outage{probe: probe, closed: make(chan struct{})}
 }
 
-// refuses returns the error for whoever comes when an outage has lasted for long.
-// A nil outage is that of a store that has none.
+// refuses returns the error of requests that arrive when an outage has lasted for answerBound,
+// and nil otherwise. A nil outage belongs to a store that has none.
 func (o *outage) refuses() error {
 	if o == nil {
 		return nil
@@ -82,7 +81,7 @@ func (o *outage) refuses() error {
 	return away(o.since, o.why)
 }
 
-// met notes that an answer was lost, and returns since when that is so.
+// met notes that an answer was lost, and returns when the outage began.
 func (o *outage) met(err error) (since time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,7 +107,7 @@ func (o *outage) over() {
 	}
 }
 
-// probes tries the store until it is back.
+// probes tries the store until it answers.
 func (o *outage) probes() {
 	for {
 		select {
@@ -144,8 +143,8 @@ func (o *outage) close() {
 	o.work.Wait()
 }
 
-// told gives the error of a request whose answer was lost a kind, and words for those
-// who see it. What the others say stays as it is.
+// told adds a kind and a text for users to the error of a request whose answer was lost. Other
+// errors stay as they are.
 func (o *outage) told(err error) error {
 	if o == nil || !cutShort(err) || IsAway(err) {
 		return err
@@ -153,8 +152,7 @@ func (o *outage) told(err error) error {
 	return away(o.met(err), err)
 }
 
-// sitOut does what can be done again until it is not cut short, or the outage has
-// lasted for answerBound.
+// sitOut repeats do until it isn't cut short, or the outage has lasted for answerBound.
 func (o *outage) sitOut(do func() error) error {
 	if o == nil {
 		return do()
@@ -165,7 +163,7 @@ func (o *outage) sitOut(do func() error) error {
 	return o.until(do, func(since time.Time) bool { return time.Since(since) >= answerBound })
 }
 
-// bringThrough is sitOut for what was begun: it is tried for electionBound of its own.
+// bringThrough is sitOut for what has begun: it has electionBound from its own beginning.
 func (o *outage) bringThrough(do func() error) error {
 	end := time.Now().Add(electionBound)
 	return o.until(do, func(time.Time) bool { return !time.Now().Before(end) })

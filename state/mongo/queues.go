@@ -8,17 +8,16 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// manyInserts is how many documents a transaction inserts, for each that it touches
-// of those that are there, before it is worth clearing their queues.
+// manyInserts is how many inserted documents, for each existing one that a transaction touches,
+// make it worth clearing the queues.
 const manyInserts = 4
 
-// clearQueues takes the finished transactions out of the queues of the documents
-// that ops touch, when ops insert many others. A transaction stays in the queues of
-// its documents when it is finished, until another takes it out while it is applied
-// itself. That one has found it there when it began, and before it knows that it
-// need not wait, mgo/txn loads the other whole and reads each of its own documents
-// again, those that are to be inserted twice. A finished transaction is nothing to
-// wait for, so whoever is in the middle of something does not miss it.
+// clearQueues removes the finished transactions from the queues of the documents that ops touch,
+// if ops insert many others. A finished transaction stays in the queues of its documents until
+// another removes it while being applied. That other transaction finds it at its beginning, and
+// before it knows that it need not wait, mgo/txn loads the finished one whole and reads each
+// document of ops again, inserted ones twice. Nothing waits for a finished transaction, so no
+// runner misses it.
 func clearQueues(db *mgo.Database, ops []txn.Op) error {
 	inserts := 0
 	touched := map[stashKey]bool{}

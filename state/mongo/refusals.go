@@ -14,37 +14,36 @@ import (
 	"juju/state/entity"
 )
 
-// RefusalsC holds the transactions that were given up, the last of them only. It
-// is written directly, and nothing depends on it.
+// RefusalsC holds the last transactions that were given up. It is written outside transactions,
+// and nothing depends on it.
 const RefusalsC = "refusals"
 
-// refusalsSize is in bytes: room for about two thousand.
+// refusalsSize is in bytes, enough for about two thousand.
 const refusalsSize = 1 << 20
 
 // Secrets are the fields whose values are never shown.
 var Secrets = []string{"hash", "password"}
 
-// A FailedAssert is what a transaction asserted of a document and what is not so.
+// A FailedAssert is one condition of a transaction that doesn't hold.
 type FailedAssert struct {
 	Collection string
 	ID         any
-	// Assert is what does not hold: a field's condition, or txn.DocExists or
-	// txn.DocMissing.
+	// Assert is what doesn't hold: a field's condition, or txn.DocExists or txn.DocMissing.
 	Assert any
-	// Found is the value of the field, as JSON where it is no plain value; "" when
-	// the document or the field is not there.
+	// Found is the value of the field, as JSON unless it is a plain value; "" if the document or
+	// the field doesn't exist.
 	Found string
 	words string
 }
 
-// String says it in words, as in "units mysql/0: life is dying, not alive".
+// String describes it, as in "units mysql/0: life is dying, not alive".
 func (f FailedAssert) String() string {
 	return fmt.Sprintf("%s %v: %s", f.Collection, f.ID, f.words)
 }
 
-// FailedAsserts evaluates the asserts of operations against what the database
-// holds now, each as mgo/txn would, and returns those that do not hold, in the
-// order of the operations. Others may be changing it meanwhile.
+// FailedAsserts evaluates the asserts of ops against the current documents, each as mgo/txn
+// would, and returns those that don't hold, in the order of ops. Other transactions may change
+// the documents meanwhile.
 func (d *Database) FailedAsserts(ops []txn.Op) ([]FailedAssert, error) {
 	return d.failedAsserts(ops, len(ops))
 }
@@ -68,7 +67,7 @@ func (r *Runner) failedAsserts(ops []txn.Op, most int) (failed []FailedAssert, e
 	return failed, err
 }
 
-// failedAssert returns nil when the assert of op holds.
+// failedAssert returns nil if the assert of op holds.
 func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 	f := &FailedAssert{Collection: op.C, ID: op.Id, Assert: op.Assert}
 	holds := func(assert any) (bool, error) {
@@ -102,7 +101,7 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All must hold at once; which of them doesn't is what the reader wants.
+	// All of them must hold at once; the reader wants to know which one doesn't.
 	for _, condition := range conditions {
 		if one, err := holds(bson.D{condition}); err != nil {
 			return nil, err
@@ -113,7 +112,7 @@ func failedAssert(c *mgo.Collection, op txn.Op) (*FailedAssert, error) {
 	return nil, nil // it has changed since
 }
 
-// explain says what is there instead of what a condition wants.
+// explain sets what was found instead of what a condition wants.
 func (f *FailedAssert) explain(c *mgo.Collection, condition bson.DocElem) error {
 	f.Assert = bson.D{condition}
 	if strings.HasPrefix(condition.Name, "$") {
@@ -141,7 +140,7 @@ func (f *FailedAssert) explain(c *mgo.Collection, condition bson.DocElem) error 
 	return nil
 }
 
-// wanted ends a sentence with what a condition asks for.
+// wanted returns the end of a sentence that says what a condition wants.
 func wanted(condition bson.DocElem) string {
 	one, isOp := operator(condition.Value)
 	if !isOp {
@@ -163,7 +162,7 @@ func wanted(condition bson.DocElem) string {
 	return ", wanted " + show(condition.Name, condition.Value)
 }
 
-// operator returns the only operator of a condition that has just one.
+// operator returns the operator of a condition that has exactly one.
 func operator(condition any) (bson.DocElem, bool) {
 	d, err := asDoc(condition)
 	if err != nil || len(d) != 1 || !strings.HasPrefix(d[0].Name, "$") {
@@ -172,7 +171,7 @@ func operator(condition any) (bson.DocElem, bool) {
 	return d[0], true
 }
 
-// asDoc returns a document, of whatever type, as a bson.D.
+// asDoc converts a document of any type to a bson.D.
 func asDoc(v any) (d bson.D, err error) {
 	if d, ok := v.(bson.D); ok {
 		return d, nil
@@ -184,10 +183,10 @@ func asDoc(v any) (d bson.D, err error) {
 	return d, bson.Unmarshal(data, &d)
 }
 
-// shownMost bounds what is shown of one value: it may be megabytes.
-const shownMost = 200
+// maxShown bounds the text shown of one value, which may be megabytes.
+const maxShown = 200
 
-// show writes a field's value for people.
+// show formats a field's value for users.
 func show(field string, v any) string {
 	if isSecret(field) {
 		return notShown
@@ -207,8 +206,8 @@ func show(field string, v any) string {
 	case bson.D, bson.M, []any, []bson.D, []string, []int:
 		text = asJSON(v)
 	}
-	if len(text) > shownMost {
-		text = strings.ToValidUTF8(text[:shownMost], "") + "…"
+	if len(text) > maxShown {
+		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}
 	return text
 }
@@ -219,7 +218,7 @@ func isSecret(field string) bool {
 	return slices.Contains(Secrets, field[strings.LastIndexByte(field, '.')+1:])
 }
 
-// asJSON writes a document or a list without its secrets.
+// asJSON formats a document or a list without its secrets.
 func asJSON(v any) string {
 	var plain struct{ V any }
 	data, err := bson.Marshal(struct{ V any }{v})
@@ -254,16 +253,16 @@ func withoutSecrets(v any) any {
 // A Refusal is a transaction that was given up.
 type Refusal struct {
 	At time.Time `bson:"at"`
-	// Docs are the documents that it concerned, each as "collection#id".
+	// Docs are its documents, each as "collection#id".
 	Docs []string `bson:"docs"`
-	// Why is the assert that did not hold, in words; "" when all did by the time
-	// they were looked at.
+	// Why describes the assert that didn't hold; "" if all of them held by the time they were
+	// evaluated.
 	Why string `bson:"why"`
-	// Found is what was there instead, if it was one value.
+	// Found is the value found instead, if it was a single value.
 	Found string `bson:"found,omitempty"`
 }
 
-// refused keeps a refusal and returns it. What fails here fails nothing.
+// refused stores a refusal and returns it. Its own failures are ignored.
 func (r *Runner) refused(ops []txn.Op) Refusal {
 	refusal := Refusal{At: time.Now().UTC()}
 	seen := map[string]bool{}
@@ -288,8 +287,8 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 
 func docName(collection string, id any) string { return fmt.Sprintf("%s#%v", collection, id) }
 
-// Refusals returns the transactions that were given up lately and concerned a
-// document, the last one first.
+// Refusals returns the latest transactions that were given up and had this document among theirs,
+// newest first.
 func (d *Database) Refusals(collection string, id any) ([]Refusal, error) {
 	var all []Refusal
 	err := d.Reading(RefusalsC, func(c *mgo.Collection) error {

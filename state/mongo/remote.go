@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo/adapter"
 )
 
-// OpenURL opens the store in the MongoDB that a URL names, a single server or a
-// replica set. Each write waits for the majority and its journals.
+// OpenURL opens the store in the MongoDB of a URL, a single server or a replica set. Each write
+// waits for the majority and its journals.
 func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	a := u.adapter(o.Dial)
 	if err := reach(a, u.hosts); err != nil {
@@ -42,10 +42,10 @@ func OpenURL(ctx context.Context, u *URL, o Options) (*Store, error) {
 	session.SetSocketTimeout(max(socketTimeout, 2*u.wait))
 	session.SetSyncTimeout(primaryTimeout)
 	s := &Store{options: o.withDefaults(), session: session, remote: a}
-	s.flights = newFlights(session.Copy(), u.wait)
-	s.outage = s.flights.outage
-	s.barrier = s.flights.barrier
-	// The first tells whether writes come through at all, and how things stand.
+	s.commits = newGroupCommit(session.Copy(), u.wait)
+	s.outage = s.commits.outage
+	s.barrier = s.commits.barrier
+	// The first barrier tells whether writes succeed at all, and who is primary.
 	if err := s.Barrier(ctx); err != nil {
 		s.Close()
 		return nil, entity.WithHint(fmt.Errorf("cannot open the store in %s: %w", u, err),
@@ -58,8 +58,8 @@ func (u *URL) adapter(dial Dial) *adapter.Adapter {
 	return adapter.New(adapter.Options{Dial: u.dialer(dial), Name: u.app, Set: u.set, Logf: loggo.GetLogger("juju.store").Infof})
 }
 
-// reach tries whether one of the hosts will do. mgo would try for long, and then
-// not say what was wrong.
+// reach reports whether one of the hosts can be used. mgo would try for long, and not say what is
+// wrong.
 func reach(a *adapter.Adapter, hosts []string) (err error) {
 	for _, host := range hosts {
 		conn, cerr := a.Connect(host)
@@ -75,9 +75,9 @@ func reach(a *adapter.Adapter, hosts []string) (err error) {
 	return err
 }
 
-// Proxy offers mgo's clients, who come by l, the first server that a URL names,
-// until ctx ends; then l is closed. ready is called when the server will do. The
-// clients log in themselves.
+// Proxy forwards mgo's clients, which connect to l, to the first server of a URL until ctx ends;
+// then it closes l. It calls ready once the server has proved usable. The clients authenticate
+// themselves.
 func Proxy(ctx context.Context, l net.Listener, u *URL, ready func()) error {
 	defer l.Close()
 	a := u.adapter(nil)

@@ -14,40 +14,39 @@ import (
 	"juju/state/entity"
 )
 
-// ErrNothing is what a builder returns when what it should do is done already.
+// ErrNothing is what a builder returns if there is nothing left to do.
 var ErrNothing = errors.New("nothing to do")
 
-// A Builder makes the operations of one try. It may run many times, so it takes
-// no time and no random number; each time it reads what it needs afresh, and its
-// operations assert exactly the facts that they were built from. What it does not find
-// it may return as entity.NotFound, whichever document of several that is: it is
-// asked again then. attempt counts from 0.
+// A Builder makes the operations of one attempt at a transaction. It may run many times, so it
+// takes no time from the clock and no random number. Each time it reads what it needs anew, and
+// its operations assert exactly the facts they were built from. For a document that it can't find
+// it may return entity.NotFound; it is called again then. attempt counts from 0.
 type Builder func(attempt int) ([]txn.Op, error)
 
 const (
 	slots = 8
-	// misses is how often a builder is asked again that does not find something, and
-	// elections how often a transaction is run again since the primary has changed.
+	// misses bounds the calls of a builder that doesn't find something, elections the runs of a
+	// transaction while the primary changes.
 	misses, elections = 10, 10
 )
 
 // A Runner runs the transactions of one database.
 type Runner struct {
 	name    string
-	session *mgo.Session // for what is not a transaction
+	session *mgo.Session // for everything but transactions
 	barrier func(context.Context) error
-	outage  *outage // nil of the embedded store, which has none
+	outage  *outage // nil for the embedded store
 	slots   *slotQueue
 	all     []*slot
 	locks   *docLocks
-	gate    gate // of all that uses the connections
+	gate    gate // for all uses of the connections
 
 	patience time.Duration
 	// Hooks is what Options.Hooks returned for this runner, or nil.
 	Hooks Hooks
 }
 
-// A slot is the right to have one transaction under way, and a connection for it.
+// A slot is the right to run one transaction, and a connection for it.
 type slot struct{ session *mgo.Session }
 
 func newRunner(s *Store, name string) *Runner {
@@ -70,7 +69,7 @@ func (r *Runner) close() {
 	r.session.Close()
 }
 
-// with calls f with the database on a connection of its own.
+// with calls f with the database, on a connection of its own.
 func (r *Runner) with(f func(*mgo.Database) error) error {
 	if err := r.gate.enter(); err != nil {
 		return err
@@ -81,18 +80,18 @@ func (r *Runner) with(f func(*mgo.Database) error) error {
 	return r.outage.told(f(session.DB(r.name)))
 }
 
-// Run builds and runs a transaction until it is applied, and returns when it is
-// on disk. It returns the builder's own error, or entity.Contention when the
-// facts kept changing under it. A builder that has ErrNothing to do succeeds.
+// Run builds and runs a transaction until it is applied, and returns when it is on disk. It
+// returns the builder's own error, entity.Contention if the facts keep changing, and nil if the
+// builder has nothing to do.
 func (r *Runner) Run(ctx context.Context, build Builder) error {
 	whole := requestOf(ctx)
 	for range elections {
 		ctx := Began(ctx)
 		applied, err := r.try(ctx, build)
-		// Also what was only read, or was refused, may rest on what another wrote.
+		// A result that was only read, or refused, may depend on what others wrote.
 		barrier := r.barrier(ctx)
 		if errors.Is(barrier, ErrUnsure) && !applied {
-			continue // what was read may be otherwise by now
+			continue // what was read may have been undone
 		}
 		if err == nil && !errors.Is(barrier, ErrUnsure) {
 			err = barrier
@@ -105,12 +104,12 @@ func (r *Runner) Run(ctx context.Context, build Builder) error {
 	return ErrUnsure
 }
 
-// A trial is a change that is tried until its facts hold still.
+// A trial is a transaction that is attempted until the facts it asserts hold.
 type trial struct {
 	*Runner
 	Tries
-	// held are the documents of the last attempt. built says that its operations were
-	// built while they were held: nobody in this process has changed the facts since.
+	// held are the documents of the last attempt. built is set if its operations were built while
+	// they were locked: no other transaction of this process has changed the facts since.
 	held  *holding
 	built bool
 }
@@ -144,7 +143,7 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 		case err == txn.ErrAborted:
 		case errors.Is(err, errLost):
 			if lost++; lost == 1 {
-				break // it may have been the pruner
+				break // the pruner may have caused it
 			}
 			if derr := r.damaged(ops); derr != nil {
 				return false, derr
@@ -171,17 +170,17 @@ func (t *trial) letGo() {
 	t.held = nil
 }
 
-// keeps reports whether the documents of an attempt whose facts had changed stay locked
-// while its operations are built anew. What it read while it waited in line for them was
-// out of date by the time it had them; what it reads now stays so. Without this eight
-// who change the same few documents refuse each other for as long as a transaction
-// takes. If they were locked then too, somebody outside this process changes them, and
-// who waits for them here need not wait for that.
+// keeps reports whether the documents of a failed attempt stay locked while its operations are
+// built anew. What the builder read while it waited for the locks was out of date by the time it
+// had them; what it reads now stays valid. Without this, eight callers that change the same few
+// documents refuse each other for as long as a transaction takes. If the documents were locked
+// during the build already, another process changes them, and other callers need not wait for
+// that.
 func (t *trial) keeps() bool { return !t.built && t.held != nil }
 
-// settled runs a builder, and again when it does not find something: it may have read
-// one document before others removed what that refers to, and the next after. What
-// it does not find twice in a row is not there.
+// settled runs a builder, and again if it doesn't find something: it may have read one document
+// before others removed it together with the one it refers to. What it doesn't find twice in a
+// row doesn't exist.
 func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	missed := ""
 	for range misses {
@@ -194,8 +193,8 @@ func settled(build Builder, attempt int) (ops []txn.Op, err error) {
 	return ops, err
 }
 
-// hooked is once, through the next hook if there is one. A hook may run other
-// transactions on the same documents, so they aren't locked before and after it.
+// hooked is once, through the next hook if there is one. A hook may run other transactions on the
+// same documents, so they aren't locked before and after it.
 func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	var hook Hook
 	if t.Hooks != nil {
@@ -212,8 +211,8 @@ func (t *trial) hooked(ctx context.Context, ops *[]txn.Op, retry bool) error {
 	})
 }
 
-// once runs ops while it holds their documents and a slot; a retry goes to the
-// front of the queue for one. The documents stay locked.
+// once runs ops while it holds their documents and a slot; a retry goes to the front of the queue
+// for a slot. The documents stay locked.
 func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	r := t.Runner
 	if err := r.gate.enter(); err != nil {
@@ -235,7 +234,7 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	t.waited += time.Since(inLine)
 	defer r.slots.release(s)
 	if err := r.outage.refuses(); err != nil {
-		return err // those before us in line have met it
+		return err // callers before us have met the outage
 	}
 	id := bson.NewObjectId()
 	db := s.session.DB(r.name)
@@ -245,12 +244,11 @@ func (t *trial) once(ctx context.Context, ops []txn.Op, retry bool) error {
 	if r.outage != nil && cutShort(err) {
 		return r.settle(s.session, id, err)
 	}
-	// Its socket may be broken also when all went well: mgo/txn does not mind what
-	// becomes of the last messages. The next transaction is given one that works.
+	// The socket may be broken even if all went well: mgo/txn ignores errors of its last
+	// messages. The next transaction gets a working one.
 	s.session.Refresh()
 	return err
 }
 
-// passing recognises the failure that another try mends: the queue of a document is
-// full for a moment.
+// passing recognises a failure that goes away: the queue of a document is full for a moment.
 func passing(err error) bool { return strings.Contains(err.Error(), "has too many transactions") }

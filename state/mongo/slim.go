@@ -8,16 +8,16 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A finished transaction is kept for an hour, with all that it has written. One that
-// writes megabytes again and again would fill the disk meanwhile. What is read of a
-// finished one is only its state, the documents it was about and whether it made,
-// changed or removed them; so large contents go as soon as it has ended.
+// A finished transaction is kept for an hour, with everything it wrote. A transaction that writes
+// megabytes again and again would fill the disk meanwhile. Readers of a finished transaction need
+// only its state, its documents, and whether it made, changed or removed them; so large contents
+// are removed as soon as it has ended.
 
-// slimFrom is how many bytes an operation may write that are kept.
+// slimFrom is the size in bytes of an operation's contents from which they are removed.
 const slimFrom = 16 << 10
 
-// slim empties the large operations of a transaction that has ended. What it does
-// not get to, for want of a connection say, the pruner removes in its time.
+// slim removes the contents of the large operations of a transaction that has ended. What it
+// can't remove, for want of a connection say, the pruner removes later.
 func slim(db *mgo.Database, ops []txn.Op, id bson.ObjectId) {
 	set := bson.D{}
 	for i, op := range ops {
@@ -37,8 +37,8 @@ func slim(db *mgo.Database, ops []txn.Op, id bson.ObjectId) {
 	}
 }
 
-// weight is about how many bytes of text and data a value has, of the types that
-// are written; it looks no further once there are enough.
+// weight returns roughly how many bytes of text and data a value has, of the types that are
+// written. It stops counting at enough.
 func weight(v any, enough int) (n int) {
 	switch v := v.(type) {
 	case string:

@@ -65,8 +65,8 @@ func TestRewritesTakeNoSpace(t *testing.T) {
 	} else {
 		t.Logf("%d MiB on disk", used>>20)
 	}
-	found, err := db.Troubles(t.Context(), time.Now().Add(time.Hour))
+	found, err := db.Problems(t.Context(), time.Now().Add(time.Hour))
 	if err != nil || len(found) > 0 {
-		t.Errorf("troubles %v, error %v", found, err)
+		t.Errorf("problems %v, error %v", found, err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A slotQueue hands out slots in order. The most recently used is given first,
-// which keeps one warm, and makes what runs one after another use one slot only.
+// A slotQueue hands out slots in order. The most recently used slot is given first: that keeps
+// one connection warm, and a sequence of transactions uses only that.
 type slotQueue struct {
 	mu      sync.Mutex
 	free    []*slot // the first is given next
@@ -47,7 +47,7 @@ func (q *slotQueue) acquire(ctx context.Context, front bool) (*slot, error) {
 	return nil, context.Cause(ctx)
 }
 
-// release gives the slot to whoever waits longest.
+// release gives the slot to the caller at the front of the queue.
 func (q *slotQueue) release(s *slot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

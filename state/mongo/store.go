@@ -16,23 +16,22 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// A Store is a connection to the one store that a controller has.
+// A Store is a connection to the controller's store.
 type Store struct {
 	options Options
-	session *mgo.Session // every other is a copy of it
+	session *mgo.Session // all others are copies of it
 	barrier func(context.Context) error
-	// One of these is there: the embedded server, or the way to a MongoDB and those
-	// who wait for its barrier.
+	// server is set for the embedded store, remote and commits for a MongoDB.
 	server  *embedded.Server
 	remote  *adapter.Adapter
-	flights *flights
-	outage  *outage // nil with the embedded server
+	commits *groupCommit
+	outage  *outage // nil for the embedded store
 
 	locksMu sync.Mutex
 	locks   map[string]*docLocks // by database
 }
 
-// locksOf returns the locks that all who run transactions on a database share.
+// locksOf returns the locks of a database, which all its runners share.
 func (s *Store) locksOf(database string) *docLocks {
 	s.locksMu.Lock()
 	defer s.locksMu.Unlock()
@@ -45,19 +44,19 @@ func (s *Store) locksOf(database string) *docLocks {
 	return s.locks[database]
 }
 
-// The bounds of waiting for the store: a dial, and the answer to a request. The
-// embedded server answers in microseconds; a scan of a large collection, or a
-// replica set that elects a primary, is what they leave room for.
+// The bounds of a dial and of the answer to a request. The embedded server answers in
+// microseconds; the bounds leave room for a scan of a large collection, and for a replica set
+// that elects a primary.
 const (
 	dialTimeout   = 20 * time.Second
 	socketTimeout = time.Minute
-	// primaryTimeout is how long mgo looks for a primary before it says that there is
-	// none. How long a request waits for one is for us to say (answerBound).
+	// primaryTimeout is how long mgo looks for a primary before it fails. How long a request
+	// waits for one is decided here (answerBound).
 	primaryTimeout = 2 * time.Second
 )
 
-// OpenEmbedded opens the embedded store in a directory, which is made when it is
-// not there. It fails when another process has it open.
+// OpenEmbedded opens the embedded store in a directory, which it creates if necessary. It fails
+// if another process has the store open.
 func OpenEmbedded(dir string, o Options) (*Store, error) {
 	if o.Embedded.Logger == nil {
 		o.Embedded.Logger = loggo.GetLogger("juju.store")
@@ -67,7 +66,7 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 		return nil, cannotOpen(fmt.Errorf("cannot open the store in %s: %w", dir, err), dir)
 	}
 	session, err := mgo.DialWithInfo(&mgo.DialInfo{
-		// mgo wants an address; DialServer never looks at it.
+		// mgo requires an address; DialServer ignores it.
 		Addrs:      []string{"127.0.0.1:27017"},
 		Direct:     true,
 		Timeout:    dialTimeout,
@@ -83,8 +82,8 @@ func OpenEmbedded(dir string, o Options) (*Store, error) {
 	return &Store{options: o.withDefaults(), session: session, barrier: server.Barrier, server: server}, nil
 }
 
-// Barrier returns when everything that was written before the call is on disk.
-// Whoever tells the world something that rests on the store passes it first.
+// Barrier returns when everything written before the call is on disk. Callers pass it before they
+// report anything that rests on the store.
 func (s *Store) Barrier(ctx context.Context) error {
 	if err := s.barrier(ctx); err != nil {
 		return fmt.Errorf("cannot make sure that the store is on disk: %w", err)
@@ -92,16 +91,16 @@ func (s *Store) Barrier(ctx context.Context) error {
 	return nil
 }
 
-// Session returns a connection, for what is not a transaction's: the files in the
-// store. The caller closes it, and passes errors through Told.
+// Session returns a connection for uses other than transactions: the files in the store. The
+// caller closes it, and passes errors through Told.
 func (s *Store) Session() *mgo.Session { return s.session.Copy() }
 
-// Told gives an error that says no more than that an answer of the store's was lost
-// the kind entity.Unavailable, and a text for users.
+// Told adds the kind entity.Unavailable and a text for users to an error that only says that an
+// answer of the store was lost.
 func (s *Store) Told(err error) error { return s.outage.told(err) }
 
-// Databases returns the names of all databases that hold something, but for those
-// that a MongoDB keeps for itself, and that of the barrier.
+// Databases returns the names of all databases that hold anything, without those that a MongoDB
+// keeps for itself and the barrier's.
 func (s *Store) Databases() (names []string, err error) {
 	err = s.again(func() (err error) {
 		session := s.session.Copy()
@@ -117,12 +116,10 @@ func (s *Store) Databases() (names []string, err error) {
 
 var hidden = []string{"admin", "config", "local", barrierDB}
 
-// DropBarrier removes what the barrier keeps in a MongoDB, as the last that is done
-// with the store.
+// DropBarrier removes the barrier's database from a MongoDB. It is the last use of the store.
 func (s *Store) DropBarrier() error { return s.Drop(barrierDB) }
 
-// Drop removes a whole database; nil when there is none. Nobody runs transactions
-// on it any more.
+// Drop removes a database; a missing one is no error. No transactions may run on it any more.
 func (s *Store) Drop(name string) error {
 	err := s.again(func() error {
 		session := s.session.Copy()
@@ -138,13 +135,13 @@ func (s *Store) Drop(name string) error {
 	return nil
 }
 
-// Embedded returns the embedded server, or nil when the store is another.
+// Embedded returns the embedded server, or nil for a MongoDB.
 func (s *Store) Embedded() *embedded.Server { return s.server }
 
-// Close ends all connections and, of the embedded store, the server.
+// Close closes all connections, and the embedded server.
 func (s *Store) Close() error {
-	if s.flights != nil {
-		s.flights.close()
+	if s.commits != nil {
+		s.commits.close()
 	}
 	s.session.Close()
 	if s.remote != nil {
@@ -159,7 +156,7 @@ func (s *Store) Close() error {
 // IsNotFound reports whether a read found nothing.
 func IsNotFound(err error) bool { return err == mgo.ErrNotFound }
 
-// notFound makes an error of kind entity.NotFound from mgo's.
+// notFound converts mgo's error to one of kind entity.NotFound.
 func notFound(err error, what string) error {
 	if IsNotFound(err) {
 		return entity.Errorf(entity.NotFound, "%s not found", what)

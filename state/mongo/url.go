@@ -16,19 +16,18 @@ import (
 	"juju/state/entity"
 )
 
-// A URL names a MongoDB and how it is reached:
+// A URL names a MongoDB and how to connect to it:
 //
 //	mongodb://[user:password@]host[:port][,host[:port]…][/database][?option=value&…]
 //
-// The database is the one that the user is known in; admin when none is given. The
-// options are MongoDB's own: replicaSet, authSource, tls (or ssl), tlsCAFile and
-// tlsCertificateKeyFile with names of PEM files, directConnection, wtimeoutMS,
-// appName. Those that say how safe a write or read is are accepted where they ask
-// for what is done anyway; retryWrites and retryReads mean nothing here.
+// The database is the one that holds the user, admin by default. The options are MongoDB's:
+// replicaSet, authSource, tls (or ssl), tlsCAFile and tlsCertificateKeyFile with names of PEM
+// files, directConnection, wtimeoutMS, appName. Options about the safety of reads and writes are
+// accepted if they ask for what is done anyway; retryWrites and retryReads are ignored.
 type URL struct {
 	hosts          []string // with ports
 	user, password string
-	source         string // the database that knows the user
+	source         string // the database that holds the user
 	set            string // the replica set's name, or ""
 	app            string
 	direct         bool
@@ -36,13 +35,12 @@ type URL struct {
 	wait           time.Duration
 }
 
-// majorityBound is how long a write may wait for the majority when the URL does
-// not say.
+// majorityBound is how long a write may wait for the majority by default.
 const majorityBound = 20 * time.Second
 
 const urlHint = "It looks so: mongodb://USER:PASSWORD@HOST1,HOST2,HOST3/?replicaSet=NAME&tls=true"
 
-// String is the URL without the password.
+// String returns the URL without the password.
 func (u *URL) String() string {
 	who := ""
 	if u.user != "" {
@@ -51,14 +49,14 @@ func (u *URL) String() string {
 	return "mongodb://" + who + strings.Join(u.hosts, ",")
 }
 
-// Hosts returns the addresses of the servers that are named, host:port.
+// Hosts returns the addresses of the servers, as host:port.
 func (u *URL) Hosts() []string { return u.hosts }
 
-// HasUser says whether it names a user.
+// HasUser reports whether the URL names a user.
 func (u *URL) HasUser() bool { return u.user != "" }
 
-// ParseURL reads a MongoDB's URL, and the files that it names. Its errors don't
-// show the password.
+// ParseURL parses the URL of a MongoDB and reads the files that it names. Its errors don't show
+// the password.
 func ParseURL(text string) (*URL, error) {
 	u := &URL{source: "admin", app: "juju", wait: majorityBound}
 	if err := u.parse(text); err != nil {
@@ -121,7 +119,7 @@ func (u *URL) parse(text string) error {
 	return nil
 }
 
-// credentials reads user:password.
+// credentials parses user:password.
 func (u *URL) credentials(text string) (err error) {
 	user, password, ok := strings.Cut(text, ":")
 	if !ok || user == "" || password == "" {
@@ -134,12 +132,12 @@ func (u *URL) credentials(text string) (err error) {
 		u.password, err = url.PathUnescape(password)
 	}
 	if err != nil {
-		return fmt.Errorf("user or password is not well escaped") // err would show it
+		return fmt.Errorf("user or password is not well escaped") // err would show the password
 	}
 	return nil
 }
 
-// withPort adds MongoDB's port to a host that names none.
+// withPort adds MongoDB's port to a host without one.
 func withPort(host string) (string, error) {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -153,7 +151,7 @@ func withPort(host string) (string, error) {
 	return net.JoinHostPort(name, port), nil
 }
 
-// option takes one option.
+// option applies one option.
 func (u *URL) option(key, value string) (err error) {
 	only := func(right string) error {
 		if !strings.EqualFold(value, right) {
@@ -166,7 +164,7 @@ func (u *URL) option(key, value string) (err error) {
 		if !filepath.IsAbs(value) {
 			return fmt.Errorf("%s=%s must be an absolute path: it is read by other processes too", key, value)
 		}
-		// A pipe would be waited for.
+		// Reading a pipe would block.
 		if info, err := os.Stat(value); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s=%s: it is not a file", key, value)
 		}
@@ -226,7 +224,7 @@ func (u *URL) secure() {
 	}
 }
 
-// authority has the servers' certificates signed by those in a file.
+// authority makes the certificates in a file the only ones that may sign the servers'.
 func (u *URL) authority(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -240,7 +238,7 @@ func (u *URL) authority(file string) error {
 	return nil
 }
 
-// certificate shows the servers the one in a file, which holds its key too.
+// certificate sets the client certificate to the one in a file, which also holds its key.
 func (u *URL) certificate(file string) error {
 	pair, err := tls.LoadX509KeyPair(file, file)
 	if err != nil {
@@ -254,7 +252,7 @@ func (u *URL) certificate(file string) error {
 // A Dial connects to the server at an address, host:port.
 type Dial func(ctx context.Context, address string) (net.Conn, error)
 
-// dialer connects as the URL says, over what dial connects; nil is TCP.
+// dialer connects as the URL says, over dial; nil is TCP.
 func (u *URL) dialer(dial Dial) Dial {
 	if dial == nil {
 		var d net.Dialer

@@ -10,17 +10,17 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A Version tells what was applied to a document, and what is about to be. A
-// document that had equal versions at two times, of which the first was settled
-// by some time in between, was the same all the while.
+// A Version identifies what was applied to a document and what is about to be. If a document had
+// equal versions at two times, and the first was settled at some time in between, the document
+// didn't change from the first time to the second.
 type Version struct {
-	There bool   // or there is no such document, and the rest is of its stash
+	There bool   // false if there is no such document; the rest is of its stash then
 	Revno int64  // 0 before the first transaction
-	Queue string // what waits for it, or has passed
+	Queue string // of unfinished and of finished transactions
 }
 
-// Assert is what a transaction asserts of a document that must have this version
-// still. It says nothing of what waits.
+// Assert returns the assert of a transaction that the document still has this version. It ignores
+// the queue.
 func (v Version) Assert() any {
 	switch {
 	case !v.There:
@@ -31,8 +31,8 @@ func (v Version) Assert() any {
 	return bson.D{{"txn-revno", v.Revno}}
 }
 
-// Read reads a document, of its own fields those that are named or all for none,
-// and tells its version; doc stays as it is when there is no such document.
+// Read reads a document, the named fields or all of them, and its version. doc stays unchanged if
+// there is no such document.
 func (d *Database) Read(collection string, id any, fields []string, doc any) (v Version, err error) {
 	var raw bson.Raw
 	err = d.Reading(collection, func(c *mgo.Collection) error {
@@ -79,8 +79,7 @@ func projection(fields []string) bson.D {
 	return d
 }
 
-// Settled reports whether all transactions that these versions name have come to
-// their end, or are lost.
+// Settled reports whether all transactions that these versions name have ended or are lost.
 func (d *Database) Settled(versions []Version) (bool, error) {
 	var ids []bson.ObjectId
 	for _, v := range versions {

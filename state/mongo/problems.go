@@ -14,25 +14,24 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// A Trouble is something wrong with what transactions keep for themselves.
-type Trouble struct {
-	Collection string // of a document that is concerned, or TxnsC for a transaction
+// A Problem is something wrong with the bookkeeping of transactions.
+type Problem struct {
+	Collection string // of the document, or TxnsC for a transaction
 	ID         any
 	What       string
 	Repair     string // what Mend does
 	Mend       func(context.Context) error
 }
 
-// Troubles lists the transactions that were begun before the given time and have
-// not come to their end, and the documents that name transactions which are not
-// there. Others may be at work meanwhile: what they do is no trouble.
-func (d *Database) Troubles(ctx context.Context, before time.Time) ([]Trouble, error) {
+// Problems lists the unfinished transactions that began before the given time, and the documents
+// that name transactions which don't exist. Transactions that run meanwhile are no problem.
+func (d *Database) Problems(ctx context.Context, before time.Time) ([]Problem, error) {
 	all, err := d.stuck(before)
 	if err != nil {
 		return nil, err
 	}
 	err = d.each(func(c *mgo.Collection) error {
-		// Of files' contents there may be much, and no transaction touches them.
+		// Chunks of files can be many, and no transaction touches them.
 		if c.Name == TxnsC || c.Name == LogC || strings.HasPrefix(c.Name, "system.") || strings.HasSuffix(c.Name, ".chunks") {
 			return nil
 		}
@@ -46,11 +45,11 @@ func (d *Database) Troubles(ctx context.Context, before time.Time) ([]Trouble, e
 	return all, err
 }
 
-// stateNames are mgo/txn's.
+// stateNames are mgo/txn's names.
 var stateNames = map[int]string{1: "preparing", 2: "prepared", 3: "aborting", 4: "applying"}
 
 // stuck lists the old unfinished transactions.
-func (d *Database) stuck(before time.Time) ([]Trouble, error) {
+func (d *Database) stuck(before time.Time) ([]Problem, error) {
 	var docs []struct {
 		ID    bson.ObjectId `bson:"_id"`
 		State int           `bson:"s"`
@@ -60,7 +59,7 @@ func (d *Database) stuck(before time.Time) ([]Trouble, error) {
 	if err := d.All(TxnsC, query, &docs); err != nil {
 		return nil, err
 	}
-	var all []Trouble
+	var all []Problem
 	for _, doc := range docs {
 		var of []string
 		for _, op := range doc.Ops {
@@ -68,7 +67,7 @@ func (d *Database) stuck(before time.Time) ([]Trouble, error) {
 				of = append(of, name)
 			}
 		}
-		all = append(all, Trouble{
+		all = append(all, Problem{
 			Collection: TxnsC, ID: doc.ID.Hex(),
 			What: fmt.Sprintf("it is %s since %s and holds up %s",
 				stateNames[doc.State], doc.ID.Time().UTC().Format(time.RFC3339), strings.Join(of, ", ")),
@@ -85,13 +84,13 @@ func (d *Database) stuck(before time.Time) ([]Trouble, error) {
 	return all, nil
 }
 
-// suspectsAtOnce is how many ids one query looks up at the most.
+// suspectsAtOnce bounds the ids of one query.
 const suspectsAtOnce = 1000
 
 // dangling lists the documents of a collection that name lost transactions.
-func (d *Database) dangling(c *mgo.Collection) ([]Trouble, error) {
-	var all []Trouble
-	suspects := map[bson.ObjectId][]bson.Raw{} // the ids of the documents that name each
+func (d *Database) dangling(c *mgo.Collection) ([]Problem, error) {
+	var all []Problem
+	suspects := map[bson.ObjectId][]bson.Raw{} // transaction → ids of the documents that name it
 	var sure []bson.Raw
 	look := func() error {
 		lost, err := missing(c.Database, slices.Collect(maps.Keys(suspects)))
@@ -123,7 +122,7 @@ func (d *Database) dangling(c *mgo.Collection) ([]Trouble, error) {
 	}}}).Select(append(bson.D{{"_id", 1}}, bookkept...)).Iter()
 	for {
 		var doc struct {
-			ID          bson.Raw `bson:"_id"` // as it is: the fields of a stash's have an order
+			ID          bson.Raw `bson:"_id"` // undecoded: the order of a stash key's fields matters
 			bookkeeping `bson:",inline"`
 		}
 		if !iter.Next(&doc) {
@@ -148,10 +147,10 @@ func (d *Database) dangling(c *mgo.Collection) ([]Trouble, error) {
 	return all, look()
 }
 
-// inspect looks at one document closely: what it names and is not there by the time
-// it is looked for is trouble only if the document names it still. For a transaction
-// is there before any document names it, and goes after none does any more.
-func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Trouble, error) {
+// inspect reads one document twice, before and after it looks for the transactions that the
+// document names. A missing transaction is a problem only if both reads name it: a transaction is
+// written before any document names it, and removed after none does.
+func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Problem, error) {
 	var was, is bookkeeping
 	if err := c.FindId(id).Select(bookkept).One(&was); IsNotFound(err) {
 		return nil, nil
@@ -183,11 +182,11 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Trouble, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []Trouble
-	trouble := func(what, repair string, query, update bson.D) {
-		all = append(all, Trouble{Collection: collection, ID: doc, What: what, Repair: repair, Mend: func(ctx context.Context) error {
+	var all []Problem
+	problem := func(what, repair string, query, update bson.D) {
+		all = append(all, Problem{Collection: collection, ID: doc, What: what, Repair: repair, Mend: func(ctx context.Context) error {
 			err := d.With(c.Name, func(c *mgo.Collection) error { return c.Update(append(bson.D{{"_id", id}}, query...), update) })
-			if err != nil && !IsNotFound(err) { // or it has gone by itself
+			if err != nil && !IsNotFound(err) { // it has resolved itself otherwise
 				return err
 			}
 			return d.store.Barrier(ctx)
@@ -201,7 +200,7 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Trouble, error) {
 		}
 		if !ok || slices.Contains(was.Queue, token) && slices.Contains(lost, tid) {
 			entry := bson.D{{"txn-queue", token}}
-			trouble(what, "take it out of the queue", entry, bson.D{{"$pull", entry}})
+			problem(what, "take it out of the queue", entry, bson.D{{"$pull", entry}})
 		}
 	}
 	for _, mark := range []struct {
@@ -218,13 +217,13 @@ func (d *Database) inspect(c *mgo.Collection, id bson.Raw) ([]Trouble, error) {
 			}
 			why = "has come to its end"
 		}
-		trouble(fmt.Sprintf("it is being %s by transaction %s, which %s", mark.doing, mark.is.Hex(), why), "take the mark away",
+		problem(fmt.Sprintf("it is being %s by transaction %s, which %s", mark.doing, mark.is.Hex(), why), "take the mark away",
 			bson.D{{mark.field, mark.is}}, bson.D{{"$unset", bson.D{{mark.field, 1}}}})
 	}
 	return all, nil
 }
 
-// finished returns those of the transactions that have come to their end.
+// finished returns the transactions that have ended.
 func (d *Database) finished(ids ...bson.ObjectId) (done []bson.ObjectId, err error) {
 	ids = slices.DeleteFunc(ids, func(id bson.ObjectId) bool { return id == "" })
 	if len(ids) == 0 {

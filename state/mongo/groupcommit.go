@@ -1,0 +1,217 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// The barrier's document is in a database of its own, since it is no part of the state.
+const (
+	barrierDB = "juju-barrier"
+	barrierC  = "barrier"
+)
+
+// ErrUnsure is the error of a barrier on a MongoDB when the primary may have changed, or
+// restarted, since the request began. What the request read may be undone: a primary that steps
+// down rolls back what the majority didn't get from it. Applied transactions aren't affected,
+// since each of their steps waited for the majority.
+var ErrUnsure = entity.Errorf(entity.Unavailable,
+	"cannot be sure of what was read: the primary of the MongoDB has changed; try again")
+
+type requestKey struct{}
+
+// moments orders events: requests that begin, and changes of the primary that are noticed.
+var moments atomic.Int64
+
+// A request is what a barrier knows about its caller.
+type request struct {
+	began int64 // a moment
+	// applied is set once a transaction of the request was applied: the majority has each of its
+	// steps, and a barrier was passed for the facts it rests on. The request must not fail with
+	// ErrUnsure then, or the client would repeat what is done.
+	applied atomic.Bool
+}
+
+// Began marks the beginning of a request. A barrier that is called with the returned context, or
+// one derived from it, covers everything the request read. Without it, a barrier covers what was
+// read just before.
+func Began(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestKey{}, &request{began: moments.Add(1)})
+}
+
+// requestOf returns the request of a context, or nil.
+func requestOf(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	return r
+}
+
+// groupCommit implements the barrier of a MongoDB. One write that the majority has in its
+// journals covers everything its primary did before it, so all callers that wait when a write
+// begins share it.
+type groupCommit struct {
+	wait    time.Duration // of one write for the majority
+	outage  *outage
+	probe   *mgo.Session // for the outage alone: mgo locks a session while it looks for a primary
+	session *mgo.Session // keeps its connection until an error
+
+	mu      sync.Mutex
+	next    *group // callers that the next write covers
+	running bool
+	closed  bool
+	changed int64 // the moment at which a change of the primary was last noticed
+	done    sync.WaitGroup
+
+	// These belong to the goroutine of run.
+	primary string // the election of the last write's primary; "" if unknown
+	sure    bool   // the connection is still that of the last write
+}
+
+// A group is the callers that wait for one write.
+type group struct {
+	done chan struct{}
+	err  error
+}
+
+func newGroupCommit(session *mgo.Session, wait time.Duration) *groupCommit {
+	g := &groupCommit{session: session, wait: wait, sure: true}
+	g.probe = session.Copy()
+	g.outage = newOutage(func() error {
+		g.probe.Refresh()
+		_, err := g.write(g.probe)
+		return err
+	})
+	return g
+}
+
+// barrier returns when everything answered before the call is in the journals of the majority.
+// When ctx ends it returns early, with the cause.
+func (g *groupCommit) barrier(ctx context.Context) error {
+	who := requestOf(ctx)
+	if who == nil {
+		who = &request{began: moments.Add(1)}
+	}
+	if err := g.outage.refuses(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return fmt.Errorf("the store is closed")
+	}
+	mine := g.next
+	if mine == nil {
+		mine = &group{done: make(chan struct{})}
+		g.next = mine
+		if !g.running {
+			g.running = true
+			g.done.Go(g.run)
+		}
+	}
+	g.mu.Unlock()
+	select {
+	case <-mine.done:
+		if mine.err == nil && !who.applied.Load() && g.changedSince(who.began) {
+			return ErrUnsure
+		}
+		return mine.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g *groupCommit) changedSince(moment int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.changed > moment
+}
+
+// run writes as long as callers wait.
+func (g *groupCommit) run() {
+	for {
+		g.mu.Lock()
+		now := g.next
+		g.next = nil
+		g.running = now != nil
+		g.mu.Unlock()
+		if now == nil {
+			return
+		}
+		now.err = g.commit()
+		close(now.done)
+	}
+}
+
+// commit writes once, and again while a primary is being elected.
+func (g *groupCommit) commit() error {
+	var by string
+	err := g.outage.sitOut(func() (err error) {
+		by, err = g.write(g.session)
+		if err != nil {
+			g.sure = false
+			g.session.Refresh()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !g.sure || g.primary != by && g.primary != "" {
+		g.mu.Lock()
+		g.changed = moments.Add(1)
+		g.mu.Unlock()
+	}
+	g.primary, g.sure = by, true
+	return nil
+}
+
+// write increments the document's counter, and returns the id of the primary's election, or ""
+// for a server outside a replica set.
+func (g *groupCommit) write(session *mgo.Session) (election string, err error) {
+	var result struct {
+		Election bson.ObjectId `bson:"electionId,omitempty"`
+		Errors   []struct {
+			Code   int
+			ErrMsg string
+		} `bson:"writeErrors"`
+		Concern struct {
+			Code   int
+			ErrMsg string
+		} `bson:"writeConcernError"`
+	}
+	err = session.DB(barrierDB).Run(bson.D{
+		{"update", barrierC},
+		{"updates", []bson.D{{{"q", bson.D{{"_id", barrierC}}}, {"u", bson.D{{"$inc", bson.D{{"n", int64(1)}}}}}, {"upsert", true}}}},
+		{"writeConcern", bson.D{{"w", "majority"}, {"j", true}, {"wtimeout", int(g.wait / time.Millisecond)}}},
+	}, &result)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range append(result.Errors, result.Concern) {
+		if e.Code == 11000 {
+			return g.write(session) // another process has just made the document
+		}
+		if e.Code != 0 {
+			return "", &mgo.QueryError{Code: e.Code, Message: e.ErrMsg}
+		}
+	}
+	return result.Election.Hex(), nil
+}
+
+// close waits for the last write.
+func (g *groupCommit) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.outage.close()
+	g.done.Wait()
+	g.session.Close()
+	g.probe.Close()
+}
