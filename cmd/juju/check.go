@@ -179,7 +179,7 @@ func findingLine(f entity.Finding) string {
 	case f.Repair != "":
 		line += "; --repair: " + f.Repair
 	default:
-		line += "; --repair can't mend that"
+		line += "; --repair cannot fix this"
 	}
 	return display.Line(line)
 }

@@ -63,7 +63,7 @@ func TestCheckReportsProblems(t *testing.T) {
 	}
 	const database, counts, charm = "(controller) database dead: it is of no model; ", "default counts s#web: it " +
 		"counts 3 units, there are 2; ",
-		"default units web/0: its charm is not there; --repair can't mend that\n"
+		"default units web/0: its charm is not there; --repair cannot fix this\n"
 	u.types("check")
 	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to what was counted\n"+charm,
 		"ERROR 3 problems found\nTo repair what can be repaired: juju check --repair\n")

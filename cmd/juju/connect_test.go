@@ -107,7 +107,7 @@ func TestUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Close() // nobody listens there
+	l.Close() // so that no one listens there
 	u.note(func(c *store.Contents) {
 		c.Controllers["prod"].Addresses, c.Controllers["prod"].CACert = []string{l.Addr().String()}, caCert(t)
 	})
@@ -115,7 +115,7 @@ func TestUnreachable(t *testing.T) {
 	u.session.connect = func(ctx context.Context) (modelAPI, error) {
 		conn, err := u.session.dialModel(ctx)
 		if err == nil {
-			t.Error("connected to nobody")
+			t.Error("connected, although no one listens")
 			return conn, nil
 		}
 		return nil, err

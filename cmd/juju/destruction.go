@@ -137,15 +137,15 @@ func (s *session) end(ctx context.Context, api interface {
 			}
 			if err == nil {
 				waiting = name
-				bars := len(e.Reasons)
-				if bars > 0 {
-					waiting = e.Reasons[bars-1].Text
+				reasons := len(e.Reasons)
+				if reasons > 0 {
+					waiting = e.Reasons[reasons-1].Text
 				}
-				if more := time.Now().Add(cloudTime); bars < fewest && more.After(end) {
+				if more := time.Now().Add(cloudTime); reasons < fewest && more.After(end) {
 					end = more
 				}
-				if fewest < 0 || bars < fewest {
-					fewest = bars
+				if fewest < 0 || reasons < fewest {
+					fewest = reasons
 				}
 			}
 			if p == nil {

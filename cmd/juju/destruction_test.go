@@ -54,7 +54,7 @@ func TestForceReportsLeftovers(t *testing.T) {
 // A host's containers are stopped one after another, each of which may take as long as the
 // cloud may take.
 func TestForceWaitsWhileItMakesProgress(t *testing.T) {
-	bars := func(containers ...string) (e entity.Explanation) {
+	dying := func(containers ...string) (e entity.Explanation) {
 		e = entity.Explanation{Name: "machine 3", Life: entity.Dying}
 		for _, c := range containers {
 			e.Reasons = append(e.Reasons, entity.Reason{Text: "machine 3 has container " + c})
@@ -80,7 +80,7 @@ func TestForceWaitsWhileItMakesProgress(t *testing.T) {
 				}
 				u.fake.explain = func() entity.Explanation {
 					gone := min(int(time.Since(begin)/time.Minute), len(test.containers))
-					e := bars(test.containers[gone:]...)
+					e := dying(test.containers[gone:]...)
 					if gone == len(test.containers) {
 						e.Life = test.life
 					}

@@ -188,7 +188,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f.warnings = planted[[]string]()
 		f.explain = planted[entity.Explanation]
 		f.err, f.errs, u.ctrl.err = nil, nil, nil
-		u.note(func(c *store.Contents) { // as it was, whatever the command before has noted
+		u.note(func(c *store.Contents) { // undo what the last command changed
 			c.Controllers["prod"].Model = "admin/default"
 			c.Controllers["prod"].Models = map[string]string{"admin/default": "d"}
 		})

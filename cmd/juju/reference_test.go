@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-var update = flag.Bool("update", false, "write doc/cli.md anew")
+var update = flag.Bool("update", false, "generate doc/cli.md")
 
 // doc/cli.md is generated from the commands, and up to date.
 func TestReference(t *testing.T) {
@@ -29,16 +29,15 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(text), want); diff != "" {
-		t.Errorf("doc/cli.md (-) is not what the commands say of themselves (+); go test ./cmd/juju -update writes it "+
-			"anew:\n%s", diff)
+		t.Errorf("doc/cli.md (-) is out of date (+); to generate it: go test ./cmd/juju -update\n%s", diff)
 	}
 }
 
 // reference writes the help of every command as one page.
 func reference(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("# The command line\n\nEvery command of `juju`, as its help explains it. This page is written by a " +
-		"test: `go test ./cmd/juju -update`.\n")
+	b.WriteString("# The command line\n\nThe help of every command of `juju`. " +
+		"This page is generated: `go test ./cmd/juju -update`.\n")
 	fmt.Fprintf(&b, "\n%s\n", root.Long)
 	b.WriteString(`
 Exit codes: 0 done, 1 failed, 2 invalid command line. An error is a line on standard error that begins with ERROR, often

@@ -397,7 +397,7 @@ func testWaitSaysWhy(t *testing.T) {
 	u.sees(0, "", "")
 	u = newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{leniently(), leniently(), seen("")}
-	u.types("wait-for", "web", "--gone", "-q") // whoever has begun it
+	u.types("wait-for", "web", "--gone", "-q") // another command has begun it
 	u.sees(0, "", "")
 	for line, hint := range map[string]string{
 		"destroy-service web --lenient --wait=3s -q": "To see why: juju explain web; to finish without its agents: juju " +

@@ -15,7 +15,7 @@ func bootstrapCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "bootstrap --dir DIR",
-		Short: "Make a controller in a directory (used by juju bootstrap)",
+		Short: "Create a controller in a directory (used by juju bootstrap)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var p controller.BootstrapParams
@@ -66,7 +66,7 @@ func removeStoreCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "remove-store --dir DIR",
-		Short: "Remove what a controller has in a MongoDB (used by juju destroy-environment)",
+		Short: "Remove a controller's databases from its MongoDB (used by juju destroy-environment)",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return controller.RemoveStore(cmd.Context(), dir) },
 	}

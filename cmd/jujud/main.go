@@ -25,7 +25,7 @@ func main() {
 func root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "jujud",
-		Short:         "The server's side of juju",
+		Short:         "The server side of juju",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

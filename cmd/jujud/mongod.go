@@ -22,24 +22,25 @@ func mongodCommand() *cobra.Command {
 	var opts mongodOptions
 	cmd := &cobra.Command{
 		Use:   "mongod --dbpath DIR",
-		Short: "Serve the embedded store to MongoDB's clients",
-		Long: `Serve the store that a controller without a MongoDB keeps its state in, by
-MongoDB's own wire protocol, on a loopback port. With it the tools and test
-suites of MongoDB can look at the store. No controller may run on DIR meanwhile.
+		Short: "Serve the embedded store to MongoDB clients",
+		Long: `Serve the embedded store, which a controller without a MongoDB uses, over MongoDB's
+wire protocol on a loopback port, so that MongoDB's tools and test suites can access
+it. No controller must be running on DIR.
 
-A write is answered before it is on disk, and is there 100 ms later at most, as with
-MongoDB; one with the write concern j or majority is answered when it is there. With
---nojournal only those get to the disk in time.
-With --repair it only opens the store, after it has taken a damaged log aside, says
-what it leaves out, and ends.
+As with MongoDB, a write is acknowledged before it is on disk, and is on disk at most
+100 ms later. A write with the write concern j or majority is acknowledged when it is
+on disk. With --nojournal, only such writes are flushed.
 
-There are no users and no passwords, so only loopback addresses are served.
+With --repair, open a store with a damaged log without what follows the damage, print
+what is lost, and exit. The damaged log is kept under another name.
 
-It logs to standard error. With --logpath it logs to a file, which is put aside as
-FILE.1 whenever it has 8 MiB; so the log never takes more than 16 MiB.
+There are no users and no passwords, so it serves only loopback addresses.
 
---nssize, --noprealloc and --smallfiles, which test harnesses pass to a real
-mongod, are accepted and mean nothing here.`,
+It logs to standard error, or to the file that --logpath names. When the file reaches
+8 MiB it is renamed to FILE.1, so that the log never takes more than 16 MiB.
+
+--nssize, --noprealloc and --smallfiles, which test harnesses pass to a real mongod,
+are ignored.`,
 		Example: `  jujud mongod --dbpath /tmp/db
   jujud mongod --dbpath /tmp/db --port 27018 --bind_ip ::1 --nojournal`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -53,14 +54,14 @@ mongod, are accepted and mean nothing here.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.dbpath, "dbpath", "", "directory of the store, made if it isn't there")
-	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
+	f.StringVar(&opts.dbpath, "dbpath", "", "directory of the store, created if it does not exist")
+	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 for any free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
 	f.BoolVar(&opts.repair, "repair", false,
-		"open a store whose log is damaged without what was written from there on, and end")
-	f.BoolVar(&opts.nojournal, "nojournal", false, "bring to disk only what a write concern asks for")
+		"repair a store with a damaged log, and exit")
+	f.BoolVar(&opts.nojournal, "nojournal", false, "flush a write only if its write concern asks for it")
 	f.StringVar(&opts.logpath, "logpath", "", "file to log to, instead of standard error")
-	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB has given up in 5.1")
+	f.BoolVar(&opts.onlyMsg, "only-op-msg", false, "refuse the messages that MongoDB removed in 5.1")
 	f.StringVar(&opts.replSet, "replSet", "", "refused: the store is no replica set")
 	f.Int("nssize", 0, "ignored")
 	f.Bool("noprealloc", false, "ignored")
@@ -108,8 +109,8 @@ func loopback(host string, port uint16) (string, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsLoopback() {
-		return "", usageError{fmt.Errorf("cannot bind to %q: nobody is asked for a password there, so only loopback "+
-			"addresses are served", asked)}
+		return "", usageError{fmt.Errorf("cannot bind to %q: it asks for no password, so it serves only loopback "+
+			"addresses", asked)}
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
 }

@@ -18,14 +18,13 @@ func mongoProxyCommand() *cobra.Command {
 	var opts proxyOptions
 	cmd := &cobra.Command{
 		Use:   "mongo-proxy --url mongodb://HOST[:PORT]/ --port PORT",
-		Short: "Serve a MongoDB of today to clients that speak as mgo does",
-		Long: `Stand before one MongoDB server, 3.6 or newer, and take what older clients send
-(OP_QUERY, OP_GET_MORE, OP_KILL_CURSORS), which MongoDB refuses from 5.1 on. It is
-the way in which a controller reaches a MongoDB; here it lets mgo's own test suite
-run on one.
+		Short: "Serve a current MongoDB to clients with mgo's protocol",
+		Long: `Proxy for one MongoDB server, 3.6 or newer, that accepts the messages of older clients
+(OP_QUERY, OP_GET_MORE, OP_KILL_CURSORS), which MongoDB removed in 5.1. Controllers
+reach MongoDB through the same adapter; the proxy lets mgo's own test suite run on it.
 
-Clients log in themselves, so the URL names no user. They must be told to connect
-directly: of a replica set's member they would learn the addresses of all.`,
+Clients log in themselves, so the URL must not name a user. They must connect directly:
+from a member of a replica set they would learn the addresses of all members.`,
 		Example: `  jujud mongo-proxy --url mongodb://127.0.0.1:27017/ --port 27018
   jujud mongo-proxy --url 'mongodb://db1/?tls=true&tlsCAFile=ca.pem' --port 27018`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -39,8 +38,8 @@ directly: of a replica set's member they would learn the addresses of all.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.text, "url", "", "the server")
-	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 takes a free one")
+	f.StringVar(&opts.text, "url", "", "URL of the server")
+	f.Uint16Var(&opts.port, "port", 27017, "TCP port; 0 for any free one")
 	f.StringVar(&opts.bindIP, "bind_ip", "127.0.0.1", "loopback address to listen on")
 	return cmd
 }
@@ -59,10 +58,10 @@ func (o *proxyOptions) check() (err error) {
 		return usageError{err}
 	}
 	if o.url.HasUser() {
-		return usageError{errors.New("the URL must name no user: clients log in themselves")}
+		return usageError{errors.New("the URL must not name a user: clients log in themselves")}
 	}
 	if n := len(o.url.Hosts()); n != 1 {
-		return usageError{fmt.Errorf("the URL names %d hosts; the proxy stands before one server", n)}
+		return usageError{fmt.Errorf("the URL names %d hosts; the proxy serves only one", n)}
 	}
 	_, err = loopback(o.bindIP, o.port)
 	return err

@@ -21,7 +21,7 @@ func TestMongoProxyRefusals(t *testing.T) {
 		{[]string{}, 2, "no --url given"},
 		{[]string{"--url", "db"}, 2, "does not begin with mongodb://"},
 		{[]string{"--url", "mongodb://a,b/"}, 2, "names 2 hosts"},
-		{[]string{"--url", "mongodb://me:secret@db/"}, 2, "must name no user"},
+		{[]string{"--url", "mongodb://me:secret@db/"}, 2, "must not name a user"},
 		{[]string{"--url", "mongodb://db/", "--bind_ip", "0.0.0.0"}, 2, `cannot bind to "0.0.0.0"`},
 		{[]string{"--url", "mongodb://db/", "extra"}, 2, `unrecognized args: ["extra"]`},
 		{[]string{"--url", "mongodb://" + nobody, "--port", "0"}, 1, "cannot connect to MongoDB at " + nobody},
