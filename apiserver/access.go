@@ -176,7 +176,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	if cred.tag.Kind == entity.KindMachine {
 		id.roles = machineAgent
 	}
-	err = st.CheckAgent(ctx, cred.tag, cred.password, cred.nonce)
+	err = st.Agents().Check(ctx, cred.tag, cred.password, cred.nonce)
 	if id.roles != machineAgent {
 		return id, st, err
 	}
@@ -193,7 +193,7 @@ func (s *Server) authenticateAgent(ctx context.Context, model string, cred crede
 	}
 	// The controller's machines may log in to any model. Their ids have no meaning there: the
 	// model has a machine 0 of its own.
-	if otherErr := s.controllerModel.CheckAgent(ctx, cred.tag, cred.password, cred.nonce); otherErr != nil {
+	if otherErr := s.controllerModel.Agents().Check(ctx, cred.tag, cred.password, cred.nonce); otherErr != nil {
 		return identity{}, nil, unlessAway(otherErr, err)
 	}
 	manager, managerErr := s.managerRoles(ctx, cred.tag)

@@ -34,7 +34,7 @@ func (c *caller) setFailures(_ context.Context, agent entity.Tag, failures []ent
 // starts that agent learns it.
 func (c *caller) newPassword(ctx context.Context, agent entity.Tag) (string, error) {
 	password := state.NewAgentPassword()
-	return password, c.model.SetAgentPassword(ctx, agent, password)
+	return password, c.model.Agents().SetPassword(ctx, agent, password)
 }
 
 func (c *caller) setMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error {
@@ -127,5 +127,5 @@ func (c *caller) retryStrategy(ctx context.Context, _ entity.Tag) (bool, error) 
 }
 
 func (c *caller) watchRetryStrategy(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return c.model.WatchModelConfig(ctx)
+	return c.model.Watches().ModelConfig(ctx)
 }

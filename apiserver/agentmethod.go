@@ -60,7 +60,13 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *caller, subject en
 		return c.model.Machine(ctx, subject.ID)
 	},
 	reflect.TypeFor[*state.State](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c.model, nil },
-	reflect.TypeFor[*caller]():      func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c, nil },
+	reflect.TypeFor[state.Watches](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
+		return c.model.Watches(), nil
+	},
+	reflect.TypeFor[state.MinUnits](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) {
+		return c.model.MinUnits(), nil
+	},
+	reflect.TypeFor[*caller](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c, nil },
 }
 
 // wireTypes are the types that JSON alone would not carry unharmed, with those that do.
@@ -77,8 +83,8 @@ func wireType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// calls returns the agentMethod that calls f, a method expression of state.Unit,
-// state.Machine, state.State or caller. The request's tag says which unit or machine it is
+// calls returns the agentMethod that calls f, a method expression of a type that
+// receivers has. The request's tag says which unit or machine it is
 // called on. args are the names in the request of what f takes after its context. The
 // argument "tag" is the request's tag, or the id in it if f takes a string.
 //

@@ -19,7 +19,7 @@ func agentFacades() []agentFacade {
 			{"Machine", self, calls((*state.Machine).Info)},
 			{"SetMachineAddresses", self, calls((*caller).setMachineAddresses, "tag", "addresses")},
 			{"SetMachineStatus", self, calls((*caller).setMachineStatus, "tag", "status")},
-			{"WatchMachine", self, calls((*state.State).WatchMachine, "tag")},
+			{"WatchMachine", self, calls(state.Watches.Machine, "tag")},
 		}},
 
 		// For agents that deploy units: the units that they deploy.
@@ -27,7 +27,7 @@ func agentFacades() []agentFacade {
 			{"DeployedUnits", self, calls((*state.State).DeployedUnits, "tag").returns("units")},
 			{"NewPassword", deployed, calls((*caller).newPassword, "tag").returns("password")},
 			{"RemoveUnit", deployedOrGone, calls((*state.Unit).Remove).orGone()},
-			{"WatchDeployed", self, calls((*state.State).WatchDeployed, "tag")},
+			{"WatchDeployed", self, calls(state.Watches.Deployed, "tag")},
 		}},
 
 		// For the controller: the machines of any model.
@@ -43,14 +43,14 @@ func agentFacades() []agentFacade {
 			{"SetInstanceStatus", machines, calls((*caller).setInstanceStatus, "tag", "status").orGone()},
 			{"SetMachineStatus", machines, calls((*caller).setMachineStatus, "tag", "status")},
 			{"SetProvisioned", machines, calls((*state.Machine).SetProvisioned, "instance")},
-			{"WatchForModelConfigChanges", everything, calls((*state.State).WatchModelConfig)},
-			{"WatchMachines", everything, calls((*state.State).WatchMachines)},
+			{"WatchForModelConfigChanges", everything, calls(state.Watches.ModelConfig)},
+			{"WatchMachines", everything, calls(state.Watches.Machines)},
 		}},
 
 		// For the controller: the services of any model that keep a number of units.
 		{"ApplicationScaler", controllerAgent, []agentRoute{
-			{"EnsureMinUnits", services, calls((*state.State).EnsureMinUnits, "tag")},
-			{"WatchMinUnits", everything, calls((*state.State).WatchMinUnits)},
+			{"EnsureMinUnits", services, calls(state.MinUnits.EnsureMinUnits, "tag")},
+			{"WatchMinUnits", everything, calls(state.MinUnits.WatchMinUnits)},
 		}},
 
 		// For the agent of a unit: whether the unit leads its service.
@@ -84,9 +84,9 @@ func agentFacades() []agentFacade {
 			{"SetUnitStatus", self, calls((*caller).setUnitStatus, "tag", "status")},
 			{"Unit", self, calls((*state.Unit).Info)},
 			{"UnitStatus", self, calls((*state.Unit).Status)},
-			{"WatchRelationUnits", self, calls((*state.State).WatchRelationUnits, "tag", "relation")},
-			{"WatchRelations", self, calls((*state.State).WatchRelations, "tag")},
-			{"WatchUnit", self, calls((*state.State).WatchUnit, "tag")},
+			{"WatchRelationUnits", self, calls(state.Watches.RelationUnits, "tag", "relation")},
+			{"WatchRelations", self, calls(state.Watches.Relations, "tag")},
+			{"WatchUnit", self, calls(state.Watches.Unit, "tag")},
 		}},
 	}
 }

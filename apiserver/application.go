@@ -75,7 +75,7 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	if err := noHub(a.CharmURL); err != nil {
 		return nil, err
 	}
-	ch, err := c.model.Charm(ctx, a.CharmURL)
+	ch, err := c.model.Charms().Get(ctx, a.CharmURL)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func deploy(ctx context.Context, c *caller, a params.ApplicationDeploy) (w warni
 	if args.Series, w, err = checkDeploy(ctx, c, a, ch.Meta.Series); err != nil {
 		return w, err
 	}
-	vain, err := c.model.CharmWarnings(ctx, a.CharmURL)
+	vain, err := c.model.Charms().Warnings(ctx, a.CharmURL)
 	if err != nil {
 		return w, err
 	}

@@ -44,11 +44,11 @@ func (e effect) allowedAt(ctx context.Context, st *state.State) error {
 	if len(types) == 0 {
 		return nil
 	}
-	return st.Unblocked(ctx, types...)
+	return st.Blocks().Check(ctx, types...)
 }
 
 func blockList(ctx context.Context, c *caller, _ none) (params.BlockResults, error) {
-	blocks, err := c.model.Blocks(ctx)
+	blocks, err := c.model.Blocks().All(ctx)
 	if err != nil {
 		return params.BlockResults{}, err
 	}
@@ -63,13 +63,13 @@ func blockList(ctx context.Context, c *caller, _ none) (params.BlockResults, err
 
 func blockSwitchOn(ctx context.Context, c *caller, p params.BlockSwitchParams) (params.ErrorResult, error) {
 	return blockSwitch(c, "SwitchBlockOn", p, func() error {
-		return c.model.SwitchBlockOn(ctx, entity.BlockType(p.Type), p.Message)
+		return c.model.Blocks().SwitchOn(ctx, entity.BlockType(p.Type), p.Message)
 	})
 }
 
 func blockSwitchOff(ctx context.Context, c *caller, p params.BlockSwitchParams) (params.ErrorResult, error) {
 	return blockSwitch(c, "SwitchBlockOff", p, func() error {
-		return c.model.SwitchBlockOff(ctx, entity.BlockType(p.Type))
+		return c.model.Blocks().SwitchOff(ctx, entity.BlockType(p.Type))
 	})
 }
 
@@ -83,7 +83,7 @@ func blockSwitch(c *caller, doing string, p params.BlockSwitchParams, do func() 
 func controllerListBlockedModels(ctx context.Context, c *caller, _ none) (params.ModelBlockInfoList, error) {
 	list := params.ModelBlockInfoList{Models: []entity.ModelBlocks{}}
 	err := eachModel(ctx, c, func(row state.ModelRow, st *state.State) error {
-		blocks, err := st.Blocks(ctx)
+		blocks, err := st.Blocks().All(ctx)
 		if err != nil || len(blocks) == 0 {
 			return err
 		}
@@ -103,9 +103,9 @@ func controllerRemoveBlocks(ctx context.Context, c *caller, p params.RemoveBlock
 		return entity.Errorf(entity.NotSupported, "not supported: blocks of one model are switched off there")
 	}
 	return eachModel(ctx, c, func(_ state.ModelRow, st *state.State) error {
-		blocks, err := st.Blocks(ctx)
+		blocks, err := st.Blocks().All(ctx)
 		for _, b := range blocks {
-			if offErr := st.SwitchBlockOff(ctx, b.Type); !errors.Is(offErr, entity.NotFound) {
+			if offErr := st.Blocks().SwitchOff(ctx, b.Type); !errors.Is(offErr, entity.NotFound) {
 				err = errors.Join(err, offErr)
 			}
 		}

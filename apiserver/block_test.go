@@ -91,7 +91,7 @@ func TestBlocks(t *testing.T) {
 	seen := map[string]bool{}
 	for i, block := range entity.BlockTypes() {
 		for _, st := range []*state.State{w.st, w.server.controllerModel} {
-			if err := st.SwitchBlockOn(t.Context(), block, "by "+string(block)); err != nil {
+			if err := st.Blocks().SwitchOn(t.Context(), block, "by "+string(block)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 		for _, st := range []*state.State{w.st, w.server.controllerModel} {
-			if err := st.SwitchBlockOff(t.Context(), block); err != nil {
+			if err := st.Blocks().SwitchOff(t.Context(), block); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,7 +28,7 @@ func charmsCharmInfo(ctx context.Context, c *caller, p params.CharmURL) (params.
 	if err != nil {
 		return params.Charm{}, err
 	}
-	ch, err := c.model.Charm(ctx, p.URL)
+	ch, err := c.model.Charms().Get(ctx, p.URL)
 	if err != nil {
 		return params.Charm{}, err
 	}
@@ -71,7 +71,7 @@ func serveCharm(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) e
 	if url == "" {
 		return entity.Errorf(entity.Invalid, "expected url=CharmURL query argument")
 	}
-	archive, sum, err := v.model.CharmArchive(r.Context(), url)
+	archive, sum, err := v.model.Charms().Archive(r.Context(), url)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func clientFullStatus(ctx context.Context, c *caller, p params.StatusParams) (*p
 // statusWatch fires when what FullStatus returns may have changed: when the model's
 // documents change, and when an agent is lost or comes back.
 func statusWatch(ctx context.Context, c *caller, _ none) (stream, error) {
-	changes, err := c.model.WatchStatus(ctx)
+	changes, err := c.model.Watches().Status(ctx)
 	if err != nil {
 		return stream{}, err
 	}

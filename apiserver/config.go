@@ -15,7 +15,7 @@ func serviceCharm(ctx context.Context, c *caller, name string) (*state.Service, 
 	if err != nil {
 		return nil, nil, err
 	}
-	ch, err := c.model.Charm(ctx, svc.CharmURL())
+	ch, err := c.model.Charms().Get(ctx, svc.CharmURL())
 	return svc, ch, err
 }
 

@@ -49,12 +49,12 @@ func TestDestroyModel(t *testing.T) {
 	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
 		t.Errorf("bob may write, and destroys the model: %v", err)
 	}
-	w.ok(w.st.SwitchBlockOn(ctx, entity.BlockDestroy, "keep it"))
+	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockDestroy, "keep it"))
 	if err := root.DestroyModel(ctx, w.st.UUID(), entity.Forced()); !errors.Is(err, entity.OperationBlocked) ||
 		err.Error() != "keep it" {
 		t.Errorf("it is blocked: %v", err)
 	}
-	w.ok(w.st.SwitchBlockOff(ctx, entity.BlockDestroy))
+	w.ok(w.st.Blocks().SwitchOff(ctx, entity.BlockDestroy))
 	err = root.DestroyModel(ctx, w.server.controllerModel.UUID(), entity.Destruction{})
 	if !errors.Is(err, entity.Invalid) ||
 		err.Error() != `"controller" is a controller; use 'juju destroy-controller' to destroy it` {
@@ -71,7 +71,7 @@ func TestDestroyModel(t *testing.T) {
 		t.Errorf("the model is shown as %+v", info)
 	}
 	// The controller's workers and the machine's agent do their part.
-	_, _, err = w.st.Cleanup(ctx)
+	_, _, err = w.st.Cleaner().Cleanup(ctx)
 	w.ok(err)
 	w.ok(client.MachinerFacade{Caller: theirs}.EnsureDead(ctx, theirs.Tag()))
 	m, err = w.st.Machine(ctx, "0")
@@ -132,11 +132,11 @@ func TestDestroyController(t *testing.T) {
 		err.Error() != "cannot destroy controller: hosting 2 other models" {
 		t.Errorf("with two: %v", err)
 	}
-	w.ok(other.SwitchBlockOn(ctx, entity.BlockRemove, "keep it"))
+	w.ok(other.Blocks().SwitchOn(ctx, entity.BlockRemove, "keep it"))
 	if err := root.DestroyController(ctx, true); !errors.Is(err, entity.OperationBlocked) || w.life() != entity.Alive {
 		t.Errorf("one is blocked: %v, the other is %s", err, w.life())
 	}
-	w.ok(other.SwitchBlockOff(ctx, entity.BlockRemove))
+	w.ok(other.Blocks().SwitchOff(ctx, entity.BlockRemove))
 	w.ok(root.DestroyController(ctx, true))
 	for _, st := range []*state.State{w.st, other} {
 		w.ok(st.EnsureDead(ctx))

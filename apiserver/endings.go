@@ -127,7 +127,7 @@ func (e *endings) wait(empty context.Context, m *modelTies) {
 // watchAgents ends what is tied to agents, until the model ends or has no ties left.
 func (e *endings) watchAgents(empty context.Context, m *modelTies) {
 	for {
-		passwords, err := m.model.WatchAgentPasswords(empty)
+		passwords, err := m.model.Agents().WatchPasswords(empty)
 		if err != nil {
 			logger.Errorf("model %s: cannot watch its agents' passwords: %v", m.model.UUID(), err)
 		} else {
@@ -200,7 +200,7 @@ func (e *endings) concerned(m *modelTies, names []string, first bool) (ties []*t
 // check ends the ties whose agent has another password now, or none.
 func (e *endings) check(m *modelTies, ties []*tie) {
 	for _, t := range ties {
-		now, err := m.model.AgentStamp(context.Background(), t.agent)
+		now, err := m.model.Agents().Stamp(context.Background(), t.agent)
 		switch {
 		case err != nil:
 			t.end(errUnsure) // the agent connects again

@@ -33,7 +33,7 @@ func explain(ctx context.Context, c *caller, p params.Explain) (params.ExplainRe
 		}
 		tags = append(tags, tag)
 	} else {
-		agents, err := c.model.StartedAgents(ctx, entity.Tag{})
+		agents, err := c.model.Agents().Started(ctx, entity.Tag{})
 		if err != nil {
 			return params.ExplainResults{}, err
 		}
@@ -153,7 +153,7 @@ func explainAgents(ctx context.Context, c *caller, tag entity.Tag, e *entity.Exp
 			told[agent] = len(p.failures(model, agent)) > 0
 		}
 	}
-	agents, err := c.model.StartedAgents(ctx, tag)
+	agents, err := c.model.Agents().Started(ctx, tag)
 	if err != nil {
 		return err
 	}

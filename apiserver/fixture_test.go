@@ -126,7 +126,7 @@ func (w *world) end() {
 func (w *world) newPassword(st *state.State, tag entity.Tag) string {
 	w.Helper()
 	password := state.NewAgentPassword()
-	if err := st.SetAgentPassword(w.Context(), tag, password); err != nil {
+	if err := st.Agents().SetPassword(w.Context(), tag, password); err != nil {
 		w.Fatal(err)
 	}
 	return password

@@ -40,7 +40,7 @@ func TestCheckAndRepair(t *testing.T) {
 	if found := check(w.st.UUID(), true); len(found) > 0 {
 		t.Errorf("found %+v", found)
 	}
-	w.ok(w.st.SwitchBlockOn(t.Context(), entity.BlockChange, "not now"))
+	w.ok(w.st.Blocks().SwitchOn(t.Context(), entity.BlockChange, "not now"))
 	check(w.st.UUID(), false)
 	if _, err := admin.CheckModel(t.Context(), w.st.UUID(), true); !errors.Is(err, entity.OperationBlocked) {
 		t.Errorf("got %v", err)

@@ -186,7 +186,7 @@ func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Requ
 	if err := s.still(r, v, writer); err != nil {
 		return err
 	}
-	url, err := v.model.AddCharm(ctx, u.file.Name(), series)
+	url, err := v.model.Charms().Add(ctx, u.file.Name(), series)
 	if err != nil {
 		return err
 	}

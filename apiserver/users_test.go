@@ -173,7 +173,7 @@ func TestBlocksOfNamedModels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.addUser("ann")
-	w.ok(w.st.SwitchBlockOn(t.Context(), entity.BlockChange, "locked"))
+	w.ok(w.st.Blocks().SwitchOn(t.Context(), entity.BlockChange, "locked"))
 	c := w.raw("/api").login(entity.UserTag(statetest.Admin), statetest.Password, "")
 	change := func(uuid string) params.ModifyModelAccess {
 		return params.ModifyModelAccess{UserTag: params.TagOf(entity.UserTag("ann")), Action: "grant", Access: "read",

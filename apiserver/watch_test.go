@@ -217,7 +217,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	}
 	memory := w.info(u0)
 	memory.Dial = w.server.Dial
-	machines, err := w.st.WatchMachines(t.Context()) // so that the model's log is always followed
+	machines, err := w.st.Watches().Machines(t.Context()) // so that the model's log is always followed
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,10 +110,10 @@ func BenchmarkDestroyService(b *testing.B) {
 			return err
 		})
 		b.ReportMetric(float64(n)/time.Since(begin).Seconds(), "units/s")
-		if left, _, err := st.Cleanup(b.Context()); err != nil || left > 0 {
+		if left, _, err := st.Cleaner().Cleanup(b.Context()); err != nil || left > 0 {
 			b.Fatal(left, err)
 		}
-		counts, err := st.Census(b.Context())
+		counts, err := st.Counts()
 		if err != nil || counts["units"]+counts["services"]+counts["cleanups"]+counts["settings"] > 0 {
 			b.Fatal(counts, err)
 		}
@@ -139,7 +139,7 @@ func BenchmarkAssertOneDocument(b *testing.B) {
 			hundred()
 		}
 		last := hundred()
-		longest, err := st.LongestQueue(b.Context())
+		longest, err := st.LongestQueue()
 		if err != nil || longest > 10 {
 			b.Fatalf("a queue of %d, %v", longest, err)
 		}
@@ -160,7 +160,7 @@ func BenchmarkChurn(b *testing.B) {
 			err = s.Destroy(b.Context(), entity.Destruction{Strength: entity.Force})
 		}
 		for left := 1; err == nil && left > 0; {
-			left, _, err = st.Cleanup(b.Context())
+			left, _, err = st.Cleaner().Cleanup(b.Context())
 		}
 		machines, merr := st.Machines(b.Context())
 		for _, m := range machines {
@@ -169,17 +169,17 @@ func BenchmarkChurn(b *testing.B) {
 			}
 		}
 		if i%50 == 49 && err == nil {
-			_, err = st.PruneTransactions(b.Context(), 0)
+			_, err = st.Transactions().PruneTransactions(b.Context(), 0)
 		}
 		if err != nil || merr != nil {
 			b.Fatal(err, merr)
 		}
 	}
 	b.ReportMetric(float64(b.N)/time.Since(begin).Seconds(), "cycles/s")
-	if _, err := st.PruneTransactions(b.Context(), 0); err != nil {
+	if _, err := st.Transactions().PruneTransactions(b.Context(), 0); err != nil {
 		b.Fatal(err)
 	}
-	counts, err := st.Census(b.Context())
+	counts, err := st.Counts()
 	if err != nil {
 		b.Fatal(err)
 	}

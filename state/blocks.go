@@ -20,10 +20,16 @@ type blockDoc struct {
 // maxBlockMessage bounds what every barred command answers with.
 const maxBlockMessage = 4 << 10
 
-// Blocks returns the blocks that are on, the narrowest first.
-func (st *State) Blocks(ctx context.Context) ([]entity.Block, error) {
+// Blocks is what users of a model are kept from.
+type Blocks struct{ st *State }
+
+// Blocks returns what users are kept from.
+func (st *State) Blocks() Blocks { return Blocks{st} }
+
+// All returns the blocks that are on, the narrowest first.
+func (b Blocks) All(ctx context.Context) ([]entity.Block, error) {
 	var docs []blockDoc
-	if err := st.db.All(blocksC, nil, &docs); err != nil {
+	if err := b.st.db.All(blocksC, nil, &docs); err != nil {
 		return nil, err
 	}
 	var blocks []entity.Block
@@ -37,23 +43,23 @@ func (st *State) Blocks(ctx context.Context) ([]entity.Block, error) {
 	return blocks, nil
 }
 
-// SwitchBlockOn bars what the type says until SwitchBlockOff; whoever is barred
+// SwitchOn bars what the type says until SwitchBlockOff; whoever is barred
 // is told the message. AlreadyExists when one of the type is on.
-func (st *State) SwitchBlockOn(ctx context.Context, t entity.BlockType, message string) error {
+func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string) error {
 	if err := checkBlockType(t); err != nil {
 		return err
 	}
 	if len(message) > maxBlockMessage {
 		return entity.Errorf(entity.Invalid, "cannot switch block %v on: its message is longer than %d bytes", t, maxBlockMessage)
 	}
-	return st.change(ctx, func(o *ops) error {
-		if on, err := st.blockIsOn(t); err != nil {
+	return b.st.change(ctx, func(o *ops) error {
+		if on, err := b.st.blockIsOn(t); err != nil {
 			return err
 		} else if on {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "block %v is already ON", t),
 				"To give it another message: juju enable-command, then juju disable-command; what is disabled: juju disabled-commands")
 		}
-		if _, err := st.aliveModel(); err != nil {
+		if _, err := b.st.aliveModel(); err != nil {
 			return err
 		}
 		o.assertModelAlive()
@@ -62,14 +68,14 @@ func (st *State) SwitchBlockOn(ctx context.Context, t entity.BlockType, message 
 	})
 }
 
-// SwitchBlockOff ends a block. NotFound when none of the type is on.
-func (st *State) SwitchBlockOff(ctx context.Context, t entity.BlockType) error {
+// SwitchOff ends a block. NotFound when none of the type is on.
+func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 	if err := checkBlockType(t); err != nil {
 		return err
 	}
 	wasOn := false
-	return st.change(ctx, func(o *ops) error {
-		on, err := st.blockIsOn(t)
+	return b.st.change(ctx, func(o *ops) error {
+		on, err := b.st.blockIsOn(t)
 		switch {
 		case err != nil:
 			return err
@@ -97,10 +103,10 @@ func (st *State) blockIsOn(t entity.BlockType) (bool, error) {
 	return n > 0, err
 }
 
-// Unblocked returns nil when none of the types is on, else OperationBlocked with
+// Check returns nil when none of the types is on, else OperationBlocked with
 // the message of the first that is, and how to switch it off.
-func (st *State) Unblocked(ctx context.Context, types ...entity.BlockType) error {
-	blocks, err := st.Blocks(ctx)
+func (b Blocks) Check(ctx context.Context, types ...entity.BlockType) error {
+	blocks, err := b.st.Blocks().All(ctx)
 	if err != nil {
 		return err
 	}

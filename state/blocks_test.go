@@ -9,45 +9,45 @@ import (
 
 func TestBlocksAreSwitchedOnAndOff(t *testing.T) {
 	w := newWorld(t)
-	w.ok(w.st.Unblocked(w.ctx, entity.BlockTypes()...))
-	w.ok(w.st.SwitchBlockOn(w.ctx, entity.BlockChange, ""))
-	w.ok(w.st.SwitchBlockOn(w.ctx, entity.BlockRemove, "ask SA"))
-	w.refused(w.st.SwitchBlockOn(w.ctx, entity.BlockRemove, "again"), entity.AlreadyExists, "block BlockRemove is already ON")
-	blocks, err := w.st.Blocks(w.ctx)
+	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
+	w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, ""))
+	w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockRemove, "ask SA"))
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockRemove, "again"), entity.AlreadyExists, "block BlockRemove is already ON")
+	blocks, err := w.st.Blocks().All(w.ctx)
 	w.ok(err)
 	want := []entity.Block{{Type: entity.BlockRemove, Message: "ask SA"}, {Type: entity.BlockChange}}
 	if len(blocks) != 2 || blocks[0] != want[0] || blocks[1] != want[1] {
 		t.Errorf("the blocks are %v, want %v", blocks, want)
 	}
-	w.ok(w.st.Unblocked(w.ctx, entity.BlockDestroy))
-	err = w.st.Unblocked(w.ctx, entity.BlockRemove, entity.BlockChange)
+	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockDestroy))
+	err = w.st.Blocks().Check(w.ctx, entity.BlockRemove, entity.BlockChange)
 	w.refused(err, entity.OperationBlocked, "ask SA")
 	if hint := entity.Hint(err); !strings.HasSuffix(hint, "\n\n    juju enable-command remove-object\n") {
 		t.Errorf("it hints at %q", hint)
 	}
-	w.refused(w.st.Unblocked(w.ctx, entity.BlockChange), entity.OperationBlocked, "the operation has been blocked")
-	w.ok(w.st.SwitchBlockOff(w.ctx, entity.BlockRemove))
-	w.refused(w.st.SwitchBlockOff(w.ctx, entity.BlockRemove), entity.NotFound, "block BlockRemove is already OFF")
-	w.ok(w.st.SwitchBlockOff(w.ctx, entity.BlockChange))
-	w.ok(w.st.Unblocked(w.ctx, entity.BlockTypes()...))
+	w.refused(w.st.Blocks().Check(w.ctx, entity.BlockChange), entity.OperationBlocked, "the operation has been blocked")
+	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockRemove))
+	w.refused(w.st.Blocks().SwitchOff(w.ctx, entity.BlockRemove), entity.NotFound, "block BlockRemove is already OFF")
+	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange))
+	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
 
-	w.refused(w.st.SwitchBlockOn(w.ctx, "BlockSleep", ""), entity.Invalid, `unknown block type "BlockSleep"`)
-	w.refused(w.st.SwitchBlockOn(w.ctx, entity.BlockChange, strings.Repeat("x", 5000)), entity.Invalid, "longer than 4096 bytes")
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, "BlockSleep", ""), entity.Invalid, `unknown block type "BlockSleep"`)
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, strings.Repeat("x", 5000)), entity.Invalid, "longer than 4096 bytes")
 	// Another model has blocks of its own.
 	home, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
 	other, err := w.ctrl.Model(w.ctx, home[0].UUID)
 	w.ok(err)
-	w.ok(other.SwitchBlockOn(w.ctx, entity.BlockChange, ""))
-	w.ok(w.st.Unblocked(w.ctx, entity.BlockTypes()...))
+	w.ok(other.Blocks().SwitchOn(w.ctx, entity.BlockChange, ""))
+	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
 }
 
 func TestTwoWhoSwitchABlockAtOnce(t *testing.T) {
 	w := newWorld(t)
-	w.st.Before(func() { w.ok(w.st.SwitchBlockOn(w.ctx, entity.BlockChange, "first")) })
-	w.refused(w.st.SwitchBlockOn(w.ctx, entity.BlockChange, "second"), entity.AlreadyExists, "block BlockChange is already ON")
-	w.refused(w.st.Unblocked(w.ctx, entity.BlockChange), entity.OperationBlocked, "first")
-	w.st.Before(func() { w.ok(w.st.SwitchBlockOff(w.ctx, entity.BlockChange)) })
-	w.ok(w.st.SwitchBlockOff(w.ctx, entity.BlockChange)) // it is off, as both wanted
-	w.ok(w.st.Unblocked(w.ctx, entity.BlockChange))
+	w.st.Before(func() { w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "first")) })
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "second"), entity.AlreadyExists, "block BlockChange is already ON")
+	w.refused(w.st.Blocks().Check(w.ctx, entity.BlockChange), entity.OperationBlocked, "first")
+	w.st.Before(func() { w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) })
+	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) // it is off, as both wanted
+	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockChange))
 }

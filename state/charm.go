@@ -29,10 +29,16 @@ type charmDoc struct {
 // The files of a charm that its document holds.
 var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml"}
 
-// AddCharm stores the charm archive in the file at path under a URL of its own:
+// Charms is the charms of a model.
+type Charms struct{ st *State }
+
+// Charms returns the model's charms.
+func (st *State) Charms() Charms { return Charms{st} }
+
+// Add stores the charm archive in the file at path under a URL of its own:
 // local:series/name-revision, where the revision is the archive's, or the next
 // one that is free. Errors of the archive itself are Invalid, and name no path.
-func (st *State) AddCharm(ctx context.Context, path, series string) (url string, err error) {
+func (c Charms) Add(ctx context.Context, path, series string) (url string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
@@ -48,7 +54,7 @@ func (st *State) AddCharm(ctx context.Context, path, series string) (url string,
 	} else if err != nil {
 		return "", fmt.Errorf("cannot add charm: %w", err)
 	}
-	model, err := st.aliveModel()
+	model, err := c.st.aliveModel()
 	if err != nil {
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
@@ -58,17 +64,17 @@ func (st *State) AddCharm(ctx context.Context, path, series string) (url string,
 		return "", err
 	}
 	// Until the charm is there nothing says that the archive is needed.
-	st.controller.archives.RLock()
-	defer st.controller.archives.RUnlock()
-	if doc.SHA256, doc.Size, err = st.controller.keepBlob(ctx, st.uuid, file); err != nil {
+	c.st.controller.archives.RLock()
+	defer c.st.controller.archives.RUnlock()
+	if doc.SHA256, doc.Size, err = c.st.controller.keepBlob(ctx, c.st.uuid, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
-	err = st.change(ctx, func(o *ops) error {
-		if _, err := st.aliveModel(); err != nil {
+	err = c.st.change(ctx, func(o *ops) error {
+		if _, err := c.st.aliveModel(); err != nil {
 			return err
 		}
 		var same []charmDoc
-		if err := st.db.All(charmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
+		if err := c.st.db.All(charmsC, bson.D{{"base", doc.Base}}, &same); err != nil {
 			return err
 		}
 		doc.Revision = archive.Revision
@@ -86,11 +92,11 @@ func (st *State) AddCharm(ctx context.Context, path, series string) (url string,
 	return doc.URL, nil
 }
 
-// CharmWarnings returns what the charm declares and does nothing here, a line each, as
+// Warnings returns what the charm declares and does nothing here, a line each, as
 // was found when it was added.
-func (st *State) CharmWarnings(ctx context.Context, url string) ([]string, error) {
+func (c Charms) Warnings(ctx context.Context, url string) ([]string, error) {
 	var doc charmDoc
-	err := st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url))
+	err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url))
 	return doc.Warnings, err
 }
 
@@ -108,14 +114,14 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 	return files, nil
 }
 
-// Charm returns what the files of a charm say; entity.NotFound when the model has
+// Get returns what the files of a charm say; entity.NotFound when the model has
 // no such charm. A charm never changes, so each is parsed once.
-func (st *State) Charm(ctx context.Context, url string) (*charm.Charm, error) {
-	if known, ok := st.charms.Load(url); ok {
+func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
+	if known, ok := c.st.charms.Load(url); ok {
 		return known.(*charm.Charm), nil
 	}
 	var doc charmDoc
-	if err := st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	if err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, err
 	}
 	files := unescapeKeys(doc.Files)
@@ -135,17 +141,17 @@ func (st *State) Charm(ctx context.Context, url string) (*charm.Charm, error) {
 			return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
 		}
 	}
-	st.charms.Store(url, ch)
+	c.st.charms.Store(url, ch)
 	return ch, nil
 }
 
-// CharmArchive opens the archive of a charm and tells its SHA-256 in hex.
-func (st *State) CharmArchive(ctx context.Context, url string) (io.ReadCloser, string, error) {
+// Archive opens the archive of a charm and tells its SHA-256 in hex.
+func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc charmDoc
-	if err := st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
+	if err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
-	archive, err := st.controller.openBlob(doc.SHA256)
+	archive, err := c.st.controller.openBlob(doc.SHA256)
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot open the archive of charm %q: %w", url, err)
 	}

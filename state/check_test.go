@@ -41,7 +41,7 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 		w.st, err = ctrl.AddModel(w.ctx, state.AddModelParams{Name: fmt.Sprint("m", models), Owner: statetest.Admin, Series: "jammy"})
 		w.ok(err)
 		for _, s := range services {
-			url, err := w.st.AddCharm(w.ctx, s.archive, "")
+			url, err := w.st.Charms().Add(w.ctx, s.archive, "")
 			w.ok(err)
 			_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: s.name, CharmURL: url, Units: s.units})
 			w.ok(err)

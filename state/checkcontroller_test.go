@@ -133,7 +133,7 @@ func TestTheControllersRecordsAreChecked(t *testing.T) {
 				t.Errorf("after the repair: %s", told(left))
 			}
 			w.right()
-			archive, _, err := w.st.CharmArchive(w.ctx, mustService(w, "mysql").CharmURL())
+			archive, _, err := w.st.Charms().Archive(w.ctx, mustService(w, "mysql").CharmURL())
 			w.ok(err)
 			w.ok(archive.Close())
 		})

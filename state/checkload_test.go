@@ -134,10 +134,10 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 	w.ok(err)
 	w.ok(mustService(w, "mysql").SetExposed(w.ctx, true))
 	w.deploy("riak", statetest.Riak, 1)
-	w.ok(w.st.ResumeTransactions(w.ctx))
+	w.ok(w.st.Transactions().ResumeTransactions(w.ctx))
 	// Nor does it hold up those that are destroyed with it, when all agents are away.
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
-	left, _, err := w.st.Cleanup(w.ctx)
+	left, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	if life := w.unit("mysql/2").Life(); life == entity.Alive || left != 1 {
 		t.Errorf("mysql/2 is %v, %d cleanups are left", life, left)
@@ -156,7 +156,7 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 	}
 	w.right()
 	w.ok(sick.Destroy(w.ctx, entity.Destruction{}))
-	if left, _, err = w.st.Cleanup(w.ctx); err != nil || left > 0 {
+	if left, _, err = w.st.Cleaner().Cleanup(w.ctx); err != nil || left > 0 {
 		t.Errorf("%d cleanups are left (%v)", left, err)
 	}
 	w.truth()
@@ -239,7 +239,7 @@ func TestACleanupOfAnotherOfTheSameNameIsKept(t *testing.T) {
 		w.started("mysql/0")
 		w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))
 	})
-	_, _, err := w.st.Cleanup(w.ctx)
+	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.right()
 }

@@ -40,27 +40,33 @@ func (o *ops) cleanup(kind, arg string) {
 	o.insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
+// Cleaner is what a model's cleaner does.
+type Cleaner struct{ st *State }
+
+// Cleaner returns what the cleaner does.
+func (st *State) Cleaner() Cleaner { return Cleaner{st} }
+
 // WatchCleanups fires when there may be something to clean up.
-func (st *State) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, st.hub, watcher.Collection(cleanupsC)), nil
+func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, c.st.hub, watcher.Collection(cleanupsC)), nil
 }
 
 // Cleanup does what cleanup documents ask for and removes those that are done.
 // One that fails is logged and left for the next pass, and the others go on. It
 // returns how many are left that should be tried again, and in how long the next
 // falls due of those that have a time; 0 when none has.
-func (st *State) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
+func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
 	var docs []cleanupDoc
-	if err := st.db.All(cleanupsC, nil, &docs); err != nil {
+	if err := c.st.db.All(cleanupsC, nil, &docs); err != nil {
 		return 0, 0, err
 	}
 	for _, doc := range docs {
 		if err := ctx.Err(); err != nil {
 			return len(docs), 0, err
 		}
-		done, again, err := st.cleanup(ctx, doc)
+		done, again, err := c.st.cleanup(ctx, doc)
 		if err == nil && done {
-			err = st.dropCleanup(ctx, doc)
+			err = c.st.dropCleanup(ctx, doc)
 		}
 		switch {
 		case err != nil:

@@ -34,10 +34,10 @@ func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
 		w.ok(err)
 		return slices.ContainsFunc(all, func(i entity.RelationInfo) bool { return i.ID == r.ID() })
 	}
-	events, err := w.st.WatchRelations(w.ctx, "collector/0")
+	events, err := w.st.Watches().Relations(w.ctx, "collector/0")
 	w.ok(err)
 	// What comes only once the log is followed is an event of what changed.
-	other, err := w.st.WatchMachines(w.ctx)
+	other, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)
 	next(t, other)
 	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
@@ -53,7 +53,7 @@ func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
 
 	// The other dies first, with its relation to the principal.
 	w.ok(rs.Destroy(w.ctx, entity.Destruction{}))
-	_, _, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.end("shipper/0")
 	if !sees(feed) {
@@ -85,7 +85,7 @@ func TestTheLastContainerRelationTakesItsSubordinatesThoughNobodyIsInIt(t *testi
 	w.ok(w.started("mysql/0").EnterScope(w.ctx, one.ID()))
 	w.started("logging/0")
 	cleanup := func() {
-		_, _, err := w.st.Cleanup(w.ctx)
+		_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 		w.ok(err)
 	}
 	w.ok(one.Destroy(w.ctx, entity.Destruction{}))

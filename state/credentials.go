@@ -39,11 +39,17 @@ type credentialDoc struct {
 	Hash string `bson:"hash"`
 }
 
-// CheckAgent returns nil if the agent of a machine or unit knows its password
+// Agents is what a model knows of its agents.
+type Agents struct{ st *State }
+
+// Agents returns the model's agents.
+func (st *State) Agents() Agents { return Agents{st} }
+
+// Check returns nil if the agent of a machine or unit knows its password
 // and, a machine that has been provisioned, its nonce.
-func (st *State) CheckAgent(ctx context.Context, tag entity.Tag, password, nonce string) error {
+func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce string) error {
 	var doc credentialDoc
-	if err := st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
+	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
 		return wrongPassword()
 	} else if err != nil {
 		return err
@@ -54,7 +60,7 @@ func (st *State) CheckAgent(ctx context.Context, tag entity.Tag, password, nonce
 	if tag.Kind != entity.KindMachine {
 		return nil
 	}
-	m, err := st.Machine(ctx, tag.ID)
+	m, err := a.st.Machine(ctx, tag.ID)
 	if isNotFound(err) {
 		return wrongPassword()
 	} else if err != nil {
@@ -71,11 +77,11 @@ func (st *State) CheckAgent(ctx context.Context, tag entity.Tag, password, nonce
 // AgentStamp stands for an agent's password, and tells nothing of it.
 func AgentStamp(password string) string { return stampOf(hashAgentPassword(password)) }
 
-// AgentStamp returns what stands for the password that the agent of a machine or unit has
+// Stamp returns what stands for the password that the agent of a machine or unit has
 // by now; "" when it has none.
-func (st *State) AgentStamp(ctx context.Context, tag entity.Tag) (string, error) {
+func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
 	var doc credentialDoc
-	if err := st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
+	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
 		return "", nil
 	} else if err != nil {
 		return "", err
@@ -83,9 +89,9 @@ func (st *State) AgentStamp(ctx context.Context, tag entity.Tag) (string, error)
 	return stampOf(doc.Hash), nil
 }
 
-// WatchAgentPasswords names the agents whose password came, went or has changed.
-func (st *State) WatchAgentPasswords(ctx context.Context) (<-chan []string, error) {
-	return watcher.Strings(ctx, st.hub, watcher.Listing[string]{
+// WatchPasswords names the agents whose password came, went or has changed.
+func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, a.st.hub, watcher.Listing[string]{
 		Topics: []watcher.Topic{watcher.Collection(credentialsC)},
 		List: func(ids []string) (map[string]string, error) {
 			var query bson.D
@@ -93,7 +99,7 @@ func (st *State) WatchAgentPasswords(ctx context.Context) (<-chan []string, erro
 				query = bson.D{{"_id", bson.D{{"$in", ids}}}}
 			}
 			var docs []credentialDoc
-			if err := st.db.All(credentialsC, query, &docs); err != nil {
+			if err := a.st.db.All(credentialsC, query, &docs); err != nil {
 				return nil, err
 			}
 			stamps := map[string]string{}
@@ -105,13 +111,13 @@ func (st *State) WatchAgentPasswords(ctx context.Context) (<-chan []string, erro
 	})
 }
 
-// SetAgentPassword makes password the only one of a machine's or unit's agent.
-func (st *State) SetAgentPassword(ctx context.Context, tag entity.Tag, password string) error {
+// SetPassword makes password the only one of a machine's or unit's agent.
+func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string) error {
 	if len(password) < agentPasswordLength {
 		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password", len(password))
 	}
-	return st.change(ctx, func(o *ops) error {
-		if err := st.hashOps(o, tag, hashAgentPassword(password)); err != nil {
+	return a.st.change(ctx, func(o *ops) error {
+		if err := a.st.hashOps(o, tag, hashAgentPassword(password)); err != nil {
 			return err
 		}
 		return nil

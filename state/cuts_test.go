@@ -263,7 +263,7 @@ func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 func (s *scene) resumes() {
 	s.Helper()
 	s.later.Add(int64(time.Hour))
-	s.ok(s.st.ResumeTransactions(s.ctx))
+	s.ok(s.st.Transactions().ResumeTransactions(s.ctx))
 	s.ok(s.ctrl.ResumeTransactions(s.ctx))
 	s.later.Add(-int64(time.Hour))
 }

@@ -21,7 +21,7 @@ var bookkeeping = []string{mongo.TxnsC, mongo.TxnsC + ".prune", mongo.StashC, mo
 // ids, without what the transaction runner adds to them and without secrets. It
 // is for people and for tests; each document is plain JSON.
 func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error) {
-	counts, err := st.db.Census()
+	counts, err := st.db.Counts()
 	if err != nil {
 		return nil, err
 	}

@@ -168,10 +168,10 @@ func TestEdge67TheSamePortsAgain(t *testing.T) {
 	u := w.started("mysql/0")
 	http := entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}
 	w.ok(u.CommitHook(w.ctx, http))
-	before, err := w.st.Census(w.ctx)
+	before, err := w.st.Counts()
 	w.ok(err)
 	w.ok(u.CommitHook(w.ctx, http))
-	after, err := w.st.Census(w.ctx)
+	after, err := w.st.Counts()
 	w.ok(err)
 	if before["txns"] != after["txns"] {
 		t.Error("to open what is open was a transaction")

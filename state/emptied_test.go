@@ -145,7 +145,7 @@ func TestAForcedUnitTakesItsMachineAlongByForce(t *testing.T) {
 	w.started("mysql/0")
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, atLastCleanly))
 	for range 3 {
-		if _, _, err := w.st.Cleanup(w.ctx); err != nil {
+		if _, _, err := w.st.Cleaner().Cleanup(w.ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,7 +249,7 @@ func TestMachinesThatAreAskedForLater(t *testing.T) {
 	w.started("mysql/1")
 	owed := func(want int) {
 		t.Helper()
-		counts, err := w.st.Census(w.ctx)
+		counts, err := w.st.Counts()
 		w.ok(err)
 		if n := counts["cleanups"]; n != want {
 			t.Errorf("%d cleanups are owed, want %d", n, want)

@@ -103,7 +103,7 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, e
 	if err != nil {
 		return nil, err
 	}
-	ch, err := st.Charm(ctx, svc.doc.CharmURL)
+	ch, err := st.Charms().Get(ctx, svc.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}

@@ -267,7 +267,7 @@ func TestStartedAgents(t *testing.T) {
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	m := w.provisioned("0")
 	list := func(of entity.Tag) string {
-		tags, err := w.st.StartedAgents(w.ctx, of)
+		tags, err := w.st.Agents().Started(w.ctx, of)
 		w.ok(err)
 		return fmt.Sprint(tags)
 	}

@@ -61,9 +61,9 @@ func (x *explainer) serviceUnits(s *Service, depth int) error {
 	return err
 }
 
-// StartedAgents returns the agents that have come up and have still to be there: the
+// Started returns the agents that have come up and have still to be there: the
 // one of a unit or machine, those of a service's units, or with no tag all.
-func (st *State) StartedAgents(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
+func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
 	var all []entity.Tag
 	notDead := bson.DocElem{Name: "life", Value: bson.D{{"$ne", entity.Dead}}}
 	units := bson.D{{"started", true}, notDead}
@@ -74,7 +74,7 @@ func (st *State) StartedAgents(ctx context.Context, of entity.Tag) ([]entity.Tag
 		units = append(units, bson.DocElem{Name: "service", Value: of.ID})
 	}
 	if of.Kind != entity.KindMachine && of.Kind != entity.KindRelation {
-		ids, err := st.ids(unitsC, units)
+		ids, err := a.st.ids(unitsC, units)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (st *State) StartedAgents(ctx context.Context, of entity.Tag) ([]entity.Tag
 	if of.Kind == entity.KindMachine {
 		machines = append(machines, bson.DocElem{Name: "_id", Value: of.ID})
 	}
-	ids, err := st.ids(machinesC, machines)
+	ids, err := a.st.ids(machinesC, machines)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (st *State) StartedAgents(ctx context.Context, of entity.Tag) ([]entity.Tag
 	for i, id := range ids {
 		keys[i] = machineKey(id)
 	}
-	started, err := st.ids(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
+	started, err := a.st.ids(statusesC, bson.D{{"_id", bson.D{{"$in", keys}}}, {"status", entity.StatusStarted}})
 	slices.SortFunc(started, entity.CompareNatural)
 	for _, key := range started {
 		all = append(all, entity.MachineTag(strings.TrimPrefix(key, machineKey(""))))

@@ -117,3 +117,10 @@ var (
 	EscapeKey   = escapeKey
 	UnescapeKey = unescapeKey
 )
+
+// Counts returns how many documents each collection of the model holds.
+func (st *State) Counts() (map[string]int, error) { return st.db.Counts() }
+
+// LongestQueue returns the length of the longest queue of transactions that a
+// document of the model has.
+func (st *State) LongestQueue() (int, error) { return st.db.LongestQueue() }

@@ -21,9 +21,9 @@ func forcedWorld(t *testing.T) (w *world, later func(time.Duration)) {
 func (w *world) cleaned() (due time.Duration) {
 	w.Helper()
 	for range 10 {
-		left, due, err := w.st.Cleanup(w.ctx)
+		left, due, err := w.st.Cleaner().Cleanup(w.ctx)
 		w.ok(err)
-		counts, err := w.st.Census(w.ctx)
+		counts, err := w.st.Counts()
 		w.ok(err)
 		if left == 0 && (due > 0 || counts["cleanups"] == 0) {
 			return due

@@ -20,7 +20,7 @@ func TestAMachineThatWasLostGetsAnotherInstance(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	m := w.provisioned("0")
 	password := state.NewAgentPassword()
-	w.ok(w.st.SetAgentPassword(w.ctx, entity.MachineTag("0"), password))
+	w.ok(w.st.Agents().SetPassword(w.ctx, entity.MachineTag("0"), password))
 	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.1"}))
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
 	was := entity.Instance{ID: "i-0", Nonce: "n"}
@@ -36,7 +36,7 @@ func TestAMachineThatWasLostGetsAnotherInstance(t *testing.T) {
 	if info.InstanceID != "" || info.Nonce != "" || info.Status != entity.StatusPending || len(w.machine("0").Addresses()) > 0 {
 		t.Errorf("after the loss the machine is %+v at %v", info, w.machine("0").Addresses())
 	}
-	w.refused(w.st.CheckAgent(w.ctx, entity.MachineTag("0"), password, "n"), entity.Unauthorized, "invalid entity name or password")
+	w.refused(w.st.Agents().Check(w.ctx, entity.MachineTag("0"), password, "n"), entity.Unauthorized, "invalid entity name or password")
 	w.ok(m.LoseInstance(w.ctx, was))
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
 	// A look that was taken before is about the other.
@@ -100,7 +100,7 @@ func TestRetryProvisioning(t *testing.T) {
 	}
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "2"})
 	w.ok(err)
-	events, err := w.st.WatchMachines(w.ctx)
+	events, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)
 	<-events
 	failed := entity.Status{Status: entity.StatusError, Message: "no more of these"}

@@ -11,7 +11,7 @@ import (
 // leases wants as many leases to be left, once the cleaner has passed.
 func (w *world) leases(want int) {
 	w.Helper()
-	_, _, err := w.st.Cleanup(w.ctx)
+	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	n, err := w.ctrl.Leases()
 	w.ok(err)

@@ -93,12 +93,12 @@ func (w *world) gone(kind, name string, err error) {
 // empty wants nothing left of a model but what outlives everything.
 func (w *world) empty() {
 	w.Helper()
-	left, _, err := w.st.Cleanup(w.ctx)
+	left, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	if left > 0 {
 		w.Errorf("%d cleanups are left", left)
 	}
-	counts, err := w.st.Census(w.ctx)
+	counts, err := w.st.Counts()
 	w.ok(err)
 	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log", "txns.stash", "refusals"} {
 		delete(counts, keep)
@@ -159,7 +159,7 @@ func TestAServiceGoesWithItsLastUnit(t *testing.T) {
 	_, err = s.AddUnits(w.ctx, 1, nil)
 	w.refused(err, entity.NotAlive, "service is not alive")
 
-	_, _, err = w.st.Cleanup(w.ctx) // the agents are away: it is done for them
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx) // the agents are away: it is done for them
 	w.ok(err)
 	if life := w.unit("mysql/0").Life(); life != entity.Dying {
 		t.Fatalf("unit is %s, want dying", life)
@@ -293,7 +293,7 @@ func TestTwoRelationsOfOnePairEndTogether(t *testing.T) {
 	w.gone("relation", r2.Key(), err)
 	w.ok(mustService(w, "a").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.unit("a/0").Destroy(w.ctx, entity.Destruction{}))
-	_, _, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.end("b/0", r1.ID())
 	for _, s := range []string{"a", "b"} {
@@ -344,7 +344,7 @@ func TestTheLastContainerRelationTakesItsSubordinates(t *testing.T) {
 	if !info.OrphanedBySubRel {
 		t.Error("the subordinate does not see that it is an orphan")
 	}
-	_, _, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	if life := w.unit("logging/0").Life(); life != entity.Dying {
 		t.Errorf("subordinate is %s, want dying", life)
@@ -395,7 +395,7 @@ func TestManyUnitsAreAddedAndGo(t *testing.T) {
 	n := 45 // more than one transaction holds
 	s := w.deploy("mysql", statetest.MySQL, n)
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
-	_, _, err := w.st.Cleanup(w.ctx)
+	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	for i := range n {
 		_, err := w.st.Unit(w.ctx, fmt.Sprintf("mysql/%d", i))

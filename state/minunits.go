@@ -94,13 +94,19 @@ func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error
 	return nil
 }
 
+// MinUnits keeps the units of services that are to have a minimum of them.
+type MinUnits struct{ st *State }
+
+// MinUnits returns what keeps minimum numbers of units.
+func (st *State) MinUnits() MinUnits { return MinUnits{st} }
+
 // WatchMinUnits names services that may have fewer units than they keep.
-func (st *State) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
+func (m MinUnits) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 	type value struct {
 		token   string
 		changes int64
 	}
-	return watcher.Strings(ctx, st.hub, watcher.Listing[value]{
+	return watcher.Strings(ctx, m.st.hub, watcher.Listing[value]{
 		Topics: []watcher.Topic{watcher.Collection(minUnitsC)},
 		List: func(services []string) (map[string]value, error) {
 			var query bson.D
@@ -108,7 +114,7 @@ func (st *State) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 				query = bson.D{{"_id", bson.D{{"$in", services}}}}
 			}
 			var docs []minUnitsDoc
-			if err := st.db.All(minUnitsC, query, &docs); err != nil {
+			if err := m.st.db.All(minUnitsC, query, &docs); err != nil {
 				return nil, err
 			}
 			all := map[string]value{}
@@ -123,9 +129,9 @@ func (st *State) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 // EnsureMinUnits adds units to a service that has fewer Alive ones than it keeps;
 // nothing when it has enough, keeps none, or is going away with its model or
 // alone. Whoever does it at the same time adds none too many.
-func (st *State) EnsureMinUnits(ctx context.Context, service string) error {
+func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 	for {
-		full, err := st.ensureSome(ctx, service)
+		full, err := m.st.ensureSome(ctx, service)
 		if err != nil {
 			return err
 		}

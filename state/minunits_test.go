@@ -29,7 +29,7 @@ func (w *world) alive(service string) (alive, all int) {
 // kept has the worker look at the service, and wants it to have units.
 func (w *world) kept(service string, alive, all int) {
 	w.Helper()
-	w.ok(w.st.EnsureMinUnits(w.ctx, service))
+	w.ok(w.st.MinUnits().EnsureMinUnits(w.ctx, service))
 	if a, n := w.alive(service); a != alive || n != all {
 		w.Errorf("%s has %d units, %d alive; want %d, %d alive", service, n, a, all, alive)
 	}
@@ -83,7 +83,7 @@ func TestWhoKeepsUnitsIsWatched(t *testing.T) {
 	s := w.deploy("mysql", statetest.MySQL, 4)
 	w.deploy("wordpress", statetest.Wordpress, 2)
 	w.started("mysql/0")
-	events, err := w.st.WatchMinUnits(w.ctx)
+	events, err := w.st.MinUnits().WatchMinUnits(w.ctx)
 	w.ok(err)
 	wants := func(services ...string) { t.Helper(); named(t, events, services...) }
 	if first := next(t, events); len(first) != 0 {
@@ -106,7 +106,7 @@ func TestWhoKeepsUnitsIsWatched(t *testing.T) {
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 2))
 	wants("wordpress")
 
-	if events, err = w.st.WatchMinUnits(w.ctx); err != nil {
+	if events, err = w.st.MinUnits().WatchMinUnits(w.ctx); err != nil {
 		t.Fatal(err)
 	}
 	wants("mysql", "wordpress")
@@ -215,7 +215,7 @@ func TestManyWhoKeepTheSameUnits(t *testing.T) {
 		for i, w := range c.worlds {
 			group.Go(func() {
 				for {
-					err := w.st.EnsureMinUnits(w.ctx, "mysql")
+					err := w.st.MinUnits().EnsureMinUnits(w.ctx, "mysql")
 					if err == nil {
 						return
 					}

@@ -88,9 +88,9 @@ func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error 
 	return entity.Errorf(entity.InUse, "model not empty, found %s", strings.Join(found, ", "))
 }
 
-// WatchEnd fires when the model may have become Dying, or empty.
-func (st *State) WatchEnd(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC), watcher.Collection(servicesC)), nil
+// End fires when the model may have become Dying, or empty.
+func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC), watcher.Collection(servicesC)), nil
 }
 
 // status is what users see of the model itself.

@@ -197,14 +197,14 @@ func TestResolvingAFailedHook(t *testing.T) {
 func TestCharmsAreKeptByRevision(t *testing.T) {
 	w := newWorld(t)
 	archive := statetest.CharmArchive(t, statetest.MySQL)
-	first, err := w.st.AddCharm(w.ctx, archive, "")
+	first, err := w.st.Charms().Add(w.ctx, archive, "")
 	w.ok(err)
-	second, err := w.st.AddCharm(w.ctx, archive, "")
+	second, err := w.st.Charms().Add(w.ctx, archive, "")
 	w.ok(err)
 	if first != "local:jammy/mysql-0" || second != "local:jammy/mysql-1" {
 		t.Errorf("URLs are %s and %s", first, second)
 	}
-	r, sum, err := w.st.CharmArchive(w.ctx, second)
+	r, sum, err := w.st.Charms().Archive(w.ctx, second)
 	w.ok(err)
 	data, err := io.ReadAll(r)
 	w.ok(err)
@@ -215,7 +215,7 @@ func TestCharmsAreKeptByRevision(t *testing.T) {
 	if _, err := charm.ReadArchiveFrom(w.ctx, bytes.NewReader(data), int64(len(data))); err != nil {
 		t.Error(err)
 	}
-	_, err = w.st.Charm(w.ctx, "local:jammy/nosuch-0")
+	_, err = w.st.Charms().Get(w.ctx, "local:jammy/nosuch-0")
 	w.gone("charm", "nosuch", err)
 }
 
@@ -233,22 +233,22 @@ func TestWhoLogsIn(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	unit, machine := entity.UnitTag("mysql/0"), entity.MachineTag("0")
 	// Before it is given a password an agent has none, the empty one included.
-	w.refused(w.st.CheckAgent(w.ctx, unit, "", ""), entity.Unauthorized, "invalid entity name or password")
+	w.refused(w.st.Agents().Check(w.ctx, unit, "", ""), entity.Unauthorized, "invalid entity name or password")
 	password := state.NewAgentPassword()
-	w.ok(w.st.SetAgentPassword(w.ctx, unit, password))
-	w.ok(w.st.CheckAgent(w.ctx, unit, password, ""))
-	w.refused(w.st.CheckAgent(w.ctx, entity.UnitTag("mysql/1"), password, ""), entity.Unauthorized, "")
-	w.refused(w.st.SetAgentPassword(w.ctx, unit, "short"), entity.Invalid, "password is only 5 bytes long, and is not a valid Agent password")
-	w.ok(w.st.SetAgentPassword(w.ctx, machine, password))
-	w.refused(w.st.CheckAgent(w.ctx, machine, password, "n"), entity.NotProvisioned, "machine 0 not provisioned")
+	w.ok(w.st.Agents().SetPassword(w.ctx, unit, password))
+	w.ok(w.st.Agents().Check(w.ctx, unit, password, ""))
+	w.refused(w.st.Agents().Check(w.ctx, entity.UnitTag("mysql/1"), password, ""), entity.Unauthorized, "")
+	w.refused(w.st.Agents().SetPassword(w.ctx, unit, "short"), entity.Invalid, "password is only 5 bytes long, and is not a valid Agent password")
+	w.ok(w.st.Agents().SetPassword(w.ctx, machine, password))
+	w.refused(w.st.Agents().Check(w.ctx, machine, password, "n"), entity.NotProvisioned, "machine 0 not provisioned")
 	m, err := w.st.Machine(w.ctx, "0")
 	w.ok(err)
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i", Nonce: "n"}))
 	w.refused(m.SetProvisioned(w.ctx, entity.Instance{ID: "j", Nonce: "m"}), entity.Invalid, "already set")
-	w.ok(w.st.CheckAgent(w.ctx, machine, password, "n"))
-	w.refused(w.st.CheckAgent(w.ctx, machine, password, "other"), entity.NotProvisioned, "")
+	w.ok(w.st.Agents().Check(w.ctx, machine, password, "n"))
+	w.refused(w.st.Agents().Check(w.ctx, machine, password, "other"), entity.NotProvisioned, "")
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
-	w.refused(w.st.CheckAgent(w.ctx, unit, password, ""), entity.Unauthorized, "")
+	w.refused(w.st.Agents().Check(w.ctx, unit, password, ""), entity.Unauthorized, "")
 }
 
 func TestModelsAreMadeOnce(t *testing.T) {

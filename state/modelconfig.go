@@ -101,7 +101,7 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 	return nil
 }
 
-// WatchModelConfig fires when a setting of the model may have changed.
-func (st *State) WatchModelConfig(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, st.hub, watcher.Doc(modelC, modelC)), nil
+// ModelConfig fires when a setting of the model may have changed.
+func (w Watches) ModelConfig(ctx context.Context) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC)), nil
 }

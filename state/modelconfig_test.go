@@ -33,7 +33,7 @@ func (w *world) hasConfig(st *state.State, want map[string]string) {
 
 func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	w := newWorld(t)
-	events, err := w.st.WatchModelConfig(w.ctx)
+	events, err := w.st.Watches().ModelConfig(w.ctx)
 	w.ok(err)
 	next(t, events)
 	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)"})

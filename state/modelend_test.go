@@ -52,7 +52,7 @@ func TestADyingModelTakesNothingNew(t *testing.T) {
 	w.refused(err, entity.NotAlive, refusal)
 	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
 	w.refused(err, entity.NotAlive, refusal)
-	_, err = w.st.AddCharm(w.ctx, statetest.CharmArchive(t, statetest.Riak), "")
+	_, err = w.st.Charms().Add(w.ctx, statetest.CharmArchive(t, statetest.Riak), "")
 	w.refused(err, entity.NotAlive, refusal)
 	if _, err = s.AddUnits(w.ctx, 1, nil); !errors.Is(err, entity.NotAlive) {
 		t.Errorf("a unit is added: %v", err)

@@ -68,7 +68,7 @@ func TestTheKeepingOfAnArchiveIsKilledAnywhere(t *testing.T) {
 	archive := statetest.CharmArchive(t, statetest.MySQL)
 	add := func(st *state.State) {
 		t.Helper()
-		_, err := st.AddCharm(t.Context(), archive, "")
+		_, err := st.Charms().Add(t.Context(), archive, "")
 		if err != nil {
 			t.Fatal(err)
 		}

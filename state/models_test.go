@@ -89,7 +89,7 @@ func (w *world) consistent(store *mongo.Store) {
 		w.ok(err)
 		for _, doc := range dump["charms"] {
 			url := field(w, doc, "_id")
-			archive, _, err := st.CharmArchive(w.ctx, url)
+			archive, _, err := st.Charms().Archive(w.ctx, url)
 			w.ok(err)
 			w.ok(archive.Close())
 			want["archives"] = append(want["archives"], field(w, doc, "sha256"))
@@ -125,7 +125,7 @@ func (w *world) twins() (one, two *state.State, shared string) {
 	one, two = w.mustAddModel("one"), w.mustAddModel("two")
 	shared = statetest.CharmArchive(w, statetest.MySQL)
 	for _, st := range []*state.State{one, two} {
-		_, err := st.AddCharm(w.ctx, shared, "")
+		_, err := st.Charms().Add(w.ctx, shared, "")
 		w.ok(err)
 	}
 	statetest.Charm(w, one, statetest.Wordpress)
@@ -141,7 +141,7 @@ func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
 		w.ok(w.ctrl.GrantModel(w.ctx, st.UUID(), "bob", "read", statetest.Admin))
 		w.ok(w.ctrl.NoteLogin(w.ctx, "bob", st.UUID()))
 	}
-	watch, err := one.WatchStatus(w.ctx)
+	watch, err := one.Watches().Status(w.ctx)
 	w.ok(err)
 	<-watch
 
@@ -158,7 +158,7 @@ func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
 	w.gone("model", "one", err)
 	_, err = one.AddMachine(w.ctx, state.AddMachineParams{})
 	w.gone("model", "one", err)
-	_, err = one.AddCharm(w.ctx, shared, "")
+	_, err = one.Charms().Add(w.ctx, shared, "")
 	w.gone("model", "one", err)
 	// Until all of it is gone the name is taken.
 	_, err = w.addModel("one")
@@ -290,7 +290,7 @@ func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
 	}
 	for _, st := range []*state.State{st, theirs} {
 		work(func() error { _, err := st.Status(w.ctx); return err })
-		work(func() error { _, _, err := st.Cleanup(w.ctx); return err })
+		work(func() error { _, _, err := st.Cleaner().Cleanup(w.ctx); return err })
 		work(func() error { _, err := st.AddMachine(w.ctx, state.AddMachineParams{}); return err })
 		work(func() error {
 			_, err := st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})
@@ -299,7 +299,7 @@ func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
 		work(func() error {
 			ctx, cancel := context.WithCancel(w.ctx)
 			defer cancel()
-			ch, err := st.WatchMachines(ctx)
+			ch, err := st.Watches().Machines(ctx)
 			if err != nil {
 				return err
 			}
@@ -347,10 +347,10 @@ func TestManyModelsComeAndGo(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := st.AddCharm(w.ctx, shared, ""); err != nil {
+		if _, err := st.Charms().Add(w.ctx, shared, ""); err != nil {
 			return err
 		}
-		watch, err := st.WatchMachines(w.ctx)
+		watch, err := st.Watches().Machines(w.ctx)
 		if err != nil {
 			return err
 		}

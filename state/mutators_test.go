@@ -61,14 +61,21 @@ var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, mod
 var readers = map[string]string{
 	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
-	"Endpoint": "String",
-	"Machine":  "Addresses ID Info InstanceID IsManager Life",
-	"ModelRow": "IsRemoving",
-	"Relation": "Endpoints ID Key Life",
-	"Service":  "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
-	"State": `AgentStamp Annotations Barrier Blocks Census Charm CharmArchive CharmWarnings CheckAgent Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Life LongestQueue
-		Machine MachineInfos Machines ModelConfig Name Relation RelationByID Leftovers Service StartedAgents Status StatusHistory UUID Unblocked
-		Unit Unsettled WatchAgentPasswords WatchCleanups WatchDeployed WatchEnd WatchMachine WatchMachines WatchMinUnits WatchModelConfig WatchRelationUnits WatchRelations WatchStatus WatchUnit`,
+	"Endpoint":     "String",
+	"Machine":      "Addresses ID Info InstanceID IsManager Life",
+	"ModelRow":     "IsRemoving",
+	"Relation":     "Endpoints ID Key Life",
+	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
+	"Agents":       "Check Stamp Started WatchPasswords",
+	"Blocks":       "All Check",
+	"Charms":       "Archive Get Warnings",
+	"Cleaner":      "WatchCleanups",
+	"MinUnits":     "WatchMinUnits",
+	"Transactions": "Barrier",
+	"Watches":      "Deployed End Machine Machines ModelConfig RelationUnits Relations Status Unit",
+	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
+		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Transactions UUID
+		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine MachineLeft Name OpenedPorts Principal RelationSettings Relations Service Status`,
 	"User": "Stamp",
 }
@@ -76,14 +83,14 @@ var readers = map[string]string{
 // Those that write, and not by transactions of their own: what they write is nobody's
 // ground, or they are about all transactions (see mongo_test.go there).
 var direct = map[string]string{
-	"Controller": "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
-	"State":      "PruneTransactions ResumeTransactions",
+	"Controller":   "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
+	"Transactions": "PruneTransactions ResumeTransactions",
 }
 
 // ofTests are methods of export_test.go.
 var ofTests = map[string]string{
 	"Controller": "Before BeforeNext Contents DB Leases Make PutLease RewriteOps ShareStore Write",
-	"State":      "Before BeforeNext DB Die FailedAsserts LeadersText LoseTail MinUnitsChanges Refusals RewriteOps Write",
+	"State":      "Before BeforeNext Counts DB Die FailedAsserts LeadersText LongestQueue LoseTail MinUnitsChanges Refusals RewriteOps Write",
 	"Unit":       "WriteAsLeader",
 }
 

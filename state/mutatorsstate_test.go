@@ -14,7 +14,10 @@ import (
 
 // onModel is a mutator of the model, onController of the controller.
 func onModel(name, how string, call func(*scene) error, before ...func(*scene)) mutator {
-	return mutator{name: "State." + name, how: how, before: before, take: func(s *scene) func() error {
+	if !strings.Contains(name, ".") {
+		name = "State." + name
+	}
+	return mutator{name: name, how: how, before: before, take: func(s *scene) func() error {
 		return func() error { return call(s) }
 	}}
 }
@@ -57,13 +60,13 @@ func addRelation(names ...string) func(*scene) error {
 
 // addCharm needs its archive before the call.
 func addCharm(how, metadata string) mutator {
-	return mutator{name: "State.AddCharm", how: how, leaves: true, take: func(s *scene) func() error {
+	return mutator{name: "Charms.Add", how: how, leaves: true, take: func(s *scene) func() error {
 		archive := statetest.CharmArchive(s.T, metadata, "revision", "0")
-		return func() error { _, err := s.st.AddCharm(s.ctx, archive, ""); return err }
+		return func() error { _, err := s.st.Charms().Add(s.ctx, archive, ""); return err }
 	}}
 }
 
-func cleanup(s *scene) error { _, _, err := s.st.Cleanup(s.ctx); return err }
+func cleanup(s *scene) error { _, _, err := s.st.Cleaner().Cleanup(s.ctx); return err }
 
 func cleansUp(s *scene) { s.ok(cleanup(s)) }
 
@@ -75,7 +78,7 @@ func leftover(s *scene) {
 	cleansUp(s)
 }
 
-func blocks(s *scene) error { return s.st.SwitchBlockOn(s.ctx, entity.BlockRemove, "no") }
+func blocks(s *scene) error { return s.st.Blocks().SwitchOn(s.ctx, entity.BlockRemove, "no") }
 
 func setsConstraints(c string) func(*scene) error {
 	return func(s *scene) error { return s.st.SetConstraints(s.ctx, c) }
@@ -103,11 +106,11 @@ func annotates(tag entity.Tag) func(*scene) {
 const somePassword = "0123456789012345678901234567890123456789"
 
 func setsPassword(tag entity.Tag) func(*scene) error {
-	return func(s *scene) error { return s.st.SetAgentPassword(s.ctx, tag, somePassword) }
+	return func(s *scene) error { return s.st.Agents().SetPassword(s.ctx, tag, somePassword) }
 }
 
 func hasPassword(tag entity.Tag) func(*scene) {
-	return func(s *scene) { s.ok(s.st.SetAgentPassword(s.ctx, tag, strings.Repeat("x", len(somePassword)))) }
+	return func(s *scene) { s.ok(s.st.Agents().SetPassword(s.ctx, tag, strings.Repeat("x", len(somePassword)))) }
 }
 
 func destroyModel(how entity.Destruction) func(*scene) error {
@@ -150,27 +153,27 @@ var modelMutators = []mutator{
 	onModel("AddRelation", "of a container", addRelation("wordpress", "logging")),
 	givingUp(onModel("AddService", "", addService(state.AddServiceParams{Name: "more", Units: 2}, "mysql"))),
 	givingUp(onModel("AddService", "with peers", addService(state.AddServiceParams{Name: "more"}, "riak"))),
-	logging(onModel("Cleanup", "units of a service", cleanup, destroysService("mysql", plain))),
-	slow(logging(onModel("Cleanup", "relations of a service", cleanup, manyRelations, destroysService("hub", plain)))),
-	logging(onModel("Cleanup", "subordinates of a unit", cleanup, destroysUnit("mysql/0", plain))),
-	logging(onModel("Cleanup", "orphans of a relation", cleanup, destroysRelation(plain, "mysql", "logging"))),
-	logging(onModel("Cleanup", "what is on a machine", cleanup, destroysMachine("0", forced))),
-	logging(onModel("Cleanup", "settings of a relation", cleanup, destroysRelation(plain, "wordpress", "mysql"),
+	logging(onModel("Cleaner.Cleanup", "units of a service", cleanup, destroysService("mysql", plain))),
+	slow(logging(onModel("Cleaner.Cleanup", "relations of a service", cleanup, manyRelations, destroysService("hub", plain)))),
+	logging(onModel("Cleaner.Cleanup", "subordinates of a unit", cleanup, destroysUnit("mysql/0", plain))),
+	logging(onModel("Cleaner.Cleanup", "orphans of a relation", cleanup, destroysRelation(plain, "mysql", "logging"))),
+	logging(onModel("Cleaner.Cleanup", "what is on a machine", cleanup, destroysMachine("0", forced))),
+	logging(onModel("Cleaner.Cleanup", "settings of a relation", cleanup, destroysRelation(plain, "wordpress", "mysql"),
 		func(s *scene) {
 			for _, name := range []string{"wordpress/0", "mysql/0"} {
 				s.ok(s.unit(name).LeaveScope(s.ctx, web))
 			}
 		})),
-	logging(onModel("Cleanup", "the lease of a service", cleanup, leads("riak/0"), destroysUnit("riak/0", plain), destroysService("riak", plain))),
-	logging(onModel("Cleanup", "a unit by force", cleanup, destroysUnit("mysql/0", atLast))),
-	logging(onModel("Cleanup", "a service by force", cleanup, destroysService("mysql", atLast))),
-	logging(onModel("Cleanup", "a relation by force", cleanup, destroysRelation(atLast, "mysql", "logging"))),
-	logging(onModel("Cleanup", "a machine that its unit has left", cleanup, provisions("3"), starts("riak/0"), destroysUnit("riak/0", cleanly),
+	logging(onModel("Cleaner.Cleanup", "the lease of a service", cleanup, leads("riak/0"), destroysUnit("riak/0", plain), destroysService("riak", plain))),
+	logging(onModel("Cleaner.Cleanup", "a unit by force", cleanup, destroysUnit("mysql/0", atLast))),
+	logging(onModel("Cleaner.Cleanup", "a service by force", cleanup, destroysService("mysql", atLast))),
+	logging(onModel("Cleaner.Cleanup", "a relation by force", cleanup, destroysRelation(atLast, "mysql", "logging"))),
+	logging(onModel("Cleaner.Cleanup", "a machine that its unit has left", cleanup, provisions("3"), starts("riak/0"), destroysUnit("riak/0", cleanly),
 		kills("riak/0"), removes("riak/0"))),
-	logging(onModel("Cleanup", "a machine without an instance that its unit has left", cleanup, destroysUnit("mysql/1", cleanly))),
-	logging(onModel("Cleanup", "a machine that its unit has left by force", cleanup, destroysUnit("mysql/0", atLastCleanly))),
-	logging(onModel("Cleanup", "a machine by force", cleanup, destroysMachine("5", atLast))),
-	logging(onModel("Cleanup", "a machine that the cloud keeps", cleanup, destroysMachine("0", atLast), cloudSaid("0", entity.StatusError))),
+	logging(onModel("Cleaner.Cleanup", "a machine without an instance that its unit has left", cleanup, destroysUnit("mysql/1", cleanly))),
+	logging(onModel("Cleaner.Cleanup", "a machine that its unit has left by force", cleanup, destroysUnit("mysql/0", atLastCleanly))),
+	logging(onModel("Cleaner.Cleanup", "a machine by force", cleanup, destroysMachine("5", atLast))),
+	logging(onModel("Cleaner.Cleanup", "a machine that the cloud keeps", cleanup, destroysMachine("0", atLast), cloudSaid("0", entity.StatusError))),
 	onModel("SetAnnotations", "", annotate(entity.UnitTag("mysql/0"), "k")),
 	onModel("SetAnnotations", "more", annotate(entity.UnitTag("mysql/0"), "l"), annotates(entity.UnitTag("mysql/0"))),
 	onModel("SetAnnotations", "of the model", func(s *scene) error { return annotate(entity.ModelTag(s.stage.UUID), "k")(s) }),
@@ -182,16 +185,16 @@ var modelMutators = []mutator{
 	onModel("Destroy", "by force when Dying", destroyModel(forced), func(s *scene) { s.ok(destroyModel(plain)(s)) }),
 	onModel("Destroy", "by force and sooner", destroyModel(atLast), func(s *scene) { s.ok(destroyModel(forced)(s)) }),
 	onModel("EnsureDead", "", func(s *scene) error { return s.st.EnsureDead(s.ctx) }, emptied),
-	logging(onModel("Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
+	logging(onModel("Cleaner.Cleanup", "a model", cleanup, func(s *scene) { s.ok(destroyModel(plain)(s)) })),
 	free(onModel("DropLeftovers", "", func(s *scene) error { return s.st.DropLeftovers(s.ctx, "i-4") }, leftover)),
-	onModel("EnsureMinUnits", "", func(s *scene) error { return s.st.EnsureMinUnits(s.ctx, "mysql") }, keepsUnits("mysql", 4)),
-	onModel("SetAgentPassword", "", setsPassword(entity.UnitTag("mysql/0"))),
-	secret(onModel("SetAgentPassword", "another", setsPassword(entity.UnitTag("mysql/0")), hasPassword(entity.UnitTag("mysql/0")))),
+	onModel("MinUnits.EnsureMinUnits", "", func(s *scene) error { return s.st.MinUnits().EnsureMinUnits(s.ctx, "mysql") }, keepsUnits("mysql", 4)),
+	onModel("Agents.SetPassword", "", setsPassword(entity.UnitTag("mysql/0"))),
+	secret(onModel("Agents.SetPassword", "another", setsPassword(entity.UnitTag("mysql/0")), hasPassword(entity.UnitTag("mysql/0")))),
 	onModel("SetConstraints", "", setsConstraints("mem=2G")),
 	onModel("SetConstraints", "to none", setsConstraints(""), func(s *scene) { s.ok(setsConstraints("mem=2G")(s)) }),
 	onModel("SetModelConfig", "", setsConfig("none")),
 	onModel("SetModelConfig", "another value", setsConfig("unknown"), func(s *scene) { s.ok(setsConfig("none")(s)) }),
 	onModel("SetModelConfig", "reset", setsConfig("", entity.ConfigHarvestMode), func(s *scene) { s.ok(setsConfig("none")(s)) }),
-	onModel("SwitchBlockOn", "", blocks),
-	onModel("SwitchBlockOff", "", func(s *scene) error { return s.st.SwitchBlockOff(s.ctx, entity.BlockRemove) }, func(s *scene) { s.ok(blocks(s)) }),
+	onModel("Blocks.SwitchOn", "", blocks),
+	onModel("Blocks.SwitchOff", "", func(s *scene) error { return s.st.Blocks().SwitchOff(s.ctx, entity.BlockRemove) }, func(s *scene) { s.ok(blocks(s)) }),
 }

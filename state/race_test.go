@@ -42,7 +42,7 @@ func TestASubordinateThatComesWhileItsPrincipalIsDestroyed(t *testing.T) {
 	my := w.started("mysql/0")
 	w.st.Before(func() { w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID())) })
 	w.ok(my.Destroy(w.ctx, entity.Destruction{}))
-	_, _, err := w.st.Cleanup(w.ctx) // the principal's agent is away
+	_, _, err := w.st.Cleaner().Cleanup(w.ctx) // the principal's agent is away
 	w.ok(err)
 	if life := w.unit("logging/0").Life(); life != entity.Dying {
 		t.Errorf("the subordinate is %s, want dying", life)
@@ -139,7 +139,7 @@ func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	_, _, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
@@ -178,7 +178,7 @@ func TestAClaimWhoseServiceGoes(t *testing.T) {
 func TestASubordinateIsCountedOnWhileItIsFoundAnOrphan(t *testing.T) {
 	for by, destroy := range map[string]func(w *world) error{
 		"its agent":   func(w *world) error { return w.unit("logging/0").DestroySelf(w.ctx) },
-		"the cleaner": func(w *world) error { _, _, err := w.st.Cleanup(w.ctx); return err },
+		"the cleaner": func(w *world) error { _, _, err := w.st.Cleaner().Cleanup(w.ctx); return err },
 	} {
 		t.Run(by, func(t *testing.T) {
 			w := newWorld(t)

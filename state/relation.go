@@ -216,7 +216,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 		if svc.doc.Life != entity.Alive {
 			return entity.Errorf(entity.NotAlive, "service %q is not alive", e.Service)
 		}
-		ch, err := st.Charm(ctx, svc.doc.CharmURL)
+		ch, err := st.Charms().Get(ctx, svc.doc.CharmURL)
 		if err != nil {
 			return err
 		}

@@ -158,7 +158,7 @@ func TestSettingsOfARelationGoAfterIt(t *testing.T) {
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(wp.LeaveScope(w.ctx, r.ID()))
 	settings := func() int {
-		counts, err := w.st.Census(w.ctx)
+		counts, err := w.st.Counts()
 		w.ok(err)
 		return counts["settings"]
 	}

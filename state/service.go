@@ -124,7 +124,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 	if !entity.IsValidService(p.Name) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "invalid name"), entity.ServiceNames)
 	}
-	ch, err := st.Charm(ctx, p.CharmURL)
+	ch, err := st.Charms().Get(ctx, p.CharmURL)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
 // EffectiveConfig returns what the hooks of the service's units see: the charm's
 // defaults, and over them what the user has set.
 func (s *Service) EffectiveConfig(ctx context.Context) (map[string]any, error) {
-	ch, err := s.st.Charm(ctx, s.doc.CharmURL)
+	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
-		ch, err := s.st.Charm(ctx, s.doc.CharmURL)
+		ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
 		if err != nil {
 			return err
 		}

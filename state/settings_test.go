@@ -37,7 +37,7 @@ func (r *related) set(values map[string]string) {
 // version is that of the settings of the one as the other is told.
 func (r *related) version() int64 {
 	r.Helper()
-	events, err := r.st.WatchRelationUnits(r.ctx, r.peer.Name(), r.r.ID())
+	events, err := r.st.Watches().RelationUnits(r.ctx, r.peer.Name(), r.r.ID())
 	r.ok(err)
 	v, there := next(r.T, events).Changed[r.own.Name()]
 	if !there {
@@ -92,7 +92,7 @@ func TestEdge44ANullRelationSetIsNoChange(t *testing.T) {
 	r.set(map[string]string{"user": "me"})
 	before := r.version()
 	txns := func() int {
-		counts, err := r.st.Census(r.ctx)
+		counts, err := r.st.Counts()
 		r.ok(err)
 		return counts["txns"]
 	}

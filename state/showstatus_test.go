@@ -88,7 +88,7 @@ func TestADumpShowsEverythingButSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	password := state.NewAgentPassword()
-	w.ok(w.st.SetAgentPassword(w.ctx, entity.UnitTag("mysql/0"), password))
+	w.ok(w.st.Agents().SetPassword(w.ctx, entity.UnitTag("mysql/0"), password))
 	dump, err := w.st.Dump(w.ctx)
 	w.ok(err)
 	again, err := w.st.Dump(w.ctx)
@@ -96,7 +96,7 @@ func TestADumpShowsEverythingButSecrets(t *testing.T) {
 	if !reflect.DeepEqual(dump, again) {
 		t.Error("two dumps of one thing differ")
 	}
-	counts, err := w.st.Census(w.ctx)
+	counts, err := w.st.Counts()
 	w.ok(err)
 	for collection, docs := range dump {
 		if len(docs) != counts[collection] {

@@ -105,7 +105,7 @@ func (s *sim) burst(actors, each int) error {
 			continue
 		}
 		if a.by == "cleaner" {
-			a.run = func() error { _, _, err := s.st.Cleanup(s.ctx); return err }
+			a.run = func() error { _, _, err := s.st.Cleaner().Cleanup(s.ctx); return err }
 		}
 		s.tell(a, nil)
 		turns[n%actors] = append(turns[n%actors], a)

@@ -124,7 +124,7 @@ func (s *sim) onUnit(by, what string, u *simulationtest.Unit, do func(*state.Uni
 
 func (s *sim) start(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "start", u, func(h *state.Unit) error {
-		if err := s.st.SetAgentPassword(s.ctx, entity.UnitTag(u.Name), state.NewAgentPassword()); err != nil {
+		if err := s.st.Agents().SetPassword(s.ctx, entity.UnitTag(u.Name), state.NewAgentPassword()); err != nil {
 			return err
 		}
 		return h.SetAgentStatus(s.ctx, entity.Status{Status: entity.StatusIdle})

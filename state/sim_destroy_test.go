@@ -102,7 +102,7 @@ func (s *sim) cleaner() *simAction {
 		run: func() error {
 			for range 30 {
 				before := s.shadow.transactions()
-				left, _, err := s.st.Cleanup(s.ctx)
+				left, _, err := s.st.Cleaner().Cleanup(s.ctx)
 				if err != nil {
 					return err
 				}

@@ -209,7 +209,7 @@ func (s *sim) empty() error {
 	if managers > 1 {
 		return fmt.Errorf("%d managers are left", managers)
 	}
-	counts, err := s.st.Census(s.ctx)
+	counts, err := s.st.Counts()
 	if err != nil {
 		return err
 	}

@@ -283,7 +283,7 @@ func (s *sim) run(steps int) error {
 			}
 		}
 		if s.steps%1000 == 0 {
-			if _, err := s.st.PruneTransactions(s.ctx, 0); err != nil {
+			if _, err := s.st.Transactions().PruneTransactions(s.ctx, 0); err != nil {
 				return err
 			}
 		}

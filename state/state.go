@@ -83,19 +83,18 @@ func (st *State) UUID() string { return st.uuid }
 // Name returns the model's name.
 func (st *State) Name() string { return st.name }
 
-// Census returns how many documents each collection of the model holds.
-func (st *State) Census(ctx context.Context) (map[string]int, error) { return st.db.Census() }
-
-// LongestQueue returns the length of the longest queue of transactions that a
-// document of the model has.
-func (st *State) LongestQueue(ctx context.Context) (int, error) { return st.db.LongestQueue() }
-
 // Done is closed when the model can't be used any more: it was removed, or the
 // controller closes.
 func (st *State) Done() <-chan struct{} { return st.done }
 
+// Transactions is what a model's store needs done with its transactions.
+type Transactions struct{ st *State }
+
+// Transactions returns what the store needs done.
+func (st *State) Transactions() Transactions { return Transactions{st} }
+
 // Barrier returns when everything that was written before is on disk.
-func (st *State) Barrier(ctx context.Context) error { return st.controller.store.Barrier(ctx) }
+func (t Transactions) Barrier(ctx context.Context) error { return t.st.controller.store.Barrier(ctx) }
 
 // change runs a transaction on the model; see the function change.
 func (st *State) change(ctx context.Context, build func(*ops) error) error {
@@ -104,16 +103,16 @@ func (st *State) change(ctx context.Context, build func(*ops) error) error {
 
 // ResumeTransactions takes unfinished transactions to their end, but for those
 // so young that whoever began them is likely at it.
-func (st *State) ResumeTransactions(ctx context.Context) error {
-	return st.db.ResumeTransactions(ctx, st.controller.now().Add(-resumeAge))
+func (t Transactions) ResumeTransactions(ctx context.Context) error {
+	return t.st.db.ResumeTransactions(ctx, t.st.controller.now().Add(-resumeAge))
 }
 
 // resumeAge is how old a transaction is before another than its runner resumes it.
 const resumeAge = 5 * time.Second
 
 // PruneTransactions removes finished transactions that are older than age.
-func (st *State) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
-	return st.db.PruneTransactions(ctx, st.controller.now().Add(-age))
+func (t Transactions) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
+	return t.st.db.PruneTransactions(ctx, t.st.controller.now().Add(-age))
 }
 
 // modelDoc is the one document of the collection "model".

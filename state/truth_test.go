@@ -197,7 +197,7 @@ func (w *world) something(rnd *rand.Rand, names []string, charms map[string]stri
 		}
 		return err
 	case 7:
-		_, _, err := w.st.Cleanup(w.ctx)
+		_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 		return err
 	}
 	units := w.someUnits()
@@ -243,7 +243,7 @@ func (w *world) someUnits() (names []string) {
 // returns how many units are left.
 func (w *world) agents() int {
 	w.Helper()
-	_, _, err := w.st.Cleanup(w.ctx)
+	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	for _, name := range w.someUnits() {
 		if u, err := w.st.Unit(w.ctx, name); err == nil {

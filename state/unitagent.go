@@ -83,7 +83,7 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		if u.doc.CharmURL == url {
 			return mongo.ErrNothing
 		}
-		if _, err := u.st.Charm(ctx, url); err != nil {
+		if _, err := u.st.Charms().Get(ctx, url); err != nil {
 			return err
 		}
 		if u.doc.Life == entity.Dead {

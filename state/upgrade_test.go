@@ -119,7 +119,7 @@ func TestTheFirstFormIsOpened(t *testing.T) {
 		t.Errorf("the settings are %v", config)
 	}
 	for _, name := range []string{"default", "other"} {
-		archive, sum, err := models[name].CharmArchive(w.ctx, "local:jammy/mysql-0")
+		archive, sum, err := models[name].Charms().Archive(w.ctx, "local:jammy/mysql-0")
 		w.ok(err)
 		text, err := io.ReadAll(archive)
 		w.ok(errors.Join(err, archive.Close()))
@@ -128,7 +128,7 @@ func TestTheFirstFormIsOpened(t *testing.T) {
 		}
 	}
 	// What was begun goes on: riak is Dying, and a model was never finished.
-	_, _, err = w.st.Cleanup(w.ctx)
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.end("riak/0", 0)
 	_, err = w.st.Service(w.ctx, "riak")

@@ -15,18 +15,25 @@ import (
 // What the watches here promise stands in the documentation of package watcher.
 // Each ends with its context.
 
-// WatchMachine fires when the machine, or what is deployed on it, may have changed.
-func (st *State) WatchMachine(ctx context.Context, id string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, st.hub, watcher.Doc(machinesC, id),
+// Watches tells of changes in a model. A watch begins with an event, and its channel
+// is closed when it ends: with its context, or with the model.
+type Watches struct{ st *State }
+
+// Watches returns the watches of the model.
+func (st *State) Watches() Watches { return Watches{st} }
+
+// Machine fires when the machine, or what is deployed on it, may have changed.
+func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(machinesC, id),
 		watcher.Prefix(deploymentsC, entity.MachineTag(id).String()+"#")), nil
 }
 
-// WatchMachines names machines that came, went, whose life has changed, or for
+// Machines names machines that came, went, whose life has changed, or for
 // which another try to start an instance was asked.
-func (st *State) WatchMachines(ctx context.Context) (<-chan []string, error) {
-	return watcher.Strings(ctx, st.hub, watcher.Listing[wanted]{
+func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, w.st.hub, watcher.Listing[wanted]{
 		Topics: []watcher.Topic{watcher.Collection(machinesC)},
-		List:   st.wanted,
+		List:   w.st.wanted,
 	})
 }
 
@@ -78,30 +85,30 @@ func (st *State) DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity
 	return all, err
 }
 
-// WatchDeployed names the units in the charge of a machine or principal that
+// Deployed names the units in the charge of a machine or principal that
 // were given to it, taken from it, or whose life has changed.
-func (st *State) WatchDeployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
+func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
 	prefix := parent.String() + "#"
-	return watcher.Strings(ctx, st.hub, watcher.Listing[entity.Life]{
+	return watcher.Strings(ctx, w.st.hub, watcher.Listing[entity.Life]{
 		Topics: []watcher.Topic{watcher.Prefix(deploymentsC, prefix)},
 		IDs:    func(c watcher.Change) []string { return []string{strings.TrimPrefix(c.ID, prefix)} },
 		Follow: func(unit string) watcher.Topic { return watcher.Doc(unitsC, unit) },
 		List: func(units []string) (map[string]entity.Life, error) {
-			mine, err := st.deployed(parent)
+			mine, err := w.st.deployed(parent)
 			if err != nil {
 				return nil, err
 			}
 			if units != nil {
 				mine = slices.DeleteFunc(mine, func(u string) bool { return !slices.Contains(units, u) })
 			}
-			return st.lives(unitsC, mine)
+			return w.st.lives(unitsC, mine)
 		},
 	})
 }
 
-// WatchUnit fires when anything in UnitInfo may have changed.
-func (st *State) WatchUnit(ctx context.Context, name string) (<-chan struct{}, error) {
-	u, err := st.Unit(ctx, name)
+// Unit fires when anything in UnitInfo may have changed.
+func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error) {
+	u, err := w.st.Unit(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -119,14 +126,14 @@ func (st *State) WatchUnit(ctx context.Context, name string) (<-chan struct{}, e
 	} else if id != "" {
 		topics = append(topics, watcher.Doc(machinesC, id)) // its addresses
 	}
-	return watcher.Notify(ctx, st.hub, topics...), nil
+	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
-// WatchRelations fires when what Unit.Relations returns may have changed, but for
+// Relations fires when what Unit.Relations returns may have changed, but for
 // the unit's own entering and leaving, which its agent does itself; or force, and
 // then the agent that leaves once more does nothing.
-func (st *State) WatchRelations(ctx context.Context, unit string) (<-chan struct{}, error) {
-	u, err := st.Unit(ctx, unit)
+func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, error) {
+	u, err := w.st.Unit(ctx, unit)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +142,13 @@ func (st *State) WatchRelations(ctx context.Context, unit string) (<-chan struct
 		// Those who are beside it, whom it may be related to.
 		topics = append(topics, watcher.Prefix(deploymentsC, entity.UnitTag(u.doc.Principal).String()+"#"))
 	}
-	return watcher.Notify(ctx, st.hub, topics...), nil
+	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
-// WatchRelationUnits tells which counterparts of the unit are in the relation,
+// RelationUnits tells which counterparts of the unit are in the relation,
 // with the versions of their settings, and which have left it.
-func (st *State) WatchRelationUnits(ctx context.Context, unit string, relation int) (<-chan entity.RelationUnitsChange, error) {
-	ru, err := st.relationUnit(ctx, unit, relation)
+func (w Watches) RelationUnits(ctx context.Context, unit string, relation int) (<-chan entity.RelationUnitsChange, error) {
+	ru, err := w.st.relationUnit(ctx, unit, relation)
 	if err != nil {
 		return nil, err
 	}
@@ -150,9 +157,9 @@ func (st *State) WatchRelationUnits(ctx context.Context, unit string, relation i
 	// The shape is that of a Strings watch whose values are sent along; the
 	// members are named by their units.
 	versions := map[string]int64{}
-	list := func(units []string) (map[string]int64, error) { return st.members(relation, seen, unit, units) }
+	list := func(units []string) (map[string]int64, error) { return w.st.members(relation, seen, unit, units) }
 	ctx, cancel := context.WithCancel(ctx)
-	changed, err := watcher.Strings(ctx, st.hub, watcher.Listing[int64]{
+	changed, err := watcher.Strings(ctx, w.st.hub, watcher.Listing[int64]{
 		Topics: []watcher.Topic{watcher.Prefix(scopesC, prefix)},
 		IDs: func(c watcher.Change) []string {
 			if c.Collection == settingsC {
@@ -268,13 +275,13 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 	return versions, nil
 }
 
-// WatchStatus fires when anything that Status reads may have changed, or the model's
+// Status fires when anything that Status reads may have changed, or the model's
 // cleanups.
-func (st *State) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
+func (w Watches) Status(ctx context.Context) (<-chan struct{}, error) {
 	var topics []watcher.Topic
 	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, constraintsC,
 		charmsC, leadersC, cleanupsC} {
 		topics = append(topics, watcher.Collection(c))
 	}
-	return watcher.Notify(ctx, st.hub, topics...), nil
+	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }

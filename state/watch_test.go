@@ -49,7 +49,7 @@ func named(t *testing.T, events <-chan []string, ids ...string) {
 
 func TestAMachineWatchNamesWhatChanged(t *testing.T) {
 	w := newWorld(t)
-	events, err := w.st.WatchMachines(w.ctx)
+	events, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)
 	if first := next(t, events); len(first) != 0 {
 		t.Errorf("first event names %v, want nothing", first)
@@ -65,9 +65,9 @@ func TestAMachineWatchNamesWhatChanged(t *testing.T) {
 func TestWhatADeployerWatches(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
-	other, err := w.st.WatchDeployed(w.ctx, entity.MachineTag("1"))
+	other, err := w.st.Watches().Deployed(w.ctx, entity.MachineTag("1"))
 	w.ok(err)
-	events, err := w.st.WatchDeployed(w.ctx, entity.MachineTag("0"))
+	events, err := w.st.Watches().Deployed(w.ctx, entity.MachineTag("0"))
 	w.ok(err)
 	named(t, events, "mysql/0")
 	next(t, other)
@@ -95,7 +95,7 @@ func TestTheUnitsOfARelationSeeEachOther(t *testing.T) {
 	w.deploy("wordpress", statetest.Wordpress, 2)
 	w.deploy("mysql", statetest.MySQL, 1)
 	r := w.relate("wordpress", "mysql")
-	events, err := w.st.WatchRelationUnits(w.ctx, "mysql/0", r.ID())
+	events, err := w.st.Watches().RelationUnits(w.ctx, "mysql/0", r.ID())
 	w.ok(err)
 	if first := next(t, events); len(first.Changed)+len(first.Departed) != 0 {
 		t.Errorf("first event is %v", first)
@@ -157,7 +157,7 @@ func TestWatchesMissNothing(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	events, err := st.WatchMachines(ctx)
+	events, err := st.Watches().Machines(ctx)
 	w.ok(err)
 	view := map[string]entity.Life{}
 	finished := make(chan struct{})
@@ -186,7 +186,7 @@ func TestWatchesMissNothing(t *testing.T) {
 					}
 				}
 				for range r.IntN(3) { // slow
-					st.Census(ctx)
+					st.Counts()
 				}
 			case <-deadline:
 				viewed <- context.DeadlineExceeded
@@ -230,9 +230,9 @@ func TestWatchesMissNothing(t *testing.T) {
 func TestAWatchEndsWithItsContextAndWithTheController(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(w.ctx)
-	a, err := w.st.WatchMachines(ctx)
+	a, err := w.st.Watches().Machines(ctx)
 	w.ok(err)
-	b, err := w.st.WatchCleanups(w.ctx)
+	b, err := w.st.Cleaner().WatchCleanups(w.ctx)
 	w.ok(err)
 	next(t, a)
 	next(t, b)

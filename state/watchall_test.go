@@ -38,7 +38,7 @@ func watching[T any](w *world, group *sync.WaitGroup, v *view, slow func() bool,
 	group.Go(func() {
 		for event := range events {
 			if slow() {
-				w.st.Census(context.Background())
+				w.st.Counts()
 			}
 			v.mu.Lock()
 			v.seen = update(event)
@@ -94,7 +94,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 	background := context.Background()
 	switch rnd.IntN(9) {
 	case 0:
-		events, err := w.st.WatchMachines(ctx)
+		events, err := w.st.Watches().Machines(ctx)
 		return named("machines", events, err,
 			func(id string) (entity.Life, error) {
 				m, err := w.st.Machine(background, id)
@@ -115,7 +115,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 		if rnd.IntN(2) == 0 {
 			parent = entity.UnitTag(unit)
 		}
-		events, err := w.st.WatchDeployed(ctx, parent)
+		events, err := w.st.Watches().Deployed(ctx, parent)
 		deployed := func() map[string]entity.Life {
 			lives := map[string]entity.Life{}
 			all, _ := w.st.DeployedUnits(background, parent)
@@ -132,7 +132,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 				return 0, entity.NotFound
 			}, deployed)
 	case 3:
-		events, err := w.st.WatchUnit(ctx, unit)
+		events, err := w.st.Watches().Unit(ctx, unit)
 		return notified("unit "+unit, events, err, func() string {
 			u, err := w.st.Unit(background, unit)
 			if err != nil {
@@ -141,12 +141,12 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 			return asText(u.Info(background))
 		})
 	case 4:
-		events, err := w.st.WatchRelations(ctx, unit)
+		events, err := w.st.Watches().Relations(ctx, unit)
 		return notified("relations of "+unit, events, err, func() string { return w.aliveRelations(unit) })
 	case 5:
-		events, err := w.st.WatchCleanups(ctx)
+		events, err := w.st.Cleaner().WatchCleanups(ctx)
 		return notified("cleanups", events, err, func() string {
-			counts, _ := w.st.Census(background)
+			counts, _ := w.st.Counts()
 			return fmt.Sprint(counts["cleanups"] > 0)
 		})
 	}
@@ -159,7 +159,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 		return nil
 	}
 	relation := relations[rnd.IntN(len(relations))].ID
-	events, err := w.st.WatchRelationUnits(ctx, unit, relation)
+	events, err := w.st.Watches().RelationUnits(ctx, unit, relation)
 	if err != nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 		}
 		ctx, cancel := context.WithCancel(background)
 		defer cancel()
-		events, err := w.st.WatchRelationUnits(ctx, unit, relation)
+		events, err := w.st.Watches().RelationUnits(ctx, unit, relation)
 		if err != nil {
 			return "{}" // the relation is gone, after all have left
 		}
@@ -232,7 +232,7 @@ func TestEveryWatchEndsUpRight(t *testing.T) {
 	var readers, actors sync.WaitGroup
 	var mu sync.Mutex
 	var views []*view
-	first, err := st.WatchCleanups(ctx) // so that there is always a tail to lose
+	first, err := st.Cleaner().WatchCleanups(ctx) // so that there is always a tail to lose
 	w.ok(err)
 	readers.Go(func() {
 		for range first {

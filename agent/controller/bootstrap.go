@@ -150,5 +150,5 @@ func initialize(ctx context.Context, store *mongo.Store, conf config, p Bootstra
 	if err != nil {
 		return nil, err
 	}
-	return models, own.SetAgentPassword(ctx, entity.MachineTag("0"), conf.Password)
+	return models, own.Agents().SetPassword(ctx, entity.MachineTag("0"), conf.Password)
 }

@@ -102,12 +102,14 @@ func (s *system) footprint(age time.Duration) footprint {
 	// The age of a finished transaction comes from its id, in whole seconds, so only the clock
 	// can be waited for.
 	time.Sleep(age + time.Second)
-	_, err := s.st.PruneTransactions(s.ctx, age)
+	_, err := s.st.Transactions().PruneTransactions(s.ctx, age)
 	s.ok(err)
-	counts, err := s.st.Census(s.ctx)
+	db := s.c.store.Open(s.st.UUID())
+	defer db.Close(nil)
+	counts, err := db.Counts()
 	s.ok(err)
 	f.txns, f.stash = counts["txns"], counts["txns.stash"]
-	f.queue, err = s.st.LongestQueue(s.ctx)
+	f.queue, err = db.LongestQueue()
 	s.ok(err)
 	s.ok(s.c.store.Embedded().Compact(s.ctx))
 	f.disk = dirSize(s.T, s.c.own+"/"+dbName)

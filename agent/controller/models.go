@@ -98,12 +98,12 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 		"minunits": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return minunits.New(minunits.Config{API: client.ApplicationScalerFacade{Caller: conn}})(ctx)
 		}),
-		"cleaner": cleaner.New(cleaner.Config{API: st}),
+		"cleaner": cleaner.New(cleaner.Config{API: st.Cleaner()}),
 		"undertaker": func(ctx context.Context) error {
-			return worker.Notify(ctx, st.WatchEnd, func(ctx context.Context) error { return c.endModel(ctx, st) })
+			return worker.Notify(ctx, st.Watches().End, func(ctx context.Context) error { return c.endModel(ctx, st) })
 		},
-		"resumer": resumer.New(resumer.Config{API: st}),
-		"pruner":  pruner.New(pruner.Config{API: st, Age: c.options.PruneAge}),
+		"resumer": resumer.New(resumer.Config{API: st.Transactions()}),
+		"pruner":  pruner.New(pruner.Config{API: st.Transactions(), Age: c.options.PruneAge}),
 	}
 	if st.UUID() == c.conf.Model {
 		// This process is the agent of its own machine.

@@ -152,7 +152,7 @@ func (s *system) until(what string, holds func(*entity.ModelStatus) bool) *entit
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	events, err := s.st.WatchStatus(ctx)
+	events, err := s.st.Watches().Status(ctx)
 	s.ok(err)
 	var last *entity.ModelStatus
 	for range events {
@@ -197,7 +197,9 @@ func (s *system) empty(m *entity.ModelStatus) bool {
 	if len(m.Machines)+len(m.Services)+len(m.Relations) > 0 {
 		return false
 	}
-	counts, err := s.st.Census(s.ctx)
+	db := s.c.store.Open(s.st.UUID())
+	defer db.Close(nil)
+	counts, err := db.Counts()
 	s.ok(err)
 	for collection, n := range counts {
 		if n > 0 && !slices.Contains(outlasting, collection) {

@@ -52,7 +52,7 @@ func (f MachinerFacade) SetMachineStatus(ctx context.Context, tag entity.Tag, st
 	}{params.TagOf(tag), status.Fitted()}, nil)
 }
 
-// WatchMachine calls state.State.WatchMachine.
+// WatchMachine calls state.Watches.Machine.
 func (f MachinerFacade) WatchMachine(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
 	return notify(ctx, f, "Machiner", "WatchMachine", params.Entity{Tag: params.TagOf(tag)})
 }
@@ -83,7 +83,7 @@ func (f DeployerFacade) RemoveUnit(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "Deployer", "RemoveUnit", params.Entity{Tag: params.TagOf(tag)}, nil)
 }
 
-// WatchDeployed calls state.State.WatchDeployed.
+// WatchDeployed calls state.Watches.Deployed.
 func (f DeployerFacade) WatchDeployed(ctx context.Context, tag entity.Tag) (<-chan []string, error) {
 	return names(ctx, f, "Deployer", "WatchDeployed", params.Entity{Tag: params.TagOf(tag)})
 }
@@ -178,12 +178,12 @@ func (f ProvisionerFacade) SetProvisioned(ctx context.Context, tag entity.Tag, i
 	}{params.TagOf(tag), instance}, nil)
 }
 
-// WatchForModelConfigChanges calls state.State.WatchModelConfig.
+// WatchForModelConfigChanges calls state.Watches.ModelConfig.
 func (f ProvisionerFacade) WatchForModelConfigChanges(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, f, "Provisioner", "WatchForModelConfigChanges", nil)
 }
 
-// WatchMachines calls state.State.WatchMachines.
+// WatchMachines calls state.Watches.Machines.
 func (f ProvisionerFacade) WatchMachines(ctx context.Context) (<-chan []string, error) {
 	return names(ctx, f, "Provisioner", "WatchMachines", nil)
 }
@@ -191,12 +191,12 @@ func (f ProvisionerFacade) WatchMachines(ctx context.Context) (<-chan []string, 
 // ApplicationScalerFacade makes the requests of facade ApplicationScaler.
 type ApplicationScalerFacade struct{ Caller }
 
-// EnsureMinUnits calls state.State.EnsureMinUnits.
+// EnsureMinUnits calls state.MinUnits.EnsureMinUnits.
 func (f ApplicationScalerFacade) EnsureMinUnits(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "ApplicationScaler", "EnsureMinUnits", params.Entity{Tag: params.TagOf(tag)}, nil)
 }
 
-// WatchMinUnits calls state.State.WatchMinUnits.
+// WatchMinUnits calls state.MinUnits.WatchMinUnits.
 func (f ApplicationScalerFacade) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 	return names(ctx, f, "ApplicationScaler", "WatchMinUnits", nil)
 }
@@ -372,7 +372,7 @@ func (f UniterFacade) UnitStatus(ctx context.Context, tag entity.Tag) (entity.St
 	return result, err
 }
 
-// WatchRelationUnits calls state.State.WatchRelationUnits.
+// WatchRelationUnits calls state.Watches.RelationUnits.
 func (f UniterFacade) WatchRelationUnits(
 	ctx context.Context, tag entity.Tag, relation int,
 ) (<-chan entity.RelationUnitsChange, error) {
@@ -382,12 +382,12 @@ func (f UniterFacade) WatchRelationUnits(
 	}{params.TagOf(tag), relation})
 }
 
-// WatchRelations calls state.State.WatchRelations.
+// WatchRelations calls state.Watches.Relations.
 func (f UniterFacade) WatchRelations(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
 	return notify(ctx, f, "Uniter", "WatchRelations", params.Entity{Tag: params.TagOf(tag)})
 }
 
-// WatchUnit calls state.State.WatchUnit.
+// WatchUnit calls state.Watches.Unit.
 func (f UniterFacade) WatchUnit(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
 	return notify(ctx, f, "Uniter", "WatchUnit", params.Entity{Tag: params.TagOf(tag)})
 }

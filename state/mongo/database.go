@@ -171,8 +171,8 @@ func (d *Database) Count(collection string, query any) (n int, err error) {
 	return n, nil
 }
 
-// Census returns the number of documents of each collection.
-func (d *Database) Census() (map[string]int, error) {
+// Counts returns the number of documents of each collection.
+func (d *Database) Counts() (map[string]int, error) {
 	counts := map[string]int{}
 	err := d.each(func(c *mgo.Collection) (err error) {
 		counts[c.Name], err = c.Count()

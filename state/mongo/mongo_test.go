@@ -318,7 +318,7 @@ func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
 	for what, err := range map[string]error{
 		"a read":        db.Get("c", "a", &doc{}, "doc"),
 		"a transaction": db.Run(t.Context(), func(int) ([]txn.Op, error) { return []txn.Op{{C: "c", Id: "a", Remove: true}}, nil }),
-		"a census":      func() error { _, err := db.Census(); return err }(),
+		"a census":      func() error { _, err := db.Counts(); return err }(),
 		"a number":      func() error { _, err := db.Next(t.Context(), "n", 1); return err }(),
 	} {
 		if !errors.Is(err, entity.NotFound) {

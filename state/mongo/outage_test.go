@@ -29,7 +29,7 @@ func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]f
 		},
 		"a number":           func() error { _, err := db.Next(t.Context(), "n", 1); return err },
 		"a barrier":          func() error { return store.Barrier(t.Context()) },
-		"a look at them all": func() error { _, err := db.Census(); return err },
+		"a look at them all": func() error { _, err := db.Counts(); return err },
 		"databases":          func() error { _, err := store.Databases(); return err },
 	}
 }

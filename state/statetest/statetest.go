@@ -90,7 +90,7 @@ var stores sync.Map // *state.Controller → *mongo.Store
 // turn), and returns its URL.
 func Charm(t testing.TB, st *state.State, metadata string, files ...string) string {
 	t.Helper()
-	url, err := st.AddCharm(t.Context(), CharmArchive(t, metadata, files...), "")
+	url, err := st.Charms().Add(t.Context(), CharmArchive(t, metadata, files...), "")
 	if err != nil {
 		t.Fatal(err)
 	}
