@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
+	"slices"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -44,11 +44,11 @@ type agentMethod struct {
 	f       reflect.Value
 	args    []string     // names in the request of what f takes after its context
 	result  string       // name in the reply of what f returns; "" if that is the whole reply
-	noneOK  bool         // NotFound means that there is nothing left to do
+	goneOK  bool         // NotFound means that there is nothing left to do
 	request reflect.Type // struct of the arguments; none if there are none
 }
 
-// tagArg is the argument that names the entity that a request is about.
+// tagArg is the name in the request of the entity that it is about.
 const tagArg = "tag"
 
 // receivers find what a method is called on. Its type is the first argument of agentMethod.f.
@@ -69,24 +69,10 @@ var receivers = map[reflect.Type]func(ctx context.Context, c *caller, subject en
 	reflect.TypeFor[*caller](): func(_ context.Context, c *caller, _ entity.Tag) (any, error) { return c, nil },
 }
 
-// wireTypes are the types that JSON alone would not carry unharmed, with those that do.
-var wireTypes = map[reflect.Type]reflect.Type{
-	reflect.TypeFor[map[string]any]():     reflect.TypeFor[params.Values](),
-	reflect.TypeFor[entity.ModelConfig](): reflect.TypeFor[params.ModelConfig](),
-}
-
-// wireType returns the type that stands for t in requests and replies.
-func wireType(t reflect.Type) reflect.Type {
-	if wire, ok := wireTypes[t]; ok {
-		return wire
-	}
-	return t
-}
-
-// calls returns the agentMethod that calls f, a method expression of a type that
-// receivers has. The request's tag says which unit or machine it is
-// called on. args are the names in the request of what f takes after its context. The
-// argument "tag" is the request's tag, or the id in it if f takes a string.
+// calls returns the agentMethod that calls f, a method expression of a type that receivers
+// has. The request's tag says which unit or machine it is called on. args are the names in the
+// request of what f takes after its context. The argument "tag" is the request's tag, or the
+// id in it if f takes a string.
 //
 // A method that returns a channel begins a watch.
 func calls(f any, args ...string) agentMethod {
@@ -96,17 +82,17 @@ func calls(f any, args ...string) agentMethod {
 		panic(fmt.Sprintf("calls(%v) does not take %q", t, args))
 	}
 	var fields []reflect.StructField
-	addField := func(name string, t reflect.Type) {
+	addField := func(field, name string, t reflect.Type) {
 		tag := reflect.StructTag(fmt.Sprintf("json:%q", name))
-		fields = append(fields, reflect.StructField{Name: fieldName(name), Type: t, Tag: tag})
+		fields = append(fields, reflect.StructField{Name: field, Type: t, Tag: tag})
 	}
 	onEntity := t.In(0) == reflect.TypeFor[*state.Unit]() || t.In(0) == reflect.TypeFor[*state.Machine]()
-	if onEntity || len(args) > 0 && args[0] == tagArg {
-		addField(tagArg, reflect.TypeFor[params.Tag]())
+	if onEntity || slices.Contains(args, tagArg) {
+		addField(tagField, tagArg, reflect.TypeFor[params.Tag]())
 	}
 	for i, name := range args {
 		if name != tagArg {
-			addField(name, wireType(t.In(2+i)))
+			addField(argField(i), name, params.WireType(t.In(2+i)))
 		}
 	}
 	if len(fields) > 0 {
@@ -124,23 +110,19 @@ func (m agentMethod) returns(name string) agentMethod {
 // orGone makes the method succeed for an entity that is gone: an agent that repeats a
 // request, because it did not get the reply, has what it wants.
 func (m agentMethod) orGone() agentMethod {
-	m.noneOK = true
+	m.goneOK = true
 	return m
 }
 
-// fieldName returns the name of a struct's field for a name in JSON: "ShouldRetry" for
-// "should-retry".
-func fieldName(name string) string {
-	var b strings.Builder
-	for word := range strings.SplitSeq(name, "-") {
-		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-	}
-	return b.String()
-}
+// tagField is the field of a request's struct that has the tag.
+const tagField = "Tag"
+
+// argField returns the name of the field that has the i-th argument.
+func argField(i int) string { return fmt.Sprint("Arg", i) }
 
 // subjectOf returns the entity that an agent's request names, or the zero Tag.
 func subjectOf(request any) entity.Tag {
-	tag := reflect.ValueOf(request).FieldByName(fieldName(tagArg))
+	tag := reflect.ValueOf(request).FieldByName(tagField)
 	if !tag.IsValid() {
 		return entity.Tag{}
 	}
@@ -170,7 +152,7 @@ func (m agentMethod) run(ctx context.Context, c *caller, p any) (any, error) {
 		})
 	}
 	result, err := m.call(ctx, c, p)
-	if m.noneOK && errors.Is(err, entity.NotFound) {
+	if m.goneOK && errors.Is(err, entity.NotFound) {
 		return struct{}{}, nil
 	}
 	if err == nil && m.result != "" {
@@ -191,7 +173,7 @@ func (m agentMethod) call(ctx context.Context, c *caller, p any) (any, error) {
 	for i, name := range m.args {
 		switch want := t.In(2 + i); {
 		case name != tagArg:
-			in = append(in, reflect.ValueOf(p).FieldByName(fieldName(name)).Convert(want))
+			in = append(in, reflect.ValueOf(p).FieldByName(argField(i)).Convert(want))
 		case want.Kind() == reflect.String:
 			in = append(in, reflect.ValueOf(subject.ID))
 		default:
@@ -207,5 +189,5 @@ func (m agentMethod) call(ctx context.Context, c *caller, p any) (any, error) {
 	if len(out) == 1 || err != nil {
 		return struct{}{}, err
 	}
-	return out[0].Convert(wireType(out[0].Type())).Interface(), nil
+	return out[0].Convert(params.WireType(out[0].Type())).Interface(), nil
 }

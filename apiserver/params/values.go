@@ -4,8 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
+
+	"juju/state/entity"
 )
+
+// WireTypes are Go types whose values JSON would change, with the types that stand for them in
+// the requests and replies of agents. Each pair can be converted into each other.
+var WireTypes = map[reflect.Type]reflect.Type{
+	reflect.TypeFor[map[string]any]():     reflect.TypeFor[Values](),
+	reflect.TypeFor[entity.ModelConfig](): reflect.TypeFor[ModelConfig](),
+}
+
+// WireType returns the type that stands for t in requests and replies, which may be t.
+func WireType(t reflect.Type) reflect.Type {
+	if wire, ok := WireTypes[t]; ok {
+		return wire
+	}
+	return t
+}
 
 // Values are a service's settings: string, bool, int64, float64 or nil, by option. JSON has
 // one kind of number; Values writes a float64 so that it is read as one.

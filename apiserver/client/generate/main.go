@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"juju/apiserver/params"
 )
 
 // output is the file to write, in the directory of package client.
@@ -151,7 +153,7 @@ func (m method) write() {
 	if result != nil {
 		results = fmt.Sprintf("(%s, error)", m.goType(result))
 	}
-	params := []string{"ctx context.Context"}
+	list := []string{"ctx context.Context"}
 	for i, a := range m.args {
 		t := "entity.Tag"
 		if a.name == "tag" {
@@ -159,13 +161,13 @@ func (m method) write() {
 		} else if t = m.goType(a.t); m.signature.Variadic() && i == len(m.args)-1 {
 			t = "..." + strings.TrimPrefix(t, "[]")
 		}
-		params = append(params, local(a.name)+" "+t)
+		list = append(list, local(a.name)+" "+t)
 	}
 	head := fmt.Sprintf("func (f %sFacade) %s(", m.facade, m.name)
-	if line := head + strings.Join(params, ", ") + ") " + results + " {"; len(line) <= 120 {
+	if line := head + strings.Join(list, ", ") + ") " + results + " {"; len(line) <= 120 {
 		fmt.Fprintln(&m.body, line)
 	} else {
-		fmt.Fprintf(&m.body, "%s\n%s,\n) %s {\n", head, strings.Join(params, ", "), results)
+		fmt.Fprintf(&m.body, "%s\n%s,\n) %s {\n", head, strings.Join(list, ", "), results)
 	}
 	call := fmt.Sprintf("ctx, f, %q, %q, %s", m.facade, m.name, m.request())
 	switch channel, watch := result.(*types.Chan); {
@@ -228,14 +230,13 @@ var watches = map[string]string{
 	"struct{}": "notify", "[]string": "names", "entity.RelationUnitsChange": "relationUnits",
 }
 
-// wireTypes are as in apiserver: the types that JSON alone would not carry unharmed.
-var wireTypes = map[string]string{"map[string]any": "params.Values", "entity.ModelConfig": "params.ModelConfig"}
-
-// wireType returns the source of the type that stands for t in requests and replies.
+// wireType returns the source of params.WireType of a type.
 func (g *generator) wireType(t types.Type) string {
 	name := g.typeName(t)
-	if wire, ok := wireTypes[name]; ok {
-		return wire
+	for goType, wire := range params.WireTypes {
+		if strings.ReplaceAll(goType.String(), "interface {}", "any") == name {
+			return wire.String()
+		}
 	}
 	return g.goType(t)
 }
