@@ -292,7 +292,7 @@ func TestAgentsStory(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress} {
-		url := statetest.Charm(t, w.st, meta, "config.yaml", "{options: {f: {type: float, default: 3.0}}}")
+		url := statetest.Charm(t, w.st, meta, "config.yaml", "{options: {f: {type: float, default: 3.0}, i: {type: int, default: 3}}}")
 		if _, err := w.st.AddService(ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +378,7 @@ func TestAgentsStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	receive(t, unitChanges)
-	if config, err := uniter.Config(ctx, u0); err != nil || config["f"] != 3.0 {
+	if config, err := uniter.Config(ctx, u0); err != nil || config["f"] != 3.0 || config["i"] != int64(3) {
 		t.Error(config, err)
 	}
 	for _, set := range []error{
