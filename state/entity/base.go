@@ -2,16 +2,15 @@ package entity
 
 import "strings"
 
-// A Base is what Juju's clients say in place of a series: an operating system and a channel
-// of it. The zero Base stands for "not given".
+// A Base is what Juju's clients use instead of a series: an operating system and a channel of it.
+// The zero Base stands for "not given".
 type Base struct {
 	Name    string `json:"name"`
 	Channel string `json:"channel"`
 }
 
-// bases are the series that have a base of another name. Any other series is
-// its own base, without a channel, so that every series survives the way to
-// the wire and back.
+// bases are the series whose base has another name. Any other series is its own base, without a
+// channel, so that no series is lost on the wire.
 var bases = []struct{ series, name, release string }{
 	{"precise", "ubuntu", "12.04"},
 	{"trusty", "ubuntu", "14.04"},
@@ -37,8 +36,8 @@ func BaseOf(series string) Base {
 	return Base{Name: series}
 }
 
-// Series returns the series of the base, "" for the zero Base. The risk in the
-// channel ("22.04/edge") makes no difference.
+// Series returns the series of the base, "" for the zero Base. It ignores the risk in the channel
+// ("22.04/edge").
 func (b Base) Series() string {
 	release, _, _ := strings.Cut(b.Channel, "/")
 	for _, known := range bases {

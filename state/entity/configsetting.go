@@ -4,8 +4,8 @@ package entity
 type ConfigSetting struct {
 	Description string
 	Type        string
-	Value       any    // string, bool, int64 or float64; nil when it has none
-	Default     any    // likewise
+	Value       any    // string, bool, int64 or float64; nil for none
+	Default     any    // of the same types
 	Source      string // of Value: SourceUser, SourceDefault or SourceUnset
 }
 

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// The keys that constraints can have. CPUCores is another name of Cores: it is
-// read and never written.
+// The keys of constraints. CPUCores is an alias of Cores: it is parsed and never written.
 const (
 	ConstraintAllocatePublicIP = "allocate-public-ip"
 	ConstraintArch             = "arch"
@@ -27,24 +26,23 @@ const (
 	ConstraintZones            = "zones"
 )
 
-// constraintAliases are the names that are read as others.
+// constraintAliases are the keys that are parsed as others.
 var constraintAliases = map[string]string{"cpu-cores": ConstraintCores}
 
-// Constraints are what a user demands of the machines that something will run
-// on: a set of keys with values. A key can also be there with no value, which
-// says "none, whatever the model says"; that is not the same as a key that is
-// not there. The zero value demands nothing.
+// Constraints are a user's demands on the machines that something runs on: a set of keys with
+// values. A key may be present without a value, which says "none, whatever the model says"; an
+// absent key doesn't. The zero value demands nothing.
 //
-// A Constraints never changes once made, so it may be shared and copied freely.
-// Compare with Equal, not with ==.
+// Constraints are immutable, so they may be shared and copied. Compare them with Equal, not with
+// ==.
 type Constraints struct {
 	values map[string]string // key → canonical text, "" for a key without a value
 }
 
-// ParseConstraints reads "mem=2G cores=4 tags=fast,^shared". Each argument may
-// hold several pairs, separated by white space. Sizes are in MiB unless their
-// suffix is M, G, T or P, may be fractions and are rounded up to whole MiB. The
-// errors are Invalid and name the pair or key at fault.
+// ParseConstraints parses "mem=2G cores=4 tags=fast,^shared". Each argument may hold several
+// pairs, separated by white space. Sizes are in MiB unless their suffix is M, G, T or P; they may
+// be fractions and are rounded up to whole MiB. The errors are Invalid and name the pair or key
+// at fault.
 func ParseConstraints(args ...string) (Constraints, error) {
 	set := newConstraintSet()
 	for _, arg := range args {
@@ -61,11 +59,11 @@ func ParseConstraints(args ...string) (Constraints, error) {
 	return set.done(), nil
 }
 
-// constraintSet collects pairs into Constraints and refuses a key that comes
-// twice, under one name or two.
+// constraintSet collects pairs into Constraints and refuses a key that occurs twice, even under
+// an alias.
 type constraintSet struct {
 	values map[string]string
-	names  map[string]string // key → the name it came by
+	names  map[string]string // key → the name it was given by
 }
 
 func newConstraintSet() *constraintSet {
@@ -103,8 +101,8 @@ func (s *constraintSet) done() Constraints {
 	return Constraints{s.values}
 }
 
-// String writes the form that ParseConstraints reads, keys in alphabetical
-// order: "cores=4 mem=2048M tags=fast,^shared". Parsing it gives c again.
+// String returns the form that ParseConstraints parses, keys in alphabetical order: "cores=4
+// mem=2048M tags=fast,^shared". Parsing it returns c again.
 func (c Constraints) String() string {
 	pairs := make([]string, 0, len(c.values))
 	for _, key := range c.Keys() {
@@ -113,30 +111,30 @@ func (c Constraints) String() string {
 	return strings.Join(pairs, " ")
 }
 
-// IsEmpty reports whether c says nothing at all.
+// IsEmpty reports whether c has no keys.
 func (c Constraints) IsEmpty() bool { return len(c.values) == 0 }
 
 // Equal reports whether c and other have the same keys with the same values.
 func (c Constraints) Equal(other Constraints) bool { return maps.Equal(c.values, other.values) }
 
-// Keys returns the keys that are there, with or without a value, sorted.
+// Keys returns the keys that are present, with or without a value, sorted.
 func (c Constraints) Keys() []string { return slices.Sorted(maps.Keys(c.values)) }
 
-// Get returns the value of key in the form that String writes, and whether the
-// key is there; it is there with "" when it has been set to nothing.
+// Get returns the value of key in the form that String writes, and whether the key is present; a
+// key without a value has "".
 func (c Constraints) Get(key string) (value string, ok bool) {
 	value, ok = c.values[key]
 	return value, ok
 }
 
-// demands reports whether key is there with a value that asks for something.
+// demands reports whether key is present with a value that demands something.
 func (c Constraints) demands(key string) bool {
 	v := c.values[key]
 	return v != "" && !(key == ConstraintContainer && v == noContainer)
 }
 
-// Number returns the value of one of the keys that hold a number: cores and
-// cpu-power as they are, mem and root-disk in MiB. It is 0 when none is demanded.
+// Number returns the value of a numeric key: cores and cpu-power as they are, mem and root-disk
+// in MiB. It is 0 if nothing is demanded.
 func (c Constraints) Number(key string) uint64 {
 	n, err := strconv.ParseUint(strings.TrimSuffix(c.values[key], "M"), 10, 64)
 	if err != nil {
@@ -145,20 +143,20 @@ func (c Constraints) Number(key string) uint64 {
 	return n
 }
 
-// ConstraintRules is what a cloud says of constraints.
+// ConstraintRules are a cloud's rules for constraints.
 type ConstraintRules struct {
-	// Conflicts are pairs of keys of which one only can be demanded, because
-	// either decides what the other is about.
+	// Conflicts are pairs of keys that can't be demanded together, because each determines what
+	// the other is about.
 	Conflicts [][2]string
-	// Unsupported are keys that the cloud pays no heed to. Users are warned of
-	// them and never refused, so that one bundle serves many clouds.
+	// Unsupported are keys that the cloud ignores. Users are warned about them, not refused, so
+	// that one bundle works on many clouds.
 	Unsupported []string
-	// Values are the only ones that a key may have here.
+	// Values are the only values that a key may have.
 	Values map[string][]string
 }
 
-// DefaultConstraintRules are those of clouds that have none of their own: an
-// instance type decides all that it stands for.
+// DefaultConstraintRules are those of clouds without rules of their own: an instance type
+// determines everything it stands for.
 func DefaultConstraintRules() ConstraintRules {
 	return ConstraintRules{Conflicts: [][2]string{
 		{ConstraintInstanceType, ConstraintCores},
@@ -167,8 +165,8 @@ func DefaultConstraintRules() ConstraintRules {
 	}}
 }
 
-// Check returns an Invalid error when c demands two things that conflict, or a
-// value that is not to be had, and otherwise the keys it demands in vain, sorted.
+// Check returns an Invalid error if c demands two keys that conflict or a value that doesn't
+// exist, and otherwise the demanded keys that the cloud ignores, sorted.
 func (r ConstraintRules) Check(c Constraints) (unsupported []string, err error) {
 	for _, pair := range r.Conflicts {
 		if c.demands(pair[0]) && c.demands(pair[1]) {
@@ -188,11 +186,10 @@ func (r ConstraintRules) Check(c Constraints) (unsupported []string, err error) 
 	return unsupported, nil
 }
 
-// Merge lays service's constraints over the model's. Each key that service has,
-// be it without a value, wins; of the model's other keys those are left out that
-// conflict with something service demands, because the user who named an
-// instance type for one service did not mean the model's mem to forbid it.
-// Merge checks nothing.
+// Merge lays service's constraints over the model's. Each key of service wins, even without a
+// value. Keys of the model that conflict with a demand of service are left out: a user who names
+// an instance type for one service doesn't mean the model's mem to forbid it. Merge checks
+// nothing.
 func (r ConstraintRules) Merge(model, service Constraints) Constraints {
 	s := newConstraintSet()
 	maps.Copy(s.values, model.values)

@@ -13,23 +13,22 @@ import (
 	"unicode/utf8"
 )
 
-// noContainer is the container type of a machine that must not be one.
+// noContainer is the container type of a machine that must not be a container.
 const noContainer = "none"
 
-// constraintForm is how the values of a key look: how users write them, and
-// what they are in JSON and YAML.
+// constraintForm is the syntax of a key's values, for users and in JSON and YAML.
 type constraintForm struct {
-	// canonical reads what a user wrote, never "", and returns the one text that
-	// stands for that value.
+	// canonical parses a user's text, never "", and returns the one text that stands for its
+	// value.
 	canonical func(string) (string, error)
-	// plain returns the value that goes into JSON and YAML for a canonical text;
-	// "" gives the value of the same type that asks for nothing.
+	// plain returns the JSON and YAML value of a canonical text; "" gives the value of the same
+	// type that demands nothing.
 	plain func(string) any
-	// takes says to users what the key demands and how its value is written.
+	// takes tells users what the key demands and how its value is written.
 	takes string
 }
 
-// constraintForms has every key there is.
+// constraintForms has every key.
 var constraintForms = map[string]constraintForm{
 	ConstraintAllocatePublicIP: {canonicalBool, plainBool, "a public address: true or false"},
 	ConstraintArch:             {canonicalArch, plainText, "an architecture: " + strings.Join(constraintArches, ", ")},
@@ -48,8 +47,8 @@ var constraintForms = map[string]constraintForm{
 	ConstraintZones:            {canonicalList, plainList, "one of these zones of the cloud: a,b"},
 }
 
-// ConstraintHelp returns a line for each key that constraints can have: what it
-// demands, and how its value is written.
+// ConstraintHelp returns a line for each key of constraints: what it demands, and how its value
+// is written.
 func ConstraintHelp() string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(constraintForms)) {
@@ -64,9 +63,8 @@ var (
 	spaceName            = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 )
 
-// canonicalText takes any text without white space: a value with a blank in it,
-// which can come by JSON only, could not be written back as a pair. What is not
-// UTF-8 could not be written to JSON.
+// canonicalText accepts any text without white space: a value with a blank, which only JSON can
+// contain, couldn't be written as a pair. Text that isn't UTF-8 couldn't be written as JSON.
 func canonicalText(s string) (string, error) {
 	if !utf8.ValidString(s) {
 		return "", fmt.Errorf("%q is not UTF-8", s)
@@ -85,7 +83,7 @@ func canonicalNumber(s string) (string, error) {
 	return nonZero(n, ""), nil
 }
 
-// canonicalSize reads a size; what it writes is always in MiB.
+// canonicalSize parses a size and returns it in MiB.
 func canonicalSize(s string) (string, error) {
 	bad := errors.New("must be a non-negative float with optional M/G/T/P suffix")
 	multiplier := 1.0
@@ -98,14 +96,14 @@ func canonicalSize(s string) (string, error) {
 		return "", bad
 	}
 	f = math.Ceil(f * multiplier)
-	// Above 2^53 a float no longer holds each whole number, and no disk is 8 ZiB.
+	// Above 2^53 a float doesn't represent each whole number, and no disk has 8 ZiB.
 	if f > 1<<53 {
 		return "", bad
 	}
 	return nonZero(uint64(f), "M"), nil
 }
 
-// nonZero writes n, or nothing for 0: to demand no memory is to demand nothing.
+// nonZero formats n, and 0 as "": to demand no memory is to demand nothing.
 func nonZero(n uint64, suffix string) string {
 	if n == 0 {
 		return ""
@@ -134,7 +132,7 @@ func canonicalBool(s string) (string, error) {
 	return s, nil
 }
 
-// canonicalList drops empty elements, so that "a,,b," and "a,b" are one.
+// canonicalList drops empty elements, so that "a,,b," and "a,b" are equal.
 func canonicalList(s string) (string, error) {
 	elements := slices.DeleteFunc(strings.Split(s, ","), func(e string) bool { return e == "" })
 	return canonicalText(strings.Join(elements, ","))
@@ -170,8 +168,7 @@ func plainList(s string) any {
 	return strings.Split(s, ",")
 }
 
-// plainBool writes "" for a bool that has been set to nothing, since neither
-// true nor false would say that.
+// plainBool writes "" for a bool without a value, since neither true nor false means that.
 func plainBool(s string) any {
 	if s == "" {
 		return ""
@@ -179,7 +176,7 @@ func plainBool(s string) any {
 	return s == "true"
 }
 
-// plain returns c as the map that JSON and YAML hold.
+// plain returns c as the map that JSON and YAML contain.
 func (c Constraints) plain() map[string]any {
 	m := make(map[string]any, len(c.values))
 	for key, value := range c.values {
@@ -188,8 +185,8 @@ func (c Constraints) plain() map[string]any {
 	return m
 }
 
-// fromPlain reads such a map, whatever its decoder makes of numbers and lists.
-// A key whose value is null is not there.
+// fromPlain reads such a map, with numbers and lists as any decoder returns them. A key whose
+// value is null is absent.
 func fromPlain(m map[string]any) (Constraints, error) {
 	set := newConstraintSet()
 	names := make([]string, 0, len(m))
@@ -242,20 +239,20 @@ func plainToText(v any) (string, error) {
 	return "", errors.New("must be a text, a number, true, false or a list of texts")
 }
 
-// MarshalText writes String's form.
+// MarshalText returns String's form.
 func (c Constraints) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads String's form.
+// UnmarshalText parses String's form.
 func (c *Constraints) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseConstraints(string(text))
 	return err
 }
 
-// MarshalJSON writes the object that Juju's clients know: sizes as numbers of
-// MiB, lists as arrays. A key without a value has 0, "" or [].
+// MarshalJSON writes the object that Juju's clients expect: sizes as numbers of MiB, lists as
+// arrays. A key without a value has 0, "" or [].
 func (c Constraints) MarshalJSON() ([]byte, error) { return json.Marshal(c.plain()) }
 
-// UnmarshalJSON reads what MarshalJSON writes, and also the text users write.
+// UnmarshalJSON reads what MarshalJSON writes, and also the text that users write.
 func (c *Constraints) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.UseNumber()
@@ -266,10 +263,10 @@ func (c *Constraints) UnmarshalJSON(data []byte) error {
 	return c.setPlain(v)
 }
 
-// MarshalYAML gives the mapping that MarshalJSON writes.
+// MarshalYAML returns the mapping that MarshalJSON writes.
 func (c Constraints) MarshalYAML() (any, error) { return c.plain(), nil }
 
-// UnmarshalYAML reads a mapping, or the text users write, as bundles have it.
+// UnmarshalYAML reads a mapping, or the text that users write, as bundles contain it.
 func (c *Constraints) UnmarshalYAML(unmarshal func(any) error) error {
 	var v any
 	if err := unmarshal(&v); err != nil {

@@ -116,8 +116,8 @@ func TestConstraintsValues(t *testing.T) {
 	}
 }
 
-// The sentences of the seed: what a unit gets is fixed from the service's
-// constraints and, for all that those leave open, the model's.
+// A unit's constraints are fixed from the service's and, for everything those leave open, the
+// model's.
 func TestMergeConstraints(t *testing.T) {
 	for _, test := range []struct{ name, model, service, want string }{
 		{"nothing", "", "", ""},
@@ -204,7 +204,7 @@ func TestConstraintsMarshalling(t *testing.T) {
 		}
 	}
 
-	// The shape that clients know.
+	// The form that clients expect.
 	j, err := json.Marshal(parse(t, everyConstraint))
 	want := `{"allocate-public-ip":true,"arch":"amd64","container":"lxd","cores":4,"cpu-power":10,"image-id":"i",` +
 		`"instance-role":"r","instance-type":"t","mem":2048,"root-disk":8192,"root-disk-source":"s","spaces":["a","^b"],` +
@@ -271,8 +271,8 @@ func FuzzParseConstraints(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Every key of the service's is in the merged; merging twice changes
-		// nothing; and two that each make sense make sense together.
+		// Every key of the service's is in the result; merging twice changes nothing; and two
+		// valid sets give a valid one.
 		merged := entity.MergeConstraints(other, c)
 		for _, key := range c.Keys() {
 			want, _ := c.Get(key)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The help of set-constraints comes from the table, so it has every key, and says
-// how its value is written.
+// The help of set-constraints is generated from the table, so it has every key and says how its
+// value is written.
 func TestConstraintHelp(t *testing.T) {
 	help := ConstraintHelp()
 	if n := strings.Count(help, "\n"); n != len(constraintForms) {

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// A Strength is how much the destruction of a thing may cut short. It only ever
-// grows: to destroy a thing that is Dying again, with more strength, is how a
-// destruction that got stuck is helped on.
+// A Strength is how much of its regular end an entity's destruction may skip. It only grows:
+// destroying a Dying entity again with more strength continues a destruction that is stuck.
 type Strength uint8
 
-// The strengths. Each reaches downward, to whatever goes with the thing.
+// The strengths. Each applies to everything that is destroyed together with the entity.
 const (
-	Plain   Strength = iota // everything runs its course; a failed hook is waited for
+	Plain   Strength = iota // everything runs; a failed hook is waited for
 	Lenient                 // a failed hook is skipped
-	Force                   // no hook runs any more; what an agent leaves undone is done for it
+	Force                   // no more hooks; what an agent leaves undone is done for it
 )
 
 var strengthNames = [...]string{"plain", "lenient", "force"}
@@ -27,10 +26,10 @@ func (s Strength) String() string {
 	return fmt.Sprintf("strength(%d)", uint8(s))
 }
 
-// MarshalText writes the word, which is what the wire carries.
+// MarshalText returns the word, as on the wire.
 func (s Strength) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the word; anything else is Invalid.
+// UnmarshalText parses the word; anything else is Invalid.
 func (s *Strength) UnmarshalText(text []byte) error {
 	for i, name := range strengthNames {
 		if name == string(text) {
@@ -41,50 +40,49 @@ func (s *Strength) UnmarshalText(text []byte) error {
 	return Errorf(Invalid, "cannot read strength %q", text)
 }
 
-// A Destruction is how a thing is to be destroyed; the zero value is plain.
+// A Destruction is how to destroy an entity; the zero value is plain.
 type Destruction struct {
 	Strength Strength `json:"strength,omitempty"`
-	// Timeout is how long force leaves the agents to do their part, before it is
-	// done for them; 0 leaves them none. It means nothing with less strength.
+	// Timeout is how long force waits for the agents to do their part before it is done for them;
+	// 0 doesn't wait. It has no meaning with less strength.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// Machines says, of units and services, that each machine is destroyed too that
-	// deploy or add-unit has made and that is left with nothing on it. Like strength
-	// it can be added later, and is never taken back.
+	// Machines, for units and services, also destroys each machine that deploy or add-unit made
+	// and that is left empty. Like strength it can be added later, and is never withdrawn.
 	Machines bool `json:"machines,omitempty"`
 }
 
-// MaxTimeout is the longest Timeout: more is a slip, and near the longest duration
-// there is sums with it would overflow.
+// MaxTimeout is the longest Timeout: more is a mistake, and near the longest duration sums would
+// overflow.
 const MaxTimeout = 365 * 24 * time.Hour
 
-// ForceTimeout is the Timeout of those who don't say.
+// ForceTimeout is the default Timeout.
 const ForceTimeout = time.Minute
 
-// Forced returns a destruction with force and the usual timeout.
+// Forced returns a destruction with force and the default timeout.
 func Forced() Destruction { return Destruction{Strength: Force, Timeout: ForceTimeout} }
 
-// A Leftover is what a destruction with force has left outside of state, because
-// the cloud did not do its part: somebody has to look after it.
+// A Leftover is what a forced destruction has left outside of state because the cloud didn't do
+// its part. A person has to remove it.
 type Leftover struct {
 	ID string `json:"id"`
-	Of string `json:"of"` // the key of what was destroyed, "m#3"
-	// Instance is the cloud's name of what is left, if it is an instance.
+	Of string `json:"of"` // key of the destroyed entity, "m#3"
+	// Instance is the cloud's name of the instance that is left, if it is one.
 	Instance string    `json:"instance,omitempty"`
 	What     string    `json:"what"`  // "instance i-3 of machine 3"
 	Where    string    `json:"where"` // "cloud local"
 	Why      string    `json:"why"`
-	How      string    `json:"how"` // to remove it
+	How      string    `json:"how"` // the command or steps that remove it
 	At       time.Time `json:"at"`
 }
 
-// MachinesLeft names machines that stay when units are destroyed, with nothing on them.
+// MachinesLeft names the empty machines that stay when units are destroyed.
 type MachinesLeft struct {
 	Machines []string `json:"machines-left,omitempty"`
-	// Uncounted says that there are too many to look for.
+	// Uncounted is set if there are too many to look for.
 	Uncounted bool `json:"machines-uncounted,omitempty"`
 }
 
-// Add adds others.
+// Add adds the machines of other.
 func (l *MachinesLeft) Add(o MachinesLeft) {
 	l.Machines = append(l.Machines, o.Machines...)
 	l.Uncounted = l.Uncounted || o.Uncounted

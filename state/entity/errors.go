@@ -5,23 +5,22 @@ import (
 	"fmt"
 )
 
-// A Kind says what a caller may do about an error. There are few, because a
-// kind is worth having only if some caller acts on it. A Kind is itself an
-// error, so that errors.Is(err, entity.NotFound) works on either side of the
-// API. The text of each is the code that Juju's wire protocol uses for it.
+// A Kind tells a caller what to do about an error. There are few, because a kind is useful only
+// if a caller acts on it. A Kind is itself an error, so that errors.Is(err, entity.NotFound)
+// works on either side of the API. Its text is the code in Juju's wire protocol.
 type Kind string
 
-// The kinds. An error with none of them is internal: the API logs it and
-// tells the client no more than that.
+// The kinds. An error without one is internal: the API logs it and tells the client no more than
+// that.
 const (
 	NotFound          Kind = "not found"
 	AlreadyExists     Kind = "already exists"
 	Invalid           Kind = "bad request"             // the caller's input is wrong; nothing changed
-	Unauthorized      Kind = "unauthorized access"     // no login, wrong password, or not theirs
+	Unauthorized      Kind = "unauthorized access"     // not logged in, wrong password, or no permission
 	NotAlive          Kind = "not alive"               // the entity, or one that it needs, is going away
 	InUse             Kind = "in use"                  // something still refers to it
 	Contention        Kind = "excessive contention"    // try again soon
-	Unavailable       Kind = "try again"               // the other side is not there just now
+	Unavailable       Kind = "try again"               // the other side is unreachable at the moment
 	NotImplemented    Kind = "not implemented"         // no such method or version
 	NotSupported      Kind = "not supported"           // known, but this entity or cloud can't do it
 	NotProvisioned    Kind = "not provisioned"         // the machine has no instance yet
@@ -30,24 +29,24 @@ const (
 	CannotEnterYet    Kind = "cannot enter scope yet"  // the old subordinate has not been removed
 	HasSubordinates   Kind = "unit has subordinates"   // a principal is not Dead before they are gone
 	OperationBlocked  Kind = "operation is blocked"    // disable-command is on
-	Stopped           Kind = "stopped"                 // the watch was ended
-	LeadershipRefused Kind = "leadership claim denied" // somebody else leads
-	Damaged           Kind = "store is damaged"        // a file of the store does not hold what was written
+	Stopped           Kind = "stopped"                 // the watch has ended
+	LeadershipRefused Kind = "leadership claim denied" // another unit is the leader
+	Damaged           Kind = "store is damaged"        // a file of the store doesn't contain what was written
 )
 
 // Error returns the kind's code.
 func (k Kind) Error() string { return string(k) }
 
-// kinds lists all kinds once, for KindOf and for the wire's table.
+// kinds lists all kinds, for KindOf and for the wire's table.
 var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InUse, Contention,
 	Unavailable, NotImplemented, NotSupported, NotProvisioned, NotAssigned, CannotEnter, CannotEnterYet,
 	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, Damaged}
 
-// Kinds returns every kind there is.
+// Kinds returns all kinds.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }
 
-// kindError is an error of a kind: what it says is its message alone, what it
-// is can be asked with errors.Is.
+// kindError is an error of a kind: its text is the message alone, its kind is found with
+// errors.Is.
 type kindError struct {
 	kind  Kind
 	cause error // what the message wraps with %w, and the message itself
@@ -57,14 +56,13 @@ func (e *kindError) Error() string        { return e.cause.Error() }
 func (e *kindError) Unwrap() error        { return e.cause }
 func (e *kindError) Is(target error) bool { return target == e.kind }
 
-// Errorf makes an error of kind k; format and args are those of fmt.Errorf,
-// %w included.
+// Errorf returns an error of kind k; format and args are those of fmt.Errorf, including %w.
 func Errorf(k Kind, format string, args ...any) error {
 	return &kindError{kind: k, cause: fmt.Errorf(format, args...)}
 }
 
-// KindOf returns the kind of err, looking through what it wraps, or "" when it
-// has none. The outermost kind wins: whoever classified the error last knew most.
+// KindOf returns the kind of err, looking through what it wraps, or "" if it has none. The
+// outermost kind wins: the last classification had the most information.
 func KindOf(err error) Kind {
 	for err != nil {
 		switch e := err.(type) {
@@ -86,7 +84,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// hintError is an error with a line of advice, which is not part of its text.
+// hintError is an error with a line of advice that isn't part of its text.
 type hintError struct {
 	error
 	hint string
@@ -94,9 +92,9 @@ type hintError struct {
 
 func (e *hintError) Unwrap() error { return e.error }
 
-// WithHint attaches to err what the user can do next, in one line. The text of
-// the error stays what it was, because others match it word for word; whoever
-// prints the error prints the hint on a line after it.
+// WithHint adds a line to err that says what the user can do next. The text of the error doesn't
+// change, because others match it word for word; the command that prints the error prints the
+// hint on the next line.
 func WithHint(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -104,7 +102,7 @@ func WithHint(err error, format string, args ...any) error {
 	return &hintError{err, fmt.Sprintf(format, args...)}
 }
 
-// Hint returns the outermost advice attached to err, or "".
+// Hint returns the outermost hint of err, or "".
 func Hint(err error) string {
 	var h *hintError
 	if errors.As(err, &h) {

@@ -2,31 +2,30 @@ package entity
 
 import "time"
 
-// An Explanation is why a thing is not yet what it is to become: started, or gone.
+// An Explanation is why an entity is not yet started, or not yet gone.
 type Explanation struct {
 	Tag      string    `json:"tag"`
-	Name     string    `json:"name"` // as users call it, "unit mysql/0"
-	Life     Life      `json:"life"` // Gone with a leftover only
+	Name     string    `json:"name"` // as users know it, "unit mysql/0"
+	Life     Life      `json:"life"` // Gone only if there is a leftover
 	Since    time.Time `json:"since"`
 	Strength Strength  `json:"strength,omitempty"`
-	// Deadline, of force, is when what agents have not done is done for them.
+	// Deadline is when force does what the agents have not done.
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Reasons are what bars the thing, each followed by what that rests on in its
-	// turn; those that have nothing below them are where somebody must act. None
-	// means that nothing is waited for.
+	// Reasons are what holds the entity up, each followed by the reasons for it. A reason without
+	// reasons of its own is where someone must act. There are none if nothing is waited for.
 	Reasons   []Reason   `json:"reasons,omitempty"`
-	Refusals  []Refusal  `json:"refusals,omitempty"` // the newest first
+	Refusals  []Refusal  `json:"refusals,omitempty"` // newest first
 	Leftovers []Leftover `json:"leftovers,omitempty"`
 }
 
-// A WorkerFailure is a worker of the controller's, or of an agent's, that keeps failing.
+// A WorkerFailure describes a worker of the controller or of an agent that keeps failing.
 type WorkerFailure struct {
 	Worker string    `json:"worker"` // its name, "provisioner"
 	Error  string    `json:"error"`  // of its last failure
-	Since  time.Time `json:"since"`  // of the first
+	Since  time.Time `json:"since"`  // of the first failure
 }
 
-// Fitted returns the failure, with its error cut to what a request may hold.
+// Fitted returns the failure with its error cut to the limit of a request.
 func (f WorkerFailure) Fitted() WorkerFailure {
 	f.Error = LimitName.Cut(f.Error)
 	return f
@@ -34,16 +33,15 @@ func (f WorkerFailure) Fitted() WorkerFailure {
 
 // A Reason is one line of an explanation.
 type Reason struct {
-	Depth int    `json:"depth,omitempty"` // of a reason for another: one more than that one's
-	Of    string `json:"of"`              // the tag of the thing that it is about
-	Ref   string `json:"ref,omitempty"`   // the reference that bars it, as lifecycle.Refs names it
-	// By is who must act: an agent's tag, "provisioner", "cleaner" or "user"; "" of
-	// a reference.
+	Depth int    `json:"depth,omitempty"` // one more than that of the reason it explains
+	Of    string `json:"of"`              // the tag of its entity
+	Ref   string `json:"ref,omitempty"`   // the reference that prevents the end, as lifecycle.Refs names it
+	// By is who must act: an agent's tag, "provisioner", "cleaner" or "user"; "" for a reference.
 	By    string    `json:"by,omitempty"`
 	Text  string    `json:"text"`
 	Hint  string    `json:"hint,omitempty"` // what the user can do
 	Since time.Time `json:"since,omitzero"`
-	// Starting says that the agent that is waited for has never come up.
+	// Starting is set if the agent that is waited for has never started.
 	Starting bool `json:"starting,omitempty"`
 }
 
@@ -55,8 +53,7 @@ const (
 	ByCharm       = "charm"
 )
 
-// A Refusal is a change to the thing that was given up, and the fact that was not
-// as the change needed it.
+// A Refusal is a change of the entity that was given up, and the fact that prevented it.
 type Refusal struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`

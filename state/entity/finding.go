@@ -1,11 +1,11 @@
 package entity
 
-// A Finding is one thing that is wrong with what is stored.
+// A Finding is one thing that is wrong in the store.
 type Finding struct {
-	Model  string // its name; "" for the controller's own records
+	Model  string // the model's name; "" for the controller's own records
 	Where  string // the record: its collection and id, "counts s#mysql"
 	What   string
-	Repair string // what a repair does about it; "" when it can do nothing
-	Done   bool   // the repair has done so
-	Failed string // why it could not
+	Repair string // what a repair does; "" if it can do nothing
+	Done   bool   // the repair was made
+	Failed string // why the repair failed
 }

@@ -2,12 +2,11 @@ package entity
 
 import "time"
 
-// A HistoryKind says which statuses of an entity a history is of. The words are
-// Juju's.
+// A HistoryKind selects which statuses of an entity a history contains. The words are Juju's.
 type HistoryKind string
 
-// The kinds. What is asked for by HistoryUnit is of the two that follow, what by
-// HistoryMachine is of both kinds that a machine has.
+// The kinds. HistoryUnit asks for both of the two that follow, HistoryMachine for both kinds of a
+// machine.
 const (
 	HistoryUnit         HistoryKind = "unit"
 	HistoryUnitAgent    HistoryKind = "juju-unit"
@@ -16,18 +15,18 @@ const (
 	HistoryMachineAgent HistoryKind = "juju-machine"
 )
 
-// HistoryKinds are all kinds, as a refusal lists them.
+// HistoryKinds are all kinds, in the order in which errors list them.
 var HistoryKinds = []HistoryKind{HistoryUnit, HistoryUnitAgent, HistoryWorkload, HistoryMachine, HistoryMachineAgent}
 
-// A PastStatus is one that an entity had, or has now. Its kind is never HistoryUnit.
+// A PastStatus is a status that an entity had, or has now. Its kind is never HistoryUnit.
 type PastStatus struct {
 	Kind HistoryKind
 	Status
 }
 
-// A HistoryFilter chooses from a history; the zero value chooses all.
+// A HistoryFilter selects a part of a history; the zero value selects everything.
 type HistoryFilter struct {
-	Size    int       // how many at the most, the newest; 0 for any number
-	From    time.Time // none that is older
+	Size    int       // the maximum number, of the newest; 0 for any number
+	From    time.Time // none older than this
 	Exclude []string  // none with one of these messages
 }

@@ -2,13 +2,12 @@ package entity
 
 import "fmt"
 
-// Life is how far an entity has gone on its way from creation to removal. It
-// only ever grows: the order of the constants is the order of a life.
+// Life is the stage of an entity's life. It never goes back: the order of the constants is the
+// order of a life.
 type Life uint8
 
-// The lives of seeds/lifecycles.txt. An entity that has been removed has no
-// document and so no Life; Gone stands for that in tables of moves and is
-// never stored.
+// The stages. A removed entity has no document and so no Life; Gone stands for that in tables of
+// moves and is never stored.
 const (
 	Alive Life = iota
 	Dying
@@ -18,7 +17,7 @@ const (
 
 var lifeNames = [...]string{"alive", "dying", "dead", "gone"}
 
-// String returns the word status shows: "alive", "dying", "dead" or "gone".
+// String returns the word that status shows: "alive", "dying", "dead" or "gone".
 func (l Life) String() string {
 	if int(l) < len(lifeNames) {
 		return lifeNames[l]
@@ -26,10 +25,10 @@ func (l Life) String() string {
 	return fmt.Sprintf("life(%d)", uint8(l))
 }
 
-// MarshalText writes the word, which is what the wire carries.
+// MarshalText returns the word, as on the wire.
 func (l Life) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads the word; anything else is Invalid.
+// UnmarshalText parses the word; anything else is Invalid.
 func (l *Life) UnmarshalText(text []byte) error {
 	for i, name := range lifeNames {
 		if name == string(text) {

@@ -5,16 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Limit bounds one thing that agents, users and clouds tell the controller. The
-// API server checks it where a request comes in; nothing behind it checks again.
+// A Limit bounds one value that agents, users or clouds send to the controller. The API server
+// checks it when a request arrives; later layers don't check again.
 type Limit struct {
 	Of   string // what is bounded, as errors name it
 	Max  int
 	Unit string // of Max
 }
 
-// The limits. Each allows what real charms do, and keeps what one agent says from
-// filling a document of the store (16 MiB) or a model's status.
+// The limits. Each allows what real charms do, and prevents one agent from filling a document of
+// the store (16 MiB) or a model's status.
 var (
 	// LimitName is for names, ids, URLs and all other text without a limit of its own.
 	LimitName = Limit{"text", 4 << 10, "bytes"}
@@ -22,7 +22,7 @@ var (
 	LimitFile = Limit{"file", 5 << 20, "bytes"}
 	// LimitList is for lists and maps without a limit of their own.
 	LimitList = Limit{"list", 100_000, "entries"}
-	// LimitDepth is for values within values, where a request may hold any.
+	// LimitDepth is for nested values, where a request may contain any value.
 	LimitDepth = Limit{"nesting", 16, "levels"}
 
 	LimitStatusWord    = Limit{"status", 64, "bytes"}
@@ -32,7 +32,7 @@ var (
 
 	LimitSettingsKey      = Limit{"name of a setting", 1 << 10, "bytes"}
 	LimitRelationSettings = Limit{"settings of a unit in a relation", 2 << 20, "bytes"}
-	// LimitServiceSettings counts 16 bytes for each setting beside its name and text.
+	// LimitServiceSettings counts 16 bytes for each setting besides its name and text.
 	LimitServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 
 	LimitUnitPorts    = Limit{"open port ranges of a unit", 1000, "ranges"}
@@ -47,14 +47,14 @@ var (
 	LimitAnnotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
 )
 
-// Limits are all of them, for whoever lists them.
+// Limits are all limits.
 var Limits = []Limit{
 	LimitName, LimitFile, LimitList, LimitDepth, LimitStatusWord, LimitStatusMessage, LimitStatusData, LimitStatusDepth,
 	LimitSettingsKey, LimitRelationSettings, LimitServiceSettings, LimitUnitPorts, LimitMachinePorts,
 	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitConstraints, LimitAnnotations,
 }
 
-// Check returns an Invalid error that names the limit when n is beyond it.
+// Check returns an Invalid error that names the limit if n exceeds it.
 func (l Limit) Check(n int) error {
 	if n <= l.Max {
 		return nil
@@ -62,8 +62,8 @@ func (l Limit) Check(n int) error {
 	return Errorf(Invalid, "%s: %d %s, the limit is %d", l.Of, n, l.Unit, l.Max)
 }
 
-// CheckText returns an Invalid error for text that is beyond the limit, is not
-// UTF-8, or holds a NUL, which neither the store's keys nor a hook's arguments can.
+// CheckText returns an Invalid error for text that exceeds the limit, is not UTF-8, or contains a
+// NUL, which neither the store's keys nor a hook's arguments can contain.
 func (l Limit) CheckText(s string) error {
 	if err := l.Check(len(s)); err != nil {
 		return err
@@ -81,8 +81,8 @@ func checkPlain(what, s string) error {
 	return nil
 }
 
-// Cut returns s as CheckText allows it. It is for text that comes from where no
-// refusal would be heard: an error of a cloud's, an old database.
+// Cut returns s in a form that CheckText accepts. It is for text from sources that a refusal
+// wouldn't reach: an error of a cloud, an old database.
 func (l Limit) Cut(s string) string {
 	if l.CheckText(s) == nil {
 		return s

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Whatever a status holds, what is sent or shown of it is what can be kept.
+// Any status can be fitted so that it can be stored.
 func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 	t.Parallel()
 	deep := any("x")
@@ -40,7 +40,7 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 			t.Errorf("%s: mended twice: %q", name, again.Message)
 		}
 		if s.Status == "" || len(s.Status) > LimitStatusWord.Max {
-			continue // no agent of ours sends those
+			continue // our agents never send those
 		}
 		if err := s.Fitted().Check(); err != nil {
 			t.Errorf("%s: fitted is refused: %v", name, err)
@@ -52,7 +52,7 @@ func TestAnyStatusCanBeFittedAndMended(t *testing.T) {
 	}
 }
 
-// A limit says what it bounds, by how much, and how much there was.
+// The error of a limit says what it bounds, the limit, and the actual size.
 func TestLimitsNameThemselves(t *testing.T) {
 	t.Parallel()
 	for _, l := range Limits {

@@ -15,8 +15,8 @@ type LogMessage struct {
 	Message   string    `json:"msg"`
 }
 
-// MatchTag reports whether a pattern of a filter of logs chooses the agent with this tag:
-// the pattern is the tag, the name in it, or, with a * at the end, the beginning of either.
+// MatchTag reports whether a pattern of a log filter matches the agent with this tag. The pattern
+// is the tag or the name in it, or, with a * at the end, the beginning of either.
 func MatchTag(pattern, tag string) bool {
 	name := tag
 	if t, err := ParseTag(tag); err == nil {

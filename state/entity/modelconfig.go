@@ -24,22 +24,21 @@ const (
 
 // The sources of a model setting's value, in Juju's words.
 const (
-	ConfigFromDefault    = "default"    // nobody has set it
+	ConfigFromDefault    = "default"    // not set anywhere
 	ConfigFromController = "controller" // from the bootstrap of the controller
 	ConfigFromModel      = "model"      // set for this model
 )
 
-// A ModelSetting describes one setting that a model can have.
+// A ModelSetting describes one setting of a model.
 type ModelSetting struct {
 	Key     string
 	Type    string   // "bool" or "string"
-	Values  []string // the only values it can have, if they are few
-	Default string   // "" for one that each controller has its own default of
+	Values  []string // the only values that it can have, if they are few
+	Default string   // "" for a setting whose default depends on the controller
 	Doc     string
 }
 
-// ModelSettings lists all of them, sorted by key. A setting is here only if something
-// in the product acts on it.
+// ModelSettings lists all settings, sorted by key. Each of them has an effect.
 var ModelSettings = []ModelSetting{
 	{
 		Key: ConfigRetryHooks, Type: "bool", Default: "false",
@@ -72,8 +71,8 @@ func FindModelSetting(key string) (ModelSetting, error) {
 	return ModelSetting{}, WithHint(Errorf(Invalid, "unknown model config key %q", key), "Valid keys: %s", strings.Join(keys, ", "))
 }
 
-// Canonical returns the form in which a value is stored. Invalid when the setting
-// can't have it.
+// Canonical returns the form in which a value is stored, or an Invalid error if the setting can't
+// have it.
 func (s ModelSetting) Canonical(value string) (string, error) {
 	if s.Type == "bool" {
 		b, err := strconv.ParseBool(value)
@@ -91,7 +90,7 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 	return value, nil
 }
 
-// Plain returns a stored value as JSON and YAML show it: a bool is true or false.
+// Plain converts a stored value for JSON and YAML: a bool is true or false.
 func (s ModelSetting) Plain(value string) any {
 	if s.Type == "bool" {
 		return value == "true"
@@ -99,8 +98,8 @@ func (s ModelSetting) Plain(value string) any {
 	return value
 }
 
-// ParseModelConfig checks settings that a user gives and returns them in their stored
-// form: all of them, or the error of the first that is wrong, by key.
+// ParseModelConfig checks settings from a user and returns them in their stored form, or the
+// error of the first wrong one, by key.
 func ParseModelConfig(given map[string]string) (map[string]string, error) {
 	config := make(map[string]string, len(given))
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -124,8 +123,8 @@ type ModelValue struct {
 // A ModelConfig is all settings of one model, by key.
 type ModelConfig map[string]ModelValue
 
-// NewModelConfig completes what was set for a model with the defaults. Series is the
-// controller's default series.
+// NewModelConfig adds the defaults to what was set for a model. Series is the controller's
+// default series.
 func NewModelConfig(set map[string]string, series string) ModelConfig {
 	config := ModelConfig{}
 	for _, s := range ModelSettings {
@@ -140,10 +139,10 @@ func NewModelConfig(set map[string]string, series string) ModelConfig {
 	return config
 }
 
-// RetryHooks reports whether failed hooks are run again without a user's asking.
+// RetryHooks reports whether failed hooks are retried without a user's request.
 func (c ModelConfig) RetryHooks() bool { return c[ConfigRetryHooks].Value == "true" }
 
-// HarvestsUnknown reports whether instances are stopped that no machine is known for.
+// HarvestsUnknown reports whether instances without a known machine are stopped.
 func (c ModelConfig) HarvestsUnknown() bool {
 	mode := c[ConfigHarvestMode].Value
 	return mode == HarvestUnknown || mode == HarvestAll

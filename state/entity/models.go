@@ -2,11 +2,10 @@ package entity
 
 import "time"
 
-// The types below are what a controller tells its users of models and of users. Users'
-// access is in words: of a model "read", "write" or "admin", of the controller "login",
-// "add-model" or "superuser".
+// The types below are what a controller tells its users about models and users. Access is a word:
+// "read", "write" or "admin" for a model; "login", "add-model" or "superuser" for the controller.
 
-// A ModelDescription is what ModelInfo and ModelSummary have in common.
+// A ModelDescription is what ModelInfo and ModelSummary share.
 type ModelDescription struct {
 	Name           string `json:"name"`
 	UUID           string `json:"uuid"`
@@ -28,7 +27,7 @@ type ModelSummary struct {
 	Counts         []ModelEntityCount `json:"counts"`
 }
 
-// A ModelEntityCount says how many entities of one kind a model has.
+// A ModelEntityCount is the number of a model's entities of one kind.
 type ModelEntityCount struct {
 	Entity string `json:"entity"` // "machines", "cores", "units"
 	Count  int64  `json:"count"`
@@ -60,7 +59,7 @@ type ModelMachine struct {
 	WantsVote  bool   `json:"wants-vote,omitempty"`
 }
 
-// A ModelBlocks is a model with the types of the blocks that are on there.
+// A ModelBlocks is a model with the types of its blocks.
 type ModelBlocks struct {
 	Name     string   `json:"name"`
 	UUID     string   `json:"model-uuid"`

@@ -2,9 +2,9 @@ package entity
 
 import "time"
 
-// A ModelStatus is all that `juju status` shows of one model, read by a number
-// of queries that does not grow with the model. Lists are in natural order
-// (CompareNatural), relations by id.
+// A ModelStatus is everything that `juju status` shows of one model. The number of queries that
+// read it doesn't grow with the model. Lists are in natural order (CompareNatural), relations by
+// id.
 type ModelStatus struct {
 	Model     ModelHeader      `json:"model"`
 	Machines  []MachineStatus  `json:"machines,omitempty"` // hosts; containers are nested in them
@@ -13,7 +13,7 @@ type ModelStatus struct {
 	At        time.Time        `json:"at"` // the controller's clock when it was read
 }
 
-// A ModelHeader is what the first line of status says of the model itself.
+// A ModelHeader is the first line of status, about the model itself.
 type ModelHeader struct {
 	Name       string `json:"name"`
 	UUID       string `json:"uuid"`
@@ -31,7 +31,7 @@ type MachineStatus struct {
 	Series         string          `json:"series"`
 	Status         Status          `json:"status"` // the agent's: pending, started, down, stopped or error
 	InstanceID     string          `json:"instance-id,omitempty"`
-	InstanceStatus Status          `json:"instance-status"`     // what the provider said last
+	InstanceStatus Status          `json:"instance-status"`     // as the provider last reported
 	Addresses      []string        `json:"addresses,omitempty"` // the first is the one to show
 	Hardware       string          `json:"hardware,omitempty"`
 	Constraints    string          `json:"constraints,omitempty"`
@@ -39,34 +39,34 @@ type MachineStatus struct {
 	Containers     []MachineStatus `json:"containers,omitempty"`
 }
 
-// A ServiceStatus is one service with its units. The units of a subordinate
-// service stand under their principals and not here.
+// A ServiceStatus is one service with its units. The units of a subordinate service are under
+// their principals, not here.
 type ServiceStatus struct {
 	Name            string              `json:"name"`
 	Life            Life                `json:"life"`
 	CharmURL        string              `json:"charm-url"`
-	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision that state knows
+	CanUpgradeTo    string              `json:"can-upgrade-to,omitempty"` // a newer revision in state
 	Series          string              `json:"series"`
 	Exposed         bool                `json:"exposed,omitempty"`
 	Subordinate     bool                `json:"subordinate,omitempty"`
 	SubordinateTo   []string            `json:"subordinate-to,omitempty"`   // principal services, sorted
-	MinUnits        int                 `json:"min-units,omitempty"`        // how many Alive units are kept, 0 for none
-	Status          Status              `json:"status"`                     // its own if it set one, else Worst of its units
-	WorkloadVersion string              `json:"workload-version,omitempty"` // what application-version-set said last
+	MinUnits        int                 `json:"min-units,omitempty"`        // the number of Alive units that is maintained, 0 for none
+	Status          Status              `json:"status"`                     // set by the charm, or else the Worst of its units'
+	WorkloadVersion string              `json:"workload-version,omitempty"` // as application-version-set last reported
 	Relations       map[string][]string `json:"relations,omitempty"`        // endpoint → the services at the other ends, sorted
 	Units           []UnitStatus        `json:"units,omitempty"`            // principals only
 }
 
-// A UnitStatus is one unit. What users see is derived where it is read: after
-// a failed hook Workload is the error and Agent is idle, after a lost agent
-// Agent is lost and Workload unknown, so that every client shows the same.
+// A UnitStatus is one unit. It is derived when it is read, so that every client shows the same:
+// after a failed hook Workload is the error and Agent is idle; if the agent is lost, Agent is
+// lost and Workload unknown.
 type UnitStatus struct {
 	Name            string       `json:"name"`
 	Life            Life         `json:"life"`
-	Strength        Strength     `json:"strength,omitempty"`  // of its destruction, or of its service's if that is more
-	Resolved        Resolved     `json:"resolved,omitempty"`  // its agent has not gone on yet
+	Strength        Strength     `json:"strength,omitempty"`  // of its destruction, or of its service's if that is greater
+	Resolved        Resolved     `json:"resolved,omitempty"`  // its agent has not continued yet
 	Machine         string       `json:"machine,omitempty"`   // "" while it has none; a subordinate has its principal's
-	CharmURL        string       `json:"charm-url,omitempty"` // only when it is not yet the service's
+	CharmURL        string       `json:"charm-url,omitempty"` // only if it isn't the service's yet
 	Workload        Status       `json:"workload"`
 	Agent           Status       `json:"agent"`
 	Leader          bool         `json:"leader,omitempty"`

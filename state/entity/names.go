@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The grammars of names, from features.md section 3. A number has no leading
-// zeros, so that one entity has one name.
+// The grammars of names. A number has no leading zeros, so that an entity has only one name.
 var (
 	serviceName  = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*$`)
 	unitName     = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]*[a-z][a-z0-9]*)*/(0|[1-9][0-9]*)$`)
@@ -51,14 +50,14 @@ func IsValidRelationKey(key string) bool {
 	return true
 }
 
-// The errors that refuse a name, each with what a valid one is on the line after.
+// The errors that refuse a name, each with a hint that says what a valid one is.
 
 // InvalidService refuses the name of a service.
 func InvalidService(name string) error {
 	return WithHint(Errorf(Invalid, "invalid service name %q", name), ServiceNames)
 }
 
-// ServiceNames says what the name of a service is.
+// ServiceNames describes the names of services.
 const ServiceNames = "A service name has lower-case letters, digits and hyphens, begins with a letter, and has a letter in each part between hyphens: web, web-db2"
 
 // InvalidUnit refuses the name of a unit.
@@ -76,13 +75,14 @@ func InvalidUser(name string) error {
 	return WithHint(Errorf(Invalid, "invalid user name %q", name), "A user name has letters and digits, and between them dots, plus signs and hyphens: bob, bob.smith")
 }
 
-// InvalidModel refuses the name of a model. Juju's words say it all but for the first character.
+// InvalidModel refuses the name of a model. Juju's words say all of it except for the first
+// character.
 func InvalidModel(name string) error {
 	return WithHint(Errorf(Invalid, "%q is not a valid name: model names may only contain lowercase letters, digits and hyphens", name),
 		"The first is a letter or a digit: staging, eu-1")
 }
 
-// InvalidEndpoint refuses the end of a relation.
+// InvalidEndpoint refuses the endpoint of a relation.
 func InvalidEndpoint(name string) error {
 	return WithHint(Errorf(Invalid, "invalid endpoint %q", name), "An endpoint is a service, or a service and the name of its relation: web, web:db. "+ServiceNames)
 }
@@ -92,13 +92,13 @@ func InvalidSeries(name string) error {
 	return WithHint(Errorf(Invalid, "invalid series %q", name), "A series name has lower-case letters and digits, and begins with a letter: trusty, centos7")
 }
 
-// UnitService returns the name of the service that the named unit is of.
+// UnitService returns the name of the named unit's service.
 func UnitService(unit string) string {
 	service, _, _ := strings.Cut(unit, "/")
 	return service
 }
 
-// UnitNumber returns the number of the named unit, or -1 when it has none.
+// UnitNumber returns the number of the named unit, or -1 if it has none.
 func UnitNumber(unit string) int {
 	_, number, _ := strings.Cut(unit, "/")
 	n, err := strconv.Atoi(number)
@@ -108,8 +108,8 @@ func UnitNumber(unit string) int {
 	return n
 }
 
-// CompareNatural orders names as people do: runs of digits by their value, the
-// rest by their letters, so that "mysql/10" follows "mysql/9".
+// CompareNatural orders names as people do: runs of digits by their value, the rest by letters,
+// so that "mysql/10" follows "mysql/9".
 func CompareNatural(a, b string) int {
 	for a != "" && b != "" {
 		if isDigit(a[0]) && isDigit(b[0]) {

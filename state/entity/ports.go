@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A PortRange is one or more ports of a protocol that a unit has open. Both
-// ends belong to it; for icmp both are -1.
+// A PortRange is one or more ports of a protocol that a unit opens, both ends included; for icmp
+// both are -1.
 type PortRange struct {
 	From     int    `json:"from" yaml:"from"`
 	To       int    `json:"to" yaml:"to"`
 	Protocol string `json:"protocol" yaml:"protocol"` // "tcp", "udp" or "icmp"
 }
 
-// ParsePortRange reads "80", "80/tcp", "8000-8010/udp" or "icmp", in any case;
-// the protocol is tcp when none is named. Its errors are Invalid.
+// ParsePortRange parses "80", "80/tcp", "8000-8010/udp" or "icmp", in any case; the default
+// protocol is tcp. Its errors are Invalid.
 func ParsePortRange(s string) (PortRange, error) {
 	ports, protocol, named := strings.Cut(strings.ToLower(s), "/")
 	if ports == "icmp" && !named {
@@ -58,7 +58,7 @@ func (r PortRange) Conflicts(other PortRange) bool {
 	return r.Protocol == other.Protocol && r.From <= other.To && other.From <= r.To
 }
 
-// String writes what status shows: "80/tcp", "8000-8010/udp", "icmp".
+// String returns what status shows: "80/tcp", "8000-8010/udp", "icmp".
 func (r PortRange) String() string {
 	switch {
 	case r.Protocol == "icmp":

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A PortTable is a set of port ranges that don't overlap, sorted, so that each
-// question is a binary search: a unit may open its ports one by one. Ranges stay as
-// they were opened, adjacent ones too, because they are closed as they were opened.
+// A PortTable is a sorted set of port ranges that don't overlap, so that each lookup is a binary
+// search: a unit may open its ports one by one. Ranges stay as they were opened, even adjacent
+// ones, because they are closed as they were opened.
 type PortTable struct {
 	ranges []PortRange // by protocol, then by port
 	looked int         // how many ranges were compared, for tests
@@ -18,10 +18,10 @@ func NewPortTable(ranges []PortRange) *PortTable {
 	return &PortTable{ranges: slices.SortedFunc(slices.Values(ranges), ComparePorts)}
 }
 
-// Ranges returns them in the order of ComparePorts. The list is not to be written to.
+// Ranges returns them in the order of ComparePorts. The caller must not change the list.
 func (t *PortTable) Ranges() []PortRange { return t.ranges }
 
-// find returns where the first range is that ends at r's first port or later.
+// find returns the index of the first range that ends at r's first port or later.
 func (t *PortTable) find(r PortRange) int {
 	i, _ := slices.BinarySearchFunc(t.ranges, r, func(one, r PortRange) int {
 		t.looked++
@@ -38,18 +38,18 @@ func (t *PortTable) Conflict(r PortRange) (PortRange, bool) {
 	return PortRange{}, false
 }
 
-// Has reports whether r is in the table as it is.
+// Has reports whether exactly r is in the table.
 func (t *PortTable) Has(r PortRange) bool {
 	with, conflict := t.Conflict(r)
 	return conflict && with == r
 }
 
-// Add puts in a range that conflicts with none.
+// Add adds a range that conflicts with none.
 func (t *PortTable) Add(r PortRange) {
 	t.ranges = slices.Insert(t.ranges, t.find(r), r)
 }
 
-// Remove takes out r as it is; false when it is not there.
+// Remove removes exactly r, and reports whether it was there.
 func (t *PortTable) Remove(r PortRange) bool {
 	if !t.Has(r) {
 		return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A table answers as a look at every range would.
+// A table gives the same answers as a search of every range.
 func TestPortTableAgainstModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -45,7 +45,7 @@ func TestPortTableAgainstModel(t *testing.T) {
 	}
 }
 
-// Opening 32,000 ports one by one looks at a few ranges for each, not at all.
+// Opening 32,000 ports one by one compares a few ranges for each, not all.
 func TestPortTableLooksAtFew(t *testing.T) {
 	t.Parallel()
 	const n = 32_000
@@ -57,7 +57,7 @@ func TestPortTableLooksAtFew(t *testing.T) {
 		}
 		table.Add(r)
 	}
-	// Twice for each, to look and to add.
+	// Twice for each, to find and to add.
 	if most := 2 * n * (bits.Len(n) + 1); table.looked > most {
 		t.Errorf("%d ranges were looked at for %d ports, want at most %d", table.looked, n, most)
 	}

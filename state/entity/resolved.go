@@ -1,11 +1,11 @@
 package entity
 
-// Resolved is what the user has said of a unit's failed hook.
+// Resolved is a user's answer to a unit's failed hook.
 type Resolved string
 
-// Design.md 9.3: plain `juju resolved` runs the hook again.
+// Plain `juju resolved` runs the hook again.
 const (
-	ResolvedNone    Resolved = ""            // nothing yet: the unit waits
+	ResolvedNone    Resolved = ""            // no answer: the unit waits
 	ResolvedRetry   Resolved = "retry-hooks" // run the failed hook again
-	ResolvedNoHooks Resolved = "no-hooks"    // go on as if it had succeeded
+	ResolvedNoHooks Resolved = "no-hooks"    // continue as if the hook had succeeded
 )

@@ -2,7 +2,7 @@ package entity
 
 import "time"
 
-// A Status is a word, the explanation that goes with it, and since when.
+// A Status is a status word, a message, data and a time.
 type Status struct {
 	Status  StatusWord     `json:"status"`
 	Message string         `json:"message,omitempty"`
@@ -10,8 +10,8 @@ type Status struct {
 	Since   time.Time      `json:"since"`
 }
 
-// Cause returns why it is so, of a workload that is in error: how the hook has failed,
-// and the last line that it printed; "" when that is not known.
+// Cause returns why a workload is in error: how the hook failed, and the last line that it
+// printed; "" if that is unknown.
 func (s Status) Cause() string {
 	reason, _ := s.Data["reason"].(string)
 	line, _ := s.Data["last-line"].(string)
@@ -24,7 +24,7 @@ func (s Status) Cause() string {
 // A StatusWord is one of the constants below.
 type StatusWord string
 
-// What a unit's workload can be. The first four are for charms to set.
+// The words for a unit's workload. Charms may set the first four.
 const (
 	StatusMaintenance StatusWord = "maintenance"
 	StatusBlocked     StatusWord = "blocked"
@@ -34,8 +34,8 @@ const (
 	StatusTerminated  StatusWord = "terminated"
 )
 
-// What an agent, or a machine, can be. StatusError is also what a workload
-// shows while a hook of it has failed.
+// The words for an agent or a machine. StatusError is also that of a workload whose hook has
+// failed.
 const (
 	StatusAllocating StatusWord = "allocating"
 	StatusExecuting  StatusWord = "executing"
@@ -49,17 +49,16 @@ const (
 	StatusDown       StatusWord = "down"
 )
 
-// What a model can be.
+// The words for a model.
 const (
 	StatusAvailable  StatusWord = "available"
 	StatusDestroying StatusWord = "destroying"
 )
 
-// WorkloadWords are those a charm may set, in the order in which the refusal of
-// any other lists them.
+// WorkloadWords are the words that a charm may set, in the order in which errors list them.
 var WorkloadWords = []StatusWord{StatusMaintenance, StatusBlocked, StatusWaiting, StatusActive}
 
-// CheckWorkload returns an Invalid error unless w is one a charm may set.
+// CheckWorkload returns an Invalid error unless a charm may set w.
 func CheckWorkload(w StatusWord) error {
 	for _, ok := range WorkloadWords {
 		if w == ok {
@@ -69,14 +68,14 @@ func CheckWorkload(w StatusWord) error {
 	return Errorf(Invalid, "invalid status %q, expected one of %v", string(w), WorkloadWords)
 }
 
-// severity is how much a service's status is moved by a unit's: features.md 1c.
+// severity orders the statuses of units for the status of their service.
 var severity = map[StatusWord]int{
 	StatusError: 100, StatusBlocked: 90, StatusMaintenance: 80, StatusWaiting: 70,
 	StatusActive: 60, StatusTerminated: 50, StatusUnknown: 40,
 }
 
-// Worst returns the most severe of the statuses, the first of equals; it is what
-// a service that has set none of its own shows. Of none at all it is unknown.
+// Worst returns the most severe of the statuses, the first of equals. It is the status of a
+// service that has set none. Without any it is unknown.
 func Worst(all []Status) Status {
 	worst := Status{Status: StatusUnknown}
 	for i, s := range all {

@@ -22,8 +22,8 @@ func (s Status) CheckWord(words []StatusWord) error {
 	return Errorf(Invalid, "cannot set invalid status %q, expected one of %v", LimitStatusWord.Cut(string(s.Status)), words)
 }
 
-// Check returns an Invalid error for a status that can't be kept. When it was set
-// is the controller's to say, so Since is not looked at.
+// Check returns an Invalid error for a status that can't be stored. It ignores Since, which the
+// controller sets.
 func (s Status) Check() error {
 	if s.Status == "" {
 		return Errorf(Invalid, "status: it is empty")
@@ -38,9 +38,8 @@ func (s Status) Check() error {
 	return err
 }
 
-// Fitted returns the status as Check allows it: long texts are cut, as a hook's last
-// line and a cloud's error can be anything, and other data that can't be kept is left
-// out.
+// Fitted returns the status in a form that Check accepts. A hook's last line and a cloud's error
+// can be anything: long texts are cut, and other data that can't be stored is left out.
 func (s Status) Fitted() Status {
 	s.Message = LimitStatusMessage.Cut(s.Message)
 	if _, err := checkData(s.Data, 0); err == nil {
@@ -76,7 +75,7 @@ func fittedData(v any, depth int) any {
 	return v
 }
 
-// checkData returns the size of status data, whose values are what JSON can write.
+// checkData returns the size of status data, whose values must be representable in JSON.
 func checkData(v any, depth int) (size int, err error) {
 	if err := LimitStatusDepth.Check(depth); err != nil {
 		return 0, err
@@ -134,15 +133,14 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// WritableTime reports whether JSON can hold the time: Go refuses to write years
-// of more than four digits.
+// WritableTime reports whether JSON can represent the time: Go refuses years of more than four
+// digits.
 func WritableTime(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 0 && year <= 9999
 }
 
-// Damage says what makes a stored status one that can't be shown as it is; "" for
-// nothing.
+// Damage returns why a stored status can't be shown as it is, or "".
 func (s Status) Damage() string {
 	if s.Since.IsZero() || WritableTime(s.Since) {
 		if err := s.Check(); err != nil {
@@ -153,8 +151,8 @@ func (s Status) Damage() string {
 	return fmt.Sprintf("since: the year %d", s.Since.UTC().Year())
 }
 
-// Mended returns the status without what can't be shown, and says so in its message:
-// one damaged status must not hide all others.
+// Mended returns the status without what can't be shown, and says so in its message: one damaged
+// status must not hide all others.
 func (s Status) Mended() Status {
 	damage := s.Damage()
 	if damage == "" {

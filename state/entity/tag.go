@@ -7,7 +7,7 @@ import (
 // A TagKind is the first word of a tag.
 type TagKind string
 
-// The kinds of things that have a tag.
+// The kinds of entities that have a tag.
 const (
 	KindMachine    TagKind = "machine"
 	KindUnit       TagKind = "unit"
@@ -19,9 +19,8 @@ const (
 	KindCharm      TagKind = "charm"
 )
 
-// A Tag names one thing of a model unambiguously: its kind, and its id as users
-// know it ("0", "mysql/0", "mysql", "wordpress:db mysql:server", a UUID, a name).
-// The zero Tag names nothing.
+// A Tag names one entity unambiguously: its kind, and its id as users know it ("0", "mysql/0",
+// "mysql", "wordpress:db mysql:server", a UUID, a name). The zero Tag names nothing.
 type Tag struct {
 	Kind TagKind
 	ID   string
@@ -46,9 +45,9 @@ func ModelTag(uuid string) Tag { return Tag{KindModel, uuid} }
 // UserTag returns the tag of a user.
 func UserTag(name string) Tag { return Tag{KindUser, name} }
 
-// String returns the form used in file names, logs and on the wire:
-// "machine-0-lxd-1", "unit-mysql-0", "relation-wordpress.db#mysql.server".
-// The wire calls a service "application"; apiserver/params translates that.
+// String returns the form used in file names, in logs and on the wire: "machine-0-lxd-1",
+// "unit-mysql-0", "relation-wordpress.db#mysql.server". The wire calls a service "application";
+// apiserver/params translates that.
 func (t Tag) String() string {
 	if t.IsZero() {
 		return ""
@@ -58,7 +57,7 @@ func (t Tag) String() string {
 	case KindMachine:
 		id = strings.ReplaceAll(id, "/", "-")
 	case KindUnit:
-		// Only the last slash: a service's name holds none.
+		// Only the last slash: a service's name has none.
 		if i := strings.LastIndexByte(id, '/'); i >= 0 {
 			id = id[:i] + "-" + id[i+1:]
 		}
@@ -71,7 +70,7 @@ func (t Tag) String() string {
 // IsZero reports whether t names nothing.
 func (t Tag) IsZero() bool { return t == Tag{} }
 
-// ParseTag reads the form that String writes. Its errors are Invalid.
+// ParseTag parses the form that String returns. Its errors are Invalid.
 func ParseTag(s string) (Tag, error) {
 	kind, id, ok := strings.Cut(s, "-")
 	bad := WithHint(Errorf(Invalid, "%q is not a valid tag", s), "A tag is a kind and an id: machine-0, unit-web-0, service-web, user-bob")
@@ -99,7 +98,7 @@ func ParseTag(s string) (Tag, error) {
 	case KindModel, KindController:
 		valid = IsValidUUID(id)
 	case KindCharm:
-		valid = true // charm URLs are the charm package's to judge
+		valid = true // package charm checks charm URLs
 	}
 	if !valid {
 		return Tag{}, bad
@@ -107,10 +106,10 @@ func ParseTag(s string) (Tag, error) {
 	return t, nil
 }
 
-// MarshalText writes String's form.
+// MarshalText returns String's form.
 func (t Tag) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads String's form; the empty text is the zero Tag.
+// UnmarshalText parses String's form; the empty text is the zero Tag.
 func (t *Tag) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		*t = Tag{}

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxNamed is how many bytes of a name that somebody sent are logged.
+// maxNamed is how many bytes of a foreign name are logged.
 const maxNamed = 100
 
-// Cut returns the first max bytes of a text that is longer, as valid UTF-8, with a
-// mark that says how much is missing.
+// Cut returns the first max bytes of a longer text, as valid UTF-8, with a mark that says how
+// much is missing.
 func Cut(text string, max int) string {
 	if len(text) <= max {
 		return text
@@ -23,8 +23,8 @@ func Cut(text string, max int) string {
 	return fmt.Sprintf("%s [%d bytes cut]", text[:kept], len(text)-kept)
 }
 
-// Named returns a name as a line of a log may show it when a stranger chose it: it
-// is cut, and quoted when it holds anything that could pass for another line.
+// Named returns a name chosen by a stranger in a form that is safe in a line of a log: it is cut,
+// and quoted if it contains anything that could pass for another line.
 func Named(name string) string {
 	name = Cut(name, maxNamed)
 	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !strconv.IsPrint(r) }) {

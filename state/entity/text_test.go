@@ -23,7 +23,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A name that a stranger chose is short and stays within its line.
+// A name chosen by a stranger stays short and within its line.
 func TestNamed(t *testing.T) {
 	for name, want := range map[string]string{
 		"user-bob":                "user-bob",

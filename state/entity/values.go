@@ -1,17 +1,16 @@
 package entity
 
-// The values below are what agents read and write through the API: each is one
-// consistent answer, so that a decision is never made from two reads that
-// disagree.
+// The values below are what agents read and write through the API. Each is one consistent answer,
+// so that no decision is made from two reads that disagree.
 
-// RelationUnitsChange is one event of a watch on the counterparts of a unit in
-// a relation. Events merge while nobody reads; a unit is in one of the two only.
+// RelationUnitsChange is one event of a watch on the counterparts of a unit in a relation. Events
+// merge until they are read; a unit is in only one of the two fields.
 type RelationUnitsChange struct {
 	Changed  map[string]int64 `json:"changed,omitempty"`  // unit name → version of its settings; compared by !=, never by order
 	Departed []string         `json:"departed,omitempty"` // unit names, sorted
 }
 
-// MachineInfo is what a provisioner and a machiner decide on.
+// MachineInfo is what a provisioner and a machiner need to decide.
 type MachineInfo struct {
 	ID          string     `json:"id"`
 	Life        Life       `json:"life"`
@@ -25,7 +24,7 @@ type MachineInfo struct {
 	Status      StatusWord `json:"status"`
 }
 
-// UnitInfo is what a unit's agent decides on, read at one moment.
+// UnitInfo is what a unit's agent needs to decide, read at one moment.
 type UnitInfo struct {
 	Name             string   `json:"name"`
 	Service          string   `json:"service"`
@@ -35,8 +34,8 @@ type UnitInfo struct {
 	ServiceLife      Life     `json:"service-life"`
 	Resolved         Resolved `json:"resolved,omitempty"`
 	Strength         Strength `json:"strength,omitempty"`  // of its destruction
-	CharmURL         string   `json:"charm-url,omitempty"` // the charm the unit has; "" before it has one
-	ServiceCharmURL  string   `json:"service-charm-url"`   // the charm it should have
+	CharmURL         string   `json:"charm-url,omitempty"` // the charm that the unit runs; "" before it has one
+	ServiceCharmURL  string   `json:"service-charm-url"`   // the charm that it should run
 	ForceCharm       bool     `json:"force-charm,omitempty"`
 	ConfigVersion    int64    `json:"config-version"` // changes with the service's settings; compared by !=
 	Subordinates     []string `json:"subordinates,omitempty"`
@@ -56,14 +55,14 @@ type RelationInfo struct {
 	Interface string   `json:"interface"`
 	Scope     string   `json:"scope"`              // "global" or "container"
 	Remote    string   `json:"remote"`             // the other service; the unit's own for a peer relation
-	InScope   bool     `json:"in-scope"`           // state's word on whether the unit is in its scope
+	InScope   bool     `json:"in-scope"`           // whether state has the unit in the relation's scope
 	Implicit  bool     `json:"implicit,omitempty"` // juju-info: joined, but without hooks
 	Strength  Strength `json:"strength,omitempty"` // of its destruction
 }
 
-// HookChanges is what a hook has buffered; it is written in one transaction
-// when the hook has succeeded. Closing goes before opening: a hook may close 80
-// and open 80-90. Writing what is already there is no change, and wakes nobody.
+// HookChanges is what a hook has buffered; it is written in one transaction when the hook has
+// succeeded. Ports are closed before others are opened: a hook may close 80 and open 80-90.
+// Writing an existing value is no change, and triggers no watch.
 type HookChanges struct {
 	Relations  map[int]map[string]string `json:"relations,omitempty"` // relation id → key → value; "" deletes the key
 	OpenPorts  []PortRange               `json:"open-ports,omitempty"`
@@ -75,13 +74,13 @@ func (c HookChanges) IsEmpty() bool {
 	return len(c.Relations) == 0 && len(c.OpenPorts) == 0 && len(c.ClosePorts) == 0
 }
 
-// AgentUnit is what a deployer decides on, for one unit in its charge.
+// AgentUnit is what a deployer needs to decide about one of its units.
 type AgentUnit struct {
 	Name string `json:"name"`
 	Life Life   `json:"life"`
 }
 
-// Instance is a machine of the provider's as state records it.
+// Instance is a provider's machine as state records it.
 type Instance struct {
 	ID        string   `json:"id"`
 	Nonce     string   `json:"nonce"`

@@ -8,8 +8,7 @@ import (
 
 var hostName = regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]*[a-zA-Z0-9_])?)*\.?$`)
 
-// CheckAddresses returns an Invalid error unless each is an IP address or a host's
-// name.
+// CheckAddresses returns an Invalid error unless each address is an IP address or a host name.
 func CheckAddresses(addresses []string) error {
 	if err := LimitAddresses.Check(len(addresses)); err != nil {
 		return err
@@ -25,8 +24,8 @@ func CheckAddresses(addresses []string) error {
 	return nil
 }
 
-// Check returns an Invalid error for an instance that can't be recorded. Whether
-// id and nonce must be there depends on what is done with it.
+// Check returns an Invalid error for an instance that can't be recorded. Callers decide whether
+// id and nonce are required.
 func (in Instance) Check() error {
 	if err := LimitInstanceID.CheckText(in.ID); err != nil {
 		return err
@@ -42,8 +41,7 @@ func (in Instance) Check() error {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// Check returns an Invalid error for changes that can't be kept, whatever they are
-// added to.
+// Check returns an Invalid error for changes that can't be stored, whatever they are added to.
 func (c HookChanges) Check() error {
 	if err := LimitList.Check(len(c.Relations)); err != nil {
 		return err
@@ -66,8 +64,8 @@ func (c HookChanges) Check() error {
 	return nil
 }
 
-// CheckRelationSettings returns an Invalid error for settings of a unit in a
-// relation that can't be kept, or are too many.
+// CheckRelationSettings returns an Invalid error for a unit's relation settings that can't be
+// stored or are too large.
 func CheckRelationSettings(settings map[string]string) error {
 	size := 0
 	for key, value := range settings {
@@ -82,7 +80,7 @@ func CheckRelationSettings(settings map[string]string) error {
 	return LimitRelationSettings.Check(size)
 }
 
-// CheckSettingsKey returns an Invalid error for what can't be the name of a setting.
+// CheckSettingsKey returns an Invalid error for text that can't be the name of a setting.
 func CheckSettingsKey(key string) error {
 	if key == "" {
 		return Errorf(Invalid, "%s: it is empty", LimitSettingsKey.Of)
@@ -90,11 +88,11 @@ func CheckSettingsKey(key string) error {
 	return LimitSettingsKey.CheckText(key)
 }
 
-// SettingSize is what a setting counts towards a limit: its name, its text, and what
-// the store needs beside them.
+// SettingSize is the size of a setting that limits count: its name, its text, and the store's
+// overhead.
 func SettingSize(key, value string) int { return len(key) + len(value) + 16 }
 
-// Check returns an Invalid error for constraints that can't be kept.
+// Check returns an Invalid error for constraints that can't be stored.
 func (c Constraints) Check() error {
 	size := 0
 	for key, value := range c.values {

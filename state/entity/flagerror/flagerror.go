@@ -1,5 +1,4 @@
-// Package flagerror says in plain words what is wrong with the flags of a command
-// line.
+// Package flagerror explains what is wrong with the flags of a command line, in plain words.
 package flagerror
 
 import (
@@ -10,8 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// expected is what a flag of each type takes. Of other types, what their own errors
-// say is plain already.
+// expected is what a flag of each type takes. The errors of other types are plain already.
 var expected = map[string]string{
 	"bool": "true or false", "duration": "a time such as 30s, 5m or 2h",
 	"int": "a whole number", "int64": "a whole number",
@@ -19,8 +17,8 @@ var expected = map[string]string{
 	"float64": "a number",
 }
 
-// Plain returns an error of package pflag's without the words of Go's packages that
-// are in it, another error as it is.
+// Plain returns an error of package pflag without the names of Go's packages in it, and other
+// errors as they are.
 func Plain(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
