@@ -11,8 +11,8 @@ type Change struct {
 	ID         string
 }
 
-// A Topic is what one subscribes to: a whole collection, one document of it, or
-// the documents whose id begins with a prefix.
+// A Topic is what a watcher subscribes to: a whole collection, one document of it, or the
+// documents whose id begins with a prefix.
 type Topic string
 
 // Collection is the topic of every document of a collection.
@@ -21,11 +21,11 @@ func Collection(name string) Topic { return Topic(name) }
 // Doc is the topic of one document.
 func Doc(collection, id string) Topic { return Topic(collection + ":" + id) }
 
-// Prefix is the topic of the documents whose id begins with prefix, which must
-// end with the first '#' or '/' that such an id holds.
+// Prefix is the topic of the documents whose id begins with prefix, which must end at the first
+// '#' or '/' of such an id.
 func Prefix(collection, prefix string) Topic { return Topic(collection + ":" + prefix) }
 
-// topics returns what a change is told to.
+// topics returns the topics of a change.
 func (c Change) topics() []Topic {
 	all := []Topic{Collection(c.Collection), Doc(c.Collection, c.ID)}
 	if i := strings.IndexAny(c.ID, "#/"); i >= 0 && i+1 < len(c.ID) {
@@ -34,25 +34,23 @@ func (c Change) topics() []Topic {
 	return all
 }
 
-// A Hub hands changes to those who subscribed to their topics. Its zero value is
-// not ready; use NewHub.
+// A Hub passes changes to the subscribers of their topics. Use NewHub; the zero value is not
+// ready.
 type Hub struct {
 	mu     sync.Mutex
 	subs   map[Topic]map[*Subscription]bool
 	all    map[*Subscription]bool
 	closed bool
 
-	// wanted is told when somebody begins to watch and when nobody does any
-	// more. A lock of its own keeps its calls apart and in order, without
-	// holding up those who publish.
+	// wanted is called when the first watch begins and when the last one ends. A lock of its own
+	// orders its calls without delaying publishers.
 	wantMu sync.Mutex
 	wanted func(bool)
 	told   bool
 }
 
-// NewHub makes a hub. wanted, which may be nil, is called with true when
-// somebody begins to watch, and with false when nobody does any more; calls
-// don't overlap.
+// NewHub makes a hub. wanted, which may be nil, is called with true when the first watch begins,
+// and with false when the last one ends. Its calls don't overlap.
 func NewHub(wanted func(bool)) *Hub {
 	return &Hub{subs: map[Topic]map[*Subscription]bool{}, all: map[*Subscription]bool{}, wanted: wanted}
 }
@@ -67,7 +65,7 @@ type Subscription struct {
 	done    chan struct{}   // closed with the hub
 }
 
-// Subscribe begins to collect changes of the topics. The caller must Close it.
+// Subscribe starts collecting changes of the topics. The caller must Close the subscription.
 func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	s := &Subscription{hub: h, wake: make(chan struct{}, 1), topics: map[Topic]bool{},
 		pending: map[Change]bool{}, done: make(chan struct{})}
@@ -85,7 +83,7 @@ func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	return s
 }
 
-// tell calls wanted when its answer has changed.
+// tell calls wanted if its argument has changed.
 func (h *Hub) tell() {
 	if h.wanted == nil {
 		return
@@ -133,14 +131,14 @@ func (s *Subscription) Drop(t Topic) {
 	s.hub.drop(s, t)
 }
 
-// Wake is signalled when there may be something to Take.
+// Wake receives when there may be something to Take.
 func (s *Subscription) Wake() <-chan struct{} { return s.wake }
 
-// Done is closed when the hub has closed: nothing will come any more.
+// Done is closed when the hub has closed: there are no more changes.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Take returns what has changed since the last call. When reset is true,
-// anything may have changed, and changes is empty.
+// Take returns the changes since the last call. If reset is true, anything may have changed, and
+// changes is empty.
 func (s *Subscription) Take() (changes []Change, reset bool) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -176,7 +174,7 @@ func (s *Subscription) signal() {
 	}
 }
 
-// Publish hands changes to those whom they concern. It never blocks.
+// Publish passes changes to their subscribers. It never blocks.
 func (h *Hub) Publish(changes ...Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,7 +188,7 @@ func (h *Hub) Publish(changes ...Change) {
 	}
 }
 
-// Reset tells everybody that anything may have changed.
+// Reset tells all subscribers that anything may have changed.
 func (h *Hub) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,7 +198,7 @@ func (h *Hub) Reset() {
 	}
 }
 
-// Close ends all subscriptions, now and to come.
+// Close ends all present and future subscriptions.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	if !h.closed {

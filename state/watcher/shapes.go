@@ -10,14 +10,14 @@ import (
 
 var logger = loggo.GetLogger("juju.state.watcher")
 
-// Notify watches topics and says only that something of theirs may have changed.
+// Notify watches topics and reports only that something about them may have changed.
 func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 	sub := h.Subscribe(topics...)
 	out := make(chan struct{})
 	go func() {
 		defer close(out)
 		defer sub.Close()
-		send := out // the first event comes at once
+		send := out // the first event is sent at once
 		for {
 			select {
 			case <-ctx.Done():
@@ -35,34 +35,34 @@ func Notify(ctx context.Context, h *Hub, topics ...Topic) <-chan struct{} {
 	return out
 }
 
-// A Listing is what a Strings watch looks at.
+// A Listing is what a Strings watch watches.
 type Listing[V comparable] struct {
 	Topics []Topic
-	// IDs returns the ids, of those that the watch names, that a change may
-	// concern. Nil stands for the document's own id.
+	// IDs returns the watched ids that a change may concern. Nil stands for the document's own
+	// id.
 	IDs func(Change) []string
-	// Follow returns one more topic for each id that the watch knows, if it is set.
+	// Follow, if set, returns one more topic for each id that the watch knows.
 	Follow func(id string) Topic
-	// List returns the watched fact of each of the ids that exist and belong to
-	// the watch; of all of them for no ids.
+	// List returns the watched fact of each of the ids that exist and belong to the watch; of all
+	// of them if ids is empty.
 	List func(ids []string) (map[string]V, error)
 }
 
-// A sight is a fact as a watch has read it. It is raw until a change that concerns it was
-// told of: a transaction is applied document by document, and told of when all of it is,
-// so who reads between may see one of its documents and not the next.
-type sight[V comparable] struct {
-	fact V
-	raw  bool
+// A reading is a fact as a watch has read it. It is unconfirmed until a change that concerns it
+// is published: a transaction is applied document by document and published once all of it is, so
+// a reader in between may see one of its documents and not the next.
+type reading[V comparable] struct {
+	fact        V
+	unconfirmed bool
 }
 
-// Strings watches a set of things and names those that appeared, vanished, or
-// whose watched fact V is another than before. Only what a change concerns is
-// read again. What was seen raw is named once more at the next change that concerns it,
-// for whoever was told of it too early has found it half made, and done nothing.
+// Strings watches a set of entities and names those that appeared, vanished, or whose watched
+// fact V has changed. Only what a change concerns is read again. An entity whose reading was
+// unconfirmed is named once more at the next change that concerns it: a reader of the earlier
+// event may have found a half-applied transaction, and done nothing.
 func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []string, error) {
 	sub := h.Subscribe(l.Topics...)
-	known := map[string]sight[V]{}
+	known := map[string]reading[V]{}
 	if err := l.read(sub, nil, false, known, map[string]bool{}); err != nil {
 		sub.Close()
 		return nil, err
@@ -102,7 +102,7 @@ func Strings[V comparable](ctx context.Context, h *Hub, l Listing[V]) (<-chan []
 }
 
 // refresh reads what changed and notes the differences in known and pending.
-func (l Listing[V]) refresh(sub *Subscription, known map[string]sight[V], pending map[string]bool) error {
+func (l Listing[V]) refresh(sub *Subscription, known map[string]reading[V], pending map[string]bool) error {
 	changes, reset := sub.Take()
 	if reset {
 		return l.read(sub, nil, true, known, pending)
@@ -122,10 +122,10 @@ func (l Listing[V]) refresh(sub *Subscription, known map[string]sight[V], pendin
 	return l.read(sub, slices.Compact(ids), true, known, pending)
 }
 
-// read reads the ids, or all for none, because something was told of them, unless it is
-// the first time. What is followed from now on may have changed before it was, so it is
-// read once more.
-func (l Listing[V]) read(sub *Subscription, ids []string, told bool, known map[string]sight[V], pending map[string]bool) error {
+// read reads the ids, or all if ids is nil. published is set if a change of them was published,
+// which is always but for the first time. An entity that is followed from now on may have changed
+// before that, so it is read once more.
+func (l Listing[V]) read(sub *Subscription, ids []string, published bool, known map[string]reading[V], pending map[string]bool) error {
 	reset := ids == nil
 	for {
 		now, err := l.List(ids)
@@ -145,17 +145,17 @@ func (l Listing[V]) read(sub *Subscription, ids []string, told bool, known map[s
 			was, knew := known[id]
 			is, exists := now[id]
 			if knew == exists && was.fact == is {
-				if told && was.raw {
-					// After a reset the change may be yet to come, or be among those that
-					// the reset stands for.
-					known[id] = sight[V]{is, reset}
+				if published && was.unconfirmed {
+					// After a reset the change may be still to come, or one of those that the
+					// reset stands for.
+					known[id] = reading[V]{is, reset}
 					pending[id] = true
 				}
 				continue
 			}
 			pending[id] = true
 			if exists {
-				known[id] = sight[V]{is, true}
+				known[id] = reading[V]{is, true}
 			} else {
 				delete(known, id)
 			}
@@ -169,6 +169,6 @@ func (l Listing[V]) read(sub *Subscription, ids []string, told bool, known map[s
 		if len(came) == 0 {
 			return nil
 		}
-		ids, told = came, false
+		ids, published = came, false
 	}
 }

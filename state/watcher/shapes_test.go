@@ -9,7 +9,7 @@ import (
 	"juju/state/watcher"
 )
 
-// facts is what a watch looks at, in memory.
+// facts is an in-memory Listing.
 type facts struct {
 	mu  sync.Mutex
 	all map[string]int
@@ -33,13 +33,13 @@ func (f *facts) list(ids []string) (map[string]int, error) {
 	return found, nil
 }
 
-// A watch that begins, or looks, in the midst of a transaction names what it is about
-// again when the transaction is told of: whoever was told before has found it half made.
+// A watch that reads in the middle of a transaction names the ids again when the transaction is
+// published: a reader that was told before found it half applied.
 func TestWhatWasSeenHalfMadeIsNamedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := watcher.NewHub(nil)
 		defer hub.Close()
-		f := &facts{all: map[string]int{"a": 1}} // its transaction goes on
+		f := &facts{all: map[string]int{"a": 1}} // its transaction is still running
 		events, err := watcher.Strings(t.Context(), hub, watcher.Listing[int]{
 			Topics: []watcher.Topic{watcher.Collection("c")}, List: f.list})
 		if err != nil {

@@ -10,13 +10,13 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// Tail follows the capped log of a database's transactions and publishes each
-// document that one changed, until ctx ends. Whenever it has found its place, at
-// the start and after a cursor was lost, it tells everybody to read everything
-// again: so it never needs to know what it missed.
+// Tail follows the capped log of a database's transactions and publishes each document that one
+// changed, until ctx ends. Whenever it has found its place, at the start and after it lost a
+// cursor, it tells all watchers to read everything again, so it never needs to know what it
+// missed.
 //
-// open returns a session of Tail's own and the log; barrier is passed before
-// anything is published, so that nobody acts on what a power loss could take.
+// open returns a session of Tail's own and the log. barrier is passed before anything is
+// published, so that no watcher acts on what a power loss could undo.
 func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) {
 	const shortest, longest = 10 * time.Millisecond, 5 * time.Second
 	pause := shortest
@@ -39,28 +39,28 @@ func Tail(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barr
 	}
 }
 
-// awaitFor bounds one wait of the cursor's, and so how long a tail outlives its
-// context: a session of mgo's can't be closed under a call that uses it.
+// awaitFor bounds one wait of the cursor, and so how long a tail outlives its context: a mgo
+// session can't be closed while a call uses it.
 const awaitFor = time.Second
 
 func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), barrier func(context.Context) error, hub *Hub) error {
 	session, log := open()
 	defer session.Close()
-	// The log may be long; what stands in it already is covered by the reset.
-	// Counting may be off by what is written meanwhile, which only tells twice.
+	// The log may be long; the reset covers its present entries. Entries written while they are
+	// counted may be reported twice.
 	n, err := log.Count()
 	if err != nil {
 		return fmt.Errorf("cannot count the log: %w", err)
 	}
 	iter := log.Find(nil).Skip(max(0, n-1)).Tail(awaitFor)
-	defer iter.Close() // its errors were looked at
+	defer iter.Close() // its errors were handled
 	var entries queue
 	ctx, cancel := context.WithCancel(ctx)
 	var published sync.WaitGroup
 	published.Add(1)
 	go func() {
 		defer published.Done()
-		defer cancel() // what can't be published is read anew
+		defer cancel() // unpublished changes are read again
 		entries.publish(ctx, barrier, hub)
 	}()
 	defer func() {
@@ -70,8 +70,8 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 	for first := true; ; first = false {
 		var entry bson.D
 		for iter.Next(&entry) {
-			// The log is never empty, so this first answer comes soon, and the
-			// cursor is in place: from here on nothing is missed.
+			// The log is never empty, so this first answer comes soon, and the cursor is in
+			// place: nothing is missed from here on.
 			entries.add(parse(entry), first)
 			first, entry = false, nil
 			if ctx.Err() != nil {
@@ -88,16 +88,15 @@ func tailOnce(ctx context.Context, open func() (*mgo.Session, *mgo.Collection), 
 			return ctx.Err()
 		}
 		if first {
-			// The log has lost entries since they were counted: the cursor stands
-			// beyond its end, and would pass over what is to come.
+			// The log has lost entries since they were counted: the cursor is beyond its end and
+			// would miss the next ones.
 			return fmt.Errorf("the log has become shorter")
 		}
 	}
 }
 
-// parse reads an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}.
-// Ids that are not strings belong to nobody who watches; they are passed over,
-// whatever type they have.
+// parse parses an entry: {_id: txn id, collection: {d: [ids], r: [revnos]}, …}. No one watches
+// documents whose ids aren't strings, so those are skipped, whatever their type.
 func parse(entry bson.D) []Change {
 	var changes []Change
 	for _, e := range entry {
@@ -120,8 +119,8 @@ func parse(entry bson.D) []Change {
 	return changes
 }
 
-// A queue stands between reading entries and publishing them, so that one
-// barrier serves all that were read while the one before it was passed.
+// A queue decouples reading entries from publishing them, so that one barrier serves all entries
+// that were read while the previous one was passed.
 type queue struct {
 	mu      sync.Mutex
 	changes []Change
@@ -141,7 +140,7 @@ func (q *queue) add(changes []Change, reset bool) {
 	}
 }
 
-// waker returns the channel, made on first use; mu is held.
+// waker returns the channel, made on first use; the caller holds mu.
 func (q *queue) waker() chan struct{} {
 	if q.wake == nil {
 		q.wake = make(chan struct{}, 1)

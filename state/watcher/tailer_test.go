@@ -17,10 +17,10 @@ import (
 	"juju/state/watcher"
 )
 
-// patience bounds a wait for what must come.
+// patience bounds the wait for an expected event.
 const patience = 20 * time.Second
 
-// aLog is a database with the log that a tailer follows, and nothing else.
+// aLog is a database that contains only the log that a tailer follows.
 func aLog(t *testing.T) *mongo.Database {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
