@@ -208,8 +208,8 @@ func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor)
 		o.remove(scopesC, ru.scopeID(), exists)
 		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
 			targets := ru.targets(ref)
-			if len(targets) > 0 && !ref.Does(by) {
-				return entity.Errorf(entity.Invalid, "cannot leave scope: a %s does not end that a %s refers to a %s", by, ref.From, ref.To)
+			if len(targets) > 0 && (ref.Then != lifecycle.Leave || !ref.Does(by)) {
+				return entity.Errorf(entity.Invalid, "cannot leave scope: the %s does not take a unit out of a %s", by, ref.To)
 			}
 			if err := o.dropRef(ctx, u.st, ref, targets...); err != nil {
 				return err
