@@ -20,7 +20,7 @@ import (
 
 // The API calls of each command line. Every command is here, under the names of Juju 1 and of
 // today.
-func TestCalls(t *testing.T) {
+func TestCommandCalls(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "web.yaml")
 	write(t, file, "web: {title: x}\n")
