@@ -77,7 +77,8 @@ func destroyUnitCommand(s *session) *cobra.Command {
 			Aliases: []string{"remove-unit"},
 			Short:   "Destroy units",
 			Long: `Destroy units. Each unit leaves its relations, runs its stop hook and is then removed.
-If some of the units cannot be destroyed, the others still are.
+If some of the units cannot be destroyed, the others still are. If a unit gets stuck,
+destroy it again with --lenient or --force.
 
 A machine stays when its last unit is gone, unless you give --destroy-machines: then a
 machine that deploy or add-unit created is destroyed as soon as nothing is left on it.

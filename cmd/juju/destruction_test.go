@@ -108,7 +108,7 @@ func TestExplain(t *testing.T) {
 			{Text: `service "web" has unit "web/0"`, Since: now.Add(-time.Minute)},
 			{Depth: 1, Text: `unit "web/0": hook failed: "stop"`, Hint: "juju resolved web/0"},
 		},
-		Refusals: []entity.Refusal{{Text: "units web/0: life is dying, not alive"}},
+		Refusals: []entity.Refusal{{At: now.Add(-5 * time.Second), Text: "units web/0: life is dying, not alive"}},
 	}}
 	u.types("explain", "web")
 	if got, want := explanations(nil, now), "Nothing is waiting.\n"; got != want {
@@ -118,7 +118,7 @@ func TestExplain(t *testing.T) {
   service "web" has unit "web/0", for 1m0s
     unit "web/0": hook failed: "stop"
       → juju resolved web/0
-  a change failed: units web/0: life is dying, not alive
+  a change failed 5s ago: units web/0: life is dying, not alive
 `, "")
 }
 

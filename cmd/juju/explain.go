@@ -21,13 +21,13 @@ func explainCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [UNIT | MACHINE | SERVICE | SERVICE[:ENDPOINT] SERVICE[:ENDPOINT]]",
 		Short: "Explain why something has not started, or is not gone, yet",
-		Long: `Explain why an entity has not started yet, or is not gone yet: what refers to it, which
-agent or hook has to act, and since when. The lines below a line explain it in turn.
-They name hooks that run or have failed, agents that are disconnected or do not
-answer, workers that keep failing, and what changes that were given up lately needed.
-A line that begins with → says what to do.
+		Long: `Explain why an entity has not started, or is not gone, yet: what still refers to it,
+which agent or hook has to act, and since when. A line's own reasons are indented below
+it. They include failed hooks, agents that are disconnected or do not answer, workers
+that keep failing, and recent changes that failed. A line that begins with → says what
+to do.
 
-Without arguments, explain every entity that waits for something.`,
+Without arguments, explain every entity that is waiting for something.`,
 		Example: `  juju explain web/0
   juju explain web store
   juju explain`,
@@ -70,26 +70,30 @@ func explanations(all []entity.Explanation, now time.Time) string {
 	if len(all) == 0 {
 		return "Nothing is waiting.\n"
 	}
-	ago := func(t time.Time) string {
+	since := func(t time.Time) string {
 		if t.IsZero() {
 			return ""
 		}
 		return fmt.Sprintf(", for %v", max(now.Sub(t), 0).Round(time.Second))
 	}
 	for _, e := range all {
-		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, ago(e.Since))
+		fmt.Fprintf(&b, "%s is %s%s\n", display.Line(e.Name), e.Life, since(e.Since))
 		if e.Strength == entity.Force && e.Life != entity.Gone {
 			fmt.Fprintf(&b, "  forced: after %s the controller does what agents have not done\n",
 				e.Deadline.UTC().Format(time.RFC3339))
 		}
 		for _, r := range e.Reasons {
-			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), ago(r.Since))
+			fmt.Fprintf(&b, "%s%s%s\n", strings.Repeat("  ", r.Depth+1), display.Line(r.Text), since(r.Since))
 			if r.Hint != "" {
 				fmt.Fprintf(&b, "%s→ %s\n", strings.Repeat("  ", r.Depth+2), display.Line(r.Hint))
 			}
 		}
 		for _, r := range e.Refusals {
-			fmt.Fprintf(&b, "  a change failed%s: %s\n", ago(r.At), display.Line(r.Text))
+			when := ""
+			if !r.At.IsZero() {
+				when = fmt.Sprintf(" %v ago", max(now.Sub(r.At), 0).Round(time.Second))
+			}
+			fmt.Fprintf(&b, "  a change failed%s: %s\n", when, display.Line(r.Text))
 		}
 		for _, r := range e.Leftovers {
 			fmt.Fprintf(&b, "  left over: %s\n    → %s\n", display.Line(fmt.Sprintf("%s in %s: %s", r.What, r.Where, r.Why)),

@@ -29,8 +29,8 @@ func newRoot(s *session) *cobra.Command {
 		Long: `Juju runs services. You say which services to run, how many units each has and how
 they relate to each other. Charms, which know how to run each service, do the rest.
 
-A controller keeps things as you asked for them. It holds models, each with its own
-services, relations and machines.`,
+A controller keeps your services running as you asked. It holds models, each with its
+own services, relations and machines.`,
 		Example: `  juju bootstrap
   juju deploy ./charms/store
   juju deploy ./charms/web
