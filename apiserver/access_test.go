@@ -211,7 +211,7 @@ func TestAccessToMethods(t *testing.T) {
 		}
 		seen[key] = true
 		if r.who&(machineAgent|unitAgent|controllerAgent) != 0 && r.own == nil && r.who&loggedIn != loggedIn {
-			t.Errorf("%s is for agents and has no check that keeps them to their own", name)
+			t.Errorf("%s is for agents and has no ownCheck", name)
 		}
 	}
 	for name := range mayCall {
@@ -255,7 +255,7 @@ func TestAccessToMethods(t *testing.T) {
 			err := conn.call(r.facade, r.version, r.method, args).Err()
 			if name == "Admin.Login" || name == "Admin.Register" && allowed {
 				if !errors.Is(err, entity.Unauthorized) {
-					t.Errorf("%s: a login with nothing: %v", caller.name, err)
+					t.Errorf("%s: a login without a credential: %v", caller.name, err)
 				}
 				continue
 			}
@@ -264,12 +264,12 @@ func TestAccessToMethods(t *testing.T) {
 			}
 			if !allowed && (caller.name == "stranger" || caller.name == "wrong") &&
 				(err == nil || err.Error() != "not logged in") {
-				t.Errorf("%s calls %s and is told %v", caller.name, name, err)
+				t.Errorf("%s calls %s and gets %v", caller.name, name, err)
 			}
 			// An agent must name itself.
 			if allowed && r.own != nil && !slices.Contains(aboutNothing, name) {
 				if err := conn.call(r.facade, r.version, r.method, struct{}{}).Err(); !refused(err) {
-					t.Errorf("%s calls %s about nothing: %v", caller.name, name, err)
+					t.Errorf("%s calls %s without a tag: %v", caller.name, name, err)
 				}
 			}
 		}
@@ -280,7 +280,7 @@ func TestAccessToMethods(t *testing.T) {
 			}
 			after.At = before.At
 			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("those who may do nothing have changed the model: %s", diff)
+				t.Errorf("callers without rights have changed the model: %s", diff)
 			}
 		}
 	}
@@ -365,7 +365,7 @@ func TestLoginListsFacades(t *testing.T) {
 		}
 		if result.ServerVersion != "1.2.3" || result.ControllerTag.ID != w.controller.UUID() ||
 			len(result.Servers) != 1 || result.Servers[0][0].Value != "127.0.0.1" {
-			t.Errorf("%s is told %+v", tag, result)
+			t.Errorf("%s gets %+v", tag, result)
 		}
 		var names []string
 		for _, f := range result.Facades {

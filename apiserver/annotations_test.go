@@ -14,7 +14,7 @@ func TestAnnotationsOverTheWire(t *testing.T) {
 	ctx := t.Context()
 	for _, tag := range []entity.Tag{entity.ServiceTag("mysql"), entity.UnitTag("mysql/0"), entity.ModelTag(w.st.UUID())} {
 		if got, err := c.Annotations(ctx, tag); err != nil || got == nil || len(got) > 0 {
-			t.Errorf("%s has %v (%v) before there is any", tag, got, err)
+			t.Errorf("%s has %v (%v) before any were set", tag, got, err)
 		}
 		if err := c.SetAnnotations(ctx, tag, map[string]string{"gui-x": "1", "gui-y": "2"}); err != nil {
 			t.Fatal(err)
@@ -31,6 +31,6 @@ func TestAnnotationsOverTheWire(t *testing.T) {
 		t.Errorf("a key with a point: %v", err)
 	}
 	if _, err := c.Annotations(ctx, entity.ServiceTag("nosuch")); entity.KindOf(err) != entity.NotFound {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("an entity that does not exist: %v", err)
 	}
 }

@@ -138,7 +138,7 @@ func (w *fuzzWorld) say(a *fuzzAgent, r *route, raw []byte) bool {
 	case err != nil && entity.KindOf(err) == "":
 		w.Fatalf("%s as %s: %v\nparams %.500q", name, a.tag, err, raw)
 	case err == nil && w.foreign(a, r, raw):
-		w.Fatalf("%s as %s takes what is another's\nparams %.500q\nanswer %.500q", name, a.tag, raw, text)
+		w.Fatalf("%s as %s accepts another entity\nparams %.500q\nanswer %.500q", name, a.tag, raw, text)
 	}
 	if reply.Err() == nil {
 		w.taken[name]++
@@ -172,7 +172,7 @@ func (w *fuzzWorld) foreign(a *fuzzAgent, r *route, raw []byte) bool {
 	case same(services):
 		return subject.Kind != entity.KindService
 	}
-	w.Fatalf("%s.%s: whose it may be about is not known to this test", r.facade, r.method)
+	w.Fatalf("%s.%s: this test does not know its ownCheck", r.facade, r.method)
 	return true
 }
 

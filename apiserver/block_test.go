@@ -98,12 +98,12 @@ func TestBlocks(t *testing.T) {
 		for _, r := range routes() {
 			name := r.facade + "." + r.method
 			if r.effect == 0 {
-				t.Errorf("%s does not say what it does", name)
+				t.Errorf("%s has no effect", name)
 			}
 			users := r.who&(reader|writer|admin) != 0 && r.who&loggedIn != loggedIn
 			if !users {
 				if r.effect != free {
-					t.Errorf("%s is for agents, whom no block bars", name)
+					t.Errorf("%s is for agents, but its effect is not free", name)
 				}
 				continue
 			}
@@ -114,7 +114,7 @@ func TestBlocks(t *testing.T) {
 			}
 			seen[name] = true
 			if first == "-" && r.who&reader == 0 && r.effect != reads && !strings.Contains(name, "Block") {
-				t.Errorf("%s is for those who may change something, and nothing bars it", name)
+				t.Errorf("%s is for writers, and no block refuses it", name)
 			}
 			conn := model
 			if r.at == atController {
@@ -130,10 +130,10 @@ func TestBlocks(t *testing.T) {
 			lowest, barred := widest[first]
 			want := barred && i >= lowest
 			if got := errors.Is(err, entity.OperationBlocked); got != want {
-				t.Errorf("%s with %s on: barred %v, want %v (%v)", name, block, got, want, err)
+				t.Errorf("%s with %s on: refused %v, want %v (%v)", name, block, got, want, err)
 			}
 			if want && (err.Error() != "by "+string(block) || !strings.Contains(entity.Hint(err), "juju enable-command ")) {
-				t.Errorf("%s with %s on says %v (%s)", name, block, err, entity.Hint(err))
+				t.Errorf("%s with %s on: error %v (%s)", name, block, err, entity.Hint(err))
 			}
 		}
 		for _, st := range []*state.State{w.st, w.server.controllerModel} {
@@ -144,7 +144,7 @@ func TestBlocks(t *testing.T) {
 	}
 	for name := range forUsers {
 		if !seen[name] {
-			t.Errorf("forUsers has %s, which is no method for users", name)
+			t.Errorf("forUsers has %s, which is not a method for users", name)
 		}
 	}
 }
@@ -193,11 +193,11 @@ func TestBlocksDoNotAffectAgents(t *testing.T) {
 	about := func(tag entity.Tag) params.Entity { return params.Entity{Tag: params.TagOf(tag)} }
 	unit := w.raw(w.modelPath()).login(u1, w.passwords[u1], "")
 	if err := unit.call("Uniter", 1, "DestroyUnit", about(u1)).Err(); err != nil {
-		t.Errorf("a unit's agent is barred: %v", err)
+		t.Errorf("a unit's agent is refused: %v", err)
 	}
 	machine := w.raw(w.modelPath()).login(m0, w.passwords[m0], nonce)
 	if err := machine.call("Machiner", 1, "Machine", about(m0)).Err(); err != nil {
-		t.Errorf("a machine's agent is barred: %v", err)
+		t.Errorf("a machine's agent is refused: %v", err)
 	}
 	if err := user.call("Application", 19, "Get", params.ApplicationGet{ApplicationName: "mysql"}).Err(); err != nil {
 		t.Errorf("reading is blocked: %v", err)

@@ -52,10 +52,10 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 	if _, err := cert.Verify(x509.VerifyOptions{DNSName: "10.1.2.4", Roots: pool}); err == nil {
-		t.Error("it is good for any address")
+		t.Error("it is valid for any address")
 	}
 	if _, err := cert.Verify(x509.VerifyOptions{DNSName: "localhost", Roots: otherPool}); err == nil {
-		t.Error("it is good under another controller's CA")
+		t.Error("it is valid under another controller's CA")
 	}
 	// A clock may be off by an hour.
 	if _, err := cert.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now.Add(-time.Hour)}); err != nil {

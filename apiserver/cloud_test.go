@@ -94,7 +94,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 		_, checked := c.CheckDeploy(ctx, args, map[string][]string{old: {"trusty", "xenial"}}[args.CharmURL])
 		_, err := c.Deploy(ctx, args)
 		if err == nil || checked == nil || err.Error() != checked.Error() {
-			t.Errorf("deploy says %v, and in advance %v", err, checked)
+			t.Errorf("Deploy returns %v, and CheckDeploy %v", err, checked)
 		}
 		return err
 	}
@@ -134,7 +134,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	_, err := root.CreateModel(ctx, "second", map[string]string{"default-series": "xenial"})
 	check("add-model", err, entity.Invalid, `cannot add model "second": default-series "xenial" is not available`)
 	if after := w.stored(); after != before {
-		t.Errorf("what was refused has left something:\n%s\nbefore\n%s", after, before)
+		t.Errorf("a refused request has changed:\n%s\nbefore\n%s", after, before)
 	}
 
 	// Nothing is written either if a cloud fails or does not answer.
@@ -148,7 +148,7 @@ func TestUnavailableMachinesAreRefused(t *testing.T) {
 	check("a cloud that stalls", err, entity.Unavailable, "the cloud has not answered for 50ms")
 	release()
 	if after := w.stored(); after != before {
-		t.Errorf("what failed has left something:\n%s\nbefore\n%s", after, before)
+		t.Errorf("a failed request has changed:\n%s\nbefore\n%s", after, before)
 	}
 	if _, _, err := c.AddMachine(ctx,
 		client.MachineArgs{Placement: "valid", Constraints: parsed(t, "arch=arm64")}); err != nil {
@@ -186,7 +186,7 @@ func TestWarningsOfIgnoredConstraints(t *testing.T) {
 	// With an unsupported key, another invalid one is still an error.
 	if _, err = c.SetServiceConstraints(ctx, "mysql",
 		parsed(t, "cpu-power=7 arch=s390x")); entity.KindOf(err) != entity.Invalid {
-		t.Errorf("one that is ignored and one that is wrong: %v", err)
+		t.Errorf("an ignored and an invalid one: %v", err)
 	}
 
 	// A host that was upgraded has another series than the services deployed there before.

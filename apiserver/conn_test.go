@@ -155,7 +155,7 @@ func TestNothingLeavesBeforeTheBarrier(t *testing.T) {
 		<-arrived
 		select {
 		case reply := <-replies:
-			t.Fatalf("%s left before the barrier: %+v", what, reply)
+			t.Fatalf("%s was sent before the barrier: %+v", what, reply)
 		default:
 		}
 		pass <- nil
@@ -365,7 +365,7 @@ func FuzzFrames(f *testing.F) {
 		var keys map[string]json.RawMessage
 		err = ws.ReadJSON(&keys)
 		if ne, ok := err.(net.Error); ok && ne.Timeout() {
-			t.Fatalf("%q is neither answered nor the end", frame)
+			t.Fatalf("%q neither gets a reply nor ends the connection", frame)
 		}
 		if err != nil {
 			return // ended

@@ -33,7 +33,7 @@ func TestConstraintsOverTheWire(t *testing.T) {
 	var told params.ApplicationGetResults
 	reply := w.admin().call("Application", 19, "Get", params.ApplicationGet{ApplicationName: "mysql"})
 	if err := json.Unmarshal(reply.Response, &told); err != nil || told.Constraints.IsEmpty() {
-		t.Errorf("what is told of the service has constraints %v (%v)", told.Constraints, err)
+		t.Errorf("the service's info has constraints %v (%v)", told.Constraints, err)
 	}
 	if _, err := c.SetModelConstraints(ctx, constraints("cores=2")); err != nil {
 		t.Fatal(err)
@@ -66,6 +66,6 @@ func TestConstraintsOverTheWire(t *testing.T) {
 		}
 	}
 	if _, err := c.ServiceConfig(ctx, "logging"); err != nil {
-		t.Errorf("what is told of a subordinate: %v", err)
+		t.Errorf("a subordinate's constraints: %v", err)
 	}
 }

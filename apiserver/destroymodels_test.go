@@ -47,12 +47,12 @@ func TestDestroyModel(t *testing.T) {
 	destroy := params.DestroyModelsParams{Models: []params.DestroyModelParams{{ModelTag: model}}}
 	err = within(bob.call("ModelManager", 10, "DestroyModels", destroy))
 	if !errors.Is(err, entity.Unauthorized) || err.Error() != "permission denied" {
-		t.Errorf("bob may write, and destroys the model: %v", err)
+		t.Errorf("a writer destroys the model: %v", err)
 	}
 	w.ok(w.st.Blocks().SwitchOn(ctx, entity.BlockDestroy, "keep it"))
 	if err := root.DestroyModel(ctx, w.st.UUID(), entity.Forced()); !errors.Is(err, entity.OperationBlocked) ||
 		err.Error() != "keep it" {
-		t.Errorf("it is blocked: %v", err)
+		t.Errorf("a blocked destruction: %v", err)
 	}
 	w.ok(w.st.Blocks().SwitchOff(ctx, entity.BlockDestroy))
 	err = root.DestroyModel(ctx, w.server.controllerModel.UUID(), entity.Destruction{})
@@ -88,15 +88,15 @@ func TestDestroyModel(t *testing.T) {
 		}
 	}
 	if _, err := client.Dial(ctx, w.info(entity.MachineTag("0"))); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("an agent comes back: %v", err)
+		t.Errorf("an agent logs in again: %v", err)
 	}
 	if _, err := client.Dial(ctx, w.adminInfo(w.st.UUID())); !errors.Is(err, entity.NotFound) {
-		t.Errorf("a user comes back: %v", err)
+		t.Errorf("a user logs in again: %v", err)
 	}
 	info, err = root.ModelInfo(ctx, w.st.UUID())
 	w.ok(err)
 	if info.Life != "dead" || info.Status.Message == "" {
-		t.Errorf("until all is removed the model is shown as %+v", info)
+		t.Errorf("while it is being removed the model is shown as %+v", info)
 	}
 	left, err := w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
 	if left != 0 || err != nil {

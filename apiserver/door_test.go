@@ -54,7 +54,7 @@ func TestDoor(t *testing.T) {
 	c.putOut()
 	other.dismiss()
 	if n := c.door.count(); n != 5 {
-		t.Errorf("%d guests, want those who are back too", n)
+		t.Errorf("%d guests, want also those who are back", n)
 	}
 	c.enters("eight", "203.0.113.2:1", true)
 	c.putOut("five")

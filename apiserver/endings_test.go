@@ -62,7 +62,7 @@ func TestPasswordChangeEndsOtherConnections(t *testing.T) {
 		t.Errorf("the connection that changed it: %v", err)
 	}
 	if _, err := client.Dial(ctx, info); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("a login by the old one: %v", err)
+		t.Errorf("a login with the old one: %v", err)
 	}
 	info.Password = "a third"
 	w.dial(info)

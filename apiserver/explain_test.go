@@ -67,7 +67,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 	want := func(text, want string) {
 		t.Helper()
 		if diff := cmp.Diff(want, text); diff != "" {
-			t.Errorf("explained otherwise:\n%s", diff)
+			t.Errorf("the explanation differs:\n%s", diff)
 		}
 	}
 	active, idle := entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusIdle}
@@ -112,7 +112,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := explained("mysql/1"); len(text) > 2*maxFailureText {
-		t.Errorf("an agent is quoted with %d bytes", len(text))
+		t.Errorf("the explanation has %d bytes of an agent's text", len(text))
 	}
 	// An error that no request may hold is cut by the client.
 	long := "cannot write: \x00" + strings.Repeat("x", 100_000)
@@ -121,7 +121,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := explained("mysql/1"); len(text) > 2*maxFailureText || !strings.Contains(text, "cannot write: ") {
-		t.Errorf("of a long error is told: %s", text)
+		t.Errorf("the explanation of a long error: %s", text)
 	}
 	if err := u1.SetFailures(ctx, entity.UnitTag("mysql/1"),
 		[]entity.WorkerFailure{{Worker: "uniter", Error: "cannot write: disk full", Since: began}}); err != nil {
@@ -144,7 +144,7 @@ func TestExplainAwayAgentsAndFailingWorkers(t *testing.T) {
 		"model default\n worker \"provisioner\" fails again and again: no more addresses\n",
 		"unit mysql/0\n" + silent, "unit mysql/1\n" + failing} {
 		if strings.Count(all, part) != 1 {
-			t.Errorf("of everything it is not said once: %s\n%s", part, all)
+			t.Errorf("the explanation of everything does not have it once: %s\n%s", part, all)
 		}
 	}
 }

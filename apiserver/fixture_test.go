@@ -213,7 +213,7 @@ func receive[T any](t testing.TB, ch <-chan T) (v T) {
 		}
 		return v
 	case <-time.After(30 * time.Second):
-		t.Fatal("nothing came")
+		t.Fatal("no event came")
 	}
 	return v
 }

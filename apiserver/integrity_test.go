@@ -53,9 +53,9 @@ func TestCheckAndRepair(t *testing.T) {
 	info.Model = ""
 	bob := w.dial(info)
 	if _, err := bob.CheckModel(t.Context(), w.st.UUID(), false); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("who may only write checks: %v", err)
+		t.Errorf("a writer checks: %v", err)
 	}
 	if _, err := bob.CheckController(t.Context(), false); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("who may only log in checks the controller: %v", err)
+		t.Errorf("a user without rights checks the controller: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func TestLeadershipOverTheWire(t *testing.T) {
 		t.Errorf("the second: %v", err)
 	}
 	if _, err := second.ClaimLeadership(ctx, u0, time.Minute); !errors.Is(err, entity.Unauthorized) {
-		t.Errorf("one in the name of another: %v", err)
+		t.Errorf("a claim for another unit: %v", err)
 	}
 	if _, err := first.ClaimLeadership(ctx, u0, time.Second); !errors.Is(err, entity.Invalid) {
 		t.Errorf("too short: %v", err)

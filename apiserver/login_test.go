@@ -40,7 +40,7 @@ func TestLoginsAcrossModels(t *testing.T) {
 	w.dial(w.managerInfo(home))
 	if _, err := client.Dial(t.Context(), w.adminInfo("deadbeef-0000-4000-8000-00000000dead")); !errors.Is(err,
 		entity.NotFound) {
-		t.Errorf("a model that is not there: %v", err)
+		t.Errorf("a model that does not exist: %v", err)
 	}
 	// A machine of a lost instance has the password, but not the nonce.
 	info := w.info(entity.MachineTag("0"))

@@ -49,7 +49,7 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		f.add("loopback", "the next minute")
 		minute()
 		if lines = logged(); len(lines) != 1 {
-			t.Errorf("all of them were logged, and yet %q", lines)
+			t.Errorf("all were logged, but after the minute comes %q", lines)
 		}
 
 		for i := range 100_000 { // more addresses than are kept

@@ -40,6 +40,6 @@ func TestMinUnitsOverTheWire(t *testing.T) {
 		t.Errorf("about a unit: %v", err)
 	}
 	if err := admin.SetMinUnits(ctx, "nosuch", 3); entity.KindOf(err) != entity.NotFound {
-		t.Errorf("a service that is not there: %v", err)
+		t.Errorf("a service that does not exist: %v", err)
 	}
 }

@@ -112,7 +112,7 @@ func TestOutageOfTheStore(t *testing.T) {
 		_, err = dial()
 		told("log in", err)
 		if took := time.Since(began); took > 30*time.Second {
-			t.Errorf("told after %v", took)
+			t.Errorf("an answer after %v", took)
 		}
 		began = time.Now()
 		_, err = dial()
@@ -121,7 +121,7 @@ func TestOutageOfTheStore(t *testing.T) {
 		told("status", err)
 		told("a change", conn.SetModelConfig(t.Context(), map[string]string{"x": "y"}))
 		if took := time.Since(began); took > time.Second {
-			t.Errorf("told after %v, though it was known", took)
+			t.Errorf("an answer after %v, although the outage was known", took)
 		}
 		set.Elect()
 		time.Sleep(6 * time.Second)

@@ -136,7 +136,7 @@ func TestPresenceWatch(t *testing.T) {
 		expect("another model's agent has come, and one has only reconnected", false)
 		close(changes)
 		if _, open := <-events; open {
-			t.Error("it goes on without the watch of the documents")
+			t.Error("it continues without the watch of the documents")
 		}
 	})
 }

@@ -92,7 +92,7 @@ func limitsTable(t *testing.T) string {
 		var values []any
 		for _, name := range strings.Fields(row.fields) {
 			if !missing[name] {
-				t.Errorf("%s is no field of Limits, or stands twice", name)
+				t.Errorf("%s is not a field of Limits, or is there twice", name)
 				continue
 			}
 			delete(missing, name)

@@ -47,7 +47,7 @@ func TestStatusHistoryOverTheWire(t *testing.T) {
 	}
 	if _, err := c.StatusHistory(ctx, entity.HistoryUnit, entity.UnitTag("mysql/9"),
 		client.HistoryQuery{Size: 1}); entity.KindOf(err) != entity.NotFound {
-		t.Errorf("a unit that never was: %v", err)
+		t.Errorf("a unit that never existed: %v", err)
 	}
 	ago := -time.Second
 	raw := w.raw(w.modelPath()).login(entity.UserTag(statetest.Admin), statetest.Password, "")

@@ -71,7 +71,7 @@ func TestUsersStory(t *testing.T) {
 		}
 		want := sha256.Sum256(archive)
 		if !bytes.Equal(back, archive) || sum != hex.EncodeToString(want[:]) {
-			t.Errorf("charm %s came back changed, sum %s", url, sum)
+			t.Errorf("charm %s is different when downloaded, sum %s", url, sum)
 		}
 		return url
 	}
@@ -148,7 +148,7 @@ func TestUsersStory(t *testing.T) {
 	}
 	want.Model.Version, want.At = "1.2.3", got.At
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("status changed on its way: %s", diff)
+		t.Errorf("the status differs: %s", diff)
 	}
 	if len(got.Machines) != 4 || len(got.Services) != 2 || len(got.Services[1].Units) != 2 || len(got.Relations) != 1 ||
 		!got.Services[1].Exposed {
@@ -161,7 +161,7 @@ func TestUsersStory(t *testing.T) {
 	// A failed hook can be resolved once.
 	if err := firstOf(c.Resolve(ctx, true, "mysql/0")); err == nil ||
 		err.Error() != `unit "mysql/0" is not in an error state` {
-		t.Errorf("resolving what has not failed: %v", err)
+		t.Errorf("resolving a unit that has not failed: %v", err)
 	}
 	u, err := w.st.Unit(ctx, "mysql/0")
 	if err != nil {
@@ -413,7 +413,7 @@ func TestAgentsStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first := receive(t, members); len(first.Changed) != 0 || len(first.Departed) != 0 {
-		t.Errorf("alone in the relation: %+v", first)
+		t.Errorf("the first event, without a counterpart: %+v", first)
 	}
 	// The agent of the other unit joins it.
 	w.passwords[remote] = w.newPassword(w.st, remote)
@@ -422,7 +422,7 @@ func TestAgentsStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if change := receive(t, members); len(change.Changed) != 1 {
-		t.Errorf("the other has come: %+v", change)
+		t.Errorf("the other has entered: %+v", change)
 	}
 	if got, err := other.RelationSettings(ctx, remote, rel.ID(), u0.ID); err != nil || got["key"] != "value" {
 		t.Error(got, err)
@@ -564,7 +564,7 @@ func TestReconnect(t *testing.T) {
 	}
 	receive(t, watch)
 	if c.Err() != nil || c.Context().Err() != nil {
-		t.Error("it has ended before its end")
+		t.Error("the connection has ended too early")
 	}
 	w.end()
 	closes(t, watch)
@@ -573,7 +573,7 @@ func TestReconnect(t *testing.T) {
 		t.Error("the connection has ended without an error")
 	}
 	if _, err := uniter.Unit(ctx, u0); !errors.Is(err, entity.Unavailable) {
-		t.Errorf("a request on what has ended: %v", err)
+		t.Errorf("a request on an ended connection: %v", err)
 	}
 	if _, err := client.Dial(ctx, w.info(u0)); !errors.Is(err, entity.Unavailable) {
 		t.Errorf("while the controller is away: %v", err)
@@ -590,7 +590,7 @@ func TestReconnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(half); err == nil {
-		t.Error("half an upload is still there")
+		t.Error("an interrupted upload is still there")
 	}
 	w.serve()
 	again := w.uniter(u0)

@@ -31,11 +31,11 @@ func TestSilence(t *testing.T) {
 	}()
 	friend.ended()
 	if pings.Load() == 0 {
-		t.Error("the silent one was never asked")
+		t.Error("the silent client was never pinged")
 	}
 	talker.send("Pinger", 1, "Ping", "", nil)
 	if err := receive(t, answered); err != nil {
-		t.Errorf("the other was put out too: %v", err)
+		t.Errorf("the other connection has ended too: %v", err)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestStrangers(t *testing.T) {
 	guesser.ended()
 	silent := w.raw(w.modelPath())
 	if code := silent.ended(); code != websocket.ClosePolicyViolation {
-		t.Errorf("a stranger is put out with %d", code)
+		t.Errorf("a stranger's connection ends with code %d", code)
 	}
 	eventually(t, "strangers still take up room", func() bool { return w.server.door.count() == 0 })
 }
@@ -80,7 +80,7 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	}
 	for _, c := range first {
 		if code := c.ended(); code != websocket.CloseTryAgainLater {
-			t.Errorf("a stranger goes with code %d", code)
+			t.Errorf("a stranger's connection ends with code %d", code)
 		}
 	}
 	for range limit / 2 { // the same without TLS
@@ -94,10 +94,10 @@ func TestIdleStrangersKeepNoOneOut(t *testing.T) {
 	w.dial(w.info(entity.UnitTag("mysql/0")))
 	w.stream("/logsink", w.info(entity.UnitTag("mysql/1")))
 	if _, err := inside.Status(t.Context()); err != nil {
-		t.Errorf("who was inside: %v", err)
+		t.Errorf("a connection after its login: %v", err)
 	}
 	if n := w.server.door.count(); n > limit {
-		t.Errorf("%d strangers are in", n)
+		t.Errorf("%d strangers are connected", n)
 	}
 }
 

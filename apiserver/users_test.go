@@ -164,7 +164,7 @@ func TestUsersActOnlyOnTheirOwn(t *testing.T) {
 	w.ok(w.controller.GrantModel(t.Context(), w.st.UUID(), "bob", "admin", ""))
 	w.ok(grant(ann, shared, "read"))
 	if err := grant(ann, shared, "all"); !errors.Is(err, entity.Invalid) || err.Error() != `"all" model access not valid` {
-		t.Errorf("a level that is none: %v", err)
+		t.Errorf("an unknown level: %v", err)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestBlocksOfNamedModels(t *testing.T) {
 	var results params.ErrorResults
 	w.ok(json.Unmarshal(reply.Response, &results))
 	if e := results.Results[0].Error; e == nil || e.Code != "operation is blocked" || e.Message != "locked" {
-		t.Errorf("at the model that is locked: %+v", e)
+		t.Errorf("at the blocked model: %+v", e)
 	}
 	if e := results.Results[1].Error; e != nil {
 		t.Errorf("at the other: %+v", e)
@@ -244,7 +244,7 @@ func TestLostRights(t *testing.T) {
 	}
 	deployer := client.DeployerFacade{Caller: agent}
 	if _, err := deployer.DeployedUnits(ctx, entity.UnitTag("mysql/0")); err != nil {
-		t.Errorf("an agent has noticed: %v", err)
+		t.Errorf("an agent is affected: %v", err)
 	}
 }
 

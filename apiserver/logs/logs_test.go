@@ -60,7 +60,7 @@ func read(t *testing.T, s *logs.Store, q logs.Query) (texts []string) {
 func TestBacklogReplayAndLimit(t *testing.T) {
 	s := open(t, t.TempDir(), 1<<20)
 	if got := read(t, s, logs.Query{Backlog: 5}); len(got) != 0 {
-		t.Errorf("an empty log says %v", got)
+		t.Errorf("an empty log has %v", got)
 	}
 	add(t, s, 0, 20)
 	for want, q := range map[string]logs.Query{
@@ -145,7 +145,7 @@ func TestSlowReaderIsToldWhatItMissed(t *testing.T) {
 		last = n
 	}
 	if told != 1 || last != 499 {
-		t.Errorf("told %d times, last line %d", told, last)
+		t.Errorf("reported %d times, last line %d", told, last)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestPartialLineIsSkipped(t *testing.T) {
 	s := open(t, dir, 1<<20)
 	add(t, s, 8, 9)
 	if got := strings.Join(read(t, s, logs.Query{Replay: true}), " "); got != "0 1 2 3 4 5 6 7 8" {
-		t.Errorf("the log says %q", got)
+		t.Errorf("the log has %q", got)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		if at := shown.Services[0].Units[0].Workload.Since; at.Before(before) || at.After(time.Now().Add(time.Minute)) {
-			t.Errorf("said at %s is shown as said at %v", since, at)
+			t.Errorf("set at %s is shown as set at %v", since, at)
 		}
 	}
 }
