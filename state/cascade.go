@@ -11,11 +11,11 @@ import (
 	"juju/state/lifecycle"
 )
 
-// A destruction reaches downward in steps that can be repeated.
+// A destruction reaches its sources in steps that can be repeated.
 
-// destroySources destroys what refers to an entity that is on its way out, as far as
-// the tables have this actor do it: the Alive, and by more than a plain destruction
-// also those that are Dying. One that can't be destroyed does not hold up the others.
+// destroySources destroys what refers to an entity that is Dying, as far as the tables
+// have this actor do it: the Alive sources, and if the destruction is more than plain
+// also the Dying ones. A source that can't be destroyed does not hold up the others.
 func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Actor, d destruction) error {
 	var all []living
 	for _, ref := range lifecycle.RefsTo(e.kind()) {
@@ -28,9 +28,9 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		}
 		all = append(all, sources...)
 	}
-	// The entity is looked at after its sources. One that is Alive, Dying less strongly
-	// or with more time left was never told of this destruction: it has taken the name
-	// of the one that was, and the sources are its own.
+	// Read the entity after its sources. If it is Alive, Dying less strongly, or Dying
+	// with a later deadline, this destruction never reached it: it is a new entity with
+	// the name of the old one, and the sources are its own.
 	if err := e.refresh(ctx); isNotFound(err) {
 		return nil
 	} else if err != nil {
@@ -48,8 +48,8 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 	})
 }
 
-// forEach calls f with each, also when it fails with some, and returns the first
-// error.
+// forEach calls f with each, even after an error, and returns the first error. It stops
+// only when ctx ends.
 func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error) {
 	for _, one := range all {
 		if err := ctx.Err(); err != nil {
@@ -62,8 +62,8 @@ func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error)
 	return first
 }
 
-// cleanupDestroy destroys what refers to an entity that is on its way out. It is not
-// done while a source refuses: the machines of a model, while units are on them.
+// cleanupDestroy destroys what refers to a Dying entity. It is not done while a source
+// refuses: the machines of a model refuse while units are on them.
 func (st *State) cleanupDestroy(ctx context.Context, key string, d destruction) (done bool, err error) {
 	e, err := st.findKey(ctx, key)
 	if isNotFound(err) {
@@ -78,16 +78,16 @@ func (st *State) cleanupDestroy(ctx context.Context, key string, d destruction) 
 	return err == nil, err
 }
 
-// forgetOrphans has a new relation of container scope end what earlier ones between
-// its services have left to do: subordinates beside a principal now count as its own,
-// and go with it, as strongly as it does.
+// forgetOrphans removes the cleanups that earlier container relations between a new
+// relation's services have left: the subordinates beside a principal are in the new
+// relation now, and go with the principal.
 func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 	others, err := st.containerRelations(doc.Endpoints[0].Service, doc.Endpoints[1].Service)
 	if err != nil {
 		return err
 	}
 	for _, r := range others {
-		o.assertLife(relationsC, r.doc.Key, entity.Alive) // or it has left orphans meanwhile
+		o.assertLife(relationsC, r.doc.Key, entity.Alive) // or it may leave orphans meanwhile
 	}
 	var owed []cleanupDoc
 	if err := st.db.All(cleanupsC, bson.D{{"kind", cleanupOrphans}}, &owed); err != nil {
@@ -101,8 +101,8 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 	return nil
 }
 
-// cleanupOrphans destroys the subordinates that a relation of container scope has
-// left without another to their principals, unless a new relation has it forgotten.
+// cleanupOrphans destroys the subordinates that an ended container relation has left
+// without another to their principals, unless a new relation has removed the cleanup.
 func (st *State) cleanupOrphans(ctx context.Context, owed cleanupDoc, d destruction) error {
 	still := func(o *ops) (bool, error) {
 		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})

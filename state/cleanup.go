@@ -13,37 +13,37 @@ import (
 	"juju/state/watcher"
 )
 
-// A cleanup is something still to do that its cause could not do itself, because
-// it has no bound or because it is an agent's duty and the agent may be away.
-// Each can be done again at any time, and its document goes when it is done.
+// A cleanup is work that a transaction leaves for later, because it has no bound or
+// because it is the duty of an agent that may be away. It can be repeated at any time;
+// its document is removed when it is done.
 type cleanupDoc struct {
 	ID   string `bson:"_id"`
 	Kind string `bson:"kind"`
 	Arg  string `bson:"arg"`
-	// Of a destruction: what reaches downward.
+	// Of a destruction that is passed on.
 	Strength entity.Strength `bson:"strength,omitempty"`
 	Deadline time.Time       `bson:"deadline,omitempty"`
 }
 
 // The kinds of cleanups.
 const (
-	cleanupDestroy  = "destroy"  // what refers to a key that is on its way out
-	cleanupOrphans  = "orphans"  // subordinates of a Dying container relation: destroy them
-	cleanupForce    = "force"    // remove what was destroyed with force; its key
-	cleanupEmptied  = "emptied"  // a machine that a unit has left which takes it along: destroy it if nothing is on it
-	cleanupLease    = "lease"    // of a removed service: delete it, outside transactions
-	cleanupSettings = "settings" // of a removed relation: delete them, outside transactions
+	cleanupDestroy  = "destroy"  // destroy what refers to a Dying entity, by its key
+	cleanupOrphans  = "orphans"  // destroy the subordinates that an ended container relation leaves
+	cleanupForce    = "force"    // remove an entity that was destroyed with force, by its key
+	cleanupEmptied  = "emptied"  // destroy a machine with its last unit, if nothing is on it
+	cleanupLease    = "lease"    // delete a removed service's lease, outside transactions
+	cleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
-// cleanup adds one of which there is never more than one for an arg.
+// cleanup adds a cleanup of a kind that is only ever added once for an arg.
 func (o *ops) cleanup(kind, arg string) {
 	o.insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
-// Cleaner is what a model's cleaner does.
+// A Cleaner is the part of a model's state that its cleaner uses.
 type Cleaner struct{ st *State }
 
-// Cleaner returns what the cleaner does.
+// Cleaner returns the model's state as its cleaner uses it.
 func (st *State) Cleaner() Cleaner { return Cleaner{st} }
 
 // WatchCleanups fires when there may be something to clean up.
@@ -51,10 +51,10 @@ func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, c.st.hub, watcher.Collection(cleanupsC)), nil
 }
 
-// Cleanup does what cleanup documents ask for and removes those that are done.
-// One that fails is logged and left for the next pass, and the others go on. It
-// returns how many are left that should be tried again, and in how long the next
-// falls due of those that have a time; 0 when none has.
+// Cleanup runs the cleanups and removes the documents of those that are done. It logs a
+// failure, leaves that cleanup to the next pass, and goes on with the others. left is how
+// many should be tried again; due is the time until the next one with a deadline, 0 if
+// there is none.
 func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
 	var docs []cleanupDoc
 	if err := c.st.db.All(cleanupsC, nil, &docs); err != nil {
@@ -83,8 +83,8 @@ func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 	return left, due, nil
 }
 
-// dropCleanup removes a cleanup that is done, and not another that is of the same
-// id because something else has taken the name of what is gone.
+// dropCleanup removes a cleanup that is done, unless a new cleanup has its id because a
+// new entity has the old one's name.
 func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 	return st.change(ctx, func(o *ops) error {
 		var now cleanupDoc
@@ -103,8 +103,8 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 	})
 }
 
-// cleanup does one; when it is not done, again is when it falls due, if it has a
-// time.
+// cleanup runs one cleanup. If it is not done and has a deadline, again is the time until
+// then.
 func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again time.Duration, err error) {
 	d := st.again(doc.Strength, doc.Deadline)
 	switch doc.Kind {
@@ -128,8 +128,8 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		if done, again, err = st.cleanupForce(ctx, doc.Arg); err != nil || !done {
 			return false, again, err
 		}
-		// It goes with the entity. One that something new has come to refer to meanwhile
-		// is looked at again.
+		// The document is removed with the entity. If the entity has new references,
+		// its turn comes again.
 		n, err := st.db.Count(cleanupsC, bson.D{{"_id", doc.ID}})
 		return n == 0, 0, err
 	default:

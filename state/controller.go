@@ -23,8 +23,8 @@ const controllerDB = "juju"
 // ControllerModel is the name of the model that holds the controller's machines.
 const ControllerModel = "controller"
 
-// A Controller is the database of users and models, and the way to each model.
-// It is safe for concurrent use.
+// A Controller is the database of users and models, and opens each model's State. It is
+// safe for concurrent use.
 type Controller struct {
 	store   *mongo.Store
 	db      *mongo.Database
@@ -34,25 +34,26 @@ type Controller struct {
 
 	seen   sightings // of leases
 	hasher *secret.Hasher
-	known  secret.Known // users' passwords that were right lately
+	known  secret.Known // users' passwords verified recently
 	hub    *watcher.Hub
 	tails  *tails
 
-	// id is this process's way to the store: who makes a model signs with it.
+	// id identifies this process. It is stored as the creator of the models that it
+	// makes.
 	id string
 	// alone says that no other process can have the store open.
 	alone bool
 
-	// archives is held by those who add a charm, and shut by who looks which
-	// archives have none.
+	// archives is read-locked while a charm is added, and locked while unused archives
+	// are looked for.
 	archives sync.RWMutex
 
 	mu      sync.Mutex
 	states  map[string]*State
 	opening map[string]chan struct{} // closed when the model is open, or could not be opened
-	making  map[string]time.Time     // models that others are making, and since when we know
+	making  map[string]time.Time     // models that other processes are making, and when this one first saw them
 	closed  bool
-	ends    sync.WaitGroup // of models that are being opened, or closed
+	ends    sync.WaitGroup // models being opened or closed
 }
 
 type controllerDoc struct {
@@ -62,31 +63,29 @@ type controllerDoc struct {
 	Cloud string `bson:"cloud"`
 }
 
-// Options are what a controller is opened with; the zero value is right in
-// service.
+// Options configure a controller; the zero value is right for production.
 type Options struct {
-	Sizes Sizes            // DefaultSizes when zero
-	Now   func() time.Time // time.Now when nil; only for timestamps and ages
-	// PasswordCost is bcrypt's cost of users' passwords; its default when zero.
+	Sizes Sizes            // DefaultSizes if zero
+	Now   func() time.Time // time.Now if nil; only for timestamps and ages
+	// PasswordCost is the bcrypt cost of users' passwords; bcrypt's default if zero.
 	PasswordCost int
 
-	// The steps of upgrades, of tests; those of the program when nil.
+	// The upgrade steps, for tests; the program's own if nil.
 	controllerSteps, modelSteps []upgradeStep
 }
 
-// InitParams is what a new controller begins with.
+// InitParams describe a new controller.
 type InitParams struct {
 	Name     string
-	UUID     string // a fresh one when empty
+	UUID     string // a new one if empty
 	Cloud    string // the provider's kind
-	Series   string // of machines, for charms that name none
-	User     string // the first user, who may do everything
+	Series   string // the default series of machines, for charms that name none
+	User     string // the first user, a superuser
 	Password string
 }
 
-// Initialize makes a controller in an empty store: its own database, the first
-// user, and the model that holds its machines, with machine 0 in it. It can be
-// run again after it was cut short.
+// Initialize makes a controller in an empty store: its own database, the first user, and
+// the controller model with machine 0 in it. It can be run again after an interruption.
 func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
 	c := newController(store, o)
 	defer c.Close()
@@ -128,7 +127,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	return st.addManager(ctx, p.Series)
 }
 
-// modelNamed opens the model that an owner gave this name.
+// modelNamed opens an owner's model by its name.
 func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State, error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"owner", owner}, {"name", name}}, &rows); err != nil {
@@ -140,16 +139,15 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State
 	return c.Model(ctx, rows[0].UUID)
 }
 
-// OpenController opens the controller that a store holds. What an older program
-// has stored is first brought to the form of this one; entity.NotSupported when a
-// newer one has been there.
+// OpenController opens the controller in a store, and upgrades documents written by an
+// older program. The error is entity.NotSupported if a newer program wrote them.
 func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("cannot open the controller: %w", err)
 	}
-	// What a crash left half done is finished before anybody sees it.
+	// Finish what a crash left half done before anyone sees it.
 	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
 		c.Close()
 		return nil, err
@@ -161,11 +159,12 @@ func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Contro
 	return c, nil
 }
 
-// leftBefore is from when on unfinished transactions are somebody's who is at them,
-// when a database is opened. Nobody is, where no other process can have it open.
+// leftBefore returns the time before which an unfinished transaction has no process
+// working on it. Where no other process can have the database open, that is true of all
+// of them.
 func (c *Controller) leftBefore() time.Time {
 	if c.alone {
-		return time.Unix(math.MaxUint32, 0) // the last that a transaction's id can say
+		return time.Unix(math.MaxUint32, 0) // the latest time that a transaction's id can hold
 	}
 	return c.now()
 }
@@ -189,7 +188,7 @@ func newController(store *mongo.Store, o Options) *Controller {
 	return c
 }
 
-// Close ends every watch and all connections; the store stays open.
+// Close ends every watch and closes all connections; the store stays open.
 func (c *Controller) Close() {
 	c.mu.Lock()
 	if c.closed {
@@ -200,7 +199,7 @@ func (c *Controller) Close() {
 	all := c.states
 	c.states = nil
 	c.mu.Unlock()
-	// First all are told, for each takes a moment to end.
+	// Close all hubs first: each takes a moment to end.
 	for _, st := range all {
 		st.hub.Close()
 	}
@@ -218,18 +217,18 @@ func closing() error { return entity.Errorf(entity.Unavailable, "the controller 
 // UUID returns the controller's identity.
 func (c *Controller) UUID() string { return c.doc.UUID }
 
-// Name returns the name that the controller was bootstrapped with.
+// Name returns the name given at bootstrap.
 func (c *Controller) Name() string { return c.doc.Name }
 
-// Cloud returns the kind of the controller's provider.
+// Cloud returns the kind of the controller's cloud, such as "dummy".
 func (c *Controller) Cloud() string { return c.doc.Cloud }
 
-// Began says that a request begins, to the barrier that is passed with its context
-// at its end. On a MongoDB it fails when the primary was lost in between: what was
-// read from it may be taken back.
+// Began marks the beginning of a request in its context, for the Barrier at its end. On
+// MongoDB, Barrier fails if the primary was lost in between: what the request read may be
+// rolled back.
 func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
 
-// Barrier returns when everything that was written before is on disk.
+// Barrier waits until everything written before is on disk.
 func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }
 
 // ResumeTransactions is State.ResumeTransactions for the controller's database.

@@ -8,38 +8,38 @@ import (
 	"juju/state/entity"
 )
 
-// A lifeDoc is the part that the documents of all have that can be destroyed.
+// A lifeDoc is the part that the documents of living entities share.
 type lifeDoc struct {
 	Life  entity.Life `bson:"life"`
-	Since time.Time   `bson:"since,omitempty"` // when it came to be so
-	// Strength is that of the strongest destruction asked for so far, and Deadline,
-	// of force, when what agents have not done is done for them.
+	Since time.Time   `bson:"since,omitempty"` // when Life last changed
+	// Strength is the strongest destruction asked for so far. Deadline is when the
+	// cleaner takes over from the agents; forced destructions only.
 	Strength entity.Strength `bson:"strength,omitempty"`
 	Deadline time.Time       `bson:"deadline,omitempty"`
-	// Machines says, of units and services, that machines go with them.
+	// Machines says that the machines of the unit or service go with it.
 	Machines bool `bson:"machines,omitempty"`
 }
 
-// born is the life of what is made now.
+// born is the life of a new entity.
 func (st *State) born() lifeDoc { return lifeDoc{Since: st.now()} }
 
-// now is the time as the store keeps it.
+// now is the time with the store's precision.
 func (st *State) now() time.Time { return st.controller.now().UTC().Truncate(time.Millisecond) }
 
 func (l lifeDoc) forced() bool { return l.Strength == entity.Force }
 
-// A destruction is an entity.Destruction that has begun. It is made before a
+// A destruction is an entity.Destruction that has begun. It is made before the
 // transaction is built, so that each try makes the same operations.
 type destruction struct {
 	strength entity.Strength
-	deadline time.Time // of force
+	deadline time.Time // if forced
 	now      time.Time
-	id       string // what the ids of its cleanups begin with
-	machines bool   // of a unit or a service: machines go with it
+	id       string // begins the ids of its cleanups
+	machines bool   // of units and services: their machines go too
 }
 
-// begin is where the time of a destruction begins to run. Only units and services
-// have machines that go with them: others call alone.
+// begin starts a destruction and its timeout. Only units and services take machines
+// along; other callers use alone.
 func (st *State) begin(how entity.Destruction) destruction {
 	d := destruction{strength: how.Strength, now: st.now(), id: newID(), machines: how.Machines}
 	if how.Strength == entity.Force {
@@ -48,7 +48,7 @@ func (st *State) begin(how entity.Destruction) destruction {
 	return d
 }
 
-// forced is the destruction of what goes with an entity whose time is over.
+// forced returns the destruction of entities that go with one whose deadline has passed.
 func (st *State) forced() destruction { return st.again(entity.Force, st.now()) }
 
 // alone is the same destruction without the machines.
@@ -57,24 +57,23 @@ func (d destruction) alone() destruction {
 	return d
 }
 
-// again is the same destruction, at work on something else.
+// again is the same destruction, applied to something else.
 func (st *State) again(strength entity.Strength, deadline time.Time) destruction {
 	return destruction{strength: strength, deadline: deadline, now: st.now(), id: newID()}
 }
 
-// turn is what is set in a document whose life changes.
+// turn returns what is set in a document when its life changes.
 func (d destruction) turn(to entity.Life) bson.D {
 	return bson.D{{"life", to}, {"since", d.now}}
 }
 
-// forces reports whether the destruction makes a thing with this life one that is
-// destroyed with force, or brings its deadline forward.
+// forces reports whether the destruction forces an entity that was not forced before, or
+// brings its deadline forward.
 func (d destruction) forces(l lifeDoc) bool {
 	return d.strength == entity.Force && (!l.forced() || d.deadline.Before(l.Deadline))
 }
 
-// raise is what is set in a document because of how it is destroyed, and nil when
-// the document says as much already.
+// raise returns what the destruction sets in a document, nil if nothing is new to it.
 func (d destruction) raise(l lifeDoc) bson.D {
 	var set bson.D
 	if d.strength > l.Strength {
@@ -89,8 +88,8 @@ func (d destruction) raise(l lifeDoc) bson.D {
 	return set
 }
 
-// unraised asserts of a document that nobody was stronger, or earlier, than it was
-// seen to be: strength only grows, and a deadline only comes nearer.
+// unraised asserts that the strength and deadline of a document are not beyond those
+// read: strength only grows, and a deadline only moves forward.
 func unraised(l lifeDoc) bson.D {
 	assert := bson.D{{"life", l.Life}, {"strength", bson.D{{"$not", bson.D{{"$gt", l.Strength}}}}}}
 	if l.forced() {
@@ -99,13 +98,12 @@ func unraised(l lifeDoc) bson.D {
 	return assert
 }
 
-// forceID is the id of the cleanup that removes an entity by force; it comes and
-// goes with the strength of the entity's destruction.
+// forceID is the id of the cleanup that removes an entity by force. The document exists
+// while the entity's strength is force.
 func forceID(key string) string { return cleanupForce + "-" + key }
 
-// forceOps has the cleaner remove an entity by force when the time that a
-// destruction leaves it is over. A model is not removed that way: what is in it is,
-// and that ends it.
+// forceOps makes the cleaner remove an entity by force once the destruction's deadline
+// has passed. A model has no such cleanup: the forced removal of what is in it ends it.
 func (o *ops) forceOps(key string, l lifeDoc, d destruction) {
 	switch {
 	case !d.forces(l) || key == modelKey:

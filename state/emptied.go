@@ -10,14 +10,13 @@ import (
 	"juju/state/lifecycle"
 )
 
-// takesMachines is the count that a service has once machines go with its units: the
-// removal of a unit looks at the counts anyway.
+// takesMachines is the count that a service has while its machines go with its units. It
+// is a count because the removal of a unit reads the counts anyway.
 const takesMachines = "machines"
 
-// isEmptied reports whether the machine is one that goes with its units and has none
-// any more, and asserts that nothing has come to be on it since. One that is going
-// already counts too: of several units that took it along, the strongest destruction
-// decides, whichever comes first.
+// isEmptied reports whether the machine was made for units and has none left, and asserts
+// that nothing has been placed on it since. A Dying machine counts too: if several units
+// take it along, the strongest destruction applies, whichever comes first.
 func (m *Machine) isEmptied(o *ops) (bool, error) {
 	if !m.doc.ForUnits {
 		return false, nil
@@ -32,10 +31,10 @@ func (m *Machine) isEmptied(o *ops) (bool, error) {
 	return true, nil
 }
 
-// emptiedOps has the machine of a unit that goes destroyed as strongly as the unit, if
-// that is wanted of the unit or its service and nothing else is on it by then. It is
-// left to the cleaner, for other units may go at the same time: the last of them finds
-// the machine empty.
+// emptiedOps leaves to the cleaner to destroy a removed unit's machine, as strongly as
+// the unit, if the unit or its service takes machines along and nothing else is on it by
+// then. The cleaner does it because other units may be removed at the same time: the last
+// cleanup finds the machine empty.
 func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 	svc, err := u.st.Service(ctx, u.doc.Service)
 	if err != nil {
@@ -51,13 +50,13 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 	if d.strength <= u.doc.Strength {
 		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
 	}
-	id := cleanupEmptied + "-" + u.doc.Name // which no other unit ever has
+	id := cleanupEmptied + "-" + u.doc.Name // unit names are never used twice
 	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength, Deadline: d.deadline})
 	return nil
 }
 
-// cleanupEmptied destroys a machine that was to go with its units, unless something
-// else is on it, or a user has added it.
+// cleanupEmptied destroys a machine that goes with its units, unless something else is on
+// it or a user added it.
 func (st *State) cleanupEmptied(ctx context.Context, machine string, d destruction) error {
 	m, err := st.Machine(ctx, machine)
 	if isNotFound(err) {
@@ -68,9 +67,9 @@ func (st *State) cleanupEmptied(ctx context.Context, machine string, d destructi
 	return st.move(ctx, m, lifecycle.ToDestroy, lifecycle.Cleaner, d, m.isEmptied)
 }
 
-// MachineLeft returns the machine that will be left with nothing on it when this unit,
-// which was destroyed like that, is gone; "" when there is none. Nothing rests on it:
-// it is for a user to be told.
+// MachineLeft returns the name of the machine that will be left empty when this unit,
+// destroyed this way, is gone; "" if there is none. It is only for messages to users:
+// nothing is asserted.
 func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string, error) {
 	if u.doc.Machine == "" {
 		return "", nil
@@ -88,23 +87,25 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 	return m.doc.ID, nil
 }
 
-// isLeft reports whether an empty machine stays after such a destruction of its units.
+// isLeft reports whether the machine, once empty, outlives such a destruction of its
+// units.
 func (m *Machine) isLeft(how entity.Destruction) bool {
 	return m.doc.Life == entity.Alive && !(how.Machines && m.doc.ForUnits)
 }
 
-// leftAtMost is of how many units of a service the machines are looked at.
-const leftAtMost = 100
+// maxLeft is the maximum number of units of a service whose machines MachinesLeft looks
+// at.
+const maxLeft = 100
 
-// MachinesLeft is MachineLeft of all units of a service, sorted. It is asked before the
-// service is destroyed, while its units are there. It returns none of a service with
-// more than leftAtMost units; many tells.
+// MachinesLeft is MachineLeft for all units of a service, sorted. Call it before the
+// service is destroyed, while its units are there. For a service with more than maxLeft
+// units it returns no names and many is true.
 func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (left []string, many bool, err error) {
 	holders, err := s.st.counts(serviceKey(s.doc.Name))
 	if err != nil || s.doc.Subordinate {
 		return nil, false, err
 	}
-	if holders["units"] > leftAtMost {
+	if holders["units"] > maxLeft {
 		return nil, true, nil
 	}
 	units, err := s.st.units(bson.D{{"service", s.doc.Name}})

@@ -10,12 +10,12 @@ import (
 	"juju/state/lifecycle"
 )
 
-// cloudTimeout is how long a cloud has to stop the instance of a Dead machine that
-// was destroyed with force; when it fails it is not waited for any longer.
+// cloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead
+// machine that was destroyed with force. It does not wait for one whose stop has failed.
 const cloudTimeout = time.Minute
 
-// cleanupForce removes an entity whose time is over. It is not done while a
-// machine's instance is the cloud's to stop; again is when to look next.
+// cleanupForce removes an entity whose deadline has passed. It is not done while the
+// cloud has an instance to stop; again is when to look next.
 func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again time.Duration, err error) {
 	e, err := st.findKey(ctx, key)
 	if isNotFound(err) {
@@ -24,13 +24,13 @@ func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again
 		return false, 0, err
 	}
 	if st.forced().raise(*e.life()) != nil {
-		return true, 0, nil // another has taken its name
+		return true, 0, nil // a new entity has its name
 	}
 	return st.removeByForce(ctx, e)
 }
 
-// removeByForce does what agents have not done to remove an entity, in the order in
-// which they would have: what refers to it goes first, in the order of the table.
+// removeByForce does what agents have not done to remove an entity, in the order they
+// would have: its sources first, in the order of the references table.
 func (st *State) removeByForce(ctx context.Context, e living) (done bool, again time.Duration, err error) {
 	if !e.life().forced() {
 		err := st.move(ctx, e, lifecycle.ToDestroy, lifecycle.Cleaner, st.forced())
@@ -77,23 +77,23 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 	}
 	if lifecycle.May(e.kind(), lifecycle.ToRemove, lifecycle.Cleaner, entity.Dead) {
 		err = st.move(ctx, e, lifecycle.ToRemove, lifecycle.Cleaner, st.forced())
-	} // else it goes with the last that referred to it
+	} // else it is removed with the last reference to it
 	return err == nil, 0, err
 }
 
 func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
 	u, err := st.Unit(ctx, s.Unit)
 	if isNotFound(err) {
-		return nil // it left before it was removed
+		return nil // a unit leaves its scopes before it is removed
 	} else if err != nil {
 		return err
 	}
 	return u.leaveScope(ctx, s.Relation, lifecycle.Cleaner)
 }
 
-// giveUpInstance removes a Dead machine without an instance, or with one that the
-// cloud has failed to stop, which stays as a leftover. Until it has failed the cloud
-// is waited for.
+// giveUpInstance removes a Dead machine. If the cloud has not stopped its instance, it
+// waits up to cloudTimeout, and then removes the machine and records the instance as a
+// leftover.
 func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, again time.Duration, err error) {
 	if err := m.refresh(ctx); isNotFound(err) {
 		return true, 0, nil
@@ -109,7 +109,8 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 		return false, 0, err
 	}
 	late := m.doc.Since.Add(cloudTimeout).Sub(st.now())
-	// If it is more the clock has gone back, and can't tell how long the cloud has had.
+	// If late is greater than cloudTimeout the clock has gone back, and can't tell how
+	// long the cloud has had.
 	if said.Status != entity.StatusError && late > 0 && late <= cloudTimeout {
 		return false, late, nil
 	}

@@ -21,7 +21,8 @@ type leftoverDoc struct {
 	At       time.Time `bson:"at"`
 }
 
-// Leftovers returns what destructions with force have left outside of state.
+// Leftovers returns the model's leftovers: what forced destruction has left outside
+// state.
 func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	model, err := st.model()
 	if err != nil {
@@ -41,7 +42,7 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	return all, nil
 }
 
-// DropLeftovers forgets those of an instance, which is there no more.
+// DropLeftovers removes the leftovers of an instance, which no longer exists.
 func (st *State) DropLeftovers(ctx context.Context, instance string) error {
 	return st.change(ctx, func(o *ops) error {
 		var docs []leftoverDoc

@@ -11,54 +11,54 @@ import (
 	"juju/state/lifecycle"
 )
 
-// A referrer refers to entities, as the table lifecycle.Refs says: an entity, or
-// a unit's presence in a relation.
+// A referrer refers to entities as lifecycle.Refs says. It is an entity, or a unit's
+// presence in a relation's scope.
 type referrer interface {
 	kind() lifecycle.Kind
 	// targets returns the names of the entities that a reference names.
 	targets(ref lifecycle.Ref) []string
 }
 
-// A living entity is one that the tables of lifecycle move from life to life: the
-// model, a machine, unit, service or relation. What is the same for all of them
-// is in move.go and remove.go; a kind adds its particulars by these methods.
+// A living entity is one that the lifecycle tables move from life to life: the model, a
+// machine, unit, service or relation. What all of them share is in move.go and remove.go;
+// the methods here are what differs.
 type living interface {
 	referrer
 	state() *State
-	name() string  // what its key has after the prefix
+	name() string  // its key without the prefix
 	docID() string // of its document
 	tag() entity.Tag
 	life() *lifeDoc
 	refresh(ctx context.Context) error // entity.NotFound when it is gone
 
-	// guards returns the guards that hold of an entity with these sources. What they
-	// rest on is in asserts.
+	// guards returns the guards that hold for the entity, given its counts. asserts
+	// covers the facts that they depend on.
 	guards(ctx context.Context, by lifecycle.Actor, holders map[string]int) ([]lifecycle.Guard, error)
 	// asserts returns what every transaction that moves the entity asserts of its
 	// document, besides its life.
 	asserts() bson.D
-	// turning adds what only this kind does in a step, and returns how the update of
-	// the document goes beyond the life; that is not used when the entity goes.
+	// turning adds what only this kind does in a step. set and other extend the update
+	// of the document; they are not used when the entity is removed.
 	turning(ctx context.Context, o *ops, t turn) (set, other bson.D, err error)
 	// refusal turns what bars a move into the error that users read.
 	refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error
 }
 
-// A turn is a step of an entity's life. One that only takes on more strength is
-// from Dying to Dying.
+// A turn is a step of an entity's life; a destruction that only raises the strength is a
+// turn from Dying to Dying.
 type turn struct {
 	from, to entity.Life
 	destruction
 }
 
-// begins reports whether a destruction begins, or reaches what is Dying with more
-// strength.
+// begins reports whether the destruction is the entity's first, or raises the strength of
+// it.
 func (t turn) begins() bool { return t.from == entity.Alive || t.from == t.to }
 
 func keyOf(e living) string { return lifecycle.Key(e.kind(), e.name()) }
 
-// find reads the entity of a kind by the name in its key; entity.NotFound when
-// there is none.
+// find reads an entity by its kind and the name in its key; the error is entity.NotFound
+// if there is none.
 func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (living, error) {
 	switch kind {
 	case lifecycle.Model:
@@ -80,13 +80,13 @@ func (st *State) find(ctx context.Context, kind lifecycle.Kind, name string) (li
 	return nil, entity.Errorf(entity.Invalid, "no entity is of kind %q", kind)
 }
 
-// findKey is find by a key.
+// findKey reads an entity by its key.
 func (st *State) findKey(ctx context.Context, key string) (living, error) {
 	kind, name := lifecycle.ParseKey(key)
 	return st.find(ctx, kind, name)
 }
 
-// fieldValue is what a reference's field holds of a target.
+// fieldValue returns the value that a reference's field has for a target.
 func fieldValue(target lifecycle.Kind, name string) any {
 	if target == lifecycle.Relation {
 		id, _ := strconv.Atoi(name)
@@ -95,7 +95,7 @@ func fieldValue(target lifecycle.Kind, name string) any {
 	return name
 }
 
-// sourcesQuery finds the documents that refer to a target.
+// sourcesQuery matches the documents that refer to a target.
 func sourcesQuery(ref lifecycle.Ref, name string) bson.D {
 	query := bson.D{}
 	if ref.Field != "" {
@@ -107,8 +107,8 @@ func sourcesQuery(ref lifecycle.Ref, name string) bson.D {
 	return query
 }
 
-// sources reads the entities that refer to a target, in natural order; none of a
-// reference from scopes.
+// sources reads the entities that refer to a target, in natural order; none if the
+// sources are scopes.
 func (st *State) sources(ctx context.Context, ref lifecycle.Ref, name string) ([]living, error) {
 	switch ref.From {
 	case lifecycle.Principal, lifecycle.Subordinate:
@@ -131,7 +131,7 @@ func asLiving[E living](all []E, err error) ([]living, error) {
 	return out, err
 }
 
-// scopesOf reads the scopes that refer to a target, in natural order of their units.
+// scopesOf reads the scopes that refer to a target, in the natural order of their units.
 func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]scopeDoc, error) {
 	if ref.From != lifecycle.Scope {
 		return nil, nil
@@ -142,9 +142,9 @@ func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]scopeDoc, error) {
 	return docs, err
 }
 
-// holders returns how many sources each reference to an entity has: its counts, or
-// what is found of references that are not counted. There is none of an entity
-// that has gone.
+// holders returns the number of sources by reference: an entity's counts, and what is
+// found of the references that are not counted. It returns nothing for an entity that is
+// gone.
 func (st *State) holders(e living) (map[string]int, error) {
 	counts, err := st.counts(keyOf(e))
 	if err != nil {
@@ -161,8 +161,8 @@ func (st *State) holders(e living) (map[string]int, error) {
 	return counts, nil
 }
 
-// ownedIDs returns the ids of an entity's documents of one kind: none, or several
-// for a relation's ends.
+// ownedIDs returns the ids of an entity's documents of one kind: none, one, or one for
+// each of a relation's endpoints.
 func ownedIDs(e living, doc lifecycle.Document) []string {
 	var ids []string
 	switch doc.ID {
@@ -188,7 +188,7 @@ func ownedIDs(e living, doc lifecycle.Document) []string {
 	return ids
 }
 
-// unlessEmpty lists a name, or nothing.
+// unlessEmpty returns a list of the name, or nil if it is "".
 func unlessEmpty(name string) []string {
 	if name == "" {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"juju/state/mongo"
 )
 
-// A leftDoc says that a model is gone and what it had in its cloud may not be.
+// A leftDoc is the leftover of a removed model: what it had in its cloud may still be
+// there.
 type leftDoc struct {
 	Model string    `bson:"_id"` // UUID
 	Name  string    `bson:"name"`
@@ -21,11 +22,11 @@ type leftDoc struct {
 	At    time.Time `bson:"at"`
 }
 
-// leaveLeftover notes what the removal of a model could not do outside of the store.
+// leaveLeftover records what the removal of a model could not remove outside the store.
 func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now()}
 	if doc.How == "" {
-		doc.How = fmt.Sprintf("end what is marked with model %s there; the controller tries it again when it starts, or another model goes", row.UUID)
+		doc.How = fmt.Sprintf("remove what is marked with model %s there; the controller tries again when it starts, or removes another model", row.UUID)
 	}
 	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
 	return change(ctx, c.db, func(o *ops) error {
@@ -41,8 +42,8 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 	})
 }
 
-// removeLeftovers tries again to remove what was left before a time, and forgets what
-// is gone.
+// removeLeftovers tries again to remove leftovers recorded before a time, and deletes the
+// documents of those that it removed.
 func (c *Controller) removeLeftovers(ctx context.Context, before time.Time, outside func(context.Context, ModelRow) error) {
 	var docs []leftDoc
 	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
@@ -52,12 +53,12 @@ func (c *Controller) removeLeftovers(ctx context.Context, before time.Time, outs
 		}
 	}
 	if err != nil {
-		logger.Errorf("cannot look after what was left of models: %v", err)
+		logger.Errorf("cannot read the leftovers of models: %v", err)
 	}
 }
 
-// ModelLeftovers returns what the removal of models with force has left outside of
-// the store, of all models or of those of one owner.
+// ModelLeftovers returns what the forced removal of models has left outside the store,
+// for one owner's models, or all if owner is "".
 func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []entity.Leftover, err error) {
 	var docs []leftDoc
 	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {

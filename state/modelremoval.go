@@ -14,12 +14,13 @@ import (
 	"juju/state/watcher"
 )
 
-// DestroyModel is State.Destroy, and of a model that is being removed already it
-// takes on the strength; entity.NotFound when there is none.
+// DestroyModel destroys a model as State.Destroy does. Forced destruction of a model that
+// is being removed already forces the removal. The error is entity.NotFound if there is
+// no such model.
 func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Destruction) error {
 	st, err := c.Model(ctx, id)
 	if err == nil {
-		err = st.Destroy(ctx, how) // and whoever removes it will find that
+		err = st.Destroy(ctx, how) // the removal reads the strength from the model
 	}
 	if !isNotFound(err) {
 		return err
@@ -39,7 +40,8 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 	})
 }
 
-// forceOps has the removal of a model not wait for what a cloud does not do.
+// forceOps marks the removal as forced, so that it does not wait for what the cloud fails
+// to do.
 func (r ModelRow) forceOps(o *ops) error {
 	if r.Forced {
 		return mongo.ErrNothing
@@ -48,13 +50,13 @@ func (r ModelRow) forceOps(o *ops) error {
 	return nil
 }
 
-// RemoveModel begins to remove a Dead model: nobody can open it any more, and what
-// had it open is closed. ResumeModels does the rest. entity.InUse when the model is
-// not Dead; nothing when it is being removed or gone.
+// RemoveModel begins to remove a Dead model: it can no longer be opened, and this
+// controller closes it. ResumeModels does the rest. The error is entity.InUse if the
+// model is not Dead. It does nothing if the model is being removed or gone.
 func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	err := c.removeDead(ctx, id)
 	if err != nil {
-		// Others may do so at the same time, and be done.
+		// Another controller may be removing it, or have removed it.
 		row, rowErr := c.row(id)
 		if isNotFound(rowErr) || rowErr == nil && row.Step == stepRemoving {
 			return nil
@@ -82,7 +84,7 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 	return c.beginRemoval(ctx, row)
 }
 
-// beginRemoval takes a row from the step that it was seen in to removing.
+// beginRemoval moves a row from the step that it was read in to removing.
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
 	err := change(ctx, c.db, func(o *ops) error {
@@ -109,9 +111,10 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	return err
 }
 
-// takeForce notes in the row of a model that is being removed that the model was
-// destroyed with force. That may be so until the last who has it open is done, which
-// is after its row says that it is being removed; and its database goes before the row.
+// takeForce copies to the row of a model that is being removed that the model was
+// destroyed with force. The strength in the model's own database can change until the
+// last process closes the model, which is after its row says removing; and that database
+// is dropped before the row.
 func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 	if row.Forced {
 		return nil
@@ -128,7 +131,7 @@ func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 	return change(ctx, c.db, func(o *ops) error {
 		now, err := c.row(row.UUID)
 		if isNotFound(err) {
-			return mongo.ErrNothing // another has removed it
+			return mongo.ErrNothing // another controller has removed it
 		} else if err != nil {
 			return err
 		}
@@ -136,18 +139,18 @@ func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 	})
 }
 
-// WatchUnfinishedModels fires when there may be something for ResumeModels to do.
+// WatchUnfinishedModels fires when ResumeModels may have work to do.
 func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, c.hub, watcher.Collection(modelsC)), nil
 }
 
-// ResumeModels takes to its end what is left of models that are being removed, and
-// what a controller that is gone has left of a model that it was making. Outside of
-// the store, outside does that: it can be called again for the same model. A model
-// that fails is logged and left for the next pass, and the others go on; of one that
-// was destroyed with force, what outside fails to remove for long is left as a
-// leftover, and tried again at later passes. It returns how many models are left,
-// those that another controller is just making among them.
+// ResumeModels finishes the removal of models, and removes those whose creator stopped
+// before they were made. For each it calls outside to remove what the model has outside
+// the store; outside must be safe to call again for the same model. ResumeModels logs a
+// failure, leaves that model to the next pass, and goes on with the others. If outside
+// keeps failing for a model that was destroyed with force, it records a leftover and
+// tries that again on later passes. It returns the number of models left, including those
+// that another controller is making.
 func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Context, ModelRow) error) (left int, err error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
@@ -158,7 +161,7 @@ func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Cont
 		defer cancel()
 		return outside(ctx, row)
 	}
-	begun := c.now().Truncate(time.Millisecond) // as the store keeps times
+	begun := c.now().Truncate(time.Millisecond) // the store's precision
 	var remaining atomic.Int64
 	var group errgroup.Group
 	group.SetLimit(removalsAtOnce)
@@ -174,17 +177,16 @@ func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Cont
 			return nil
 		})
 	}
-	group.Wait() // each has told of its own failure
+	group.Wait() // failures are logged above
 	c.removeLeftovers(ctx, begun, bounded)
 	return int(remaining.Load()), ctx.Err()
 }
 
 const (
 	// removalsAtOnce is how many models are removed at once, so that a cloud that is
-	// slow with one does not hold up all.
+	// slow with one does not hold up the rest.
 	removalsAtOnce = 8
-	// outsideBound is how long it may take to remove what a model has outside of the
-	// store, before that has failed.
+	// outsideBound is the timeout of one call of outside.
 	outsideBound = 2 * time.Minute
 )
 
@@ -193,14 +195,14 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 		if !c.isAbandoned(row) {
 			return false, nil
 		}
-		logger.Infof("model %q (%s) was never finished, and whoever was making it is gone: it is removed", row.Name, row.UUID)
+		logger.Infof("model %q (%s) was never finished, and the process that was making it is gone: removing it", row.Name, row.UUID)
 		if err := c.beginRemoval(ctx, row); err != nil {
 			return false, err
 		}
 	}
 	c.forget(row.UUID)
 	if err := c.takeForce(ctx, &row); err != nil {
-		return false, fmt.Errorf("cannot see how it was destroyed: %w", err)
+		return false, fmt.Errorf("cannot read how it was destroyed: %w", err)
 	}
 	if err := outside(ctx, row); err != nil {
 		if !row.Forced || ctx.Err() != nil || c.now().Sub(row.Removing) < cloudTimeout {
@@ -214,19 +216,19 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func
 		return false, fmt.Errorf("cannot release its archives: %w", err)
 	}
 	if err := c.dropModel(ctx, row.UUID); err != nil {
-		return false, fmt.Errorf("cannot take back what users may do there: %w", err)
+		return false, fmt.Errorf("cannot revoke access to it: %w", err)
 	}
 	if err := c.store.Drop(row.UUID); err != nil {
 		return false, err
 	}
-	// Whoever claims a lease reads the model first.
+	// The order is safe: claiming a lease reads the model first.
 	if err := c.dropLeases(ctx, row.UUID); err != nil {
 		return false, err
 	}
 	return true, c.removeRow(ctx, row)
 }
 
-// removeRow is the last step: the name is free again, the UUID is never used again.
+// removeRow is the last step. It frees the name; the UUID is never used again.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
 	return change(ctx, c.db, func(o *ops) error {
 		if _, err := c.row(row.UUID); isNotFound(err) {

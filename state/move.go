@@ -11,13 +11,12 @@ import (
 	"juju/state/mongo"
 )
 
-// A condition is what else a move needs to be made: whether it holds of the entity
-// as it was just read, with asserts that it still does.
+// A condition is a further requirement of a move. It reports whether the entity, as just
+// read, meets it, and asserts that it still does.
 type condition func(*ops) (bool, error)
 
-// move takes an entity the farthest step toward a goal that nothing bars, in one
-// transaction. It does nothing when the entity is gone, or a condition does not
-// hold.
+// move takes an entity as far toward a goal as nothing bars, in one transaction. It does
+// nothing if the entity is gone or a condition does not hold.
 func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction, conditions ...condition) error {
 	return st.moveBy(ctx, e, goal, func() lifecycle.Actor { return by }, d, conditions...)
 }
@@ -44,9 +43,9 @@ func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by f
 	})
 }
 
-// moveOps adds the step to the operations of a transaction, with all that goes or
-// changes with it; none when the entity has come as far. The caller has just read
-// the entity.
+// moveOps adds a move to a transaction, with everything that is removed or changes with
+// the entity; nothing if the entity is there already. The caller has just read the
+// entity.
 func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction) error {
 	l := e.life()
 	if goal == lifecycle.ToDestroy && l.Life != entity.Alive {
@@ -57,8 +56,9 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if err != nil {
 		return err
 	}
-	// How many of a reference this transaction destroys with the entity, and of those
-	// removes. The count that it asserts is what it has before.
+	// For each reference, how many sources this transaction destroys with the entity,
+	// and how many of those it removes. The asserted counts are those before the
+	// transaction.
 	atOnce, taken := map[string]int{}, map[string]int{}
 	if goal == lifecycle.ToDestroy {
 		if atOnce, err = o.destroyAtOnce(ctx, e, by, holders, d.alone()); err != nil {
@@ -112,9 +112,9 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	return nil
 }
 
-// destroyAtOnce destroys what the same transaction can, with the entity: sources
-// that the table has the user destroy, if there are not too many. It returns how
-// many there are of each reference that it has dealt with.
+// destroyAtOnce destroys sources in the entity's own transaction: those that the table
+// has the user destroy, unless there are too many. It returns how many sources it dealt
+// with, by reference.
 func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, holders map[string]int, d destruction) (map[string]int, error) {
 	atOnce := map[string]int{}
 	o.moving[keyOf(e)] = true
@@ -132,7 +132,8 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 				return nil, err
 			}
 			if len(o.list) == before {
-				// It stays as it is. Were it removed meanwhile, it would be counted wrong.
+				// It stays as it is. If it were removed meanwhile, the counts would
+				// be wrong.
 				o.assertLife(lifecycle.RowOf(s.kind()).In, s.docID(), s.life().Life)
 			}
 		}
@@ -141,14 +142,14 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 	return atOnce, nil
 }
 
-// sourcesAtOnce is how many entities a destruction reaches in one transaction;
-// beyond that it leaves them to a cleanup.
+// sourcesAtOnce is how many sources a destruction reaches in its own transaction; if
+// there are more, a cleanup does it.
 const sourcesAtOnce = 30
 
-// reachOps has a destruction that has begun reach the sources of references. If there
-// are any it leaves them to the cleaner, and asserts that; otherwise it asserts that
-// there are none, or no more than were destroyed at once: one that came meanwhile
-// would be destroyed by no one.
+// reachOps passes a destruction that has begun on to the sources of references. If there
+// are any, it leaves them to the cleaner and asserts that there are some. Otherwise it
+// asserts that there are none, or no more than were destroyed at once: nothing would
+// destroy one that came meanwhile.
 func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) {
 	key := keyOf(e)
 	var reached []lifecycle.Ref
@@ -176,14 +177,14 @@ func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) 
 	}
 }
 
-// reachLater leaves the sources of an entity's references to the cleaner. The agents
-// of some do the same; the cleanup is for those that are away.
+// reachLater leaves the sources of an entity's references to the cleaner. The agents of
+// some act by themselves; the cleanup is for agents that are away.
 func (o *ops) reachLater(e living, d destruction) { o.owe(cleanupDestroy, keyOf(e), d.alone()) }
 
-// raiseOps has an entity that is on its way out take on the strength of another
-// destruction, and that reach downward; nothing if it is as strong already. That
-// machines go too does not concern what is below: if only that is new, the cleanups
-// of the first destruction do all there is to do.
+// raiseOps applies another destruction to an entity that is Dying or Dead, and passes it
+// on to its sources; nothing if the entity's own is as strong already. A destruction that
+// is new only in taking machines along is not passed on: the first one's cleanups do the
+// rest.
 func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
 	l := *e.life()
 	set := d.raise(l)

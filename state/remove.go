@@ -10,7 +10,7 @@ import (
 	"juju/state/lifecycle"
 )
 
-// addRefs counts a new referrer on everything that it refers to.
+// addRefs adds one to the counts of everything that a new referrer refers to.
 func (o *ops) addRefs(r referrer) {
 	for _, ref := range lifecycle.RefsFrom(r.kind()) {
 		if !ref.IsCounted() {
@@ -28,7 +28,7 @@ func (o *ops) bear(e living) {
 	o.addRefs(e)
 }
 
-// removeOps takes an entity out of state with all that it owns, and with what it
+// removeOps removes an entity with everything that it owns, and any Dying entity that it
 // was the last to refer to.
 func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	key, l := keyOf(e), *e.life()
@@ -50,8 +50,8 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	return o.dropRefs(ctx, e, t)
 }
 
-// removeOwned removes a document with the entity that owns it, and asserts what the
-// table says of its presence.
+// removeOwned removes a document with the entity that owns it, and asserts what the table
+// says of its presence.
 func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id string) error {
 	switch doc.Held {
 	case lifecycle.Always:
@@ -72,8 +72,8 @@ func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id stri
 	return nil
 }
 
-// dropRefs takes away the references that end with a step of an entity's life: all
-// of them when it goes, and those that only the Alive have when it leaves that.
+// dropRefs drops the references that end with a step: all of them when the entity is
+// removed, and those that count only the Alive when it stops being Alive.
 func (o *ops) dropRefs(ctx context.Context, e living, t turn) error {
 	for _, ref := range lifecycle.RefsFrom(e.kind()) {
 		counted := ref.IsCounted() && (!ref.Alive || t.from == entity.Alive)
@@ -88,9 +88,8 @@ func (o *ops) dropRefs(ctx context.Context, e living, t turn) error {
 	return nil
 }
 
-// dropRef takes a reference away from its targets. With the last one that a Dying
-// target has, the target goes too, if the table says so; whichever it is, the
-// branch that was taken is asserted.
+// dropRef drops a reference to each of the targets. If it was the last of a Dying target
+// and the table says so, the target is removed too. Either way, the outcome is asserted.
 func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets ...string) error {
 	for _, name := range targets {
 		key := lifecycle.Key(ref.To, name)
@@ -110,7 +109,7 @@ func (o *ops) dropRef(ctx context.Context, st *State, ref lifecycle.Ref, targets
 }
 
 // removeUnreferred removes a Dying entity that this transaction leaves without
-// references. It may be called several times for one that loses several.
+// references. It may be called several times for an entity that loses several.
 func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 	key, l := keyOf(e), e.life()
 	if l.Life == entity.Alive {
@@ -129,7 +128,7 @@ func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 	step, err := lifecycle.Plan(e.kind(), lifecycle.ToRemove, lifecycle.LastRef, lifecycle.Facts{Life: l.Life, Holders: holders})
 	var barred *lifecycle.Barred
 	if errors.As(err, &barred) && barred.Ref.Name != "" {
-		// Whoever drops that one comes here again.
+		// The transaction that drops that reference comes here again.
 		o.expect(key, barred.Ref.Name, bson.D{{"$gt", taken[barred.Ref.Name]}})
 		return nil
 	} else if err != nil {

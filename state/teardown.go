@@ -6,9 +6,9 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// DropDatabases removes all that the controller has in its store: the databases of
-// all models, whatever step they are at, and then its own. Nobody may use them any
-// more. It can be done again after it was cut short.
+// DropDatabases drops all of the controller's databases in its store: every model's,
+// whatever its step, and then its own. No one may be using them. It can be run again
+// after an interruption.
 func (c *Controller) DropDatabases(ctx context.Context) error {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{}, &rows); err != nil {

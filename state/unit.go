@@ -17,19 +17,19 @@ type unitDoc struct {
 	Name      string          `bson:"_id"`
 	Service   string          `bson:"service"`
 	Series    string          `bson:"series"`
-	Machine   string          `bson:"machine,omitempty"`   // of a principal that is assigned
-	Principal string          `bson:"principal,omitempty"` // of a subordinate
-	CharmURL  string          `bson:"charm,omitempty"`     // what it has; the service says what it should have
+	Machine   string          `bson:"machine,omitempty"`   // "" unless it is a principal and assigned
+	Principal string          `bson:"principal,omitempty"` // "" unless it is a subordinate
+	CharmURL  string          `bson:"charm,omitempty"`     // the charm that it runs; the service has the one it should run
 	Resolved  entity.Resolved `bson:"resolved,omitempty"`
-	// Started is set with the first status that the unit's agent reports, and
-	// never taken back: from then on only the agent can end the unit in order.
+	// Started is set with the first status that the unit's agent reports and never
+	// unset: from then on only the agent can end the unit cleanly.
 	Started bool `bson:"started"`
-	// Counted is how often its principal has entered a container relation, once it
-	// was there, counting on it.
+	// Counted is how often the principal has entered a container relation while this
+	// subordinate was there for it.
 	Counted int `bson:"counted,omitempty"`
 }
 
-// kind is the unit's place in the tables of lifecycles.
+// kind returns the unit's kind in the lifecycle tables.
 func (d unitDoc) kind() lifecycle.Kind {
 	if d.Principal != "" {
 		return lifecycle.Subordinate
@@ -37,13 +37,13 @@ func (d unitDoc) kind() lifecycle.Kind {
 	return lifecycle.Principal
 }
 
-// A Unit is a unit as it was when it was read.
+// A Unit is a snapshot of a unit.
 type Unit struct {
 	st  *State
 	doc unitDoc
 }
 
-// Unit reads a unit; entity.NotFound when there is none.
+// Unit reads a unit; the error is entity.NotFound if there is none.
 func (st *State) Unit(ctx context.Context, name string) (*Unit, error) {
 	u := &Unit{st: st}
 	if err := st.db.Get(unitsC, name, &u.doc, fmt.Sprintf("unit %q", name)); err != nil {
@@ -63,16 +63,16 @@ func (u *Unit) Name() string { return u.doc.Name }
 // Service returns the name of the unit's service.
 func (u *Unit) Service() string { return u.doc.Service }
 
-// Life returns how far the unit had come when it was read.
+// Life returns the unit's life when it was read.
 func (u *Unit) Life() entity.Life { return u.doc.Life }
 
-// Principal returns the name of the unit's principal, or "" of a principal.
+// Principal returns the name of a subordinate's principal, and "" for a principal.
 func (u *Unit) Principal() string { return u.doc.Principal }
 
-// Machine returns the machine that the unit is assigned to, or "".
+// Machine returns the name of the machine that the unit is assigned to, or "".
 func (u *Unit) Machine() string { return u.doc.Machine }
 
-// Deployer returns who deploys and removes the unit: its machine or principal,
+// Deployer returns the tag of the machine or principal that deploys and removes the unit,
 // or the zero Tag while it is not assigned.
 func (u *Unit) Deployer() entity.Tag { return u.doc.deployer() }
 
@@ -94,7 +94,7 @@ func (u *Unit) refresh(ctx context.Context) error {
 	return err
 }
 
-// addUnitOps adds a new unit of a service, which the caller asserts to be Alive.
+// addUnitOps adds a new unit to a service; the caller asserts that the service is Alive.
 func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
 	key := unitKey(doc.Name)
 	doc.Born = doc.Since
@@ -106,13 +106,14 @@ func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
 	}
 }
 
-// A deploymentDoc puts a unit in the charge of a machine or a principal.
+// A deploymentDoc assigns a unit to its deployer, a machine or a principal.
 type deploymentDoc struct {
 	Parent string `bson:"parent"` // a tag
 	Unit   string `bson:"unit"`
 }
 
-// machineOf returns the machine that a unit is on: its own, or its principal's.
+// machineOf returns the name of the machine that the unit is on: its own or its
+// principal's.
 func (u *Unit) machineOf(ctx context.Context) (string, error) {
 	if u.doc.Principal == "" {
 		return u.doc.Machine, nil
@@ -124,7 +125,7 @@ func (u *Unit) machineOf(ctx context.Context) (string, error) {
 	return principal.doc.Machine, nil
 }
 
-// addresses returns those of the machine that the unit is on.
+// addresses returns the addresses of the unit's machine.
 func (u *Unit) addresses(ctx context.Context) ([]string, error) {
 	id, err := u.machineOf(ctx)
 	if err != nil || id == "" {
@@ -137,7 +138,7 @@ func (u *Unit) addresses(ctx context.Context) ([]string, error) {
 	return m.doc.Addresses, nil
 }
 
-// quoteAll is for messages that list names.
+// quoteAll quotes names for a message.
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
