@@ -148,7 +148,7 @@ func TestParseMetaRefuses(t *testing.T) {
 			`metadata.yaml:5: peers.info: charm "a" relation "info" using a reserved interface: "juju"`},
 		{"one name in two roles", meta("provides:\n  db: i\nrequires:\n  db: i\n"),
 			`metadata.yaml:7: requires.db: charm "a" using a duplicated relation name: "db"`},
-		{"subordinate to nobody", meta("subordinate: true\nrequires:\n  db: i\n"),
+		{"subordinate to no one", meta("subordinate: true\nrequires:\n  db: i\n"),
 			`metadata.yaml:6: requires: subordinate charm "a" lacks "requires" relation with container scope`},
 		{"subordinate without relations", meta("subordinate: true\n"),
 			`metadata.yaml:1: requires: subordinate charm "a" lacks "requires" relation with container scope`},

@@ -86,7 +86,7 @@ func (c *Charm) Warnings() (all []string) {
 	add(metaFile, "resource", slices.Sorted(maps.Keys(m.Resources)), "resources are not supported yet: the units get none")
 	add(metaFile, "payload", slices.Sorted(maps.Keys(m.Payloads)), "payloads are not supported yet")
 	add(metaFile, "extra binding", m.ExtraBindings, "a machine has one network: nothing is bound")
-	add(metaFile, "terms", m.Terms, "nobody is asked to agree to them")
+	add(metaFile, "terms", m.Terms, "no one is asked to agree to them")
 	if m.MinJujuVersion != (Version{}) {
 		add(metaFile, "min-juju-version", []string{m.MinJujuVersion.String()},
 			"it is not compared with the version of this controller")

@@ -79,7 +79,7 @@ oddity: 1
 		`metadata.yaml: resource "theme": resources are not supported yet: the units get none`,
 		`metadata.yaml: payload "kvm": payloads are not supported yet`,
 		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
-		`metadata.yaml: terms "lorem/1": nobody is asked to agree to them`,
+		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
 		`metadata.yaml: min-juju-version "2.9.1": it is not compared with the version of this controller`,
 		`metadata.yaml: field "assumes": what it demands is not checked`,
 		`metadata.yaml: field "odd\x1bkey": it is not known here`,

@@ -98,16 +98,16 @@ func (p *provisioner) look(ctx context.Context, v view) looked {
 	there := map[string]bool{}
 	leftovers, err := p.leftovers(ctx) // includes those of machines that were removed while the cloud answered
 	if err != nil && ctx.Err() == nil {
-		logger.Errorf("cannot look after what destructions have left: %v", err)
+		logger.Errorf("cannot read the leftovers: %v", err)
 	}
 	for _, in := range v.instances {
 		there[in.ID] = true
 		if !v.stray(in) || !p.harvests(in, leftovers[in.ID]) {
 			continue
 		}
-		logger.Infof("stopping instance %s, which was of machine %s and is nobody's", in.ID, in.MachineID)
+		logger.Infof("stopping stray instance %s of machine %s", in.ID, in.MachineID)
 		if err := p.stop(ctx, in.ID); err != nil {
-			logger.Errorf("cannot stop instance %s, which is nobody's; again in %v: %v", in.ID, p.Look, err)
+			logger.Errorf("cannot stop stray instance %s; trying again in %v: %v", in.ID, p.Look, err)
 			continue
 		}
 		there[in.ID] = false
@@ -168,8 +168,7 @@ func (p *provisioner) harvests(in provider.Instance, destroyed bool) bool {
 	}
 	if !p.kept[in.ID] {
 		p.kept[in.ID] = true
-		logger.Warningf("instance %s, which was of machine %s and is nobody's, is left running: %s is %s", in.ID,
-			in.MachineID,
+		logger.Warningf("stray instance %s of machine %s is left running: %s is %s", in.ID, in.MachineID,
 			entity.ConfigHarvestMode, p.harvest())
 	}
 	return false

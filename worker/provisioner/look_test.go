@@ -74,7 +74,7 @@ func TestLeftoversAreStoppedLater(t *testing.T) {
 				model.events <- []string{"1"}
 				synctest.Wait()
 				if stops.Load() <= before {
-					t.Error("nobody has tried again when the machine went")
+					t.Error("the stop was not tried again when the machine went")
 				}
 				after(10 * time.Minute)
 				if left, _ := model.Leftovers(t.Context()); len(left) != 1 {
@@ -114,7 +114,7 @@ func TestAMachineRemovedWhileItsInstanceIsStopped(t *testing.T) {
 	story(t, model, cloud, nil, func(t *testing.T) {
 		after(time.Second)
 		if cloud.ids() != "" {
-			t.Errorf("left is %q: nobody has tried again when the machine went", cloud.ids())
+			t.Errorf("left is %q: the stop was not tried again when the machine went", cloud.ids())
 		}
 	})
 }

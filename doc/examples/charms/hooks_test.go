@@ -294,7 +294,7 @@ func TestHooksThatCannotDoTheirWork(t *testing.T) {
 }
 
 // The recorded process id may belong to another process by now, which must be left alone.
-func TestStopHarmsNobodyElse(t *testing.T) {
+func TestStopHarmsNoOtherProcess(t *testing.T) {
 	bin, world := mustPrograms(t), t.TempDir()
 	page := newPage(t, world, bin, "web/0", 8)
 	page.begin()
