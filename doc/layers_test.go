@@ -1,5 +1,4 @@
-// Package doc_test holds the code against what the documents in this folder say
-// of it.
+// Package doc_test checks the code against the documents in this folder.
 package doc_test
 
 import (
@@ -60,8 +59,8 @@ func matches(pattern, pkg string) bool {
 	return pattern == pkg
 }
 
-// row returns the most specific line for a package: its own, or that of the
-// nearest folder above.
+// row returns the most specific line for a package: its own, or that of the nearest
+// folder above it.
 func (l layers) row(pkg string) (string, bool) {
 	if _, ok := l.may[pkg]; ok {
 		return pkg, true
@@ -77,7 +76,7 @@ func (l layers) row(pkg string) (string, bool) {
 	return "", false
 }
 
-// check says what is wrong with one package's imports.
+// check returns what is wrong with one package's imports.
 func (l layers) check(pkg string, imports []string) []string {
 	var wrong []string
 	row, ok := l.row(pkg)
@@ -181,8 +180,8 @@ func TestSmallBinariesHoldNoStore(t *testing.T) {
 	}
 }
 
-// misnamed says which packages are test support without the name for it, and the
-// other way round. The packages in programs are those that a program holds.
+// misnamed returns the packages of test support that are not named so, and the other way
+// round. inPrograms has the packages that a program contains.
 func misnamed(all []listed, inPrograms map[string]bool) []string {
 	var wrong []string
 	for _, p := range all {

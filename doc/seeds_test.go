@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every sentence of the specification has a test, and each that seeds.txt names is
-// there.
+// Every sentence of the specification has a test, and every test that seeds.txt names
+// exists.
 func TestTheSpecificationIsTested(t *testing.T) {
 	text, err := os.ReadFile("seeds.txt")
 	if err != nil {
