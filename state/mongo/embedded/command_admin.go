@@ -13,11 +13,10 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// version is the MongoDB release whose behaviour this server follows.
+// version is the MongoDB release that this server imitates.
 const version = "3.6.0"
 
-// anything accepts all fields: for commands whose fields are about the
-// client, which may tell what it likes.
+// anything accepts all fields. It is for commands whose fields describe the client.
 func anything(string, bsoncore.Value) (bool, error) { return true, nil }
 
 func (r *request) isMaster() error {

@@ -130,7 +130,7 @@ func (r *request) createIndexes() error {
 	return nil
 }
 
-// indexSpec reads {key: {…}, name: …, unique: …, sparse: …}.
+// indexSpec parses {key: {…}, name: …, unique: …, sparse: …}.
 func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 	ix := &storage.Index{}
 	it := raw.Elements(doc)
@@ -153,7 +153,7 @@ func (r *request) indexSpec(doc []byte) (*storage.Index, error) {
 				return nil, err
 			}
 		case "background", "dropDups", "v", "ns":
-			// Built in the foreground, always, and this is the one version.
+			// Indexes are always built in the foreground, and have one version.
 		default:
 			if raw.Truthy(e.Value) && !(e.Value.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(e.Value.Data)) {
 				err = mongoerr.New(mongoerr.CannotCreateIndex, "index option '%s' is not supported", key)

@@ -14,24 +14,22 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A find is a query as any of the messages asks for it.
+// A find is a query in any of its message forms.
 type find struct {
 	filter, show, order bsoncore.Document
 	hint                bsoncore.Value
 	skip, limit         int64
-	batch               int64 // documents in the first batch; -1 for none given
-	single              bool  // close the cursor after it
+	batch               int64 // documents in the first batch; -1 if not given
+	single              bool  // close the cursor after the first batch
 	tailable, await     bool
 	forever             bool
-	deadline            time.Time // of the old query; zero is none
+	deadline            time.Time // of an OP_QUERY; zero for none
 }
 
-// firstBatch is how many documents come at once when the client does not
-// say.
+// firstBatch is the default size of the first batch in documents.
 const firstBatch = 101
 
-// open plans a find. A collection that is not there is an empty one, and
-// gives no cursor.
+// open plans a find. A missing collection is like an empty one, and returns no cursor.
 func (f *find) open(c *conn, db, collection string, late func() error) (*cursor, error) {
 	filter, err := query.Compile(f.filter)
 	if err != nil {
@@ -65,8 +63,8 @@ func (f *find) open(c *conn, db, collection string, late func() error) (*cursor,
 	return cur, err
 }
 
-// first fills the first batch, and keeps the cursor if there is more to
-// come. The id is 0 if not.
+// first fills the first batch, and registers the cursor if there may be more documents. The id is
+// 0 if not.
 func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
 	n := f.batch
 	if n < 0 {
@@ -92,7 +90,7 @@ func (f *find) first(s *Server, cur *cursor, b *batch) (id int64, err error) {
 	if !more || f.single {
 		return 0, nil
 	}
-	cur.sel.late = s.ctx.Err // the client's time was for this request
+	cur.sel.late = s.ctx.Err // the client's time limit was for this request
 	return s.cursors.add(cur), nil
 }
 
@@ -126,7 +124,7 @@ func (r *request) find() error {
 	return nil
 }
 
-// field reads one field of a find command.
+// field parses one field of a find command.
 func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 	known = true
 	switch key {
@@ -160,7 +158,7 @@ func (f *find) field(key string, v bsoncore.Value) (known bool, err error) {
 	case "noCursorTimeout":
 		f.forever = raw.Truthy(v)
 	case "oplogReplay", "allowPartialResults", "snapshot", "maxScan":
-		// What they ask for is so, or is no more than advice.
+		// These ask for what is done anyway, or are only advice.
 	case "min", "max", "returnKey", "showRecordId":
 		if raw.Truthy(v) && !(v.Type == bson.TypeEmbeddedDocument && raw.IsEmpty(v.Data)) {
 			err = mongoerr.New(mongoerr.BadValue, "find does not support '%s'", key)
@@ -188,7 +186,7 @@ func (r *request) appendCursor(id int64, namespace, key string, b *batch) {
 	r.out, _ = bsoncore.AppendDocumentEnd(r.out, at)
 }
 
-// awaitTime is how long a fetch waits for a tail's next document.
+// awaitTime is how long a getMore waits for a tail's next document.
 const awaitTime = time.Second
 
 func (r *request) getMore() error {
@@ -239,8 +237,8 @@ func firstValue(doc []byte) bsoncore.Value {
 	return e.Value
 }
 
-// fetch reads a batch of an open cursor. It returns the cursor's id, or 0
-// when that was the last one.
+// fetch reads a batch of an open cursor. It returns the cursor's id, or 0 if that was the last
+// batch.
 func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Duration) (int64, error) {
 	cur, err := c.s.cursors.take(id, namespace)
 	if err != nil {
@@ -264,7 +262,7 @@ func (c *conn) fetch(id int64, namespace string, b *batch, n int64, wait time.Du
 }
 
 func (r *request) killCursors() error {
-	// A cursor of listCollections, say, is of a collection that can't be.
+	// A cursor of listCollections, say, has the name of a collection that can't exist.
 	if v := firstValue(r.body); v.Type != bson.TypeString || !strings.HasPrefix(string(raw.Text(v)), "$cmd") {
 		if _, err := r.collection(); err != nil {
 			return err
@@ -302,8 +300,7 @@ func (r *request) killCursors() error {
 	return nil
 }
 
-// legacyFind answers a query that is not wrapped into a command; mgo sends
-// its tails so.
+// legacyFind answers a query that isn't a command; mgo's tails are such queries.
 func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 	db, collection, _ := strings.Cut(q.Collection, ".")
 	if err := checkDatabase(db); err != nil {
@@ -329,7 +326,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 		f.batch, f.single = -f.batch, true
 		f.limit = f.batch
 	case q.Limit == 1:
-		f.limit, f.single = 1, true // as it has always been
+		f.limit, f.single = 1, true // a negative limit has always meant this
 	case q.Limit == 0 && !f.tailable:
 		f.batch = -1
 	}
@@ -349,7 +346,7 @@ func (c *conn) legacyFind(q *wire.Query) (wire.Reply, error) {
 	return reply, nil
 }
 
-// wrapped reads {$query: …, $orderby: …, …}.
+// wrapped parses {$query: …, $orderby: …, …}.
 func (f *find) wrapped() error {
 	inner := unwrapQuery(f.filter)
 	if len(inner) == len(f.filter) {
@@ -380,7 +377,7 @@ func (f *find) wrapped() error {
 	return nil
 }
 
-// legacyGetMore answers a fetch; a cursor that is no more is told by a flag.
+// legacyGetMore answers an OP_GET_MORE; a flag says that the cursor doesn't exist.
 func (c *conn) legacyGetMore(g *wire.GetMore) (wire.Reply, error) {
 	n := int64(g.Limit)
 	single := n < 0

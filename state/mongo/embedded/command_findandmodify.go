@@ -74,7 +74,7 @@ func (r *request) findAndModify() error {
 	}
 	start := len(r.out)
 	m.result = func(old, new []byte, position int) (err error) {
-		r.out = r.out[:start] // of an attempt that failed
+		r.out = r.out[:start] // discards a failed attempt
 		doc := old
 		if wantNew {
 			doc = new

@@ -72,7 +72,7 @@ func (r *request) counted(name string, ch choice, all bool, skip, limit int64) (
 	return n, err
 }
 
-// each goes through the documents that match.
+// each calls f with the documents that match.
 func (r *request) each(name string, ch choice, do func(doc []byte) error) error {
 	coll := r.s.store.Collection(r.db, name)
 	if coll == nil {

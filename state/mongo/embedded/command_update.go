@@ -48,7 +48,7 @@ func (r *request) update() error {
 	return nil
 }
 
-// updateOne does one statement of an update command.
+// updateOne executes one statement of an update command.
 func (r *request) updateOne(collection string, statement []byte) (o outcome, err error) {
 	m := &modification{}
 	var multi, hasQuery bool
@@ -88,7 +88,7 @@ func (r *request) updateOne(collection string, statement []byte) (o outcome, err
 	return r.modify(collection, m, multi)
 }
 
-// compileUpdate reads an update and its array filters, if it has any.
+// compileUpdate compiles an update with its array filters.
 func compileUpdate(key string, v, filters bsoncore.Value) (*update.Update, error) {
 	if v.Type != bson.TypeEmbeddedDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must be an object, not %s", key, v.Type)

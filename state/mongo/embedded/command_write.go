@@ -12,10 +12,10 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// maxWrites is how many documents or statements one command may carry.
+// maxWrites bounds the documents or statements of one command.
 const maxWrites = 100_000
 
-// A writing is a command of several writes, which may fail one by one.
+// A writing is a command with several writes, each of which may fail.
 type writing struct {
 	collection string
 	list       []bsoncore.Document
@@ -28,7 +28,7 @@ type writeError struct {
 	err   error
 }
 
-// writing reads what the write commands have in common.
+// writing parses what the write commands have in common.
 func (r *request) writing(list string) (*writing, error) {
 	w := &writing{ordered: true}
 	var err error
@@ -59,7 +59,7 @@ func (r *request) writing(list string) (*writing, error) {
 	return w, nil
 }
 
-// failed notes that a write failed, and says whether that ends the command.
+// failed records the failure of a write, and reports whether it ends the command.
 func (w *writing) failed(index int, err error) bool {
 	w.errors = append(w.errors, writeError{index, err})
 	return w.ordered
@@ -80,11 +80,11 @@ func (r *request) appendWriteErrors(w *writing) {
 	r.out = bsoncore.AppendArrayElement(r.out, "writeErrors", list.Build())
 }
 
-// fatal errors end a command as a whole.
+// fatal reports whether an error ends the whole command.
 func fatal(err error) bool { return errors.Is(err, storage.ErrClosed) }
 
-// unknownField refuses a field of a statement, unless it is a collation that
-// asks for nothing.
+// unknownField returns the error for a field of a statement; a collation without effect is
+// accepted.
 func unknownField(command string, e raw.Elem) error {
 	if string(e.Key) == "collation" {
 		return checkCollation(e.Value)
@@ -92,7 +92,7 @@ func unknownField(command string, e raw.Elem) error {
 	return mongoerr.New(mongoerr.UnknownField, "BSON field '%s.%ss.%s' is an unknown field.", command, command, e.Key)
 }
 
-// checkCollation refuses every order of strings but that of their bytes.
+// checkCollation refuses every collation but the order of bytes.
 func checkCollation(v bsoncore.Value) error {
 	if v.Type == bson.TypeNull {
 		return nil

@@ -23,20 +23,20 @@ type conn struct {
 	nc net.Conn
 	r  *bufio.Reader
 
-	ahead   *message // being read while the one before it is answered
+	ahead   *message // read while the previous one is being answered
 	reading sync.WaitGroup
 	nextID  int32
-	// Memory that one request after another uses.
+	// Memory that requests reuse.
 	out, doc, changed, found []byte
 	batch                    batch
 }
 
-// A message is one off the connection, or why there is none.
+// A message is a message read from the connection, or the error of reading it.
 type message struct {
 	head wire.Header
 	body any
 	err  error
-	// arrived is closed when a message read ahead is there.
+	// arrived is closed when the message has been read.
 	arrived chan struct{}
 }
 
@@ -54,7 +54,7 @@ func (c *conn) serve() {
 			if !errors.As(m.err, &malformed) {
 				return // the client has gone
 			}
-			// A client that sends nonsense is told so if it can be, and left.
+			// A malformed message is answered if possible, and ends the connection.
 			c.s.opts.Logger.Infof("from %v: %v", c.nc.RemoteAddr(), m.err)
 			if malformed.Framed {
 				c.refuse(m.head, mongoerr.New(mongoerr.FailedToParse, "%v", malformed))
@@ -75,8 +75,8 @@ func (c *conn) serve() {
 	}
 }
 
-// outdated refuses a message that is not OP_MSG, unless it is a greeting: a
-// command is told so, all else ends the connection.
+// outdated handles a message that isn't OP_MSG and isn't a greeting: a command gets an error,
+// anything else ends the connection.
 func (c *conn) outdated(m message) bool {
 	q, ok := m.body.(*wire.Query)
 	if !ok {
@@ -97,7 +97,7 @@ func (c *conn) outdated(m message) bool {
 	}
 }
 
-// trim gives memory back that one large request has needed.
+// trim frees memory that one large request needed.
 func (c *conn) trim() {
 	for _, buf := range []*[]byte{&c.out, &c.doc, &c.changed, &c.found, &c.batch.data} {
 		if cap(*buf) > 64<<10 {
@@ -106,7 +106,7 @@ func (c *conn) trim() {
 	}
 }
 
-// emptyBatch is for a request's answer, and good until the next one.
+// emptyBatch returns an empty batch for a request's answer, valid until the next one.
 func (c *conn) emptyBatch() *batch {
 	c.batch.data, c.batch.ends = c.batch.data[:0], c.batch.ends[:0]
 	return &c.batch
@@ -123,8 +123,8 @@ func (c *conn) next() message {
 	return m
 }
 
-// more is closed once the client has sent another message, or gone. Only
-// what waits for something else than the client looks at it.
+// more is closed once the client has sent another message, or gone. Only a request that waits for
+// something else looks at it.
 func (c *conn) more() <-chan struct{} {
 	if c.ahead == nil {
 		m := &message{arrived: make(chan struct{})}
@@ -139,8 +139,8 @@ func (c *conn) more() <-chan struct{} {
 	return c.ahead.arrived
 }
 
-// answer returns the reply to a message, or nil if it wants none. The bytes
-// are good until the next call.
+// answer returns the reply to a message, or nil if it wants none. The bytes are valid until the
+// next call.
 func (c *conn) answer(m message) []byte {
 	switch body := m.body.(type) {
 	case *wire.Query:
@@ -178,7 +178,7 @@ func (c *conn) reply(to wire.Header, r wire.Reply) []byte {
 	return c.out
 }
 
-// refuse answers a message that could not be read as far as its content.
+// refuse answers a message whose content couldn't be read.
 func (c *conn) refuse(to wire.Header, err error) {
 	var out []byte
 	switch to.OpCode {
@@ -192,7 +192,7 @@ func (c *conn) refuse(to wire.Header, err error) {
 	_, _ = c.nc.Write(out)
 }
 
-// unwrapQuery takes a command or query out of {$query: …, …}.
+// unwrapQuery extracts the command or query from {$query: …, …}.
 func unwrapQuery(doc []byte) []byte {
 	it := raw.Elements(doc)
 	e, _ := it.Next()
@@ -202,7 +202,7 @@ func unwrapQuery(doc []byte) []byte {
 	return doc
 }
 
-// failure is how the old messages say that a query went wrong.
+// failure is the form in which OP_REPLY reports that a query failed.
 func failure(err error) wire.Reply {
 	e := coded(err)
 	doc := bsoncore.NewDocumentBuilder().
@@ -225,15 +225,14 @@ func (c *conn) safely(do func() (wire.Reply, error)) (r wire.Reply) {
 	return r
 }
 
-// panicked turns a fault of ours into an error for the one who met it: it
-// must not take the others' connections down.
+// panicked turns a panic into an error of the request that caused it: other connections must go
+// on.
 func (c *conn) panicked(p any) error {
 	c.s.opts.Logger.Errorf("panic: %v\n%s", p, debug.Stack())
 	return mongoerr.New(mongoerr.InternalError, "internal error: %v", p)
 }
 
-// command runs a command and returns its answer. The bytes are good until
-// the next call.
+// command runs a command and returns its answer. The bytes are valid until the next call.
 func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc bsoncore.Document, err error) {
 	r := &request{conn: c, s: c.s, ctx: c.s.ctx, db: db, body: body, sequences: sequences}
 	r.out = append(c.doc[:0], 0, 0, 0, 0)
@@ -251,7 +250,7 @@ func (c *conn) command(db string, body []byte, sequences []wire.Sequence) (doc b
 	return nil, r.run()
 }
 
-// coded is err as the client is told it.
+// coded returns err in the form that the client sees.
 func coded(err error) *mongoerr.Error {
 	if errors.Is(err, context.Canceled) {
 		return mongoerr.New(mongoerr.ShutdownInProgress, "the server is shutting down")

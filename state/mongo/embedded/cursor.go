@@ -9,30 +9,29 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// A cursor is a query whose answer is fetched piece by piece. It belongs to
-// the server: any connection may fetch from it or kill it.
+// A cursor is a query whose answer is fetched in batches. It belongs to the server: any
+// connection may fetch from it or kill it.
 type cursor struct {
 	id        int64
 	namespace string
 	sel       *selection
 	show      *query.Projection
 	skip      int64
-	left      int64    // documents still to be given; -1 is all
-	fixed     [][]byte // a list made beforehand, instead of sel
+	left      int64    // documents that may still be given; -1 for all
+	fixed     [][]byte // a fixed list, instead of sel
 
-	tail  *tail // of a cursor that waits for more
+	tail  *tail // set for a cursor that waits for new documents
 	await bool
 
-	// The registry's: under its lock.
+	// These are guarded by the registry's lock.
 	busy     bool
 	used     time.Time
-	forever  bool // does not time out
+	forever  bool // it doesn't time out
 	killed   chan struct{}
 	isKilled bool
 }
 
-// next appends the next document to dst; false is the end, for now if it is
-// a tail.
+// next appends the next document to dst; false at the end, which for a tail is the present end.
 func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 	if cur.left == 0 {
 		return dst, false, nil
@@ -62,11 +61,10 @@ func (cur *cursor) next(dst []byte) (_ []byte, ok bool, err error) {
 	}
 }
 
-// maxBatch is how many bytes a batch grows to before it is sent; its last
-// document may go over.
+// maxBatch is the size in bytes at which a batch is sent; its last document may exceed it.
 const maxBatch = 4 << 20
 
-// A batch is documents laid end to end.
+// A batch is a sequence of documents.
 type batch struct {
 	data []byte
 	ends []int
@@ -80,8 +78,8 @@ func (b *batch) each(do func(i int, doc []byte)) {
 	}
 }
 
-// fill reads up to n documents, 0 for as many as fit, and lets go of the
-// store. More says that the cursor may have others.
+// fill reads up to n documents, 0 for as many as fit, and then releases the store. more is set if
+// the cursor may have others.
 func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 	more = true
 	for (n == 0 || int64(len(b.ends)) < n) && len(b.data) < maxBatch {
@@ -100,25 +98,25 @@ func (cur *cursor) fill(b *batch, n int64) (more bool, err error) {
 	return more && cur.left != 0, err
 }
 
-// cursors are the open ones.
+// cursors is the registry of open cursors.
 type cursors struct {
 	mu      sync.Mutex
 	open    map[int64]*cursor
 	timeout time.Duration
 	reaper  *time.Timer
 	closed  bool
-	total   int64 // ever opened
+	total   int64 // opened since the start
 }
 
-// maxCursors is how many may be open; a further one takes the place of the
-// one that was used least recently.
+// maxCursors bounds the open cursors; a further one replaces the one that was used least
+// recently.
 const maxCursors = 10_000
 
 func (cs *cursors) init(timeout time.Duration) {
 	cs.open, cs.timeout = map[int64]*cursor{}, timeout
 }
 
-// add opens a cursor and gives it an id.
+// add registers a cursor and gives it an id.
 func (cs *cursors) add(cur *cursor) int64 {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -158,7 +156,7 @@ func (cs *cursors) remove(cur *cursor) {
 	}
 }
 
-// reap drops cursors that nobody has used for the timeout.
+// reap drops cursors that were not used for the timeout.
 func (cs *cursors) reap() {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -173,7 +171,7 @@ func (cs *cursors) reap() {
 	}
 }
 
-// take finds a cursor for one fetch; release ends that.
+// take returns a cursor for one fetch, to be followed by release.
 func (cs *cursors) take(id int64, namespace string) (*cursor, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -199,8 +197,7 @@ func (cs *cursors) release(cur *cursor, more bool) {
 	}
 }
 
-// kill closes a cursor; one that is waiting for documents stops. False says
-// that there was none.
+// kill closes a cursor, and interrupts its wait for documents. It reports whether there was one.
 func (cs *cursors) kill(id int64) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -16,28 +16,27 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A modification is a change of the documents that a query picks.
+// A modification is a change of the documents that a query selects.
 type modification struct {
 	filter *query.Filter
 	order  query.Sort
 	hint   bsoncore.Value
-	// update is what to make of them; nil removes them.
+	// update is the change; nil removes the documents.
 	update *update.Update
 	upsert bool
-	// result is told the document as it was and as it is, either of which
-	// may be nil, and where the query matched. It must not keep them.
+	// result receives the old and the new document, either of which may be nil, and where the
+	// query matched. It must not keep them.
 	result func(old, new []byte, position int) error
 }
 
-// An outcome is what became of a modification.
+// An outcome is the result of a modification.
 type outcome struct {
 	matched, modified int
-	upserted          bsoncore.Value // the _id of a document made
+	upserted          bsoncore.Value // the _id of an inserted document
 }
 
-// attempts is how often a modification starts over when others get in its
-// way: when an upsert found nothing and then that somebody made it, or when
-// the collection was dropped under it.
+// attempts is how often a modification starts over because of others: when an upsert found
+// nothing but its document was inserted meanwhile, or when the collection was dropped.
 const attempts = 10
 
 // modify changes one document, or all that match.
@@ -91,7 +90,7 @@ func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcom
 		if doc == nil {
 			break
 		}
-		// It matched when it was read; by now it may be another one.
+		// It matched when it was read; it may have changed since.
 		if err := r.change(coll, m, record, false, &o); err != nil {
 			return o, err
 		}
@@ -102,8 +101,8 @@ func (r *request) modifyOne(coll *storage.Collection, m *modification) (o outcom
 	return o, err
 }
 
-// modifyAll changes every document that matches. Which ones do is settled
-// first, so that none is met again in its new place.
+// modifyAll changes every document that matches. It collects them first, so that a document isn't
+// changed twice because its place in an index has changed.
 func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcome, err error) {
 	sel, err := newSelection(coll, choice{filter: m.filter, hint: m.hint}, r.late)
 	if err != nil {
@@ -132,8 +131,8 @@ func (r *request) modifyAll(coll *storage.Collection, m *modification) (o outcom
 	return o, err
 }
 
-// change changes the document of a record, if it is there and matches. With
-// make it is made if it is not there.
+// change changes the document of a record if it exists and matches. With make it inserts a
+// missing document.
 func (r *request) change(coll *storage.Collection, m *modification, record []byte, make bool, o *outcome) error {
 	return coll.Modify(record, func(old []byte) (storage.Change, error) {
 		if old == nil {
@@ -153,7 +152,7 @@ func (r *request) change(coll *storage.Collection, m *modification, record []byt
 		}
 		if !m.filter.Match(old) {
 			if make {
-				// Nobody but this document can have the _id.
+				// No other document can have the _id.
 				return storage.Change{}, r.clash(coll, m)
 			}
 			return storage.Change{}, nil
@@ -201,14 +200,14 @@ func checkGrown(coll *storage.Collection, old, doc []byte) error {
 	return nil
 }
 
-// clash is the error of an upsert whose _id belongs to a document that the
-// rest of the query does not match.
+// clash is the error of an upsert whose _id belongs to a document that doesn't match the rest of
+// the query.
 func (r *request) clash(coll *storage.Collection, m *modification) error {
 	id, _ := idOf(m.filter)
 	return mongoerr.New(mongoerr.DuplicateKey, "E11000 duplicate key error collection: %s index: _id_ dup key: { : %s }", coll.Namespace(), id)
 }
 
-// insertNew makes the document of an upsert.
+// insertNew inserts the document of an upsert.
 func (r *request) insertNew(coll *storage.Collection, m *modification, o *outcome) error {
 	doc, err := r.seeded(m)
 	if err != nil {
@@ -222,8 +221,8 @@ func (r *request) insertNew(coll *storage.Collection, m *modification, o *outcom
 	return m.tell(nil, doc, -1)
 }
 
-// seeded is the document that an upsert makes: what the query says fields
-// are, changed by the update, with an _id in front.
+// seeded returns the document that an upsert inserts: the fields that the query fixes, changed by
+// the update, with an _id in front.
 func (r *request) seeded(m *modification) ([]byte, error) {
 	var values []update.SeedValue
 	for _, p := range m.filter.Predicates() {
@@ -247,7 +246,7 @@ func (r *request) seeded(m *modification) ([]byte, error) {
 	return doc, storage.CheckID(id)
 }
 
-// withID is doc with its _id in front; one without gets one.
+// withID returns doc with its _id in front, a new one if it has none.
 func withID(doc []byte) []byte {
 	it := raw.Elements(doc)
 	first, ok := it.Next()

@@ -14,34 +14,33 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A request is one command on its way to its answer.
+// A request is one command while it is being answered.
 type request struct {
 	conn      *conn
 	s         *Server
 	ctx       context.Context
 	db        string
-	name      string // of the command, as it was sent
+	name      string // of the command, as sent
 	body      []byte
 	sequences []wire.Sequence
-	// out is the answer under construction: fields are appended to it.
+	// out is the answer under construction: commands append fields.
 	out []byte
 
-	deadline time.Time // by maxTimeMS; zero is none
-	barrier  bool      // the write concern asks for the disk
-	// unacknowledged is the write concern w: 0: nobody wants to know what becomes of it.
+	deadline time.Time // from maxTimeMS; zero for none
+	barrier  bool      // the write concern asks for a sync to disk
+	// unacknowledged is set for the write concern w: 0: the client doesn't want the outcome.
 	unacknowledged bool
 }
 
-// A command does what one kind of request asks for, and appends its answer
-// to the request's out.
+// A command executes one kind of request, and appends its answer to the request's out.
 type command struct {
 	name string
 	run  func(*request) error
-	// admin commands ask for nothing that is in a database.
+	// admin commands don't concern a database.
 	admin bool
 }
 
-// commands are what a request may begin with.
+// commands are all commands, by the first key of the request.
 var commands = map[string]command{
 	"ismaster":        {name: "ismaster", run: (*request).isMaster, admin: true},
 	"isMaster":        {name: "isMaster", run: (*request).isMaster, admin: true},
@@ -103,10 +102,10 @@ func checkDatabase(name string) error {
 	return nil
 }
 
-// maxNamespace is the longest database.collection, in bytes.
+// maxNamespace is the maximum length of database.collection, in bytes.
 const maxNamespace = 255
 
-// collection reads a command's first field as a collection's name.
+// collection returns the command's first field as a collection's name.
 func (r *request) collection() (string, error) {
 	it := raw.Elements(r.body)
 	first, _ := it.Next()
@@ -136,13 +135,13 @@ func names(list ...string) map[string]string {
 	return out
 }
 
-// fields calls with each field of the command but the first and those that
-// any command may have. With returns false for a field it does not know.
+// fields calls with for each field of the command except the first and the general ones. with
+// returns false for an unknown field.
 func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) error {
 	it := raw.Elements(r.body)
 	it.Next()
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
-		key, usual := fieldNames[string(e.Key)] // spares the memory of most
+		key, usual := fieldNames[string(e.Key)] // avoids most allocations
 		if !usual {
 			key = string(e.Key)
 		}
@@ -160,7 +159,7 @@ func (r *request) fields(with func(key string, v bsoncore.Value) (bool, error)) 
 	return nil
 }
 
-// general reads the fields that any command may have.
+// general parses the fields that any command may have.
 func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 	switch key {
 	case "$db", "lsid", "$clusterTime", "$readPreference", "comment", "$comment", "readConcern", "apiVersion":
@@ -181,7 +180,7 @@ func (r *request) general(key string, v bsoncore.Value) (bool, error) {
 	return false, nil
 }
 
-// maxTime reads how long something may take; 0 is for ever.
+// maxTime parses a time limit; 0 is none.
 func maxTime(v bsoncore.Value) (time.Duration, error) {
 	n, ok := raw.Int(v)
 	if !ok || n < 0 || n > math.MaxInt32 {
@@ -210,12 +209,12 @@ func (r *request) writeConcern(v bsoncore.Value) error {
 			}
 		}
 	}
-	// A majority has it in its journals, unless that is not wanted.
+	// The majority has a write in its journals, unless the client says otherwise.
 	r.barrier = journaled || majority && !said
 	return nil
 }
 
-// late fails once the time the client allows is over, or the server's.
+// late returns an error once the client's time limit is over, or the server has closed.
 func (r *request) late() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -226,8 +225,7 @@ func (r *request) late() error {
 	return nil
 }
 
-// documents returns the list that a write command carries, in its body or
-// beside it.
+// documents returns the list of a write command, from its body or from a sequence.
 func (r *request) documents(name string) ([]bsoncore.Document, error) {
 	for _, s := range r.sequences {
 		if s.ID == name {

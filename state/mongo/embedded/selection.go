@@ -16,45 +16,43 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A selection is the documents that a query asks for, in the order it wants
-// them.
+// A selection is the documents that a query asks for, in its order.
 type selection struct {
 	coll   *storage.Collection
 	filter *query.Filter
-	late   func() error // looked at now and then
+	late   func() error // called from time to time
 
 	scan  *storage.Scan
 	count int
 
-	// byID is the record key when the query names the _id: then there is
-	// no scan.
+	// byID is the record key if the query names the _id; there is no scan then.
 	byID []byte
 	done bool
-	mem  *[]byte // where the one document goes
+	mem  *[]byte // memory for the one document
 
 	// Documents that had to be sorted.
 	sorted []picked
 	at     int
-	place  int // position of the one given last
+	place  int // position of the last document
 }
 
-// A picked document has been read, and waits for its turn.
+// A picked document has been read, and is to be returned in order.
 type picked struct {
 	key, record, doc []byte
 	position         int
 }
 
-// maxSorted is how many bytes of documents may be sorted in memory.
+// maxSorted bounds the bytes of documents that are sorted in memory.
 const maxSorted = 100 << 20
 
-// choice is what a selection is made from.
+// choice is the parameters of a selection.
 type choice struct {
 	filter *query.Filter
 	order  query.Sort
 	hint   bsoncore.Value
-	// limit is how many documents will be read at most; 0 is all.
+	// limit bounds the documents that will be read; 0 is all.
 	limit int64
-	// mem, if not nil, is memory to read into that lasts for the request.
+	// mem, if not nil, is memory to read into, valid for the request.
 	mem *[]byte
 }
 
@@ -80,7 +78,7 @@ func newSelection(coll *storage.Collection, ch choice, late func() error) (*sele
 	return sel, sel.sort(ch)
 }
 
-// idOf returns the one _id that can match.
+// idOf returns the only _id that can match.
 func idOf(f *query.Filter) (bsoncore.Value, bool) {
 	for _, p := range f.Predicates() {
 		if p.Op == query.Eq && p.Path == "_id" && p.Value.Type != bson.TypeArray && p.Value.Type != bson.TypeUndefined {
@@ -90,7 +88,7 @@ func idOf(f *query.Filter) (bsoncore.Value, bool) {
 	return bsoncore.Value{}, false
 }
 
-// findHint reads a hint: an index's name or its keys, or {$natural: 1}.
+// findHint parses a hint: an index's name or its keys, or {$natural: 1}.
 func findHint(indexes []plan.Index, hint bsoncore.Value, order *query.Sort) (int, error) {
 	switch hint.Type {
 	case 0, bson.TypeNull:
@@ -122,8 +120,8 @@ func findHint(indexes []plan.Index, hint bsoncore.Value, order *query.Sort) (int
 	return 0, mongoerr.New(mongoerr.BadValue, "planner returned error: bad hint")
 }
 
-// next gives the next document, with its record key; both are good until
-// the next call. A nil document is the end.
+// next returns the next document and its record key; both are valid until the next call. A nil
+// document is the end.
 func (sel *selection) next() (record, doc []byte, err error) {
 	if sel.byID != nil {
 		return sel.single()
@@ -133,14 +131,14 @@ func (sel *selection) next() (record, doc []byte, err error) {
 			return nil, nil, nil
 		}
 		p := sel.sorted[sel.at]
-		sel.sorted[sel.at] = picked{} // it is given once
+		sel.sorted[sel.at] = picked{} // frees it: it is returned only once
 		sel.at, sel.place = sel.at+1, p.position
 		return p.record, p.doc, nil
 	}
 	return sel.match()
 }
 
-// match reads on to the next document that matches.
+// match reads up to the next document that matches.
 func (sel *selection) match() (record, doc []byte, err error) {
 	for {
 		record, doc, err = sel.scan.Next()
@@ -178,8 +176,7 @@ func (sel *selection) single() (record, doc []byte, err error) {
 	return sel.byID, doc, nil
 }
 
-// position is where the query matched an array of the document that next
-// gave last.
+// position returns where the query matched an array of the last document of next.
 func (sel *selection) position() int {
 	if sel.sorted != nil {
 		return sel.place
@@ -187,8 +184,7 @@ func (sel *selection) position() int {
 	return sel.filter.Position()
 }
 
-// sort reads all that matches and puts it in order. With a limit no more
-// than that many are kept.
+// sort reads all documents that match and sorts them. With a limit it keeps only that many.
 func (sel *selection) sort(ch choice) error {
 	all := &ranked{}
 	size := 0
@@ -200,7 +196,7 @@ func (sel *selection) sort(ch choice) error {
 		if doc == nil {
 			break
 		}
-		// Equal ones stay in the order they were read in.
+		// Equal documents keep the order in which they were read.
 		key := binary.BigEndian.AppendUint64(ch.order.AppendKey(nil, doc), uint64(sel.count))
 		p := picked{key: key, position: sel.filter.Position()}
 		full := ch.limit > 0 && int64(len(all.list)) == ch.limit
@@ -230,7 +226,7 @@ func (sel *selection) sort(ch choice) error {
 	return sel.pause()
 }
 
-// ranked is a heap with the document on top that sorts last.
+// ranked is a heap whose top is the document that sorts last.
 type ranked struct{ list []picked }
 
 func (h *ranked) Len() int           { return len(h.list) }
@@ -243,7 +239,7 @@ func (h *ranked) Pop() any {
 	return last
 }
 
-// pause lets go of what the selection holds of the store; next goes on.
+// pause releases the selection's snapshot of the store; next continues.
 func (sel *selection) pause() error {
 	if sel.scan == nil {
 		return nil

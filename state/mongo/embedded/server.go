@@ -17,40 +17,40 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A Logger takes the server's words to its operator.
+// A Logger receives messages for the server's operator.
 type Logger interface {
 	Infof(format string, args ...any)
 	Errorf(format string, args ...any)
 }
 
-// Options say how a Server is kept. The zero Options are good.
+// Options are those of a Server; the zero value has good defaults.
 type Options struct {
-	// FS is where the files are; nil is the disk.
+	// FS is the file system; nil is the disk.
 	FS vfs.FS
-	// Logger gets what is worth telling; nil drops it.
+	// Logger receives messages; nil drops them.
 	Logger Logger
-	// SyncEvery is how long what was answered stays off the disk at most, whoever
-	// asks for it; 0 leaves it to barriers and write concerns.
+	// SyncEvery bounds how long an answered write isn't on disk; 0 leaves syncs to barriers and
+	// write concerns.
 	SyncEvery time.Duration
-	// OnlyMsg refuses the messages that OP_MSG has replaced, as MongoDB does
-	// from 5.1 on: all but a greeting.
+	// OnlyMsg refuses the messages that OP_MSG has replaced, as MongoDB does from 5.1 on, except
+	// for a greeting.
 	OnlyMsg bool
 	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
 	CacheSize int64
-	// MemTableSize is the bytes of writes gathered in memory before they
-	// are put in order on disk; 0 is 4 MiB.
+	// MemTableSize is the bytes of writes collected in memory before they are sorted to disk; 0
+	// is 4 MiB.
 	MemTableSize uint64
-	// Fatal is called, once, when a file cannot be written or synced, for want of
-	// room say, after which nothing can be promised. It should not return;
-	// nil logs the error and exits with status 1.
+	// Fatal is called once, when a file can't be written or synced, for lack of space say:
+	// nothing is durable from then on. It should not return; nil logs the error and exits with
+	// status 1.
 	Fatal func(error)
-	// Repair opens a store whose log is damaged, without what was written from the
-	// damage on. The Logger is told what is left out.
+	// Repair opens a store whose log is damaged, and drops what was written from the damage on.
+	// The Logger gets what is dropped.
 	Repair bool
 	// CursorTimeout is how long an unused cursor lives; 0 is 10 minutes.
 	CursorTimeout time.Duration
-	// Tap, of tests, wraps the client's end of each connection that Dial returns;
-	// each of its writes is one message.
+	// Tap, for tests, wraps the client's end of each connection that Dial returns; each of its
+	// writes is one message.
 	Tap func(net.Conn) net.Conn
 }
 
@@ -69,19 +69,17 @@ type Server struct {
 	conns  map[*conn]bool
 	work   sync.WaitGroup // connections and listeners
 
-	connected atomic.Int64 // connections ever made
+	connected atomic.Int64 // connections since the start
 }
 
-// ErrClosed is what a closed Server answers.
+// ErrClosed is the error of a closed Server.
 var ErrClosed = errors.New("the embedded store is closed")
 
-// ErrDamaged is what opening a store fails with when a file of it does not hold
-// what was written there.
+// ErrDamaged is the error of opening a store with a file that doesn't contain what was written.
 var ErrDamaged = storage.ErrDamaged
 
-// Open opens the store in dir, and makes it if there is none. It takes
-// milliseconds, whatever way the last process that had it open ended. It
-// fails when another process has it open.
+// Open opens the store in dir, and creates it if there is none. It takes milliseconds, even after
+// a crash. It fails if another process has the store open.
 func Open(dir string, opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = silent{}
@@ -116,7 +114,7 @@ func Open(dir string, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// keepSyncing passes a barrier now and then until the server is closed.
+// keepSyncing passes a barrier periodically until the server is closed.
 func (s *Server) keepSyncing() {
 	defer s.work.Done()
 	tick := time.NewTicker(s.opts.SyncEvery)
@@ -126,7 +124,7 @@ func (s *Server) keepSyncing() {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
-			_ = s.Barrier(s.ctx) // its failure is the store's, which Fatal is told
+			_ = s.Barrier(s.ctx) // a failure goes to Fatal
 		}
 	}
 }
@@ -136,7 +134,7 @@ type silent struct{}
 func (silent) Infof(string, ...any)  {}
 func (silent) Errorf(string, ...any) {}
 
-// Dial returns a connection to the server that never leaves the process.
+// Dial returns an in-process connection to the server.
 func (s *Server) Dial() (net.Conn, error) {
 	client, server := link.Pipe()
 	if !s.start(server) {
@@ -148,8 +146,7 @@ func (s *Server) Dial() (net.Conn, error) {
 	return client, nil
 }
 
-// start serves a connection in a goroutine of its own, unless the server is
-// closed.
+// start serves a connection in its own goroutine, unless the server is closed.
 func (s *Server) start(nc net.Conn) bool {
 	c := newConn(s, nc)
 	s.mu.Lock()
@@ -170,8 +167,8 @@ func (s *Server) start(nc net.Conn) bool {
 	return true
 }
 
-// Serve accepts connections from l until ctx or the server ends, then closes
-// l. It returns nil when it was ended that way.
+// Serve accepts connections from l until ctx or the server ends, then closes l. It returns nil
+// then.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.mu.Lock()
 	if s.closed {
@@ -209,19 +206,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// Barrier returns when everything that was answered before the call is on
-// disk. Those who wait at one time share one sync, and it costs nothing when
-// there was no write. When ctx ends it returns early, with its error.
+// Barrier returns when everything answered before the call is on disk. Concurrent callers share
+// one sync, and a barrier without writes costs nothing. When ctx ends it returns early, with its
+// error.
 func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx) }
 
-// Compact rewrites the files, so that what was deleted takes no space.
+// Compact rewrites the files, so that deleted data takes no space.
 func (s *Server) Compact(ctx context.Context) error { return s.store.Compact(ctx) }
 
-// Check compares every index with its documents and says what differs.
+// Check compares every index with its documents and returns the differences.
 func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
 
-// Close ends all connections and closes the files. What was answered is then
-// on disk.
+// Close closes all connections and the files. Everything answered is on disk then.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {

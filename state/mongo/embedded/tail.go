@@ -8,16 +8,15 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// A tail reads a capped collection in its natural order, and at its end
-// waits for more.
+// A tail reads a capped collection in its natural order, and waits for more at its end.
 type tail struct {
 	coll    *storage.Collection
 	filter  *query.Filter
 	started bool
-	seen    uint64 // number of the last document looked at
+	seen    uint64 // number of the last document read
 }
 
-// newTail begins with the oldest document.
+// newTail begins at the oldest document.
 func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (*tail, error) {
 	if !coll.Options().Capped {
 		return nil, mongoerr.New(mongoerr.BadValue, "error processing query: tailable cursor requested on non capped collection %s", coll.Namespace())
@@ -29,7 +28,7 @@ func newTail(coll *storage.Collection, filter *query.Filter, order query.Sort) (
 	return &tail{coll: coll, filter: filter, seen: first - 1}, err
 }
 
-// read is fill for a tail: what it has not seen yet, as far as it goes.
+// read is fill for a tail: it reads the new documents up to the present end.
 func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	scan := t.coll.Natural()
 	defer scan.Pause()
@@ -68,9 +67,8 @@ func (t *tail) read(cur *cursor, b *batch, n int64) error {
 	return nil
 }
 
-// wait is read, but with nothing to give it waits up to d for something. It
-// gives up early when the cursor is killed, the server ends, or the client
-// goes or asks for something else.
+// wait is read, but if there is nothing new it waits up to d. It returns early when the cursor is
+// killed, the server closes, or the client disconnects or sends another message.
 func (t *tail) wait(c *conn, cur *cursor, b *batch, n int64, d time.Duration) error {
 	var timer *time.Timer
 	for {

@@ -1,4 +1,3 @@
-// Package mongoerr holds the error that the embedded store answers with:
-// a message and one of MongoDB's numeric codes, which is what drivers
-// look at.
+// Package mongoerr has the error type of the embedded store: a message and one of MongoDB's
+// numeric codes, which drivers look at.
 package mongoerr

@@ -9,7 +9,7 @@ import (
 // A Code is one of MongoDB's error codes.
 type Code int32
 
-// The codes the store answers with.
+// The codes that the store uses.
 const (
 	InternalError              Code = 1
 	BadValue                   Code = 2
@@ -94,7 +94,7 @@ var names = map[Code]string{
 	DuplicateKey:               "DuplicateKey",
 }
 
-// String is the name MongoDB sends beside the number as codeName.
+// String returns the name that MongoDB sends as codeName.
 func (c Code) String() string {
 	if name := names[c]; name != "" {
 		return name
@@ -102,22 +102,21 @@ func (c Code) String() string {
 	return "Location" + strconv.Itoa(int(c))
 }
 
-// An Error is refused to the client with its code.
+// An Error refuses a request with a code.
 type Error struct {
 	Code    Code
 	Message string
 }
 
-// Error is the message as the client reads it.
+// Error returns the message that the client sees.
 func (e *Error) Error() string { return e.Message }
 
-// New makes an error of the given code; the rest is as in fmt.Sprintf.
+// New returns an error with the given code; the rest is as in fmt.Sprintf.
 func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// From finds the Error inside err; any other error becomes an
-// InternalError with its text.
+// From returns the Error in err's chain; any other error becomes an InternalError with its text.
 func From(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -126,7 +125,7 @@ func From(err error) *Error {
 	return &Error{Code: InternalError, Message: err.Error()}
 }
 
-// Is says whether err carries the given code.
+// Is reports whether err has the given code.
 func Is(err error, code Code) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code
