@@ -10,41 +10,40 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A barrier brings what was written to disk, once for all who wait. The log
-// is written in order, so that one synced record covers all before it.
+// A barrier is a group commit: one sync makes all earlier writes durable for all callers that
+// wait. The log is written in order, so one synced record covers all before it.
 type barrier struct {
 	store *Store
-	// A batch being committed can be read by others before it is counted;
-	// with one under way nothing is known to be on disk.
+	// Readers can see a batch that is being committed before it is counted; while there is one,
+	// nothing is known to be on disk.
 	underway atomic.Int64 // batches being committed
 	written  atomic.Int64 // batches committed
-	synced   atomic.Int64 // of those, known to be on disk
+	synced   atomic.Int64 // of those, the number known to be on disk
 
 	mu      sync.Mutex
-	next    *flight // what the next sync will carry
+	next    *group // callers that the next sync covers
 	running bool
 	done    sync.WaitGroup
 }
 
-// A flight is those who wait for one sync.
-type flight struct {
-	landed chan struct{}
-	err    error
+// A group is the callers that wait for one sync.
+type group struct {
+	done chan struct{}
+	err  error
 }
 
-// Barrier returns when every write answered before the call is on disk. It
-// costs nothing when that is so already. When ctx ends it returns early,
-// with its error.
+// Barrier returns when every write answered before the call is on disk. It costs nothing if they
+// are already. When ctx ends it returns early, with its error.
 func (s *Store) Barrier(ctx context.Context) error {
 	b := &s.sync
 	if b.clean() {
 		return s.failed()
 	}
 	b.mu.Lock()
-	f := b.next
-	if f == nil {
-		f = &flight{landed: make(chan struct{})}
-		b.next = f
+	g := b.next
+	if g == nil {
+		g = &group{done: make(chan struct{})}
+		b.next = g
 		if !b.running {
 			b.running = true
 			b.done.Add(1)
@@ -53,8 +52,8 @@ func (s *Store) Barrier(ctx context.Context) error {
 	}
 	b.mu.Unlock()
 	select {
-	case <-f.landed:
-		return f.err
+	case <-g.done:
+		return g.err
 	case <-s.ended:
 		return s.failed()
 	case <-ctx.Done():
@@ -62,17 +61,16 @@ func (s *Store) Barrier(ctx context.Context) error {
 	}
 }
 
-// clean says whether all that anybody can have read is on disk. Underway is
-// looked at first: a batch that has ended by then has been counted.
+// clean reports whether everything that a reader may have seen is on disk. It looks at underway
+// first: a batch that has ended by then has been counted.
 func (b *barrier) clean() bool {
 	return b.underway.Load() == 0 && b.synced.Load() >= b.written.Load()
 }
 
-// A sync costs as much as a few writes, and one for many is better than one
-// for each. Before one begins, whoever else has something to do is let go
-// first: most of them will come and wait, too. That ends after gatherFor, or
-// when the turn comes back within aMoment, which is when nobody else is busy;
-// so one who is alone waits for nothing.
+// A sync costs as much as a few writes, so one sync for many callers is better than one for each.
+// Before a sync, run yields to other goroutines: most of them will come to wait as well. It stops
+// after gatherFor, or when a yield returns within aMoment, which means that nothing else is busy;
+// so a single caller doesn't wait.
 const (
 	gatherFor = 3 * time.Millisecond
 	aMoment   = 20 * time.Microsecond
@@ -89,25 +87,25 @@ func gather() {
 	}
 }
 
-// run syncs for as long as somebody waits.
+// run syncs as long as callers wait.
 func (b *barrier) run() {
 	defer b.done.Done()
 	for {
 		gather()
 		b.mu.Lock()
-		f := b.next
+		g := b.next
 		b.next = nil
-		b.running = f != nil
+		b.running = g != nil
 		b.mu.Unlock()
-		if f == nil {
+		if g == nil {
 			return
 		}
 		written := b.written.Load()
-		f.err = b.store.safely(func() error { return b.store.db.LogData(nil, pebble.Sync) })
-		if f.err == nil {
+		g.err = b.store.safely(func() error { return b.store.db.LogData(nil, pebble.Sync) })
+		if g.err == nil {
 			b.synced.Store(written)
 		}
-		close(f.landed)
+		close(g.done)
 	}
 }
 

@@ -10,23 +10,23 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 )
 
-// capped is what a capped collection knows of itself. Its record keys are
-// numbers without gaps: the oldest document is first, next is to come.
+// capped is the state of a capped collection. Its record keys are consecutive numbers from first,
+// the oldest document, to next, which the next document will have.
 type capped struct {
 	mu          sync.Mutex
 	known       bool
 	first, next uint64
 	bytes       int64
 
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed chan struct{} // closed at the next change; nil if no one waits
 }
 
-// numbered is the record key of a capped collection's document number n.
+// numbered returns the record key of a capped collection's document number n.
 func (c *Collection) numbered(n uint64) []byte {
 	return binary.BigEndian.AppendUint64(spaceKey(nil, c.space), n)
 }
 
-// learn counts what is there, once.
+// learn finds the first and last number, once.
 func (c *Collection) learn() error {
 	if c.capped.known {
 		return nil
@@ -48,9 +48,8 @@ func (c *Collection) learn() error {
 	return errors.Join(damaged(it.Error()), it.Close())
 }
 
-// push appends a document to a capped collection and lets the oldest ones
-// go. Pushes happen one at a time, so that a reader who has seen a number
-// never misses a smaller one.
+// push appends a document to a capped collection and removes the oldest ones. Pushes are
+// serialised, so a reader that has seen a number never misses a smaller one.
 func (c *Collection) push(doc []byte) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -89,7 +88,7 @@ func (c *Collection) push(doc []byte) error {
 	return nil
 }
 
-// evict adds to b the end of an old document, and returns its size.
+// evict adds the removal of an old document to b, and returns its size.
 func (c *Collection) evict(b *pebble.Batch, record []byte) (int64, error) {
 	old, ok, err := c.store.appendGet(nil, record)
 	if err != nil || !ok {
@@ -136,8 +135,8 @@ func (c *Collection) wakeLocked() {
 	}
 }
 
-// Extent is the number of a capped collection's oldest document, and the one
-// that the next will have.
+// Extent returns the number of a capped collection's oldest document, and the number that the
+// next one will have.
 func (c *Collection) Extent() (first, next uint64, err error) {
 	c.capped.mu.Lock()
 	defer c.capped.mu.Unlock()
@@ -145,5 +144,5 @@ func (c *Collection) Extent() (first, next uint64, err error) {
 	return c.capped.first, c.capped.next, err
 }
 
-// Number is the number of the record of a document in a capped collection.
+// Number returns the number in a capped collection's record key.
 func Number(record []byte) uint64 { return binary.BigEndian.Uint64(record[spaceSize:]) }

@@ -15,16 +15,15 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// CollectionOptions are what a collection is made with.
+// CollectionOptions are the options of a new collection.
 type CollectionOptions struct {
-	// Capped collections keep the newest documents: at most Size bytes of
-	// them, and, unless it is 0, at most Max.
+	// Capped collections keep the newest documents: at most Size bytes of them, and, unless it is
+	// 0, at most Max.
 	Capped    bool
 	Size, Max int64
 }
 
-// load reads the catalog, and takes away what an index that was not
-// finished has left.
+// load reads the catalog, and removes what an unfinished index has left.
 func (s *Store) load() error {
 	if err := s.get([]byte{keyLastSpace}, func(v []byte) error {
 		if v != nil {
@@ -50,7 +49,7 @@ func (s *Store) load() error {
 	})
 }
 
-// each goes through all keys that begin with a byte.
+// each calls f with all keys that begin with a byte.
 func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -65,8 +64,8 @@ func (s *Store) each(prefix byte, do func(rest, value []byte) error) error {
 	return damaged(it.Error())
 }
 
-// newSpace gives out a space. It is never given out again, not even when
-// this batch is the last thing that reaches the disk.
+// newSpace allocates a space. It is never allocated again, even if this batch is the last one
+// that reaches the disk.
 func (s *Store) newSpace(b *pebble.Batch) uint32 {
 	s.lastSpace++
 	_ = b.Set([]byte{keyLastSpace}, binary.BigEndian.AppendUint32(nil, s.lastSpace), nil)
@@ -85,21 +84,21 @@ func (s *Store) put(c *Collection) {
 	s.collections[c.db][c.name] = c
 }
 
-// Collection finds a collection; nil if there is none.
+// Collection returns a collection; nil if there is none.
 func (s *Store) Collection(db, name string) *Collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.collections[db][name]
 }
 
-// Databases are the names of databases that have a collection, sorted.
+// Databases returns the names of databases that have a collection, sorted.
 func (s *Store) Databases() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Sorted(maps.Keys(s.collections))
 }
 
-// Collections are a database's, sorted by name.
+// Collections returns a database's collections, sorted by name.
 func (s *Store) Collections(db string) []*Collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -110,7 +109,7 @@ func (s *Store) Collections(db string) []*Collection {
 	return out
 }
 
-// Ensure finds a collection or makes it, without options.
+// Ensure returns a collection, which it creates if necessary, without options.
 func (s *Store) Ensure(db, name string) (*Collection, error) {
 	if c := s.Collection(db, name); c != nil {
 		return c, nil
@@ -124,7 +123,7 @@ func (s *Store) Ensure(db, name string) (*Collection, error) {
 	return c, err
 }
 
-// Create makes a collection; it fails with NamespaceExists if there is one.
+// Create creates a collection; it fails with NamespaceExists if there is one.
 func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, error) {
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
@@ -148,8 +147,7 @@ func (s *Store) Create(db, name string, opts CollectionOptions) (*Collection, er
 	return c, nil
 }
 
-// Drop takes a collection away with all that is in it. It says false if
-// there is none of that name.
+// Drop removes a collection and its contents. It reports whether there was one.
 func (s *Store) Drop(db, name string) (bool, error) {
 	s.ddl.Lock()
 	defer s.ddl.Unlock()
@@ -193,7 +191,7 @@ func (c *Collection) catalogKey() []byte {
 	return append([]byte{keyCollection}, c.db+"."+c.name...)
 }
 
-// encode writes the catalog's record of a collection.
+// encode returns the catalog's record of a collection.
 func (c *Collection) encode() []byte {
 	indexes := bsoncore.NewArrayBuilder()
 	for _, index := range c.Indexes() {
@@ -238,7 +236,7 @@ func (s *Store) decodeCollection(record []byte) (c *Collection, err error) {
 	return c, r.err
 }
 
-// A reader takes fields out of a catalog record and keeps the first error.
+// A reader decodes the fields of a catalog record and keeps the first error.
 type reader struct {
 	doc []byte
 	err error

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Check compares every index with the documents, as they are at one moment,
-// and says what differs. Nothing ever should.
+// Check compares every index with the documents of one snapshot, and returns the differences.
+// There should never be any.
 func (s *Store) Check(ctx context.Context) error {
 	snap := s.db.NewSnapshot()
 	defer snap.Close()
@@ -25,8 +25,8 @@ func (s *Store) Check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// check looks every key up that a document should have. If all are there and
-// there are as many as there should be, there are no others.
+// check looks up every key that a document should have. If all exist and their number is right,
+// there are no others.
 func (c *Collection) check(ctx context.Context, snap *pebble.Snapshot) error {
 	want := map[*Index]int{}
 	err := walkSnapshot(snap, c.space, func(key, doc []byte) error {

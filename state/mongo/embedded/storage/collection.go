@@ -15,16 +15,16 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Collection is an open collection. Once dropped it stays usable as an
-// empty one that refuses writes.
+// A Collection is an open collection. Once dropped it remains usable as an empty one that refuses
+// writes.
 type Collection struct {
 	store    *Store
 	db, name string
 	space    uint32
 	opts     CollectionOptions
 
-	// mu is held shared by changes of documents, and alone by changes of
-	// the indexes and by Drop.
+	// mu is held shared by changes of documents, and exclusively by changes of the indexes and by
+	// Drop.
 	mu      sync.RWMutex
 	dropped atomic.Bool
 	indexes atomic.Pointer[[]*Index]
@@ -33,31 +33,31 @@ type Collection struct {
 	capped capped
 }
 
-// ErrDropped is what a change of a dropped collection's document fails with.
+// ErrDropped is the error of a write to a dropped collection.
 var ErrDropped = errors.New("the collection was dropped")
 
 func newCollection(s *Store, db, name string, space uint32, opts CollectionOptions) *Collection {
 	return &Collection{store: s, db: db, name: name, space: space, opts: opts}
 }
 
-// Name is the collection's name within its database.
+// Name returns the collection's name within its database.
 func (c *Collection) Name() string { return c.name }
 
-// Namespace is database.collection.
+// Namespace returns database.collection.
 func (c *Collection) Namespace() string { return c.db + "." + c.name }
 
-// Options are what the collection was made with.
+// Options returns the options that the collection was created with.
 func (c *Collection) Options() CollectionOptions { return c.opts }
 
-// Dropped says whether the collection is no more.
+// Dropped reports whether the collection was dropped.
 func (c *Collection) Dropped() bool { return c.dropped.Load() }
 
-// Indexes are the collection's, _id_ first. They must not be changed.
+// Indexes returns the collection's indexes, _id_ first. The caller must not change them.
 func (c *Collection) Indexes() []*Index { return *c.indexes.Load() }
 
 func (c *Collection) setIndexes(list []*Index) { c.indexes.Store(&list) }
 
-// secondary are the indexes with a space of their own.
+// secondary returns the indexes with a space of their own.
 func (c *Collection) secondary() []*Index {
 	if c.opts.Capped {
 		return c.Indexes()
@@ -65,8 +65,8 @@ func (c *Collection) secondary() []*Index {
 	return c.Indexes()[1:]
 }
 
-// PlanIndexes describes indexes of the collection to the planner, in their
-// order; a capped collection's natural order comes before them, as number 0.
+// PlanIndexes describes the given indexes to the planner, in their order; for a capped collection
+// its natural order comes before them, as number 0.
 func (c *Collection) PlanIndexes(dst []plan.Index, indexes []*Index) []plan.Index {
 	if c.opts.Capped {
 		dst = append(dst, plan.Index{Name: "$natural"})
@@ -77,27 +77,27 @@ func (c *Collection) PlanIndexes(dst []plan.Index, indexes []*Index) []plan.Inde
 	return dst
 }
 
-// spaceSize is how many bytes of a key say what space it is in.
+// spaceSize is the length of a key's prefix that identifies its space.
 const spaceSize = 5
 
-// Record is the record key of the document with the given _id. It is not for
-// capped collections, whose record keys do not follow from the _id.
+// Record returns the record key of the document with the given _id. It isn't for capped
+// collections, whose record keys don't depend on the _id.
 func (c *Collection) Record(id bsoncore.Value) []byte {
 	key := make([]byte, 0, spaceSize+len(id.Data)+8)
 	return keys.Append(spaceKey(key, c.space), id)
 }
 
-// A Change is what is to be made of a document: nothing, for the zero
-// Change, a new document, or an end.
+// A Change is what to do with a document: nothing, for the zero Change, replace or insert it, or
+// remove it.
 type Change struct {
 	New    []byte
 	Delete bool
 }
 
-// Modify changes the document under a record key, or makes it. Decide is
-// called with the document, or nil if there is none, and nobody else changes
-// it before Modify returns. A new document's _id must be that of the record.
-// Decide must not keep the document, and must not touch the store.
+// Modify changes the document under a record key, or inserts it. It calls decide with the
+// document, or nil if there is none, and no other change happens before Modify returns. A new
+// document's _id must be that of the record. decide must not keep the document, and must not use
+// the store.
 func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, error)) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -105,7 +105,7 @@ func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, erro
 		return ErrDropped
 	}
 	if c.opts.Capped {
-		// Nothing is to come back that was let go.
+		// An evicted document must not return.
 		c.capped.mu.Lock()
 		defer c.capped.mu.Unlock()
 	}
@@ -121,7 +121,7 @@ func (c *Collection) Modify(record []byte, decide func(old []byte) (Change, erro
 	})
 }
 
-// write turns old into new, either of which may be nil.
+// write replaces old by new, either of which may be nil.
 func (c *Collection) write(record, old, new []byte) error {
 	b := c.store.db.NewBatch()
 	if indexes := c.secondary(); len(indexes) > 0 {
@@ -144,9 +144,8 @@ func (c *Collection) finish(b *pebble.Batch, key, old, new []byte) error {
 	return c.store.commit(b)
 }
 
-// saveFlags writes down, before the change that needs it, that an index has
-// come to have several keys for a document. The last one to save has all
-// flags, since none is ever taken back.
+// saveFlags stores that an index has several keys for some document, before the change that makes
+// it so. The last call stores all flags, since none is ever cleared.
 func (c *Collection) saveFlags() error {
 	c.flags.Lock()
 	defer c.flags.Unlock()
@@ -155,7 +154,7 @@ func (c *Collection) saveFlags() error {
 	return c.store.commit(b)
 }
 
-// Insert adds a document, which must have an _id.
+// Insert inserts a document, which must have an _id.
 func (c *Collection) Insert(doc []byte) error {
 	id, _ := raw.Get(doc, "_id")
 	if err := CheckID(id); err != nil {
@@ -172,7 +171,7 @@ func (c *Collection) Insert(doc []byte) error {
 	})
 }
 
-// CheckID refuses what cannot be an _id.
+// CheckID refuses values that can't be an _id.
 func CheckID(id bsoncore.Value) error {
 	switch id.Type {
 	case bson.TypeArray, bson.TypeRegex, bson.TypeUndefined:
@@ -189,8 +188,8 @@ func CheckID(id bsoncore.Value) error {
 	return nil
 }
 
-// checkNested refuses names that begin with a $ in a document within an _id, but
-// for those of a reference.
+// checkNested refuses names that begin with a $ in a document within an _id, except for those of
+// a reference.
 func checkNested(doc []byte) error {
 	it := raw.Elements(doc)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {

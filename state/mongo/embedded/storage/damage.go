@@ -15,13 +15,13 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 )
 
-// ErrDamaged is a file of the store that does not hold what was written to it.
+// ErrDamaged is the error of a file that doesn't contain what was written to it.
 var ErrDamaged = errors.New("the store is damaged")
 
-// A Damage is a log that was on disk and is not whole any more.
+// A Damage is a log that was on disk and is no longer intact.
 type Damage struct {
 	File string
-	// At is the first byte that is not what it was; all up to Synced was on disk.
+	// At is the first wrong byte; all bytes up to Synced were on disk.
 	At, Synced int64
 }
 
@@ -31,8 +31,8 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Is(target error) bool { return target == ErrDamaged }
 
-// damaged says of an error of Pebble's that it is a damaged file, if it is, in
-// a form that clients can be told.
+// damaged converts an error of Pebble's about a damaged file to a form that clients can be told;
+// other errors stay as they are.
 func damaged(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err
@@ -53,16 +53,14 @@ func (e *readDamage) Unwrap() error { return e.coded }
 
 func (e *readDamage) Is(target error) bool { return target == ErrDamaged }
 
-// The logs are Pebble's: blocks, filled with chunks that do not span them. A
-// chunk has a checksum, a length and a kind; logs of writes have the log's number
-// too, and how far it was synced. These are the sizes of that, by the kind of
-// chunk.
+// The logs are Pebble's: blocks filled with chunks that don't cross block boundaries. A chunk has
+// a checksum, a length and a kind; chunks of the write-ahead log also have the log's number and
+// how far it was synced. These are the header sizes by kind.
 const logBlock = 32 << 10
 
 var chunkHeaders = [...]int64{0, 7, 7, 7, 7, 11, 11, 11, 11, 19, 19, 19, 19}
 
-// firstBad returns where the first chunk begins that is not whole, among those
-// below the given end; -1 if all are.
+// firstBad returns the offset of the first broken chunk below the given end; -1 if there is none.
 func firstBad(r io.Reader, name string, end int64) (int64, error) {
 	number, _ := strconv.ParseUint(strings.TrimSuffix(name, ".log"), 10, 64)
 	buf := make([]byte, logBlock)
@@ -84,7 +82,7 @@ func firstBad(r io.Reader, name string, end int64) (int64, error) {
 
 // badChunk is firstBad within one block.
 func badChunk(block []byte, number uint32) int {
-	// A log that was closed ends with a chunk of the next number.
+	// A closed log ends with a chunk of the next number.
 	trailer := string(binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0, 0, 0, 5}, number+1))
 	for i := 0; i < len(block); {
 		rest := block[i:]
@@ -93,7 +91,7 @@ func badChunk(block []byte, number uint32) int {
 			continue
 		}
 		if len(rest) < 7 || rest[6] == 0 {
-			// No more chunk fits in here.
+			// No chunk fits in the rest of the block.
 			if logBlock-i >= 19 || strings.Trim(string(rest), "\x00") != "" {
 				return i
 			}

@@ -11,8 +11,8 @@ import (
 	"juju/state/mongo/embedded/mongoerr"
 )
 
-// CreateIndex adds an index and fills it; nobody changes the collection
-// meanwhile. It says false if the very index is there already.
+// CreateIndex adds an index and fills it; the collection isn't changed meanwhile. It reports
+// whether it added one: the same index may exist already.
 func (c *Collection) CreateIndex(want *Index) (bool, error) {
 	s := c.store
 	s.ddl.Lock()
@@ -54,7 +54,7 @@ func (c *Collection) CreateIndex(want *Index) (bool, error) {
 	return true, s.commit(b)
 }
 
-// build fills an index, a piece at a time.
+// build fills an index, piece by piece.
 func (c *Collection) build(ix *Index) error {
 	scan := c.Natural()
 	defer scan.Pause()
@@ -79,7 +79,7 @@ func (c *Collection) build(ix *Index) error {
 		if err := c.enter(b, ix, &e, record[spaceSize:], doc); err != nil {
 			return err
 		}
-		// What a unique index has must be seen by the next document's check.
+		// The next document's check must see the keys of a unique index.
 		if ix.Unique || b.Len() > 1<<20 {
 			if err := c.flush(&b); err != nil {
 				return err
@@ -111,7 +111,7 @@ func (c *Collection) flush(b **pebble.Batch) error {
 	return err
 }
 
-// DropIndexes takes indexes away; _id_ cannot be.
+// DropIndexes removes indexes; _id_ can't be removed.
 func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 	c.store.ddl.Lock()
 	defer c.store.ddl.Unlock()
@@ -138,14 +138,14 @@ func (c *Collection) DropIndexes(drop func(*Index) bool) (int, error) {
 	return n, c.store.commit(b)
 }
 
-// Stats are a collection's numbers, counted by a walk over it.
+// Stats are a collection's sizes, counted by a walk over it.
 type Stats struct {
 	Documents, Bytes int64
-	// Index keys' bytes, by index.
+	// The bytes of index keys, by index.
 	IndexBytes map[string]int64
 }
 
-// Stats counts a collection.
+// Stats walks over a collection and counts it.
 func (c *Collection) Stats() (Stats, error) {
 	st := Stats{IndexBytes: map[string]int64{}}
 	err := c.store.walk(c.space, func(key, value []byte) {
@@ -161,7 +161,7 @@ func (c *Collection) Stats() (Stats, error) {
 	return st, err
 }
 
-// Count counts the documents without looking at them.
+// Count counts the documents without reading them.
 func (c *Collection) Count() (n int64, err error) {
 	if c.opts.Capped && !c.dropped.Load() {
 		first, next, err := c.Extent()
@@ -182,8 +182,8 @@ func (s *Store) walk(space uint32, visit func(key, value []byte)) error {
 	return errors.Join(damaged(it.Error()), it.Close())
 }
 
-// DatabaseSize is about how many bytes a database takes on disk; what was
-// written lately may not count yet.
+// DatabaseSize returns roughly how many bytes a database takes on disk; recent writes may not be
+// included.
 func (s *Store) DatabaseSize(db string) (int64, error) {
 	total := int64(0)
 	for _, c := range s.Collections(db) {

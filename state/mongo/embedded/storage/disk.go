@@ -8,19 +8,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A disk is the file system under Pebble. It ends the store when a file can't
-// be written, and Pebble never hears of that: it would try again and again, or
-// panic with its locks held, or go on with a log of files that is not what it
-// thinks. And it notes how far each log is synced, so that a log that is damaged
-// can be told from one whose end never reached the disk.
+// A disk is the file system below Pebble. It ends the store when a file can't be written, and
+// Pebble never sees that error: it would retry for ever, or panic with its locks held, or
+// continue with an inconsistent list of files. It also records how far each log is synced, so
+// that a damaged log can be told from one whose end never reached the disk.
 type disk struct {
 	vfs.FS
 	store  *Store
 	synced *synced
 }
 
-// wrote passes the outcome of a change on. It does not return if that is a
-// failure, of which the store ends.
+// wrote returns the result of a write, or ends the store and never returns if it failed.
 func (d *disk) wrote(err error) error {
 	if err == nil {
 		return nil
@@ -29,14 +27,13 @@ func (d *disk) wrote(err error) error {
 	select {}
 }
 
-// logged says whether a file is one of the logs whose synced length is noted:
-// of the writes, or of the files that there are.
+// logged reports whether a file is a log whose synced length is recorded: a write-ahead log or a
+// manifest.
 func logged(name string) bool {
 	return strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-")
 }
 
-// file follows what is written to a file that is new, or used again from its
-// beginning on.
+// file tracks the writes to a file that is new, or reused from its beginning.
 func (d *disk) file(name string, f vfs.File, err error) (vfs.File, error) {
 	if d.wrote(err) != nil {
 		return nil, err
@@ -57,7 +54,7 @@ func (d *disk) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (
 	return d.file(name, f, err)
 }
 
-// Open opens a file to read it. Pebble opens a log when it needs what is in it.
+// Open opens a file for reading. Pebble opens a log when it needs its contents.
 func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := d.FS.Open(name, opts...)
 	if err != nil {
@@ -70,7 +67,7 @@ func (d *disk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if !logged(path.Base(name)) {
 		return f, nil
 	}
-	// The check has moved on in the file.
+	// The check has moved the file's offset.
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
@@ -92,7 +89,7 @@ func (d *disk) Link(old, name string) error { return d.wrote(d.FS.Link(old, name
 
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
-// A diskFile is a file being written, by one at a time.
+// A diskFile is a file that is being written, by one goroutine at a time.
 type diskFile struct {
 	vfs.File
 	disk    *disk

@@ -1,27 +1,21 @@
-// Package storage keeps collections of BSON documents, and their indexes,
-// in Pebble.
+// Package storage stores collections of BSON documents, and their indexes, in Pebble.
 //
-// All databases share one Pebble instance. Keys begin with a byte for what
-// they are:
+// All databases share one Pebble instance. The first byte of a key says what it is:
 //
 //	01 <namespace>          a collection: its options, indexes and spaces
-//	02                      the last space given out
-//	03 <space>              a space that an index is being built in
+//	02                      the last space allocated
+//	03 <space>              a space in which an index is being built
 //	10 <space> <key>        the content of a space
 //
-// A collection keeps its documents in a space of their own, each under its
-// record key: the encoding of its _id, so that finding by _id is one lookup;
-// or, in a capped collection, a number that counts up. An index has a space
-// of its own too. Its keys are the encodings of the fields' values, followed
-// by the record key unless the index is unique; its values are the record
-// key.
+// A collection stores its documents in a space of their own, each under its record key: the
+// encoding of its _id, so that finding it by _id is one lookup; or, in a capped collection, an
+// increasing number. An index also has its own space. Its keys are the encodings of the fields'
+// values, followed by the record key unless the index is unique; its values are the record keys.
 //
-// A change of one document, together with its index entries, is one batch,
-// and so happens whole or not at all, in memory, on disk and to readers.
-// Changes of one document happen one after another, under one of many locks
-// that the record key picks; documents with different locks do not wait for
-// one another, and readers wait for nobody.
+// A change of one document and its index entries is one batch, and so atomic in memory, on disk
+// and to readers. Changes of one document are serialised by one of many locks, chosen by the
+// record key; documents with different locks don't wait for each other, and readers never wait.
 //
-// Writes are answered before they are on disk. Barrier waits until all that
-// were answered before it are.
+// Writes are answered before they are on disk. Barrier waits until all writes that were answered
+// before it are.
 package storage

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// An Index of a collection. The first one, _id_, is of all collections.
+// An Index is an index of a collection. The first one of every collection is _id_.
 type Index struct {
 	Name   string
 	Fields []query.Field
@@ -24,12 +24,12 @@ type Index struct {
 	Sparse bool
 
 	space uint32
-	multi atomic.Bool // some document has had several keys
+	multi atomic.Bool // some document has several keys
 }
 
 var idFields = []query.Field{{Path: "_id"}}
 
-// Keys is the index's specification, {field: 1 or -1, …}.
+// Keys returns the index's specification, {field: 1 or -1, …}.
 func (ix *Index) Keys() bsoncore.Document { return encodeFields(ix.Fields) }
 
 func encodeFields(fields []query.Field) bsoncore.Document {
@@ -49,7 +49,7 @@ func decodeFields(spec []byte) ([]query.Field, error) {
 	return s.Fields, err
 }
 
-// MaxKey is how long an index key may be, in bytes.
+// MaxKey is the maximum length of an index key, in bytes.
 const MaxKey = 32 << 10
 
 // entries are the keys of one document in one index.
@@ -57,17 +57,17 @@ type entries struct {
 	buf    []byte
 	bounds []int // ends of the keys in buf
 	list   [][]byte
-	values []bsoncore.Value // for a while
+	values []bsoncore.Value // temporary
 }
 
 func (e *entries) reset() { e.buf, e.bounds, e.list = e.buf[:0], e.bounds[:0], e.list[:0] }
 
-// fill computes the keys of doc, sorted and each once. Record is the record
-// key without its space. It says whether an array made them several.
+// fill computes the keys of doc, sorted and without duplicates. record is the record key without
+// its space. It reports whether an array produced several keys.
 func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
 	e.reset()
 	if ix.Unique {
-		record = nil // is not part of the key
+		record = nil // it isn't part of the key
 	}
 	if len(ix.Fields) == 1 {
 		multi, err = e.simple(ix, doc, record)
@@ -94,7 +94,7 @@ func (e *entries) fill(ix *Index, doc, record []byte) (multi bool, err error) {
 	return multi, nil
 }
 
-// simple computes the keys of an index of one field.
+// simple computes the keys of an index on one field.
 func (e *entries) simple(ix *Index, doc, record []byte) (multi bool, err error) {
 	values, multi := query.Values(e.values[:0], doc, ix.Fields[0].Path)
 	e.values = values
@@ -121,8 +121,8 @@ func appendValue(dst []byte, v bsoncore.Value, desc bool) []byte {
 	return dst
 }
 
-// compound computes the keys of an index of several fields: with an array,
-// one key for each of its elements.
+// compound computes the keys of an index on several fields: with an array, one key for each of
+// its elements.
 func (e *entries) compound(ix *Index, doc, record []byte) (multi bool, err error) {
 	all := make([][]bsoncore.Value, len(ix.Fields))
 	array := ""
@@ -162,19 +162,19 @@ func (e *entries) compound(ix *Index, doc, record []byte) (multi bool, err error
 	return multi, nil
 }
 
-// same says whether two documents have the same keys.
+// same reports whether two documents have the same keys.
 func (e *entries) same(o *entries) bool { return slices.EqualFunc(e.list, o.list, bytes.Equal) }
 
-// has says whether key is among the entries.
+// has reports whether key is among the entries.
 func (e *entries) has(key []byte) bool {
 	_, ok := slices.BinarySearchFunc(e.list, key, bytes.Compare)
 	return ok
 }
 
-// indexing is the work on the indexes that one change of a document makes.
+// indexing is the changes of all indexes for one change of a document.
 type indexing struct {
 	changes []indexChange
-	n       int // of changes, in use
+	n       int // changes in use
 	stripes []int
 	store   *Store
 }
@@ -186,9 +186,9 @@ type indexChange struct {
 
 var indexings = sync.Pool{New: func() any { return new(indexing) }}
 
-// prepare adds to b what turns old's keys into new's; either document may be
-// nil. It fails if another document has one of the new keys of a unique
-// index, and until release none can get it.
+// prepare adds to b the index changes from old's keys to new's; either document may be nil. It
+// fails if another document has one of the new keys of a unique index, and until release none can
+// get it.
 func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, record, old, new []byte) error {
 	w.store, w.n, w.stripes = c.store, 0, w.stripes[:0]
 	flagged := false
@@ -211,7 +211,7 @@ func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, rec
 				return err
 			}
 			if multi && !ix.multi.Load() {
-				// Planners must know before the keys can be seen.
+				// Planners must know before the keys become visible.
 				ix.multi.Store(true)
 				flagged = true
 			}
@@ -234,9 +234,9 @@ func (w *indexing) prepare(c *Collection, b *pebble.Batch, indexes []*Index, rec
 	return nil
 }
 
-// claim locks the new keys of unique indexes and makes sure that no other
-// document has them. All changes take these locks in one order, and after
-// that of their document, so that none wait for each other.
+// claim locks the new keys of unique indexes and checks that no other document has them. All
+// changes take these locks in the same order, and after that of their document, so there is no
+// deadlock.
 func (w *indexing) claim(c *Collection, doc []byte) error {
 	for i := range w.changes[:w.n] {
 		ch := &w.changes[i]
@@ -276,7 +276,7 @@ func (w *indexing) release() {
 	indexings.Put(w)
 }
 
-// added are the keys that a unique index gains.
+// added returns the keys that a unique index gains.
 func (ch *indexChange) added() [][]byte {
 	if !ch.ix.Unique {
 		return nil

@@ -10,12 +10,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// setAside is what is added to the name of a log that a repair has replaced.
+// setAside is the suffix of a log that a repair has replaced.
 const setAside = ".damaged"
 
-// cutLog makes a damaged log end where the damage begins, and sets those that
-// follow it aside: what they hold rests on what is lost. The logs as they were
-// stay beside them.
+// cutLog truncates a damaged log where the damage begins, and sets aside the logs that follow it,
+// since their contents depend on what is lost. The original logs stay beside them.
 func cutLog(opts Options, dir string, d *Damage) error {
 	fs := opts.FS
 	if path.Ext(d.File) != ".log" {
@@ -43,7 +42,7 @@ func cutLog(opts Options, dir string, d *Damage) error {
 		}
 		opts.Logf("store: of %s, the writes from byte %d on are left out; %d bytes of it had reached the disk", name, d.At, d.Synced)
 	}
-	// It vouches for what is left out.
+	// It vouches for the bytes that are cut off.
 	if err := fs.Remove(fs.PathJoin(dir, syncedName)); err != nil {
 		return err
 	}

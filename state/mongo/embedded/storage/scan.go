@@ -12,16 +12,15 @@ import (
 	"juju/state/mongo/embedded/plan"
 )
 
-// A Scan reads the documents that a plan leads to. It can be paused between
-// documents for as long as one likes, and then holds nothing of the store;
-// it goes on behind the last document it gave, and sees what has changed
-// meanwhile there. A Scan is for one goroutine at a time.
+// A Scan reads the documents of a plan. It can be paused between documents for any time, and then
+// holds no resources of the store; it continues after the last document it returned, and sees
+// later changes there. A Scan is for one goroutine at a time.
 type Scan struct {
 	c       *Collection
 	plan    plan.Plan
 	indexes []*Index
 
-	at, within int    // the scan and the range being read
+	at, within int    // the index scan and the range being read
 	last       []byte // the last key read in it; nil before the first
 	seen       map[string]bool
 
@@ -34,10 +33,10 @@ type Scan struct {
 
 var natural = plan.Plan{Scans: []plan.Scan{{Ranges: []plan.Range{{}}}}}
 
-// Natural starts to read all documents, in the order they are stored in.
+// Natural returns a scan of all documents in storage order.
 func (c *Collection) Natural() *Scan { return c.Scan(natural, nil) }
 
-// Scan starts to read. The plan is for the PlanIndexes of these indexes.
+// Scan returns a scan for a plan of the PlanIndexes of these indexes.
 func (c *Collection) Scan(p plan.Plan, indexes []*Index) *Scan {
 	s := &Scan{c: c, plan: p, indexes: indexes}
 	if p.Repeats {
@@ -46,11 +45,10 @@ func (c *Collection) Scan(p plan.Plan, indexes []*Index) *Scan {
 	return s
 }
 
-// SkipTo makes a natural scan of a capped collection begin behind document
-// number n.
+// SkipTo starts a natural scan of a capped collection after document number n.
 func (s *Scan) SkipTo(n uint64) { s.last = s.c.numbered(n) }
 
-// index is the index being read; nil is the documents themselves.
+// index returns the index being read; nil for the documents themselves.
 func (s *Scan) index() *Index {
 	n := s.plan.Scans[s.at].Index
 	if s.c.opts.Capped {
@@ -64,11 +62,11 @@ func (s *Scan) index() *Index {
 	return s.indexes[n]
 }
 
-// Next gives the next document and its record key; both are good until the
-// next call of a method of s. A nil document is the end.
+// Next returns the next document and its record key; both are valid until the next call of a
+// method of s. A nil document is the end.
 func (s *Scan) Next() (record, doc []byte, err error) {
 	defer func() {
-		if err != nil { // whoever gets it stops here
+		if err != nil { // the caller stops here
 			err = errors.Join(err, s.closeIter())
 		}
 	}()
@@ -96,8 +94,8 @@ func (s *Scan) Next() (record, doc []byte, err error) {
 	return nil, nil, nil
 }
 
-// stillThere fails when the index that has just ended was dropped, and so
-// may have ended early. A dropped collection just ends.
+// stillThere returns an error if the index that has just ended was dropped, and so may have ended
+// early. A dropped collection just ends.
 func (s *Scan) stillThere() error {
 	ix := s.index()
 	if ix == nil || s.c.dropped.Load() || slices.Contains(s.c.Indexes(), ix) {
@@ -106,7 +104,7 @@ func (s *Scan) stillThere() error {
 	return mongoerr.New(mongoerr.QueryPlanKilled, "index %s was dropped", ix.Name)
 }
 
-// turned is the number of the range being read.
+// turned returns the number of the range being read.
 func (s *Scan) turned(n int) int {
 	if s.plan.Reverse {
 		return n - 1 - s.within
@@ -139,7 +137,7 @@ func (s *Scan) step(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	}
 }
 
-// point reads the one key of a range.
+// point reads the single key of a range.
 func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	if s.last != nil {
 		return nil, nil, nil
@@ -156,8 +154,7 @@ func (s *Scan) point(ix *Index, r *plan.Range) (record, doc []byte, err error) {
 	return s.fetch(record)
 }
 
-// fetch gets the document of what an index calls its record, unless it has
-// been given already.
+// fetch returns the document of an index entry's record, unless it was returned already.
 func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	s.key = append(spaceKey(s.key[:0], s.c.space), short...)
 	if !s.first(s.key) {
@@ -171,8 +168,7 @@ func (s *Scan) fetch(short []byte) (record, doc []byte, err error) {
 	return s.key, doc, nil
 }
 
-// first says whether a record has not been given yet, where it may come up
-// again.
+// first reports whether a record hasn't been returned yet, if it may occur several times.
 func (s *Scan) first(record []byte) bool {
 	if s.seen == nil {
 		return true
@@ -184,7 +180,7 @@ func (s *Scan) first(record []byte) bool {
 	return true
 }
 
-// move brings the iterator to the next key of a range.
+// move advances the iterator to the next key of a range.
 func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	if s.it != nil {
 		if s.plan.Reverse {
@@ -204,7 +200,7 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 		opts.UpperBound = spaceKey(nil, space+1)
 	}
 	if ix == nil && s.c.opts.Capped {
-		// Past the remains of what was let go.
+		// Skip the remains of evicted documents.
 		first, _, err := s.c.Extent()
 		if err != nil {
 			return false, err
@@ -232,8 +228,8 @@ func (s *Scan) move(ix *Index, r *plan.Range) (bool, error) {
 	return it.First(), damaged(it.Error())
 }
 
-// Pause lets go of what the scan holds of the store. It returns how many
-// documents were examined since the last Pause, and how many index keys.
+// Pause releases the scan's resources. It returns how many documents, and how many index keys,
+// were examined since the last Pause.
 func (s *Scan) Pause() (docs, keys int64, err error) {
 	docs, keys = s.docs, s.keys
 	s.docs, s.keys = 0, 0
@@ -251,5 +247,5 @@ func (s *Scan) closeIter() error {
 	return errors.Join(damaged(it.Error()), it.Close())
 }
 
-// Examined counts documents that were looked at without a scan.
+// Examined counts documents that were read without a scan.
 func (c *Collection) Examined(docs int64) { c.store.docsExamined.Add(docs) }

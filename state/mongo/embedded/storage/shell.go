@@ -13,8 +13,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// shell writes a value as MongoDB's shell does, which is the form of values in its
-// errors.
+// shell formats a value as MongoDB's shell does, which is also the form in its error messages.
 func shell(v bsoncore.Value) string {
 	switch v.Type {
 	case bson.TypeDouble:
@@ -64,7 +63,7 @@ func shell(v bsoncore.Value) string {
 	return v.String()
 }
 
-// quoted leaves all but quotes, backslashes and control characters as they are.
+// quoted escapes only quotes, backslashes and control characters.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -2,8 +2,8 @@ package storage
 
 import "github.com/cockroachdb/pebble/v2/vfs"
 
-// A spare is a file that holds room on the disk. It is given up when the store
-// fails, so that the reason can still be written to a log beside it.
+// A spare is a file that reserves space on the disk. It is removed when the store fails, so that
+// the reason can still be written to a log on the same disk.
 type spare struct {
 	fs   vfs.FS
 	path string
@@ -14,7 +14,7 @@ const (
 	spareSize = 256 << 10
 )
 
-// make makes the file; without room there is none.
+// make creates the file if there is space for it.
 func (s *spare) make() {
 	if _, err := s.fs.Stat(s.path); err == nil {
 		return

@@ -14,22 +14,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Options say how a Store is kept.
+// Options are those of a Store.
 type Options struct {
-	// FS is where the files are; nil is the disk.
+	// FS is the file system; nil is the disk.
 	FS vfs.FS
 	// CacheSize is the bytes of files kept in memory; 0 is 32 MiB.
 	CacheSize int64
-	// MemTableSize is the bytes of writes gathered before they become a
-	// file of their own; 0 is 4 MiB. About five times that is kept of the log.
+	// MemTableSize is the bytes of writes collected before they become a file; 0 is 4 MiB. The
+	// log takes about five times that.
 	MemTableSize uint64
-	// Logf gets what is worth telling an operator.
+	// Logf receives messages for an operator.
 	Logf func(format string, args ...any)
-	// Fatal is told of a failure after which nothing can be promised any
-	// more: a file could not be written. It should not return.
+	// Fatal is called with an error after which nothing is durable any more: a file couldn't be
+	// written. It should not return.
 	Fatal func(error)
-	// Repair opens a store whose log is damaged: it leaves out what was written
-	// from the damage on, and tells Logf how much that was.
+	// Repair opens a store whose log is damaged: it drops what was written from the damage on,
+	// and reports to Logf how much that was.
 	Repair bool
 }
 
@@ -44,13 +44,13 @@ type Store struct {
 	synced *synced
 	spare  spare
 
-	// dead is why the store has failed; ended is closed once it is set. Until
-	// Open has returned, a failure is its error.
+	// dead is why the store has failed; ended is closed once it is set. A failure before Open has
+	// returned is Open's error.
 	dead  atomic.Pointer[error]
 	ended chan struct{}
 	open  atomic.Bool
 
-	// ddl is held while collections come and go; mu guards the map.
+	// ddl is held while collections are created and dropped; mu guards the map.
 	ddl         sync.Mutex
 	mu          sync.RWMutex
 	collections map[string]map[string]*Collection
@@ -59,7 +59,7 @@ type Store struct {
 	docsExamined, keysExamined atomic.Int64
 }
 
-// ErrClosed is what a Store answers after a file could not be written.
+// ErrClosed is the error of a Store after a file couldn't be written.
 var ErrClosed = errors.New("the store has failed")
 
 const (
@@ -69,8 +69,8 @@ const (
 	keySpace      byte = 0x10
 )
 
-// Open opens the store in dir, and makes it if there is none. It fails if
-// another process has it open.
+// Open opens the store in dir, and creates it if there is none. It fails if another process has
+// it open.
 func Open(dir string, opts Options) (*Store, error) {
 	if opts.FS == nil {
 		opts.FS = vfs.Default
@@ -115,8 +115,8 @@ func open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openPebble returns Pebble's error, or that of the disk: Pebble can't open on a
-// full one, and goes on trying.
+// openPebble returns Pebble's error, or the disk's: Pebble can't open on a full disk, and retries
+// for ever.
 func (s *Store) openPebble(dir string) error {
 	type opened struct {
 		db  *pebble.DB
@@ -149,8 +149,8 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		CacheSize:           s.opts.CacheSize,
 		MemTableSize:        s.opts.MemTableSize,
 		FormatMajorVersion:  pebble.FormatNewest,
-		MaxManifestFileSize: 1 << 20, // or an idle store would grow for long
-		// Writers are not held up while files are put in order behind them.
+		MaxManifestFileSize: 1 << 20, // or an idle store would grow for a long time
+		// Compactions must not delay writers.
 		L0StopWritesThreshold:       1000,
 		MemTableStopWritesThreshold: 4,
 		Logger:                      log,
@@ -167,12 +167,12 @@ func (s *Store) pebbleOptions() *pebble.Options {
 	return po
 }
 
-// Close waits for barriers under way and closes the files. Readers and
-// writers must have ended. A store that has failed is left as it is: Pebble
-// can't be closed then, and the process is about to end.
+// Close waits for running barriers and closes the files. Readers and writers must have ended. It
+// doesn't close a store that has failed: Pebble can't be closed then, and the process is about to
+// end.
 func (s *Store) Close() (err error) {
 	defer func() {
-		if p := recover(); p != nil { // a reader that met damage may have left something open
+		if p := recover(); p != nil { // a reader that met damage may have left an iterator open
 			err = fmt.Errorf("cannot close store: %v", p)
 		}
 	}()
@@ -186,7 +186,7 @@ func (s *Store) Close() (err error) {
 	return nil
 }
 
-// Compact rewrites all files, so that what was deleted takes no space.
+// Compact rewrites all files, so that deleted data takes no space.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := s.safely(s.db.Flush); err != nil {
 		return fmt.Errorf("cannot compact store: %w", err)
@@ -197,11 +197,11 @@ func (s *Store) Compact(ctx context.Context) error {
 	return nil
 }
 
-// DiskUsage is the bytes that the store's files take.
+// DiskUsage returns the bytes of the store's files.
 func (s *Store) DiskUsage() uint64 { return s.db.Metrics().DiskSpaceUsage() }
 
-// Examined is how many documents, and how many index keys, all scans have
-// looked at so far.
+// Examined returns how many documents, and how many index keys, all scans have read since the
+// start.
 func (s *Store) Examined() (docs, keys int64) {
 	return s.docsExamined.Load(), s.keysExamined.Load()
 }
@@ -225,8 +225,8 @@ func (s *Store) failed() error {
 	return nil
 }
 
-// commit applies a batch and returns when readers see it. It is not on disk
-// before a barrier has passed.
+// commit applies a batch and returns when readers see it. It isn't on disk before a barrier has
+// passed.
 func (s *Store) commit(b *pebble.Batch) error {
 	s.sync.underway.Add(1)
 	err := s.safely(func() error { return b.Commit(pebble.NoSync) })
@@ -238,8 +238,8 @@ func (s *Store) commit(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// safely has Pebble write, unless the store has failed. A panic in Pebble ends
-// the store too, for it leaves its locks held.
+// safely calls f, which writes through Pebble, unless the store has failed. A panic in Pebble
+// ends the store too, since it leaves locks held.
 func (s *Store) safely(write func() error) (err error) {
 	if err := s.failed(); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (s *Store) safely(write func() error) (err error) {
 	return s.failed()
 }
 
-// get calls with the value of a key, which it must not keep, or nil.
+// get calls with with the value of a key, which it must not keep, or nil.
 func (s *Store) get(key []byte, with func([]byte) error) error {
 	v, closer, err := s.db.Get(key)
 	if err == pebble.ErrNotFound {
@@ -282,7 +282,7 @@ func (s *Store) appendGet(dst, key []byte) ([]byte, bool, error) {
 	return dst, true, closer.Close()
 }
 
-// spaceKey is where a space begins; followed by a key, it is that key's.
+// spaceKey returns the prefix of a space, or the full key of a key in it.
 func spaceKey(dst []byte, space uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, keySpace), space)
 }
@@ -292,14 +292,14 @@ func (s *Store) stripe(key []byte) int {
 	return int(maphash.Bytes(s.seed, key) % uint64(len(s.locks)))
 }
 
-// logger passes Pebble's words on.
+// logger forwards Pebble's messages.
 type logger struct{ s *Store }
 
 func (l logger) Infof(string, ...any) {}
 
 func (l logger) Errorf(format string, args ...any) { l.s.opts.Logf(format, args...) }
 
-// Fatalf does not return, as Pebble expects.
+// Fatalf doesn't return, as Pebble expects.
 func (l logger) Fatalf(format string, args ...any) {
 	l.s.fail(fmt.Errorf(format, args...))
 	select {}

@@ -14,17 +14,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// syncedName is the file that says how far the logs are synced.
+// syncedName is the file that records how far the logs are synced.
 const syncedName = "SYNCED"
 
-// synced keeps how many bytes of each log are known to be on disk. What is
-// missing or wrong below that is damage; above it, it is the end of a log that
-// a loss of power has cut.
+// synced records how many bytes of each log are known to be on disk. Missing or wrong bytes below
+// that are damage; above it, they are the end of a log that a power loss has cut.
 //
-// The file is written after each sync and not synced itself, which would double
-// the cost of a barrier. So a loss of power may leave it older than the logs:
-// then it vouches for less, and never for what was not there. It has two slots
-// that take turns, so that one of them is whole whenever the power goes.
+// The file is written after each sync and not synced itself, which would double the cost of a
+// barrier. So after a power loss it may be older than the logs: it then vouches for less, and
+// never for bytes that weren't there. It has two slots that are written alternately, so that one
+// of them is always intact.
 type synced struct {
 	fs   vfs.FS
 	path string
@@ -35,17 +34,17 @@ type synced struct {
 	bytes map[string]int64 // by the name of the log
 }
 
-// A slot is a checksum of the rest, the turn in which it was written, how many
-// logs there are, and of each its name's length, its name and its bytes.
+// A slot is a checksum of the rest, a sequence number, the number of logs, and for each its
+// name's length, its name and its bytes.
 const (
 	slotSize   = 2048
 	slotHeader = 4 + 8 + 1
-	slotMost   = 64 // logs; there are a handful
+	maxLogs    = 64 // logs; there are a handful
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// openSynced reads the file in dir; it is no error if there is none.
+// openSynced reads the file in dir; a missing file is no error.
 func openSynced(fsys vfs.FS, dir string) (*synced, error) {
 	s := &synced{fs: fsys, path: fsys.PathJoin(dir, syncedName), bytes: map[string]int64{}}
 	f, err := fsys.Open(s.path)
@@ -89,7 +88,7 @@ func (s *synced) encodeSlot() []byte {
 	buf := make([]byte, slotHeader, slotSize)
 	binary.LittleEndian.PutUint64(buf[4:], s.turn)
 	for _, name := range slices.Sorted(maps.Keys(s.bytes)) {
-		if len(buf)+1+len(name)+8 > slotSize || buf[slotHeader-1] == slotMost {
+		if len(buf)+1+len(name)+8 > slotSize || buf[slotHeader-1] == maxLogs {
 			break
 		}
 		buf = append(append(buf, byte(len(name))), name...)
@@ -101,7 +100,7 @@ func (s *synced) encodeSlot() []byte {
 	return buf
 }
 
-// note writes down that so many bytes of a log are on disk.
+// note records how many bytes of a log are on disk.
 func (s *synced) note(name string, bytes int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +120,7 @@ func (s *synced) note(name string, bytes int64) error {
 	return err
 }
 
-// forget is for a log that is needed no more, or begun anew.
+// forget drops a log that is no longer needed, or is started anew.
 func (s *synced) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
