@@ -2,23 +2,18 @@ package apiserver
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"juju/apiserver/client"
-	"juju/apiserver/params"
 	"juju/state"
 	"juju/state/entity"
 	"juju/state/statetest"
@@ -205,79 +200,6 @@ func TestUsersStory(t *testing.T) {
 	}
 	if m, err := root.CreateModel(ctx, "second", nil); err != nil || m.Name != "second" || !entity.IsValidUUID(m.UUID) {
 		t.Errorf("a second model: %+v, %v", m, err)
-	}
-}
-
-// Refused requests return an error of the right kind, and change nothing in the model.
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	ctx := t.Context()
-	c := w.dial(w.adminInfo(w.st.UUID()))
-	before, err := w.st.Status(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mysql := w.charms["mysql"]
-	upload := func(text, series string) error {
-		_, err := c.UploadCharm(ctx, bytes.NewReader([]byte(text)), series)
-		return err
-	}
-	for name, test := range map[string]struct {
-		err  error
-		kind entity.Kind
-		text string // "" for any
-	}{
-		"a charm from a hub": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "ch:mysql-1"})),
-			entity.NotSupported, ""},
-		"a charm that is not there": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "local:jammy/x-1"})),
-			entity.NotFound,
-			`charm "local:jammy/x-1" not found`},
-		"no charm's URL": {second(c.Deploy(ctx, client.DeployArgs{Service: "x", CharmURL: "::"})), entity.Invalid, ""},
-		"the same name": {second(c.Deploy(ctx, client.DeployArgs{Service: "mysql", CharmURL: mysql})), entity.AlreadyExists,
-			`cannot add service "mysql": service already exists`},
-		"a wrong type in a file": {second(c.Deploy(ctx,
-			client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "x: {size: big}"})), entity.Invalid,
-			`settings:1: x.size: option "size" expected int, got "big"`},
-		"a file for another service": {second(c.Deploy(ctx,
-			client.DeployArgs{Service: "x", CharmURL: mysql, ConfigYAML: "y: {size: 1}"})), entity.Invalid,
-			`no settings found for "x"`},
-		"an unknown option": {c.SetServiceConfig(ctx, "mysql", map[string]string{"sise": "1", "size": "9"}, ""),
-			entity.Invalid, `unknown option "sise"`},
-		"a reset of an unknown option": {c.ResetServiceConfig(ctx, "mysql", "sise"), entity.Invalid,
-			`unknown option "sise"`},
-		"settings of no service": {c.SetServiceConfig(ctx, "nosql", nil, ""), entity.NotFound, ""},
-		"no archive":             {upload("no zip", ""), entity.Invalid, ""},
-		"no series":              {upload("no zip", "../x"), entity.Invalid, `invalid series "../x"`},
-		"a relation of one": {second(c.AddRelation(ctx, "mysql")), entity.Invalid,
-			"a relation must involve two services"},
-		"a relation that there is": {second(c.AddRelation(ctx, "mysql", "wordpress")), entity.AlreadyExists, ""},
-		"a relation that there is not": {c.DestroyRelation(ctx, entity.Destruction{}, "mysql", "mysql"), entity.NotFound,
-			""},
-		"a machine with units": {firstOf(c.DestroyMachines(ctx, entity.Destruction{}, "0")), "", ""},
-		"a machine as placement": {third(c.AddMachine(ctx, client.MachineArgs{Placement: "0"})), entity.Invalid,
-			"machine-id cannot be specified when adding machines"},
-		"a charm to download": {third(c.CharmArchive(ctx, "local:jammy/x-1")), entity.NotFound, ""},
-		"an agent's method": {second(client.UniterFacade{Caller: c}.Unit(ctx, entity.UnitTag("mysql/0"))),
-			entity.Unauthorized, "permission denied"},
-		"a bad pattern":                {second(c.Status(ctx, "a/b/c")), entity.Invalid, ""},
-		"units of a service not there": {third(c.AddUnits(ctx, "nosql", 1, nil)), entity.NotFound, ""},
-		"no units": {third(c.AddUnits(ctx, "mysql", 0, nil)), entity.Invalid,
-			"--num-units must be a positive integer"},
-		"debug-log of an unknown level": {c.DebugLog(ctx, client.LogQuery{Level: "loud"}, nil), entity.Invalid, ""},
-	} {
-		if test.err == nil || test.kind != "" && entity.KindOf(test.err) != test.kind || test.text != "" &&
-			test.err.Error() != test.text {
-			t.Errorf("%s: %v (%s), want %s %q", name, test.err, entity.KindOf(test.err), test.kind, test.text)
-		}
-	}
-	after, err := w.st.Status(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after.At = before.At
-	if diff := cmp.Diff(before, after, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("refusals have changed the model: %s", diff)
 	}
 }
 
@@ -476,210 +398,5 @@ func TestAgentsStory(t *testing.T) {
 	}
 	for got := receive(t, ids); !slices.Contains(got, "0"); got = receive(t, ids) {
 		t.Logf("machines %v", got)
-	}
-}
-
-// An agent's log arrives under the agent's name, and a user can follow it.
-func TestLogs(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	u0 := entity.UnitTag("mysql/0")
-	agent := w.dial(w.info(u0))
-	user := w.dial(w.adminInfo(w.st.UUID()))
-	sink, err := agent.LogSink(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	send := func(text string) {
-		t.Helper()
-		if err := sink.Send(params.LogRecord{Level: "INFO", Module: "juju.test", Message: text,
-			Entity: "machine-99"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range 5 {
-		send(fmt.Sprint(i))
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	lines, done := make(chan entity.LogMessage), make(chan error, 1)
-	go func() {
-		done <- user.DebugLog(ctx, client.LogQuery{Replay: true, IncludeEntity: []string{"mysql/*"}},
-			func(m entity.LogMessage) error {
-				select {
-				case lines <- m:
-					return nil
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-			})
-	}()
-	for i := range 5 {
-		if m := receive(t, lines); m.Message != fmt.Sprint(i) || m.Entity != "unit-mysql-0" {
-			t.Errorf("line %d is %+v", i, m)
-		}
-	}
-	send("live")
-	if m := receive(t, lines); m.Message != "live" {
-		t.Errorf("then comes %+v", m)
-	}
-	why := errors.New("seen enough")
-	cancel(why)
-	if err := receive(t, done); !errors.Is(err, why) {
-		t.Errorf("debug-log ends with %v", err)
-	}
-	var last []string
-	err = user.DebugLog(t.Context(), client.LogQuery{Backlog: 2, NoTail: true}, func(m entity.LogMessage) error {
-		last = append(last, m.Message)
-		return nil
-	})
-	if err != nil || !cmp.Equal(last, []string{"4", "live"}) {
-		t.Errorf("the last two: %v, %v", last, err)
-	}
-	if err := sink.Close(); err != nil {
-		t.Error(err)
-	}
-	// The stream ends with its connection.
-	go func() {
-		done <- user.DebugLog(t.Context(), client.LogQuery{}, func(entity.LogMessage) error { return nil })
-	}()
-	eventually(t, "the log is not followed", func() bool { return containsFunc(running(), "logs.(*Store).Follow") })
-	user.Close()
-	if err := receive(t, done); !errors.Is(err, entity.Unavailable) {
-		t.Errorf("debug-log of a closed connection: %v", err)
-	}
-}
-
-// When the controller goes away, everything on the connection ends and its channels close.
-// When it is back, clients can dial again.
-func TestReconnect(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	ctx := t.Context()
-	u0 := entity.UnitTag("mysql/0")
-	c := w.dial(w.info(u0))
-	uniter := client.UniterFacade{Caller: c}
-	watch, err := uniter.WatchUnit(ctx, u0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	receive(t, watch)
-	if c.Err() != nil || c.Context().Err() != nil {
-		t.Error("the connection has ended too early")
-	}
-	w.end()
-	closes(t, watch)
-	<-c.Done()
-	if err := c.Err(); err == nil {
-		t.Error("the connection has ended without an error")
-	}
-	if _, err := uniter.Unit(ctx, u0); !errors.Is(err, entity.Unavailable) {
-		t.Errorf("a request on an ended connection: %v", err)
-	}
-	if _, err := client.Dial(ctx, w.info(u0)); !errors.Is(err, entity.Unavailable) {
-		t.Errorf("while the controller is away: %v", err)
-	}
-	if _, err := client.Dial(ctx, w.managerInfo(w.st.UUID())); !errors.Is(err, entity.Unavailable) {
-		t.Errorf("in memory: %v", err)
-	}
-	// An upload that was interrupted leaves nothing behind.
-	half := filepath.Join(w.server.config.TempDir, "juju-upload-1.zip")
-	if err := os.WriteFile(half, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if w.server, err = New(ctx, w.server.config); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(half); err == nil {
-		t.Error("an interrupted upload is still there")
-	}
-	w.serve()
-	again := w.uniter(u0)
-	watch, err = again.WatchUnit(ctx, u0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	receive(t, watch) // the first event again, so nothing is missed
-	if _, err := again.Unit(ctx, u0); err != nil {
-		t.Error(err)
-	}
-}
-
-// A client can give up a request or a watch and use the connection for others. It uses the
-// first of several addresses that answers.
-func TestCancelRequestAndWatch(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	asked, release := make(chan struct{}), make(chan struct{})
-	var onServer *conn
-	open := func() map[string]*openWatch {
-		onServer.watches.mu.Lock()
-		defer onServer.watches.mu.Unlock()
-		return onServer.watches.open
-	}
-	w.server.table.byKey[routeKey{"Uniter", 1, "Unit"}].handler = act(func(_ context.Context, c *caller,
-		_ params.Entity) error {
-		onServer = c.conn
-		asked <- struct{}{}
-		<-release
-		return nil
-	})
-	u0 := entity.UnitTag("mysql/0")
-	info := w.info(u0)
-	info.Addresses = []string{"127.0.0.1:1", w.address}
-	c := client.UniterFacade{Caller: w.dial(info)}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("changed my mind")
-	go func() {
-		<-asked
-		cancel(why)
-	}()
-	if _, err := c.Unit(ctx, u0); !errors.Is(err, why) {
-		t.Errorf("given up: %v", err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	watch, err := c.WatchRelations(ctx, u0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	receive(t, watch)
-	stop()
-	closes(t, watch) // after the server has been told
-	close(release)
-	if _, err := c.Relations(t.Context(), u0); err != nil {
-		t.Errorf("the connection afterwards: %v", err)
-	}
-	if len(open()) != 0 {
-		t.Errorf("watches %v are still open on the server", open())
-	}
-}
-
-// containsFunc reports whether a function runs in one of the goroutines.
-func containsFunc(stacks []string, name string) bool {
-	for _, s := range stacks {
-		if bytes.Contains([]byte(s), []byte(name)) {
-			return true
-		}
-	}
-	return false
-}
-
-// The connections to a model end when it is removed; others do not.
-func TestRemovedModelEndsConnections(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t).populate()
-	root, c := w.dial(w.adminInfo("")), w.dial(w.info(entity.UnitTag("mysql/0")))
-	watch, err := client.UniterFacade{Caller: c}.WatchUnit(t.Context(), c.Tag())
-	if err != nil {
-		t.Fatal(err)
-	}
-	receive(t, watch)
-	w.controller.Close() // closes the models, as if one were removed
-	closes(t, watch)
-	closes(t, c.Done())
-	if err := c.Err(); !strings.Contains(err.Error(), errNoModel.Error()) {
-		t.Errorf("the connection to the model: %v", err)
-	}
-	if err := root.Err(); err != nil && strings.Contains(err.Error(), errNoModel.Error()) {
-		t.Errorf("the connection to the controller: %v", err)
 	}
 }

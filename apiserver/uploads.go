@@ -136,7 +136,7 @@ func diskError(err error) error {
 }
 
 // serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
-// archive is checked on disk, because it may be large. All is undone if the client leaves.
+// archive is checked on disk, because it may be large. It ends when the client leaves.
 func serveCharmUpload(s *Server, v *visitor, w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if schema := query.Get("schema"); schema != "" && schema != "local" {

@@ -18,8 +18,8 @@ import (
 
 var logger = loggo.GetLogger("juju.worker.uniter")
 
-// API is what a uniter needs of the controller: what each of its parts does, and the status
-// of the agent. Every method acts for the unit named first, whose agent is logged in.
+// API is what a uniter needs of the controller: what its parts need, and the agent's status.
+// Every method is about the unit named first, whose agent is logged in.
 type API interface {
 	remoteAPI
 	operation.API
