@@ -71,10 +71,10 @@ bench: ## run the benchmarks
 
 # The proofs at full size. Every test runs in exactly one of these.
 SOAK   := JUJU_SOAK=1 $(GO) test -vet=off -timeout 6h -v
-SIM    := TestStateDoesWhatTheModelDoes|TestASimulationFindsWhateverMistakeIsPlanted
-SIM    := $(SIM)|TestManyAtOnceLeaveNothingWrong|TestLeadersNeverOverlap
-CRASH  := TestAProcessThatIsKilled|TestAConnectionThatIsCut
-CRASH  := $(CRASH)|TestTheMakingOfAModelIsKilledAnywhere|TestTheRemovalOfAModelIsKilledAnywhere
+SIM    := TestStateMatchesTheReferenceModel|TestSimulationFindsPlantedFaults
+SIM    := $(SIM)|TestConcurrentSimulation|TestLeadersNeverOverlap
+CRASH  := TestKilledProcess|TestCutConnection
+CRASH  := $(CRASH)|TestKillDuringAddModel|TestKillDuringModelRemoval
 MATRIX := TestDestructionMatrix
 store   = $$($(GO) list ./... | grep '/state/mongo')
 state   = $$($(GO) list ./... | grep '/state' | grep -v '/state/mongo')

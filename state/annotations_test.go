@@ -54,7 +54,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-func TestAnnotationsGoWithWhatTheyAreAbout(t *testing.T) {
+func TestAnnotationsAreRemovedWithTheirEntity(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -81,7 +81,7 @@ func TestAnnotationsGoWithWhatTheyAreAbout(t *testing.T) {
 }
 
 // Who annotates what another removes: either comes first, and nothing is left.
-func TestAnnotationsOfWhatIsBeingRemoved(t *testing.T) {
+func TestAnnotateDuringRemoval(t *testing.T) {
 	w := newWorld(t)
 	note := map[string]string{"x": "1"}
 	my := w.deploy("mysql", statetest.MySQL, 1)
@@ -116,7 +116,7 @@ func TestAnnotationsOfWhatIsBeingRemoved(t *testing.T) {
 	w.empty()
 }
 
-func TestTwoWhoAnnotateAtOnce(t *testing.T) {
+func TestConcurrentAnnotate(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 0)
 	tag := entity.ServiceTag("mysql")

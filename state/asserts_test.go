@@ -54,7 +54,7 @@ var neverAlone = map[string]string{}
 // Each fact that a mutator's transactions rest on is made untrue, alone, just before
 // the commit: the store refuses that try, and when the fact is true again the next
 // one does what it would have done.
-func TestEachAssertOfEachMutatorIsTheOneThatFails(t *testing.T) {
+func TestEveryAssertFailsAlone(t *testing.T) {
 	st := aStage(t)
 	covered := newCoverage()
 	atOnce(t, cast(), mutator.String, func(t *testing.T, m mutator) {
@@ -161,7 +161,7 @@ func report(t *testing.T, c *coverage) {
 
 // For ever: a fact that is untrue again at each try ends in entity.Contention, and
 // nothing has changed.
-func TestAMutatorThatIsAlwaysDisturbedGivesUp(t *testing.T) {
+func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 	st := aStage(t)
 	atOnce(t, firsts(), mutator.String, func(t *testing.T, m mutator) {
 		if m.free {

@@ -47,7 +47,7 @@ func BenchmarkAddUnits(b *testing.B) {
 }
 
 // What the 10,000th unit costs, as a ratio of what the 100th does.
-func BenchmarkTheNthUnit(b *testing.B) {
+func BenchmarkNthUnit(b *testing.B) {
 	n := units()
 	for range b.N {
 		_, s := deployed(b)

@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-func TestBlocksAreSwitchedOnAndOff(t *testing.T) {
+func TestBlocks(t *testing.T) {
 	w := newWorld(t)
 	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
 	w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, ""))
@@ -42,7 +42,7 @@ func TestBlocksAreSwitchedOnAndOff(t *testing.T) {
 	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
 }
 
-func TestTwoWhoSwitchABlockAtOnce(t *testing.T) {
+func TestConcurrentBlockSwitches(t *testing.T) {
 	w := newWorld(t)
 	w.st.Before(func() { w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "first")) })
 	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "second"), entity.AlreadyExists, "block BlockChange is already ON")

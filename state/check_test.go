@@ -188,7 +188,7 @@ var damages = []damage{
 
 // Whatever is damaged by hand is named; the rest of the model works meanwhile; a
 // repair mends it, and all that follows from it; a second one finds nothing to do.
-func TestWhateverIsDamagedIsFoundAndMended(t *testing.T) {
+func TestCheckFindsAndRepairsDamage(t *testing.T) {
 	all := damages
 	if testing.Short() {
 		all = nil
@@ -254,7 +254,7 @@ func told(found []entity.Finding) string {
 }
 
 // A cleanup of a kind that the check does not know would be taken away.
-func TestEveryCleanupIsKnown(t *testing.T) {
+func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "cleanup.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func (w *world) other() string {
 
 // The controller's own records are checked like a model's, and the databases and
 // the archives that are or should be models'.
-func TestTheControllersRecordsAreChecked(t *testing.T) {
+func TestCheckController(t *testing.T) {
 	for _, d := range ctrlDamages {
 		t.Run(d.what, func(t *testing.T) {
 			if os.Getenv(statetest.StoreVariable) != "" && slices.Contains(onlyAlone, d.what) {

@@ -21,7 +21,7 @@ import (
 
 // What many do at once may look wrong at any time, and is not. What is wrong is
 // found all the same, though what it is about is hardly ever still.
-func TestACheckUnderLoadTellsWhatIsWrongAndNothingElse(t *testing.T) {
+func TestCheckUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	seed := aSeed(t)
 	charms := map[string]string{}
@@ -106,7 +106,7 @@ func (w *world) loseTransaction(collection, id string) {
 
 // One document that waits for a lost transaction refuses what concerns it, and only
 // that, until it is mended.
-func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
+func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 3)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -163,7 +163,7 @@ func TestALostTransactionRefusesOnlyWhatItConcerns(t *testing.T) {
 }
 
 // A transaction that nobody takes to its end is found, and is.
-func TestATransactionThatIsStuckIsTakenToItsEnd(t *testing.T) {
+func TestStuckTransactionIsCompleted(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	id := bson.NewObjectIdWithTime(time.Now().Add(-time.Hour))
@@ -183,7 +183,7 @@ func TestATransactionThatIsStuckIsTakenToItsEnd(t *testing.T) {
 }
 
 // A repair that comes upon another state than it found does nothing.
-func TestARepairAssertsWhatItSaw(t *testing.T) {
+func TestRepairAssertsWhatItRead(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
 	w.ok(w.st.Write("counts", func(c *mgo.Collection) error { return c.UpdateId("s#mysql", set("units", 5)) }))
@@ -196,7 +196,7 @@ func TestARepairAssertsWhatItSaw(t *testing.T) {
 	w.truth()
 }
 
-func TestACheckThatIsNotWantedAnyMoreEnds(t *testing.T) {
+func TestCheckStopsWhenCancelled(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -207,7 +207,7 @@ func TestACheckThatIsNotWantedAnyMoreEnds(t *testing.T) {
 }
 
 // Models come while the controller is checked.
-func TestAModelThatIsBeingMadeIsAllRight(t *testing.T) {
+func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 	w := newWorld(t)
 	var maker sync.WaitGroup
 	maker.Go(func() {
@@ -229,7 +229,7 @@ func TestAModelThatIsBeingMadeIsAllRight(t *testing.T) {
 }
 
 // A cleanup that is done may have the id of another by the time it is dropped.
-func TestACleanupOfAnotherOfTheSameNameIsKept(t *testing.T) {
+func TestCleanupReplacedUnderTheSameIDIsKept(t *testing.T) {
 	w := newWorld(t)
 	old := bson.M{"_id": "force-s#mysql", "kind": "force", "arg": "s#mysql", "strength": 2, "deadline": time.Now().Add(-time.Hour)}
 	w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.Insert(old) }))

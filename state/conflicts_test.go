@@ -137,7 +137,7 @@ func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
 // Whatever another does just before a mutator's first commit, what comes of it is what
 // had come of it if the other had been there first: the same error, and the same
 // contents.
-func TestAConflictIsAsIfTheOtherCameFirst(t *testing.T) {
+func TestConflictIsAsIfTheOtherRanFirst(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
 	writes := conflictWrites(t, st)

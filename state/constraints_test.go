@@ -21,7 +21,7 @@ func (w *world) machineConstraints(id string) string {
 
 // The sequence of what-we-run-and-why: one machine with the first constraints,
 // two with the second.
-func TestConstraintsAreThoseOfTheMomentAUnitIsAdded(t *testing.T) {
+func TestLaterConstraintsAffectOnlyNewUnits(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.Wordpress)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "wordpress", CharmURL: url, Units: 1, Constraints: "mem=2G"})
@@ -45,7 +45,7 @@ func TestConstraintsAreThoseOfTheMomentAUnitIsAdded(t *testing.T) {
 	}
 }
 
-func TestWhatAServiceLeavesOpenIsTheModels(t *testing.T) {
+func TestServiceConstraintsFallBackToTheModels(t *testing.T) {
 	w := newWorld(t)
 	w.ok(w.st.SetConstraints(w.ctx, "mem=2G arch=amd64 tags=fast"))
 	s := w.deploy("mysql", statetest.MySQL, 0)
@@ -82,7 +82,7 @@ func TestWhatAServiceLeavesOpenIsTheModels(t *testing.T) {
 }
 
 // What changes between the reads of an add-unit and its commit is heeded.
-func TestConstraintsThatChangeWhileAUnitIsAdded(t *testing.T) {
+func TestConstraintsChangeDuringAddUnit(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetConstraints(w.ctx, "mem=3G")) })
@@ -111,7 +111,7 @@ func TestConstraintsThatChangeWhileAUnitIsAdded(t *testing.T) {
 	}
 }
 
-func TestConstraintsThatAreRefused(t *testing.T) {
+func TestInvalidConstraintsAreRefused(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(s.SetConstraints(w.ctx, "mem=1G"))

@@ -18,7 +18,7 @@ const (
   requires: {info: {interface: juju-info, scope: container}, feed: {interface: feed, scope: container}}}`
 )
 
-func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
+func TestSubordinateLeavesAfterItsSiblingIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("collector", collector, 0)
@@ -65,7 +65,7 @@ func TestASubordinateLeavesTheOneBesideItThatHasGone(t *testing.T) {
 	w.end("collector/0", feed.ID())
 }
 
-func TestASubordinateStaysOutOfOthersContainers(t *testing.T) {
+func TestSubordinateStaysOutOfOtherContainers(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -76,7 +76,7 @@ func TestASubordinateStaysOutOfOthersContainers(t *testing.T) {
 	w.refused(w.started("logging/0").EnterScope(w.ctx, other.ID()), entity.CannotEnter, "")
 }
 
-func TestTheLastContainerRelationTakesItsSubordinatesThoughNobodyIsInIt(t *testing.T) {
+func TestSubordinatesEndWithAnEmptyContainerRelation(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("logging", `{name: logging, summary: s, description: d, subordinate: true,
@@ -101,7 +101,7 @@ func TestTheLastContainerRelationTakesItsSubordinatesThoughNobodyIsInIt(t *testi
 }
 
 // What is said in one container is not heard in another.
-func TestSettingsStayInTheirContainer(t *testing.T) {
+func TestSettingsAreVisibleOnlyInTheirContainer(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
 	w.deploy("logging", statetest.Logging, 0)

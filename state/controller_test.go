@@ -13,7 +13,7 @@ import (
 
 // Whatever its beginning was cut short after, the machine included, a controller
 // is completed by beginning again.
-func TestAControllerIsInitializedAgain(t *testing.T) {
+func TestControllerInitializationResumes(t *testing.T) {
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
 	if err != nil {
 		t.Fatal(err)

@@ -180,7 +180,7 @@ func (s *scene) goesOn(m mutator, call func() error) {
 
 // Wherever the conversation with the store breaks off, what was begun is done or not
 // done, and can be done again.
-func TestAConnectionThatIsCut(t *testing.T) {
+func TestCutConnection(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
 	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
@@ -191,7 +191,7 @@ func TestAConnectionThatIsCut(t *testing.T) {
 			for _, ends := range []bool{false, true} {
 				alone := m.logs || m.givesUp
 				if ends && alone {
-					continue // it would not end with them; see TestAProcessThatIsKilled
+					continue // it would not end with them; see TestKilledProcess
 				}
 				if soak || ends == only || alone {
 					m.cutAt(t, st, r, at, ends)
@@ -203,7 +203,7 @@ func TestAConnectionThatIsCut(t *testing.T) {
 
 // Some messages are of no account, and who sends them is not told that they did not
 // arrive; but nor is the next who comes told so.
-func TestWhoComesAfterACutHasAConnection(t *testing.T) {
+func TestNextCallAfterACutReconnects(t *testing.T) {
 	st := aStage(t)
 	m := mutators[slices.IndexFunc(mutators, func(m mutator) bool { return m.name == "Unit.SetStatus" })]
 	r := m.record(t, st)

@@ -17,7 +17,7 @@ import (
 
 // What an older program, or a hand, has stored of one agent hides nothing of the others:
 // every answer can be written, and shows what is damaged as that.
-func TestADamagedStatusIsShownAsDamaged(t *testing.T) {
+func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 	year10000 := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, damage := range map[string]struct {
 		change bson.D
@@ -73,7 +73,7 @@ func (w *world) writable(v any) {
 
 // Any string can be a key within status data, and comes back as it was: none ends a
 // field's name early, or passes for another.
-func TestEveryKeyIsKept(t *testing.T) {
+func TestEscapedKeysRoundTrip(t *testing.T) {
 	keys := []string{"", ".", "$", "$set", "a.b", "a\x00b", "a\x00\x10\x01\x00\x00\x00", "\xff\xfe", "\ufdd0", "\ufdd000", "．", "＄",
 		"\uff0e\uff04.$", "\ufffd", "plain", "ü"}
 	fields := map[string]bool{}

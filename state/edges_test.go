@@ -15,7 +15,7 @@ import (
 // The sharp edges of features.md, by their numbers there, that no story of its
 // own tells: deployment, settings, constraints and ports.
 
-func TestEdges47And48SubordinatesAreNotDeployedAlone(t *testing.T) {
+func TestSubordinatesAreNotDeployedAlone(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("logging", statetest.Logging, 0)
 	_, err := s.AddUnits(w.ctx, 1, nil)
@@ -36,7 +36,7 @@ func TestEdges47And48SubordinatesAreNotDeployedAlone(t *testing.T) {
 	w.gone("service", "other", err)
 }
 
-func TestEdge49UnitNumbersOutliveTheirService(t *testing.T) {
+func TestUnitNumbersOutliveTheirService(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
 	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
@@ -54,7 +54,7 @@ func TestEdge49UnitNumbersOutliveTheirService(t *testing.T) {
 	}
 }
 
-func TestEdge51MachinesThatCannotHostAUnit(t *testing.T) {
+func TestMachinesThatCannotHostAUnit(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "noble"})
@@ -75,7 +75,7 @@ func TestEdge51MachinesThatCannotHostAUnit(t *testing.T) {
 }
 
 // A machine that has had a unit is not given another by itself, whoever is gone.
-func TestEdge52MachinesInUseAreLeftAlone(t *testing.T) {
+func TestUsedMachinesAreNotAssigned(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
@@ -86,7 +86,7 @@ func TestEdge52MachinesInUseAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestEdge53WhichContainersAMachineHosts(t *testing.T) {
+func TestSupportedContainers(t *testing.T) {
 	w := newWorld(t)
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
@@ -99,7 +99,7 @@ func TestEdge53WhichContainersAMachineHosts(t *testing.T) {
 	w.ok(err)
 }
 
-func TestEdge54MachinesThatCannotBe(t *testing.T) {
+func TestInvalidMachinesAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
 		jobs []string
@@ -129,7 +129,7 @@ func TestEdge54MachinesThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestEdge61AnEmptyTextIsAValue(t *testing.T) {
+func TestEmptyStringIsAValue(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url})
@@ -143,7 +143,7 @@ func TestEdge61AnEmptyTextIsAValue(t *testing.T) {
 	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": ""}, nil), entity.Invalid, `option "port" expected int, got ""`)
 }
 
-func TestEdge67PortsThatOverlap(t *testing.T) {
+func TestOverlappingPortsConflict(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
@@ -162,7 +162,7 @@ func TestEdge67PortsThatOverlap(t *testing.T) {
 }
 
 // What is open already is opened again without a word: nothing is written.
-func TestEdge67TheSamePortsAgain(t *testing.T) {
+func TestOpeningOpenPortsWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
@@ -178,7 +178,7 @@ func TestEdge67TheSamePortsAgain(t *testing.T) {
 	}
 }
 
-func TestEdge68PortsThatThereAreNot(t *testing.T) {
+func TestInvalidPortsAreRefused(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
@@ -196,7 +196,7 @@ func TestEdge68PortsThatThereAreNot(t *testing.T) {
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: -1, To: -1, Protocol: "icmp"}}}))
 }
 
-func TestEdges69And70ExposingAndPorts(t *testing.T) {
+func TestExposeAndPorts(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
 	u := w.started("mysql/0")
@@ -223,14 +223,14 @@ func TestEdges69And70ExposingAndPorts(t *testing.T) {
 }
 
 // One key that nobody heeds must not let pass what can't be.
-func TestEdge71AnUnsupportedKeyExcusesNothing(t *testing.T) {
+func TestUnsupportedConstraintHidesNoConflict(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	w.refused(s.SetConstraints(w.ctx, "virt-type=kvm instance-type=x mem=1G"), entity.Invalid, `ambiguous constraints: "instance-type" overlaps with "mem"`)
 	w.ok(s.SetConstraints(w.ctx, "virt-type=kvm mem=1G"))
 }
 
-func TestEdge72SubordinatesHaveNoConstraints(t *testing.T) {
+func TestSubordinatesHaveNoConstraints(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("logging", statetest.Logging, 0)
 	const want = "constraints do not apply to subordinate services"
@@ -244,7 +244,7 @@ func TestEdge72SubordinatesHaveNoConstraints(t *testing.T) {
 
 // A unit, and a machine, has so many ranges open and no more, and each stays as it was
 // opened, beside the next.
-func TestOnlySoManyPortsAreOpen(t *testing.T) {
+func TestOpenPortsAreLimited(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")

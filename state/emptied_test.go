@@ -42,7 +42,7 @@ func (w *world) provision(id string) {
 
 // A unit takes its machine along if that was made for units and nothing else is left on
 // it; whatever a user has added by itself stays, and so does what holds something.
-func TestAUnitTakesItsMachineAlong(t *testing.T) {
+func TestMachineGoesWithItsUnit(t *testing.T) {
 	w := newWorld(t)
 	added, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
@@ -77,7 +77,7 @@ func TestAUnitTakesItsMachineAlong(t *testing.T) {
 }
 
 // Without being told to, a unit leaves its machine.
-func TestAUnitLeavesItsMachine(t *testing.T) {
+func TestMachineOutlivesItsUnitByDefault(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
 	w.started("mysql/0")
@@ -89,7 +89,7 @@ func TestAUnitLeavesItsMachine(t *testing.T) {
 }
 
 // Where two units share a machine, the last to go takes it along.
-func TestTheLastUnitTakesTheMachineAlong(t *testing.T) {
+func TestSharedMachineGoesWithItsLastUnit(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("riak", statetest.Riak, 0)
@@ -109,7 +109,7 @@ func TestTheLastUnitTakesTheMachineAlong(t *testing.T) {
 
 // A service takes along the machines of all its units: of those whose agents end them,
 // of those that never started, and of those that were on their way out already.
-func TestAServiceTakesItsMachinesAlong(t *testing.T) {
+func TestMachinesGoWithTheirService(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 4)
 	for i := range 3 {
@@ -138,7 +138,7 @@ func TestAServiceTakesItsMachinesAlong(t *testing.T) {
 }
 
 // The machine goes as strongly as the unit: nobody waits for its agent either.
-func TestAForcedUnitTakesItsMachineAlongByForce(t *testing.T) {
+func TestMachineGoesByForceWithAForcedUnit(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.provision("0")
@@ -153,7 +153,7 @@ func TestAForcedUnitTakesItsMachineAlongByForce(t *testing.T) {
 }
 
 // What is placed on the machine in the very moment in which it is about to go keeps it.
-func TestAUnitThatComesKeepsTheMachine(t *testing.T) {
+func TestNewUnitKeepsTheMachine(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("riak", statetest.Riak, 0)
@@ -172,7 +172,7 @@ func TestAUnitThatComesKeepsTheMachine(t *testing.T) {
 }
 
 // Users are told which machines are left.
-func TestMachinesThatAreLeft(t *testing.T) {
+func TestMachinesLeft(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
@@ -213,7 +213,7 @@ func TestMachinesThatAreLeft(t *testing.T) {
 
 // What is asked for while the unit is just being removed is not forgotten, whether it
 // is asked of the unit or of its service.
-func TestAnAfterthoughtIsNotLost(t *testing.T) {
+func TestDestroyWithMachinesDuringRemoval(t *testing.T) {
 	for name, ask := range map[string]func(*world){
 		"of the unit": func(w *world) { w.ok(w.unit("mysql/0").Destroy(w.ctx, cleanly)) },
 		"of the service": func(w *world) {
@@ -242,7 +242,7 @@ func TestAnAfterthoughtIsNotLost(t *testing.T) {
 
 // Who asks later for the machines to go too leaves the cleaner nothing that the first
 // destruction has not left it.
-func TestMachinesThatAreAskedForLater(t *testing.T) {
+func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
 	u := w.started("mysql/0")
@@ -274,7 +274,7 @@ func TestMachinesThatAreAskedForLater(t *testing.T) {
 
 // Of units that leave a machine at the same time the strongest destruction decides how
 // it goes, whichever the cleaner comes to first.
-func TestTheStrongestDecidesHowAMachineGoes(t *testing.T) {
+func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 	strongly := entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}
 	for name, how := range map[string][2]entity.Destruction{"the first": {strongly, cleanly}, "the second": {cleanly, strongly}} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func (w *world) explained(name string, lines ...string) entity.Explanation {
 	return e
 }
 
-func TestExplainNamesWhatBarsAndWhoMustAct(t *testing.T) {
+func TestExplainNamesBlockersAndActors(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -89,7 +89,7 @@ func TestExplainNamesWhatBarsAndWhoMustAct(t *testing.T) {
 }
 
 // A relation is left by units that live on; one whose agent is away is named.
-func TestExplainNamesWhoMustLeaveARelation(t *testing.T) {
+func TestExplainNamesUnitsThatMustLeaveARelation(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -109,7 +109,7 @@ func TestExplainNamesWhoMustLeaveARelation(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatForceHasLeft(t *testing.T) {
+func TestExplainShowsLeftovers(t *testing.T) {
 	w, later := forcedWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
@@ -129,7 +129,7 @@ func TestExplainSaysWhatForceHasLeft(t *testing.T) {
 }
 
 // A change that was given up is told of where the thing is explained.
-func TestExplainTellsOfRefusedChanges(t *testing.T) {
+func TestExplainShowsRefusedChanges(t *testing.T) {
 	ctrl, st := statetest.ControllerOn(t, statetest.Store(t, mongo.Options{Patience: 50 * time.Millisecond}), state.Options{})
 	w := &world{t, t.Context(), ctrl, st}
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -182,7 +182,7 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 
 // The agent of a machine whose instance could not be started has never come up, so it is
 // not to be called away.
-func TestExplainKnowsThatAnAgentOfAMachineInErrorNeverCameUp(t *testing.T) {
+func TestExplainKnowsThatAgentsOfMachinesInErrorNeverStarted(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no capacity"}))

@@ -56,7 +56,7 @@ func (w *world) provisioned(id string) *state.Machine {
 	return m
 }
 
-func TestForceEndsAUnitWhoseAgentIsAwayWhenItsTimeIsOver(t *testing.T) {
+func TestForceRemovesUnitAfterItsTimeout(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	u := w.unit("mysql/0")
@@ -100,7 +100,7 @@ func TestForceEndsAUnitWhoseAgentIsAwayWhenItsTimeIsOver(t *testing.T) {
 	w.empty()
 }
 
-func TestForceOnAServiceTakesItsUnitsAndRelations(t *testing.T) {
+func TestForceOnServiceRemovesItsUnitsAndRelations(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Forced()))
@@ -123,7 +123,7 @@ func TestForceOnAServiceTakesItsUnitsAndRelations(t *testing.T) {
 	}
 }
 
-func TestForceOnARelationHasEveryUnitLeaveIt(t *testing.T) {
+func TestForceOnRelationMakesEveryUnitLeave(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	r, err := w.st.Relation(w.ctx, "wordpress", "mysql")
@@ -141,7 +141,7 @@ func TestForceOnARelationHasEveryUnitLeaveIt(t *testing.T) {
 	w.truth()
 }
 
-func TestForceOnAMachineTakesWhatIsOnIt(t *testing.T) {
+func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	m := w.provisioned("0")
@@ -168,7 +168,7 @@ func TestForceOnAMachineTakesWhatIsOnIt(t *testing.T) {
 	w.truth()
 }
 
-func TestACloudThatErrsLeavesALeftoverAndNothingElse(t *testing.T) {
+func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/0")
@@ -201,7 +201,7 @@ func TestACloudThatErrsLeavesALeftoverAndNothingElse(t *testing.T) {
 	w.truth()
 }
 
-func TestLenienceReachesDownward(t *testing.T) {
+func TestLenientDestructionPropagates(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.related()
 	s := mustService(w, "mysql")
@@ -226,7 +226,7 @@ func TestLenienceReachesDownward(t *testing.T) {
 }
 
 // A subordinate can't be destroyed by users; but one that is Dying can be helped on.
-func TestForceOnASubordinateThatIsDying(t *testing.T) {
+func TestForceOnDyingSubordinate(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.related()
 	lg := w.unit("logging/0")
@@ -242,7 +242,7 @@ func TestForceOnASubordinateThatIsDying(t *testing.T) {
 	w.truth()
 }
 
-func TestAManagerThatIsNotTheLastLosesItsJob(t *testing.T) {
+func TestDestroyedManagerLosesItsJob(t *testing.T) {
 	w := newWorld(t)
 	var managers []*state.Machine
 	for range 2 {
@@ -262,7 +262,7 @@ func TestAManagerThatIsNotTheLastLosesItsJob(t *testing.T) {
 
 // What is still to be done for a service that is gone is not done to another that
 // has its name.
-func TestForceIsNotForAnotherServiceOfTheSameName(t *testing.T) {
+func TestForceSparesANewServiceOfTheSameName(t *testing.T) {
 	w, _ := forcedWorld(t)
 	db := w.deploy("db", statetest.MySQL, 1)
 	w.started("db/0")
@@ -281,7 +281,7 @@ func TestForceIsNotForAnotherServiceOfTheSameName(t *testing.T) {
 	}
 }
 
-func TestAManagerWithoutUnitsIsNotGivenOne(t *testing.T) {
+func TestManagersAreNotAssignedUnits(t *testing.T) {
 	w := newWorld(t)
 	manager, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
 	w.ok(err)
@@ -291,7 +291,7 @@ func TestAManagerWithoutUnitsIsNotGivenOne(t *testing.T) {
 	}
 }
 
-func TestMachinesWithContainersAreNotDestroyedPlainly(t *testing.T) {
+func TestMachineWithContainersNeedsForce(t *testing.T) {
 	w := newWorld(t)
 	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
 	w.ok(err)
@@ -313,7 +313,7 @@ func TestMachinesWithContainersAreNotDestroyedPlainly(t *testing.T) {
 }
 
 // Whoever goes meanwhile does not keep the rest from being taken apart.
-func TestAUnitThatGoesWhileItsRelationIsTakenApart(t *testing.T) {
+func TestUnitLeavesDuringForcedRelationRemoval(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.related()
 	r := w.relation("wordpress", "mysql")

@@ -15,7 +15,7 @@ func (w *world) machine(id string) *state.Machine {
 	return m
 }
 
-func TestAMachineThatWasLostGetsAnotherInstance(t *testing.T) {
+func TestLostMachineGetsAnotherInstance(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	m := w.provisioned("0")
@@ -62,7 +62,7 @@ func TestAMachineThatWasLostGetsAnotherInstance(t *testing.T) {
 	w.truth()
 }
 
-func TestAManagerIsNeverLost(t *testing.T) {
+func TestManagerIsNeverLost(t *testing.T) {
 	w := newWorld(t)
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{state.JobManageModel}})
 	w.ok(err)
@@ -72,7 +72,7 @@ func TestAManagerIsNeverLost(t *testing.T) {
 
 // What is Dying on a machine that is lost needs agents once more, and they need an
 // instance; a machine with nothing on it needs none.
-func TestADyingMachineThatWasLost(t *testing.T) {
+func TestLostDyingMachine(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u, m := w.started("mysql/0"), w.provisioned("0")

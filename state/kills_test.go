@@ -26,7 +26,7 @@ const answered = "answered"
 func TestVictim(t *testing.T) {
 	dir := os.Getenv(victimOf)
 	if dir == "" {
-		t.Skip("it is run by TestAProcessThatIsKilled")
+		t.Skip("it is run by TestKilledProcess")
 	}
 	var (
 		at    point
@@ -56,9 +56,9 @@ func TestVictim(t *testing.T) {
 // killTimeout is far more than a victim needs.
 const killTimeout = time.Minute
 
-// As TestAConnectionThatIsCut, with the store on disk and in another process, which
+// As TestCutConnection, with the store on disk and in another process, which
 // is killed: nothing of it is left but the files.
-func TestAProcessThatIsKilled(t *testing.T) {
+func TestKilledProcess(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))

@@ -60,7 +60,7 @@ func (b *wait) ends(least, most time.Duration) {
 	}
 }
 
-func TestWaitingForTheLeadership(t *testing.T) {
+func TestWaitForLeadership(t *testing.T) {
 	inElection(t, func(a, b *world) {
 		a.deploy("mysql", statetest.MySQL, 3)
 		a.waits(a.ctx, "mysql/1").ends(0, time.Second) // nobody leads

@@ -20,7 +20,7 @@ func (w *world) leases(want int) {
 	}
 }
 
-func TestLeadershipGoesWithItsService(t *testing.T) {
+func TestLeadershipEndsWithItsService(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.claims("mysql/0", 1)
@@ -54,7 +54,7 @@ func TestLeadershipGoesWithItsService(t *testing.T) {
 
 // A claim that comes while the last unit of a Dying service is removed, and one
 // that was cut short before.
-func TestLeadershipOfAServiceThatIsBeingRemoved(t *testing.T) {
+func TestLeadershipDuringServiceRemoval(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
@@ -75,7 +75,7 @@ func TestLeadershipOfAServiceThatIsBeingRemoved(t *testing.T) {
 	w.empty()
 }
 
-func TestLeasesGoWithTheirModel(t *testing.T) {
+func TestLeasesAreRemovedWithTheirModel(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.claims("mysql/0", 1)
@@ -97,7 +97,7 @@ func TestLeasesGoWithTheirModel(t *testing.T) {
 
 // A lease that nothing will remove any more, as when a controller dies right after
 // it has taken one for a unit that goes, is found by a check.
-func TestALeaseOfNoServiceIsFound(t *testing.T) {
+func TestCheckFindsOrphanedLease(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.claims("mysql/0", 1)

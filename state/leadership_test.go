@@ -42,7 +42,7 @@ func (w *world) writes(unit string, epoch int64, can bool) {
 	}
 }
 
-func TestOneLeadsUntilItStopsAsking(t *testing.T) {
+func TestLeaderLeadsAsLongAsItRenews(t *testing.T) {
 	c := newControllers(t, 1)
 	w := c.worlds[0]
 	w.deploy("mysql", statetest.MySQL, 3)
@@ -76,7 +76,7 @@ func TestOneLeadsUntilItStopsAsking(t *testing.T) {
 	w.writes("mysql/0", 3, true)
 }
 
-func TestWhoCannotLead(t *testing.T) {
+func TestUnitsThatCannotLead(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 3)
 	for _, d := range []time.Duration{-1, 0, state.LeastLease - 1, state.MostLease + 1} {
@@ -140,7 +140,7 @@ func TestControllersNeverCompareClocks(t *testing.T) {
 	a.claims("mysql/1", 2)
 }
 
-func TestARenewalNeverShortensWhatWasPromised(t *testing.T) {
+func TestRenewalNeverShortensALease(t *testing.T) {
 	c := newControllers(t, 1)
 	w := c.worlds[0]
 	w.deploy("mysql", statetest.MySQL, 2)
@@ -164,7 +164,7 @@ func (w *world) crashBetweenSteps(unit string) {
 	}
 }
 
-func TestACrashBetweenTheStepsOfAClaim(t *testing.T) {
+func TestCrashBetweenClaimSteps(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 3)
@@ -194,7 +194,7 @@ func TestACrashBetweenTheStepsOfAClaim(t *testing.T) {
 
 // One that was held up between the steps finds that another leads, or has the
 // lease at least; either way it is told nothing.
-func TestAClaimThatTakesTooLong(t *testing.T) {
+func TestSlowClaim(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 2)
@@ -232,7 +232,7 @@ func TestAClaimThatTakesTooLong(t *testing.T) {
 }
 
 // What it wanted to write as the leader comes too late.
-func TestAnExLeaderThatWasHeldUpWritesNothing(t *testing.T) {
+func TestDelayedExLeaderCannotWrite(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 2)
@@ -250,7 +250,7 @@ func TestAnExLeaderThatWasHeldUpWritesNothing(t *testing.T) {
 	}
 }
 
-func TestLeadershipIsGivenBack(t *testing.T) {
+func TestReleaseLeadership(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 3)
@@ -281,7 +281,7 @@ func TestLeadershipIsGivenBack(t *testing.T) {
 }
 
 // A lease that another has written since it was read is not overwritten.
-func TestALeaseThatIsTakenInBetween(t *testing.T) {
+func TestLeaseTakenBetweenReadAndWrite(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 3)
@@ -316,7 +316,7 @@ func TestALeaseThatIsTakenInBetween(t *testing.T) {
 }
 
 // Many ask at once; one leads.
-func TestClaimsAtOnce(t *testing.T) {
+func TestConcurrentClaims(t *testing.T) {
 	c := newControllers(t, 3)
 	c.worlds[0].deploy("mysql", statetest.MySQL, 6)
 	type outcome struct {
@@ -348,7 +348,7 @@ func TestClaimsAtOnce(t *testing.T) {
 
 // Leases that are lost, or older than what their services know, give nobody an
 // epoch that has been.
-func TestLeasesFromABackup(t *testing.T) {
+func TestLeasesRestoredFromABackup(t *testing.T) {
 	c := newControllers(t, 1)
 	w := c.worlds[0]
 	w.deploy("mysql", statetest.MySQL, 2)
@@ -368,7 +368,7 @@ func TestLeasesFromABackup(t *testing.T) {
 // Others that keep getting ahead hold a claim up for a time, however often they do: one
 // that they let through then is granted, and one that they never do is given up. So it
 // is with what is given back. A long pause is no reason to give up at once.
-func TestOthersThatKeepGettingAhead(t *testing.T) {
+func TestClaimUnderRepeatedConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
 		c := newControllers(t, 2)

@@ -134,7 +134,7 @@ func (w *world) endMachine(id string) {
 	w.ok(m.Remove(w.ctx))
 }
 
-func TestAServiceGoesAtOnceWithNothingThatRefersToIt(t *testing.T) {
+func TestUnreferencedServiceIsRemovedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
@@ -143,7 +143,7 @@ func TestAServiceGoesAtOnceWithNothingThatRefersToIt(t *testing.T) {
 	w.empty()
 }
 
-func TestAServiceGoesWithItsLastUnit(t *testing.T) {
+func TestServiceIsRemovedWithItsLastUnit(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
 	w.started("mysql/0")
@@ -181,7 +181,7 @@ func TestAServiceGoesWithItsLastUnit(t *testing.T) {
 	_ = again
 }
 
-func TestAUnitWhoseAgentNeverCameGoesAtOnce(t *testing.T) {
+func TestUnstartedUnitIsRemovedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
@@ -205,7 +205,7 @@ func mustService(w *world, name string) *state.Service {
 	return s
 }
 
-func TestAMachineWithUnitsIsNotDestroyed(t *testing.T) {
+func TestMachineWithUnitsIsNotDestroyed(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/0")
@@ -225,7 +225,7 @@ func TestAMachineWithUnitsIsNotDestroyed(t *testing.T) {
 	w.empty()
 }
 
-func TestTheLastManagerStays(t *testing.T) {
+func TestLastManagerIsNotDestroyed(t *testing.T) {
 	w := newWorld(t)
 	models, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -242,7 +242,7 @@ func TestTheLastManagerStays(t *testing.T) {
 	t.Fatal("no controller model")
 }
 
-func TestARelationGoesWithTheLastUnitToLeave(t *testing.T) {
+func TestRelationIsRemovedByTheLastUnitToLeave(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -281,7 +281,7 @@ func TestARelationGoesWithTheLastUnitToLeave(t *testing.T) {
 	w.empty()
 }
 
-func TestTwoRelationsOfOnePairEndTogether(t *testing.T) {
+func TestTwoRelationsBetweenTheSameServices(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("a", `{name: a, summary: s, description: d, requires: {x: {interface: i}, y: {interface: j}}}`, 1)
 	w.deploy("b", `{name: b, summary: s, description: d, provides: {x: {interface: i}, y: {interface: j}}}`, 1)
@@ -305,7 +305,7 @@ func TestTwoRelationsOfOnePairEndTogether(t *testing.T) {
 	w.empty()
 }
 
-func TestASubordinateComesAndGoesWithItsPrincipal(t *testing.T) {
+func TestSubordinateLivesAndDiesWithItsPrincipal(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	logging := w.deploy("logging", statetest.Logging, 0)
@@ -333,7 +333,7 @@ func TestASubordinateComesAndGoesWithItsPrincipal(t *testing.T) {
 	w.empty()
 }
 
-func TestTheLastContainerRelationTakesItsSubordinates(t *testing.T) {
+func TestSubordinatesEndWithTheirLastContainerRelation(t *testing.T) {
 	w := newWorld(t)
 	my, r := w.accompanied()
 	lg := w.started("logging/0")
@@ -359,7 +359,7 @@ func TestTheLastContainerRelationTakesItsSubordinates(t *testing.T) {
 	w.gone("relation", r.Key(), err)
 }
 
-func TestRelationsAreNamedAsUsersDo(t *testing.T) {
+func TestFindRelationByEndpoints(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 0)
 	w.deploy("mysql", statetest.MySQL, 0)
@@ -390,7 +390,7 @@ func TestRelationsAreNamedAsUsersDo(t *testing.T) {
 	w.refused(peer.Destroy(w.ctx, entity.Destruction{}), entity.Invalid, `cannot destroy relation "riak:ring": is a peer relation`)
 }
 
-func TestManyUnitsAreAddedAndGo(t *testing.T) {
+func TestAddAndRemoveManyUnits(t *testing.T) {
 	w := newWorld(t)
 	n := 45 // more than one transaction holds
 	s := w.deploy("mysql", statetest.MySQL, n)

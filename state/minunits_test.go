@@ -40,7 +40,7 @@ func (w *world) destroyUnit(name string) {
 	w.ok(w.unit(name).Destroy(w.ctx, entity.Destruction{}))
 }
 
-func TestAServiceKeepsItsUnits(t *testing.T) {
+func TestMinUnits(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.kept("mysql", 1, 1)
@@ -77,7 +77,7 @@ func TestAServiceKeepsItsUnits(t *testing.T) {
 }
 
 // A change of the units wakes who watches, where a number is kept; no other does.
-func TestWhoKeepsUnitsIsWatched(t *testing.T) {
+func TestWatchMinUnits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 4)
@@ -114,7 +114,7 @@ func TestWhoKeepsUnitsIsWatched(t *testing.T) {
 	wants("mysql")
 }
 
-func TestServicesThatKeepNone(t *testing.T) {
+func TestServicesWithoutMinUnits(t *testing.T) {
 	w := newWorld(t)
 	sub := w.deploy("logging", statetest.Logging, 0)
 	w.refused(sub.SetMinUnits(w.ctx, 1), entity.Invalid, `cannot set minimum units for service "logging": service is a subordinate`)
@@ -147,7 +147,7 @@ func TestServicesThatKeepNone(t *testing.T) {
 }
 
 // What comes between the reads and the commit of each.
-func TestKeepingUnitsWhileTheyChange(t *testing.T) {
+func TestMinUnitsRaces(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 3)
 	w.started("mysql/0")
@@ -200,7 +200,7 @@ func TestKeepingUnitsWhileTheyChange(t *testing.T) {
 
 // Several controllers keep the units of one service, which others destroy: there
 // are never too many, and in the end not too few.
-func TestManyWhoKeepTheSameUnits(t *testing.T) {
+func TestConcurrentMinUnitsWorkers(t *testing.T) {
 	const units = 5
 	c := newControllers(t, 3)
 	w := c.worlds[0]

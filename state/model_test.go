@@ -22,7 +22,7 @@ const options = `options:
   debug: {type: boolean, default: false}
 `
 
-func TestEdge60SettingsAreAllOrNothing(t *testing.T) {
+func TestSettingsAreAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Config: map[string]string{"nosuch": "1"}})
@@ -54,7 +54,7 @@ func TestEdge60SettingsAreAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestEdge62AChangeOfNothingWakesNobody(t *testing.T) {
+func TestUnchangedSettingsWakeNoWatcher(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
 	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
@@ -76,7 +76,7 @@ func TestEdge62AChangeOfNothingWakesNobody(t *testing.T) {
 	}
 }
 
-func TestPortsOfOneMachine(t *testing.T) {
+func TestMachinePorts(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	_, err := s.AddUnits(w.ctx, 1, []string{"0"})
@@ -109,7 +109,7 @@ func TestPortsOfOneMachine(t *testing.T) {
 	}
 }
 
-func TestAHookCommitsAllOrNothing(t *testing.T) {
+func TestHookCommitsAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -130,7 +130,7 @@ func TestAHookCommitsAllOrNothing(t *testing.T) {
 
 // A hook does not fail because it told something to a relation that has been removed by
 // force meanwhile: what else it did is done.
-func TestWhatAHookTellsARelationThatIsGoneIsDropped(t *testing.T) {
+func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -170,7 +170,7 @@ func TestWhatAHookTellsARelationThatIsGoneIsDropped(t *testing.T) {
 		entity.NotFound, "settings") // it has never been in it
 }
 
-func TestResolvingAFailedHook(t *testing.T) {
+func TestResolveFailedHook(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
@@ -194,7 +194,7 @@ func TestResolvingAFailedHook(t *testing.T) {
 	w.ok(u.Resolve(w.ctx, false))
 }
 
-func TestCharmsAreKeptByRevision(t *testing.T) {
+func TestCharmRevisions(t *testing.T) {
 	w := newWorld(t)
 	archive := statetest.CharmArchive(t, statetest.MySQL)
 	first, err := w.st.Charms().Add(w.ctx, archive, "")
@@ -219,7 +219,7 @@ func TestCharmsAreKeptByRevision(t *testing.T) {
 	w.gone("charm", "nosuch", err)
 }
 
-func TestWhoLogsIn(t *testing.T) {
+func TestLogin(t *testing.T) {
 	w := newWorld(t)
 	u, err := w.ctrl.CheckUser(w.ctx, statetest.Admin, statetest.Password)
 	w.ok(err)
@@ -251,7 +251,7 @@ func TestWhoLogsIn(t *testing.T) {
 	w.refused(w.st.Agents().Check(w.ctx, unit, password, ""), entity.Unauthorized, "")
 }
 
-func TestModelsAreMadeOnce(t *testing.T) {
+func TestAddModel(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin})
 	w.refused(err, entity.AlreadyExists, `model "default" for admin already exists`)
@@ -275,7 +275,7 @@ func TestModelsAreMadeOnce(t *testing.T) {
 	}
 }
 
-func TestMachinesThatNeverHadAUnitAreUsedFirst(t *testing.T) {
+func TestUnusedMachinesAreAssignedFirst(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
@@ -300,7 +300,7 @@ func TestMachinesThatNeverHadAUnitAreUsedFirst(t *testing.T) {
 }
 
 // A container is there for what was placed in it.
-func TestAContainerIsGivenToNobodyWhoDidNotAskForIt(t *testing.T) {
+func TestContainersTakeOnlyPlacedUnits(t *testing.T) {
 	w := newWorld(t)
 	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
 	w.ok(err)
@@ -316,7 +316,7 @@ func TestAContainerIsGivenToNobodyWhoDidNotAskForIt(t *testing.T) {
 }
 
 // Two at once can't have the same clean machine, nor the same name.
-func TestDeployingAtOnce(t *testing.T) {
+func TestConcurrentDeploy(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	for range 3 {

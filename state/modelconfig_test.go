@@ -71,7 +71,7 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 
 // A series that nobody names is the model's default at that moment; a charm that names
 // several gets the default if that is among them.
-func TestDefaultSeriesIsForWhatIsAddedFromNowOn(t *testing.T) {
+func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {
 	w := newWorld(t)
 	several := statetest.Charm(t, w.st, `{name: several, summary: s, description: d, series: [xenial, noble]}`)
 	add := func(name, url, want string) {
@@ -97,7 +97,7 @@ func TestDefaultSeriesIsForWhatIsAddedFromNowOn(t *testing.T) {
 	}
 }
 
-func TestModelIsMadeWithItsConfig(t *testing.T) {
+func TestAddModelWithConfig(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy", Config: map[string]string{"x": "y"}})
 	w.refused(err, entity.Invalid, `cannot add model "bad": unknown model config key "x"`)
@@ -109,7 +109,7 @@ func TestModelIsMadeWithItsConfig(t *testing.T) {
 }
 
 // A model that is going heeds its settings, so they can be changed still.
-func TestModelConfigOfADyingModel(t *testing.T) {
+func TestModelConfigOfDyingModel(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
@@ -119,7 +119,7 @@ func TestModelConfigOfADyingModel(t *testing.T) {
 
 // Who finishes the making of a model that another has begun gets it with the settings
 // asked for now.
-func TestModelThatAnotherHasBegunHasTheConfigAskedFor(t *testing.T) {
+func TestResumedAddModelUsesTheNewConfig(t *testing.T) {
 	w := newWorld(t)
 	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin, Series: "jammy",
 		Step: "creating", Creator: "somebody", Config: map[string]string{"provisioner-harvest-mode": "none"}}

@@ -39,7 +39,7 @@ func (w *world) ended() {
 	}
 }
 
-func TestADyingModelTakesNothingNew(t *testing.T) {
+func TestDyingModelAcceptsNothingNew(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 0)
@@ -74,7 +74,7 @@ func TestADyingModelTakesNothingNew(t *testing.T) {
 	w.refused(err, entity.Invalid, `cannot add model "controller"`)
 }
 
-func TestAModelIsDeadWhenNothingIsInItAnyMore(t *testing.T) {
+func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 	w := newWorld(t)
 	w.related()
 	w.provisioned("0")
@@ -107,7 +107,7 @@ func TestAModelIsDeadWhenNothingIsInItAnyMore(t *testing.T) {
 }
 
 // Whatever comes between, nothing is left behind in a model that is Dead.
-func TestWhatComesWhileAModelIsDestroyed(t *testing.T) {
+func TestAdditionsDuringDestroyModel(t *testing.T) {
 	w := newWorld(t)
 	w.st.Before(func() { w.deploy("mysql", statetest.MySQL, 1) })
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
@@ -118,7 +118,7 @@ func TestWhatComesWhileAModelIsDestroyed(t *testing.T) {
 	w.ok(w.st.EnsureDead(w.ctx))
 }
 
-func TestAMachineIsNotAddedToAModelThatBecomesDying(t *testing.T) {
+func TestAddMachineWhileTheModelBecomesDying(t *testing.T) {
 	w := newWorld(t)
 	w.st.Before(func() { w.ok(w.st.Destroy(w.ctx, entity.Destruction{})) })
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
@@ -127,7 +127,7 @@ func TestAMachineIsNotAddedToAModelThatBecomesDying(t *testing.T) {
 	w.ok(w.st.EnsureDead(w.ctx))
 }
 
-func TestForceEndsAModelWhoseAgentsAreAway(t *testing.T) {
+func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	w.provisioned("0")
@@ -183,7 +183,7 @@ func TestForceEndsAModelWhoseAgentsAreAway(t *testing.T) {
 }
 
 // Force comes too late for the model's own database, and serves all the same.
-func TestForceOnAModelThatIsBeingRemoved(t *testing.T) {
+func TestForceOnModelBeingRemoved(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.bury(w.st)
 	away := func(context.Context, state.ModelRow) error { return errors.New("no such region") }
@@ -206,7 +206,7 @@ func TestForceOnAModelThatIsBeingRemoved(t *testing.T) {
 }
 
 // A unit's agent that enters a relation before the cleaner has come gets no new unit.
-func TestADyingModelMakesNoSubordinate(t *testing.T) {
+func TestDyingModelCreatesNoSubordinate(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("logging", statetest.Logging, 0)

@@ -28,7 +28,7 @@ func finishesModel(s *scene, id string) error {
 
 // Force meets the removal of a model, before each read of its row and before
 // the commit: it is taken on, or told that the model is gone; and nothing is left of that.
-func TestForceMeetsTheRemovalOfAModel(t *testing.T) {
+func TestForceDuringModelRemoval(t *testing.T) {
 	st := aStage(t)
 	for name, c := range map[string]struct {
 		do, other party

@@ -11,7 +11,7 @@ import (
 
 // Whichever message to the store was the last before the controller was killed:
 // the next one finds a model that is ready or gone, and its name with it.
-func TestTheMakingOfAModelIsKilledAnywhere(t *testing.T) {
+func TestKillDuringAddModel(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
 	points := r.record(func() { w.mustAddModel("one") })
@@ -36,7 +36,7 @@ func TestTheMakingOfAModelIsKilledAnywhere(t *testing.T) {
 	}
 }
 
-func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
+func TestKillDuringModelRemoval(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
 	one, _, _ := w.twins()
@@ -61,7 +61,7 @@ func TestTheRemovalOfAModelIsKilledAnywhere(t *testing.T) {
 
 // Whichever message to the store was the last before a kill, a charm can be added
 // again, and goes with its model.
-func TestTheKeepingOfAnArchiveIsKilledAnywhere(t *testing.T) {
+func TestKillDuringAddCharm(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
 	one := w.mustAddModel("one")
@@ -95,7 +95,7 @@ func TestTheKeepingOfAnArchiveIsKilledAnywhere(t *testing.T) {
 
 // Whichever message to the store was the last before a kill, the model comes to its
 // end.
-func TestTheEndOfAModelIsKilledAnywhere(t *testing.T) {
+func TestKillDuringDestroyModel(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
 	w.st = w.mustAddModel("one")

@@ -132,7 +132,7 @@ func (w *world) twins() (one, two *state.State, shared string) {
 	return one, two, shared
 }
 
-func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
+func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
 	one, two, shared := w.twins()
@@ -199,7 +199,7 @@ func TestAModelGoesWithAllThatIsItsOwn(t *testing.T) {
 }
 
 // A controller that comes back to a model which others took for given up stops.
-func TestACreatorThatLostItsStepStops(t *testing.T) {
+func TestAddModelStopsOnceGivenUp(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
 	other := &world{T: t, ctx: t.Context()}
@@ -224,7 +224,7 @@ func TestACreatorThatLostItsStepStops(t *testing.T) {
 
 // On a store that several share, a half made model is given up once nothing has
 // come of it for long.
-func TestAModelThatIsBeingMadeIsLeftAlone(t *testing.T) {
+func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
 	now := time.Now()
@@ -265,7 +265,7 @@ func TestAModelThatIsBeingMadeIsLeftAlone(t *testing.T) {
 }
 
 // Many work on a model, and two controllers remove it at once.
-func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
+func TestModelIsRemovedWhileInUse(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
 	other := &world{T: t, ctx: t.Context()}
@@ -336,7 +336,7 @@ func TestAModelIsRemovedUnderThoseWhoUseIt(t *testing.T) {
 
 // Many models come and go at once, watched and used, and two controllers remove them:
 // nothing stays, no goroutine, no connection, no database, no name.
-func TestManyModelsComeAndGo(t *testing.T) {
+func TestManyModelsLeakNothing(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
 	other := &world{T: t, ctx: t.Context()}

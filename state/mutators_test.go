@@ -94,7 +94,7 @@ var ofTests = map[string]string{
 	"Unit":       "WriteAsLeader",
 }
 
-func TestEveryMethodThatChangesSomethingIsAMutatorHere(t *testing.T) {
+func TestEveryMutatorIsListed(t *testing.T) {
 	known := map[string]bool{}
 	for _, lists := range []map[string]string{readers, direct, ofTests} {
 		for of, names := range lists {

@@ -15,7 +15,7 @@ import (
 // Each of these changes what a transaction was built from, between its reads and
 // its commit.
 
-func TestARelationThatComesWhileItsServiceIsDestroyed(t *testing.T) {
+func TestAddRelationDuringDestroyService(t *testing.T) {
 	w := newWorld(t)
 	my := w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 0)
@@ -34,7 +34,7 @@ func TestARelationThatComesWhileItsServiceIsDestroyed(t *testing.T) {
 	w.empty()
 }
 
-func TestASubordinateThatComesWhileItsPrincipalIsDestroyed(t *testing.T) {
+func TestNewSubordinateDuringDestroyUnit(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("logging", statetest.Logging, 0)
@@ -49,7 +49,7 @@ func TestASubordinateThatComesWhileItsPrincipalIsDestroyed(t *testing.T) {
 	}
 }
 
-func TestARelationIsNotAddedToAnotherServiceOfTheSameName(t *testing.T) {
+func TestAddRelationToAReplacedService(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 0)
 	my := w.deploy("db", statetest.MySQL, 0)
@@ -61,7 +61,7 @@ func TestARelationIsNotAddedToAnotherServiceOfTheSameName(t *testing.T) {
 	w.refused(err, entity.NotFound, `service "db" has no "server" relation`)
 }
 
-func TestAUnitThatGoesLeavesNoPortOpen(t *testing.T) {
+func TestRemovedUnitLeavesNoPortOpen(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	open := entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}
@@ -77,7 +77,7 @@ func TestAUnitThatGoesLeavesNoPortOpen(t *testing.T) {
 	w.ok(w.started("mysql/2").CommitHook(w.ctx, open))
 }
 
-func TestTwoWhoMakeAModelOfOneName(t *testing.T) {
+func TestConcurrentAddModelOfOneName(t *testing.T) {
 	w := newWorld(t)
 	p := state.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
 	var one *state.State
@@ -103,7 +103,7 @@ func TestTwoWhoMakeAModelOfOneName(t *testing.T) {
 
 // A change that the store refuses only when it is made would stay half done for
 // ever, and hold up whatever touches the same documents.
-func TestAChangeThatTheStoreCannotMakeIsRefused(t *testing.T) {
+func TestChangeThatTheStoreCannotApplyIsRefused(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml",
 		"options:\n  a: {type: string}\n  b: {type: string}\n")
@@ -130,7 +130,7 @@ func TestAChangeThatTheStoreCannotMakeIsRefused(t *testing.T) {
 	w.ok(u.LeaveScope(w.ctx, r.ID()))
 }
 
-func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
+func TestCancelledAddServiceIsUndone(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -146,7 +146,7 @@ func TestAServiceWhoseMakerGoesAwayIsTakenBack(t *testing.T) {
 }
 
 // The caller goes away when the service is made and that is not known to be on disk.
-func TestAServiceWhoseMakerIsNotToldOfItIsTakenBack(t *testing.T) {
+func TestAddServiceCancelledBeforeSyncIsUndone(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.Riak)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -161,7 +161,7 @@ func TestAServiceWhoseMakerIsNotToldOfItIsTakenBack(t *testing.T) {
 	w.truth()
 }
 
-func TestAClaimWhoseServiceGoes(t *testing.T) {
+func TestClaimDuringServiceRemoval(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.unit("mysql/0")
@@ -175,7 +175,7 @@ func TestAClaimWhoseServiceGoes(t *testing.T) {
 
 // Whoever finds a subordinate without a container relation, and has not set it Dying
 // yet, looks again when its principal has come to count on it in another.
-func TestASubordinateIsCountedOnWhileItIsFoundAnOrphan(t *testing.T) {
+func TestNewRelationKeepsAnOrphan(t *testing.T) {
 	for by, destroy := range map[string]func(w *world) error{
 		"its agent":   func(w *world) error { return w.unit("logging/0").DestroySelf(w.ctx) },
 		"the cleaner": func(w *world) error { _, _, err := w.st.Cleaner().Cleanup(w.ctx); return err },

@@ -11,7 +11,7 @@ import (
 
 // A cleaner that was away finds what the destruction of a service has left to do
 // when another of that name is on its way out too, and is given more time.
-func TestForceGivesAnotherServiceOfTheSameNameItsOwnTime(t *testing.T) {
+func TestForceTimeoutIsNotInheritedWithTheName(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/0")
@@ -34,7 +34,7 @@ func TestForceGivesAnotherServiceOfTheSameNameItsOwnTime(t *testing.T) {
 }
 
 // A clock that goes back does not have the cloud waited for until it has caught up.
-func TestAClockThatGoesBackWhileTheCloudIsWaitedFor(t *testing.T) {
+func TestClockGoesBackWhileWaitingForTheCloud(t *testing.T) {
 	w, later := forcedWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
@@ -58,7 +58,7 @@ func TestAClockThatGoesBackWhileTheCloudIsWaitedFor(t *testing.T) {
 }
 
 // The same while the cleaner is at it: what it has read is of the one that has gone.
-func TestAServiceThatTakesANameWhileTheCleanerIsAtWork(t *testing.T) {
+func TestServiceNameReusedDuringCleanup(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	r := w.relation("wordpress", "mysql")
@@ -86,7 +86,7 @@ func TestAServiceThatTakesANameWhileTheCleanerIsAtWork(t *testing.T) {
 
 // What the destruction of a relation has left to do for subordinates is not done to
 // those of another relation of its key, which goes without force.
-func TestForceDoesNotReachTheSubordinatesOfAnotherRelation(t *testing.T) {
+func TestForceSparesSubordinatesOfANewRelation(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("logging", statetest.Logging, 0)
@@ -107,7 +107,7 @@ func TestForceDoesNotReachTheSubordinatesOfAnotherRelation(t *testing.T) {
 
 // What a relation has left for the cleaner to do with its orphans is not done to those
 // that count for the next relation between the two.
-func TestOrphansOfOneRelationAreNotThoseOfTheNext(t *testing.T) {
+func TestOrphansCleanupSparesANewRelation(t *testing.T) {
 	for when, before := range map[string]bool{"before the cleaner comes": false, "while it is at work": true} {
 		t.Run(when, func(t *testing.T) {
 			w := newWorld(t)

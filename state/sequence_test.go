@@ -14,7 +14,7 @@ import (
 	"juju/state/statetest"
 )
 
-func TestNumbersOfWhatFailedAreNotUsedAgain(t *testing.T) {
+func TestNumbersAfterFailedAdds(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/0")
@@ -46,7 +46,7 @@ func TestNumbersOfWhatFailedAreNotUsedAgain(t *testing.T) {
 	}
 }
 
-func TestNumbersAreTakenOnceByWhomever(t *testing.T) {
+func TestConcurrentNumbersAreUnique(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
 	const callers, each = 8, 3
@@ -77,7 +77,7 @@ func TestNumbersAreTakenOnceByWhomever(t *testing.T) {
 
 // Power is lost; of what was not yet on disk some is. A number that anybody has
 // heard of is not given again.
-func TestNumbersAfterALossOfPower(t *testing.T) {
+func TestNumbersAfterPowerLoss(t *testing.T) {
 	ctx := t.Context()
 	seed := aSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))

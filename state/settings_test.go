@@ -53,7 +53,7 @@ func (r *related) sees() map[string]string {
 	return settings
 }
 
-func TestEdge32EnteringAgainForgetsWhatWasTold(t *testing.T) {
+func TestReenteringAScopeResetsSettings(t *testing.T) {
 	r := newRelated(t)
 	r.set(map[string]string{"user": "me", "private-address": "10.0.0.1"})
 	before := r.version()
@@ -73,7 +73,7 @@ func TestEdge32EnteringAgainForgetsWhatWasTold(t *testing.T) {
 	}
 }
 
-func TestEdge42WhatAHookSetsIsSeenOnceItHasSucceeded(t *testing.T) {
+func TestSettingsAreVisibleOnceTheHookSucceeds(t *testing.T) {
 	r := newRelated(t)
 	before, was := r.version(), r.sees()
 	// The hook that set it also wants a port that is not to be had.
@@ -87,7 +87,7 @@ func TestEdge42WhatAHookSetsIsSeenOnceItHasSucceeded(t *testing.T) {
 	}
 }
 
-func TestEdge44ANullRelationSetIsNoChange(t *testing.T) {
+func TestNullRelationSetIsNoChange(t *testing.T) {
 	r := newRelated(t)
 	r.set(map[string]string{"user": "me"})
 	before := r.version()
@@ -115,7 +115,7 @@ func TestEdge44ANullRelationSetIsNoChange(t *testing.T) {
 }
 
 // Two who write at once: both are there, and each counts.
-func TestSettingsThatChangeMeanwhile(t *testing.T) {
+func TestConcurrentSettingsWrites(t *testing.T) {
 	r := newRelated(t)
 	before := r.version()
 	r.st.Before(func() { r.set(map[string]string{"b": "2"}) })
@@ -132,7 +132,7 @@ func TestSettingsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-func TestKeysThatTheStoreWouldTakeForItsOwn(t *testing.T) {
+func TestSettingsKeysThatNeedEscaping(t *testing.T) {
 	r := newRelated(t)
 	want := map[string]string{"a.b": "1", "$set": "2", "a": "3", ".": "4"}
 	r.set(want)

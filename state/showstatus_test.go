@@ -19,7 +19,7 @@ func (w *world) status(patterns ...string) *entity.ModelStatus {
 	return s
 }
 
-func TestStatusShowsWhatIsChosen(t *testing.T) {
+func TestStatusPatterns(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 1)
 	w.deploy("mysql", statetest.MySQL, 2)
@@ -84,7 +84,7 @@ func TestStatusShowsWhatIsChosen(t *testing.T) {
 	w.refused(state.MatchStatus(s, []string{"b_d"}), entity.Invalid, `pattern "b_d" contains invalid characters`)
 }
 
-func TestADumpShowsEverythingButSecrets(t *testing.T) {
+func TestDumpShowsEverythingButSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	password := state.NewAgentPassword()

@@ -151,7 +151,7 @@ func (s *sim) burst(actors, each int) error {
 
 // Several do everything at once. Nobody can tell in which order, but what must
 // always be so is so, every error is one that the model knows, and all of it ends.
-func TestManyAtOnceLeaveNothingWrong(t *testing.T) {
+func TestConcurrentSimulation(t *testing.T) {
 	seeds, steps := simSizes(t)
 	first := simFirst()
 	for i := range uint64(seeds) {

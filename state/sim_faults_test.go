@@ -183,7 +183,7 @@ func (s *sim) plant(f fault, hits *int) {
 }
 
 // Each of these mistakes is found by a simulation that finds nothing without it.
-func TestASimulationFindsWhateverMistakeIsPlanted(t *testing.T) {
+func TestSimulationFindsPlantedFaults(t *testing.T) {
 	steps := 1500
 	kinds := map[string]bool{}
 	for _, f := range faults {

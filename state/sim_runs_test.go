@@ -40,7 +40,7 @@ func simFirst() uint64 {
 // does; and when all have done their part, or force was used, nothing is left that
 // is on its way out. JUJU_SIM_SEED=n runs one seed alone, JUJU_SIM_STORY=1 tells
 // all of what led to a failure.
-func TestStateDoesWhatTheModelDoes(t *testing.T) {
+func TestStateMatchesTheReferenceModel(t *testing.T) {
 	seeds, steps := simSizes(t)
 	first := simFirst()
 	total := newRowCounts()

@@ -29,7 +29,7 @@ func (w *world) history(kind entity.HistoryKind, id string, filter entity.Histor
 
 // What a unit and a machine begin with is of when they were made, whatever has
 // become of them since.
-func TestTheFirstStatusIsAsOldAsItsOwner(t *testing.T) {
+func TestFirstStatusIsAsOldAsItsEntity(t *testing.T) {
 	born := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	now := born
 	ctrl, st := statetest.ControllerWith(t, state.Options{Now: func() time.Time { return now }})
@@ -54,7 +54,7 @@ func TestTheFirstStatusIsAsOldAsItsOwner(t *testing.T) {
 	}
 }
 
-func TestStatusesAreRemembered(t *testing.T) {
+func TestStatusHistory(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	ctrl, st := statetest.ControllerWith(t, state.Options{Now: clock})
@@ -121,7 +121,7 @@ func TestStatusesAreRemembered(t *testing.T) {
 
 // The oldest make room; the present status is told even if many others were
 // written since.
-func TestTheHistoryIsBounded(t *testing.T) {
+func TestHistoryIsBounded(t *testing.T) {
 	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 1 << 20, History: 16 << 10}})
 	w := &world{t, t.Context(), ctrl, st}
 	w.deploy("mysql", statetest.MySQL, 2)

@@ -12,24 +12,26 @@ import (
 	"juju/state/statetest"
 )
 
-// stories are tests that together do what users do, and what watches and many at
-// once ask of a store.
-const stories = "^Test(AServiceGoes|AUnitWhoseAgent|AMachineWithUnits|TheLastManager|ARelationGoes|TwoRelations|ASubordinateComes|" +
-	"ManyUnitsAre|AHookCommits|ResolvingA|CharmsAreKept|ModelsAreMade|AModelGoes|WatchesMissNothing|WhateverHappensAtOnce)"
+// stories matches tests that together cover what users do, watches, and concurrent
+// changes.
+const stories = "^Test(UnreferencedService|ServiceIsRemovedWith|UnstartedUnit|MachineWithUnits|LastManager|RelationIsRemovedBy|" +
+	"TwoRelations|SubordinateLivesAndDies|AddAndRemoveManyUnits|HookCommits|ResolveFailedHook|CharmRevisions|AddModel$|" +
+	"ModelIsRemovedWithEverything|WatchesMissNothing|CountsStayTrue)"
 
-// TestOnTheAdapter runs some of this package's tests on a store that is reached as
-// a MongoDB is. JUJU_TEST_STORE=adapter go test ./state runs all of them so.
+// TestOnTheAdapter runs some of this package's tests on a store reached through the
+// driver, as a MongoDB is. JUJU_TEST_STORE=adapter go test ./state runs all of them
+// that way.
 func TestOnTheAdapter(t *testing.T) {
 	t.Parallel()
 	if n := runOn(t, "adapter", "-test.run", stories, "-test.short"); n < 15 {
-		t.Errorf("%d tests were run, want 15 at least: do the stories have other names now?", n)
+		t.Errorf("%d tests ran, want at least 15: have the tests that stories matches been renamed?", n)
 	}
 }
 
-// TestOnAMongoDB runs all tests of this package on a real MongoDB, if there is one.
-func TestOnAMongoDB(t *testing.T) {
+// TestOnMongoDB runs all tests of this package on a real MongoDB, if there is one.
+func TestOnMongoDB(t *testing.T) {
 	if os.Getenv(statetest.StoreVariable) != "" {
-		t.Skip("it is what runs these tests")
+		t.Skip("already running on another store")
 	}
 	address := mongotest.FindMongod(t).Start(t)
 	args := []string{"-test.parallel=1"}
@@ -39,11 +41,11 @@ func TestOnAMongoDB(t *testing.T) {
 	runOn(t, "mongodb://"+address, args...)
 }
 
-// runOn runs tests of this package on another store and returns how many there were.
+// runOn runs tests of this package on another store and returns how many passed.
 func runOn(t *testing.T, store string, args ...string) int {
 	t.Helper()
 	if os.Getenv(statetest.StoreVariable) != "" {
-		t.Skip("it is what runs these tests")
+		t.Skip("already running on another store")
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -66,7 +66,7 @@ func (c *interrupted) Write(b []byte) (int, error) {
 // Whatever another does between two reads of a mutator's first try, what comes of it
 // is what had come of it if the other had been there first, or last: the same error,
 // and the same contents.
-func TestAConflictBetweenReadsIsAsIfTheOtherCameFirstOrLast(t *testing.T) {
+func TestConflictBetweenReadsIsAsIfTheOtherRanFirstOrLast(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
 	writes := conflictWrites(t, st)

@@ -117,7 +117,7 @@ func (w *world) truth() {
 
 // Many do everything at once; then everything is destroyed, agents do their duty,
 // and nothing is left.
-func TestWhateverHappensAtOnceCountsStayTrueAndAllOfItEnds(t *testing.T) {
+func TestCountsStayTrueUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	seed := aSeed(t)
 	charms := map[string]string{}

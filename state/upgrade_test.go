@@ -82,7 +82,7 @@ func steps() (controller, model []state.UpgradeStep) {
 }
 
 // What the first form of the store held is all there, and life goes on.
-func TestTheFirstFormIsOpened(t *testing.T) {
+func TestOpenFirstSchema(t *testing.T) {
 	store := aStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	w := &world{T: t, ctx: t.Context()}
@@ -152,7 +152,7 @@ func nowhere(context.Context, state.ModelRow) error { return nil }
 
 // Whichever message to the store was the last before a kill, the next program goes
 // on from there, and comes to the same end.
-func TestAnUpgradeIsKilledAnywhere(t *testing.T) {
+func TestKillDuringUpgrade(t *testing.T) {
 	r := newRecorder(t)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, r.store)
 	open := func(store *mongo.Store) error {
@@ -190,7 +190,7 @@ func TestAnUpgradeIsKilledAnywhere(t *testing.T) {
 }
 
 // A step that fails, or is given up, leaves its version as it was.
-func TestAnUpgradeStopsAtAStepThatFails(t *testing.T) {
+func TestUpgradeStopsAtAFailedStep(t *testing.T) {
 	store := aStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -225,7 +225,7 @@ func TestAnUpgradeStopsAtAStepThatFails(t *testing.T) {
 }
 
 // An older program keeps its hands off what a newer one has brought forward.
-func TestANewerFormIsRefused(t *testing.T) {
+func TestNewerSchemaIsRefused(t *testing.T) {
 	store := aStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	_, ofModels := steps()

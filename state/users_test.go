@@ -46,7 +46,7 @@ func (w *world) logsIn(user, password string, want bool) {
 	w.refused(err, entity.Unauthorized, "invalid entity name or password")
 }
 
-func TestTheLifeOfAUser(t *testing.T) {
+func TestUserLifecycle(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("Bob")
 	w.may("bob", "login", "")
@@ -140,7 +140,7 @@ func TestRegistration(t *testing.T) {
 }
 
 // What each level leaves when it is revoked, and what a grant adds.
-func TestLadders(t *testing.T) {
+func TestAccessLevels(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	model := w.st.UUID()
@@ -178,7 +178,7 @@ func TestLadders(t *testing.T) {
 }
 
 // An owner is admin of the model and of no other.
-func TestOwners(t *testing.T) {
+func TestModelOwners(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	mine, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
@@ -207,7 +207,7 @@ func TestOwners(t *testing.T) {
 }
 
 // Whoever goes last can't go, whichever way, and whatever else happens meanwhile.
-func TestTheLastSuperuserStays(t *testing.T) {
+func TestLastSuperuserIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	ways := map[string]func(string) error{
@@ -236,7 +236,7 @@ func TestTheLastSuperuserStays(t *testing.T) {
 }
 
 // Somebody becomes the last superuser while they are being taken for a disabled one.
-func TestADisabledSuperuserMayBeTheLastByNow(t *testing.T) {
+func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
@@ -250,7 +250,7 @@ func TestADisabledSuperuserMayBeTheLastByNow(t *testing.T) {
 
 // Several superusers take from each other and from a third whatever they can, all
 // at once: each change has one outcome, and somebody is left who can do anything.
-func TestGrantsAndRevokesAtOnce(t *testing.T) {
+func TestConcurrentGrantsAndRevokes(t *testing.T) {
 	w := newWorld(t)
 	names := []string{statetest.Admin, "ann", "bob"}
 	for _, name := range names[1:] {
@@ -302,7 +302,7 @@ func TestGrantsAndRevokesAtOnce(t *testing.T) {
 
 // Of many who grant the same at once, one has granted it; of as many who revoke it,
 // one has revoked it.
-func TestOneGrantOneRevoke(t *testing.T) {
+func TestConcurrentGrantSucceedsOnce(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	at := func(do func(context.Context) error) (done int) {
@@ -338,7 +338,7 @@ func TestOneGrantOneRevoke(t *testing.T) {
 }
 
 // A model that comes while its owner is removed does not come.
-func TestAModelWhileItsOwnerIsRemoved(t *testing.T) {
+func TestAddModelDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	w.ctrl.Before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
@@ -347,7 +347,7 @@ func TestAModelWhileItsOwnerIsRemoved(t *testing.T) {
 }
 
 // A grant that comes while its user is removed grants nothing to anybody.
-func TestAGrantWhileItsUserIsRemoved(t *testing.T) {
+func TestGrantDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	w.ctrl.Before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
@@ -356,7 +356,7 @@ func TestAGrantWhileItsUserIsRemoved(t *testing.T) {
 }
 
 // Rights that change wake who watches them.
-func TestRightsAreWatched(t *testing.T) {
+func TestWatchRights(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
 	bob := w.ctrl.WatchRights(w.ctx, "bob", w.st.UUID())

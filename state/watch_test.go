@@ -47,7 +47,7 @@ func named(t *testing.T, events <-chan []string, ids ...string) {
 	})
 }
 
-func TestAMachineWatchNamesWhatChanged(t *testing.T) {
+func TestWatchMachines(t *testing.T) {
 	w := newWorld(t)
 	events, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)
@@ -62,7 +62,7 @@ func TestAMachineWatchNamesWhatChanged(t *testing.T) {
 	named(t, events, "0")
 }
 
-func TestWhatADeployerWatches(t *testing.T) {
+func TestWatchDeployed(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
 	other, err := w.st.Watches().Deployed(w.ctx, entity.MachineTag("1"))
@@ -90,7 +90,7 @@ func TestWhatADeployerWatches(t *testing.T) {
 	}
 }
 
-func TestTheUnitsOfARelationSeeEachOther(t *testing.T) {
+func TestWatchRelationUnits(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("wordpress", statetest.Wordpress, 2)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -227,7 +227,7 @@ func TestWatchesMissNothing(t *testing.T) {
 	}
 }
 
-func TestAWatchEndsWithItsContextAndWithTheController(t *testing.T) {
+func TestWatchEndsWithItsContextAndTheController(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(w.ctx)
 	a, err := w.st.Watches().Machines(ctx)

@@ -215,7 +215,7 @@ func notNull(m map[string]int64) map[string]int64 {
 
 // Whoever watches anything from whatever moment on, however slowly, while the log
 // wraps and is lost, ends up knowing what there is.
-func TestEveryWatchEndsUpRight(t *testing.T) {
+func TestEveryWatchConverges(t *testing.T) {
 	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
 	w := &world{t, t.Context(), ctrl, st}
 	seed := aSeed(t)

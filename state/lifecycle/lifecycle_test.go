@@ -36,7 +36,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 	}
 }
 
-// Each row is a sentence of the seeds.
+// Each row is a rule that doc/behaviours.txt states.
 func TestPlan(t *testing.T) {
 	type holders = map[string]int
 	for _, c := range []struct {
@@ -109,9 +109,9 @@ func TestNobodyElseMay(t *testing.T) {
 	}
 }
 
-// sentences renders doc/seeds.txt, below its own head, as Markdown.
+// sentences renders doc/behaviours.txt, below its own head, as Markdown.
 func sentences(t *testing.T) string {
-	text, err := os.ReadFile("../../doc/seeds.txt")
+	text, err := os.ReadFile("../../doc/behaviours.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,12 +121,12 @@ func sentences(t *testing.T) string {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if title, ok := strings.CutPrefix(line, "# "); ok {
-			fmt.Fprintf(b, "\n### %s\n\n| | it says | shown by |\n|---|---|---|\n", title)
+			fmt.Fprintf(b, "\n### %s\n\n| | behaviour | shown by |\n|---|---|---|\n", title)
 		} else if line != "" {
 			number, says, _ := strings.Cut(line, ":")
 			i := strings.LastIndex(says, ": ")
 			if i < 0 {
-				t.Fatalf("doc/seeds.txt: %q names no tests", line)
+				t.Fatalf("doc/behaviours.txt: %q names no tests", line)
 			}
 			fmt.Fprintf(b, "| %s | %s | %s |\n", number, strings.TrimSpace(says[:i]), says[i+2:])
 		}

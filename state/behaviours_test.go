@@ -10,9 +10,9 @@ import (
 )
 
 // What follows are sentences of the specification that no longer story tells by
-// the way; doc/seeds.txt lists all of them.
+// the way; doc/behaviours.txt lists all of them.
 
-func TestEveryLifeBeginsAlive(t *testing.T) {
+func TestEntitiesBeginAlive(t *testing.T) {
 	w := newWorld(t)
 	my := w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 0)
@@ -26,7 +26,7 @@ func TestEveryLifeBeginsAlive(t *testing.T) {
 	}
 }
 
-func TestOnlyTheAliveEnterOnlyWhatIsAlive(t *testing.T) {
+func TestOnlyAliveUnitsEnterAliveRelations(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 3)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -44,7 +44,7 @@ func TestOnlyTheAliveEnterOnlyWhatIsAlive(t *testing.T) {
 	w.truth()
 }
 
-func TestAUnitIsNotDeadWhileInAScope(t *testing.T) {
+func TestUnitInScopeCannotBeDead(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("riak", statetest.Riak, 1)
 	u := w.started("riak/0")
@@ -62,7 +62,7 @@ func TestAUnitIsNotDeadWhileInAScope(t *testing.T) {
 	w.ok(u.Remove(w.ctx))
 }
 
-func TestANameIsFreeOnceItsServiceIsGone(t *testing.T) {
+func TestServiceNameIsFreeAfterRemoval(t *testing.T) {
 	w := newWorld(t)
 	my := w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)
@@ -91,7 +91,7 @@ func TestANameIsFreeOnceItsServiceIsGone(t *testing.T) {
 	}
 }
 
-func TestOnlyAliveServicesGrow(t *testing.T) {
+func TestOnlyAliveServicesGetUnitsAndRelations(t *testing.T) {
 	w := newWorld(t)
 	my := w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 0)
@@ -121,7 +121,7 @@ func (w *world) relation(names ...string) *state.Relation {
 	return r
 }
 
-func TestDestroyingWhatIsDyingDoesNothing(t *testing.T) {
+func TestDestroyingADyingEntityDoesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.related()
 	m := w.provisioned("0")
@@ -140,7 +140,7 @@ func TestDestroyingWhatIsDyingDoesNothing(t *testing.T) {
 	}
 }
 
-func TestSettingsOfARelationGoAfterIt(t *testing.T) {
+func TestRelationSettingsAreDeletedByACleanup(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)

@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// Every sentence of the specification has a test, and every test that seeds.txt names
-// exists.
-func TestTheSpecificationIsTested(t *testing.T) {
-	text, err := os.ReadFile("seeds.txt")
+// Every behaviour in behaviours.txt has a test, and every test that it names exists.
+func TestEveryBehaviourHasATest(t *testing.T) {
+	text, err := os.ReadFile("behaviours.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,25 +22,25 @@ func TestTheSpecificationIsTested(t *testing.T) {
 		}
 		m := line.FindStringSubmatch(l)
 		if m == nil {
-			t.Errorf("seeds.txt:%d: not as the head of the file says: %q", n+1, l)
+			t.Errorf("behaviours.txt:%d: want number: sentence: tests, got %q", n+1, l)
 			continue
 		}
 		if seen[m[1]] {
-			t.Errorf("seeds.txt:%d: %s stands twice", n+1, m[1])
+			t.Errorf("behaviours.txt:%d: %s is used twice", n+1, m[1])
 		}
 		seen[m[1]] = true
 		for _, test := range strings.Split(m[3], ", ") {
 			if !isTest(t, test) {
-				t.Errorf("seeds.txt:%d: there is no test %q", n+1, test)
+				t.Errorf("behaviours.txt:%d: no test %q", n+1, test)
 			}
 		}
 	}
 	if len(seen) == 0 {
-		t.Error("seeds.txt says nothing")
+		t.Error("behaviours.txt has no sentences")
 	}
 }
 
-// isTest reports whether there is a test "folder TestName", or a script.
+// isTest reports whether test names a Go test ("folder TestName") or a script.
 func isTest(t *testing.T, test string) bool {
 	folder, name, ok := strings.Cut(test, " ")
 	if !ok {
