@@ -50,7 +50,7 @@ func (s *system) modelGone(st *state.State) {
 		}
 		return
 	}
-	s.Fatalf("waited in vain for the end of model %q", st.Name())
+	s.Fatalf("gave up waiting for the end of model %q", st.Name())
 }
 
 func (s *system) instances(st *state.State) []provider.Instance {
@@ -136,5 +136,5 @@ func (s *system) removing(st *state.State) {
 			return
 		}
 	}
-	s.Fatalf("waited in vain for the removal of model %q", st.Name())
+	s.Fatalf("gave up waiting for the removal of model %q", st.Name())
 }

@@ -46,7 +46,7 @@ func settle[T teller](s *system, what string, all []T, look func() error, missin
 			for _, one := range left {
 				last = append(last, one.tell())
 			}
-			s.Fatalf("waited in vain for %d of %d to be %s:\n%s\n%s", len(left), len(all), what, strings.Join(last, "\n"),
+			s.Fatalf("gave up waiting for %d of %d to be %s:\n%s\n%s", len(left), len(all), what, strings.Join(last, "\n"),
 				s.circumstances())
 		}
 		looked := time.Now()

@@ -161,7 +161,7 @@ func (s *system) until(what string, holds func(*entity.ModelStatus) bool) *entit
 			return last
 		}
 	}
-	s.Fatalf("waited in vain for %s; the last status was %+v", what, last)
+	s.Fatalf("gave up waiting for %s; the last status was %+v", what, last)
 	return nil
 }
 

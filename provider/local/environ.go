@@ -230,11 +230,11 @@ func (e *environ) PrecheckInstance(ctx context.Context, params provider.Precheck
 func fits(cons entity.Constraints, host provider.Hardware) error {
 	for _, c := range []struct {
 		key  string
-		most uint64
+		have uint64
 	}{
 		{entity.ConstraintCores, host.Cores}, {entity.ConstraintMem, host.Mem}, {entity.ConstraintRootDisk, host.RootDisk},
 	} {
-		if cons.Number(c.key) > c.most && c.most != 0 {
+		if cons.Number(c.key) > c.have && c.have != 0 {
 			value, _ := cons.Get(c.key)
 			return entity.WithHint(entity.Errorf(entity.Invalid, "constraint %s=%s cannot be met: this host has %s", c.key,
 				value, host),

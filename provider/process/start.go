@@ -185,7 +185,7 @@ func LogTail(dir string) string { return logTail(LogPath(dir), 0) }
 
 // logTail returns the last lines written after offset begin.
 func logTail(path string, begin int64) string {
-	const most = 2048
+	const maxTail = 2048
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -195,9 +195,9 @@ func logTail(path string, begin int64) string {
 	if err != nil {
 		return ""
 	}
-	cut := size-begin > most
+	cut := size-begin > maxTail
 	if cut {
-		begin = size - most
+		begin = size - maxTail
 	}
 	text, _ := io.ReadAll(io.NewSectionReader(f, begin, size-begin))
 	tail := strings.TrimSpace(string(text))
