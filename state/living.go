@@ -37,12 +37,30 @@ type living interface {
 	// asserts returns what every transaction that moves the entity asserts of its
 	// document, besides its life.
 	asserts() bson.D
-	// turning adds what only this kind does in a step. set and other extend the update
-	// of the document; they are not used when the entity is removed.
-	turning(ctx context.Context, o *ops, t turn) (set, other bson.D, err error)
+	// turning adds what only this kind does in a step. update extends the update of the
+	// document; it is not used when the entity is removed.
+	turning(ctx context.Context, o *ops, t turn) (update bson.D, err error)
 	// refusal turns what bars a move into the error that users read.
 	refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error
 }
+
+// ordinary has the particulars of a kind that has none. A kind embeds it, and overrides
+// what it does have.
+type ordinary struct{}
+
+func (ordinary) targets(lifecycle.Ref) []string { return nil }
+
+func (ordinary) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
+	return nil, nil
+}
+
+func (ordinary) asserts() bson.D { return nil }
+
+func (ordinary) turning(context.Context, *ops, turn) (update bson.D, err error) {
+	return nil, nil
+}
+
+func (ordinary) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }
 
 // A turn is a step of an entity's life; a destruction that only raises the strength is a
 // turn from Dying to Dying.

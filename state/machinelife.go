@@ -90,12 +90,12 @@ func (m *Machine) asserts() bson.D {
 }
 
 // turning has a manager that is destroyed leave its job to another.
-func (m *Machine) turning(_ context.Context, o *ops, t turn) (set, other bson.D, err error) {
+func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
 		o.assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
-		other = bson.D{{"$pull", bson.D{{"jobs", JobManageModel}}}}
+		update = bson.D{{"$pull", bson.D{{"jobs", JobManageModel}}}}
 	}
-	return nil, other, nil
+	return update, nil
 }
 
 // otherManager returns a machine that manages the model besides this one, which

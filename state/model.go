@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"gopkg.in/mgo.v2/bson"
-
 	"juju/state/entity"
 	"juju/state/lifecycle"
 	"juju/state/watcher"
@@ -42,6 +40,7 @@ func (st *State) EnsureDead(ctx context.Context) error {
 
 // A modelEntity is a model as a living entity of its own database.
 type modelEntity struct {
+	ordinary
 	st  *State
 	doc modelDoc
 }
@@ -56,18 +55,6 @@ func (m *modelEntity) life() *lifeDoc       { return &m.doc.lifeDoc }
 func (m *modelEntity) refresh(context.Context) (err error) {
 	m.doc, err = m.st.model()
 	return err
-}
-
-func (m *modelEntity) targets(lifecycle.Ref) []string { return nil }
-
-func (m *modelEntity) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
-	return nil, nil
-}
-
-func (m *modelEntity) asserts() bson.D { return nil }
-
-func (m *modelEntity) turning(context.Context, *ops, turn) (set, other bson.D, err error) {
-	return nil, nil, nil
 }
 
 // refusal says what bars the end of a model.

@@ -92,15 +92,15 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if t.to == entity.Gone {
 		return o.removeOps(ctx, e, t)
 	}
-	set, other, err := e.turning(ctx, o, t)
+	update, err := e.turning(ctx, o, t)
 	if err != nil {
 		return err
 	}
-	set = append(d.turn(t.to), set...)
+	set := d.turn(t.to)
 	if t.from == entity.Alive {
 		set = append(set, d.raise(*l)...)
 	}
-	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...), append(bson.D{{"$set", set}}, other...))
+	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...), append(bson.D{{"$set", set}}, update...))
 	if t.from != entity.Alive {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
 		return nil
 	}
 	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), unraised(l), bson.D{{"$set", set}})
-	if _, _, err := e.turning(ctx, o, turn{l.Life, l.Life, d}); err != nil {
+	if _, err := e.turning(ctx, o, turn{l.Life, l.Life, d}); err != nil {
 		return err
 	}
 	if d.alone().raise(l) == nil {

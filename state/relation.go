@@ -53,6 +53,7 @@ func (st *State) newRelation(id int, ends ...Endpoint) relationDoc {
 
 // A Relation is a relation as it was when it was read.
 type Relation struct {
+	ordinary
 	st  *State
 	doc relationDoc
 }
@@ -105,7 +106,7 @@ func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 	if len(docs) == 0 {
 		return nil, entity.Errorf(entity.NotFound, "relation %d not found", id)
 	}
-	return &Relation{st, docs[0]}, nil
+	return &Relation{st: st, doc: docs[0]}, nil
 }
 
 // relation reads the relation of this canonical name.
@@ -241,7 +242,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 
 func (st *State) addRelationOps(o *ops, doc relationDoc) {
 	o.insert(relationsC, doc.Key, doc)
-	o.bear(&Relation{st, doc})
+	o.bear(&Relation{st: st, doc: doc})
 	for _, e := range doc.Endpoints {
 		o.insert(endpointsC, endpointID(e.Service, doc.Key), endpointDoc{Service: e.Service, Relation: doc.Key})
 	}
@@ -273,7 +274,7 @@ func (st *State) relationsOf(service string) ([]*Relation, error) {
 	slices.SortFunc(docs, func(a, b relationDoc) int { return a.ID - b.ID })
 	all := make([]*Relation, len(docs))
 	for i, doc := range docs {
-		all[i] = &Relation{st, doc}
+		all[i] = &Relation{st: st, doc: doc}
 	}
 	return all, nil
 }

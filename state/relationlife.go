@@ -55,10 +55,6 @@ func (r *Relation) refresh(context.Context) error {
 	return err
 }
 
-func (r *Relation) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
-	return nil, nil
-}
-
 func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 
 // turning keeps the ends of the relation, which the agents of units watch, as it is
@@ -66,7 +62,7 @@ func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 // nothing refers to them any more. A relation of container scope may leave
 // subordinates without another; their agents destroy them, and a cleanup does for
 // those that are away, though no unit may be in the relation.
-func (r *Relation) turning(_ context.Context, o *ops, t turn) (set, other bson.D, err error) {
+func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
 		o.cleanup(cleanupSettings, relationKey(r.doc.ID))
 	} else {
@@ -77,8 +73,5 @@ func (r *Relation) turning(_ context.Context, o *ops, t turn) (set, other bson.D
 	if r.doc.isContainer() && t.begins() {
 		o.owe(cleanupOrphans, r.doc.Key, t.destruction)
 	}
-	return nil, nil, nil
+	return nil, nil
 }
-
-// refusal is of agents only: users can always destroy a relation.
-func (r *Relation) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }

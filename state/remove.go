@@ -44,7 +44,7 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 			}
 		}
 	}
-	if _, _, err := e.turning(ctx, o, t); err != nil {
+	if _, err := e.turning(ctx, o, t); err != nil {
 		return err
 	}
 	return o.dropRefs(ctx, e, t)

@@ -27,6 +27,7 @@ type serviceDoc struct {
 
 // A Service is a service as it was when it was read.
 type Service struct {
+	ordinary
 	st  *State
 	doc serviceDoc
 }
@@ -42,7 +43,8 @@ func (st *State) Service(ctx context.Context, name string) (*Service, error) {
 
 // services reads the services that match, in natural order.
 func (st *State) services(query bson.D) ([]*Service, error) {
-	return readAll(st, servicesC, query, func(d serviceDoc) string { return d.Name }, func(d serviceDoc) *Service { return &Service{st, d} })
+	return readAll(st, servicesC, query, func(d serviceDoc) string { return d.Name },
+		func(d serviceDoc) *Service { return &Service{st: st, doc: d} })
 }
 
 // Name returns the service's name.
@@ -182,7 +184,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		o.assert(charmsC, p.CharmURL, exists)
 		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate, Maker: maker}
 		o.insert(servicesC, p.Name, doc)
-		o.bear(&Service{st, doc})
+		o.bear(&Service{st: st, doc: doc})
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
 		o.insert(constraintsC, key, constraintsDoc{key, constraints.String()})
 		o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.controller.now()))

@@ -25,28 +25,19 @@ func (s *Service) docID() string        { return s.doc.Name }
 func (s *Service) tag() entity.Tag      { return entity.ServiceTag(s.doc.Name) }
 func (s *Service) life() *lifeDoc       { return &s.doc.lifeDoc }
 
-func (s *Service) targets(lifecycle.Ref) []string { return nil }
-
-func (s *Service) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifecycle.Guard, error) {
-	return nil, nil
-}
-
 func (s *Service) asserts() bson.D { return bson.D{s.doc.keeps()} }
 
-func (s *Service) turning(_ context.Context, o *ops, t turn) (set, other bson.D, err error) {
+func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.machines && !s.doc.Machines {
 		o.expect(serviceKey(s.doc.Name), takesMachines, bson.D{{"$exists", false}})
 		o.inc(serviceKey(s.doc.Name), takesMachines, 1)
 	}
 	if t.from == entity.Alive && s.doc.MinUnits > 0 { // it keeps no units any more
 		o.remove(minUnitsC, s.doc.Name, exists)
-		other = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
+		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
 	}
 	if t.to == entity.Gone {
 		err = s.st.releaseLeaseOps(o, s.doc.Name)
 	}
-	return nil, other, err
+	return update, err
 }
-
-// refusal is of agents only: users can always destroy a service.
-func (s *Service) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error { return barred }

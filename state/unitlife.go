@@ -116,19 +116,19 @@ func (u *Unit) asserts() bson.D {
 	return assert
 }
 
-func (u *Unit) turning(ctx context.Context, o *ops, t turn) (set, other bson.D, err error) {
+func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && u.kind() == lifecycle.Principal {
 		if err := u.st.lessUnitsOps(ctx, o, u.doc.Service); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if t.to != entity.Gone {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err := u.closeAllPortsOps(ctx, o); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return nil, nil, u.emptiedOps(ctx, o, t.destruction)
+	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 
 // refusal turns what bars a move into what users and agents read.
