@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// leastWireVersion is that of MongoDB 3.6, the first that has OP_MSG.
-const leastWireVersion = 6
+// minWireVersion is that of MongoDB 3.6, the first that has OP_MSG.
+const minWireVersion = 6
 
 // greet is the first exchange on a connection. It is the one request that every
 // version of MongoDB takes in the same form, and the only one in which a client
@@ -62,8 +62,8 @@ func (c *conn) greeted(reply bsoncore.Document) error {
 		return fmt.Errorf("it refuses the greeting: %s (%d)", text, code)
 	}
 	version, _ := number(reply, "maxWireVersion")
-	if version < leastWireVersion {
-		return fmt.Errorf("it is too old: it speaks version %d of the protocol, and MongoDB 3.6, the oldest that will do, version %d", version, leastWireVersion)
+	if version < minWireVersion {
+		return fmt.Errorf("it is too old: it speaks version %d of the protocol, and MongoDB 3.6, the oldest that will do, version %d", version, minWireVersion)
 	}
 	if text(reply, "msg") == "isdbgrid" {
 		return errors.New("it is the router of a sharded cluster; name a single server or a replica set")

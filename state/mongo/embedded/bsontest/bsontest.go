@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/x/bsonx/bsoncore"
 )
 
-// Value makes a value up, nested at most depth deep. It is of the types that
-// bson.Unmarshal gives.
+// Value returns a random value, nested at most depth deep, of the types that bson.Unmarshal
+// returns.
 func Value(r *rand.Rand, depth int) any {
 	n := 20
 	if depth <= 0 {
@@ -58,7 +58,7 @@ func Value(r *rand.Rand, depth int) any {
 	return list
 }
 
-// Document makes a document up. Its fields are few and often the same ones.
+// Document returns a random document. It has few fields, whose names often repeat.
 func Document(r *rand.Rand, depth int) bson.D {
 	doc := bson.D{}
 	for _, i := range r.Perm(4)[:r.IntN(4)] {
@@ -79,7 +79,7 @@ func edge(r *rand.Rand) int64 {
 	return n
 }
 
-// Number makes a number of any of the four types up.
+// Number returns a random number of any of the four types.
 func Number(r *rand.Rand) any {
 	switch r.IntN(4) {
 	case 0:
@@ -118,7 +118,7 @@ func decimal(r *rand.Rand) primitive.Decimal128 {
 	return d
 }
 
-// Text makes a string up.
+// Text returns a random string.
 func Text(r *rand.Rand) string {
 	parts := []string{"", "a", "b", "ab", "\x00", "\x00\x01", "\x01", "é", "\U0010ffff", "longer than that"}
 	s := parts[r.IntN(len(parts))]
@@ -128,12 +128,12 @@ func Text(r *rand.Rand) string {
 	return s
 }
 
-// Raw is a value as bytes.
+// Raw encodes a value.
 func Raw(v any) bsoncore.Value {
 	return RawDocument(bson.D{{Key: "v", Value: v}}).Lookup("v")
 }
 
-// RawDocument is a document as bytes.
+// RawDocument encodes a document.
 func RawDocument(doc bson.D) bsoncore.Document {
 	if doc == nil {
 		doc = bson.D{}

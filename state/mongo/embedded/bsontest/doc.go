@@ -1,3 +1,3 @@
-// Package bsontest makes up BSON values for tests: of all types, nested, and
-// with a liking for edges and for values that nearly equal others.
+// Package bsontest generates random BSON values for tests: of all types, nested, and often
+// extreme or nearly equal to others.
 package bsontest

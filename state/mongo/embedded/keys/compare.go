@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// Compare returns -1, 0 or 1 as a sorts before, with or after b.
+// Compare returns -1, 0 or 1 if a sorts before, with or after b.
 func Compare(a, b bsoncore.Value) int {
 	if c := cmp.Compare(classes[a.Type], classes[b.Type]); c != 0 {
 		return c
@@ -20,7 +20,7 @@ func Compare(a, b bsoncore.Value) int {
 	return comparePayload(a, b)
 }
 
-// Equal says whether a and b are one key.
+// Equal reports whether a and b are the same key.
 func Equal(a, b bsoncore.Value) bool { return Compare(a, b) == 0 }
 
 func comparePayload(a, b bsoncore.Value) int {
@@ -109,7 +109,7 @@ func compareArrays(a, b []byte) int {
 func compareNumbers(a, b bsoncore.Value) int {
 	switch {
 	case a.Type == bson.TypeDecimal128 || b.Type == bson.TypeDecimal128:
-		// Rare; the encoding is exact.
+		// This is rare; the encoding is exact.
 		return bytes.Compare(appendPayload(nil, a), appendPayload(nil, b))
 	case a.Type == bson.TypeDouble && b.Type == bson.TypeDouble:
 		return cmp.Compare(a.Double(), b.Double())
@@ -125,12 +125,11 @@ func compareNumbers(a, b bsoncore.Value) int {
 	return cmp.Compare(n, m)
 }
 
-// compareIntFloat compares exactly, where a conversion of the whole number
-// to a float would round.
+// compareIntFloat compares exactly; converting the whole number to a float would round it.
 func compareIntFloat(n int64, f float64) int {
 	switch {
 	case f != f:
-		return 1 // NaN lies below all numbers
+		return 1 // NaN sorts below all numbers
 	case f >= 1<<63:
 		return -1
 	case f < -(1 << 63):

@@ -14,8 +14,8 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Class is a group of types that compare with one another by value; its
-// number is the byte that their encodings begin with.
+// A Class is a group of types that compare with one another by value; its number is the first
+// byte of their encodings.
 type Class byte
 
 // The classes, in order.
@@ -64,7 +64,7 @@ var classes = [256]Class{
 	bson.TypeMaxKey:           MaxKey,
 }
 
-// ClassOf is the class of a BSON type.
+// ClassOf returns the class of a BSON type.
 func ClassOf(t bsontype.Type) Class { return classes[t] }
 
 // Append appends the encoding of v to dst.
@@ -72,16 +72,16 @@ func Append(dst []byte, v bsoncore.Value) []byte {
 	return appendPayload(append(dst, byte(classes[v.Type])), v)
 }
 
-// Invert turns an encoding into one that sorts the other way round, in
-// place: what an index with a descending field is made of.
+// Invert inverts an encoding in place, so that it sorts in reverse: indexes use it for descending
+// fields.
 func Invert(encoded []byte) {
 	for i := range encoded {
 		encoded[i] = ^encoded[i]
 	}
 }
 
-// After returns the first key that follows everything that begins with
-// prefix. It may return prefix's own memory, changed.
+// After returns the first key that follows all keys with a prefix. It may change and return
+// prefix's memory.
 func After(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {
@@ -144,14 +144,14 @@ func appendObject(dst, doc []byte) []byte {
 	return append(dst, byte(end))
 }
 
-// splitScope takes code with scope apart.
+// splitScope splits code with scope.
 func splitScope(data []byte) (code, scope []byte) {
 	n := binary.LittleEndian.Uint32(data[4:])
 	return data[8 : 8+n-1], data[8+n:]
 }
 
-// appendText writes text so that its end sorts below any byte: a zero byte
-// in it becomes 00 ff, and 00 01 ends it.
+// appendText appends text in a form whose end sorts below any byte: a zero byte becomes 00 ff,
+// and 00 01 is the end.
 func appendText(dst, text []byte) []byte {
 	for {
 		i := bytes.IndexByte(text, 0)
@@ -165,10 +165,9 @@ func appendText(dst, text []byte) []byte {
 	}
 }
 
-// A number is a byte for its kind, and for the finite ones but zero two bytes
-// for the exponent of its leading bit, and then the bits below that one, seven
-// to a byte, the last bit of each byte saying whether more follow. Those of a
-// negative number are inverted.
+// A number is encoded as a byte for its kind and, if it is finite and not zero, two bytes for the
+// exponent of its leading bit, and then the bits below that one, seven to a byte; the last bit of
+// each byte says whether more follow. These bytes are inverted for a negative number.
 const (
 	isNaN byte = 1 + iota
 	isMinusInf
@@ -208,7 +207,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	b := math.Float64bits(f)
 	frac, exp := b&(1<<52-1), int(b>>52&0x7ff)
 	if exp == 0 {
-		exp = 1 // subnormal: no leading one of its own
+		exp = 1 // subnormal: it has no implicit leading bit
 	} else {
 		frac |= 1 << 52
 	}
@@ -222,11 +221,11 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendBits writes n × 2^exp, n not zero.
+// appendBits appends n × 2^exp; n isn't zero.
 func appendBits(dst []byte, n uint64, exp int) []byte {
 	length := bits.Len64(n)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(exp+length-1+exponentBias))
-	n <<= 65 - length // the leading bit falls off: it is always one
+	n <<= 65 - length // this drops the leading bit, which is always one
 	for {
 		b := byte(n>>57) << 1
 		n <<= 7
@@ -237,8 +236,8 @@ func appendBits(dst []byte, n uint64, exp int) []byte {
 	}
 }
 
-// decimalBits is how many bits below the leading one are kept of a decimal:
-// two decimals of 34 digits that differ do so within the first 113.
+// decimalBits is how many bits below the leading one are kept of a decimal: two different
+// decimals of 34 digits differ within the first 113.
 const decimalBits = 18 * 7
 
 func appendDecimal(dst []byte, v bsoncore.Value) []byte {
@@ -269,9 +268,8 @@ func appendDecimal(dst []byte, v bsoncore.Value) []byte {
 	return dst
 }
 
-// appendScaled writes n × 10^exp, n above zero. What does not end within
-// decimalBits is cut off and marked, so that it lies just above the binary
-// number it was cut to.
+// appendScaled appends n × 10^exp, n above zero. A number that doesn't end within decimalBits is
+// cut off and marked, so that it sorts just above the binary number that it was cut to.
 func appendScaled(dst []byte, n *big.Int, exp int) []byte {
 	binaryExp, inexact := 0, false
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exp, -exp))), nil)

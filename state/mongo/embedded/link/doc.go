@@ -1,13 +1,11 @@
-// Package link is a connection that never leaves the process: both its ends
-// are net.Conns, and what is written to one is read from the other.
+// Package link is an in-process connection: both its ends are net.Conns, and what is written to
+// one is read from the other.
 //
-// net.Pipe would not do. Its Write waits for the reader, and mgo holds its
-// socket's lock while it writes, the same lock that its reading side needs to
-// take an answer off: two ends that write at once would wait for each other
-// for good. So a Write here never waits; the bytes lie in a buffer that grows.
-// What bounds it is the protocol: a client sends a request or a few and then
-// waits for the answers.
+// net.Pipe would not do. Its Write waits for the reader, and mgo holds its socket's lock while it
+// writes, the lock that its reader needs to receive an answer: two ends that write at once would
+// deadlock. So a Write here never waits; the bytes go to a buffer that grows. The protocol bounds
+// it: a client sends a few requests and then waits for the answers.
 //
-// There are no goroutines and no sockets behind it, so that all of it can live
-// in a testing/synctest bubble, whose clock moves on when both ends wait.
+// There are no goroutines and no sockets, so a link works in a testing/synctest bubble, whose
+// clock advances when both ends wait.
 package link

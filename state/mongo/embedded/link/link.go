@@ -10,10 +10,10 @@ import (
 
 // Pipe returns the two ends of a new connection.
 //
-// Read waits for data and gives io.EOF once the other end was closed and all
-// it wrote has been read. Write never waits; it fails with io.ErrClosedPipe
-// when the other end is closed. Both fail with net.ErrClosed after the end's
-// own Close and with os.ErrDeadlineExceeded after its deadline.
+// Read waits for data and returns io.EOF once the other end was closed and all its data has been
+// read. Write never waits; it fails with io.ErrClosedPipe when the other end is closed. Both fail
+// with net.ErrClosed after the end's own Close and with os.ErrDeadlineExceeded after its
+// deadline.
 func Pipe() (client, server net.Conn) {
 	there, back := newStream(), newStream()
 	return &conn{in: back, out: there}, &conn{in: there, out: back}
@@ -50,9 +50,8 @@ type addr struct{}
 func (addr) Network() string { return "memory" }
 func (addr) String() string  { return "in-memory" }
 
-// kept is how large a buffer a stream holds on to when it is empty, in bytes.
-// It is the size of a small batch of documents; a connection that once carried
-// a large answer gives its memory back.
+// kept is the size of the buffer that an empty stream keeps, in bytes. It is that of a small
+// batch of documents; a connection that once carried a large answer frees its memory.
 const kept = 16 << 10
 
 // stream is one direction of a connection.
@@ -60,17 +59,16 @@ type stream struct {
 	mu   sync.Mutex
 	wake sync.Cond // broadcast when a waiting read should look again
 
-	data []byte // data[from:] is written and not yet read
+	data []byte // data[from:] is unread
 	from int
 
 	readerClosed, writerClosed  bool
 	readDeadline, writeDeadline time.Time
 	waiting                     int // reads in wake.Wait
 
-	// timer, if armed, wakes the waiting reads at due. It is set only by a read
-	// that starts to wait and never moved back: mgo sets a deadline anew for
-	// each message, so most deadlines are replaced long before they pass, and a
-	// read that is woken early merely looks again.
+	// timer, if armed, wakes the waiting reads at due. Only a read that starts to wait sets it,
+	// and it is never moved back: mgo sets a new deadline for each message, so most deadlines are
+	// replaced long before they pass, and a read that is woken early just looks again.
 	timer *time.Timer
 	armed bool
 	due   time.Time
@@ -124,7 +122,7 @@ func (s *stream) write(b []byte) (int, error) {
 		return 0, nil
 	}
 	if s.from > 0 && s.from >= len(s.data)-s.from && len(s.data)+len(b) > cap(s.data) {
-		// At least half of it is read: move the rest down instead of growing.
+		// At least half of it was read: move the rest down instead of growing.
 		s.data = s.data[:copy(s.data, s.data[s.from:])]
 		s.from = 0
 	}
@@ -135,7 +133,7 @@ func (s *stream) write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// empty forgets the bytes that were all read.
+// empty drops the bytes that were read.
 func (s *stream) empty() {
 	s.from = 0
 	if cap(s.data) > kept {
@@ -186,7 +184,7 @@ func (s *stream) setWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// arm sees to it that a read about to wait is woken at its deadline or before.
+// arm ensures that a read that is about to wait is woken at its deadline or before.
 func (s *stream) arm() {
 	if s.readDeadline.IsZero() || s.armed && !s.due.After(s.readDeadline) {
 		return
@@ -202,8 +200,8 @@ func (s *stream) arm() {
 func (s *stream) fire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A timer that was reset while this ran has woken too early, which does no
-	// harm: the reads look at the deadline and arm it again.
+	// A timer that was reset meanwhile has woken too early, which does no harm: the reads check
+	// the deadline and arm it again.
 	s.armed = false
 	s.wake.Broadcast()
 }

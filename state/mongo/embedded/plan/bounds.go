@@ -11,23 +11,22 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// bounds are what predicates leave of one field's values, encoded: some
-// points, or some intervals. Neither is no bound.
+// bounds are the encoded values of one field that predicates allow: some points, or some
+// intervals. Without either everything is allowed.
 type bounds struct {
 	points    [][]byte
 	intervals []interval
 }
 
-// An interval is the values whose encodings lie between two prefixes; an
-// edge that is in takes what begins with it in.
+// An interval is the values whose encodings are between two prefixes; an inclusive edge includes
+// the values that begin with it.
 type interval struct {
 	low, high     []byte
 	lowIn, highIn bool
 }
 
-// boundsOf collects what predicates say about path. An index with several
-// keys for a document can use one predicate only: no element of an array
-// need pass two.
+// boundsOf collects what predicates say about path. An index with several keys for a document can
+// use only one predicate: no single element of an array need fulfil two.
 func boundsOf(predicates []query.Predicate, path string, index *Index) bounds {
 	var b bounds
 	for i := range predicates {
@@ -63,8 +62,8 @@ func boundsFrom(p *query.Predicate, sparse bool) (bounds, bool) {
 	case query.In:
 		return pointsOf(p.Values, sparse)
 	case query.Prefix:
-		// Without the two bytes that end a string it is a prefix of its
-		// longer ones. The same pattern, stored, matches too.
+		// Without the two bytes that end a string it is a prefix of longer ones. The same pattern
+		// as a value matches, too.
 		low := keys.Append(nil, p.Value)
 		low = low[:len(low)-2]
 		regex := []byte{byte(keys.Regex)}
@@ -92,7 +91,7 @@ func pointsOf(values []bsoncore.Value, sparse bool) (bounds, bool) {
 	for _, v := range values {
 		switch v.Type {
 		case bson.TypeArray:
-			// The keys are its elements, not itself.
+			// The keys are those of its elements, not its own.
 			return bounds{}, false
 		case bson.TypeNull, bson.TypeUndefined:
 			if sparse {
@@ -108,12 +107,12 @@ func pointsOf(values []bsoncore.Value, sparse bool) (bounds, bool) {
 	return b, true
 }
 
-// and is what lies in both.
+// and returns the intersection.
 func (a interval) and(b interval) interval {
 	if c := bytes.Compare(b.low, a.low); c > 0 || c == 0 && !b.lowIn {
 		a.low, a.lowIn = b.low, b.lowIn
 	}
-	// A class as the upper edge is a prefix of every value in it.
+	// A class as the upper edge is a prefix of all its values.
 	switch {
 	case bytes.HasPrefix(b.high, a.high) && a.highIn && len(b.high) > len(a.high):
 		a.high, a.highIn = b.high, b.highIn
@@ -147,7 +146,7 @@ func join(prefix, value []byte, desc bool) []byte {
 
 func after(prefix []byte) []byte { return keys.After(bytes.Clone(prefix)) }
 
-// ranges puts intervals of a field behind a prefix.
+// ranges returns intervals of a field behind a prefix.
 func ranges(prefix []byte, intervals []interval, desc bool) []Range {
 	var out []Range
 	for _, in := range intervals {

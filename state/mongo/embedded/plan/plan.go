@@ -7,48 +7,46 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// An Index is what the planner knows of one. Its keys are the encodings of
-// its fields' values, inverted where the field descends.
+// An Index describes an index to the planner. Its keys are the encodings of its fields' values,
+// inverted where the field descends.
 type Index struct {
 	Name   string
 	Fields []query.Field
-	// Unique keys are the fields' values alone, so that a key can be got;
-	// other keys go on with the document's.
+	// The keys of a unique index are only the fields' values, so that a key can be looked up;
+	// other keys continue with the document's.
 	Unique bool
-	// Sparse indexes leave out documents that have none of the fields.
+	// A sparse index omits documents that have none of the fields.
 	Sparse bool
-	// Multi says that some document has several keys, for an array's
-	// elements.
+	// Multi is set if some document has several keys, for an array's elements.
 	Multi bool
 }
 
-// A Range is the keys from Start up to and without End, or, if Point, the
-// key Start alone. A nil End is the end of the index.
+// A Range is the keys from Start up to and excluding End, or, if Point is set, only the key
+// Start. A nil End is the end of the index.
 type Range struct {
 	Start, End []byte
 	Point      bool
 }
 
-// A Scan is ranges of one index, ascending and apart from one another. No
-// Ranges at all is nothing at all.
+// A Scan is ranges of one index, ascending and disjoint. Without ranges it contains nothing.
 type Scan struct {
 	Index  int
 	Ranges []Range
 }
 
-// A Plan reads scans one after another.
+// A Plan is a sequence of scans.
 type Plan struct {
 	Scans []Scan
 	// Reverse reads the scan from its end.
 	Reverse bool
-	// Sorted says that the scan gives the order asked for.
+	// Sorted is set if the scan returns the requested order.
 	Sorted bool
-	// Repeats says that a document may turn up more than once.
+	// Repeats is set if a document may occur more than once.
 	Repeats bool
 }
 
-// Choose plans for a query. Indexes[0] holds every document once; it is what
-// is read when no other helps. Hint, when not negative, is the index to use.
+// Choose makes a plan for a query. Indexes[0] contains every document once; it is the default.
+// hint, unless negative, is the index to use.
 func Choose(f *query.Filter, order query.Sort, indexes []Index, hint int) Plan {
 	if order.Natural != 0 {
 		return Plan{Scans: []Scan{{Ranges: []Range{{}}}}, Reverse: order.Natural < 0, Sorted: true}
@@ -63,7 +61,7 @@ func Choose(f *query.Filter, order query.Sort, indexes []Index, hint int) Plan {
 	return best.plan(order, indexes)
 }
 
-// union plans for each branch of an $or by itself.
+// union plans each branch of an $or by itself.
 func union(f *query.Filter, indexes []Index) (Plan, bool) {
 	var p Plan
 	for _, branch := range f.Branches() {
@@ -111,19 +109,18 @@ func choose(predicates []query.Predicate, order query.Sort, indexes []Index, hin
 	return best
 }
 
-// maxRanges bounds how many keys a product of several $in may give.
+// maxRanges bounds the ranges that a product of several $in makes.
 const maxRanges = 100_000
 
-// consider plans with one index. The rank counts two for each field that is
-// one of some values, one for a range after those, and a lot for a key that
-// is whole and unique.
+// consider plans with one index. The rank counts two for each field that has some values, one for
+// a range after those, and a lot for a complete key of a unique index.
 func consider(predicates []query.Predicate, order query.Sort, index *Index) candidate {
 	prefixes := [][]byte{nil}
-	single := 0 // fields that have one value throughout
+	single := 0 // fields that have a single value
 	var c candidate
 	fields := index.Fields
 	if index.Multi && len(fields) > 1 {
-		// Of an array's elements one may pass one test and another the next.
+		// One element of an array may pass one test, another element the next.
 		fields = fields[:1]
 	}
 	bounded := false
@@ -167,8 +164,8 @@ func consider(predicates []query.Predicate, order query.Sort, index *Index) cand
 	return c
 }
 
-// sorts says whether reading the index gives the order, or its reverse. The
-// index's first fields have a single value each.
+// sorts reports whether the index returns the order, or its reverse. The index's first fields
+// have a single value each.
 func sorts(index *Index, order query.Sort, single int) (ok, reverse bool) {
 	if len(order.Fields) == 0 {
 		return false, false

@@ -15,7 +15,7 @@ type Filter struct {
 	branches   [][]Predicate
 	position   int
 
-	// Most queries are small, and then take no more memory than this.
+	// Memory that is enough for most queries.
 	nodes [3]node
 	few   [3]Predicate
 }
@@ -51,19 +51,19 @@ type noneOf struct{ node }
 
 func (n noneOf) match(doc []byte) bool { return !n.node.match(doc) }
 
-// A leaf puts a test to what a path leads to.
+// A leaf applies a test to the values of a path.
 type leaf struct {
 	path []string
 	test test
 	at   *int
-	// whole tests see an array as it is and not its elements.
+	// whole tests see an array itself, not its elements.
 	whole bool
 
-	step  [1]string // path, when it is no longer
-	equal equal     // test, when it is one
+	step  [1]string // path, if it has a single step
+	equal equal     // test, if it is an equality
 }
 
-// A test looks at one value; exists is false where there is none.
+// A test examines one value; exists is false for a missing one.
 type test interface {
 	holds(v bsoncore.Value, exists bool) bool
 }
@@ -87,8 +87,7 @@ func (n *leaf) visit(v bsoncore.Value, exists bool) bool {
 	return n.test.holds(v, exists)
 }
 
-// Compile reads a query document. What it does not know it refuses with
-// BadValue.
+// Compile compiles a query document. It refuses what it doesn't know with BadValue.
 func Compile(query []byte) (*Filter, error) {
 	f := &Filter{position: -1}
 	f.root, f.predicates = f.nodes[:0], f.few[:0]
@@ -98,25 +97,25 @@ func Compile(query []byte) (*Filter, error) {
 	return f, nil
 }
 
-// Match says whether doc is one the query asks for.
+// Match reports whether doc matches the query.
 func (f *Filter) Match(doc []byte) bool {
 	f.position = -1
 	return f.root.match(doc)
 }
 
-// Position is the place in an array at which the last Match found what it
-// looked for, or -1: what the $ of an update's path stands for.
+// Position returns the position in an array at which the last Match found its value, or -1: the
+// meaning of $ in an update's path.
 func (f *Filter) Position() int { return f.position }
 
-// Predicates are tests of single fields that every match passes.
+// Predicates returns conditions on single fields that every match fulfils.
 func (f *Filter) Predicates() []Predicate { return f.predicates }
 
-// Branches are the alternatives of the query's $or, when it has one at its
-// top: every match passes Predicates and all of one of these.
+// Branches returns the alternatives of a $or at the query's top level: every match fulfils
+// Predicates and all of one of these.
 func (f *Filter) Branches() [][]Predicate { return f.branches }
 
-// document adds the conditions of a query document to n. At the top is
-// where every condition must hold for the whole query to match.
+// document adds the conditions of a query document to n. top is set if every condition must hold
+// for the whole query to match.
 func (f *Filter) document(n *all, query []byte, top bool) error {
 	it := raw.Elements(query)
 	for {
@@ -168,7 +167,7 @@ func (f *Filter) logical(n *all, op string, v bsoncore.Value, top bool) error {
 			}
 			continue
 		}
-		// A branch of its own: its predicates do not hold for all.
+		// A branch has its own filter: its predicates don't hold for the others.
 		sub := Filter{}
 		var part all
 		if err := sub.document(&part, e.Value.Data, op == "$or" && top); err != nil {

@@ -24,8 +24,7 @@ func (f *Filter) field(n *all, path string, v bsoncore.Value, top bool) error {
 	return nil
 }
 
-// isOperators tells {$gt: 1} from a document to be compared with; a DBRef
-// is the latter.
+// isOperators distinguishes {$gt: 1} from a document to compare with; a DBRef is the latter.
 func isOperators(doc []byte) bool {
 	it := raw.Elements(doc)
 	e, ok := it.Next()
@@ -78,7 +77,7 @@ func (f *Filter) operator(n *all, path, op string, v bsoncore.Value, ops []byte,
 	switch op {
 	case "$eq":
 		f.equals(n, path, v)
-		if top && v.Type != bson.TypeRegex { // here, and only here, that is a value
+		if top && v.Type != bson.TypeRegex { // $eq compares with a regular expression as a value
 			f.predicates = append(f.predicates, Predicate{Path: path, Op: Eq, Value: v})
 		}
 		return nil
@@ -191,8 +190,7 @@ func stringValue(s string) bsoncore.Value {
 	return bsoncore.Value{Type: bson.TypeString, Data: bsoncore.AppendString(nil, s)}
 }
 
-// elemMatch asks for an array with an element that passes all of a query:
-// of its operators, or as a document.
+// elemMatch adds the condition that an array has an element that matches a query.
 func (f *Filter) elemMatch(n *all, path string, v bsoncore.Value) error {
 	t, err := newElemMatch(v)
 	if err != nil {
@@ -203,7 +201,7 @@ func (f *Filter) elemMatch(n *all, path string, v bsoncore.Value) error {
 	return nil
 }
 
-// all asks that each of the values given be there.
+// all adds the condition that each of the given values is present.
 func (f *Filter) all(n *all, path string, v bsoncore.Value, top bool) error {
 	if v.Type != bson.TypeArray {
 		return mongoerr.New(mongoerr.BadValue, "$all needs an array")

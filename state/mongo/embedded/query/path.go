@@ -10,13 +10,12 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A visitor is shown the values that a path leads to. It returns true to
-// end the walk.
+// A visitor is called with the values of a path. It returns true to end the walk.
 type visitor interface {
 	visit(v bsoncore.Value, exists bool) bool
 }
 
-// splitPath takes a dotted path apart.
+// splitPath splits a dotted path.
 func splitPath(path string) []string {
 	if strings.IndexByte(path, '.') < 0 {
 		return []string{path}
@@ -24,11 +23,10 @@ func splitPath(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// walk shows to every value that path leads to in doc. An array on the way
-// is entered through each of its documents, and at a position when the path
-// names one; where a document lacks the field, to is shown that. An array at
-// the end of the path is shown as it is. at, when not nil, is set to the
-// position taken in the outermost array if the walk was ended.
+// walk calls to with every value of path in doc. An array on the way is entered through each of
+// its documents, and at a position if the path names one; for a document without the field, to is
+// called with a missing value. An array at the end of the path is passed as it is. If the walk
+// was ended, at, unless nil, is set to the position in the outermost array.
 func walk(doc []byte, path []string, to visitor, at *int) bool {
 	v, ok := raw.Get(doc, path[0])
 	if !ok {
@@ -68,7 +66,7 @@ func walkArray(array []byte, path []string, to visitor, at *int) bool {
 	}
 }
 
-// position reads a path's step as a place in an array.
+// position parses a path's step as a position in an array.
 func position(step string) (int, bool) {
 	if step == "" || step[0] < '0' || step[0] > '9' || len(step) > 9 || step[0] == '0' && len(step) > 1 {
 		return 0, false
@@ -77,9 +75,9 @@ func position(step string) (int, bool) {
 	return n, err == nil
 }
 
-// Values collects what path leads to in doc, the way an index sees it: the
-// elements of an array each by itself, and an empty array as undefined. A
-// missing field gives nothing. Multi says whether an array was met.
+// Values collects the values of path in doc as an index sees them: each element of an array by
+// itself, and an empty array as undefined. A missing field has none. multi is set if there was an
+// array.
 func Values(dst []bsoncore.Value, doc []byte, path string) (values []bsoncore.Value, multi bool) {
 	if strings.IndexByte(path, '.') < 0 {
 		v, ok := raw.Get(doc, path)
@@ -103,8 +101,8 @@ type collector struct {
 func (c *collector) doc(doc []byte, path []string) {
 	v, ok := raw.Get(doc, path[0])
 	if !ok {
-		// A document without the field, in an array beside one that has it,
-		// is found by a query for null.
+		// In an array, a document without the field, beside one that has it, matches a query for
+		// null.
 		if c.multi {
 			c.values = append(c.values, bsoncore.Value{Type: bson.TypeNull})
 		}
@@ -156,8 +154,7 @@ func (c *collector) array(array []byte, path []string) {
 	}
 }
 
-// Distinct collects the values that path leads to in doc, the elements of an
-// array each by itself.
+// Distinct collects the values of path in doc, each element of an array by itself.
 func Distinct(dst []bsoncore.Value, doc []byte, path string) []bsoncore.Value {
 	d := distinct{values: dst}
 	walk(doc, splitPath(path), &d, nil)

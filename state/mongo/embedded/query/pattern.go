@@ -14,12 +14,12 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// pattern is a test for strings by a regular expression. It also holds for
-// a stored regular expression that is the same.
+// pattern tests strings by a regular expression. It also holds for an equal regular expression as
+// a value.
 type pattern struct {
 	re     *regexp.Regexp
 	self   bsoncore.Value
-	prefix string // what every match begins with
+	prefix string // every match begins with it
 }
 
 func newPattern(v, options bsoncore.Value) (*pattern, error) {
@@ -81,8 +81,8 @@ func (t *pattern) holds(v bsoncore.Value, exists bool) bool {
 	return false
 }
 
-// stripSpace does what the flag x asks for: white space and comments out,
-// unless escaped or in a class.
+// stripSpace implements the flag x: it removes white space and comments, unless they are escaped
+// or in a class.
 func stripSpace(expr string) string {
 	var out strings.Builder
 	class := false
@@ -111,8 +111,8 @@ func stripSpace(expr string) string {
 	return out.String()
 }
 
-// literalPrefix is what a string must begin with to match expr: something
-// only when expr is anchored at the beginning of the text.
+// literalPrefix returns a prefix of all strings that match expr; it is empty unless expr is
+// anchored at the beginning of the text.
 func literalPrefix(expr string) string {
 	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {

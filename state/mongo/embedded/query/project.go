@@ -11,7 +11,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Projection says which parts of a document are answered with.
+// A Projection selects the parts of a document that an answer contains.
 type Projection struct {
 	root       part
 	including  bool
@@ -19,11 +19,11 @@ type Projection struct {
 	positional bool
 }
 
-// A part is a field named by a projection, or the way to one.
+// A part is a field that a projection names, or a step on the way to one.
 type part struct {
 	name  string
 	parts []part
-	// The end of a path: the field is put in or left out, or treated.
+	// At the end of a path, the field is included, excluded, or treated.
 	leaf       bool
 	slice      *slice
 	elem       *elemMatch
@@ -35,8 +35,7 @@ type slice struct {
 	skips       bool
 }
 
-// CompileProjection reads a projection; an empty one is nil, which shows
-// all.
+// CompileProjection compiles a projection; an empty one is nil, which includes everything.
 func CompileProjection(spec []byte) (*Projection, error) {
 	if raw.IsEmpty(spec) {
 		return nil, nil
@@ -90,7 +89,7 @@ func CompileProjection(spec []byte) (*Projection, error) {
 	return p, nil
 }
 
-// treats says whether the projection slices an array.
+// treats reports whether the projection slices an array.
 func (p *Projection) treats() bool { return len(p.root.parts) > 0 }
 
 func (p *Projection) operator(path string, spec []byte) (inclusive bool, err error) {
@@ -172,8 +171,8 @@ func (p *part) find(name []byte) *part {
 	return nil
 }
 
-// Append appends what p shows of doc to dst. Position is Filter.Position of
-// the match. A nil p shows all.
+// Append appends the selected parts of doc to dst. position is Filter.Position of the match. A
+// nil p selects everything.
 func (p *Projection) Append(dst, doc []byte, position int) ([]byte, error) {
 	if p == nil {
 		return append(dst, doc...), nil
@@ -218,7 +217,7 @@ func (p *Projection) document(dst []byte, at *part, doc []byte, position int, to
 	return dst
 }
 
-// inner shows parts of a field that the projection goes through.
+// inner appends the selected parts of a field.
 func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position int) []byte {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
@@ -249,7 +248,7 @@ func (p *Projection) inner(dst, key []byte, at *part, v bsoncore.Value, position
 	return raw.AppendElem(dst, key, v)
 }
 
-// treated shows a part of an array: a slice of it, or the element matched.
+// treated appends a part of an array: a slice of it, or the matched element.
 func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
 	if e.Value.Type != bson.TypeArray {
 		if p.elem != nil {
@@ -292,7 +291,7 @@ func (p *part) treated(dst []byte, e raw.Elem, position int) []byte {
 	return dst
 }
 
-// bounds are the first element shown of n, and the one after the last.
+// bounds returns the first of n elements to include, and the end.
 func (s *slice) bounds(n int64) (from, to int64) {
 	switch {
 	case s.skips && s.skip < 0:

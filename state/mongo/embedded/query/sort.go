@@ -11,20 +11,19 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A Field is a path with a direction, of a sort order or of an index.
+// A Field is a path with a direction, in a sort order or an index.
 type Field struct {
 	Path string
 	Desc bool
 }
 
-// A Sort is the order that documents are asked for in: by fields, or
-// natural, 1 for the order they are stored in and -1 for its reverse.
+// A Sort is a sort order: by fields, or natural, 1 for storage order and -1 for its reverse.
 type Sort struct {
 	Fields  []Field
 	Natural int
 }
 
-// CompileSort reads a sort order; an empty one is the zero Sort.
+// CompileSort compiles a sort order; an empty one is the zero Sort.
 func CompileSort(spec []byte) (Sort, error) {
 	var s Sort
 	it := raw.Elements(spec)
@@ -52,9 +51,9 @@ func CompileSort(spec []byte) (Sort, error) {
 	return s, nil
 }
 
-// AppendKey appends what doc sorts by: comparing these bytes compares the
-// documents. Of an array the least element counts, or the greatest where
-// the order descends; a missing field is null.
+// AppendKey appends the sort key of doc: comparing these bytes compares the documents. An array
+// counts as its smallest element, or its largest where the order descends; a missing field is
+// null.
 func (s Sort) AppendKey(dst, doc []byte) []byte {
 	var buf [8]bsoncore.Value
 	for _, field := range s.Fields {
@@ -74,5 +73,5 @@ func (s Sort) AppendKey(dst, doc []byte) []byte {
 	return dst
 }
 
-// arrayKey is the name of an array's element.
+// arrayKey returns the name of an array's element.
 func arrayKey(i int) []byte { return strconv.AppendInt(nil, int64(i), 10) }

@@ -11,10 +11,10 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// An Op is how a Predicate compares.
+// An Op is the comparison of a Predicate.
 type Op int
 
-// The ways to compare. Prefix is a string's beginning.
+// The comparisons. Prefix is for a string's beginning.
 const (
 	Eq Op = iota
 	In
@@ -25,7 +25,7 @@ const (
 	Prefix
 )
 
-// A Predicate says something about what one path leads to. Values is for In.
+// A Predicate is a condition on the values of one path. Values is for In.
 type Predicate struct {
 	Path   string
 	Op     Op
@@ -33,7 +33,7 @@ type Predicate struct {
 	Values []bsoncore.Value
 }
 
-// equal is the test for one value; null is also found where there is none.
+// equal tests for one value; null also matches a missing one.
 type equal struct {
 	v    bsoncore.Value
 	null bool
@@ -54,8 +54,8 @@ func isNull(v bsoncore.Value, exists bool) bool {
 	return !exists || v.Type == bson.TypeNull || v.Type == bson.TypeUndefined
 }
 
-// compared is a test for one side of a value; it holds for values of the
-// same class only.
+// compared tests for values greater or smaller than one; it holds only for values of the same
+// class.
 type compared struct {
 	op Op
 	v  bsoncore.Value
@@ -69,7 +69,7 @@ func (t compared) holds(v bsoncore.Value, exists bool) bool {
 		return false
 	}
 	if a, b := keys.ClassOf(v.Type), keys.ClassOf(t.v.Type); a != b {
-		// The ends of the world compare with everything.
+		// MinKey and MaxKey compare with everything.
 		return b == keys.MinKey && (t.op == Gt || t.op == Gte) || b == keys.MaxKey && (t.op == Lt || t.op == Lte)
 	}
 	if isNaN(v) != isNaN(t.v) {
@@ -97,15 +97,15 @@ func isNaN(v bsoncore.Value) bool {
 	return false
 }
 
-// in is a test for any of several values and patterns.
+// in tests for any of several values and patterns.
 type in struct {
 	values   []equal
-	encoded  map[string]bool // instead of values, when there are many
+	encoded  map[string]bool // replaces values if there are many
 	null     bool
 	patterns []*pattern
 }
 
-// manyValues is from how many on a set is looked up and not gone through.
+// manyValues is the number of values from which a set is used.
 const manyValues = 8
 
 func newIn(v bsoncore.Value) (*in, []bsoncore.Value, error) {
@@ -178,7 +178,7 @@ func (t size) holds(v bsoncore.Value, exists bool) bool {
 	return exists && v.Type == bson.TypeArray && int64(raw.Len(v.Data)) == int64(t)
 }
 
-// newTest makes the tests that need no more than their operand.
+// newTest makes the tests that depend only on their operand.
 func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 	switch op {
 	case "$size":
@@ -194,10 +194,10 @@ func newTest(op string, v bsoncore.Value) (t test, whole bool, err error) {
 	return nil, false, mongoerr.New(mongoerr.BadValue, "unknown operator: %s", op)
 }
 
-// elemMatch is a test for an array with an element that passes all of it.
+// elemMatch tests for an array with an element that passes all of it.
 type elemMatch struct {
 	doc   *Filter // for elements that are documents
-	value all     // for any element, put to a document {"": element}
+	value all     // for any element, as the document {"": element}
 	at    *int
 	buf   []byte
 }
@@ -246,7 +246,7 @@ func (t *elemMatch) holds(v bsoncore.Value, exists bool) bool {
 	}
 }
 
-// element says whether one value, out of an array or not, passes.
+// element reports whether one value, from an array or not, passes.
 func (t *elemMatch) element(v bsoncore.Value) bool {
 	if t.doc != nil {
 		return (v.Type == bson.TypeEmbeddedDocument || v.Type == bson.TypeArray) && t.doc.Match(v.Data)
@@ -258,15 +258,15 @@ func (t *elemMatch) element(v bsoncore.Value) bool {
 	return t.value.match(buf)
 }
 
-// An Element is a condition on single values, as $pull gives one.
+// An Element is a condition on single values, such as that of $pull.
 type Element struct {
 	t elemMatch
-	// A value to be equal to, or a pattern, when it is not a document.
+	// A value to compare with, or a pattern, if the condition isn't a document.
 	one test
 }
 
-// CompileElement reads the condition of a $pull: operators, a query for
-// elements that are documents, a regular expression, or a value.
+// CompileElement compiles the condition of a $pull: operators, a query for elements that are
+// documents, a regular expression, or a value.
 func CompileElement(v bsoncore.Value) (*Element, error) {
 	switch v.Type {
 	case bson.TypeEmbeddedDocument:
@@ -283,7 +283,7 @@ func CompileElement(v bsoncore.Value) (*Element, error) {
 	return &Element{one: &one}, nil
 }
 
-// Match says whether v passes.
+// Match reports whether v passes.
 func (e *Element) Match(v bsoncore.Value) bool {
 	if e.one != nil {
 		return e.one.holds(v, true)

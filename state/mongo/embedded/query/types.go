@@ -9,7 +9,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// typeNames are the names that $type takes, and error messages use.
+// typeNames are the names in $type and in error messages.
 var typeNames = map[bsontype.Type]string{
 	bson.TypeDouble: "double", bson.TypeString: "string", bson.TypeEmbeddedDocument: "object",
 	bson.TypeArray: "array", bson.TypeBinary: "binData", bson.TypeUndefined: "undefined",
@@ -21,10 +21,10 @@ var typeNames = map[bsontype.Type]string{
 	bson.TypeMinKey: "minKey", bson.TypeMaxKey: "maxKey",
 }
 
-// TypeName is what MongoDB calls a type.
+// TypeName returns MongoDB's name of a type.
 func TypeName(t bsontype.Type) string { return typeNames[t] }
 
-// types is a test for any of several types.
+// types tests for any of several types.
 type types struct {
 	any map[bsontype.Type]bool
 }

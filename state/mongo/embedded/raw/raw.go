@@ -16,10 +16,10 @@ type Elem struct {
 	Value bsoncore.Value
 }
 
-// An Iter walks the fields of a document or an array in order.
+// An Iter iterates over the fields of a document or an array in order.
 type Iter struct{ rest []byte }
 
-// Elements starts a walk over doc, which may be an array's bytes as well.
+// Elements returns an Iter for doc, which may also be an array's bytes.
 func Elements(doc []byte) Iter {
 	if len(doc) < 5 {
 		return Iter{}
@@ -48,7 +48,7 @@ func (it *Iter) Next() (Elem, bool) {
 	return Elem{key, bsoncore.Value{Type: t, Data: data[:n:n]}}, true
 }
 
-// size is the length of the value of type t that data begins with, or -1.
+// size returns the length of the value of type t that data begins with, or -1.
 func size(t bsontype.Type, data []byte) int {
 	n := -1
 	switch t {
@@ -100,7 +100,7 @@ func prefixed(data []byte, more int) int {
 	return n + more
 }
 
-// Get finds a field of doc by its name; names with dots are not split.
+// Get returns the field of doc with this name; it doesn't split names with dots.
 func Get(doc []byte, key string) (bsoncore.Value, bool) {
 	it := Elements(doc)
 	for {
@@ -114,7 +114,7 @@ func Get(doc []byte, key string) (bsoncore.Value, bool) {
 	}
 }
 
-// IsEmpty says whether a document or array has no fields.
+// IsEmpty reports whether a document or array has no fields.
 func IsEmpty(doc []byte) bool { return len(doc) <= 5 }
 
 // Len counts the fields of a document or the elements of an array.
@@ -166,8 +166,8 @@ func Int(v bsoncore.Value) (int64, bool) {
 	return 0, false
 }
 
-// Truthy reads a value the way MongoDB reads options: false, null and zero
-// are false, all else is true.
+// Truthy converts a value as MongoDB does for options: false, null and zero are false, all else
+// is true.
 func Truthy(v bsoncore.Value) bool {
 	switch v.Type {
 	case bson.TypeBoolean:
@@ -189,7 +189,7 @@ func AppendElem(dst, key []byte, v bsoncore.Value) []byte {
 	return append(dst, v.Data...)
 }
 
-// Int32 makes a value of a number.
+// Int32 returns a number as a value.
 func Int32(n int32) bsoncore.Value {
 	return bsoncore.Value{Type: bson.TypeInt32, Data: bsoncore.AppendInt32(nil, n)}
 }

@@ -11,7 +11,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// An arrayFilter says which elements of an array $[name] stands for.
+// An arrayFilter selects the elements of an array that $[name] stands for.
 type arrayFilter struct {
 	name   string
 	filter *query.Filter
@@ -87,7 +87,7 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// filter returns the filter that a step of a path names, if it names one.
+// filter returns the filter that a step of a path names, if any.
 func (o *op) filter(step string) *arrayFilter {
 	if !strings.HasPrefix(step, "$[") || !strings.HasSuffix(step, "]") {
 		return nil
@@ -100,7 +100,7 @@ func (o *op) filter(step string) *arrayFilter {
 	return nil
 }
 
-// match looks at an element as at the field that the filter calls it.
+// match applies the filter to an element, as the field of the filter's name.
 func (f *arrayFilter) match(e *elem) bool {
 	one := container{elems: []elem{{key: []byte(f.name), v: e.v, sub: e.sub}}}
 	return f.filter.Match(one.append(nil))

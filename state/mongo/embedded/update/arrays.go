@@ -16,7 +16,7 @@ import (
 
 var emptyArray = bsoncore.Value{Type: bson.TypeArray, Data: []byte{5, 0, 0, 0, 0}}
 
-// arrayAt finds the array that path leads to, or makes one.
+// arrayAt returns the array at path, which it creates if necessary.
 func arrayAt(root *container, path []string) (*elem, error) {
 	e, made, err := root.reach(path)
 	if err != nil {
@@ -31,8 +31,8 @@ func arrayAt(root *container, path []string) (*elem, error) {
 	return e, nil
 }
 
-// existingArray is arrayAt for operators that take away: nil, and no error,
-// when nothing is there.
+// existingArray is arrayAt for operators that remove: if there is nothing it returns nil, and no
+// error.
 func existingArray(root *container, path []string) (*elem, error) {
 	_, e := root.lookup(path)
 	if e == nil {
@@ -126,7 +126,7 @@ func addToSet(root *container, path []string, o *op, _ *Context) error {
 	return nil
 }
 
-// search looks for v in an array, and counts the array.
+// search looks for v in an array, and counts the elements.
 func search(array []byte, v bsoncore.Value) (n int, found bool) {
 	it := raw.Elements(array)
 	for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -138,7 +138,7 @@ func search(array []byte, v bsoncore.Value) (n int, found bool) {
 	return n, false
 }
 
-// appendTo is a copy of an array of n elements with one more.
+// appendTo returns a copy of an array of n elements with one more.
 func appendTo(array []byte, n int, v bsoncore.Value) []byte {
 	out := make([]byte, 0, len(array)+len(v.Data)+12)
 	out = append(out, array[:len(array)-1]...)
@@ -208,12 +208,12 @@ func push(root *container, path []string, o *op, _ *Context) error {
 	return nil
 }
 
-// sortValues sorts by direction, or by fields of the documents among them.
+// sortValues sorts by direction, or by fields of the documents among the values.
 func sortValues(list []bsoncore.Value, by bsoncore.Value) {
 	if by.Type == bson.TypeEmbeddedDocument {
 		order, err := query.CompileSort(by.Data)
 		if err != nil {
-			return // checkPush has seen to it
+			return // checkPush has excluded it
 		}
 		key := func(v bsoncore.Value) []byte {
 			if v.Type != bson.TypeEmbeddedDocument {
@@ -255,7 +255,7 @@ func pullAll(root *container, path []string, o *op, _ *Context) error {
 	})
 }
 
-// keep drops the elements of an array that fail a test.
+// keep removes the elements of an array that fail a test.
 func keep(root *container, path []string, test func(bsoncore.Value) bool) error {
 	e, err := existingArray(root, path)
 	if e == nil {
@@ -291,7 +291,7 @@ func checkPop(o *op) error {
 func pop(root *container, path []string, o *op, _ *Context) error {
 	e, err := existingArray(root, path)
 	if err != nil {
-		return mongoerr.New(mongoerr.TypeMismatch, "%v", err) // alone in using this code
+		return mongoerr.New(mongoerr.TypeMismatch, "%v", err) // the only use of this code
 	}
 	if e == nil {
 		return nil

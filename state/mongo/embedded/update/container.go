@@ -11,14 +11,14 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A container is a document or array that has been taken apart one level.
+// A container is a document or array that has been decoded one level deep.
 type container struct {
 	elems []elem
 	array bool
 }
 
-// An elem is a field in a container: a value as bytes, or, once something
-// within has been looked for, a container.
+// An elem is a field in a container: its bytes, or a container once something inside was looked
+// for.
 type elem struct {
 	key []byte
 	v   bsoncore.Value
@@ -48,7 +48,7 @@ func (c *container) find(step string) *elem {
 	return nil
 }
 
-// index reads a path's step as a place in an array.
+// index parses a path's step as a position in an array.
 func index(step string) (int, bool) {
 	if step == "" || len(step) > 9 || len(step) > 1 && step[0] == '0' {
 		return 0, false
@@ -63,10 +63,10 @@ func index(step string) (int, bool) {
 	return n, true
 }
 
-// maxPadding is how many nulls a $set far behind an array's end may add.
+// maxPadding bounds the nulls that a $set far beyond an array's end adds.
 const maxPadding = 1_500_000
 
-// put finds the field named step, or makes one that is null.
+// put returns the field named step, or adds one that is null.
 func (c *container) put(step string) (*elem, error) {
 	if e := c.find(step); e != nil {
 		return e, nil
@@ -93,7 +93,7 @@ func (c *container) remove(e *elem) {
 			continue
 		}
 		if c.array {
-			// Its neighbours keep their places.
+			// Its neighbours keep their positions.
 			c.elems[i] = elem{v: bsoncore.Value{Type: bson.TypeNull}}
 		} else {
 			c.elems = append(c.elems[:i], c.elems[i+1:]...)
@@ -102,8 +102,7 @@ func (c *container) remove(e *elem) {
 	}
 }
 
-// within takes a field that holds a document or array apart; nil if it
-// holds neither.
+// within decodes a field that holds a document or array; nil for other values.
 func (e *elem) within() *container {
 	if e.sub == nil && (e.v.Type == bson.TypeEmbeddedDocument || e.v.Type == bson.TypeArray) {
 		e.sub = &container{}
@@ -112,7 +111,7 @@ func (e *elem) within() *container {
 	return e.sub
 }
 
-// value is what the field holds now, as bytes.
+// value returns the field's present value as bytes.
 func (e *elem) value() bsoncore.Value {
 	if e.sub == nil {
 		return e.v
@@ -127,7 +126,7 @@ func (e *elem) value() bsoncore.Value {
 
 func (e *elem) set(v bsoncore.Value) { e.v, e.sub = v, nil }
 
-// append writes the container as BSON.
+// append appends the container as BSON.
 func (c *container) append(dst []byte) []byte {
 	start, dst := bsoncore.ReserveLength(dst)
 	for i := range c.elems {
@@ -156,8 +155,7 @@ func (c *container) append(dst []byte) []byte {
 	return dst
 }
 
-// lookup finds the field that path leads to, and what holds it; nil when
-// it is not there.
+// lookup returns the field at path and its container; nil if there is none.
 func (c *container) lookup(path []string) (*container, *elem) {
 	for {
 		e := c.find(path[0])
@@ -171,8 +169,8 @@ func (c *container) lookup(path []string) (*container, *elem) {
 	}
 }
 
-// reach finds the field that path leads to, and makes what is missing on
-// the way. A field made holds null; made says that it was.
+// reach returns the field at path, and adds what is missing on the way. made is set if it added
+// the field, which is null then.
 func (c *container) reach(path []string) (e *elem, made bool, err error) {
 	for i, step := range path {
 		made = made || c.find(step) == nil

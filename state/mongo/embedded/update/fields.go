@@ -14,8 +14,7 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A modifier is an update operator: what it does, and what its operand has
-// to be.
+// A modifier is an update operator: its action, and the check of its operand.
 type modifier struct {
 	do    operator
 	check func(*op) error
@@ -28,8 +27,8 @@ var modifiers = map[string]modifier{
 	"$rename":      {do: rename, check: checkRename},
 	"$inc":         {do: add, check: checkNumber},
 	"$mul":         {do: multiply, check: checkNumber},
-	"$min":         {do: least},
-	"$max":         {do: greatest},
+	"$min":         {do: minimum},
+	"$max":         {do: maximum},
 	"$push":        {do: push, check: checkPush},
 	"$addToSet":    {do: addToSet, check: checkAddToSet},
 	"$pull":        {do: pull, check: checkPull},
@@ -96,7 +95,7 @@ func rename(root *container, path []string, o *op, _ *Context) error {
 	return err
 }
 
-func least(root *container, path []string, o *op, _ *Context) error {
+func minimum(root *container, path []string, o *op, _ *Context) error {
 	e, made, err := root.reach(path)
 	if err == nil && (made || keys.Compare(o.v, e.value()) < 0) {
 		e.set(o.v)
@@ -104,7 +103,7 @@ func least(root *container, path []string, o *op, _ *Context) error {
 	return err
 }
 
-func greatest(root *container, path []string, o *op, _ *Context) error {
+func maximum(root *container, path []string, o *op, _ *Context) error {
 	e, made, err := root.reach(path)
 	if err == nil && (made || keys.Compare(o.v, e.value()) > 0) {
 		e.set(o.v)

@@ -19,36 +19,35 @@ import (
 type Update struct {
 	replacement []byte
 	ops         []op
-	few         [4]op // the first ones
+	few         [4]op // memory that is enough for most updates
 	filters     []arrayFilter
 }
 
 // An op changes one path.
 type op struct {
 	path []string
-	step [1]string // path, when it is no longer
+	step [1]string // path, if it has a single step
 	do   operator
 	v    bsoncore.Value
-	// insertOnly ops apply when the document is being made by an upsert.
+	// insertOnly ops apply only if an upsert inserts the document.
 	insertOnly bool
-	dynamic    bool // the path has a $ in it
+	dynamic    bool // the path contains a $
 	filters    []arrayFilter
 }
 
-// An operator changes what path leads to in the document.
+// An operator changes the value of path in the document.
 type operator func(root *container, path []string, o *op, with *Context) error
 
-// Context is what an update may depend on besides the document.
+// Context is the inputs of an update besides the document.
 type Context struct {
 	// Position is where the query matched an array, or -1.
 	Position int
-	// Insert says that the document is being made.
+	// Insert is set if the document is being inserted.
 	Insert bool
 }
 
-// Compile reads an update document: operators, or a document to replace
-// the old one with. The array filters say what $[identifier] in a path stands
-// for.
+// Compile compiles an update document: operators, or a document that replaces the old one. The
+// array filters define the meaning of $[identifier] in a path.
 func Compile(spec []byte, arrayFilters ...bsoncore.Document) (*Update, error) {
 	it := raw.Elements(spec)
 	first, ok := it.Next()
@@ -82,7 +81,7 @@ func Compile(spec []byte, arrayFilters ...bsoncore.Document) (*Update, error) {
 	return u, u.conflicts()
 }
 
-// CheckTopKey refuses a name that no stored document may have at its top.
+// CheckTopKey refuses a name that no stored document may have at its top level.
 func CheckTopKey(key []byte) error {
 	if len(key) > 0 && key[0] == '$' {
 		return mongoerr.New(mongoerr.DollarPrefixedFieldName,
@@ -91,7 +90,7 @@ func CheckTopKey(key []byte) error {
 	return nil
 }
 
-// Replaces says whether the update is a whole document.
+// Replaces reports whether the update is a whole document.
 func (u *Update) Replaces() bool { return u.ops == nil }
 
 func (u *Update) modifier(name string, v bsoncore.Value) error {
@@ -167,7 +166,7 @@ func (o *op) setPath(path string) error {
 	return nil
 }
 
-// conflicts refuses two changes of one field, or of a field and one in it.
+// conflicts refuses two changes of one field, or of a field and another inside it.
 func (u *Update) conflicts() error {
 	if len(u.ops) <= 8 {
 		for i := range u.ops {
@@ -203,7 +202,7 @@ func (u *Update) conflicts() error {
 	return nil
 }
 
-// overlap says whether one path is the other, or begins with it.
+// overlap reports whether the paths are equal or one is the beginning of the other.
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
@@ -215,9 +214,8 @@ func conflict(path, at string) error {
 
 var roots = sync.Pool{New: func() any { return new(container) }}
 
-// Apply appends doc as the update makes it to dst, which must not overlap
-// doc. The result keeps doc's _id; one without an _id may be given one by
-// the update.
+// Apply appends the updated doc to dst, which must not overlap doc. The result keeps doc's _id; a
+// document without an _id may get one from the update.
 func (u *Update) Apply(dst, doc []byte, with Context) ([]byte, error) {
 	if u.Replaces() {
 		return u.replace(dst, doc)
@@ -242,7 +240,7 @@ func (u *Update) Apply(dst, doc []byte, with Context) ([]byte, error) {
 	return dst, checkID(doc, dst[start:])
 }
 
-// apply resolves the $ and $[] of the path first.
+// apply first resolves the $ and $[] of the path.
 func (o *op) apply(root *container, with *Context) error {
 	if !o.dynamic {
 		return o.do(root, o.path, o, with)
@@ -293,7 +291,7 @@ func checkID(old, new []byte) error {
 	return nil
 }
 
-// replace gives the new document the old one's _id, in front.
+// replace puts the old document's _id in front of the new one.
 func (u *Update) replace(dst, doc []byte) ([]byte, error) {
 	id, had := raw.Get(doc, "_id")
 	is, has := raw.Get(u.replacement, "_id")
@@ -316,8 +314,7 @@ func (u *Update) replace(dst, doc []byte) ([]byte, error) {
 	return bsoncore.AppendDocumentEnd(dst, start)
 }
 
-// Seed makes the document that an upsert starts from: what the query says
-// the values of fields are.
+// Seed returns the document that an upsert starts from: the fields that the query fixes.
 func Seed(values []SeedValue) ([]byte, error) {
 	root := &container{}
 	for _, s := range values {

@@ -21,14 +21,13 @@ func AppendReply(dst []byte, requestID, responseTo int32, r Reply) []byte {
 	return finish(dst, start)
 }
 
-// AppendMsg appends an OP_MSG that holds body and nothing else: a command, or
-// the answer to one.
+// AppendMsg appends an OP_MSG with only a body: a command, or its answer.
 func AppendMsg(dst []byte, requestID, responseTo int32, body bsoncore.Document) []byte {
 	return AppendSections(dst, requestID, responseTo, Msg{Body: body})
 }
 
-// AppendSections appends m as an OP_MSG with all its sections, and with a
-// checksum if its flags say so.
+// AppendSections appends m as an OP_MSG with all its sections, and with a checksum if its flags
+// say so.
 func AppendSections(dst []byte, requestID, responseTo int32, m Msg) []byte {
 	start := len(dst)
 	dst = appendHead(dst, Header{RequestID: requestID, ResponseTo: responseTo, OpCode: OpMsg})

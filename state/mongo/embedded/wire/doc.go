@@ -1,13 +1,12 @@
 // Package wire reads and writes the messages of MongoDB's wire protocol.
 //
-// It covers what clients of the embedded store send: OP_QUERY, OP_GET_MORE and
-// OP_KILL_CURSORS (mgo), OP_MSG (every driver of today), and the two shapes an
-// answer has, OP_REPLY and OP_MSG. The opcodes that 3.6 already called legacy,
-// OP_INSERT and its kin, are refused: nobody sends them at the versions the
-// store reports.
+// It has the messages of the embedded store's clients: OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS
+// (mgo), OP_MSG (all current drivers), and the two forms of an answer, OP_REPLY and OP_MSG. It
+// refuses the opcodes that were legacy in 3.6 already, OP_INSERT and the like: no client sends
+// them to a server of the reported version.
 //
-// Whatever bytes arrive, reading ends in a message, an I/O error or an *Error.
-// Lengths are checked before anything is allocated by them, and every document
-// of a message handed out was walked to its last nested element, so that code
-// behind this package may use bsoncore's accessors without looking at ok flags.
+// Whatever bytes arrive, reading ends in a message, an I/O error or an *Error. Lengths are
+// checked before anything is allocated for them, and every document of a message has been
+// validated down to its last nested element, so callers may use bsoncore's accessors without
+// looking at ok flags.
 package wire

@@ -8,16 +8,15 @@ import (
 	"go.mongodb.org/mongo-driver/bson/bsontype"
 )
 
-// maxDepth is how deep documents and arrays may nest in each other. MongoDB
-// takes 200 on the wire and promises its users 100; whoever walks documents by
-// recursion behind this package relies on there being a bound.
+// maxDepth bounds how deep documents and arrays may nest. MongoDB accepts 200 on the wire and
+// promises 100; code that walks documents recursively relies on the bound.
 const maxDepth = 200
 
-// validate walks the document at the start of b, whose depth is the number of
-// documents around it, and returns its length.
+// validate walks the document at the start of b, which is inside depth others, and returns its
+// length.
 //
-// bsoncore's own Validate stops at the first level, and takes a length of zero
-// to index -1; decoding into values would do, at many times the cost.
+// bsoncore's own Validate stops at the first level, and uses a length of zero as index -1;
+// decoding into values would work, at many times the cost.
 func validate(b []byte, depth int) (int, error) {
 	if depth >= maxDepth {
 		return 0, malformed("documents nest deeper than %d", maxDepth)
@@ -53,8 +52,8 @@ func validate(b []byte, depth int) (int, error) {
 	return size, nil
 }
 
-// valueSize returns how many bytes a value of the given kind takes at the
-// start of b, which may be more than there are. What lies within b is checked.
+// valueSize returns how many bytes a value of the given kind takes at the start of b, which may
+// be more than b has. It checks the contents that b has.
 func valueSize(kind bsontype.Type, b []byte, depth int) (int, error) {
 	switch kind {
 	case bson.TypeDouble, bson.TypeDateTime, bson.TypeTimestamp, bson.TypeInt64:
@@ -121,7 +120,7 @@ func binarySize(b []byte) (int, error) {
 		return 0, malformed("binary data of %d bytes, %d are left", n, len(b))
 	}
 	if b[4] == bson.TypeBinaryBinaryOld {
-		// This kind repeats its length within.
+		// This kind repeats its length inside.
 		inner, err := length(b[5 : 5+n])
 		if err != nil {
 			return 0, err

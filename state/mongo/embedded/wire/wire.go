@@ -36,8 +36,8 @@ const (
 	ReplyAwaitCapable   int32 = 1 << 3
 )
 
-// Flags of a Msg. The lower sixteen bits must be understood by who reads them,
-// the upper sixteen may be passed over.
+// Flags of a Msg. A receiver must understand the lower sixteen bits, and may ignore the upper
+// sixteen.
 const (
 	MsgChecksum       uint32 = 1 << 0
 	MsgMoreToCome     uint32 = 1 << 1
@@ -47,18 +47,17 @@ const (
 )
 
 const (
-	// HeaderSize is the number of bytes every message starts with.
+	// HeaderSize is the length of a message's header in bytes.
 	HeaderSize = 16
-	// MaxMessage is the longest message MongoDB takes, header included: what a
-	// server says as maxMessageSizeBytes.
+	// MaxMessage is the longest message that MongoDB accepts, with its header:
+	// maxMessageSizeBytes.
 	MaxMessage int32 = 48_000_000
 	// MaxDocument is the longest document MongoDB stores: maxBsonObjectSize.
 	MaxDocument int32 = 16 << 20
 )
 
-// Header starts every message. Length counts the whole message in bytes, the
-// header included; RequestID is its sender's, ResponseTo repeats the RequestID
-// of the message answered.
+// Header starts every message. Length counts the whole message in bytes, including the header;
+// RequestID is the sender's, ResponseTo is the RequestID of the message that is answered.
 type Header struct {
 	Length, RequestID, ResponseTo, OpCode int32
 }
@@ -84,24 +83,21 @@ type KillCursors struct {
 	Cursors []int64
 }
 
-// Msg is OP_MSG: a command or the answer to one. Body is never nil in a Msg
-// that was read.
+// Msg is OP_MSG: a command or its answer. Body is never nil in a Msg that was read.
 type Msg struct {
 	Flags     uint32
 	Body      bsoncore.Document
 	Sequences []Sequence
 }
 
-// Sequence is a list of documents that travels beside the body of a Msg and
-// stands for the array field ID of it.
+// Sequence is a list of documents beside the body of a Msg, in place of the array field ID.
 type Sequence struct {
 	ID        string
 	Documents []bsoncore.Document
 }
 
-// Reply is OP_REPLY, the answer to a Query or a GetMore. Cursor is 0 if there
-// is nothing more to get; From is the position of the first document within
-// the cursor.
+// Reply is OP_REPLY, the answer to a Query or a GetMore. Cursor is 0 if there are no more
+// documents; From is the position of the first document in the cursor.
 type Reply struct {
 	Flags     int32
 	Cursor    int64
@@ -109,10 +105,9 @@ type Reply struct {
 	Documents []bsoncore.Document
 }
 
-// Error is a message that makes no sense. Framed says that the message was
-// read to its end all the same, so that it can be answered with a refusal and
-// the connection used further; without it there is no telling where the next
-// message starts, and the connection must be closed.
+// Error is a malformed message. Framed is set if the message was nevertheless read to its end: it
+// can be answered with an error and the connection be used further. Otherwise it is unknown where
+// the next message starts, and the connection must be closed.
 type Error struct {
 	Reason string
 	Framed bool
@@ -124,12 +119,12 @@ func malformed(format string, args ...any) error {
 	return &Error{Reason: fmt.Sprintf(format, args...), Framed: true}
 }
 
-// Read reads one request of at most max bytes: a *Query, *GetMore,
-// *KillCursors or *Msg. The message owns its bytes: its documents may be kept.
+// Read reads one request of at most max bytes: a *Query, *GetMore, *KillCursors or *Msg. The
+// message owns its bytes: its documents may be kept.
 //
-// The error is io.EOF if r ended before the first byte of a message, any other
-// error of r as it came (io.ErrUnexpectedEOF within a message), or an *Error.
-// With an *Error whose Framed is set the Header is the message's own.
+// The error is io.EOF if r ended before the first byte of a message, any other error of r
+// unchanged (io.ErrUnexpectedEOF within a message), or an *Error. With an *Error whose Framed is
+// set the Header is the message's own.
 func Read(r io.Reader, max int32) (Header, any, error) {
 	head, body, err := readFrame(r, max)
 	if err != nil {
@@ -154,8 +149,7 @@ func Read(r io.Reader, max int32) (Header, any, error) {
 	return head, msg, nil
 }
 
-// ReadAnswer reads one answer of at most max bytes, a *Reply or a *Msg, as
-// Read does requests.
+// ReadAnswer reads one answer of at most max bytes, a *Reply or a *Msg, like Read.
 func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 	head, body, err := readFrame(r, max)
 	if err != nil {
@@ -176,9 +170,9 @@ func ReadAnswer(r io.Reader, max int32) (Header, any, error) {
 	return head, msg, nil
 }
 
-// trusted is how many bytes are allocated on a header's word alone. Above it
-// the buffer grows with what really arrives, so that a thousand clients that
-// announce 48 MB and send nothing cost nothing.
+// trusted is how many bytes are allocated because of a header alone. Above that the buffer grows
+// with what arrives, so that a thousand clients that announce 48 MB and send nothing cost
+// nothing.
 const trusted = 1 << 20
 
 func readFrame(r io.Reader, max int32) (Header, []byte, error) {
@@ -207,7 +201,7 @@ func readFrame(r io.Reader, max int32) (Header, []byte, error) {
 	return head, body.Bytes(), midway(err)
 }
 
-// midway turns an end of the stream within a message into what it is.
+// midway converts io.EOF within a message to io.ErrUnexpectedEOF.
 func midway(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -318,8 +312,8 @@ func parseMsg(head Header, body []byte) (*Msg, error) {
 	return m, nil
 }
 
-// parser takes fields off the front of rest. After the first that does not fit
-// err is set and all further ones are zero.
+// parser takes fields from the front of rest. After the first that doesn't fit, err is set and
+// all further fields are zero.
 type parser struct {
 	rest []byte
 	err  error
@@ -371,7 +365,7 @@ func (p *parser) cstring() string {
 	return string(p.take(n + 1)[:n])
 }
 
-// document takes one document and walks it whole.
+// document takes one document and validates it.
 func (p *parser) document() bsoncore.Document {
 	if p.err != nil {
 		return nil
