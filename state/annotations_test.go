@@ -10,13 +10,13 @@ import (
 	"juju/state/statetest"
 )
 
-// noted wants these annotations on an entity.
+// noted checks the annotations of an entity.
 func (w *world) noted(tag entity.Tag, want map[string]string) {
 	w.Helper()
 	got, err := w.st.Annotations(w.ctx, tag)
 	w.ok(err)
 	if !maps.Equal(got, want) {
-		w.Errorf("%s is annotated %v, want %v", tag, got, want)
+		w.Errorf("%s has annotations %v, want %v", tag, got, want)
 	}
 }
 
@@ -33,7 +33,7 @@ func TestAnnotations(t *testing.T) {
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"x": "1", "$y": "2.0", "z": tag.String()}))
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"x": "", "z": "3", "w": "4"}))
 		w.noted(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
-		// All or none.
+		// One invalid key refuses all of them.
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1", "b.c": "1"}), entity.Invalid,
 			"cannot update annotations on "+tag.String()+`: invalid key "b.c"`)
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"": "1"}), entity.Invalid, `invalid key ""`)
@@ -75,12 +75,13 @@ func TestAnnotationsAreRemovedWithTheirEntity(t *testing.T) {
 	w.endMachine("1")
 	w.empty()
 
-	// Another of the same name begins with none.
+	// A new service of the same name has none.
 	w.deploy("mysql", statetest.MySQL, 0)
 	w.noted(entity.ServiceTag("mysql"), map[string]string{})
 }
 
-// Who annotates what another removes: either comes first, and nothing is left.
+// An annotation and the removal of its entity race. Whichever comes first,
+// nothing is left.
 func TestAnnotateDuringRemoval(t *testing.T) {
 	w := newWorld(t)
 	note := map[string]string{"x": "1"}

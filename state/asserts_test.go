@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo"
 )
 
-// coverage is which assertions there are, and which have been refused.
+// coverage holds the assertions that were seen, and those that were refused.
 type coverage struct {
 	sync.Mutex
 	seen, refused map[assertion]bool
@@ -25,8 +25,8 @@ func newCoverage() *coverage {
 	return &coverage{seen: map[assertion]bool{}, refused: map[assertion]bool{}}
 }
 
-// claim says who makes a fact untrue: the first who asks, or in a soak whoever has
-// not done so yet.
+// claim reports whether the caller is to falsify the assertion: the first
+// caller to ask, or in a soak every caller that has not done so yet.
 func (c *coverage) claim(a assertion, done map[assertion]bool) bool {
 	c.Lock()
 	defer c.Unlock()
@@ -37,7 +37,7 @@ func (c *coverage) claim(a assertion, done map[assertion]bool) bool {
 	return true
 }
 
-// see notes the assertions of a try.
+// see records the assertions of a try.
 func (c *coverage) see(mutator string, ops []txn.Op) {
 	c.Lock()
 	defer c.Unlock()
@@ -48,12 +48,12 @@ func (c *coverage) see(mutator string, ops []txn.Op) {
 	}
 }
 
-// neverAlone are the assertions that can't be the one that fails, and why.
+// neverAlone holds the assertions that cannot fail alone, and why.
 var neverAlone = map[string]string{}
 
-// Each fact that a mutator's transactions rest on is made untrue, alone, just before
-// the commit: the store refuses that try, and when the fact is true again the next
-// one does what it would have done.
+// Each fact that a mutator asserts is made untrue, alone, just before the
+// commit. The store refuses that try. Once the fact is true again, the next try
+// does what it would have done undisturbed.
 func TestEveryAssertFailsAlone(t *testing.T) {
 	st := aStage(t)
 	covered := newCoverage()
@@ -68,13 +68,13 @@ func TestEveryAssertFailsAlone(t *testing.T) {
 			err := call()
 			s.unwatched()
 			if !sameError(err, undisturbed) {
-				t.Fatalf("got %v, undisturbed %v", err, undisturbed)
+				t.Fatalf("got %v, want %v as when undisturbed", err, undisturbed)
 			}
 			if d := differ(s.contents(true), want); d != "" {
-				t.Fatalf("after tries that were refused there is something else:%s", d)
+				t.Fatalf("refused tries changed the outcome:%s", d)
 			}
 			if got := w.tries - (len(done) - before); got != tries {
-				t.Fatalf("%d tries were not refused, want %d", got, tries)
+				t.Fatalf("%d tries were committed, want %d", got, tries)
 			}
 			s.close()
 		}
@@ -82,8 +82,8 @@ func TestEveryAssertFailsAlone(t *testing.T) {
 	report(t, covered)
 }
 
-// undisturbed runs a mutator that nothing interferes with. It returns what is there
-// afterwards, how many tries it took, and the mutator's error.
+// undisturbed runs a mutator without interference. It returns the contents of
+// the store afterwards, the number of tries, and the mutator's error.
 func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (contents string, tries int, err error) {
 	s := st.scene(t, nil)
 	call := m.ready(s)
@@ -99,18 +99,19 @@ func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (conten
 	}
 	contents = s.contents(true)
 	if w.tries == 0 || contents == before && !m.secret {
-		t.Error("it does nothing")
+		t.Error("the mutator changed nothing")
 	}
 	s.intact()
 	return contents, w.tries, err
 }
 
-// inARow is how many tries of one transaction are disturbed: each is followed by a
-// pause that is twice as long.
+// inARow is how many tries of one transaction in a row are disturbed. Each
+// pause between tries is twice as long as the last, so more would take too
+// long.
 const inARow = 3
 
-// disturb makes, before each try, a fact untrue that was not yet; after the try it is
-// true again. It sets more when it has left some for another time.
+// disturb falsifies one fact before each try, a new one each time, and restores
+// it after the try. It sets more if facts are left for another run.
 func (s *scene) disturb(m mutator, done map[assertion]bool, covered *coverage, more *bool) *watch {
 	row := 0
 	*more = false
@@ -145,22 +146,22 @@ func sameError(a, b error) bool {
 	return entity.KindOf(a) == entity.KindOf(b)
 }
 
-// report fails for assertions that were not the one that failed.
+// report fails for assertions that never failed alone.
 func report(t *testing.T, c *coverage) {
 	t.Helper()
 	for _, a := range slices.SortedFunc(maps.Keys(c.seen), func(a, b assertion) int { return strings.Compare(a.String(), b.String()) }) {
 		switch why, excused := neverAlone[a.String()]; {
 		case c.refused[a] && excused:
-			t.Errorf("%v has failed alone, though %s", a, why)
+			t.Errorf("%v failed alone, although %s", a, why)
 		case !c.refused[a] && !excused:
 			t.Errorf("never failed: %v", a)
 		}
 	}
-	t.Logf("%d assertions of %d mutators", len(c.seen), len(cast()))
+	t.Logf("%d assertions in %d mutators", len(c.seen), len(cast()))
 }
 
-// For ever: a fact that is untrue again at each try ends in entity.Contention, and
-// nothing has changed.
+// A fact that is untrue at every try ends in entity.Contention, and changes
+// nothing.
 func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 	st := aStage(t)
 	atOnce(t, firsts(), mutator.String, func(t *testing.T, m mutator) {
@@ -185,7 +186,7 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 		if !m.mends {
 			s.intact()
 		}
-		if m.logs { // what it is not kept from it does
+		if m.logs { // it does the rest of its work
 			if err != nil {
 				t.Errorf("got %v", err)
 			}
@@ -195,7 +196,7 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 			t.Errorf("got %v (kind %q) after %d tries in %v, want contention after %v", err, entity.KindOf(err), w.tries, took, patience)
 		}
 		if d := differ(inside(s.contents(true)), before); d != "" {
-			t.Errorf("it has changed something:%s", d)
+			t.Errorf("it changed something:%s", d)
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 	"juju/state/statetest"
 )
 
-// units is how many units the benchmarks of scale take; $JUJU_BENCH_UNITS may say.
+// units is how many units the benchmarks of scale add. $JUJU_BENCH_UNITS
+// overrides it.
 func units() int {
 	if n, err := strconv.Atoi(os.Getenv("JUJU_BENCH_UNITS")); err == nil {
 		return n
@@ -20,7 +21,7 @@ func units() int {
 	return 10000
 }
 
-// deployed is a service without units.
+// deployed returns a service without units, and its model.
 func deployed(b *testing.B) (*state.State, *state.Service) {
 	b.Helper()
 	_, st := statetest.Controller(b)
@@ -31,7 +32,7 @@ func deployed(b *testing.B) (*state.State, *state.Service) {
 	return st, s
 }
 
-// How long `add-unit -n 10000` takes.
+// BenchmarkAddUnits measures `add-unit -n 10000`.
 func BenchmarkAddUnits(b *testing.B) {
 	n := units()
 	for range b.N {
@@ -46,7 +47,8 @@ func BenchmarkAddUnits(b *testing.B) {
 	}
 }
 
-// What the 10,000th unit costs, as a ratio of what the 100th does.
+// BenchmarkNthUnit measures what the 10,000th unit costs, relative to the
+// 100th.
 func BenchmarkNthUnit(b *testing.B) {
 	n := units()
 	for range b.N {
@@ -56,7 +58,7 @@ func BenchmarkNthUnit(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		some := func() time.Duration { // each alone
+		some := func() time.Duration { // one at a time
 			begin := time.Now()
 			for range 100 {
 				many(1)
@@ -73,8 +75,9 @@ func BenchmarkNthUnit(b *testing.B) {
 	}
 }
 
-// A service of 10,000 units is destroyed, with agents that do their duty eight at
-// a time, until nothing of it is left.
+// BenchmarkDestroyService measures how long a service of 10,000 units takes to
+// go, from its destruction until nothing of it is left, with eight agents at a
+// time.
 func BenchmarkDestroyService(b *testing.B) {
 	n := units()
 	for range b.N {
@@ -120,8 +123,9 @@ func BenchmarkDestroyService(b *testing.B) {
 	}
 }
 
-// A thousand transactions assert one document and change others: its queue of
-// transactions stays short, and the last costs what the first did.
+// BenchmarkAssertOneDocument runs a thousand transactions that assert one
+// document and change others. The document's queue stays short, and the last
+// transaction costs as much as the first.
 func BenchmarkAssertOneDocument(b *testing.B) {
 	for range b.N {
 		_, st := statetest.Controller(b)
@@ -148,8 +152,8 @@ func BenchmarkAssertOneDocument(b *testing.B) {
 	}
 }
 
-// What an hour of deploying and removing leaves behind, compressed: a controller
-// prunes what has finished.
+// BenchmarkChurn measures what an hour of deploying and removing, compressed,
+// leaves behind in a controller that prunes finished transactions.
 func BenchmarkChurn(b *testing.B) {
 	_, st := statetest.Controller(b)
 	url := statetest.Charm(b, st, statetest.Riak)
@@ -188,7 +192,7 @@ func BenchmarkChurn(b *testing.B) {
 	}
 }
 
-// agents has eight at work on the units, each on its share.
+// agents runs duty for every unit, on eight goroutines.
 func agents(b *testing.B, names []string, duty func(string) error) {
 	b.Helper()
 	errs := make(chan error)

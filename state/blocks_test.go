@@ -23,7 +23,7 @@ func TestBlocks(t *testing.T) {
 	err = w.st.Blocks().Check(w.ctx, entity.BlockRemove, entity.BlockChange)
 	w.refused(err, entity.OperationBlocked, "ask SA")
 	if hint := entity.Hint(err); !strings.HasSuffix(hint, "\n\n    juju enable-command remove-object\n") {
-		t.Errorf("it hints at %q", hint)
+		t.Errorf("the hint is %q", hint)
 	}
 	w.refused(w.st.Blocks().Check(w.ctx, entity.BlockChange), entity.OperationBlocked, "the operation has been blocked")
 	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockRemove))
@@ -33,7 +33,7 @@ func TestBlocks(t *testing.T) {
 
 	w.refused(w.st.Blocks().SwitchOn(w.ctx, "BlockSleep", ""), entity.Invalid, `unknown block type "BlockSleep"`)
 	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, strings.Repeat("x", 5000)), entity.Invalid, "longer than 4096 bytes")
-	// Another model has blocks of its own.
+	// Each model has its own blocks.
 	home, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
 	other, err := w.ctrl.Model(w.ctx, home[0].UUID)
@@ -48,6 +48,6 @@ func TestConcurrentBlockSwitches(t *testing.T) {
 	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "second"), entity.AlreadyExists, "block BlockChange is already ON")
 	w.refused(w.st.Blocks().Check(w.ctx, entity.BlockChange), entity.OperationBlocked, "first")
 	w.st.Before(func() { w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) })
-	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) // it is off, as both wanted
+	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) // already off, as both wanted
 	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockChange))
 }

@@ -22,8 +22,9 @@ import (
 	"juju/state/statetest"
 )
 
-// fullModels makes models with something of everything in them, of one controller.
-// Relations: 0 riak:ring, 1 mysql with logging, 2 wordpress with mysql.
+// fullModels returns a function that adds a model with every kind of entity,
+// all in one controller. Relation 0 is riak:ring, 1 is mysql with logging, 2 is
+// wordpress with mysql.
 func fullModels(t *testing.T) func(*testing.T) *world {
 	ctrl, _ := statetest.Controller(t)
 	services := []struct {
@@ -62,13 +63,13 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 	}
 }
 
-// A damage is done to one document by hand.
+// A damage is an edit by hand of one document.
 type damage struct {
 	collection, id string
-	change         bson.D // of a document that is there; nil to remove it
-	insert         bson.M // or a document that should not be there
-	finding        string // what is found, and where
-	stays          bool   // no repair can mend it
+	change         bson.D // to an existing document; nil removes it
+	insert         bson.M // a document that should not exist
+	finding        string // where, and what
+	stays          bool   // no repair can fix it
 }
 
 func (d damage) String() string {
@@ -186,13 +187,14 @@ var damages = []damage{
 	{collection: "sequence", id: "service-mysql", finding: "sequence service-mysql: its next number is 0, and 1 is taken"},
 }
 
-// Whatever is damaged by hand is named; the rest of the model works meanwhile; a
-// repair mends it, and all that follows from it; a second one finds nothing to do.
+// Check names every edit by hand, while the rest of the model keeps working. A
+// repair fixes it and all that follows from it; a second repair has nothing to
+// do.
 func TestCheckFindsAndRepairsDamage(t *testing.T) {
 	all := damages
 	if testing.Short() {
 		all = nil
-		for _, i := range rand.Perm(len(damages))[:len(damages)/5] { // others in each run
+		for _, i := range rand.Perm(len(damages))[:len(damages)/5] { // different ones in each run
 			all = append(all, damages[i])
 		}
 	}
@@ -212,7 +214,7 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 			}
 			for _, f := range w.check(true) {
 				if f.Failed != "" || !f.Done && !d.stays {
-					t.Errorf("not mended: %+v", f)
+					t.Errorf("not repaired: %+v", f)
 				}
 			}
 			before, err := w.st.Dump(w.ctx)
@@ -237,11 +239,11 @@ func (w *world) check(repair bool) []entity.Finding {
 	return found
 }
 
-// right wants nothing wrong with the model.
+// right fails if a check of the model finds anything.
 func (w *world) right() {
 	w.Helper()
 	if found := w.check(false); len(found) > 0 {
-		w.Fatalf("nothing is wrong, yet found is %s", told(found))
+		w.Fatalf("check of an undamaged model found %s", told(found))
 	}
 }
 
@@ -253,7 +255,7 @@ func told(found []entity.Finding) string {
 	return strings.Join(lines, "\n     ")
 }
 
-// A cleanup of a kind that the check does not know would be taken away.
+// Check would remove a cleanup of a kind that it does not know.
 func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "cleanup.go", nil, 0)
 	if err != nil {
@@ -272,12 +274,12 @@ func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 		return true
 	})
 	if n < 5 {
-		t.Errorf("only %d kinds are in cleanup.go", n)
+		t.Errorf("cleanup.go has only %d kinds", n)
 	}
 }
 
-// Whoever adds a collection says what can be wrong with it, and shows that it is
-// found.
+// A new collection needs a rule of the check, and a damage above that shows
+// that the rule finds something.
 func TestEveryCollectionIsChecked(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
 	if err != nil {
@@ -309,11 +311,11 @@ func TestEveryCollectionIsChecked(t *testing.T) {
 			t.Errorf("no rule looks at %s: see modelFields in checkmodel.go, and unruled", collection)
 		}
 		if !slices.Contains(damaged, collection) {
-			t.Errorf("nothing is damaged in %s: see damages", collection)
+			t.Errorf("no damage is tested in %s: see damages", collection)
 		}
 		return true
 	})
 	if n < 20 {
-		t.Errorf("only %d collections are in schema.go", n)
+		t.Errorf("schema.go has only %d collections", n)
 	}
 }

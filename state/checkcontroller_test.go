@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // no model's UUID
+	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // the UUID of no model
 	keptFor = statetest.Admin + "#default"
 )
 
-// A ctrlDamage is done to the controller's own records by hand.
+// A ctrlDamage is an edit by hand of the controller's own records.
 type ctrlDamage struct {
-	collection string // "" for what is no record's
+	collection string // "" if it is not about a record
 	what       string
 	do         func(w *world, c *mgo.Collection) error
 	finding    string
-	stays      bool // no repair can mend it
+	stays      bool // no repair can fix it
 }
 
-// theFile returns the name of the only archive's file.
+// theFile returns the name of the file of the only archive.
 func theFile(c *mgo.Collection) (name string) {
 	var doc struct{ File string }
 	if err := c.Database.C("blobs").Find(nil).One(&doc); err != nil {
@@ -52,7 +52,7 @@ var ctrlDamages = []ctrlDamage{
 	{"modelusers", "a grant at no model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#admin", "model": stray, "user": "admin", "access": "read"})
 	}, "modelusers " + stray + "#admin: its model is not there: models " + stray, false},
-	{"modelusers", "a grant to nobody", func(w *world, c *mgo.Collection) error {
+	{"modelusers", "a grant to no user", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
 	}, "#nobody: its user is not there: users nobody", false},
 	{"leases", "a lease of a model that is not there", func(_ *world, c *mgo.Collection) error {
@@ -85,7 +85,8 @@ var ctrlDamages = []ctrlDamage{
 	}, "charms.chunks 0123456789abcdef01234567: it is content of no file", false},
 }
 
-// onlyAlone are damages that look like what another controller may be at.
+// onlyAlone names the damages that look like another controller's unfinished
+// work.
 var onlyAlone = []string{"an archive without a charm", "content of no file"}
 
 // other returns the UUID of the model that holds the controller's machines.
@@ -97,17 +98,17 @@ func (w *world) other() string {
 			return m.UUID
 		}
 	}
-	w.Fatal("there is no other model")
+	w.Fatal("no other model")
 	return ""
 }
 
-// The controller's own records are checked like a model's, and the databases and
-// the archives that are or should be models'.
+// The controller's own records are checked as a model's are, and so are the
+// databases and archives of its models.
 func TestCheckController(t *testing.T) {
 	for _, d := range ctrlDamages {
 		t.Run(d.what, func(t *testing.T) {
 			if os.Getenv(statetest.StoreVariable) != "" && slices.Contains(onlyAlone, d.what) {
-				t.Skip("others may have the store open")
+				t.Skip("another process might have the store open")
 			}
 			w := newWorld(t)
 			w.deploy("mysql", statetest.MySQL, 0)
@@ -118,7 +119,7 @@ func TestCheckController(t *testing.T) {
 				return found
 			}
 			if found := check(false); len(found) > 0 {
-				t.Fatalf("nothing is wrong, yet found is %s", told(found))
+				t.Fatalf("check of an undamaged controller found %s", told(found))
 			}
 			w.ok(w.ctrl.Write("models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
 			if text := told(check(false)); !strings.Contains(text, d.finding) {
@@ -126,7 +127,7 @@ func TestCheckController(t *testing.T) {
 			}
 			for _, f := range check(true) {
 				if f.Failed != "" || !f.Done && !d.stays {
-					t.Errorf("not mended: %+v", f)
+					t.Errorf("not repaired: %+v", f)
 				}
 			}
 			if left := check(true); (len(left) > 0) != d.stays {

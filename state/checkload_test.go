@@ -19,8 +19,8 @@ import (
 	"juju/state/statetest"
 )
 
-// What many do at once may look wrong at any time, and is not. What is wrong is
-// found all the same, though what it is about is hardly ever still.
+// Concurrent changes might look like damage at any moment, and must not be
+// reported. Real damage is found all the same.
 func TestCheckUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	seed := aSeed(t)
@@ -56,10 +56,10 @@ func TestCheckUnderLoad(t *testing.T) {
 	}
 	for i := range checks {
 		for _, f := range w.check(i%2 == 1) {
-			t.Errorf("check %d has a false alarm: %+v", i, f)
+			t.Errorf("check %d: false alarm: %+v", i, f)
 		}
 	}
-	// One status is nobody's, and one service's counts are wrong.
+	// Add a status that belongs to no entity.
 	w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": "m#1000000"}) }))
 	found := w.check(true)
 	if len(found) != 1 || found[0].Where != "statuses m#1000000" || !found[0].Done {
@@ -70,7 +70,7 @@ func TestCheckUnderLoad(t *testing.T) {
 	w.truth()
 }
 
-// force destroys a service, or a machine, and whatever is in the way.
+// force destroys a service, or a machine for "logging", with force.
 func (w *world) force(service string) error {
 	now := entity.Destruction{Strength: entity.Force}
 	if service == "logging" {
@@ -87,7 +87,7 @@ func (w *world) force(service string) error {
 	return s.Destroy(w.ctx, now)
 }
 
-// loseTransaction has a document wait for a transaction that is lost.
+// loseTransaction makes a document wait for a transaction that is lost.
 func (w *world) loseTransaction(collection, id string) {
 	w.Helper()
 	w.ok(w.st.Write(collection, func(c *mgo.Collection) error {
@@ -98,14 +98,14 @@ func (w *world) loseTransaction(collection, id string) {
 			return err
 		}
 		if len(doc.Queue) == 0 {
-			return errors.New("it waits for nothing")
+			return errors.New("the document has no queued transaction")
 		}
 		return c.Database.C("txns").RemoveId(bson.ObjectIdHex(doc.Queue[len(doc.Queue)-1][:24]))
 	}))
 }
 
-// One document that waits for a lost transaction refuses what concerns it, and only
-// that, until it is mended.
+// A document that waits for a lost transaction refuses changes to itself, and
+// only those, until it is repaired.
 func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 3)
@@ -127,7 +127,7 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 		refused(sick.EnterScope(w.ctx, r.ID()))
 		refused(sick.Destroy(w.ctx, entity.Destruction{}))
 	}
-	// Its neighbours, its service, its machine and the model don't notice.
+	// Its neighbours, service, machine and model are not affected.
 	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID()))
 	w.ok(w.unit("wordpress/0").EnterScope(w.ctx, r.ID()))
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"1", "0"})
@@ -135,34 +135,36 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 	w.ok(mustService(w, "mysql").SetExposed(w.ctx, true))
 	w.deploy("riak", statetest.Riak, 1)
 	w.ok(w.st.Transactions().ResumeTransactions(w.ctx))
-	// Nor does it hold up those that are destroyed with it, when all agents are away.
+	// It does not hold up entities destroyed with it either, even with all agents
+	// away.
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
 	left, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	if life := w.unit("mysql/2").Life(); life == entity.Alive || left != 1 {
-		t.Errorf("mysql/2 is %v, %d cleanups are left", life, left)
+		t.Errorf("mysql/2 is %v, %d cleanups left", life, left)
 	}
 
 	for _, repair := range []bool{false, true} {
 		found := w.check(repair)
 		if len(found) != 2 || found[0].Where != "statuses u#mysql/1" || found[1].Where != "units mysql/1" {
-			t.Fatalf("found %+v", found)
+			t.Fatalf("check found %+v", found)
 		}
 		for _, f := range found {
 			if !strings.Contains(f.What, "which is lost") || f.Repair != "take it out of the queue" || f.Done != repair {
-				t.Errorf("found %+v", f)
+				t.Errorf("check found %+v", f)
 			}
 		}
 	}
 	w.right()
 	w.ok(sick.Destroy(w.ctx, entity.Destruction{}))
 	if left, _, err = w.st.Cleaner().Cleanup(w.ctx); err != nil || left > 0 {
-		t.Errorf("%d cleanups are left (%v)", left, err)
+		t.Errorf("%d cleanups left (%v)", left, err)
 	}
 	w.truth()
 }
 
-// A transaction that nobody takes to its end is found, and is.
+// Check finds a transaction that no process completes, and a repair completes
+// it.
 func TestStuckTransactionIsCompleted(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -171,10 +173,10 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 	w.ok(w.st.Write("txns", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": id, "s": 1, "o": ops}) }))
 	found := w.check(false)
 	if len(found) != 1 || found[0].Where != "txns "+id.Hex() || !strings.Contains(found[0].What, "and holds up services mysql") {
-		t.Fatalf("found %+v", found)
+		t.Fatalf("check found %+v", found)
 	}
 	if found = w.check(true); len(found) != 1 || !found[0].Done {
-		t.Fatalf("found %+v", found)
+		t.Fatalf("repair found %+v", found)
 	}
 	if !mustService(w, "mysql").IsExposed() {
 		t.Error("the transaction was not applied")
@@ -182,7 +184,7 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 	w.right()
 }
 
-// A repair that comes upon another state than it found does nothing.
+// A repair does nothing if the state is no longer what the check read.
 func TestRepairAssertsWhatItRead(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
@@ -206,7 +208,7 @@ func TestCheckStopsWhenCancelled(t *testing.T) {
 	}
 }
 
-// Models come while the controller is checked.
+// Models are created while the controller is checked.
 func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 	w := newWorld(t)
 	var maker sync.WaitGroup
@@ -222,13 +224,13 @@ func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 		found, err := w.ctrl.Check(w.ctx, true)
 		w.ok(err)
 		if len(found) > 0 {
-			t.Errorf("found %s", told(found))
+			t.Errorf("check found %s", told(found))
 		}
 	}
 	maker.Wait()
 }
 
-// A cleanup that is done may have the id of another by the time it is dropped.
+// By the time a finished cleanup is deleted, its id might belong to a new one.
 func TestCleanupReplacedUnderTheSameIDIsKept(t *testing.T) {
 	w := newWorld(t)
 	old := bson.M{"_id": "force-s#mysql", "kind": "force", "arg": "s#mysql", "strength": 2, "deadline": time.Now().Add(-time.Hour)}

@@ -14,14 +14,14 @@ import (
 	"juju/state/mongo"
 )
 
-// A conflict is something that another does between what a mutator reads and what it
-// writes. What it is refused it does not do.
+// A conflict is a change that another client makes between a mutator's reads
+// and its writes. If it is refused, it changes nothing.
 type conflict struct {
 	name string
 	do   func(*scene) error
 }
 
-// does is what somebody does to what is read by its key.
+// does returns a conflict that calls f with the entity read by its key.
 func does[K, T any](read func(*state.State, context.Context, K) (T, error), key K, f func(*scene, T) error) func(*scene) error {
 	return func(s *scene) error {
 		x, err := read(s.st, s.ctx, key)
@@ -48,7 +48,7 @@ func relationDoes(id int, f func(*scene, *state.Relation) error) func(*scene) er
 	return does((*state.State).RelationByID, id, f)
 }
 
-// thenCleans has the cleaner come by after that.
+// thenCleans runs f and then the cleaner.
 func thenCleans(f func(*scene) error) func(*scene) error {
 	return func(s *scene) error {
 		if err := f(s); err != nil {
@@ -123,7 +123,8 @@ var conflicts = []conflict{
 	{"the same user is added", addUser("frank", "")},
 }
 
-// namedBy returns the documents that operations name, or those that they change.
+// namedBy returns the documents that operations name, or with written only
+// those that they change.
 func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
 	found := map[string]bool{}
 	for _, op := range ops {
@@ -134,9 +135,8 @@ func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
 	return found
 }
 
-// Whatever another does just before a mutator's first commit, what comes of it is what
-// had come of it if the other had been there first: the same error, and the same
-// contents.
+// A change made just before a mutator's first commit has the same outcome as if
+// it had come before the mutator: the same error, and the same contents.
 func TestConflictIsAsIfTheOtherRanFirst(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
@@ -144,7 +144,7 @@ func TestConflictIsAsIfTheOtherRanFirst(t *testing.T) {
 	var pairs, tried atomic.Int64
 	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		if m.mends {
-			return // it looks again until nothing changes
+			return // it rereads until nothing changes
 		}
 		near := m.near(t, st, writes, rand.New(rand.NewPCG(seed, uint64(len(m.String())))))
 		pairs.Add(int64(len(near)))
@@ -156,7 +156,7 @@ func TestConflictIsAsIfTheOtherRanFirst(t *testing.T) {
 			m.conflict(t, st, c)
 		}
 	})
-	t.Logf("%d of %d pairs that meet", tried.Load(), pairs.Load())
+	t.Logf("%d of %d pairs that share a document", tried.Load(), pairs.Load())
 }
 
 // conflictWrites returns the documents that each conflict changes.
@@ -177,7 +177,8 @@ func conflictWrites(t *testing.T, st *stage) []map[string]bool {
 	return writes
 }
 
-// near returns the conflicts that meet the mutator at a document, in random order.
+// near returns the conflicts that share a document with the mutator, in random
+// order.
 func (m mutator) near(t *testing.T, st *stage, writes []map[string]bool, rnd *rand.Rand) (near []conflict) {
 	touched := m.touches(t, st)
 	for i, c := range conflicts {
@@ -222,7 +223,7 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	s.tries(func(w *watch, _ *mongo.Database, _ []txn.Op) func() {
 		if w.tries == 1 {
 			if err := c.do(s); !sameError(err, other) && !m.steps {
-				t.Errorf("%s: got %v, alone %v", c.name, err, other)
+				t.Errorf("%s: got %v, want %v as when alone", c.name, err, other)
 			}
 		}
 		return nil
@@ -238,9 +239,9 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 		return
 	}
 	if !sameError(got, want) {
-		t.Errorf("%s: got %v, had the other come first %v", c.name, got, want)
+		t.Errorf("%s: got %v, want %v as if the other had come first", c.name, got, want)
 	}
 	if d := differ(inside(s.contents(false)), inside(first.contents(false))); d != "" {
-		t.Errorf("%s: got %v, and not what there would be had the other come first:%s", c.name, got, d)
+		t.Errorf("%s: got %v, and other contents than if the other had come first:%s", c.name, got, d)
 	}
 }

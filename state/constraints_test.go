@@ -8,19 +8,19 @@ import (
 	"juju/state/statetest"
 )
 
-// machineConstraints is what the machine of a unit was added with.
+// machineConstraints returns the constraints that a unit's machine was added
+// with.
 func (w *world) machineConstraints(id string) string {
 	w.Helper()
 	infos, err := w.st.MachineInfos(w.ctx, id)
 	w.ok(err)
 	if len(infos) != 1 {
-		w.Fatalf("there are %d machines %s", len(infos), id)
+		w.Fatalf("got %d machines %s, want one", len(infos), id)
 	}
 	return infos[0].Constraints
 }
 
-// The sequence of what-we-run-and-why: one machine with the first constraints,
-// two with the second.
+// One machine gets the first constraints, two get the second.
 func TestLaterConstraintsAffectOnlyNewUnits(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.Wordpress)
@@ -37,11 +37,11 @@ func TestLaterConstraintsAffectOnlyNewUnits(t *testing.T) {
 	got, err := s.Constraints(w.ctx)
 	w.ok(err)
 	if got != "mem=3072M" {
-		t.Errorf("the service demands %q", got)
+		t.Errorf("the service has constraints %q", got)
 	}
 	w.ok(s.SetConstraints(w.ctx, ""))
 	if got, err = s.Constraints(w.ctx); err != nil || got != "" {
-		t.Errorf("cleared constraints are %q (%v)", got, err)
+		t.Errorf("after clearing, constraints are %q (%v)", got, err)
 	}
 }
 
@@ -53,13 +53,13 @@ func TestServiceConstraintsFallBackToTheModels(t *testing.T) {
 		{"", "arch=amd64 mem=2048M tags=fast"},
 		{"mem=4G cores=2", "arch=amd64 cores=2 mem=4096M tags=fast"},
 		{"mem= tags=", "arch=amd64 mem= tags="},
-		{"instance-type=large", "arch=amd64 instance-type=large tags=fast"}, // which decides the memory
+		{"instance-type=large", "arch=amd64 instance-type=large tags=fast"}, // which determines the memory
 	} {
 		w.ok(s.SetConstraints(w.ctx, c.own))
 		names, err := s.AddUnits(w.ctx, 1, nil)
 		w.ok(err)
 		if got := w.machineConstraints(w.unit(names[0]).Machine()); got != c.want {
-			t.Errorf("%d: a unit of a service with %q has %q, want %q", i, c.own, got, c.want)
+			t.Errorf("%d: unit of a service with %q has %q, want %q", i, c.own, got, c.want)
 		}
 	}
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
@@ -74,14 +74,14 @@ func TestServiceConstraintsFallBackToTheModels(t *testing.T) {
 	}
 	w.ok(w.st.SetConstraints(w.ctx, ""))
 	if got, err := w.st.Constraints(w.ctx); err != nil || got != "" {
-		t.Errorf("the model demands %q (%v)", got, err)
+		t.Errorf("the model has constraints %q (%v)", got, err)
 	}
 	if got := w.machineConstraints("0"); got != "arch=amd64 mem=2048M tags=fast" {
-		t.Errorf("the machine that was there has %q now", got)
+		t.Errorf("the old machine has %q now", got)
 	}
 }
 
-// What changes between the reads of an add-unit and its commit is heeded.
+// AddUnits sees constraints that change between its reads and its commit.
 func TestConstraintsChangeDuringAddUnit(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
@@ -99,7 +99,7 @@ func TestConstraintsChangeDuringAddUnit(t *testing.T) {
 			t.Errorf("machine %s was added with %q, want %q", id, got, want)
 		}
 	}
-	// Two who set them: both are done, and one of them is the last.
+	// Both of two concurrent writers succeed, and one of them is the last.
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetConstraints(w.ctx, "mem=5G")) })
 	w.ok(s.SetConstraints(w.ctx, "mem=6G"))
 	w.st.Before(func() { w.ok(w.st.SetConstraints(w.ctx, "")) })
@@ -107,7 +107,7 @@ func TestConstraintsChangeDuringAddUnit(t *testing.T) {
 	own, err := s.Constraints(w.ctx)
 	w.ok(err)
 	if all, err := w.st.Constraints(w.ctx); err != nil || own != "mem=6144M" || all != "cores=1" {
-		t.Errorf("left are %q and %q (%v)", own, all, err)
+		t.Errorf("constraints are %q and %q (%v)", own, all, err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestInvalidConstraintsAreRefused(t *testing.T) {
 	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: url, Constraints: "instance-type=x mem=1G"})
 	w.refused(err, entity.Invalid, `cannot add service "other": ambiguous constraints`)
 	if got, err := s.Constraints(w.ctx); err != nil || got != "mem=1024M" {
-		t.Errorf("a refused change left %q (%v)", got, err)
+		t.Errorf("after a refused change, constraints are %q (%v)", got, err)
 	}
 	w.started("mysql/0")
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))

@@ -9,7 +9,7 @@ import (
 	"juju/state/statetest"
 )
 
-// Two subordinates that are related beside their principal.
+// Two subordinates that are related to each other beside one principal.
 const (
 	collector = `{name: collector, summary: s, description: d, subordinate: true,
   requires: {info: {interface: juju-info, scope: container}},
@@ -36,7 +36,7 @@ func TestSubordinateLeavesAfterItsSiblingIsGone(t *testing.T) {
 	}
 	events, err := w.st.Watches().Relations(w.ctx, "collector/0")
 	w.ok(err)
-	// What comes only once the log is followed is an event of what changed.
+	// Start following the log, so that the watch below sees only new changes.
 	other, err := w.st.Watches().Machines(w.ctx)
 	w.ok(err)
 	next(t, other)
@@ -45,19 +45,19 @@ func TestSubordinateLeavesAfterItsSiblingIsGone(t *testing.T) {
 	next(t, other)
 	next(t, events)
 	if sees(feed) {
-		t.Error("the relation is there with nobody beside")
+		t.Error("the relation is listed with no other unit in it")
 	}
 	w.ok(my.EnterScope(w.ctx, rs.ID()))
 	until(t, events, func(struct{}) bool { return sees(feed) })
 	w.ok(c.EnterScope(w.ctx, feed.ID()))
 
-	// The other dies first, with its relation to the principal.
+	// The other subordinate ends first, with its relation to the principal.
 	w.ok(rs.Destroy(w.ctx, entity.Destruction{}))
 	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.end("shipper/0")
 	if !sees(feed) {
-		t.Fatal("the unit's agent does not see a relation that the unit is in")
+		t.Fatal("the agent does not see a relation that its unit is in")
 	}
 	w.ok(rc.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(c.DestroySelf(w.ctx))
@@ -100,7 +100,7 @@ func TestSubordinatesEndWithAnEmptyContainerRelation(t *testing.T) {
 	}
 }
 
-// What is said in one container is not heard in another.
+// Settings made in one container are not visible in another.
 func TestSettingsAreVisibleOnlyInTheirContainer(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)

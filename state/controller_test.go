@@ -11,8 +11,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Whatever its beginning was cut short after, the machine included, a controller
-// is completed by beginning again.
+// Initialize, run again after an interruption at any point, completes the
+// controller. Here nothing is left to do, and nothing is done twice.
 func TestControllerInitializationResumes(t *testing.T) {
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"juju/state/statetest"
 )
 
-// openStore opens a store on files that may hold one already.
+// openStore opens a store on files, which might already hold one.
 func openStore(t *testing.T, fs vfs.FS) *mongo.Store {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: fs}})
@@ -32,7 +32,7 @@ func closeStore(t *testing.T, store *mongo.Store) {
 	}
 }
 
-// openController opens the controller of a store, which is made if there is none.
+// openController opens the controller of a store, or makes it if there is none.
 func openController(t *testing.T, store *mongo.Store, o state.Options) *state.Controller {
 	t.Helper()
 	ctx := context.Background()
@@ -48,7 +48,7 @@ func openController(t *testing.T, store *mongo.Store, o state.Options) *state.Co
 	return c
 }
 
-// A clock is one controller's own.
+// A clock is the clock of one controller.
 type clock struct {
 	mu   sync.Mutex
 	now  time.Time
@@ -68,7 +68,7 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-// before has something happen when the controller looks at the clock next.
+// before runs f the next time the controller reads the clock.
 func (c *clock) before(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +81,8 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// controllers are several on one store, each with a clock of its own that goes
-// wrong by years, and the same model seen by each.
+// controllers holds several controllers on one store, whose clocks differ by
+// years, and the same model as seen by each.
 type controllers struct {
 	*testing.T
 	store  *mongo.Store
@@ -124,7 +124,7 @@ func (c *controllers) another() *world {
 	return w
 }
 
-// pass lets time go by, for all controllers alike.
+// pass advances the clocks of all controllers.
 func (c *controllers) pass(d time.Duration) {
 	for _, clk := range c.clocks {
 		clk.pass(d)
