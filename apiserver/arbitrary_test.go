@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -289,33 +288,4 @@ func FuzzAgentMethods(f *testing.F) {
 		}
 		w.answers()
 	})
-}
-
-func (g *garbage) pick(list ...string) string { return list[g.IntN(len(list))] }
-
-func (g *garbage) fields(b *strings.Builder, t reflect.Type, self entity.Tag, odd float64, depth int, n *int) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			g.fields(b, f.Type, self, odd, depth, n)
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if g.Float64() < odd/4 {
-			continue
-		}
-		if *n++; *n > 1 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, "%q:", name)
-		g.value(b, f.Type, name, self, odd, depth+1)
-	}
-}
-
-func writeText(b *strings.Builder, s string) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	b.Write(text)
 }

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -161,4 +163,33 @@ func (g *garbage) any() string {
 	return g.pick("null", "true", "0", "-0", "1e308", "1e999", "9223372036854775807", "123456789012345678901234567890",
 		"{}", "[]", `{"":null}`,
 		`{"a":1,"a":2}`, "0.1", `"2013-06-07T08:09:10Z"`)
+}
+
+func (g *garbage) pick(list ...string) string { return list[g.IntN(len(list))] }
+
+func (g *garbage) fields(b *strings.Builder, t reflect.Type, self entity.Tag, odd float64, depth int, n *int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			g.fields(b, f.Type, self, odd, depth, n)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if g.Float64() < odd/4 {
+			continue
+		}
+		if *n++; *n > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, "%q:", name)
+		g.value(b, f.Type, name, self, odd, depth+1)
+	}
+}
+
+func writeText(b *strings.Builder, s string) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	b.Write(text)
 }
