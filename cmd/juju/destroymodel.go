@@ -150,7 +150,7 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 				return d.left(ctx, t, api, model, models)
 			}
 			if info, err := api.ModelInfo(bounded, model.UUID); err == nil {
-				p.say("Waiting until model %q is gone: it is %s, with %d machines", model.Name, info.Life, len(info.Machines))
+				p.say("Waiting until model %q is gone: it is %s, %d machine(s) are left", model.Name, info.Life, len(info.Machines))
 			}
 		case bounded.Err() != nil: // reported below
 		case !errors.Is(err, entity.Unavailable):
