@@ -42,9 +42,14 @@ func (c *changes) next(ctx context.Context) {
 		return
 	}
 	if c.events == nil {
+		// The call ends with ctx, and the watch with c.ctx.
+		watching, cancel := context.WithCancel(c.ctx)
+		stop := context.AfterFunc(ctx, cancel)
 		var err error
 		// Its first event comes at once, so a change since the last read is not missed.
-		if c.events, err = c.api.WatchStatus(c.ctx); err != nil {
+		c.events, err = c.api.WatchStatus(watching)
+		if stop(); err != nil {
+			cancel()
 			c.events = nil
 			return
 		}

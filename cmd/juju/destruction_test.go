@@ -100,6 +100,21 @@ func TestForceWaitsWhileItMakesProgress(t *testing.T) {
 	}
 }
 
+// A controller that does not answer does not keep --force from giving up.
+func TestForceGivesUpOnASilentController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUser(t)
+		u.fake.silent = true
+		u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "machine 3", Life: entity.Dying} }
+		begin := time.Now()
+		u.types("destroy-machine", "3", "--force", "-q")
+		u.sees(1, "", "ERROR gave up after 2m30s: still waiting for 3\nTo see why: juju explain 3\n")
+		if took := time.Since(begin); took != 150*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 func TestExplain(t *testing.T) {
 	now := time.Now()
 	u := newUser(t)

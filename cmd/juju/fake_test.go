@@ -38,7 +38,8 @@ type fakeModel struct {
 	history      []entity.PastStatus
 	left         entity.MachinesLeft
 	uploaded     []byte
-	watches      int // how many have begun
+	watches      int  // how many have begun
+	silent       bool // WatchStatus does not answer
 	opened       int
 	closed       int
 }
@@ -81,6 +82,10 @@ func (f *fakeModel) Status(ctx context.Context, patterns ...string) (*entity.Mod
 
 // WatchStatus fires at once, and after each call of Status that has another status to follow.
 func (f *fakeModel) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
+	if f.silent {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
