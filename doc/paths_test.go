@@ -12,7 +12,7 @@ import (
 // path may have a * for any text.
 func TestPathsInDocumentsExist(t *testing.T) {
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`|" +
-		`\]\(([a-zA-Z][a-zA-Z0-9_./-]*)\)`)
+		`\]\(([a-zA-Z.][a-zA-Z0-9_./-]*)\)`)
 	seen := 0
 	for _, document := range []string{"../README.md", "../CHANGELOG.md", "architecture.md", "hacking.md", "lifecycles.md",
 		"security.md", "unproven.md"} {

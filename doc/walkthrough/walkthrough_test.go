@@ -89,7 +89,11 @@ func (b block) apply(root string) error {
 	}
 	var before, after strings.Builder
 	for line := range strings.Lines(b.text) {
-		switch mark, rest := line[0], line[1:]; mark {
+		mark, rest := line[0], line[1:]
+		if _, partial, ok := strings.Cut(rest, "\t…"); ok {
+			rest = partial // a line of which only the end is shown
+		}
+		switch mark {
 		case '-':
 			before.WriteString(rest)
 		case '+':
@@ -101,7 +105,7 @@ func (b block) apply(root string) error {
 			return fmt.Errorf("a line of the diff begins with %q", mark)
 		}
 	}
-	// A line that ends with "…" goes on.
+	// A last line of which only the beginning is shown ends with "…".
 	from, to := strings.TrimSuffix(before.String(), "…\n"), strings.TrimSuffix(after.String(), "…\n")
 	if n := strings.Count(string(text), from); n != 1 {
 		return fmt.Errorf("%s has %d times what the diff changes, want once", b.path, n)
