@@ -16,37 +16,37 @@ import (
 	"juju/state/mongo"
 )
 
-// A point is a moment in the conversation with the store: before the n-th message
-// since it was armed, counted from 1, or after its answer has come and before anybody
-// has read it.
+// A point is a moment in the conversation with the store: before the n-th
+// message since the cutter was armed, counted from 1, or, with after, once its
+// answer has arrived and before the client reads it.
 type point struct {
 	message int
 	after   bool
 }
 
-// A cutter counts the messages of all connections of a store and cuts them off at a
-// point.
+// A cutter counts the messages on all connections of a store, and cuts a
+// connection at a point.
 type cutter struct {
 	mu     sync.Mutex
 	on     bool
 	at     point
 	count  int
-	ends   bool          // with the one all connections end, as those of a process that is gone
-	gone   bool          // that is so
-	before func()        // what is done instead of cutting, if anything
-	ended  chan struct{} // made with the cut, and closed when mgo knows of it
+	ends   bool          // the cut ends all connections, as the end of the process would
+	gone   bool          // all connections have ended
+	before func()        // runs before the cut, if set
+	ended  chan struct{} // made by the cut, closed once mgo knows of it
 }
 
 func (c *cutter) tap(conn net.Conn) net.Conn { return &cuttable{Conn: conn, c: c} }
 
-// arm begins to count; for point{} only that.
+// arm starts counting, and sets the point to cut at; point{} only counts.
 func (c *cutter) arm(at point) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.on, c.at, c.count = true, at, 0
 }
 
-// disarm returns how many messages there were.
+// disarm stops counting, and returns how many messages were sent.
 func (c *cutter) disarm() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *cutter) disarm() int {
 	return c.count
 }
 
-// wait returns when mgo gives the connection that was cut to nobody any more.
+// wait returns once mgo no longer hands out the connection that was cut.
 func (c *cutter) wait() {
 	c.mu.Lock()
 	ended := c.ended
@@ -68,8 +68,8 @@ type cuttable struct {
 	net.Conn
 	c     *cutter
 	mu    sync.Mutex
-	waits bool          // for the answer that nobody will read
-	ended chan struct{} // it was cut
+	waits bool          // cut when the answer arrives
+	ended chan struct{} // set once the connection was cut
 }
 
 // cut cuts the connection, at both ends.
@@ -87,7 +87,7 @@ func (c *cuttable) cut() {
 	c.Conn.Close()
 }
 
-// Close is what mgo does once it has found out.
+// Close is called by mgo once it finds that the connection is cut.
 func (c *cuttable) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,11 +135,11 @@ func (c *cuttable) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A record is what is there after each transaction of a mutator that nothing disturbs,
-// from before the first on.
+// A record holds the contents after each transaction of a mutator that runs
+// undisturbed, from before the first one.
 type record struct {
 	states   []string
-	final    string // without numbers
+	final    string // without numbers from sequences
 	messages int
 }
 
@@ -157,7 +157,7 @@ func (m mutator) record(t *testing.T, st *stage) record {
 	if m.logs || m.givesUp {
 		return r
 	}
-	// Once more, for what is in between.
+	// Run it once more, for the contents between its transactions.
 	between := st.scene(t, nil)
 	call = m.ready(between)
 	between.tries(func(_ *watch, _ *mongo.Database, _ []txn.Op) func() {
@@ -168,7 +168,8 @@ func (m mutator) record(t *testing.T, st *stage) record {
 	return r
 }
 
-// goesOn repeats what does a part each time until it has done all.
+// goesOn repeats a call that does part of its work each time, until it has done
+// all.
 func (s *scene) goesOn(m mutator, call func() error) {
 	s.Helper()
 	for range 8 {
@@ -178,8 +179,8 @@ func (s *scene) goesOn(m mutator, call func() error) {
 	}
 }
 
-// Wherever the conversation with the store breaks off, what was begun is done or not
-// done, and can be done again.
+// Wherever the conversation with the store breaks off, a change is made
+// completely or not at all, and can be made again.
 func TestCutConnection(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
@@ -191,7 +192,7 @@ func TestCutConnection(t *testing.T) {
 			for _, ends := range []bool{false, true} {
 				alone := m.logs || m.givesUp
 				if ends && alone {
-					continue // it would not end with them; see TestKilledProcess
+					continue // the mutator carries on without them; see TestKilledProcess
 				}
 				if soak || ends == only || alone {
 					m.cutAt(t, st, r, at, ends)
@@ -201,8 +202,8 @@ func TestCutConnection(t *testing.T) {
 	})
 }
 
-// Some messages are of no account, and who sends them is not told that they did not
-// arrive; but nor is the next who comes told so.
+// Some messages are sent by the way, and the sender does not learn that one was
+// lost. The next caller must not get the broken connection either.
 func TestNextCallAfterACutReconnects(t *testing.T) {
 	st := aStage(t)
 	m := mutators[slices.IndexFunc(mutators, func(m mutator) bool { return m.name == "Unit.SetStatus" })]
@@ -216,25 +217,26 @@ func TestNextCallAfterACutReconnects(t *testing.T) {
 	}
 }
 
-// mostPoints is how many points there are of one mutator. What sends more than half as
-// many messages does the same again and again.
-const mostPoints = 600
+// maxPoints bounds the points tested for one mutator. A mutator that sends more
+// than half as many messages repeats itself.
+const maxPoints = 600
 
-// points are all, and of very many some; one in a short time.
+// points returns the points to test, in random order: in a soak up to
+// maxPoints, otherwise one.
 func points(rnd *rand.Rand, messages int) (all []point) {
 	for n := range messages {
 		all = append(all, point{n + 1, false}, point{n + 1, true})
 	}
-	most := 1
+	limit := 1
 	if soak {
-		most = mostPoints
+		limit = maxPoints
 	}
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all[:min(len(all), most)]
+	return all[:min(len(all), limit)]
 }
 
-// cutAt cuts one connection at a point, or has all end there and the store opened
-// anew.
+// cutAt cuts one connection at a point, or with ends all of them, and then
+// opens the store anew.
 func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 	c := cutter{ends: ends}
 	s := st.scene(t, c.tap)
@@ -252,14 +254,15 @@ func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 		s.resumes()
 	}
 	if !s.stands(m, r, told) {
-		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); it said %v", at.message, r.messages, at.after, ends, err)
+		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); the call returned %v", at.message, r.messages, at.after, ends, err)
 	}
 	if s.again(m, r, call, ends); t.Failed() {
-		t.Fatalf("done again after a cut at message %d of %d (after it: %v; all end: %v); it had said %v", at.message, r.messages, at.after, ends, err)
+		t.Fatalf("repeated after a cut at message %d of %d (after it: %v; all end: %v); the first call returned %v", at.message, r.messages, at.after, ends, err)
 	}
 }
 
-// resumes takes unfinished transactions to their end, as is done when they are old.
+// resumes completes unfinished transactions, as the controller does with old
+// ones.
 func (s *scene) resumes() {
 	s.Helper()
 	s.later.Add(int64(time.Hour))
@@ -268,8 +271,9 @@ func (s *scene) resumes() {
 	s.later.Add(-int64(time.Hour))
 }
 
-// stands reports whether all is in order, and nothing half done: what is there was
-// there at some time also when nothing was in the way, at last if somebody was told.
+// stands reports whether the store is consistent and the mutator is not half
+// done: the contents are those of some moment of the undisturbed run, and of
+// its end if the call returned success (told).
 func (s *scene) stands(m mutator, r record, told bool) bool {
 	s.Helper()
 	if m.leaves {
@@ -282,14 +286,14 @@ func (s *scene) stands(m mutator, r record, told bool) bool {
 	is := inside(s.contents(true))
 	switch {
 	case told && is != r.states[1]:
-		s.Errorf("what was done is lost:%s", differ(is, r.states[1]))
+		s.Errorf("a reported change is lost:%s", differ(is, r.states[1]))
 	case !m.logs && !m.givesUp && !slices.Contains(r.states, is):
-		s.Errorf("it is half done; from the beginning:%s\nand from the end:%s", differ(is, r.states[0]), differ(is, r.states[1]))
+		s.Errorf("half done; differs from the beginning by:%s\nand from the end by:%s", differ(is, r.states[0]), differ(is, r.states[1]))
 	}
 	return !s.Failed()
 }
 
-// again does it once more, which ends as it would have, if it has not.
+// again repeats the call, and checks that it ends as an undisturbed one does.
 func (s *scene) again(m mutator, r record, call func() error, anew bool) {
 	s.Helper()
 	done := inside(s.contents(true)) == r.states[1]
@@ -310,9 +314,9 @@ func (s *scene) again(m mutator, r record, call func() error, anew bool) {
 	}
 	s.intact()
 	if done || m.givesUp || errors.Is(err, entity.AlreadyExists) {
-		return // it was there, if perhaps without what comes after it
+		return // it was done, perhaps without what follows
 	}
 	if d := differ(inside(s.contents(false)), r.final); d != "" {
-		s.Errorf("it ends otherwise (%v):%s", err, d)
+		s.Errorf("repeated, the outcome differs (%v):%s", err, d)
 	}
 }

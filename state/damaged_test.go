@@ -15,8 +15,9 @@ import (
 	"juju/state/statetest"
 )
 
-// What an older program, or a hand, has stored of one agent hides nothing of the others:
-// every answer can be written, and shows what is damaged as that.
+// A damaged status of one agent, stored by an older program or edited by hand,
+// hides nothing of the others. Every answer can still be encoded, and shows the
+// status as damaged.
 func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 	year10000 := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, damage := range map[string]struct {
@@ -45,10 +46,10 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 			w.writable(status)
 			agent := status.Services[0].Units[0].Agent
 			if !strings.HasSuffix(agent.Message, damage.shown) {
-				t.Errorf("shown is %.100q, want %q", agent.Message, damage.shown)
+				t.Errorf("status shows %.100q, want %q", agent.Message, damage.shown)
 			}
 			if err := agent.Check(); err != nil {
-				t.Errorf("shown is what can't be set: %v", err)
+				t.Errorf("status shows a value that cannot be set: %v", err)
 			}
 			_, err = w.st.Dump(w.ctx)
 			w.ok(err)
@@ -67,12 +68,12 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 func (w *world) writable(v any) {
 	w.Helper()
 	if _, err := json.Marshal(v); err != nil {
-		w.Errorf("%T can't be written: %v", v, err)
+		w.Errorf("cannot encode %T: %v", v, err)
 	}
 }
 
-// Any string can be a key within status data, and comes back as it was: none ends a
-// field's name early, or passes for another.
+// Any string can be a key in status data, and is read back unchanged. No key
+// ends a field's name early, or is mistaken for another.
 func TestEscapedKeysRoundTrip(t *testing.T) {
 	keys := []string{"", ".", "$", "$set", "a.b", "a\x00b", "a\x00\x10\x01\x00\x00\x00", "\xff\xfe", "\ufdd0", "\ufdd000", "．", "＄",
 		"\uff0e\uff04.$", "\ufffd", "plain", "ü"}
@@ -80,19 +81,19 @@ func TestEscapedKeysRoundTrip(t *testing.T) {
 	for _, key := range keys {
 		field := state.EscapeKey(key)
 		if strings.ContainsAny(field, ".$\x00") || field == "" {
-			t.Errorf("the field of %q is %q", key, field)
+			t.Errorf("%q is stored as field %q", key, field)
 		}
 		if fields[field] {
-			t.Errorf("the field %q of %q is another key's", field, key)
+			t.Errorf("field %q of %q is that of another key", field, key)
 		}
 		fields[field] = true
 		if back := state.UnescapeKey(field); back != key {
-			t.Errorf("%q comes back as %q", key, back)
+			t.Errorf("%q is read back as %q", key, back)
 		}
 	}
-	// As the first version wrote them.
+	// Keys stored by the first version look like this.
 	if state.EscapeKey("a.$b") != "a．＄b" {
-		t.Errorf("a.$b is %q", state.EscapeKey("a.$b"))
+		t.Errorf("a.$b is stored as %q", state.EscapeKey("a.$b"))
 	}
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -109,13 +110,13 @@ func TestEscapedKeysRoundTrip(t *testing.T) {
 	want, err := json.Marshal(data)
 	w.ok(err)
 	if text, err := json.Marshal(got.Data); err != nil || string(text) != string(want) {
-		t.Errorf("kept is %s (%v)\nwant    %s", text, err, want)
+		t.Errorf("got  %s (%v)\nwant %s", text, err, want)
 	}
 	dump, err := w.st.Dump(w.ctx)
 	w.ok(err)
 	for _, doc := range dump["statuses"] {
 		if strings.Contains(string(doc), `"a.b"`) || strings.Contains(string(doc), `"$set"`) {
-			t.Errorf("stored is %s", doc)
+			t.Errorf("the stored document is %s", doc)
 		}
 	}
 }

@@ -12,8 +12,7 @@ import (
 	"juju/state/statetest"
 )
 
-// The sharp edges of features.md, by their numbers there, that no story of its
-// own tells: deployment, settings, constraints and ports.
+// Edge cases of deployment, settings, constraints and ports.
 
 func TestSubordinatesAreNotDeployedAlone(t *testing.T) {
 	w := newWorld(t)
@@ -43,14 +42,14 @@ func TestUnitNumbersOutliveTheirService(t *testing.T) {
 	names, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	if names[0] != "mysql/2" {
-		t.Errorf("after mysql/1 comes %s", names[0])
+		t.Errorf("the unit after mysql/1 is %s", names[0])
 	}
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	w.deploy("mysql", statetest.MySQL, 1)
 	if _, err := w.st.Unit(w.ctx, "mysql/3"); err != nil {
-		t.Errorf("the number of a unit that is gone was used again: %v", err)
+		t.Errorf("the number of a removed unit was reused: %v", err)
 	}
 }
 
@@ -74,7 +73,8 @@ func TestMachinesThatCannotHostAUnit(t *testing.T) {
 	}
 }
 
-// A machine that has had a unit is not given another by itself, whoever is gone.
+// A machine that has had a unit is never assigned another automatically, even
+// once the unit is gone.
 func TestUsedMachinesAreNotAssigned(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
@@ -82,7 +82,7 @@ func TestUsedMachinesAreNotAssigned(t *testing.T) {
 	names, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	if m := w.unit(names[0]).Machine(); m != "1" {
-		t.Errorf("the next unit is on machine %s, which has had one; want a new one", m)
+		t.Errorf("the next unit is on machine %s, which has had a unit; want a new machine", m)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestSupportedContainers(t *testing.T) {
 	w := newWorld(t)
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()}) // nobody knows yet
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()}) // not known to be unsupported yet
 	w.ok(err)
 	w.ok(m.SetSupportedContainers(w.ctx, []string{"lxd"}))
 	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()})
@@ -116,7 +116,7 @@ func TestInvalidMachinesAreRefused(t *testing.T) {
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Jobs: []string{"JobManageEnviron"}})
 	w.ok(err)
 	if !m.IsManager() {
-		t.Error("the older name of a job is another job")
+		t.Error("the old name of a job was taken for another job")
 	}
 	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bare", Owner: statetest.Admin})
 	w.ok(err)
@@ -138,7 +138,7 @@ func TestEmptyStringIsAValue(t *testing.T) {
 	set, err := s.ConfigSettings(w.ctx)
 	w.ok(err)
 	if v, there := set["title"]; !there || v != "" {
-		t.Errorf("an empty text is kept as %#v", set)
+		t.Errorf("an empty string is stored as %#v", set)
 	}
 	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": ""}, nil), entity.Invalid, `option "port" expected int, got ""`)
 }
@@ -156,12 +156,12 @@ func TestOverlappingPortsConflict(t *testing.T) {
 	w.refused(open(b, 90, 99, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 90-99/tcp ("mysql/1") conflict`)
 	w.refused(open(a, 85, 85, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 85/tcp ("mysql/0") conflict`)
 	w.ok(open(b, 90, 99, "udp"))
-	_, err = s.AddUnits(w.ctx, 1, nil) // elsewhere
+	_, err = s.AddUnits(w.ctx, 1, nil) // on another machine
 	w.ok(err)
 	w.ok(open(w.started("mysql/2"), 80, 90, "tcp"))
 }
 
-// What is open already is opened again without a word: nothing is written.
+// Opening a port that is already open succeeds and writes nothing.
 func TestOpeningOpenPortsWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -174,7 +174,7 @@ func TestOpeningOpenPortsWritesNothing(t *testing.T) {
 	after, err := w.st.Counts()
 	w.ok(err)
 	if before["txns"] != after["txns"] {
-		t.Error("to open what is open was a transaction")
+		t.Error("opening an open port ran a transaction")
 	}
 }
 
@@ -203,7 +203,7 @@ func TestExposeAndPorts(t *testing.T) {
 	w.ok(s.SetExposed(w.ctx, true))
 	for _, unit := range w.status().Services[0].Units {
 		if len(unit.OpenedPorts) > 0 {
-			t.Errorf("%s has %v open, which nobody opened", unit.Name, unit.OpenedPorts)
+			t.Errorf("%s has %v open, which no hook opened", unit.Name, unit.OpenedPorts)
 		}
 	}
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
@@ -217,12 +217,12 @@ func TestExposeAndPorts(t *testing.T) {
 	w.ok(err)
 	for _, doc := range dump["ports"] {
 		if want := `"ports":[]`; !strings.Contains(string(doc), want) {
-			t.Errorf("a unit that is gone has ports open: %s", doc)
+			t.Errorf("a removed unit has ports open: %s", doc)
 		}
 	}
 }
 
-// One key that nobody heeds must not let pass what can't be.
+// An unsupported key does not hide a conflict between other keys.
 func TestUnsupportedConstraintHidesNoConflict(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
@@ -238,12 +238,12 @@ func TestSubordinatesHaveNoConstraints(t *testing.T) {
 	_, err := s.Constraints(w.ctx)
 	w.refused(err, entity.Invalid, want)
 	if hint := entity.Hint(err); hint == "" {
-		t.Error("nothing says what to do instead")
+		t.Error("the error has no hint")
 	}
 }
 
-// A unit, and a machine, has so many ranges open and no more, and each stays as it was
-// opened, beside the next.
+// The number of open ranges of a unit, and of a machine, is limited. Adjacent
+// ranges are not merged.
 func TestOpenPortsAreLimited(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -262,7 +262,7 @@ func TestOpenPortsAreLimited(t *testing.T) {
 	open, err := u.OpenedPorts(w.ctx)
 	w.ok(err)
 	if got := open["mysql/0"]; len(got) != most || got[0].From != 3 || got[most-1].To != 5001 {
-		t.Errorf("open are %d ranges: %v", len(got), got)
+		t.Errorf("%d ranges are open: %v", len(got), got)
 	}
 	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
 		var others []bson.M

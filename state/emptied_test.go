@@ -11,15 +11,15 @@ import (
 	"juju/state/statetest"
 )
 
-// endsAlone takes a started unit that is Dying to its end, and does what that leaves to
-// the cleaner.
+// endsAlone runs a started, Dying unit to its end, and then the cleaner.
 func (w *world) endsAlone(name string) {
 	w.Helper()
 	w.end(name)
 	w.cleaned()
 }
 
-// lives wants machines to be in these lives; Gone is a machine that is not there.
+// lives checks the lives of machines; entity.Gone stands for a machine that is
+// removed.
 func (w *world) lives(want map[string]entity.Life) {
 	w.Helper()
 	for id, life := range want {
@@ -40,13 +40,14 @@ func (w *world) provision(id string) {
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-" + id, Nonce: "n"}))
 }
 
-// A unit takes its machine along if that was made for units and nothing else is left on
-// it; whatever a user has added by itself stays, and so does what holds something.
+// A unit destroyed with its machine takes a machine that was created for units,
+// once nothing else is on it. A machine that a user added stays, and so does
+// one with anything on it.
 func TestMachineGoesWithItsUnit(t *testing.T) {
 	w := newWorld(t)
 	added, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
 	w.ok(err)
-	w.deploy("mysql", statetest.MySQL, 4) // on the machine that was added, and on 1 to 3
+	w.deploy("mysql", statetest.MySQL, 4) // on the machine added above, and on 1 to 3
 	w.deploy("riak", statetest.Riak, 0)
 	for _, id := range []string{"0", "1", "2", "3"} {
 		w.provision(id)
@@ -63,32 +64,32 @@ func TestMachineGoesWithItsUnit(t *testing.T) {
 		u := w.started(name)
 		w.ok(u.Destroy(w.ctx, cleanly))
 		w.cleaned()
-		w.lives(map[string]entity.Life{u.Machine(): entity.Alive}) // as long as the unit is there
+		w.lives(map[string]entity.Life{u.Machine(): entity.Alive}) // until the unit is removed
 		w.endsAlone(name)
 	}
 	w.lives(map[string]entity.Life{added.ID(): entity.Alive, "1": entity.Dying, "2": entity.Alive, "3": entity.Alive})
 
-	// The last one on a machine takes it along, whichever wanted that first.
+	// Both units want the machine to go; it goes with the last of them.
 	w.started("riak/0")
 	w.ok(w.unit("riak/0").Destroy(w.ctx, plain))
-	w.ok(w.unit("riak/0").Destroy(w.ctx, cleanly)) // an afterthought
+	w.ok(w.unit("riak/0").Destroy(w.ctx, cleanly)) // asked for after the first destruction
 	w.endsAlone("riak/0")
 	w.lives(map[string]entity.Life{"2": entity.Dying})
 }
 
-// Without being told to, a unit leaves its machine.
+// By default the machine stays when its unit goes.
 func TestMachineOutlivesItsUnitByDefault(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
 	w.started("mysql/0")
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, plain))
 	w.endsAlone("mysql/0")
-	w.ok(w.unit("mysql/1").Destroy(w.ctx, plain)) // it goes at once
+	w.ok(w.unit("mysql/1").Destroy(w.ctx, plain)) // removed at once
 	w.cleaned()
 	w.lives(map[string]entity.Life{"0": entity.Alive, "1": entity.Alive})
 }
 
-// Where two units share a machine, the last to go takes it along.
+// A machine that two units share goes with the last of them.
 func TestSharedMachineGoesWithItsLastUnit(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -107,8 +108,9 @@ func TestSharedMachineGoesWithItsLastUnit(t *testing.T) {
 	w.lives(map[string]entity.Life{"0": entity.Gone}) // it had no instance
 }
 
-// A service takes along the machines of all its units: of those whose agents end them,
-// of those that never started, and of those that were on their way out already.
+// A service destroyed with its machines takes the machines of all its units:
+// those whose agents end them, those that never started, and those that were
+// Dying before.
 func TestMachinesGoWithTheirService(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 4)
@@ -120,7 +122,7 @@ func TestMachinesGoWithTheirService(t *testing.T) {
 	svc, err := w.st.Service(w.ctx, "mysql")
 	w.ok(err)
 	w.ok(svc.Destroy(w.ctx, cleanly))
-	w.ok(w.unit("mysql/1").DestroySelf(w.ctx)) // before the cleaner comes to it
+	w.ok(w.unit("mysql/1").DestroySelf(w.ctx)) // before the cleaner gets to it
 	for i := range 3 {
 		w.cleaned()
 		w.endsAlone(fmt.Sprintf("mysql/%d", i))
@@ -137,7 +139,8 @@ func TestMachinesGoWithTheirService(t *testing.T) {
 	w.empty()
 }
 
-// The machine goes as strongly as the unit: nobody waits for its agent either.
+// The machine is destroyed with the unit's strength, so its agent is not waited
+// for either.
 func TestMachineGoesByForceWithAForcedUnit(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -149,10 +152,10 @@ func TestMachineGoesByForceWithAForcedUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.lives(map[string]entity.Life{"0": entity.Dead}) // its instance is the cloud's to stop
+	w.lives(map[string]entity.Life{"0": entity.Dead}) // until the cloud has stopped its instance
 }
 
-// What is placed on the machine in the very moment in which it is about to go keeps it.
+// A unit placed on the machine just before the cleaner destroys it keeps it.
 func TestNewUnitKeepsTheMachine(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -171,7 +174,7 @@ func TestNewUnitKeepsTheMachine(t *testing.T) {
 	w.lives(map[string]entity.Life{"0": entity.Alive})
 }
 
-// Users are told which machines are left.
+// Users are told which machines stay.
 func TestMachinesLeft(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
@@ -191,7 +194,7 @@ func TestMachinesLeft(t *testing.T) {
 		left, many, err := svc.MachinesLeft(w.ctx, c.how)
 		w.ok(err)
 		if !slices.Equal(left, c.want) || many {
-			t.Errorf("%+v leaves %v, want %v", c.how, left, c.want)
+			t.Errorf("%+v: MachinesLeft is %v, want %v", c.how, left, c.want)
 		}
 	}
 	for i, want := range []string{"0", "1", ""} {
@@ -200,7 +203,7 @@ func TestMachinesLeft(t *testing.T) {
 		left, err := u.MachineLeft(w.ctx, plain)
 		w.ok(err)
 		if left != want {
-			t.Errorf("%s leaves %q, want %q", u.Name(), left, want)
+			t.Errorf("%s: MachineLeft is %q, want %q", u.Name(), left, want)
 		}
 	}
 	if _, err := svc.AddUnits(w.ctx, 100, nil); err != nil {
@@ -211,8 +214,8 @@ func TestMachinesLeft(t *testing.T) {
 	}
 }
 
-// What is asked for while the unit is just being removed is not forgotten, whether it
-// is asked of the unit or of its service.
+// A destruction with machines that arrives while the unit is being removed is
+// not lost, whether it is of the unit or of its service.
 func TestDestroyWithMachinesDuringRemoval(t *testing.T) {
 	for name, ask := range map[string]func(*world){
 		"of the unit": func(w *world) { w.ok(w.unit("mysql/0").Destroy(w.ctx, cleanly)) },
@@ -240,8 +243,8 @@ func TestDestroyWithMachinesDuringRemoval(t *testing.T) {
 	}
 }
 
-// Who asks later for the machines to go too leaves the cleaner nothing that the first
-// destruction has not left it.
+// Asking for the machines to go in a second destruction adds no cleanups to
+// those of the first.
 func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 2)
@@ -252,7 +255,7 @@ func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 		counts, err := w.st.Counts()
 		w.ok(err)
 		if n := counts["cleanups"]; n != want {
-			t.Errorf("%d cleanups are owed, want %d", n, want)
+			t.Errorf("%d cleanups are left, want %d", n, want)
 		}
 	}
 	w.ok(u.Destroy(w.ctx, plain))
@@ -263,7 +266,7 @@ func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 	w.cleaned()
 	w.ok(s.Destroy(w.ctx, cleanly))
 	owed(0)
-	// What is stronger too reaches downward, as ever.
+	// A higher strength still propagates.
 	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient, Machines: true}))
 	owed(1)
 	w.cleaned()
@@ -272,8 +275,8 @@ func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 	w.lives(map[string]entity.Life{"0": entity.Gone, "1": entity.Gone})
 }
 
-// Of units that leave a machine at the same time the strongest destruction decides how
-// it goes, whichever the cleaner comes to first.
+// When units leave a machine at the same time, it goes with the highest
+// strength among them, whichever unit the cleaner handles first.
 func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 	strongly := entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}
 	for name, how := range map[string][2]entity.Destruction{"the first": {strongly, cleanly}, "the second": {cleanly, strongly}} {

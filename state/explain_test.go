@@ -15,7 +15,7 @@ import (
 	"juju/state/statetest"
 )
 
-// explained wants an explanation whose lines begin with these, in order.
+// explained checks that the lines of an explanation start with these, in order.
 func (w *world) explained(name string, lines ...string) entity.Explanation {
 	w.Helper()
 	tag, err := w.st.FindEntity(w.ctx, strings.Fields(name)...)
@@ -27,7 +27,7 @@ func (w *world) explained(name string, lines ...string) entity.Explanation {
 		got = append(got, strings.Repeat(" ", r.Depth)+r.Text)
 	}
 	if strings.Join(got, "\n") != strings.Join(lines, "\n") {
-		w.Errorf("%s: explained by\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(lines, "\n"))
+		w.Errorf("explain %s: got\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(lines, "\n"))
 	}
 	return e
 }
@@ -62,7 +62,7 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 		`unit "mysql/0" is in relation "wordpress:db mysql:server"`,
 		`unit "mysql/0": hook failed: "db-relation-joined"`)
 	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju resolved mysql/0" || last.Since.IsZero() {
-		t.Errorf("who must act: %+v", last)
+		t.Errorf("last reason is %+v", last)
 	}
 	w.ok(my.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
 	w.ok(my.LeaveScope(w.ctx, r.ID()))
@@ -80,15 +80,15 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 	w.explained("0", `machine 0 is dead: the provisioner must stop instance i-0 and remove it`)
 	tags, err := w.st.Unsettled(w.ctx)
 	w.ok(err)
-	if len(tags) != 4 { // the service, the relation, both machines
-		t.Errorf("unsettled: %v", tags)
+	if len(tags) != 4 { // the service, the relation and both machines
+		t.Errorf("unsettled are %v", tags)
 	}
 	w.ok(m.Remove(w.ctx))
 	_, err = w.st.Explain(w.ctx, entity.MachineTag("0"))
 	w.gone("machine", "0", err)
 }
 
-// A relation is left by units that live on; one whose agent is away is named.
+// Units leave a Dying relation and live on. One whose agent is away is named.
 func TestExplainNamesUnitsThatMustLeaveARelation(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -99,13 +99,13 @@ func TestExplainNamesUnitsThatMustLeaveARelation(t *testing.T) {
 	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql:server")
 	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": the old one is still being removed`)
 	if hint := entity.Hint(err); hint != "Wait until it is gone: juju destroy-relation wordpress mysql:server --wait; see what bars it: juju explain wordpress mysql:server" {
-		t.Errorf("what to do: %s", hint)
+		t.Errorf("the hint is %s", hint)
 	}
 	e := w.explained("mysql wordpress",
 		`relation "wordpress:db mysql:server" has unit "mysql/0" in scope`,
 		` the agent of unit "mysql/0" must leave the relation`)
 	if len(e.Reasons) != 2 || e.Reasons[1].By != "unit-mysql-0" {
-		t.Errorf("who must act: %+v", e.Reasons)
+		t.Errorf("reasons are %+v", e.Reasons)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestExplainShowsLeftovers(t *testing.T) {
 	m := w.provisioned("0")
 	w.ok(m.Destroy(w.ctx, entity.Forced()))
 	if e := w.explained("0", "the agent of machine 0 must set it dead"); e.Strength != entity.Force || e.Deadline.IsZero() {
-		t.Errorf("explained: %+v", e)
+		t.Errorf("explain returned %+v", e)
 	}
 	later(time.Minute)
 	w.cleaned()
@@ -124,11 +124,11 @@ func TestExplainShowsLeftovers(t *testing.T) {
 	w.cleaned()
 	e := w.explained("0")
 	if e.Life != entity.Gone || len(e.Leftovers) != 1 || !strings.Contains(e.Leftovers[0].Why, "has not stopped it") {
-		t.Errorf("explained: %+v", e)
+		t.Errorf("explain returned %+v", e)
 	}
 }
 
-// A change that was given up is told of where the thing is explained.
+// Explain shows changes of the entity that were given up.
 func TestExplainShowsRefusedChanges(t *testing.T) {
 	ctrl, st := statetest.ControllerOn(t, statetest.Store(t, mongo.Options{Patience: 50 * time.Millisecond}), state.Options{})
 	w := &world{t, t.Context(), ctrl, st}
@@ -137,7 +137,7 @@ func TestExplainShowsRefusedChanges(t *testing.T) {
 	restore := w.st.RewriteOps(func(ops []txn.Op) []txn.Op {
 		for i := range ops {
 			if ops[i].C == "units" {
-				ops[i].Assert = bson.D{{Name: "life", Value: entity.Dead}} // which it never is
+				ops[i].Assert = bson.D{{Name: "life", Value: entity.Dead}} // never true
 			}
 		}
 		return ops
@@ -146,11 +146,11 @@ func TestExplainShowsRefusedChanges(t *testing.T) {
 	restore()
 	e := w.explained("mysql/0")
 	if len(e.Refusals) != 1 || !strings.Contains(e.Refusals[0].Text, "units mysql/0: life is alive, not dead") {
-		t.Errorf("refused changes: %+v", e.Refusals)
+		t.Errorf("refused changes are %+v", e.Refusals)
 	}
 }
 
-// Whoever has used force is not told that hooks will run.
+// After force, explain does not claim that hooks will run.
 func TestExplainSaysThatForceRunsNoHooks(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -159,7 +159,7 @@ func TestExplainSaysThatForceRunsNoHooks(t *testing.T) {
 	w.explained("mysql/0", `the agent of unit "mysql/0" must set it dead, without running hooks`)
 }
 
-// A Dying unit whose instance was lost waits for another one.
+// A Dying unit whose instance was lost waits for another instance.
 func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -176,12 +176,12 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 		`the agent of unit "mysql/0" must run its last hooks and set it dead`,
 		` machine 0: no capacity`)
 	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju retry-provisioning 0" {
-		t.Errorf("who must act: %+v", last)
+		t.Errorf("last reason is %+v", last)
 	}
 }
 
-// The agent of a machine whose instance could not be started has never come up, so it is
-// not to be called away.
+// If a machine's instance failed to start, its agent never started either, and
+// is not reported as away.
 func TestExplainKnowsThatAgentsOfMachinesInErrorNeverStarted(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -190,17 +190,17 @@ func TestExplainKnowsThatAgentsOfMachinesInErrorNeverStarted(t *testing.T) {
 		`the agent of unit "mysql/0" has not come up: the agent of machine 0 must start it`,
 		` machine 0: no capacity`)
 	if !e.Reasons[0].Starting {
-		t.Errorf("the agent of machine 0 is waited for as if it had come up before: %+v", e.Reasons[0])
+		t.Errorf("the agent of machine 0 is reported as if it had started before: %+v", e.Reasons[0])
 	}
 }
 
-// A service is explained by its units: the hooks that run or have failed, what charms
-// say, and that there are none.
+// A service is explained by its units: running and failed hooks, the statuses
+// that charms set, or that there are none.
 func TestExplainServiceByItsUnits(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 0)
 	if e := w.explained("mysql", `service "mysql" has no units`); e.Reasons[0].Hint != "juju add-unit mysql" {
-		t.Errorf("what to do: %+v", e.Reasons)
+		t.Errorf("reasons are %+v", e.Reasons)
 	}
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 13, nil)
 	w.ok(err)
@@ -228,9 +228,9 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 		`unit "mysql/3" says that it is blocked: needs a database`,
 		`unit "mysql/10": its agent has failed: cannot deploy charm`)
 	if len(e.Reasons) == 4 && (e.Reasons[1].By != "unit-mysql-2" || e.Reasons[2].By != entity.ByUser) {
-		t.Errorf("who must act: %+v", e.Reasons)
+		t.Errorf("reasons are %+v", e.Reasons)
 	}
-	// Others than those of that name are not looked at.
+	// Units of other services with the same prefix are not included.
 	w.deploy("mysql0", statetest.MySQL, 1)
 	tags, err := w.st.Unsettled(w.ctx)
 	w.ok(err)
@@ -241,7 +241,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 		}
 	}
 	if got := strings.Join(names, " "); got != "mysql0/0 mysql/0 mysql/2 mysql/3 mysql/10" {
-		t.Errorf("unsettled units: %s", got)
+		t.Errorf("unsettled units are %s", got)
 	}
 	for i := range 13 {
 		set(i, entity.Status{Status: entity.StatusWaiting}, idle)
@@ -252,7 +252,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 		}
 		return append(lines, "and 3 more units")
 	}()...)
-	// A Dying unit says which hook it is that keeps it.
+	// A Dying unit names the hook that it is running.
 	u, err := w.st.Unit(w.ctx, "mysql/4")
 	w.ok(err)
 	w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))
@@ -260,7 +260,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 	w.explained("mysql/4", `the agent of unit "mysql/4" must run its last hooks and set it dead`, ` unit "mysql/4": running start hook`, ` machine 4 has no instance: the provisioner must start one`)
 }
 
-// Who has come up is who can be away.
+// Only an agent that has started can be away.
 func TestStartedAgents(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 2)
@@ -272,7 +272,7 @@ func TestStartedAgents(t *testing.T) {
 		return fmt.Sprint(tags)
 	}
 	if got := list(entity.Tag{}); got != "[]" {
-		t.Errorf("nobody has come up, but %s", got)
+		t.Errorf("no agent has started, but got %s", got)
 	}
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
 	w.started("mysql/1")
@@ -290,7 +290,7 @@ func TestStartedAgents(t *testing.T) {
 		{entity.RelationTag("x:y"), "[]"},
 	} {
 		if got := list(test.of); got != test.want {
-			t.Errorf("%v: %s, want %s", test.of, got, test.want)
+			t.Errorf("%v: got %s, want %s", test.of, got, test.want)
 		}
 	}
 }

@@ -15,28 +15,29 @@ import (
 	"juju/state/watcher"
 )
 
-// Before calls f between the reads of the model's next transaction and its commit;
-// what f does by transactions of its own is no longer held up.
+// Before calls f between the reads of the model's next transaction and its
+// commit. Transactions that f runs itself are not intercepted.
 func (st *State) Before(f func()) { st.BeforeNext(0, f) }
 
-// BeforeNext is Before for the transaction after so many others.
+// BeforeNext is like Before, for the transaction after the next others
+// transactions.
 func (st *State) BeforeNext(others int, f func()) { before(st.db, others, f) }
 
-// Before is State.Before for the controller's own database.
+// Before is like State.Before, for the controller's own database.
 func (c *Controller) Before(f func()) { c.BeforeNext(0, f) }
 
-// BeforeNext is State.BeforeNext for the controller's own database.
+// BeforeNext is like State.BeforeNext, for the controller's own database.
 func (c *Controller) BeforeNext(others int, f func()) { before(c.db, others, f) }
 
 func before(db *mongo.Database, others int, f func()) {
 	mongotest.HooksOf(db).Set(append(make([]mongotest.TestHook, others), mongotest.TestHook{Before: f})...)
 }
 
-// RewriteOps lets f see, and change, the operations of each of the model's
+// RewriteOps lets f inspect and change the operations of each of the model's
 // transactions before it runs, until restore is called.
 func (st *State) RewriteOps(f func([]txn.Op) []txn.Op) (restore func()) { return rewrite(st.db, f) }
 
-// RewriteOps is State.RewriteOps for the controller's own database.
+// RewriteOps is like State.RewriteOps, for the controller's own database.
 func (c *Controller) RewriteOps(f func([]txn.Op) []txn.Op) (restore func()) { return rewrite(c.db, f) }
 
 func rewrite(db *mongo.Database, f func([]txn.Op) []txn.Op) (restore func()) {
@@ -45,65 +46,68 @@ func rewrite(db *mongo.Database, f func([]txn.Op) []txn.Op) (restore func()) {
 	return func() { hooks.RewriteOps(nil) }
 }
 
-// FailedAsserts returns the asserts of operations on the model that do not hold now.
+// FailedAsserts returns the asserts of operations on the model that do not hold
+// now.
 func (st *State) FailedAsserts(ops []txn.Op) ([]mongo.FailedAssert, error) {
 	return st.db.FailedAsserts(ops)
 }
 
-// Refusals returns the transactions that were given up and concerned a document.
+// Refusals returns the refused transactions that concerned a document.
 func (st *State) Refusals(collection, id string) ([]mongo.Refusal, error) {
 	return st.db.Refusals(collection, id)
 }
 
-// An UpgradeStep is a step of an upgrade for tests.
+// An UpgradeStep is a step of an upgrade, for tests.
 type UpgradeStep = upgradeStep
 
-// NewUpgradeStep makes one; it is given the database to bring forward.
+// NewUpgradeStep returns a step; run is given the database to upgrade.
 func NewUpgradeStep(about string, run func(context.Context, *mongo.Database) error) UpgradeStep {
 	return upgradeStep{about, func(ctx context.Context, _ *Controller, db *mongo.Database) error { return run(ctx, db) }}
 }
 
-// WithSteps makes options of a program that has further steps than this one.
+// WithSteps returns the options of a program with further upgrade steps.
 func (o Options) WithSteps(controller, model []UpgradeStep) Options {
 	o.controllerSteps = append(slices.Clone(controllerSteps), controller...)
 	o.modelSteps = append(slices.Clone(modelSteps), model...)
 	return o
 }
 
-// ShareStore has the controller believe that others may have its store open too.
+// ShareStore makes the controller assume that other processes have its store
+// open too.
 func (c *Controller) ShareStore() { c.alone = false }
 
-// Die makes the model Dead, whatever is in it.
+// Die sets the model Dead, whatever is in it.
 func (st *State) Die(ctx context.Context) error {
 	return st.db.Run(ctx, func(int) ([]txn.Op, error) {
 		return []txn.Op{{C: modelC, Id: modelC, Update: bson.D{{"$set", bson.D{{"life", entity.Dead}}}}}}, nil
 	})
 }
 
-// Write changes a collection of the model by hand.
+// Write edits a collection of the model by hand.
 func (st *State) Write(collection string, f func(*mgo.Collection) error) error {
 	return st.db.With(collection, f)
 }
 
-// Write changes a collection of the controller's own database by hand.
+// Write edits a collection of the controller's own database by hand.
 func (c *Controller) Write(collection string, f func(*mgo.Collection) error) error {
 	return c.db.With(collection, f)
 }
 
-// Make makes an empty database, as of a model that nobody has heard of.
+// Make creates an empty database, like that of a model without a record.
 func (c *Controller) Make(name string) error { return c.store.Make(name, c.modelForm().schema) }
 
-// Checked returns the collections whose documents rules look at, those that none
-// does, and why, of models and of the controller.
+// Checked returns the collections that the rules of the check cover, and why
+// the others are not covered, for models and the controller.
 func Checked() (ruled []string, unruledBecause map[string]string) {
 	return slices.Concat(slices.Collect(maps.Keys(modelFields)), slices.Collect(maps.Keys(controllerFields))), unruled
 }
 
-// CleanupKinds are those that a check knows.
+// CleanupKinds are the kinds of cleanup that the check knows.
 var CleanupKinds = cleanupKinds
 
-// LoseTail has the log of the model's transactions be followed anew, as after a
-// connection was lost. Somebody must be watching the model meanwhile.
+// LoseTail ends the tail of the log of the model's transactions, as a lost
+// connection does, so that it is opened anew. A watch of the model must be
+// running.
 func (st *State) LoseTail() {
 	t := st.tails
 	t.cancel()
@@ -112,7 +116,8 @@ func (st *State) LoseTail() {
 	t.group.Go(func() { watcher.Tail(ctx, st.db.Tail, st.controller.store.Barrier, t.hub) })
 }
 
-// EscapeKey and UnescapeKey are how keys that users and agents choose are stored.
+// EscapeKey and UnescapeKey convert keys chosen by users and agents to and from
+// their stored form.
 var (
 	EscapeKey   = escapeKey
 	UnescapeKey = unescapeKey
@@ -121,6 +126,6 @@ var (
 // Counts returns how many documents each collection of the model holds.
 func (st *State) Counts() (map[string]int, error) { return st.db.Counts() }
 
-// LongestQueue returns the length of the longest queue of transactions that a
-// document of the model has.
+// LongestQueue returns the length of the longest transaction queue of the
+// model's documents.
 func (st *State) LongestQueue() (int, error) { return st.db.LongestQueue() }

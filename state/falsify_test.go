@@ -16,16 +16,16 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// An assertion is one fact that an operation of a mutator rests on.
+// An assertion is one fact that a mutator's operation asserts.
 type assertion struct {
-	mutator    string // its name, without the way
-	collection string // and what the document is about, where that says more
-	kind       string // what is done to the document: insert, update, remove, or only assert
+	mutator    string // its name, without how
+	collection string // and the kind of entity, if documents are of several
+	kind       string // insert, update, remove, or assert if the operation does nothing else
 	fact       string // a field, or one of the two below
 }
 
-// The facts that are about the document as a whole. That it is there is part of
-// what is asserted of any of its fields.
+// Facts about the document as a whole. An assert of any field implies that the
+// document exists.
 const (
 	missing = "(missing)"
 	there   = "(there)"
@@ -35,8 +35,8 @@ func (a assertion) String() string {
 	return fmt.Sprintf("%s: %s %s: %s", a.mutator, a.kind, a.collection, a.fact)
 }
 
-// keyed are the collections of things that are of several kinds; their ids begin
-// with the kind.
+// keyed matches collections whose documents belong to several kinds of entity;
+// their ids begin with the kind.
 var keyed = regexp.MustCompile(`^(counts|statuses|settings|constraints|cleanups|credentials|deployments)$`)
 
 var aKind = regexp.MustCompile(`^(?:[0-9a-f]{24}-)?([a-z]+)`)
@@ -71,7 +71,7 @@ func asserted(mutator string, op txn.Op) (all []assertion) {
 	return all
 }
 
-// conditions returns what an assert says of fields, by name.
+// conditions returns the conditions of an assert on fields, by field name.
 func conditions(assert any) bson.D {
 	switch assert := assert.(type) {
 	case bson.D:
@@ -84,12 +84,12 @@ func conditions(assert any) bson.D {
 		slices.SortFunc(d, func(a, b bson.DocElem) int { return strings.Compare(a.Name, b.Name) })
 		return d
 	}
-	return nil // only that it is there
+	return nil // only that the document exists
 }
 
-// falsify makes one fact of an operation untrue, by a transaction, and returns how
-// to make it true again. Everything else that the operation asserts stays true,
-// unless the document goes.
+// falsify runs a transaction that makes one fact of an operation untrue, and
+// returns a function that makes it true again. Everything else that the
+// operation asserts stays true, unless the document is removed.
 func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()) {
 	s.Helper()
 	change := func(op txn.Op) {
@@ -121,7 +121,7 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 			field, set = other(condition)
 		}
 	}
-	if fact == "txn-revno" { // that nobody has changed it at all
+	if fact == "txn-revno" { // asserts that the document is unchanged
 		field, set = "nudged", true
 	}
 	was, had := doc[field]
@@ -137,10 +137,10 @@ func (s *scene) falsify(db *mongo.Database, op txn.Op, fact string) (undo func()
 	return func() { change(to(was, !had)) }
 }
 
-// other returns a field and a value, nil for none, with which a condition does not
-// hold.
+// other returns a field and a value (nil to unset it) for which a condition
+// does not hold.
 func other(c bson.DocElem) (field string, value any) {
-	if c.Name == "$or" { // of a machine that can host a container
+	if c.Name == "$or" { // a machine that can host a container
 		return "containers", []string{}
 	}
 	if d, ok := c.Value.(bson.D); ok && len(d) == 1 {
@@ -165,7 +165,7 @@ func other(c bson.DocElem) (field string, value any) {
 	case bool:
 		return c.Name, !v
 	case int:
-		return c.Name, v + 1000 // a number that nobody has
+		return c.Name, v + 1000 // an unused number
 	case int64:
 		return c.Name, v + 1000
 	case string:
@@ -177,11 +177,11 @@ func other(c bson.DocElem) (field string, value any) {
 	case []string:
 		return c.Name, append(slices.Clone(v), "another")
 	}
-	panic(fmt.Sprintf("don't know another value than %T %v of %s", c.Value, c.Value, c.Name))
+	panic(fmt.Sprintf("no other value known for %T %v of %s", c.Value, c.Value, c.Name))
 }
 
-// refuses reports whether it is this fact that the store refuses an operation for,
-// and nothing of another document.
+// refuses checks that the store refuses operations because of this one fact,
+// and no other document.
 func (s *scene) refuses(db *mongo.Database, ops []txn.Op, op txn.Op, fact string) error {
 	failed, err := db.FailedAsserts(ops)
 	if err != nil {
@@ -197,20 +197,21 @@ func (s *scene) refuses(db *mongo.Database, ops []txn.Op, op txn.Op, fact string
 		}
 	}
 	if !seen {
-		return errors.New("it does not fail")
+		return errors.New("the assert does not fail")
 	}
 	return nil
 }
 
-// A watch sees each try of a scene's transactions just before it is committed, but
-// for those that it makes itself.
+// A watch sees each try of a scene's transactions just before it is committed,
+// except for the transactions that it runs itself.
 type watch struct {
 	*scene
 	busy  bool
 	tries int
 }
 
-// tries calls f with each try from now on. What f returns is called after the try.
+// tries calls f with each try from now on. The function that f returns is
+// called after the try.
 func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after func())) *watch {
 	w := &watch{scene: s}
 	for _, db := range s.databases() {
@@ -234,7 +235,7 @@ func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after 
 	return w
 }
 
-// unwatched ends that.
+// unwatched ends a watch.
 func (s *scene) unwatched() {
 	for _, db := range s.databases() {
 		mongotest.HooksOf(db).RewriteOps(nil)

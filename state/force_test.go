@@ -10,14 +10,15 @@ import (
 	"juju/state/statetest"
 )
 
-// forcedWorld is one whose clock the test moves on.
+// forcedWorld returns a world whose clock the test advances with later.
 func forcedWorld(t *testing.T) (w *world, later func(time.Duration)) {
 	var ahead atomic.Int64
 	ctrl, st := statetest.ControllerWith(t, state.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
 	return &world{t, t.Context(), ctrl, st}, func(d time.Duration) { ahead.Add(int64(d)) }
 }
 
-// cleaned is passes of the cleaner until nothing is left but what falls due later.
+// cleaned runs the cleaner until only cleanups that are due later are left, and
+// returns when the next is due.
 func (w *world) cleaned() (due time.Duration) {
 	w.Helper()
 	for range 10 {
@@ -29,12 +30,12 @@ func (w *world) cleaned() (due time.Duration) {
 			return due
 		}
 	}
-	w.Fatal("cleanups are never done")
+	w.Fatal("cleanups never end")
 	return 0
 }
 
-// related is a principal with a subordinate and a site that uses it, all agents up
-// and in scope.
+// related deploys a principal with a subordinate, and a service related to it;
+// all agents are up and in scope.
 func (w *world) related() {
 	w.Helper()
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -62,10 +63,10 @@ func TestForceRemovesUnitAfterItsTimeout(t *testing.T) {
 	u := w.unit("mysql/0")
 	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
 	w.cleaned()
-	// Force works on what is Dying already, and reaches downward at once.
+	// Force also applies to what is Dying already, and propagates at once.
 	w.ok(u.Destroy(w.ctx, entity.Forced()))
 	if due := w.cleaned(); due <= 50*time.Second || due > time.Minute {
-		t.Errorf("the next is due in %v, want a minute", due)
+		t.Errorf("next cleanup due in %v, want a minute", due)
 	}
 	for _, name := range []string{"mysql/0", "logging/0"} {
 		info, err := w.unit(name).Info(w.ctx)
@@ -74,12 +75,13 @@ func TestForceRemovesUnitAfterItsTimeout(t *testing.T) {
 			t.Errorf("%s is %s with strength %s, want dying with force", name, info.Life, info.Strength)
 		}
 	}
-	// Again, with less time: the deadline comes nearer; with more it stays.
+	// A second force with a shorter timeout brings the deadline forward; a longer
+	// timeout does not move it back.
 	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 10 * time.Second}))
 	w.ok(u.Destroy(w.ctx, entity.Forced()))
 	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
 	if due := w.cleaned(); due > 10*time.Second {
-		t.Errorf("the next is due in %v, want ten seconds", due)
+		t.Errorf("next cleanup due in %v, want ten seconds", due)
 	}
 	later(11 * time.Second)
 	w.cleaned()
@@ -112,9 +114,10 @@ func TestForceOnServiceRemovesItsUnitsAndRelations(t *testing.T) {
 	_, err := w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 	if n := len(mustService(w, "wordpress").Name()); n == 0 {
-		t.Error("wordpress went too")
+		t.Error("wordpress is gone too")
 	}
-	// The name is free, and whoever takes it is not touched by what was left to do.
+	// The name is free, and leftover cleanups do not touch a new service that takes
+	// it.
 	w.deploy("mysql", statetest.MySQL, 1)
 	later(time.Hour)
 	w.cleaned()
@@ -132,7 +135,7 @@ func TestForceOnRelationMakesEveryUnitLeave(t *testing.T) {
 	infos, err := w.unit("wordpress/0").Relations(w.ctx)
 	w.ok(err)
 	if len(infos) != 1 || infos[0].Strength != entity.Force {
-		t.Errorf("the agent is told %+v, want force", infos)
+		t.Errorf("the agent sees %+v, want force", infos)
 	}
 	later(time.Minute)
 	w.cleaned()
@@ -163,7 +166,7 @@ func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
 	}
 	w.ok(m.Remove(w.ctx))
 	if left, err := w.st.Leftovers(w.ctx); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("leftovers are %v, %v", left, err)
 	}
 	w.truth()
 }
@@ -183,16 +186,16 @@ func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	left, err := w.st.Leftovers(w.ctx)
 	w.ok(err)
 	if len(left) != 1 || left[0].What != "instance i-0 of machine 0" || left[0].How != "Stop it by hand: cloud stop i-0" || left[0].Why != "no such region" {
-		t.Errorf("left behind: %+v", left)
+		t.Errorf("leftovers are %+v", left)
 	}
 	w.ok(w.st.DropLeftovers(w.ctx, "i-0"))
-	// One that says nothing is not waited for for ever.
+	// A cloud that reports nothing is not waited for indefinitely.
 	w.deploy("other", statetest.MySQL, 1)
 	m = w.provisioned("1")
 	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
 	later(time.Second)
 	if due := w.cleaned(); due == 0 {
-		t.Fatal("nobody looks at it again")
+		t.Fatal("no cleanup is due for it")
 	}
 	later(time.Minute)
 	w.cleaned()
@@ -209,7 +212,7 @@ func TestLenientDestructionPropagates(t *testing.T) {
 	w.cleaned()
 	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
 	if due := w.cleaned(); due > 0 {
-		t.Errorf("something falls due in %v, though nothing is forced", due)
+		t.Errorf("a cleanup is due in %v, although nothing is forced", due)
 	}
 	for _, name := range []string{"mysql/0", "logging/0"} {
 		if info, err := w.unit(name).Info(w.ctx); err != nil || info.Strength != entity.Lenient {
@@ -225,7 +228,7 @@ func TestLenientDestructionPropagates(t *testing.T) {
 	}
 }
 
-// A subordinate can't be destroyed by users; but one that is Dying can be helped on.
+// Users cannot destroy a subordinate, but can force one that is Dying.
 func TestForceOnDyingSubordinate(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.related()
@@ -260,8 +263,8 @@ func TestDestroyedManagerLosesItsJob(t *testing.T) {
 	}
 }
 
-// What is still to be done for a service that is gone is not done to another that
-// has its name.
+// Cleanups left by a removed service are not applied to a new service of the
+// same name.
 func TestForceSparesANewServiceOfTheSameName(t *testing.T) {
 	w, _ := forcedWorld(t)
 	db := w.deploy("db", statetest.MySQL, 1)
@@ -277,7 +280,7 @@ func TestForceSparesANewServiceOfTheSameName(t *testing.T) {
 	info, err := w.unit("db/1").Info(w.ctx)
 	w.ok(err)
 	if info.Life != entity.Dying || info.Strength != entity.Plain {
-		t.Errorf("the other's unit is %s, %s, want dying, plain", info.Life, info.Strength)
+		t.Errorf("the new service's unit is %s, %s, want dying, plain", info.Life, info.Strength)
 	}
 }
 
@@ -312,14 +315,14 @@ func TestMachineWithContainersNeedsForce(t *testing.T) {
 	w.empty()
 }
 
-// Whoever goes meanwhile does not keep the rest from being taken apart.
+// A unit that leaves meanwhile does not stop the forced removal of the rest.
 func TestUnitLeavesDuringForcedRelationRemoval(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.related()
 	r := w.relation("wordpress", "mysql")
 	w.ok(w.unit("wordpress/0").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(r.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
-	w.st.Before(func() { // the first to leave, of whom there are two
+	w.st.Before(func() { // before the first of two units leaves
 		w.ok(w.unit("wordpress/0").LeaveScope(w.ctx, r.ID()))
 		w.end("wordpress/0")
 	})

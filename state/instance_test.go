@@ -24,29 +24,29 @@ func TestLostMachineGetsAnotherInstance(t *testing.T) {
 	w.ok(m.SetAddresses(w.ctx, []string{"10.0.0.1"}))
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
 	was := entity.Instance{ID: "i-0", Nonce: "n"}
-	// Only what was missed is taken off.
+	// Only the instance that was reported lost is removed.
 	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "another"}))
 	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-7", Nonce: "n"}))
 	if got := w.machine("0").InstanceID(); got != "i-0" {
-		t.Fatalf("the instance is %q", got)
+		t.Fatalf("instance is %q", got)
 	}
 	w.ok(m.LoseInstance(w.ctx, was))
 	info, err := w.machine("0").Info(w.ctx)
 	w.ok(err)
 	if info.InstanceID != "" || info.Nonce != "" || info.Status != entity.StatusPending || len(w.machine("0").Addresses()) > 0 {
-		t.Errorf("after the loss the machine is %+v at %v", info, w.machine("0").Addresses())
+		t.Errorf("after the loss the machine is %+v, with addresses %v", info, w.machine("0").Addresses())
 	}
 	w.refused(w.st.Agents().Check(w.ctx, entity.MachineTag("0"), password, "n"), entity.Unauthorized, "invalid entity name or password")
 	w.ok(m.LoseInstance(w.ctx, was))
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
-	// A look that was taken before is about the other.
+	// A report made before the machine got another instance is about the old one.
 	w.st.Before(func() {
 		w.ok(w.machine("0").LoseInstance(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
 		w.ok(w.machine("0").SetProvisioned(w.ctx, entity.Instance{ID: "i-2", Nonce: "o"}))
 	})
 	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
 	if got := w.machine("0").InstanceID(); got != "i-2" {
-		t.Errorf("the instance is %q", got)
+		t.Errorf("instance is %q", got)
 	}
 	history, err := w.st.StatusHistory(w.ctx, entity.HistoryMachine, "0", entity.HistoryFilter{})
 	w.ok(err)
@@ -57,7 +57,7 @@ func TestLostMachineGetsAnotherInstance(t *testing.T) {
 		}
 	}
 	if lost != 1 {
-		t.Errorf("the history tells %d times of the loss: %v", lost, history)
+		t.Errorf("the history has the loss %d times: %v", lost, history)
 	}
 	w.truth()
 }
@@ -70,8 +70,8 @@ func TestManagerIsNeverLost(t *testing.T) {
 	w.refused(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}), entity.Invalid, "machine 0 runs a controller")
 }
 
-// What is Dying on a machine that is lost needs agents once more, and they need an
-// instance; a machine with nothing on it needs none.
+// Dying units on a lost machine need agents again, and those need an instance.
+// A machine with nothing on it needs none.
 func TestLostDyingMachine(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -107,14 +107,14 @@ func TestRetryProvisioning(t *testing.T) {
 	for _, id := range []string{"0", "1", "2/lxd/0"} {
 		w.ok(w.machine(id).SetStatus(w.ctx, failed))
 	}
-	w.provisioned("1") // its agent has failed, which is another matter
+	w.provisioned("1") // its agent has failed, not its instance
 	w.refused(w.machine("1").RetryProvisioning(w.ctx), entity.Invalid, "machine 1 is not in error")
 	w.refused(w.machine("2").RetryProvisioning(w.ctx), entity.Invalid, "machine 2 is not in error")
 	w.refused(w.machine("2/lxd/0").RetryProvisioning(w.ctx), entity.NotSupported, "machine 2/lxd/0 is a container")
 	all, err := w.st.FailedMachines(w.ctx)
 	w.ok(err)
 	if len(all) != 1 || all[0].ID() != "0" {
-		t.Errorf("to be tried again are %v, want machine 0", all)
+		t.Errorf("failed machines are %v, want machine 0", all)
 	}
 	w.ok(w.machine("0").RetryProvisioning(w.ctx))
 	named(t, events, "0")

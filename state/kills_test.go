@@ -15,18 +15,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What a process is told that is to be killed: where the stage is, and when it ends
-// itself, doing what.
+// victimOf is the environment variable that tells a victim process where the
+// stage is. With _AT appended it says at which point of which mutator the
+// process kills itself.
 const victimOf = "STATE_TEST_VICTIM"
 
-// answered is a file that the victim makes when its call has returned without an error.
+// answered is a file that the victim creates once its call has returned without
+// an error.
 const answered = "answered"
 
-// TestVictim is the process that kills itself, at a point, in a mutator.
+// TestVictim runs in the process that kills itself at a point of a mutator.
 func TestVictim(t *testing.T) {
 	dir := os.Getenv(victimOf)
 	if dir == "" {
-		t.Skip("it is run by TestKilledProcess")
+		t.Skip("run by TestKilledProcess")
 	}
 	var (
 		at    point
@@ -56,8 +58,8 @@ func TestVictim(t *testing.T) {
 // killTimeout is far more than a victim needs.
 const killTimeout = time.Minute
 
-// As TestCutConnection, with the store on disk and in another process, which
-// is killed: nothing of it is left but the files.
+// Like TestCutConnection, with the store on disk and in another process. That
+// process is killed, and leaves nothing but its files.
 func TestKilledProcess(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
@@ -91,7 +93,7 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	out, err := victim.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || ctx.Err() != nil {
-		t.Fatalf("the victim ended otherwise: %v\n%s", err, out)
+		t.Fatalf("the victim was not killed: %v\n%s", err, out)
 	}
 	s := &scene{stage: st, fs: vfs.Default, dir: filepath.Join(dir, "store")}
 	s.open(t, nil)
@@ -101,6 +103,6 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 		t.Fatalf("killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
 	}
 	if s.again(m, r, nil, true); t.Failed() {
-		t.Fatalf("done again after it was killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
+		t.Fatalf("repeated after being killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
 	}
 }

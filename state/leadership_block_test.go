@@ -14,7 +14,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Two controllers in a bubble, where time passes only when nobody does anything.
+// inElection runs story with two controllers in a synctest bubble, where time
+// passes only while every goroutine is blocked.
 func inElection(t *testing.T, story func(a, b *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -32,11 +33,11 @@ func inElection(t *testing.T, story func(a, b *world)) {
 		one.Close()
 		two.Close()
 		closeStore(t, store)
-		time.Sleep(time.Minute) // mgo's pings end
+		time.Sleep(time.Minute) // until mgo's pings end
 	})
 }
 
-// A wait is for the leadership to be had.
+// A wait is a call that blocks until leadership is released.
 type wait struct {
 	*world
 	began time.Time
@@ -51,19 +52,19 @@ func (w *world) waits(ctx context.Context, unit string) *wait {
 	return b
 }
 
-// ends wants the wait to end between these times after it began.
-func (b *wait) ends(least, most time.Duration) {
+// ends checks that the wait ends between shortest and longest after it began.
+func (b *wait) ends(shortest, longest time.Duration) {
 	b.Helper()
 	err := <-b.done
-	if took := time.Since(b.began); err != nil || took < least || took > most {
-		b.Errorf("waited for %v (%v), want %v to %v", took, err, least, most)
+	if took := time.Since(b.began); err != nil || took < shortest || took > longest {
+		b.Errorf("waited for %v (%v), want %v to %v", took, err, shortest, longest)
 	}
 }
 
 func TestWaitForLeadership(t *testing.T) {
 	inElection(t, func(a, b *world) {
 		a.deploy("mysql", statetest.MySQL, 3)
-		a.waits(a.ctx, "mysql/1").ends(0, time.Second) // nobody leads
+		a.waits(a.ctx, "mysql/1").ends(0, time.Second) // no leader
 
 		a.claims("mysql/0", 1)
 		here, there := a.waits(a.ctx, "mysql/1"), b.waits(b.ctx, "mysql/2")
@@ -72,13 +73,13 @@ func TestWaitForLeadership(t *testing.T) {
 		here.ends(20*time.Second, 22*time.Second)
 		there.ends(20*time.Second, 22*time.Second)
 
-		// Renewed once; then its holder is heard of no more.
+		// The leader renews once, and is not heard of again.
 		a.claims("mysql/0", 2)
 		here, there = a.waits(a.ctx, "mysql/1"), b.waits(b.ctx, "mysql/2")
 		time.Sleep(40 * time.Second)
 		a.claims("mysql/0", 2)
 		here.ends(100*time.Second, 102*time.Second)
-		there.ends(100*time.Second, 161*time.Second) // which looks when the value it knew has lapsed
+		there.ends(100*time.Second, 161*time.Second) // it looks when the lease it knew of has lapsed
 		b.claims("mysql/1", 3)
 
 		// The leader is removed.
@@ -89,17 +90,17 @@ func TestWaitForLeadership(t *testing.T) {
 		there.ends(10*time.Second, 12*time.Second)
 		b.claims("mysql/2", 4)
 
-		// Nobody waits for ever.
+		// A wait ends with its context, and with the controller.
 		ctx, cancel := context.WithCancel(a.ctx)
 		given := a.waits(ctx, "mysql/0")
 		cancel()
 		if err := <-given.done; !errors.Is(err, context.Canceled) {
-			t.Errorf("given up: %v", err)
+			t.Errorf("cancelled wait: %v", err)
 		}
 		closing := a.waits(a.ctx, "mysql/0")
 		a.ctrl.Close()
 		if err := <-closing.done; !errors.Is(err, entity.Unavailable) {
-			t.Errorf("the controller has closed: %v", err)
+			t.Errorf("wait on a closed controller: %v", err)
 		}
 	})
 }

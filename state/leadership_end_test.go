@@ -8,7 +8,7 @@ import (
 	"juju/state/statetest"
 )
 
-// leases wants as many leases to be left, once the cleaner has passed.
+// leases checks how many leases are left after a pass of the cleaner.
 func (w *world) leases(want int) {
 	w.Helper()
 	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
@@ -31,17 +31,18 @@ func TestLeadershipEndsWithItsService(t *testing.T) {
 	w.end("mysql/0")
 	w.leases(0)
 
-	// One of the same name begins anew; what the old one left is not mistaken for it.
+	// A new service of the same name starts over; the old lease is not mistaken for
+	// its own.
 	s = w.deploy("mysql", statetest.MySQL, 1)
 	w.claims("mysql/1", 1)
 	w.ok(w.unit("mysql/1").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	s = w.deploy("mysql", statetest.MySQL, 1)
-	w.claims("mysql/2", 2) // by the lease that is still there
+	w.claims("mysql/2", 2) // by the old lease
 	w.leases(1)
 	w.claims("mysql/2", 2)
 
-	// Given back, and all gone.
+	// Leadership is released, and everything removed.
 	w.ok(w.unit("mysql/2").ReleaseLeadership(w.ctx))
 	w.ok(w.unit("mysql/2").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
@@ -52,8 +53,8 @@ func TestLeadershipEndsWithItsService(t *testing.T) {
 	w.empty()
 }
 
-// A claim that comes while the last unit of a Dying service is removed, and one
-// that was cut short before.
+// A claim arrives while the last unit of a Dying service is removed, after an
+// earlier claim was cut short.
 func TestLeadershipDuringServiceRemoval(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
@@ -63,7 +64,7 @@ func TestLeadershipDuringServiceRemoval(t *testing.T) {
 	w.leases(0)
 
 	s = w.deploy("mysql", statetest.MySQL, 1)
-	w.crashBetweenSteps("mysql/1") // of its making
+	w.crashBetweenSteps("mysql/1") // of creating the lease
 	w.claims("mysql/1", 1)
 	w.ok(w.unit("mysql/1").ReleaseLeadership(w.ctx))
 	w.crashBetweenSteps("mysql/1")
@@ -95,8 +96,8 @@ func TestLeasesAreRemovedWithTheirModel(t *testing.T) {
 	w.claims("mysql/0", 1)
 }
 
-// A lease that nothing will remove any more, as when a controller dies right after
-// it has taken one for a unit that goes, is found by a check.
+// A check finds a lease that no cleanup will remove, as when a controller dies
+// right after it took one for a unit that is being removed.
 func TestCheckFindsOrphanedLease(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -104,7 +105,7 @@ func TestCheckFindsOrphanedLease(t *testing.T) {
 	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "gone", "gone/0", 1))
 	found := w.check(true)
 	if len(found) != 1 || !found[0].Done || found[0].What != `service "gone" is gone, and no cleanup is to remove it` {
-		t.Errorf("found is %s", told(found))
+		t.Errorf("check found %s", told(found))
 	}
 	w.leases(1)
 	w.right()

@@ -7,8 +7,8 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// WriteAsLeader keeps a text that only the leader of the unit's service may
-// write, by the claim that returned epoch.
+// WriteAsLeader writes a text that only the leader of the unit's service can
+// write. epoch is what its claim returned.
 func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) error {
 	return u.st.db.Run(ctx, func(int) ([]txn.Op, error) {
 		o := newOps()
@@ -28,7 +28,7 @@ func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) erro
 
 const ledC = "led"
 
-// LeadersText returns what leaders of the service wrote last.
+// LeadersText returns the text that a leader of the service wrote last.
 func (st *State) LeadersText(service string) (string, error) {
 	var doc struct {
 		Text string `bson:"text"`
@@ -37,10 +37,10 @@ func (st *State) LeadersText(service string) (string, error) {
 	return doc.Text, err
 }
 
-// Leases returns how many leases there are, of all models.
+// Leases returns the number of leases, of all models.
 func (c *Controller) Leases() (int, error) { return c.db.Count(leasesC, nil) }
 
-// PutLease puts a lease back to what it may have been, as a restored backup does.
+// PutLease overwrites a lease, as a restored backup does.
 func (c *Controller) PutLease(ctx context.Context, model, service, holder string, epoch int64) error {
 	l, err := c.readLease(leaseID(model, service))
 	if err != nil {

@@ -21,9 +21,10 @@ import (
 	"juju/state/statetest"
 )
 
-// An election is several controllers, with clocks that differ by years and stop
-// to think now and then, and units that want to lead, write as leaders, believe
-// that they lead for as long as they were told, and write long after, too.
+// An election is several controllers, whose clocks differ by years and which
+// pause now and then, and units that want to lead. A unit writes as the leader,
+// believes that it leads for as long as it was granted, and also writes long
+// after that.
 type election struct {
 	t     *testing.T
 	seed  uint64
@@ -35,17 +36,17 @@ type election struct {
 	chaos       *rand.Rand
 	history     []porcupine.Operation
 	beliefs     []belief
-	order       atomic.Int64 // of what is called and what returns
+	order       atomic.Int64 // of calls and returns
 	counts      map[string]int
 }
 
-// A belief is a time during which a unit takes itself for the leader.
+// A belief is a time during which a unit believes that it leads.
 type belief struct {
 	unit     string
 	from, to time.Time
 }
 
-// What is done to the register that only leaders write.
+// Operations on the register that only leaders write.
 type (
 	action struct {
 		kind string // "claim", "write" or "read"
@@ -53,7 +54,7 @@ type (
 		text string
 	}
 	outcome struct {
-		epoch int64 // by which it led or wrote
+		epoch int64 // that it claimed or wrote with
 		text  string
 		known bool
 	}
@@ -64,9 +65,10 @@ type (
 	}
 )
 
-// theRegister is what the history is held against. A claim that is granted by a
-// higher epoch makes the unit the leader; a write succeeds only of the leader, by
-// its epoch. Of what failed nothing is noted: it may fail for any reason.
+// theRegister is the model that the history is checked against. A claim granted
+// with a higher epoch makes the unit the leader; a write succeeds only for the
+// leader, with its epoch. Failed operations are not recorded: they can fail for
+// any reason.
 var theRegister = porcupine.Model{
 	Init: func() any { return register{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -89,8 +91,8 @@ var theRegister = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, output) },
 }
 
-// note adds what was done to the history. What came to no known end may have its
-// effect at any time.
+// note adds an operation to the history. One whose outcome is unknown can take
+// effect at any later time.
 func (e *election) note(client int, call int64, in action, out outcome) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -108,7 +110,7 @@ func (e *election) count(what string) {
 	e.counts[what]++
 }
 
-// open opens another controller.
+// open opens the model in another controller.
 func (e *election) open(c *state.Controller, uuid string) *state.State {
 	st, err := c.Model(e.ctx, uuid)
 	if err != nil {
@@ -123,8 +125,8 @@ func (e *election) one(r *rand.Rand) *state.State {
 	return e.controllers[r.IntN(len(e.controllers))]
 }
 
-// clock makes the clock of a controller that stops to think, before it looks at
-// it or after.
+// clock returns a clock that pauses now and then, before or after reading the
+// time.
 func (e *election) clock(offset time.Duration) func() time.Time {
 	return func() time.Time {
 		e.mu.Lock()
@@ -143,7 +145,7 @@ func (e *election) clock(offset time.Duration) func() time.Time {
 	}
 }
 
-// runs is the life of one unit's agent.
+// runs runs one unit's agent.
 func (e *election) runs(client int, unit string, until time.Time) {
 	r := rand.New(rand.NewPCG(e.seed, uint64(client)))
 	for time.Now().Before(until) {
@@ -163,7 +165,7 @@ func (e *election) runs(client int, unit string, until time.Time) {
 		}
 		e.note(client, call, action{kind: "claim", unit: unit}, outcome{epoch: epoch, known: true})
 		e.mu.Lock()
-		if now := time.Now(); now.Before(sent.Add(d)) { // else it has heard of it too late
+		if now := time.Now(); now.Before(sent.Add(d)) { // else the answer came too late
 			e.beliefs = append(e.beliefs, belief{unit, now, sent.Add(d)})
 		}
 		e.mu.Unlock()
@@ -177,7 +179,7 @@ func (e *election) runs(client int, unit string, until time.Time) {
 	}
 }
 
-// releases gives back the leadership, in which the unit believes no more.
+// releases releases the leadership; the unit no longer believes that it leads.
 func (e *election) releases(r *rand.Rand, unit string) {
 	now := time.Now()
 	e.mu.Lock()
@@ -195,7 +197,7 @@ func (e *election) releases(r *rand.Rand, unit string) {
 	e.count("release")
 }
 
-// writes writes as the leader, whether it still is or not, and reads.
+// writes writes as the leader, whether or not the unit still leads, and reads.
 func (e *election) writes(client int, r *rand.Rand, unit string, epoch int64) {
 	text := fmt.Sprintf("%s by %d at %d", unit, epoch, e.order.Add(1))
 	ctx, cancel := context.WithTimeout(e.ctx, time.Duration(r.Int64N(int64(3*time.Minute))))
@@ -224,7 +226,7 @@ func (e *election) writes(client int, r *rand.Rand, unit string, epoch int64) {
 	}
 }
 
-// failed counts what went wrong as it may.
+// failed counts expected failures, and reports all others.
 func (e *election) failed(what string, err error) {
 	switch {
 	case errors.Is(err, entity.LeadershipRefused):
@@ -238,8 +240,8 @@ func (e *election) failed(what string, err error) {
 	}
 }
 
-// disturbs holds up transactions between their reads and their commit, and puts
-// controllers in the place of others, until the time comes.
+// disturbs delays transactions between their reads and their commit, and
+// replaces controllers by others, until the given time.
 func (e *election) disturbs(until time.Time, another func() *state.State) {
 	r := rand.New(rand.NewPCG(e.seed, 99))
 	for time.Now().Before(until) {
@@ -299,13 +301,14 @@ func TestLeadersNeverOverlap(t *testing.T) {
 			c.Close()
 		}
 		closeStore(t, store)
-		time.Sleep(time.Minute) // mgo's pings end
+		time.Sleep(time.Minute) // until mgo's pings end
 	})
 	e.t = t
 	e.check()
 }
 
-// check holds what happened against what may.
+// check checks that beliefs do not overlap, and that the history is
+// linearizable.
 func (e *election) check() {
 	e.t.Helper()
 	slices.SortFunc(e.beliefs, func(a, b belief) int { return a.from.Compare(b.from) })
@@ -315,17 +318,17 @@ func (e *election) check() {
 		if b.unit != leader.unit {
 			changes++
 			if b.from.Before(leader.to) {
-				e.t.Errorf("%s leads after %v while %s believes until %v that it does", b.unit, b.from.Sub(e.began), leader.unit, leader.to.Sub(e.began))
+				e.t.Errorf("%s leads after %v, while %s believes until %v that it does", b.unit, b.from.Sub(e.began), leader.unit, leader.to.Sub(e.began))
 			}
 			leader = b
 		} else if b.to.After(leader.to) {
 			leader.to = b.to
 		}
 	}
-	e.t.Logf("%d operations, %d changes of the leader, %v", len(e.history), changes, e.counts)
+	e.t.Logf("%d operations, %d changes of leader, %v", len(e.history), changes, e.counts)
 	for _, what := range []string{"claim", "write", "read", "fenced", "refused", "given up", "pause"} {
 		if e.counts[what] == 0 {
-			e.t.Errorf("the run has no %s, and so shows little", what)
+			e.t.Errorf("the run has no %s, so it shows little", what)
 		}
 	}
 	if result := porcupine.CheckOperationsTimeout(theRegister, e.history, time.Minute); result != porcupine.Ok {

@@ -12,9 +12,9 @@ import (
 	"juju/state/statetest"
 )
 
-const term = time.Minute // for which units of these stories want to lead
+const term = time.Minute // how long units in these tests claim to lead
 
-// claims wants the unit to lead its service by this epoch.
+// claims checks that the unit can claim leadership, with this epoch.
 func (w *world) claims(unit string, epoch int64) {
 	w.Helper()
 	got, err := w.unit(unit).ClaimLeadership(w.ctx, term)
@@ -24,14 +24,14 @@ func (w *world) claims(unit string, epoch int64) {
 	}
 }
 
-// denied wants the unit not to.
+// denied checks that a claim of the unit is refused.
 func (w *world) denied(unit string) {
 	w.Helper()
 	_, err := w.unit(unit).ClaimLeadership(w.ctx, term)
 	w.refused(err, entity.LeadershipRefused, "leadership claim denied")
 }
 
-// writes wants the unit to be able to write as the leader by this epoch, or not.
+// writes checks whether the unit can write as the leader with this epoch.
 func (w *world) writes(unit string, epoch int64, can bool) {
 	w.Helper()
 	err := w.unit(unit).WriteAsLeader(w.ctx, epoch, unit)
@@ -60,16 +60,16 @@ func TestLeaderLeadsAsLongAsItRenews(t *testing.T) {
 	w.writes("mysql/1", 1, false)
 	for _, s := range w.status("mysql").Services[0].Units {
 		if s.Leader != (s.Name == "mysql/0") {
-			t.Errorf("status shows of %s that it leads: %v", s.Name, s.Leader)
+			t.Errorf("status of %s shows leader: %v", s.Name, s.Leader)
 		}
 	}
 	c.pass(term)
-	w.writes("mysql/0", 1, true) // nobody else has asked
+	w.writes("mysql/0", 1, true) // no other unit has claimed
 	w.claims("mysql/2", 2)
 	w.denied("mysql/0")
 	w.writes("mysql/0", 1, false)
 	w.writes("mysql/2", 2, true)
-	// It leads again one day, and what it meant to write before stays unwritten.
+	// It leads again later, but cannot make writes of its first term.
 	c.pass(term)
 	w.claims("mysql/0", 3)
 	w.writes("mysql/0", 1, false)
@@ -87,14 +87,14 @@ func TestUnitsThatCannotLead(t *testing.T) {
 		_, err := w.unit("mysql/0").ClaimLeadership(w.ctx, d)
 		w.ok(err)
 	}
-	// One that is Dying leads on for its time, and gets no more.
+	// A Dying leader keeps its lease, and cannot renew it.
 	w.started("mysql/0")
 	dying := w.unit("mysql/0")
 	w.ok(dying.Destroy(w.ctx, entity.Destruction{}))
 	w.denied("mysql/0")
 	w.denied("mysql/1")
 	w.writes("mysql/0", 1, true)
-	// Dead or gone it can't lead, whatever it was promised.
+	// A Dead or removed unit cannot lead, even within its lease.
 	w.ok(dying.EnsureDead(w.ctx))
 	w.claims("mysql/1", 2)
 	gone := w.unit("mysql/1")
@@ -102,7 +102,7 @@ func TestUnitsThatCannotLead(t *testing.T) {
 	w.claims("mysql/2", 3)
 	_, err := gone.ClaimLeadership(w.ctx, term)
 	w.refused(err, entity.LeadershipRefused, "leadership claim denied")
-	// Destroyed between the steps of its claim.
+	// A unit is destroyed between the steps of its claim.
 	w.ok(w.unit("mysql/2").ReleaseLeadership(w.ctx))
 	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 	w.ok(err)
@@ -111,21 +111,22 @@ func TestUnitsThatCannotLead(t *testing.T) {
 	w.claims("mysql/2", 5)
 }
 
-// Each controller counts from when it first saw the lease as it is.
+// Each controller measures a lease from when it first saw it in its current
+// state.
 func TestControllersNeverCompareClocks(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 3)
 	a.claims("mysql/0", 1)
 	c.pass(term)
-	b.denied("mysql/1") // b has not known of it before
+	b.denied("mysql/1") // b has not seen the lease before
 	c.pass(term - time.Second)
 	b.denied("mysql/1")
-	// Renewed at the last moment: again it is new to b.
+	// The lease is renewed at the last moment, and so is new to b again.
 	a.claims("mysql/0", 1)
 	c.pass(2 * time.Second)
 	b.denied("mysql/1")
-	// A controller that has begun anew knows nothing, and waits its time.
+	// A restarted controller knows no leases, and waits for the full term.
 	c.pass(term - 2*time.Second)
 	d := c.another()
 	d.denied("mysql/1")
@@ -135,7 +136,7 @@ func TestControllersNeverCompareClocks(t *testing.T) {
 	a.denied("mysql/0")
 	a.writes("mysql/0", 1, false)
 	b.writes("mysql/1", 2, true)
-	// Any controller renews it.
+	// Any controller can renew it.
 	d.claims("mysql/1", 2)
 	a.claims("mysql/1", 2)
 }
@@ -154,7 +155,8 @@ func TestRenewalNeverShortensALease(t *testing.T) {
 	w.claims("mysql/1", 2)
 }
 
-// crash ends the next claim of the unit between its two steps.
+// crashBetweenSteps interrupts the next claim of the unit between its two
+// steps.
 func (w *world) crashBetweenSteps(unit string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -171,16 +173,16 @@ func TestCrashBetweenClaimSteps(t *testing.T) {
 	a.claims("mysql/0", 1)
 	c.pass(term)
 	a.crashBetweenSteps("mysql/1")
-	// The lease has a new holder, which has not been told; the old one can still
-	// write, and is not told either that it may go on.
+	// The lease has a new holder, which does not know it yet. The old leader can
+	// still write, but cannot renew.
 	a.writes("mysql/0", 1, true)
 	a.denied("mysql/0")
 	b.denied("mysql/2")
-	b.claims("mysql/1", 2) // the second step, by another controller
+	b.claims("mysql/1", 2) // another controller takes the second step
 	a.writes("mysql/0", 1, false)
 	b.writes("mysql/1", 2, true)
 
-	// It does not come back.
+	// The old leader does not get it back.
 	a.denied("mysql/0")
 	c.pass(term)
 	a.crashBetweenSteps("mysql/0")
@@ -192,8 +194,8 @@ func TestCrashBetweenClaimSteps(t *testing.T) {
 	b.writes("mysql/2", 4, true)
 }
 
-// One that was held up between the steps finds that another leads, or has the
-// lease at least; either way it is told nothing.
+// A claim that is delayed between its steps finds that another unit leads, or
+// at least holds the lease. Either way it is refused.
 func TestSlowClaim(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
@@ -216,12 +218,13 @@ func TestSlowClaim(t *testing.T) {
 		c.pass(term)
 		b.crashBetweenSteps("mysql/1")
 	})
-	a.denied("mysql/0") // its second step succeeded, but its time was over
+	a.denied("mysql/0") // the second step succeeded, but too late
 	b.claims("mysql/1", 5)
 	a.writes("mysql/0", 4, false)
 	b.writes("mysql/1", 5, true)
 
-	// Nobody came in between: it is told of a term that begins now.
+	// No other unit claimed meanwhile: the claim is granted, for a term that starts
+	// now.
 	a.denied("mysql/0")
 	c.pass(term)
 	a.st.Before(func() { c.pass(2 * term) })
@@ -231,7 +234,7 @@ func TestSlowClaim(t *testing.T) {
 	b.denied("mysql/1")
 }
 
-// What it wanted to write as the leader comes too late.
+// A write as the leader arrives after the leadership was lost.
 func TestDelayedExLeaderCannotWrite(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
@@ -246,7 +249,7 @@ func TestDelayedExLeaderCannotWrite(t *testing.T) {
 	})
 	a.writes("mysql/0", 1, false)
 	if text, err := a.st.LeadersText("mysql"); err != nil || text != "mysql/1" {
-		t.Errorf("the last to write was %q (%v)", text, err)
+		t.Errorf("the last writer was %q (%v)", text, err)
 	}
 }
 
@@ -255,37 +258,39 @@ func TestReleaseLeadership(t *testing.T) {
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 3)
 	a.claims("mysql/0", 1)
-	b.ok(b.unit("mysql/1").ReleaseLeadership(b.ctx)) // which does not lead
+	b.ok(b.unit("mysql/1").ReleaseLeadership(b.ctx)) // not the leader
 	b.denied("mysql/1")
 	a.ok(a.unit("mysql/0").ReleaseLeadership(a.ctx))
 	a.writes("mysql/0", 1, false)
 	a.ok(a.unit("mysql/0").ReleaseLeadership(a.ctx))
 	b.claims("mysql/1", 2)
 	a.denied("mysql/0")
-	// Half given back, by a crash between: it leads no more, whoever asks.
+	// A release is interrupted half way: the unit no longer leads for any
+	// controller.
 	ctx, cancel := context.WithCancel(b.ctx)
 	b.st.Before(cancel)
 	if err := b.unit("mysql/1").ReleaseLeadership(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
 	a.claims("mysql/1", 3)
-	// Claimed again while it is given back: the new claim stands.
+	// Claimed again during the release: the new claim stands.
 	a.st.Before(func() { b.claims("mysql/1", 4) })
 	a.ok(a.unit("mysql/1").ReleaseLeadership(a.ctx))
 	b.writes("mysql/1", 4, true)
 	a.denied("mysql/2")
-	// Renewed between the reading and the writing of the lease.
+	// Renewed between the release's read and write of the lease.
 	c.clocks[0].before(func() { b.claims("mysql/1", 4) })
 	a.ok(a.unit("mysql/1").ReleaseLeadership(a.ctx))
 	a.claims("mysql/2", 5)
 }
 
-// A lease that another has written since it was read is not overwritten.
+// A lease written by another controller since it was read is not overwritten.
 func TestLeaseTakenBetweenReadAndWrite(t *testing.T) {
 	c := newControllers(t, 2)
 	a, b := c.worlds[0], c.worlds[1]
 	a.deploy("mysql", statetest.MySQL, 3)
-	// a looks at its clock when it begins, and then right after it has read the lease.
+	// a reads its clock when it begins, and again right after it has read the
+	// lease.
 	meanwhile := func(looks int, f func()) {
 		var again func()
 		again = func() {
@@ -302,12 +307,12 @@ func TestLeaseTakenBetweenReadAndWrite(t *testing.T) {
 	a.denied("mysql/2")
 	c.pass(term)
 	meanwhile(2, func() { b.claims("mysql/1", 2) })
-	a.denied("mysql/2") // which found it lapsed
+	a.denied("mysql/2") // it read a lapsed lease
 	c.pass(term)
 	meanwhile(2, func() { b.claims("mysql/1", 2) })
 	a.denied("mysql/2")
 	b.writes("mysql/1", 2, true)
-	// Whoever renews finds that it was replaced.
+	// A renewal finds that the lease was taken.
 	b.denied("mysql/0")
 	c.pass(term)
 	meanwhile(2, func() { b.claims("mysql/0", 3) })
@@ -315,7 +320,7 @@ func TestLeaseTakenBetweenReadAndWrite(t *testing.T) {
 	b.writes("mysql/0", 3, true)
 }
 
-// Many ask at once; one leads.
+// Of concurrent claims, one is granted.
 func TestConcurrentClaims(t *testing.T) {
 	c := newControllers(t, 3)
 	c.worlds[0].deploy("mysql", statetest.MySQL, 6)
@@ -342,12 +347,12 @@ func TestConcurrentClaims(t *testing.T) {
 		}
 	}
 	if granted != 1 {
-		t.Errorf("%d lead", granted)
+		t.Errorf("%d claims were granted, want 1", granted)
 	}
 }
 
-// Leases that are lost, or older than what their services know, give nobody an
-// epoch that has been.
+// When leases are lost, or older than their services' own records, no epoch is
+// granted twice.
 func TestLeasesRestoredFromABackup(t *testing.T) {
 	c := newControllers(t, 1)
 	w := c.worlds[0]
@@ -365,27 +370,27 @@ func TestLeasesRestoredFromABackup(t *testing.T) {
 	w.writes("mysql/1", 3, false)
 }
 
-// Others that keep getting ahead hold a claim up for a time, however often they do: one
-// that they let through then is granted, and one that they never do is given up. So it
-// is with what is given back. A long pause is no reason to give up at once.
+// A claim retries while other writers keep changing the lease: it is granted if
+// they let it through in time, and given up if they never do. A release does
+// the same. One long pause is no reason to give up.
 func TestClaimUnderRepeatedConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // runs last: until mgo's pings end
 		c := newControllers(t, 2)
 		w, other := c.worlds[0], c.worlds[1]
 		w.deploy("mysql", statetest.MySQL, 1)
 		w.claims("mysql/0", 1)
 		epoch := int64(1)
-		// meanwhile has the other write the lease, so many times, between what the first
-		// reads of it and what it writes; reads is how often the first looks at its clock
-		// for each try.
+		// meanwhile lets the other controller write the lease, times times, between
+		// the first one's reads and its write. reads is how often the first one
+		// reads its clock in each try.
 		meanwhile := func(times, reads int, holder string, pause time.Duration) {
 			looks := 0
 			var look func()
 			look = func() {
 				if looks++; looks%reads == 0 {
 					time.Sleep(pause)
-					epoch += 10 // more than claims have added
+					epoch += 10 // more than the claims have added
 					w.ok(other.ctrl.PutLease(w.ctx, w.st.UUID(), "mysql", holder, epoch))
 					times--
 				}
@@ -414,7 +419,7 @@ func TestClaimUnderRepeatedConflict(t *testing.T) {
 			began := time.Now()
 			w.refused(do.f(), entity.Contention, "state changing too quickly; try again soon")
 			if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
-				t.Errorf("a %s is given up after %v", do.what, took)
+				t.Errorf("%s was given up after %v", do.what, took)
 			}
 			c.clocks[0].before(nil)
 		}

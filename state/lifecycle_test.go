@@ -12,7 +12,7 @@ import (
 	"juju/state/statetest"
 )
 
-// world is a model with what most stories need, and ways to tell them briefly.
+// world is a model, with helpers for tests.
 type world struct {
 	*testing.T
 	ctx  context.Context
@@ -33,7 +33,7 @@ func (w *world) ok(err error) {
 	}
 }
 
-// refused wants an error of a kind whose text holds some words.
+// refused checks that err is of a kind, and that its text contains words.
 func (w *world) refused(err error, kind entity.Kind, words string) {
 	w.Helper()
 	if err == nil || !errors.Is(err, kind) || !strings.Contains(err.Error(), words) {
@@ -56,7 +56,7 @@ func (w *world) unit(name string) *state.Unit {
 	return u
 }
 
-// started is a unit whose agent has come up.
+// started returns a unit whose agent has started.
 func (w *world) started(name string) *state.Unit {
 	w.Helper()
 	u := w.unit(name)
@@ -71,8 +71,8 @@ func (w *world) relate(a, b string) *state.Relation {
 	return r
 }
 
-// accompanied is a principal in the scope of a container relation, with its subordinate,
-// whose agent has not come up.
+// accompanied returns a principal in the scope of a container relation, whose
+// subordinate's agent has not started.
 func (w *world) accompanied() (principal *state.Unit, r *state.Relation) {
 	w.Helper()
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -90,13 +90,13 @@ func (w *world) gone(kind, name string, err error) {
 	}
 }
 
-// empty wants nothing left of a model but what outlives everything.
+// empty checks that nothing is left of a model but what outlives every entity.
 func (w *world) empty() {
 	w.Helper()
 	left, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	if left > 0 {
-		w.Errorf("%d cleanups are left", left)
+		w.Errorf("%d cleanups left", left)
 	}
 	counts, err := w.st.Counts()
 	w.ok(err)
@@ -105,12 +105,12 @@ func (w *world) empty() {
 	}
 	for collection, n := range counts {
 		if n > 0 {
-			w.Errorf("%d documents are left in %s", n, collection)
+			w.Errorf("%d documents left in %s", n, collection)
 		}
 	}
 }
 
-// end takes a unit through what its agent and its deployer do.
+// end does what a unit's agent and its deployer do to end it.
 func (w *world) end(name string, relations ...int) {
 	w.Helper()
 	u := w.unit(name)
@@ -159,7 +159,7 @@ func TestServiceIsRemovedWithItsLastUnit(t *testing.T) {
 	_, err = s.AddUnits(w.ctx, 1, nil)
 	w.refused(err, entity.NotAlive, "service is not alive")
 
-	_, _, err = w.st.Cleaner().Cleanup(w.ctx) // the agents are away: it is done for them
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx) // the agents are away: the cleaner acts for them
 	w.ok(err)
 	if life := w.unit("mysql/0").Life(); life != entity.Dying {
 		t.Fatalf("unit is %s, want dying", life)
@@ -176,7 +176,7 @@ func TestServiceIsRemovedWithItsLastUnit(t *testing.T) {
 
 	again := w.deploy("mysql", statetest.MySQL, 1)
 	if _, err := w.st.Unit(w.ctx, "mysql/2"); err != nil {
-		t.Errorf("a unit's number was used again: %v", err)
+		t.Errorf("a unit number was reused: %v", err)
 	}
 	_ = again
 }
@@ -195,7 +195,7 @@ func TestUnstartedUnitIsRemovedAtOnce(t *testing.T) {
 	if life := w.unit("mysql/1").Life(); life != entity.Dying {
 		t.Errorf("unit is %s, want dying", life)
 	}
-	w.ok(u.Destroy(w.ctx, entity.Destruction{})) // once more is a no-op
+	w.ok(u.Destroy(w.ctx, entity.Destruction{})) // a second one is a no-op
 }
 
 func mustService(w *world, name string) *state.Service {
@@ -252,11 +252,11 @@ func TestRelationIsRemovedByTheLastUnitToLeave(t *testing.T) {
 		t.Errorf("key is %q", r.Key())
 	}
 	w.ok(wp.EnterScope(w.ctx, r.ID()))
-	w.ok(wp.EnterScope(w.ctx, r.ID())) // twice is once
+	w.ok(wp.EnterScope(w.ctx, r.ID())) // entering twice is a no-op
 	w.ok(my.EnterScope(w.ctx, r.ID()))
 	w.refused(wp.EnsureDead(w.ctx), entity.Invalid, "")
 
-	// Destroy both services: the relation is Dying, and what is left is held by it.
+	// Destroy both services: the relation is Dying, and keeps them.
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{}))
 	_, err := w.st.AddRelation(w.ctx, "wordpress", "mysql")
@@ -270,7 +270,7 @@ func TestRelationIsRemovedByTheLastUnitToLeave(t *testing.T) {
 	w.ok(err)
 	w.ok(wp.DestroySelf(w.ctx))
 	w.ok(wp.LeaveScope(w.ctx, r.ID()))
-	// The last to leave was a unit of another service.
+	// The last unit to leave belonged to the other service.
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 	_, err = w.st.RelationByID(w.ctx, r.ID())
@@ -316,7 +316,7 @@ func TestSubordinateLivesAndDiesWithItsPrincipal(t *testing.T) {
 	w.ok(my.EnterScope(w.ctx, r.ID()))
 	lg := w.started("logging/0")
 	if lg.Principal() != "mysql/0" || lg.Machine() != "" {
-		t.Errorf("principal %q, machine %q", lg.Principal(), lg.Machine())
+		t.Errorf("principal is %q, machine is %q", lg.Principal(), lg.Machine())
 	}
 	w.ok(lg.EnterScope(w.ctx, r.ID()))
 	w.refused(lg.Destroy(w.ctx, entity.Destruction{}), entity.Invalid, `unit "logging/0" is a subordinate`)
@@ -342,7 +342,7 @@ func TestSubordinatesEndWithTheirLastContainerRelation(t *testing.T) {
 	info, err := lg.Info(w.ctx)
 	w.ok(err)
 	if !info.OrphanedBySubRel {
-		t.Error("the subordinate does not see that it is an orphan")
+		t.Error("the subordinate is not reported as an orphan")
 	}
 	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
@@ -352,7 +352,7 @@ func TestSubordinatesEndWithTheirLastContainerRelation(t *testing.T) {
 	if life := w.unit("mysql/0").Life(); life != entity.Alive {
 		t.Errorf("principal is %s, want alive", life)
 	}
-	// While the old one is there, a new relation can't be entered.
+	// Until the old subordinate is gone, a new relation cannot be entered.
 	w.end("logging/0", r.ID())
 	w.ok(my.LeaveScope(w.ctx, r.ID()))
 	_, err = w.st.RelationByID(w.ctx, r.ID())
@@ -392,7 +392,7 @@ func TestFindRelationByEndpoints(t *testing.T) {
 
 func TestAddAndRemoveManyUnits(t *testing.T) {
 	w := newWorld(t)
-	n := 45 // more than one transaction holds
+	n := 45 // more than one transaction adds
 	s := w.deploy("mysql", statetest.MySQL, n)
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	_, _, err := w.st.Cleaner().Cleanup(w.ctx)

@@ -1,7 +1,7 @@
 package state
 
-// MinUnitsChanges returns how often those who keep the service's units were told
-// that one was destroyed, or another number wanted.
+// MinUnitsChanges returns how often workers were notified of the service's
+// units: that one was destroyed, or that the number to keep changed.
 func (st *State) MinUnitsChanges(service string) (int64, error) {
 	var doc minUnitsDoc
 	err := st.db.Get(minUnitsC, service, &doc, "minunits")

@@ -9,7 +9,7 @@ import (
 	"juju/state/statetest"
 )
 
-// alive returns how many units of a service are, and how many there are in all.
+// alive returns how many units of a service are Alive, and how many exist.
 func (w *world) alive(service string) (alive, all int) {
 	w.Helper()
 	for _, s := range w.status().Services {
@@ -26,7 +26,7 @@ func (w *world) alive(service string) (alive, all int) {
 	return alive, all
 }
 
-// kept has the worker look at the service, and wants it to have units.
+// kept runs the worker once for the service, and checks its number of units.
 func (w *world) kept(service string, alive, all int) {
 	w.Helper()
 	w.ok(w.st.MinUnits().EnsureMinUnits(w.ctx, service))
@@ -46,17 +46,17 @@ func TestMinUnits(t *testing.T) {
 	w.kept("mysql", 1, 1)
 	w.ok(s.SetMinUnits(w.ctx, 3))
 	if got := mustService(w, "mysql").MinUnits(); got != 3 {
-		t.Errorf("it keeps %d", got)
+		t.Errorf("MinUnits is %d", got)
 	}
 	w.kept("mysql", 3, 3)
 	w.kept("mysql", 3, 3)
 	w.started("mysql/0")
 	w.destroyUnit("mysql/0") // Dying units don't count
-	w.destroyUnit("mysql/1") // this one is gone at once
+	w.destroyUnit("mysql/1") // removed at once
 	w.kept("mysql", 3, 4)
 	w.end("mysql/0")
 	w.kept("mysql", 3, 3)
-	w.ok(s.SetMinUnits(w.ctx, 2)) // none is taken away
+	w.ok(s.SetMinUnits(w.ctx, 2)) // removes no unit
 	w.kept("mysql", 3, 3)
 	_, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
@@ -67,16 +67,16 @@ func TestMinUnits(t *testing.T) {
 	w.destroyUnit("mysql/4")
 	w.kept("mysql", 1, 1)
 	if m := w.status("mysql").Services[0].MinUnits; m != 0 {
-		t.Errorf("status shows that %d are kept", m)
+		t.Errorf("status shows %d units kept", m)
 	}
-	// More than one transaction adds.
+	// Add more units than one transaction holds.
 	w.ok(s.SetMinUnits(w.ctx, 45))
 	w.kept("mysql", 45, 45)
 	w.truth()
 	w.right()
 }
 
-// A change of the units wakes who watches, where a number is kept; no other does.
+// A change of the units wakes the watcher if a minimum is set, and only then.
 func TestWatchMinUnits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +87,7 @@ func TestWatchMinUnits(t *testing.T) {
 	w.ok(err)
 	wants := func(services ...string) { t.Helper(); named(t, events, services...) }
 	if first := next(t, events); len(first) != 0 {
-		t.Errorf("first event names %q, want nothing", first)
+		t.Errorf("first event has %q, want nothing", first)
 	}
 	w.destroyUnit("wordpress/0")
 	w.ok(s.SetMinUnits(w.ctx, 2))
@@ -98,10 +98,10 @@ func TestWatchMinUnits(t *testing.T) {
 	wants("mysql")
 	w.ok(s.SetMinUnits(w.ctx, 3))
 	wants("mysql")
-	w.ok(s.SetMinUnits(w.ctx, 3)) // as it was
+	w.ok(s.SetMinUnits(w.ctx, 3)) // no change
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 1))
 	wants("wordpress")
-	// Another document, which has changed as often as the first.
+	// A second document that has changed as often as the first.
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 0))
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 2))
 	wants("wordpress")
@@ -130,7 +130,7 @@ func TestServicesWithoutMinUnits(t *testing.T) {
 	w.kept("mysql", 0, 0)
 	w.refused(s.SetMinUnits(w.ctx, 1), entity.NotFound, `service "mysql" not found`)
 
-	// Removed at once, with its number.
+	// A service that is removed at once loses its minimum too.
 	s = w.deploy("riak", statetest.Riak, 0)
 	w.ok(s.SetMinUnits(w.ctx, 2))
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
@@ -139,14 +139,14 @@ func TestServicesWithoutMinUnits(t *testing.T) {
 	w.endMachine("0")
 	w.empty()
 
-	// Not in a model that is going away.
+	// No units are added to a model that is no longer Alive.
 	s = w.deploy("mysql", statetest.MySQL, 0)
 	w.ok(s.SetMinUnits(w.ctx, 2))
 	w.ok(w.st.Die(w.ctx))
 	w.kept("mysql", 0, 0)
 }
 
-// What comes between the reads and the commit of each.
+// Changes between the reads and the commit of each operation.
 func TestMinUnitsRaces(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 3)
@@ -156,25 +156,26 @@ func TestMinUnitsRaces(t *testing.T) {
 		w.ok(err)
 		return n
 	}
-	// A number that is set while a unit goes: either counts the unit no more, or is
-	// told that it has gone.
+	// The minimum is set while a unit is destroyed: either the unit is not counted,
+	// or the worker is notified.
 	w.st.Before(func() { w.ok(s.SetMinUnits(w.ctx, 3)) })
 	w.destroyUnit("mysql/0")
 	if changes() != 1 {
-		t.Errorf("a unit went, and nobody was told")
+		t.Errorf("a unit was destroyed, and the worker was not notified")
 	}
 	w.kept("mysql", 3, 4)
-	// Cleared while one goes.
+	// The minimum is cleared while a unit is destroyed.
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetMinUnits(w.ctx, 0)) })
 	w.destroyUnit("mysql/1")
 	w.ok(s.SetMinUnits(w.ctx, 3))
-	// Somebody else adds what is missing.
+	// Another client adds the missing unit.
 	w.st.Before(func() {
 		_, err := mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 		w.ok(err)
 	})
 	w.kept("mysql", 3, 4)
-	// One is added and another removed: their number is the same, and not they.
+	// A unit is added and another removed: the count is the same, the units are
+	// not.
 	w.destroyUnit("mysql/2")
 	w.st.Before(func() {
 		_, err := mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
@@ -182,7 +183,7 @@ func TestMinUnitsRaces(t *testing.T) {
 		w.end("mysql/0")
 	})
 	w.kept("mysql", 3, 3)
-	// The service goes, or keeps none any more.
+	// The service is destroyed, or its minimum is cleared.
 	w.destroyUnit("mysql/3")
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetMinUnits(w.ctx, 0)) })
 	w.kept("mysql", 2, 2)
@@ -193,13 +194,13 @@ func TestMinUnitsRaces(t *testing.T) {
 	w.st.Before(func() { w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 5)) })
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	if _, err := w.st.MinUnitsChanges("riak"); !errors.Is(err, entity.NotFound) {
-		t.Errorf("what the service kept is left behind: %v", err)
+		t.Errorf("the service's minimum was left behind: %v", err)
 	}
 	w.truth()
 }
 
-// Several controllers keep the units of one service, which others destroy: there
-// are never too many, and in the end not too few.
+// Several controllers keep the minimum of one service whose units users
+// destroy. There are never too many units, and in the end not too few.
 func TestConcurrentMinUnitsWorkers(t *testing.T) {
 	const units = 5
 	c := newControllers(t, 3)
@@ -244,7 +245,7 @@ func TestConcurrentMinUnitsWorkers(t *testing.T) {
 		}
 		group.Wait()
 		if alive, _ := w.alive("mysql"); alive > units {
-			t.Errorf("%d are too many", alive)
+			t.Errorf("%d units are Alive, too many", alive)
 		}
 		w.kept("mysql", units, units)
 	}
