@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -357,12 +358,13 @@ func TestAgentsStory(t *testing.T) {
 	}
 
 	// Everything is removed again, each step by the agent whose job it is.
-	svc, err := w.st.Service(ctx, "mysql")
+	service, _, _ := strings.Cut(u0.ID, "/") // either may have got machine 0
+	svc, err := w.st.Service(ctx, service)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []error{
-		uniter.DestroyUnit(ctx, u0), // refused, since its service is alive
+		uniter.DestroyUnit(ctx, u0), // does nothing, since its service is alive
 		svc.Destroy(ctx, entity.Destruction{}),
 		uniter.DestroyUnit(ctx, u0),
 		uniter.DestroySubordinates(ctx, u0),
