@@ -11,20 +11,20 @@ import (
 	"juju/state/mongo/embedded/link"
 )
 
-// Options say how an Adapter reaches servers.
+// Options are those of an Adapter.
 type Options struct {
 	// Dial connects to the server at an address, host:port. nil is plain TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Name is what servers show as the application's name.
+	// Name is the application's name, which servers log.
 	Name string
 	// Set is the replica set that a server must be a member of; "" is any or none.
 	Set string
-	// Logf is told why a connection was given up; nil drops it.
+	// Logf receives why a connection ended; nil drops it.
 	Logf func(format string, args ...any)
 }
 
-// An Adapter makes connections that mgo can use to servers that speak OP_MSG
-// only. It is safe for concurrent use.
+// An Adapter makes connections for mgo to servers that speak only OP_MSG. It is safe for
+// concurrent use.
 type Adapter struct {
 	opts   Options
 	ctx    context.Context // ends with Close
@@ -36,24 +36,24 @@ type Adapter struct {
 	work    sync.WaitGroup
 }
 
-// A server is what is known of one, and the connections to it.
+// A server is what is known about one server, and the connections to it.
 type server struct {
 	cursors cursors
-	primary bool // it said so when it was asked last
+	primary bool // as it last reported
 	conns   map[*conn]bool
 }
 
-// ErrClosed is what a closed Adapter answers.
+// ErrClosed is the error of a closed Adapter.
 var ErrClosed = errors.New("the connection to MongoDB is closed")
 
-// The bounds of waiting for the other side: to be connected and greeted, and to
-// take a message. How long an answer may take is the client's to say.
+// The bounds of connecting to a server and greeting it, and of sending a message. The client
+// bounds the wait for an answer.
 const (
 	connectTimeout = 10 * time.Second
 	writeTimeout   = time.Minute
 )
 
-// New makes an Adapter.
+// New returns an Adapter.
 func New(opts Options) *Adapter {
 	if opts.Dial == nil {
 		var d net.Dialer
@@ -69,9 +69,8 @@ func New(opts Options) *Adapter {
 	return a
 }
 
-// Connect connects to the server at an address and returns the client's end,
-// which is in memory. It fails when the server is older than 3.6, or not one of
-// those that are wanted.
+// Connect connects to the server at an address and returns the client's end of an in-memory
+// connection. It fails if the server is older than 3.6, or isn't one that the options allow.
 func (a *Adapter) Connect(address string) (net.Conn, error) {
 	client, ours := link.Pipe()
 	c, err := a.connect(address, ours)
@@ -85,9 +84,8 @@ func (a *Adapter) Connect(address string) (net.Conn, error) {
 	return client, nil
 }
 
-// Serve accepts clients from l until ctx or the Adapter ends, each with a
-// connection of its own to the server at an address; then it closes l. It returns
-// nil when it was ended that way.
+// Serve accepts clients from l until ctx or the Adapter ends, each with its own connection to the
+// server at an address; then it closes l. It returns nil then.
 func (a *Adapter) Serve(ctx context.Context, l net.Listener, address string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -157,7 +155,7 @@ func (a *Adapter) connect(address string, client net.Conn) (*conn, error) {
 	return c, nil
 }
 
-// server returns what is known of the server at an address.
+// server returns what is known about the server at an address.
 func (a *Adapter) server(address string) *server {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,16 +167,16 @@ func (a *Adapter) server(address string) *server {
 	return s
 }
 
-// forget lets go of a connection that has ended.
+// forget drops a connection that has ended.
 func (a *Adapter) forget(c *conn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(c.to.conns, c)
 }
 
-// isPrimary notes what a server says of itself to one of its connections. When it is
-// no primary any more all others end: a tail that is followed on one would never see
-// what the next primary writes, if the two don't reach each other.
+// isPrimary records what a server reports about itself on one of its connections. When it is no
+// longer primary all other connections end: a tail on one of them would never see what the next
+// primary writes, if the two can't reach each other.
 func (a *Adapter) isPrimary(c *conn, primary bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

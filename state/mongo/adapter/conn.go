@@ -13,9 +13,8 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A conn is a client's connection and the server's that serves it. One goroutine
-// takes requests and sends them on, another takes answers and sends those back,
-// so that either side's end is noticed at once.
+// A conn is a client's connection and the server's connection that serves it. One goroutine
+// forwards requests, another forwards answers, so that the end of either side is noticed at once.
 type conn struct {
 	a        *Adapter
 	address  string
@@ -23,19 +22,19 @@ type conn struct {
 	client   net.Conn
 	server   net.Conn
 	serverIn *bufio.Reader
-	hello    bool // the server knows that command
+	hello    bool // the server knows the command hello
 
-	// The request side's.
+	// These belong to the goroutine of requests.
 	nextID    int32
 	body, out []byte
 
 	mu       sync.Mutex
 	awaiting []awaited // oldest first
-	reply    []byte    // memory that one reply after another uses
+	reply    []byte    // memory that replies reuse
 }
 
-// maxAwaiting is how many requests may be on their way. mgo waits for the answers
-// it asked for; a client that piles up requests is given up.
+// maxAwaiting bounds the requests without an answer. mgo waits for its answers; a client that
+// queues more is disconnected.
 const maxAwaiting = 10_000
 
 func newConn(a *Adapter, address string, client, server net.Conn) *conn {
@@ -47,7 +46,7 @@ func (c *conn) close() {
 	c.server.Close()
 }
 
-// serve returns when the connection has ended, for whatever reason.
+// serve returns when the connection has ended, for any reason.
 func (c *conn) serve() {
 	defer c.a.forget(c)
 	var answers sync.WaitGroup
@@ -62,7 +61,7 @@ func (c *conn) serve() {
 	answers.Wait()
 }
 
-// gaveUp tells of an end that neither side wanted.
+// gaveUp logs an end that neither side wanted.
 func (c *conn) gaveUp(what string, err error) {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return
@@ -70,7 +69,7 @@ func (c *conn) gaveUp(what string, err error) {
 	c.a.opts.Logf("the connection to MongoDB at %s is given up: %s: %v", c.address, what, err)
 }
 
-// requests takes what the client sends.
+// requests reads what the client sends.
 func (c *conn) requests() error {
 	in := bufio.NewReaderSize(c.client, 4<<10)
 	for {
@@ -104,8 +103,8 @@ func (c *conn) requests() error {
 
 const keptMemory = 64 << 10
 
-// nonsense answers a message that can't be read and that wants an answer. Its end
-// is known, so the client may go on.
+// nonsense answers a malformed message that wants an answer. Its end is known, so the client may
+// continue.
 func (c *conn) nonsense(head wire.Header, err error) error {
 	var malformed *wire.Error
 	if errors.As(err, &malformed) && malformed.Framed && (head.OpCode == wire.OpQuery || head.OpCode == wire.OpGetMore) {
@@ -151,7 +150,7 @@ func (c *conn) getMore(head wire.Header, g *wire.GetMore) error {
 	if err := c.send(a, body); err != nil || !a.last {
 		return err
 	}
-	// The server takes them one after another.
+	// The server handles them one after another.
 	if body, a, err = killCursors(c.body[:0], g.Collection, []int64{g.Cursor}); err != nil {
 		return err
 	}
@@ -162,7 +161,7 @@ func (c *conn) killCursors(ids []int64) error {
 	for namespace, ids := range c.to.cursors.take(ids) {
 		body, a, err := killCursors(c.body[:0], namespace, ids)
 		if err != nil {
-			continue // the server named no collection: it ends them itself some day
+			continue // the server named no collection, and ends the cursors when they time out
 		}
 		if err := c.send(a, body); err != nil {
 			return err
@@ -171,7 +170,7 @@ func (c *conn) killCursors(ids []int64) error {
 	return nil
 }
 
-// send sends a command to the server and notes that its answer is awaited.
+// send sends a command to the server and records that its answer is awaited.
 func (c *conn) send(a awaited, body []byte) error {
 	c.nextID++
 	a.server = c.nextID
@@ -187,7 +186,7 @@ func (c *conn) send(a awaited, body []byte) error {
 	return write(c.server, c.out)
 }
 
-// answer answers a request that does not go to the server, in its turn.
+// answer answers a request without the server, in its turn.
 func (c *conn) answer(a awaited, reply wire.Reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,10 +217,10 @@ func write(to net.Conn, message []byte) error {
 	return err
 }
 
-// errSteppedDown ends a connection to a server that is no primary any more.
+// errSteppedDown ends a connection to a server that is no longer primary.
 var errSteppedDown = errors.New("the server is no primary any more")
 
-// answers takes what the server sends.
+// answers reads what the server sends.
 func (c *conn) answers() error {
 	for {
 		head, answer, err := wire.ReadAnswer(c.serverIn, wire.MaxMessage)
@@ -239,7 +238,7 @@ func (c *conn) answers() error {
 	}
 }
 
-// deliver passes an answer on, and the adapter's own that were to come after it.
+// deliver forwards an answer, and the adapter's own answers that follow it.
 func (c *conn) deliver(to int32, m *wire.Msg) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

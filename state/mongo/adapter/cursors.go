@@ -2,16 +2,16 @@ package adapter
 
 import "sync"
 
-// cursors says of which collection the open cursors of one server are. mgo kills
-// a cursor by its number alone, and maybe on another connection than the one that
-// opened it; the killCursors command wants the collection too.
+// cursors maps the open cursors of one server to their collections. mgo kills a cursor by its
+// number alone, and maybe on another connection than the one that opened it; the killCursors
+// command requires the collection.
 type cursors struct {
 	mu   sync.Mutex
 	open map[int64]string
 }
 
-// maxCursors bounds what is remembered of cursors that nobody ever ends. One that
-// is forgotten is ended by the server, after ten minutes without use.
+// maxCursors bounds the cursors that are remembered. The server ends a forgotten one after ten
+// minutes without use.
 const maxCursors = 10_000
 
 // add remembers a cursor and its namespace, database.collection.
@@ -37,7 +37,7 @@ func (cs *cursors) remove(id int64) {
 	delete(cs.open, id)
 }
 
-// take forgets cursors and returns those that were known, by namespace.
+// take forgets cursors and returns the known ones, by namespace.
 func (cs *cursors) take(ids []int64) map[string][]int64 {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

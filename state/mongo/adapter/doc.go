@@ -1,9 +1,8 @@
-// Package adapter stands between mgo and a MongoDB of today.
+// Package adapter connects mgo to a current MongoDB.
 //
-// mgo speaks OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS, which MongoDB no longer
-// takes from 5.1 on; since 3.6 there is OP_MSG, which takes their place. A
-// connection of the adapter is one that mgo can use, and behind it one to a
-// server, on which nothing but OP_MSG travels:
+// mgo speaks OP_QUERY, OP_GET_MORE and OP_KILL_CURSORS, which MongoDB no longer accepts from 5.1
+// on; OP_MSG has replaced them since 3.6. A connection of the adapter is one that mgo can use,
+// with a connection to a server behind it that carries only OP_MSG:
 //
 //	a := adapter.New(adapter.Options{Dial: dial})
 //	session, err := mgo.DialWithInfo(&mgo.DialInfo{
@@ -11,23 +10,23 @@
 //		DialServer: func(addr *mgo.ServerAddr) (net.Conn, error) { return a.Connect(addr.String()) },
 //	})
 //
-// What mgo sends becomes this:
+// It translates mgo's messages:
 //
 //	command in OP_QUERY   the same command; its reply comes back as OP_REPLY
-//	ismaster              hello, where the server has it
-//	getnonce              answered here: servers of today don't know it
+//	ismaster              hello, if the server has it
+//	getnonce              answered by the adapter: current servers don't know it
 //	tail, other OP_QUERY  find
 //	OP_GET_MORE           getMore
 //	OP_KILL_CURSORS       killCursors, without a reply
 //
-// The flag SlaveOk becomes $readPreference, and a query wrapped into $query is
-// taken out of it with its options. Requests keep their order. A connection ends
-// when either side closes it, and after an answer that says that the server is
-// no primary any more: mgo notices that by nothing else.
+// The flag SlaveOk becomes $readPreference, and a query wrapped in $query is unwrapped together
+// with its options. Requests keep their order. A connection ends when either side closes it, and
+// after an answer that says that the server is no longer primary: mgo notices that in no other
+// way.
 //
-// The one message that is not OP_MSG is the first: the greeting, which every
-// version takes as OP_QUERY and which tells what the server is.
+// The only message that isn't OP_MSG is the first, the greeting: every version accepts it as
+// OP_QUERY, and its answer describes the server.
 //
-// The parts: request.go and reply.go translate, conn.go moves messages, cursors.go
-// knows which collection a cursor is of, hello.go greets, adapter.go holds it all.
+// The parts: request.go and reply.go translate, conn.go moves messages, cursors.go maps cursors
+// to collections, hello.go greets, adapter.go holds the connections.
 package adapter

@@ -30,15 +30,14 @@ func doc(t testing.TB, v any) bsoncore.Document {
 	return b
 }
 
-// A fake is a MongoDB by hand: the test takes each message that comes and says
-// what is answered.
+// A fake is a MongoDB whose answers are the test's: the test reads each message and answers it.
 type fake struct {
 	t     testing.TB
-	hello d // the answer to the greeting, but for ok
+	hello d // the answer to the greeting, without ok
 	conns chan net.Conn
 }
 
-// modern is what a server of today says of itself.
+// modern is how a current server describes itself.
 var modern = d{{"ismaster", true}, {"maxWireVersion", int32(21)}, {"helloOk", true}}
 
 func newFake(t testing.TB, hello d) *fake {
@@ -59,7 +58,7 @@ func (f *fake) dial(context.Context, string) (net.Conn, error) {
 	return client, nil
 }
 
-// A peer is one end of a connection, by hand.
+// A peer is one end of a connection that the test drives.
 type peer struct {
 	t  testing.TB
 	nc net.Conn
@@ -74,7 +73,7 @@ func newPeer(t testing.TB, nc net.Conn) *peer {
 	return &peer{t: t, nc: nc, in: bufio.NewReader(nc)}
 }
 
-// send writes a message as it is.
+// send writes a message unchanged.
 func (p *peer) send(message []byte) {
 	p.t.Helper()
 	if _, err := p.nc.Write(message); err != nil {
@@ -82,7 +81,7 @@ func (p *peer) send(message []byte) {
 	}
 }
 
-// request takes the next message at the server's end.
+// request returns the next message at the server's end.
 func (p *peer) request() (wire.Header, *wire.Msg) {
 	p.t.Helper()
 	head, m, err := wire.Read(p.in, wire.MaxMessage)
@@ -96,7 +95,7 @@ func (p *peer) request() (wire.Header, *wire.Msg) {
 	return head, msg
 }
 
-// reply takes the next message at the client's end.
+// reply returns the next message at the client's end.
 func (p *peer) reply() (wire.Header, *wire.Reply) {
 	p.t.Helper()
 	head, m, err := wire.ReadAnswer(p.in, wire.MaxMessage)

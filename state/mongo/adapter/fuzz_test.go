@@ -20,9 +20,8 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// FuzzClient sends whatever comes to mind to a server that answers everything.
-// What the server gets is OP_MSG it can read and nothing else, and the client gets
-// replies that it can read.
+// FuzzClient sends random bytes to a server that answers everything. The server must receive only
+// valid OP_MSG, and the client only valid replies.
 func FuzzClient(f *testing.F) {
 	tail := wire.Query{Flags: wire.QueryTailable | wire.QueryAwaitData, Collection: "db.c", Query: doc(f, d{{"$query", d{}}, {"$orderby", d{{"a", 1}}}})}
 	f.Add(query(f, 1, "db.$cmd", d{{"$query", d{{"ping", 1}}}, {"$maxTimeMS", 1}}))
@@ -54,8 +53,7 @@ func FuzzClient(f *testing.F) {
 	})
 }
 
-// FuzzServer answers with whatever comes to mind. The client gets replies that it
-// can read, and then the end.
+// FuzzServer answers with random bytes. The client receives valid replies, and then the end.
 func FuzzServer(f *testing.F) {
 	f.Add(wire.AppendMsg(nil, 1, 2, doc(f, d{{"ok", 1.0}})))
 	f.Add(wire.AppendMsg(nil, 1, 2, doc(f, d{{"ok", 0.0}, {"code", 10107}, {"errmsg", "x"}})))
@@ -77,8 +75,8 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// exchange greets a client, has it send what is given, and has the server do its
-// part. It returns when the connection and all that served it have ended.
+// exchange greets a client, sends its bytes, and plays the server. It returns when the connection
+// and everything that served it have ended.
 func exchange(t *testing.T, sent []byte, serve func(net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		ad := adapter.New(adapter.Options{Dial: func(context.Context, string) (net.Conn, error) {
@@ -102,7 +100,7 @@ func exchange(t *testing.T, sent []byte, serve func(net.Conn)) {
 		}
 		defer client.Close()
 		client.Write(sent)
-		client.SetReadDeadline(time.Now().Add(time.Second)) // when nobody has anything to say any more
+		client.SetReadDeadline(time.Now().Add(time.Second)) // when neither side has more to send
 		for {
 			_, m, err := wire.ReadAnswer(client, wire.MaxMessage)
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -13,14 +13,13 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// minWireVersion is that of MongoDB 3.6, the first that has OP_MSG.
+// minWireVersion is that of MongoDB 3.6, the first version with OP_MSG.
 const minWireVersion = 6
 
-// greet is the first exchange on a connection. It is the one request that every
-// version of MongoDB takes in the same form, and the only one in which a client
-// may say who it is.
+// greet is the first exchange on a connection. It is the only request that every version of
+// MongoDB accepts in the same form, and the only one in which a client may name itself.
 func (c *conn) greet(ctx context.Context) error {
-	// The end of ctx, whatever it is, ends the waiting too.
+	// The end of ctx, for any reason, also ends the wait.
 	defer context.AfterFunc(ctx, func() { c.server.SetDeadline(time.Unix(1, 0)) })()
 	greeting := bsoncore.NewDocumentBuilder().
 		AppendInt32("isMaster", 1).
@@ -48,7 +47,7 @@ func (c *conn) greet(ctx context.Context) error {
 	return c.greeted(reply.Documents[0])
 }
 
-// ended prefers what ended ctx as the reason.
+// ended returns what ended ctx, if anything did.
 func ended(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -56,7 +55,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// greeted looks at what the server says it is.
+// greeted checks how the server describes itself.
 func (c *conn) greeted(reply bsoncore.Document) error {
 	if code, text := failure(reply); code != 0 {
 		return fmt.Errorf("it refuses the greeting: %s (%d)", text, code)
@@ -79,7 +78,7 @@ func (c *conn) greeted(reply bsoncore.Document) error {
 	return nil
 }
 
-// saysPrimary looks at how a server answers hello or isMaster.
+// saysPrimary reports whether a server's answer to hello or isMaster says that it is primary.
 func saysPrimary(reply bsoncore.Document) bool {
 	return truthy(reply, "isWritablePrimary") || truthy(reply, "ismaster")
 }

@@ -12,33 +12,33 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A kind of request says what is made of its answer.
+// A kind of request determines how its answer is translated.
 type kind int
 
 const (
-	aCommand kind = iota // passed on as it is
-	aHello               // has to say ismaster
+	aCommand kind = iota // forwarded unchanged
+	aHello               // gets the field ismaster
 	aFind                // the documents of a first batch
 	aGetMore             // the documents of a further batch
-	aDiscard             // nobody wants it
+	aDiscard             // not wanted
 	aLocal               // answered by the adapter
 )
 
-// An awaited is a request that has no answer yet.
+// An awaited is a request without an answer yet.
 type awaited struct {
 	kind   kind
 	client int32  // the client's number of the request, which the reply repeats; may be 0
-	server int32  // ours of the message that went to the server
-	cursor int64  // that more is asked of
+	server int32  // our number of the message to the server
+	cursor int64  // of a getMore
 	last   bool   // the client wants no more after it
-	reply  []byte // of aLocal
+	reply  []byte // for aLocal
 }
 
-// errNonsense is an answer that is not what was asked for.
+// errNonsense is the error of an answer that doesn't fit its request.
 var errNonsense = errors.New("the server's answer makes no sense")
 
-// translate makes the reply to a request of the server's answer to it, and keeps
-// the list of cursors.
+// translate converts the server's answer to the reply to the client, and updates the list of
+// cursors.
 func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, error) {
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
 	switch a.kind {
@@ -58,7 +58,7 @@ func translate(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, erro
 	return reply, nil
 }
 
-// note remembers the cursor that an answer tells of, if it is open.
+// note remembers the cursor of an answer, if it is open.
 func note(cursor bsoncore.Document, cs *cursors) (id int64) {
 	id, _ = number(cursor, "id")
 	if ns, ok := raw.Get(cursor, "ns"); ok && ns.Type == bson.TypeString && id != 0 {
@@ -67,13 +67,12 @@ func note(cursor bsoncore.Document, cs *cursors) (id int64) {
 	return id
 }
 
-// The codes by which servers say that a cursor is no more: CursorNotFound,
-// CappedPositionLost, QueryPlanKilled, CursorKilled, Interrupted: one in whose getMore an
-// operator has come between is killed too.
+// The codes by which servers say that a cursor no longer exists: CursorNotFound,
+// CappedPositionLost, QueryPlanKilled, CursorKilled, and Interrupted, after an operator has
+// killed a getMore.
 var noCursor = map[int32]bool{43: true, 136: true, 175: true, 237: true, 11601: true}
 
-// translateBatch makes an OP_REPLY with documents of the answer to a find or a
-// getMore.
+// translateBatch converts the answer to a find or a getMore to an OP_REPLY with documents.
 func translateBatch(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply, error) {
 	reply := wire.Reply{Flags: wire.ReplyAwaitCapable}
 	cs.remove(a.cursor)
@@ -108,20 +107,20 @@ func translateBatch(a awaited, body bsoncore.Document, cs *cursors) (wire.Reply,
 	return reply, nil
 }
 
-// failed is how the old messages say that a query went wrong.
+// failed is the form in which OP_REPLY reports that a query failed.
 func failed(code int32, text string) wire.Reply {
 	doc := bsoncore.NewDocumentBuilder().AppendString("$err", text).AppendInt32("code", code).Build()
 	return wire.Reply{Flags: wire.ReplyQueryFailure | wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 
-// failedCommand is how a command says that it went wrong.
+// failedCommand is the form in which a command reports that it failed.
 func failedCommand(code int32, text string) wire.Reply {
 	doc := bsoncore.NewDocumentBuilder().AppendDouble("ok", 0).AppendString("errmsg", text).AppendInt32("code", code).Build()
 	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 
-// nonce is an answer to getnonce. It was for a way to log in that servers have
-// given up; mgo asks for one on each connection, and then doesn't use it.
+// nonce returns an answer to getnonce. It belongs to an authentication that servers have dropped;
+// mgo asks for one on each connection, and then doesn't use it.
 func nonce() wire.Reply {
 	var n [8]byte
 	rand.Read(n[:])
@@ -129,7 +128,7 @@ func nonce() wire.Reply {
 	return wire.Reply{Flags: wire.ReplyAwaitCapable, Documents: []bsoncore.Document{doc}}
 }
 
-// sayIsMaster adds the name that the answer to hello had when it was ismaster.
+// sayIsMaster adds the field ismaster to the answer to a hello that was ismaster.
 func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 	if _, ok := raw.Get(body, "ismaster"); ok {
 		return body
@@ -141,20 +140,19 @@ func sayIsMaster(body bsoncore.Document) bsoncore.Document {
 	return doc
 }
 
-// failure returns the code and text of an answer that says that the request
-// failed, or 0.
+// failure returns the code and text of an answer that reports a failure, or 0.
 func failure(body bsoncore.Document) (code int32, why string) {
 	if truthy(body, "ok") {
 		return 0, ""
 	}
 	n, _ := number(body, "code")
 	if n == 0 || n != int64(int32(n)) {
-		n = 1 // InternalError: it says no reason
+		n = 1 // InternalError, for want of a code
 	}
 	return int32(n), text(body, "errmsg")
 }
 
-// text returns a field that is a string, or "".
+// text returns a string field, or "".
 func text(doc bsoncore.Document, key string) string {
 	v, ok := raw.Get(doc, key)
 	if !ok || v.Type != bson.TypeString {
@@ -171,14 +169,13 @@ func number(doc bsoncore.Document, key string) (int64, bool) {
 	return raw.Int(v)
 }
 
-// The codes by which a server says that it is no primary, or not for long:
+// The codes by which a server says that it isn't primary, or won't be for long:
 // ShutdownInProgress, PrimarySteppedDown, LegacyNotPrimary, NotWritablePrimary,
 // InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
 // NotPrimaryOrSecondary.
 var steppedDown = map[int64]bool{91: true, 189: true, 10058: true, 10107: true, 11600: true, 11602: true, 13435: true, 13436: true}
 
-// stepsDown says whether an answer tells that the server is no primary any more,
-// wherever in it that is told.
+// stepsDown reports whether an answer says anywhere that the server is no longer primary.
 func stepsDown(body bsoncore.Document) bool {
 	if !truthy(body, "ok") {
 		if code, _ := number(body, "code"); steppedDown[code] {

@@ -12,14 +12,14 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// A refusal is what the adapter itself answers to a request that it can't
-// translate, with a code of MongoDB's.
+// A refusal is the adapter's answer to a request that it can't translate, with one of MongoDB's
+// codes.
 type refusal struct {
 	code int32
 	text string
 }
 
-// Error is the text of the answer.
+// Error returns the text of the answer.
 func (r *refusal) Error() string { return r.text }
 
 // The codes of refusals: BadValue, FailedToParse, CommandNotFound,
@@ -35,16 +35,15 @@ func refuse(code int32, format string, args ...any) *refusal {
 	return &refusal{code, fmt.Sprintf(format, args...)}
 }
 
-// wrapped is a query or command and what stood around it.
+// wrapped is a query or command and the options that wrapped it.
 type wrapped struct {
 	query   bsoncore.Document
 	options []raw.Elem // without their $
 	prefer  bsoncore.Value
 }
 
-// unwrap takes a query out of {$query: …, $orderby: …}; one that is not wrapped
-// stays as it is. known maps the options that are understood to the names that
-// the commands have for them; "" is for advice that servers no longer take.
+// unwrap unwraps {$query: …, $orderby: …}; another query stays unchanged. known maps the options
+// to their names in commands; "" is for advice that servers no longer accept.
 func unwrap(doc bsoncore.Document, known map[string]string) (w wrapped, err error) {
 	w.query = doc
 	it := raw.Elements(doc)
@@ -78,9 +77,8 @@ var (
 	}
 )
 
-// command translates a command, the body of an OP_QUERY on database.$cmd, to the
-// body of an OP_MSG, which is appended to dst. hello says that the server knows
-// that command.
+// command translates a command, the body of an OP_QUERY on database.$cmd, to the body of an
+// OP_MSG, which it appends to dst. hello is set if the server knows that command.
 func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a awaited, err error) {
 	w, err := unwrap(q.Query, commandOptions)
 	if err != nil {
@@ -99,8 +97,7 @@ func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a a
 		a.kind = aLocal
 		return nil, a, nil
 	case "ismaster", "isMaster", "hello":
-		// Whatever else is in it is for the greeting only, or asks for answers
-		// without end.
+		// All other fields are for the greeting only, or ask for a stream of answers.
 		if name == "hello" || hello {
 			name = "hello"
 		} else {
@@ -127,7 +124,7 @@ func command(dst []byte, db string, q *wire.Query, hello bool) (body []byte, a a
 	return finish(dst, start, db, w, q.Flags), a, nil
 }
 
-// finish appends what every command carries and closes the document.
+// finish appends the general fields of every command and closes the document.
 func finish(dst []byte, start int32, db string, w wrapped, flags int32) []byte {
 	for _, o := range w.options {
 		dst = raw.AppendElem(dst, o.Key, o.Value)
@@ -146,7 +143,7 @@ func finish(dst []byte, start int32, db string, w wrapped, flags int32) []byte {
 	return dst
 }
 
-// find translates a query that is no command; mgo sends its tails so.
+// find translates a query that isn't a command; mgo's tails are such queries.
 func find(dst []byte, db, collection string, q *wire.Query) (body []byte, a awaited, err error) {
 	a.kind = aFind
 	if q.Flags&wire.QueryExhaust != 0 {
@@ -191,8 +188,8 @@ func find(dst []byte, db, collection string, q *wire.Query) (body []byte, a awai
 	return finish(dst, start, db, w, q.Flags), a, nil
 }
 
-// getMore translates an OP_GET_MORE. With a negative limit the cursor is to be
-// ended after it; the caller sees to that.
+// getMore translates an OP_GET_MORE. With a negative limit the cursor is to be ended afterwards;
+// the caller does that.
 func getMore(dst []byte, g *wire.GetMore) (body []byte, a awaited, err error) {
 	a = awaited{kind: aGetMore, cursor: g.Cursor, last: g.Limit < 0}
 	db, collection, err := split(g.Collection)
@@ -226,7 +223,7 @@ func killCursors(dst []byte, namespace string, ids []int64) (body []byte, a awai
 	return finish(dst, start, db, wrapped{}, 0), a, nil
 }
 
-// split takes database.collection apart.
+// split splits database.collection.
 func split(namespace string) (db, collection string, err error) {
 	db, collection, _ = strings.Cut(namespace, ".")
 	if db == "" || collection == "" {

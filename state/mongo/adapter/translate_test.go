@@ -11,8 +11,7 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// TestRequests has the client send each kind of message and looks at what comes
-// to the server.
+// TestRequests sends each kind of message from the client and checks what the server receives.
 func TestRequests(t *testing.T) {
 	q := func(flags int32, collection string, skip, limit int32, body d, fields ...d) []byte {
 		m := wire.Query{Flags: flags, Collection: collection, Skip: skip, Limit: limit, Query: doc(t, body)}
@@ -79,7 +78,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestReplies has the server answer and looks at what comes to the client.
+// TestReplies answers from the server and checks what the client receives.
 func TestReplies(t *testing.T) {
 	command := query(t, 7, "db.$cmd", d{{"frob", 1}})
 	isMaster := query(t, 7, "admin.$cmd", d{{"ismaster", 1}})
@@ -147,8 +146,8 @@ func show(docs []bsoncore.Document) string {
 	return strings.Join(out, "\n")
 }
 
-// TestRefusals sends what has no translation: it gets an answer of the adapter's,
-// and the connection goes on.
+// TestRefusals sends messages without a translation: the adapter answers them, and the connection
+// continues.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -1,13 +1,12 @@
-// Package mongotest plays a replica set of MongoDB, for tests of what must go on
-// when its primary is lost.
+// Package mongotest simulates a replica set of MongoDB, for tests of what must continue when its
+// primary is lost, and has the hooks of transactions for tests.
 //
 //	set := mongotest.NewSet(t, 3)
-//	store, err := mongo.OpenURL(ctx, set.URL(t), set.Dial)
+//	store, err := mongo.OpenURL(ctx, url, mongo.Options{Dial: set.Dial})
 //	set.Fail(mongotest.Fate{After: 7, Done: true, Told: 11602})
 //
-// The members are fronts before one embedded server: nothing is replicated, and no
-// write is ever taken back. What is true to life is what a client sees: who says
-// that it is primary, what the others refuse and by which codes, connections that
-// end, and requests of which nobody knows whether they were done. It takes nothing
-// but OP_MSG, as MongoDB from 5.1 on.
+// The members are front ends of one embedded server: nothing is replicated, and no write is ever
+// rolled back. What a client sees is true to life: which member is primary, what the others
+// refuse and with which codes, connections that end, and requests whose outcome is unknown. It
+// accepts only OP_MSG, as MongoDB does from 5.1 on.
 package mongotest

@@ -41,7 +41,7 @@ func (f *front) serve() {
 		time.Sleep(f.set.RoundTrip)
 		var reply []byte
 		switch m := m.(type) {
-		case *wire.Query: // the greeting: the server sees to it that it is no other
+		case *wire.Query: // the greeting: the server refuses any other
 			answer, ok := f.answer(m.Query)
 			if !ok {
 				return
@@ -62,7 +62,7 @@ func (f *front) serve() {
 	}
 }
 
-// What a member answers whatever it is, and all but getMore without a user.
+// What a member answers in any role, and all but getMore without a user.
 var (
 	open   = []string{"getMore", "killCursors", "hello", "isMaster", "ismaster", "ping", "buildInfo", "buildinfo", "saslStart", "saslContinue", "logout"}
 	writes = []string{"insert", "update", "delete", "findAndModify"}
@@ -116,8 +116,8 @@ func (f *front) answer(body bsoncore.Document) (bsoncore.Document, bool) {
 	return answer, ok
 }
 
-// stepDown does what 3.6 does: it refuses periods that contradict each other, and cuts
-// all connections of the member that steps down.
+// stepDown behaves as 3.6: it refuses contradictory periods, and closes all connections of the
+// member.
 func (f *front) stepDown(body bsoncore.Document) (bsoncore.Document, bool) {
 	period, catchUp := int64(0), int64(10)
 	if v, ok := raw.Get(body, "replSetStepDown"); ok {
@@ -133,13 +133,13 @@ func (f *front) stepDown(body bsoncore.Document) (bsoncore.Document, bool) {
 	return nil, false
 }
 
-// fail loses the primary, and tells the client so or not.
+// fail loses the primary, and reports it to the client or not.
 func (f *front) fail(fate Fate, body bsoncore.Document) (bsoncore.Document, bool) {
 	f.set.lose(fate, body)
 	return refusal(fate.Told, "the primary steps down"), fate.Told != 0
 }
 
-// forward has the server do it.
+// forward sends the command to the server.
 func (f *front) forward(body bsoncore.Document) (bsoncore.Document, bool) {
 	f.id++
 	if _, err := f.upstream.Write(wire.AppendMsg(nil, f.id, 0, body)); err != nil {
@@ -152,7 +152,7 @@ func (f *front) forward(body bsoncore.Document) (bsoncore.Document, bool) {
 	return m.(*wire.Msg).Body, true
 }
 
-// hello makes the answer of one server that of a member.
+// hello converts the answer of one server to that of a member.
 func (f *front) hello(answer bsoncore.Document) bsoncore.Document {
 	primary, election := f.set.role(f.member)
 	start, doc := bsoncore.ReserveLength(nil)

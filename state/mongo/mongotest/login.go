@@ -15,11 +15,11 @@ import (
 	"juju/state/mongo/embedded/raw"
 )
 
-// A login is the server's side of SCRAM-SHA-1 (RFC 5802) as MongoDB speaks it, on
-// one connection. Like MongoDB of today it takes no field that it doesn't know.
+// A login is the server's side of SCRAM-SHA-1 (RFC 5802) as MongoDB speaks it, on one connection.
+// Like a current MongoDB it refuses unknown fields.
 type login struct {
 	done        bool
-	first, sent string // the client's first message without its head, and ours
+	first, sent string // the client's first message without its header, and ours
 	salted      []byte
 }
 
@@ -30,7 +30,7 @@ const (
 
 var salt = []byte("sixteen bytes, I")
 
-// step takes one command of a log-in.
+// step handles one command of a login.
 func (l *login) step(users map[string]string, name string, body bsoncore.Document) bsoncore.Document {
 	if name == "logout" {
 		*l = login{}
@@ -55,7 +55,7 @@ func (l *login) step(users map[string]string, name string, body bsoncore.Documen
 	return refusal(18, "Authentication failed.")
 }
 
-// begin takes "n,,n=user,r=nonce".
+// begin handles "n,,n=user,r=nonce".
 func (l *login) begin(users map[string]string, payload string) bsoncore.Document {
 	*l = login{first: strings.TrimPrefix(payload, "n,,")}
 	user, nonce, ok := strings.Cut(strings.TrimPrefix(l.first, "n="), ",r=")
@@ -70,7 +70,7 @@ func (l *login) begin(users map[string]string, payload string) bsoncore.Document
 	return answered(false, l.sent)
 }
 
-// prove takes "c=biws,r=nonce,p=proof".
+// prove handles "c=biws,r=nonce,p=proof".
 func (l *login) prove(payload string) bsoncore.Document {
 	final, proof, _ := strings.Cut(payload, ",p=")
 	message := l.first + "," + l.sent + "," + final

@@ -26,8 +26,8 @@ type Mongod struct {
 	Major, Minor int
 }
 
-// FindMongod finds the MongoDB that MONGOD names, or that which is on PATH; it
-// skips the test if there is none.
+// FindMongod finds the MongoDB that MONGOD names, or the one on PATH; it skips the test if there
+// is none.
 func FindMongod(t testing.TB) Mongod {
 	t.Helper()
 	path := os.Getenv("MONGOD")
@@ -55,14 +55,13 @@ func (m Mongod) atLeast(major, minor int) bool {
 	return m.Major > major || m.Major == major && m.Minor >= minor
 }
 
-// TakesOpQuery says whether mgo can use it without the adapter.
+// TakesOpQuery reports whether mgo can use it without the adapter.
 func (m Mongod) TakesOpQuery() bool { return !m.atLeast(5, 1) }
 
-// startBound is how long a server may take to come up, and to end.
+// startBound bounds the start of a server, and its end.
 const startBound = 30 * time.Second
 
-// Start starts a server on an empty directory and returns its address. It ends with
-// the test.
+// Start starts a server on an empty directory and returns its address. It ends with the test.
 func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
 	address = freeAddress(t)
@@ -96,7 +95,7 @@ func (m Mongod) Start(t testing.TB, flags ...string) (address string) {
 	}
 }
 
-// freeAddress is a loopback address that nobody listened on a moment ago.
+// freeAddress returns a loopback address that was unused a moment ago.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,8 +106,8 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// StartSet starts a replica set of so many members and returns its URL. It may not
-// have elected its first primary yet.
+// StartSet starts a replica set with this number of members and returns its URL. It may not have
+// elected its first primary yet.
 func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	t.Helper()
 	var hosts []string
@@ -126,13 +125,13 @@ func (m Mongod) StartSet(t testing.TB, members int) (url string) {
 	return fmt.Sprintf("mongodb://%s/?replicaSet=%s", strings.Join(hosts, ","), Name)
 }
 
-// stepDown has a primary step down for ten seconds, once another has all its writes,
-// which may take five: a server refuses one that waits for longer than it stays down,
-// and waits for ten when it is not told.
+// stepDown makes a primary step down for ten seconds, once another member has all its writes,
+// which may take five: a server refuses to wait longer than it stays down, and waits for ten by
+// default.
 var stepDown = bson.D{{Name: "replSetStepDown", Value: 10}, {Name: "secondaryCatchUpPeriodSecs", Value: 5}}
 
-// StepDown has the primary of a replica set step down, whichever of the hosts it is.
-// dial is the way to them; nil is TCP.
+// StepDown makes the primary of a replica set step down, whichever of the hosts it is. dial
+// connects to them; nil is TCP.
 func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (net.Conn, error)) {
 	t.Helper()
 	for _, host := range hosts {
@@ -155,7 +154,7 @@ func StepDown(t testing.TB, hosts []string, dial func(context.Context, string) (
 	t.Fatal("no member is primary")
 }
 
-// dialMember opens a session with one server, whatever it is.
+// dialMember opens a session with one server in any role.
 func dialMember(t testing.TB, host string, dial func(context.Context, string) (net.Conn, error)) *mgo.Session {
 	t.Helper()
 	a := adapter.New(adapter.Options{Name: "test", Dial: dial})

@@ -20,14 +20,13 @@ import (
 	"juju/state/mongo/embedded/link"
 )
 
-// A Set is a replica set that is played.
+// A Set is a simulated replica set.
 type Set struct {
 	// TLS, if not nil, is how the members take connections.
 	TLS *tls.Config
-	// Users are those who must log in, with their passwords; without any nobody
-	// must.
+	// Users must log in, with these passwords; without users no client has to.
 	Users map[string]string
-	// RoundTrip is how long a member takes to answer, set before any connects.
+	// RoundTrip is how long a member takes to answer; it is set before clients connect.
 	RoundTrip time.Duration
 
 	server *embedded.Server
@@ -39,35 +38,35 @@ type Set struct {
 	work    sync.WaitGroup
 	primary int // -1 while there is none
 	term    uint32
-	asked   int       // while there is none: how often somebody looked for one
+	asked   int       // while there is none: how often a client looked for one
 	down    int       // the member that is dead, or -1
-	elects  time.Time // when another may be primary at the earliest
+	elects  time.Time // the earliest time of the next election
 	fate    *Fate
-	met     chan struct{} // closed when the fate is
-	failed  int           // how many fates were met
+	met     chan struct{} // closed when the fate is met
+	failed  int           // fates that were met
 	late    *late
 }
 
-// A late write is still to be done.
+// A late write is still to be executed.
 type late struct {
 	body bsoncore.Document
-	in   int // how many others come before
+	in   int // how many other writes come before
 }
 
 // A Fate is how the set loses its primary.
 type Fate struct {
 	At    string // at writes of this kind, as in "insert txns"; "" is any
 	After int    // at which of them from now on, counted from 1
-	Done  bool   // that write is done before
-	Told  int32  // by which code the client is told; 0 cuts all its connections
-	Late  bool   // instead of before, it is done when twenty others have been done since
+	Done  bool   // the write is executed first
+	Told  int32  // the code that the client gets; 0 closes all its connections
+	Late  bool   // instead, the write is executed after twenty others
 }
 
-// Name is the name of every played set.
+// Name is the name of every simulated set.
 const Name = "played"
 
-// NewSet starts a set of so many members, of which the first is primary. It ends
-// with the test.
+// NewSet starts a set with this number of members, of which the first is primary. It ends with
+// the test.
 func NewSet(t testing.TB, members int) *Set {
 	t.Helper()
 	server, err := embedded.Open("store", embedded.Options{FS: vfs.NewMem(), OnlyMsg: true})
@@ -76,7 +75,7 @@ func NewSet(t testing.TB, members int) *Set {
 	}
 	s := &Set{server: server, fronts: map[*front]bool{}, term: 1, down: -1}
 	for i := range members {
-		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // nothing is there
+		s.hosts = append(s.hosts, fmt.Sprintf("127.0.0.1:%d", 101+i)) // no one listens there
 	}
 	t.Cleanup(func() {
 		s.close()
