@@ -18,16 +18,17 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// virtually runs a test in a bubble, where time passes only while all wait.
+// virtually runs a test in a synctest bubble, whose clock advances only while all goroutines
+// wait.
 func virtually(t *testing.T, test func(*testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		t.Cleanup(func() { time.Sleep(time.Minute) }) // as the last: mgo's pings end
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // runs last: mgo's pings end
 		test(t)
 	})
 }
 
-// tooQuick checks that an error says that a change was given up.
+// tooQuick checks that the error is that of a change that was given up.
 func tooQuick(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, entity.Contention) || err.Error() != "state changing too quickly; try again soon" {
@@ -35,7 +36,7 @@ func tooQuick(t *testing.T, err error) {
 	}
 }
 
-// TestAFactThatNeverHolds is tried for half a minute, and then told of.
+// TestAFactThatNeverHolds: a transaction is attempted for half a minute, and then given up.
 func TestAFactThatNeverHolds(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
@@ -57,15 +58,15 @@ func TestAFactThatNeverHolds(t *testing.T) {
 	})
 }
 
-// TestEndlessContention comes from outside this process, so no line is waited in: it
-// ends within the bound, or with the context.
+// TestEndlessContention comes from another process, so there is no line to wait in: the
+// transaction ends within the bound, or with its context.
 func TestEndlessContention(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
 		insert(t, db, doc{"a", 1})
 		disturbed := func(int) ([]txn.Op, error) {
 			d := get(t, db, "a")
-			time.Sleep(10 * time.Millisecond) // as reading takes on a store that is some way off
+			time.Sleep(10 * time.Millisecond) // the time of a read on a distant store
 			write(t, db, "c", func(c *mgo.Collection) error { return c.UpdateId("a", bson.D{{"$inc", bson.D{{"n", 1}}}}) })
 			return []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", d.N}}, Update: bson.D{{"$inc", bson.D{{"n", 1}}}}}}, nil
 		}
@@ -84,9 +85,9 @@ func TestEndlessContention(t *testing.T) {
 	})
 }
 
-// TestARefusedWriterHasItsTurn however many others there are: what it read while it waited
-// is out of date, what it reads then stays so until it has written.
-func TestARefusedWriterHasItsTurn(t *testing.T) {
+// TestARefusedWriterSucceeds in spite of many others: what it read while it waited is out of
+// date, but what it reads then stays valid until it has written.
+func TestARefusedWriterSucceeds(t *testing.T) {
 	const writers = 200
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
@@ -114,17 +115,17 @@ func TestARefusedWriterHasItsTurn(t *testing.T) {
 		if n := get(t, db, "a").N; n != writers {
 			t.Errorf("n is %d, want %d", n, writers)
 		}
-		// Most of them were in line for longer than they may try.
+		// Most of them were in line for longer than their patience.
 		if took := time.Since(began); took < time.Minute {
 			t.Errorf("all were done in %v: the test shows nothing", took)
 		}
 	})
 }
 
-// TestManyWritersOfFewDocuments on a store that is some way off: a transaction takes some
-// tens of milliseconds, nearly all want what another has just changed, and most of their
-// time is spent in line. None is given up. (In real time: mgo waits for an answer with a
-// mutex, which holds up a bubble's clock.)
+// TestManyWritersOfFewDocuments on a distant store: a transaction takes some tens of
+// milliseconds, nearly all writers want what another has just changed, and they spend most of
+// their time in line. None is given up. (In real time: mgo waits for an answer with a mutex,
+// which stops a bubble's clock.)
 func TestManyWritersOfFewDocuments(t *testing.T) {
 	const workers, accounts = 12, 2
 	each := 4
@@ -150,9 +151,9 @@ func TestManyWritersOfFewDocuments(t *testing.T) {
 	b.audit(t)
 }
 
-// TestATryThatTakesLong is not the last: a process that stands still for longer than a
-// change is tried has tried it only once.
-func TestATryThatTakesLong(t *testing.T) {
+// TestASlowAttemptIsNotTheLast: a process that stalls for longer than its patience has made only
+// one attempt.
+func TestASlowAttemptIsNotTheLast(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		_, db := open(t)
 		insert(t, db, doc{"a", 1})

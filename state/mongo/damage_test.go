@@ -16,8 +16,8 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// A byte of a table on disk changes. Whoever needs what was there is told which file
-// is damaged; so is a check.
+// A byte of a table on disk changes. Readers of its data get an error that names the damaged
+// file; so does a check.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewMem()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: fs}})

@@ -19,12 +19,12 @@ import (
 	"juju/state/watcher"
 )
 
-// A bank has accounts, and workers who move money between them and write down each
-// transfer in the same transaction.
+// A bank has accounts, and workers that move money between them and record each transfer in the
+// same transaction.
 type bank struct {
 	db       *mongo.Database
 	accounts int
-	done     atomic.Int64 // transfers that were told to be done
+	done     atomic.Int64 // transfers that reported success
 }
 
 const deposit = 1000
@@ -67,7 +67,7 @@ func (b *bank) transfer(ctx context.Context, id string) error {
 	return err
 }
 
-// audit compares the accounts with what was told.
+// audit compares the accounts with the reported transfers.
 func (b *bank) audit(t *testing.T) {
 	t.Helper()
 	var transfers []struct {
@@ -99,15 +99,15 @@ func (b *bank) audit(t *testing.T) {
 	}
 }
 
-// work has workers make transfers until they are told to stop. Nothing but a lack
-// of funds may go wrong.
+// work starts workers that make transfers until they are stopped. The only allowed failure is a
+// lack of funds.
 func (b *bank) work(t *testing.T, workers int) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				// Each is brought to its end, or its end would not be known.
+				// Each is completed, or its outcome would be unknown.
 				if err := b.transfer(context.Background(), fmt.Sprintf("%d-%d", w, i)); err != nil && !errors.Is(err, errNoFunds) {
 					t.Errorf("worker %d: %v", w, err)
 					return
@@ -121,7 +121,7 @@ func (b *bank) work(t *testing.T, workers int) (stop func()) {
 	}
 }
 
-// progress waits until so many transfers more were made.
+// progress waits for this many more transfers.
 func (b *bank) progress(t *testing.T, more int64) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -132,14 +132,12 @@ func (b *bank) progress(t *testing.T, more int64) {
 	}
 }
 
-// TestStepDowns loses the primary again and again in the middle of the work, in each
-// way there is: the write that it happens at was done or not, or will be when nobody
-// expects it any more, and its client is told of the loss by a code or finds its
-// connections gone. The work goes on, each transfer that
-// was told to be done is, and no other.
+// TestStepDowns loses the primary again and again during the work, in every way: the write at
+// which it happens was executed or not, or is executed much later; and the client gets an error
+// code, or finds its connections closed. The work continues, exactly the reported transfers are
+// made.
 func TestStepDowns(t *testing.T) {
-	// A transaction is inserted, put into its documents' queues, prepared, applied
-	// and logged.
+	// A transaction is inserted, put into its documents' queues, prepared, applied and logged.
 	steps := []string{"insert txns", "findAndModify c", "update txns", "update c", "insert txns.log"}
 	fates := []mongotest.Fate{
 		{At: "insert txns", Late: true}, {At: "findAndModify c", Done: true, Told: 11602}, {At: "update txns", Done: true}, {At: "update c", Told: 10107},
@@ -169,7 +167,7 @@ func TestStepDowns(t *testing.T) {
 		select {
 		case <-set.Fail(fate):
 		case <-time.After(time.Minute):
-			t.Fatal("nobody writes any more")
+			t.Fatal("the writers have stopped")
 		}
 		b.progress(t, 20)
 		if t.Failed() {
@@ -183,9 +181,9 @@ func TestStepDowns(t *testing.T) {
 	}
 }
 
-// TestAStepDownThatIsAskedFor is not refused, and the work goes on: this is what is done to
-// a real replica set, where there is one.
-func TestAStepDownThatIsAskedFor(t *testing.T) {
+// TestARequestedStepDown: the server accepts the request, and the work continues. The same is
+// done to a real replica set, if there is one.
+func TestARequestedStepDown(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
 	_, db := openSet(t, set)
 	b := newBank(t, db, 6)
@@ -201,9 +199,9 @@ func TestAStepDownThatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestABarrierIsNotSure of what was read before the primary was lost: it may be
-// taken back. That another was elected shows in the answers of a server that still
-// is there, and that a server has begun anew in the end of its connections.
+// TestABarrierIsNotSure about reads before the primary was lost: they may be rolled back. The
+// answers of a server that stays up show that another primary was elected; the end of its
+// connections shows that a server has restarted.
 func TestABarrierIsNotSure(t *testing.T) {
 	for name, test := range map[string]struct {
 		members int
@@ -234,15 +232,15 @@ func TestABarrierIsNotSure(t *testing.T) {
 	}
 }
 
-// stepDown has the primary step down at a write that is made again on the next one.
+// stepDown makes the primary step down at a write that is repeated on the next one.
 func stepDown(t *testing.T, set *mongotest.Set, db *mongo.Database) {
 	failed := set.Fail(mongotest.Fate{At: "insert txns", After: 1, Told: 10107})
 	insert(t, db, doc{"a", 1})
 	<-failed
 }
 
-// TestATailGoesOn after each step-down: it tells of what changes then, or that
-// everything is to be read again.
+// TestATailGoesOn after each step-down: it reports later changes, or that everything is to be
+// read again.
 func TestATailGoesOn(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
 	store, db := openSet(t, set)
@@ -255,7 +253,7 @@ func TestATailGoesOn(t *testing.T) {
 	tail.Go(func() { watcher.Tail(ctx, db.Tail, store.Barrier, hub) })
 	defer tail.Wait()
 	defer cancel()
-	// told waits until the tail has told of something.
+	// told waits until the tail has reported something.
 	told := func(what string) {
 		t.Helper()
 		select {

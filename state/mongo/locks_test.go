@@ -23,9 +23,8 @@ func read(ids ...string) (ops []txn.Op) {
 	return ops
 }
 
-// Who waits for whom: the first row of each has its documents, the second wants
-// some.
-func TestWhatConflictsIsKeptApart(t *testing.T) {
+// In each case the first row has its documents, and the second wants some.
+func TestConflictingTransactionsAreSerialised(t *testing.T) {
 	for _, c := range []struct {
 		says          string
 		first, second []txn.Op
@@ -71,9 +70,9 @@ func TestWhatConflictsIsKeptApart(t *testing.T) {
 	}
 }
 
-// Whatever order the documents are named in, two that want the same ones don't
-// wait for each other; and who gives up leaves nothing locked.
-func TestNobodyWaitsForEver(t *testing.T) {
+// Two callers that name the same documents in different orders don't deadlock, and a caller that
+// gives up leaves nothing locked.
+func TestOppositeOrdersDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &docLocks{}
 		done := make(chan struct{})

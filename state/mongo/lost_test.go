@@ -15,9 +15,8 @@ import (
 	"juju/state/mongo"
 )
 
-// A document that waits for a lost transaction refuses what concerns it, and
-// nothing else: neither the documents that were to be changed with it, nor itself
-// once it is mended.
+// A document that waits for a lost transaction refuses transactions on it, and nothing else: not
+// on the documents that were to be changed with it, nor on itself once it is mended.
 func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 	lost := bson.NewObjectId()
 	queue := bson.D{{"$push", bson.D{{"txn-queue", lost.Hex() + "_0123abcd"}}}}
@@ -72,7 +71,7 @@ func TestADamagedDocumentRefusesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// A pruner stumbles at the most, and does not fall.
+// At worst the pruner fails; it doesn't panic.
 func TestAPrunerAndDamage(t *testing.T) {
 	for token, prunes := range map[string]bool{bson.NewObjectId().Hex() + "_0123abcd": true, "x": false} {
 		_, db := open(t)
@@ -102,8 +101,8 @@ func mend(t *testing.T, db *mongo.Database) (found []string) {
 	return found
 }
 
-// A mark of what is being done that stays when it is done would have mgo/txn look at
-// it for ever.
+// A mark that remains after its insert or removal has ended would make mgo/txn look at it for
+// ever.
 func TestAMarkThatStaysIsFound(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 1})
@@ -131,8 +130,8 @@ func write(t *testing.T, db *mongo.Database, collection string, f func(*mgo.Coll
 	}
 }
 
-// What a crash has left waiting for a lost transaction holds up others only until
-// the resumer comes.
+// Transactions that a crash has left waiting for a lost one hold up others only until the resumer
+// runs.
 func TestAnUnfinishedTransactionThatWaitsForALostOneIsTakenBack(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 1})

@@ -108,13 +108,13 @@ func TestNothingToDoAndErrorsOfTheBuilder(t *testing.T) {
 	}
 }
 
-// A builder reads one thing, others remove that and what it refers to, and it reads the
-// next: what it was after is what it is asked about again.
-func TestABuilderThatMissesSomethingIsAskedAgain(t *testing.T) {
+// A builder reads one document, others remove that and the one it refers to, and the builder
+// reads the next: it is called again for the document that it can't find.
+func TestABuilderRunsAgainWhenItFindsNothing(t *testing.T) {
 	_, db := open(t)
 	missing := func(what string) error { return entity.Errorf(entity.NotFound, "%s not found", what) }
 	for _, c := range []struct {
-		says []error // by one call after the other; the last for ever
+		says []error // by one call after the other; the last repeats
 		want string
 		runs int
 	}{
@@ -134,7 +134,7 @@ func TestABuilderThatMissesSomethingIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Many more writers than slots, all at one document: each gets its turn.
+// Many more writers than slots, all on one document: each succeeds.
 func TestWritersWaitInOrder(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 0})
@@ -171,8 +171,8 @@ func TestACancelledRunGivesItsSlotBack(t *testing.T) {
 	insert(t, db, doc{"b", 1})
 }
 
-// What a crash leaves half done is taken to its end: a transaction that was only
-// written down, one that is prepared, and one that is being applied.
+// What a crash leaves half done is completed: a transaction that was only inserted, one that is
+// prepared, and one that is being applied.
 func TestUnfinishedTransactionsAreResumed(t *testing.T) {
 	for _, state := range []int{1, 2, 4} {
 		_, db := open(t)
@@ -223,7 +223,7 @@ func TestYoungTransactionsAreLeftToTheirRunners(t *testing.T) {
 	}
 }
 
-func TestOneThatCannotBeResumedHoldsUpNoOther(t *testing.T) {
+func TestAStuckTransactionHoldsUpNoOther(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"a", 1})
 	old := time.Now().Add(-time.Hour)
@@ -244,7 +244,7 @@ func TestOneThatCannotBeResumedHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestDeletingLeavesWhatATransactionIsAt(t *testing.T) {
+func TestDeletingSkipsDocumentsInTransactions(t *testing.T) {
 	_, db := open(t)
 	for _, id := range []string{"a", "b", "c"} {
 		insert(t, db, doc{id, 1})
@@ -268,7 +268,7 @@ func TestDeletingLeavesWhatATransactionIsAt(t *testing.T) {
 	}
 }
 
-func TestPruningTakesWhatIsOldAndFinished(t *testing.T) {
+func TestPruningRemovesOldFinishedTransactions(t *testing.T) {
 	_, db := open(t)
 	for i := range 20 {
 		insert(t, db, doc{fmt.Sprint(i), i})
@@ -288,7 +288,7 @@ func TestPruningTakesWhatIsOldAndFinished(t *testing.T) {
 	insert(t, db, doc{"after", 1})
 }
 
-// Who is at work when a database closes is waited for; who comes later is told why.
+// Close waits for present users of a database; later ones get the reason.
 func TestAClosingDatabaseWaitsForItsUsers(t *testing.T) {
 	store, db := open(t)
 	insert(t, db, doc{"a", 1})

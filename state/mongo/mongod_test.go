@@ -7,8 +7,7 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// TestStepDownsOfAMongoDB has the primary of a real replica set step down in the
-// middle of the work.
+// TestStepDownsOfAMongoDB makes the primary of a real replica set step down during the work.
 func TestStepDownsOfAMongoDB(t *testing.T) {
 	mongod := mongotest.FindMongod(t)
 	url := mongod.StartSet(t, 3)
@@ -29,7 +28,7 @@ func TestStepDownsOfAMongoDB(t *testing.T) {
 	b.audit(t)
 }
 
-// TestTheStoreOnARealMongoDB does what the store is for on a single server.
+// TestTheStoreOnARealMongoDB uses the store on a single server.
 func TestTheStoreOnARealMongoDB(t *testing.T) {
 	mongod := mongotest.FindMongod(t)
 	_, db := openURL(t, "mongodb://"+mongod.Start(t), mongo.Options{})

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// requests are all ways to ask the store for something.
+// requests are all ways to use the store.
 func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]func() error {
 	return map[string]func() error{
 		"a read":                  func() error { var d doc; return db.Get("c", "a", &d, "doc") },
@@ -34,7 +34,7 @@ func requests(t *testing.T, store *mongo.Store, db *mongo.Database) map[string]f
 	}
 }
 
-// atOnce makes all requests at once and tells how each ended, and after how long.
+// atOnce makes all requests at once and returns their errors and durations.
 func atOnce(all map[string]func() error, ended func(name string, err error, took time.Duration)) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -50,8 +50,8 @@ func atOnce(all map[string]func() error, ended func(name string, err error, took
 	wg.Wait()
 }
 
-// TestAnElectionIsSatOut by whatever is asked while it goes on.
-func TestAnElectionIsSatOut(t *testing.T) {
+// TestRequestsWaitForAnElection, whatever they ask.
+func TestRequestsWaitForAnElection(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		set := mongotest.NewSet(t, 3)
 		store, db := openSet(t, set)
@@ -60,7 +60,7 @@ func TestAnElectionIsSatOut(t *testing.T) {
 			set.Kill(15 * time.Second)
 			atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
 				if errors.Is(err, mongo.ErrUnsure) && name == "a barrier" {
-					err = nil // what was read before it
+					err = nil // its reads are older than the new primary
 				}
 				if err != nil || took < 15*time.Second || took > 20*time.Second {
 					t.Errorf("round %d: %s: %v after %v", round, name, err, took)
@@ -73,28 +73,28 @@ func TestAnElectionIsSatOut(t *testing.T) {
 	})
 }
 
-// TestAnOutageIsToldOf to those who have waited for long enough, and to others at once;
-// when it is over all goes on, though nobody asks.
-func TestAnOutageIsToldOf(t *testing.T) {
+// TestAnOutageIsReported to requests that have waited for long enough, and to others at once;
+// when it is over everything continues, even without requests.
+func TestAnOutageIsReported(t *testing.T) {
 	virtually(t, func(t *testing.T) {
 		set := mongotest.NewSet(t, 3)
 		store, db := openSet(t, set)
 		insert(t, db, doc{"a", 1})
 		words := regexp.MustCompile(`the controller's store is away since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for \d+m?\d*s$`)
-		check := func(name string, err error, took, least, most time.Duration) {
+		check := func(name string, err error, took, minTook, maxTook time.Duration) {
 			t.Helper()
 			if !mongo.IsAway(err) || entity.KindOf(err) != entity.Unavailable || !words.MatchString(err.Error()) || entity.Hint(err) == "" {
 				t.Errorf("%s: %v (kind %q, hint %q)", name, err, entity.KindOf(err), entity.Hint(err))
 			}
-			if took < least || took > most {
-				t.Errorf("%s: told after %v, not within %v to %v", name, took, least, most)
+			if took < minTook || took > maxTook {
+				t.Errorf("%s: told after %v, not within %v to %v", name, took, minTook, maxTook)
 			}
 		}
 		set.Kill(-1)
 		atOnce(requests(t, store, db), func(name string, err error, took time.Duration) {
 			most := 28 * time.Second
 			if name == "a transaction" {
-				most = 46 * time.Second // it may have been begun: how it has ended is looked for
+				most = 46 * time.Second // it may have begun: its outcome is looked for
 			}
 			check(name, err, took, 25*time.Second, most)
 		})
@@ -115,9 +115,9 @@ func TestAnOutageIsToldOf(t *testing.T) {
 	})
 }
 
-// TestWhatWasAppliedIsToldToBe though the primary has changed since the request began:
-// whoever is told to try again would do it twice. What was only read is not sure.
-func TestWhatWasAppliedIsToldToBe(t *testing.T) {
+// TestAppliedTransactionsAreReported as such though the primary has changed since the request
+// began: a client that is told to try again would repeat them. Reads are not sure.
+func TestAppliedTransactionsAreReported(t *testing.T) {
 	set := mongotest.NewSet(t, 3)
 	store, db := openSet(t, set)
 	insert(t, db, doc{"a", 1})

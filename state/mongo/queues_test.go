@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo"
 )
 
-// bulk is a transaction that inserts documents, counts them, and rests on one that
-// it leaves alone.
+// bulk is a transaction that inserts documents, counts them, and asserts one that it doesn't
+// change.
 func bulk(name string, n int) mongo.Builder {
 	return func(int) ([]txn.Op, error) {
 		ops := []txn.Op{
@@ -37,9 +37,9 @@ func queue(t *testing.T, db *mongo.Database, id string) (tokens []string) {
 	return found.Queue
 }
 
-// One that inserts many documents costs no more when another has touched what it
-// counts them in, or rests on, before: what has finished is not looked at again.
-func TestManyInsertsDoNotWaitForWhatHasFinished(t *testing.T) {
+// A transaction with many inserts costs no more if another has touched its counter, or its
+// asserted document, before: finished transactions aren't looked at again.
+func TestManyInsertsIgnoreFinishedTransactions(t *testing.T) {
 	const n = 40
 	_, db := open(t)
 	insert(t, db, doc{"count", 0})
@@ -61,9 +61,9 @@ func TestManyInsertsDoNotWaitForWhatHasFinished(t *testing.T) {
 	}
 }
 
-// What has not finished stays in a queue until it is brought to its end, and what
-// names no transaction that is there until it is mended.
-func TestOnlyWhatHasFinishedLeavesAQueue(t *testing.T) {
+// An unfinished transaction stays in a queue until it is completed, and a token without a
+// transaction until it is mended.
+func TestOnlyFinishedTransactionsLeaveAQueue(t *testing.T) {
 	_, db := open(t)
 	insert(t, db, doc{"count", 0})
 	insert(t, db, doc{"basis", 0})

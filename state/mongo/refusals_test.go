@@ -13,7 +13,7 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-func TestFailedAssertsAreToldInWords(t *testing.T) {
+func TestFailedAssertsAreDescribed(t *testing.T) {
 	_, db := open(t)
 	long := strings.Repeat("x", 1000)
 	err := db.Run(t.Context(), func(int) ([]txn.Op, error) {
@@ -68,7 +68,7 @@ func TestFailedAssertsAreToldInWords(t *testing.T) {
 	}
 }
 
-func TestTransactionsThatWereGivenUpAreKept(t *testing.T) {
+func TestAbandonedTransactionsAreRecorded(t *testing.T) {
 	_, db := openWith(t, mongo.Options{Patience: 50 * time.Millisecond})
 	insert(t, db, doc{"a", 1})
 	insert(t, db, doc{"b", 1})
@@ -94,7 +94,7 @@ func TestTransactionsThatWereGivenUpAreKept(t *testing.T) {
 	}
 }
 
-func TestATestSeesAndChangesOperations(t *testing.T) {
+func TestHooksRewriteOperations(t *testing.T) {
 	_, db := openWith(t, mongo.Options{Patience: 50 * time.Millisecond})
 	insert(t, db, doc{"a", 1})
 	var seen []txn.Op

@@ -23,7 +23,7 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// openSet opens the store on a played replica set, and a database in it.
+// openSet opens the store on a simulated replica set, and a database in it.
 func openSet(t *testing.T, set *mongotest.Set, options ...string) (*mongo.Store, *mongo.Database) {
 	t.Helper()
 	return openURL(t, set.URL(options...), mongo.Options{Dial: set.Dial})
@@ -53,7 +53,7 @@ func openURL(t *testing.T, url string, o mongo.Options) (*mongo.Store, *mongo.Da
 	return store, db
 }
 
-// TestTheStoreOnAMongoDB does what the store is for on a replica set.
+// TestTheStoreOnAMongoDB uses the store on a replica set.
 func TestTheStoreOnAMongoDB(t *testing.T) {
 	store, db := openSet(t, mongotest.NewSet(t, 3))
 	if err := store.Make("db", mongo.Schema{LogSize: 1 << 20}); err != nil {
@@ -84,7 +84,7 @@ func TestTheStoreOnAMongoDB(t *testing.T) {
 	}
 }
 
-// TestManyPassOneBarrier: those who come while one is under way share the next.
+// TestManyPassOneBarrier: callers that arrive during a write share the next one.
 func TestManyPassOneBarrier(t *testing.T) {
 	store, db := openSet(t, mongotest.NewSet(t, 1))
 	writes := func() (n struct{ N int }) {
@@ -111,8 +111,8 @@ func TestManyPassOneBarrier(t *testing.T) {
 	_ = db
 }
 
-// TestLogIn has a server that knows a user and takes TLS only, and no field of a
-// log-in that it doesn't know.
+// TestLogIn has a server that knows a user, accepts only TLS, and refuses unknown fields of a
+// login.
 func TestLogIn(t *testing.T) {
 	ca, server := certificates(t, "127.0.0.1")
 	set := mongotest.NewSet(t, 1)
@@ -149,7 +149,7 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// certificates makes the certificate of a server, and the file of who signed it.
+// certificates makes the certificate of a server, and the file of its signer.
 func certificates(t *testing.T, host string) (caFile string, server tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -172,7 +172,7 @@ func certificates(t *testing.T, host string) (caFile string, server tls.Certific
 	return caFile, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// TestAServerThatIsNotThere is told of with its address, at once.
+// TestAServerThatIsNotThere is reported with its address, at once.
 func TestAServerThatIsNotThere(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"juju/state/mongo"
 )
 
-// A document of a megabyte is written again and again. The store must not grow with
-// that: what finished transactions have written is not kept, and Pebble lets go of
-// what was there before.
+// A document of a megabyte is written again and again. The store must not grow with that: the
+// contents of finished transactions are removed, and Pebble drops old versions.
 func TestRewritesTakeNoSpace(t *testing.T) {
 	_, db := open(t)
 	const size, rewrites = 1 << 20, 60
 	write := func(n int) {
-		noise := make([]byte, size) // which can't be compressed
+		noise := make([]byte, size) // incompressible
 		for i := range noise {
 			noise[i] = byte(rand.Uint32())
 		}

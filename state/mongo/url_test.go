@@ -36,8 +36,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestURLsThatWontDo are refused for their own reason, and the password stays out
-// of it.
+// TestURLsThatWontDo are refused, each for its own reason, and errors don't show the password.
 func TestURLsThatWontDo(t *testing.T) {
 	self, err := filepath.Abs("url_test.go")
 	if err != nil {

@@ -69,8 +69,7 @@ func ControllerOn(t testing.TB, store *mongo.Store, o state.Options) (*state.Con
 	return c, st
 }
 
-// Damage does to a model what nobody should: it takes the counts of one of its
-// services away.
+// Damage damages a model: it removes the counts of one of its services.
 func Damage(t testing.TB, c *state.Controller, model *state.State, service string) {
 	t.Helper()
 	store, ok := stores.Load(c)

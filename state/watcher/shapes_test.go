@@ -35,7 +35,7 @@ func (f *facts) list(ids []string) (map[string]int, error) {
 
 // A watch that reads in the middle of a transaction names the ids again when the transaction is
 // published: a reader that was told before found it half applied.
-func TestWhatWasSeenHalfMadeIsNamedAgain(t *testing.T) {
+func TestHalfAppliedTransactionsAreNamedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := watcher.NewHub(nil)
 		defer hub.Close()

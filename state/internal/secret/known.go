@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// knownFor is how long a password that was right is known.
+	// knownFor is how long a correct password is remembered.
 	knownFor = time.Hour
-	// guesses is how many wrong passwords of one user may be compared at once, and
-	// guessesPerSecond how many after that: about what the slow hash lets through. Else
-	// whoever guesses need not wait for the slow hash to see that a guess is wrong.
+	// guesses bounds the wrong passwords for one user that are compared in a burst, and
+	// guessesPerSecond those after that: about as many as the slow hash allows. Without the bound
+	// a guess could be checked without the slow hash.
 	guesses          = 1000
 	guessesPerSecond = 20
 )
 
-// Known remembers which passwords were right lately, in memory and by a fast hash
-// under a key of its own, so that who logs in again neither costs the slow hash nor
-// waits for those of others.
+// Known remembers correct passwords for a while, in memory and by a fast hash under a key of its
+// own, so that repeated logins neither need the slow hash nor wait for those of others.
 type Known struct {
 	mu    sync.Mutex
 	key   []byte

@@ -10,8 +10,8 @@ import (
 
 // A Hasher makes hashes, all at the same cost.
 type Hasher struct {
-	cost   int
-	nobody func() string // the hash of no password in use
+	cost  int
+	dummy func() string // the hash of no password in use
 }
 
 // NewHasher returns a Hasher; bcrypt's work doubles with each step of cost, and 0
@@ -21,7 +21,7 @@ func NewHasher(cost int) *Hasher {
 		cost = bcrypt.DefaultCost
 	}
 	h := &Hasher{cost: cost}
-	h.nobody = sync.OnceValue(func() string {
+	h.dummy = sync.OnceValue(func() string {
 		hash, err := h.Hash("")
 		if err != nil {
 			panic(err) // it can't: the cost is valid and the password short
@@ -39,7 +39,7 @@ func (h *Hasher) Hash(password string) (string, error) {
 
 // Pretend does the work of Matches where there is no hash, so that the time doesn't
 // tell who has one.
-func (h *Hasher) Pretend(password string) { Matches(h.nobody(), password) }
+func (h *Hasher) Pretend(password string) { Matches(h.dummy(), password) }
 
 // Matches reports whether a hash is of this password.
 func Matches(hash, password string) bool {

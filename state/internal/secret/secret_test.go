@@ -16,7 +16,7 @@ func TestHash(t *testing.T) {
 	if !Matches(hash, "correct horse") || Matches(hash, "correct horse ") || Matches("", "") {
 		t.Error("a hash is of its password, and of no other")
 	}
-	for _, hash := range []string{hash, h.nobody()} {
+	for _, hash := range []string{hash, h.dummy()} {
 		if cost, err := bcrypt.Cost([]byte(hash)); err != nil || cost < 10 {
 			t.Errorf("%q costs %d, %v", hash, cost, err)
 		}

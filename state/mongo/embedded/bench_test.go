@@ -17,9 +17,8 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// These measure the server alone, by messages made beforehand: mgo, which
-// takes as long again, is not in them. Package conformancetest has the figures
-// with it.
+// These measure the server alone, with prepared messages; mgo takes about as long again. Package
+// conformancetest measures with mgo.
 
 func benchServer(b *testing.B) *client {
 	b.Helper()
@@ -59,12 +58,12 @@ func fill(c *client, n int) {
 	c.must(d{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{d{{Key: "name", Value: "key"}, {Key: "key", Value: d{{Key: "key", Value: 1}}}}}}})
 }
 
-// query is a command the way mgo sends it.
+// query is a command as mgo sends it.
 func query(cmd d) []byte {
 	return wire.AppendQuery(nil, 1, wire.Query{Collection: "db.$cmd", Limit: -1, Query: bsontest.RawDocument(cmd)})
 }
 
-// ask sends a message made beforehand and reads the answer.
+// ask sends a prepared message and reads the answer.
 func (c *client) ask(b *testing.B, msg []byte) {
 	b.Helper()
 	c.send(msg)

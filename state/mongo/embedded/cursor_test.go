@@ -14,8 +14,7 @@ import (
 	"juju/state/mongo/embedded/wire"
 )
 
-// inBubble runs a test with a clock that stands still while anything goes
-// on, and a server that lives and ends within it.
+// inBubble runs a test in a synctest bubble, with a server inside it.
 func inBubble(t *testing.T, opts embedded.Options, test func(t *testing.T, s *embedded.Server)) {
 	synctest.Test(t, func(t *testing.T) {
 		opts.FS = vfs.NewMem()
@@ -66,7 +65,7 @@ func TestCursorsTimeOut(t *testing.T) {
 			c.must(more(used))
 		}
 		if code := c.code(more(idle)); code != 43 {
-			t.Errorf("a cursor that nobody used for minutes: code %d", code)
+			t.Errorf("a cursor that was unused for minutes: code %d", code)
 		}
 		c.must(more(used))
 		time.Sleep(2 * time.Minute)
@@ -95,8 +94,8 @@ func TestCursorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestCursorOfAnother fetches on one connection what was asked for on
-// another, which is gone by then; but not in another collection's name.
+// TestCursorOfAnother fetches on one connection from a cursor of another, which is closed by
+// then; but not in another collection's name.
 func TestCursorOfAnother(t *testing.T) {
 	s := open(t, embedded.Options{})
 	a, b := connect(t, s), connect(t, s)
@@ -124,8 +123,8 @@ func getMoreTail(c *client, id int64, wait time.Duration) {
 	})))
 }
 
-// answer reads the answer to what was sent last: how many documents, the
-// cursor that is left, and the error code.
+// answer reads the answer to the last message: the number of documents, the cursor that is left,
+// and the error code.
 func answer(c *client) (n int, id, code int64) {
 	c.t.Helper()
 	_, msg, err := wire.ReadAnswer(c.conn, wire.MaxMessage)
@@ -148,8 +147,7 @@ func answer(c *client) (n int, id, code int64) {
 	return n, id, code
 }
 
-// openTail makes a capped collection of at most max documents and begins to
-// follow it.
+// openTail makes a capped collection of at most max documents and begins to follow it.
 func openTail(c *client, max int) int64 {
 	c.t.Helper()
 	c.must(d{{Key: "create", Value: "log"}, {Key: "capped", Value: true}, {Key: "size", Value: 1 << 20}, {Key: "max", Value: max}})
@@ -165,8 +163,7 @@ func add(c *client, from, to int) {
 	c.must(d{{Key: "insert", Value: "log"}, {Key: "documents", Value: docs}})
 }
 
-// TestTail follows a log on a clock of its own: it is woken by what happens,
-// at the very moment, and not by the clock.
+// TestTail follows a log in a bubble: inserts wake it at that very moment, not the clock.
 func TestTail(t *testing.T) {
 	for _, test := range []struct {
 		about string
@@ -224,8 +221,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestTailLosesItsPlace has the log wrap past what a tail has read. It must
-// be told; a reader that kept up must not.
+// TestTailLosesItsPlace wraps the log beyond what a tail has read. The tail must get an error; a
+// reader that kept up must not.
 func TestTailLosesItsPlace(t *testing.T) {
 	s := open(t, embedded.Options{})
 	c, other := connect(t, s), connect(t, s)
@@ -247,9 +244,9 @@ func TestTailLosesItsPlace(t *testing.T) {
 	}
 }
 
-// TestTailOfOneWhoLeft has the client go away while its fetch waits; the
-// cursor is free again at once.
-func TestTailOfOneWhoLeft(t *testing.T) {
+// TestTailOfAClientThatLeft: the client disconnects while its fetch waits; the cursor is free
+// again at once.
+func TestTailOfAClientThatLeft(t *testing.T) {
 	inBubble(t, embedded.Options{}, func(t *testing.T, s *embedded.Server) {
 		c, other := connect(t, s), connect(t, s)
 		id := openTail(c, 10)

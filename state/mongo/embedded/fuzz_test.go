@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// requests are commands of all kinds, to begin from.
+// requests are the seeds: commands of all kinds.
 var requests = []string{
 	`{"insert": "c", "documents": [{"_id": 1, "a": [1, {"b": null}], "$x": 1}, {"a": {"$numberLong": "5"}}]}`,
 	`{"insert": "u", "documents": [{"_id": {"c": "x", "id": 1}, "k": {"$binary": {"base64": "AAAA", "subType": "02"}}}], "ordered": false}`,
@@ -48,8 +48,8 @@ var requests = []string{
 	`{"insert": "c", "documents": [{"_id": {"$code": "f", "$scope": {"a": 1}}, "p": {"$dbPointer": {"$ref": "d.c", "$id": {"$oid": "000000000000000000000000"}}}, "y": {"$symbol": "s"}}]}`,
 }
 
-// FuzzCommand sends commands. Whatever they are, they are answered, nothing
-// panics, and the indexes agree with the documents after them.
+// FuzzCommand sends commands. Each is answered, nothing panics, and the indexes agree with the
+// documents afterwards.
 func FuzzCommand(f *testing.F) {
 	s := open(f, embedded.Options{})
 	for _, r := range requests {
@@ -82,8 +82,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// FuzzMessage sends bytes. The server may close that connection; it goes on
-// for others.
+// FuzzMessage sends bytes. The server may close that connection; it continues for others.
 func FuzzMessage(f *testing.F) {
 	s := open(f, embedded.Options{})
 	for i, r := range requests {
@@ -103,11 +102,11 @@ func FuzzMessage(f *testing.F) {
 		if len(msg) < wire.HeaderSize {
 			return
 		}
-		// With its true length, or the server would wait for more of it.
+		// With its true length, or the server would wait for more.
 		binary.LittleEndian.PutUint32(msg, uint32(len(msg)))
 		c := connect(t, s)
 		c.send(msg)
-		// A ping behind it, in case it was good.
+		// A ping behind it, in case it was valid.
 		ping := wire.AppendMsg(nil, 7, 0, bsontest.RawDocument(bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "db"}}))
 		if _, err := c.conn.Write(ping); err != nil && err != io.ErrClosedPipe {
 			t.Fatal(err)
@@ -128,8 +127,8 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// TestAnything sends commands put together from all operators and values of
-// all types, which seldom fit.
+// TestAnything sends commands made of all operators and values of all types, most of them
+// invalid.
 func TestAnything(t *testing.T) {
 	n := 6000
 	switch {

@@ -9,13 +9,12 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// examined is how many documents all operations so far have looked at.
+// examined returns how many documents all operations so far have read.
 func examined(c *client) int64 {
 	return number(c.must(d{{Key: "serverStatus", Value: 1}}), "metrics", "queryExecutor", "scannedObjects")
 }
 
-// TestExamined has queries that an index answers look at no more documents
-// than they find.
+// TestExamined: queries that an index answers read no more documents than they find.
 func TestExamined(t *testing.T) {
 	s := open(t, embedded.Options{})
 	c := connect(t, s)
@@ -68,8 +67,8 @@ func TestExamined(t *testing.T) {
 	}
 }
 
-// TestIndexesComeAndGo has queries while the index they use is made and
-// dropped. Each finds all it should, or is told that its index went away.
+// TestIndexesComeAndGo queries while the index in use is created and dropped. Each query finds
+// everything it should, or reports that its index was dropped.
 func TestIndexesComeAndGo(t *testing.T) {
 	s := open(t, embedded.Options{})
 	c := connect(t, s)

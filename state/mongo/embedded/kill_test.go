@@ -20,7 +20,7 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// A test binary with this variable set is the process that gets killed.
+// With this variable set, the test binary is the process that is killed.
 const victimDir = "EMBEDDED_TEST_VICTIM"
 
 func TestMain(m *testing.M) {
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 
 const killWriters = 8
 
-// victim writes with all its might until it is killed. Whenever a barrier
-// has passed, it says on its output what is safe now: writer and number.
+// victim writes until it is killed. Whenever a barrier has passed, it prints what is safe now:
+// writer and number.
 func victim(dir string) error {
 	s, err := embedded.Open(dir, embedded.Options{MemTableSize: 256 << 10})
 	if err != nil {
@@ -52,8 +52,8 @@ func victim(dir string) error {
 	return <-failed
 }
 
-// victimWriter inserts and updates documents, and takes some away again, one
-// after another; number n is done when all that it wants is.
+// victimWriter inserts and updates documents, and removes some again, one after another; number n
+// is done when all its writes are.
 func victimWriter(s *embedded.Server, w int, mu *sync.Mutex) error {
 	session, err := dialServer(s)
 	if err != nil {
@@ -87,7 +87,7 @@ func victimWriter(s *embedded.Server, w int, mu *sync.Mutex) error {
 	}
 }
 
-// lastOf is the number of a writer's newest document, or 0.
+// lastOf returns the number of a writer's newest document, or 0.
 func lastOf(c *mgo.Collection, w int) (int, error) {
 	var doc struct{ N int }
 	err := c.Find(mgobson.M{"w": w}).Sort("-n").One(&doc)
@@ -97,9 +97,8 @@ func lastOf(c *mgo.Collection, w int) (int, error) {
 	return doc.N, err
 }
 
-// TestKill kills a process that writes, over and over. Each time everything
-// it has said to be safe must be there, the indexes must agree with the
-// documents, and opening must go as fast as ever.
+// TestKill kills a writing process over and over. Each time everything that it reported as safe
+// must exist, the indexes must agree with the documents, and opening must be as fast as ever.
 func TestKill(t *testing.T) {
 	kills := 8
 	switch {
@@ -160,8 +159,8 @@ func shut(t testing.TB, s *embedded.Server) {
 	}
 }
 
-// killOne lets a victim live until it has said so many things, and returns
-// the newest number of each writer that it said was safe.
+// killOne lets a victim live until it has printed this many lines, and returns the newest number
+// of each writer that was reported as safe.
 func killOne(t *testing.T, dir string, lines int) map[int]int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -187,7 +186,7 @@ func killOne(t *testing.T, dir string, lines int) map[int]int {
 		}
 		line, err := read.ReadString('\n')
 		if err != nil {
-			// The last line may be cut off; it counts only when it is whole.
+			// The last line may be cut off; it counts only if it is complete.
 			if err != io.EOF {
 				t.Error(err)
 			}
@@ -205,8 +204,7 @@ func killOne(t *testing.T, dir string, lines int) map[int]int {
 	return safe
 }
 
-// surviving checks what a kill has left, and returns how many writes were
-// safe.
+// surviving checks what is left after a kill, and returns how many writes were safe.
 func surviving(t *testing.T, dir string, safe map[int]int) int {
 	t.Helper()
 	s := onDisk(t, dir)
@@ -229,7 +227,7 @@ func surviving(t *testing.T, dir string, safe map[int]int) int {
 			t.Errorf("writer %d's document %d was safe; the last left is %d", w, n, last)
 		}
 		for i := max(1, n-49); i <= n; i++ {
-			// Those that the next write would have taken away may be gone.
+			// Documents that the next write would have removed may be gone.
 			if count, err := c.FindId(fmt.Sprintf("%d-%06d", w, i)).Count(); err != nil || count == 0 && i > last-50 {
 				t.Errorf("writer %d's document %d of %d is gone, %v", w, i, n, err)
 			}

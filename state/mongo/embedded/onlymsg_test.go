@@ -13,8 +13,8 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// TestOnlyMsg has a server that takes no message from before OP_MSG but the
-// greeting. mgo by itself can't use it.
+// TestOnlyMsg has a server that accepts no message older than OP_MSG except for the greeting. mgo
+// alone can't use it.
 func TestOnlyMsg(t *testing.T) {
 	s := open(t, embedded.Options{OnlyMsg: true})
 	info := dialInfo(s)

@@ -26,7 +26,7 @@ import (
 
 type d = bson.D
 
-// open opens a store in memory for the length of a test.
+// open opens a store in memory for the duration of a test.
 func open(t testing.TB, opts embedded.Options) *embedded.Server {
 	t.Helper()
 	if opts.FS == nil {
@@ -45,14 +45,13 @@ func open(t testing.TB, opts embedded.Options) *embedded.Server {
 	return s
 }
 
-// testLog fails the test on what the server calls an error: a panic that it
-// caught, say.
+// testLog fails the test when the server logs an error, such as a recovered panic.
 type testLog struct{ t testing.TB }
 
 func (l testLog) Infof(string, ...any)              {}
 func (l testLog) Errorf(format string, args ...any) { l.t.Errorf(format, args...) }
 
-// dial opens an mgo session on a server for the length of a test.
+// dial opens an mgo session on a server for the duration of a test.
 func dial(t testing.TB, s *embedded.Server) *mgo.Session {
 	t.Helper()
 	session, err := mgo.DialWithInfo(dialInfo(s))
@@ -73,7 +72,7 @@ func dialInfo(s *embedded.Server) *mgo.DialInfo {
 	}
 }
 
-// A client sends messages by hand.
+// A client sends messages of the test's.
 type client struct {
 	t    testing.TB
 	conn net.Conn
@@ -112,7 +111,7 @@ func (c *client) command(cmd d) bsoncore.Document {
 	return msg.(*wire.Msg).Body
 }
 
-// must runs a command that has to go well.
+// must runs a command that has to succeed.
 func (c *client) must(cmd d) bsoncore.Document {
 	c.t.Helper()
 	doc := c.command(cmd)
@@ -160,7 +159,7 @@ func TestMgoSession(t *testing.T) {
 	}
 }
 
-// TestRefusals has the server turn down what it does not know.
+// TestRefusals: the server refuses what it doesn't know.
 func TestRefusals(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	c.must(d{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{d{{Key: "_id", Value: 1}}}}})
@@ -199,8 +198,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPipelined sends many requests before it reads an answer, and gets them
-// in order.
+// TestPipelined sends many requests before it reads an answer, and gets the answers in order.
 func TestPipelined(t *testing.T) {
 	c := connect(t, open(t, embedded.Options{}))
 	for i := range int32(100) {
@@ -214,8 +212,8 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// TestMalformed sends nonsense. The sender is told, or cut off; nobody else
-// notices.
+// TestMalformed sends malformed messages. The sender gets an error or is disconnected; other
+// clients don't notice.
 func TestMalformed(t *testing.T) {
 	s := open(t, embedded.Options{})
 	other := connect(t, s)
@@ -252,8 +250,8 @@ func TestUnacknowledged(t *testing.T) {
 	}
 }
 
-// TestEndsClean opens, uses and closes a server with connections in all
-// states. No goroutine stays, and what was written is there afterwards.
+// TestEndsClean opens, uses and closes a server with connections in all states. No goroutine is
+// left, and everything written is there afterwards.
 func TestEndsClean(t *testing.T) {
 	before := runtime.NumGoroutine()
 	fs := vfs.NewMem()
@@ -323,8 +321,7 @@ type noListener struct{ net.Listener }
 
 func (noListener) Close() error { return nil }
 
-// noneLeft waits for goroutines that are on their way out; those that stay
-// fail the test.
+// noneLeft waits for goroutines that are ending; those that don't end fail the test.
 func noneLeft(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {

@@ -12,8 +12,8 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// TestOnDisk takes the power away right after an answer, and with it all that
-// was not synced. What is left depends on who asked for the disk.
+// TestOnDisk cuts the power right after an answer, and loses everything that wasn't synced. What
+// is left depends on whether the client asked for a sync.
 func TestOnDisk(t *testing.T) {
 	for _, test := range []struct {
 		about   string
@@ -22,8 +22,8 @@ func TestOnDisk(t *testing.T) {
 		barrier bool
 		want    int64
 	}{
-		{about: "nobody"},
-		{about: "nobody, by a write concern", concern: d{{Key: "w", Value: "majority"}, {Key: "j", Value: false}}},
+		{about: "no request"},
+		{about: "no request, by a write concern", concern: d{{Key: "w", Value: "majority"}, {Key: "j", Value: false}}},
 		{about: "the majority", concern: d{{Key: "w", Value: "majority"}}, want: 1},
 		{about: "w: 1", concern: d{{Key: "w", Value: 1}}},
 		{about: "the write concern", concern: d{{Key: "j", Value: true}}, want: 1},
@@ -57,8 +57,8 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
-// TestSyncEvery has nobody ask for the disk: what was answered is there in time.
-// Until then nobody waits for it, however slow the disk is.
+// TestSyncEvery: no client asks for a sync; what was answered is on disk in time. Until then no
+// client waits for it, however slow the disk is.
 func TestSyncEvery(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := open(t, embedded.Options{FS: fs, SyncEvery: time.Millisecond})
@@ -75,9 +75,9 @@ func TestSyncEvery(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits blocks the disk. A plain write is answered all the same, one
-// that asks for the disk is not.
-func TestNobodyWaits(t *testing.T) {
+// TestPlainWritesDoNotWaitForTheDisk: with a blocked disk a plain write is answered all the same,
+// one that asks for a sync is not.
+func TestPlainWritesDoNotWaitForTheDisk(t *testing.T) {
 	var stuck atomic.Bool
 	free := make(chan struct{})
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo/embedded/keys"
 )
 
-// rank is the place of a value's type, by MongoDB's manual.
+// rank is the position of a value's type in the order of MongoDB's manual.
 func rank(v any) int {
 	switch v.(type) {
 	case primitive.MinKey:
@@ -57,7 +57,7 @@ func rank(v any) int {
 	panic(v)
 }
 
-// reference compares values the long way: decoded, and numbers as fractions.
+// reference compares values the slow way: decoded, and numbers as fractions.
 func reference(a, b any) int {
 	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
 		return c
@@ -121,7 +121,7 @@ func text(v any) string {
 	return v.(string)
 }
 
-// compareDocs goes by type, then name, then value of each field in turn.
+// compareDocs compares type, then name, then value of each field in turn.
 func compareDocs(a, b bson.D) int {
 	for i := 0; i < min(len(a), len(b)); i++ {
 		if c := cmp.Compare(rank(a[i].Value), rank(b[i].Value)); c != 0 {
@@ -194,11 +194,11 @@ func TestOrder(t *testing.T) {
 	for range n {
 		v := bsontest.Value(r, 3)
 		if r.IntN(2) == 0 {
-			v = bsontest.Number(r) // where it is easiest to be wrong
+			v = bsontest.Number(r) // the most error-prone values
 		}
 		values = append(values, v)
 	}
-	// Neighbours of one type meet often enough only if they are looked for.
+	// Neighbours of one type are rare among random values.
 	byRank := map[int][]any{}
 	for _, v := range values {
 		byRank[rank(v)] = append(byRank[rank(v)], v)

@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo/embedded/link"
 )
 
-// TestConn is the standard examination of a net.Conn.
+// TestConn is the standard test of a net.Conn.
 func TestConn(t *testing.T) {
 	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
 		a, b := link.Pipe()
@@ -23,8 +23,8 @@ func TestConn(t *testing.T) {
 	})
 }
 
-// TestWriteNeverWaits is why this package exists: both ends may say all they
-// have to say before either listens.
+// TestWriteNeverWaits is why this package exists: both ends may write everything before either
+// reads.
 func TestWriteNeverWaits(t *testing.T) {
 	a, b := link.Pipe()
 	defer a.Close()
@@ -46,8 +46,8 @@ func TestWriteNeverWaits(t *testing.T) {
 	}
 }
 
-// TestInterleaved writes and reads in odd portions, so that the buffer is
-// moved, emptied and grown at every position, and checks the order of bytes.
+// TestInterleaved writes and reads portions of odd sizes, so that the buffer is moved, emptied
+// and grown at every position, and checks the order of bytes.
 func TestInterleaved(t *testing.T) {
 	a, b := link.Pipe()
 	defer a.Close()
@@ -111,8 +111,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestDeadlineOnBubbleClock has the deadline come by the clock of a synctest
-// bubble: a read that waits must leave the bubble free to move its clock on.
+// TestDeadlineOnBubbleClock: a deadline passes by the clock of a synctest bubble; a waiting read
+// must let that clock advance.
 func TestDeadlineOnBubbleClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := link.Pipe()
@@ -129,7 +129,7 @@ func TestDeadlineOnBubbleClock(t *testing.T) {
 	})
 }
 
-// TestDeadlineMoves changes the deadline under a read that waits, both ways.
+// TestDeadlineMoves changes the deadline during a waiting read, in both directions.
 func TestDeadlineMoves(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -167,8 +167,8 @@ func TestDeadlineMoves(t *testing.T) {
 	}
 }
 
-// TestNoGoroutineStays opens and abandons connections in a bubble, which would
-// not end if one of them left a goroutine behind.
+// TestNoGoroutineStays opens and abandons connections in a bubble, which wouldn't end if one of
+// them left a goroutine.
 func TestNoGoroutineStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 100 {

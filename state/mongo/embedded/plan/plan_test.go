@@ -32,8 +32,7 @@ var indexes = []plan.Index{
 	{Name: "multi", Fields: fields("m", "n"), Multi: true},
 }
 
-// describe says in a word what a plan reads: index, number of ranges, and
-// how.
+// describe summarises what a plan reads: index, number of ranges, and how.
 func describe(p plan.Plan) string {
 	var parts []string
 	for _, scan := range p.Scans {

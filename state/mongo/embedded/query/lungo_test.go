@@ -15,11 +15,11 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// lungo is another implementation of MongoDB's queries, in memory and on
-// decoded documents. Where both know an operator they have to agree.
+// lungo is another implementation of MongoDB's queries, in memory and on decoded documents. Both
+// must agree on the operators that both have.
 
-// small makes values up that are alike enough to match now and then, and of
-// types that lungo has.
+// small returns random values that are similar enough to match sometimes, of types that lungo
+// has.
 func small(r *rand.Rand, depth int) any {
 	n := 11
 	if depth <= 0 {
@@ -138,9 +138,9 @@ func TestMatchesLikeLungo(t *testing.T) {
 	}
 }
 
-// disputed queries are those that MongoDB answers as we do, and lungo does
-// not: a document in an array that lacks a field has null there, and the
-// size of an array does not count those it lies among.
+// disputed queries are those where we agree with MongoDB, and lungo doesn't: a document in an
+// array without a field has null there, and the size of an array doesn't count the arrays around
+// it.
 func disputed(q bson.D) bool {
 	text := show(q)
 	return (strings.Contains(text, "null") || strings.Contains(text, "$size")) && strings.Contains(text, ".")

@@ -10,7 +10,7 @@ import (
 	"juju/state/mongo/embedded/query"
 )
 
-// parse reads a document as MongoDB's shell shows it.
+// parse parses a document in the form of MongoDB's shell.
 func parse(t *testing.T, text string) bson.D {
 	t.Helper()
 	var doc bson.D
@@ -20,7 +20,7 @@ func parse(t *testing.T, text string) bson.D {
 	return doc
 }
 
-// TestMatch has what lungo does not know, or sees otherwise.
+// TestMatch has cases that lungo doesn't know, or answers differently.
 func TestMatch(t *testing.T) {
 	for _, test := range []struct {
 		query, doc string

@@ -69,7 +69,7 @@ func TestCapped(t *testing.T) {
 	if err := c.Insert(bsontest.RawDocument(bson.D{id(76)})); !mongoerr.Is(err, mongoerr.DuplicateKey) {
 		t.Errorf("the same _id again: %v", err)
 	}
-	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // it has been let go
+	insert(t, c, bson.D{id(100), {Key: "k", Value: 25}}) // it has been evicted
 	want := []string{}
 	for i := 16; i < 25; i++ {
 		want = append(want, bsontest.Raw(int32(100-i)).String())

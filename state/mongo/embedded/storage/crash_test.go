@@ -24,7 +24,7 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// tiny has the log change files every few hundred writes.
+// tiny makes the log change files every few hundred writes.
 func tiny(t testing.TB, fs vfs.FS) *storage.Store {
 	t.Helper()
 	return openWith(t, storage.Options{FS: fs, MemTableSize: 64 << 10})
@@ -41,11 +41,10 @@ func (d *diary) note(safe int64) {
 	}
 }
 
-// TestPowerLoss takes the power away at odd moments, and with it part of
-// what was not synced. What is left must be the first of each writer's
-// writes, among them all that a barrier had covered; a document and its
-// index entries must be there together or not at all; and what was written
-// first by all writers together must be there if anything later is.
+// TestPowerLoss cuts the power at odd moments, and loses part of what wasn't synced. What is left
+// must be a prefix of each writer's writes that includes everything a barrier had covered; a
+// document and its index entries must both be there or both not; and an earlier write must be
+// there if a later one, by any writer, is.
 func TestPowerLoss(t *testing.T) {
 	rounds := 12
 	switch {
@@ -67,8 +66,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// powerLoss says how many documents were lost in all, and whether the log
-// went on in another file at least once.
+// powerLoss returns how many documents were lost in all, and whether the log changed files at
+// least once.
 func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	fs := vfs.NewCrashableMem()
 	s := tiny(t, fs)
@@ -89,7 +88,7 @@ func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	r := rand.New(rand.NewPCG(seed, 99))
 	for range 4 {
 		for before := diaries[0].written.Load(); diaries[0].written.Load() < before+int64(r.IntN(300)) && !t.Failed(); {
-			runtime.Gosched() // the writers get on; nothing else is waited for
+			runtime.Gosched() // lets the writers run
 		}
 		var safe [writers]int64
 		for w := range diaries {
@@ -113,8 +112,7 @@ func powerLoss(t *testing.T, seed uint64) (lost int64, flushed bool) {
 	return lost, flushed
 }
 
-// keepDiary inserts documents that count up, and passes a barrier now and
-// then.
+// keepDiary inserts documents with increasing numbers, and passes a barrier now and then.
 func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int, d *diary, stop chan struct{}, r *rand.Rand) {
 	for i := 0; ; i++ {
 		select {
@@ -142,8 +140,8 @@ func keepDiary(t *testing.T, s *storage.Store, c, log *storage.Collection, w int
 	}
 }
 
-// readDiary reads what a writer has written, and after a barrier holds it to
-// be safe, whether the writer knows so or not.
+// readDiary reads what a writer has written, and after a barrier counts it as safe, whether the
+// writer knows so or not.
 func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries []diary, stop chan struct{}) {
 	for {
 		select {
@@ -164,7 +162,7 @@ func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries 
 			}
 			w, _ := raw.Get(doc, "w")
 			n, _ := raw.Get(doc, "n")
-			// Into the other collection it went before.
+			// The other collection was written first.
 			seen[w.Int32()] = max(seen[w.Int32()], int64(n.Int32())+1)
 		}
 		if _, _, err := scan.Pause(); err != nil {
@@ -181,7 +179,7 @@ func readDiary(t *testing.T, s *storage.Store, log *storage.Collection, diaries 
 	}
 }
 
-// inspect opens what a crash has left, and says how much it has not.
+// inspect opens what a crash has left, and returns how much is missing.
 func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 	t.Helper()
 	s := tiny(t, fs)
@@ -238,8 +236,8 @@ func inspect(t *testing.T, fs vfs.FS, safe, most []int64) (lost int64) {
 	return lost
 }
 
-// TestBarrierIsFree counts syncs: none where nothing was written, and one for
-// all who wait together.
+// TestBarrierIsFree counts syncs: none if nothing was written, and one for all that wait
+// together.
 func TestBarrierIsFree(t *testing.T) {
 	var syncs atomic.Int64
 	hold := make(chan struct{})
@@ -272,7 +270,7 @@ func TestBarrierIsFree(t *testing.T) {
 		t.Errorf("%d syncs with nothing written", n)
 	}
 
-	// While one sync is under way, all who come wait for one more.
+	// During one sync, all further callers wait for one more.
 	held.Store(true)
 	before = syncs.Load()
 	insert(t, c, bson.D{id(0)})
@@ -290,7 +288,7 @@ func TestBarrierIsFree(t *testing.T) {
 		t.Errorf("%d syncs for two rounds of waiters", n)
 	}
 
-	// One who cannot wait does not.
+	// A caller whose context ends doesn't wait.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	insert(t, c, bson.D{id(2)})
@@ -299,8 +297,8 @@ func TestBarrierIsFree(t *testing.T) {
 	}
 }
 
-// TestDiskFails has the log's file fail. The store must say so, once and
-// loudly, and promise nothing from then on.
+// TestDiskFails makes writes to the log fail. The store must report it once, and report nothing
+// as durable from then on.
 func TestDiskFails(t *testing.T) {
 	for name, kinds := range map[string][]errorfs.OpKind{
 		"write": {errorfs.OpFileWrite},

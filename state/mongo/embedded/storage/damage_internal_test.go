@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Every byte of a log counts, and none that comes after what was synced.
+// Every byte of a log counts up to the synced length, and none after it.
 func TestFirstBad(t *testing.T) {
 	fs := vfs.NewMem()
 	db, err := pebble.Open("", &pebble.Options{FS: fs, FormatMajorVersion: pebble.FormatNewest})

@@ -53,7 +53,7 @@ func disk(t *testing.T, all map[string][]byte) vfs.FS {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change what it is given
+		if _, err := f.Write(slices.Clone(data)); err != nil { // it may change its argument
 			t.Fatal(err)
 		}
 		f.Close()
@@ -84,7 +84,7 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 			digest.Write(doc)
 		}
 		if err != nil {
-			return "", err // a scan that fails has let go of all
+			return "", err // a scan that fails has released everything
 		}
 		if _, _, err := scan.Pause(); err != nil {
 			return "", err
@@ -93,8 +93,8 @@ func content(fs vfs.FS, repair bool) (sum string, err error) {
 	return string(digest.Sum(nil)), s.Check(context.Background())
 }
 
-// rottable is a store with documents in a log, and perhaps in tables, all of
-// them on disk; it was closed, or the power went right after the last barrier.
+// rottable is a store with documents in a log, and perhaps in tables, all of them on disk; it was
+// closed, or lost power right after the last barrier.
 func rottable(t *testing.T, docs int, closed bool) map[string][]byte {
 	t.Helper()
 	mem := vfs.NewCrashableMem()
@@ -120,11 +120,10 @@ func rottable(t *testing.T, docs int, closed bool) map[string][]byte {
 	return files(t, mem)
 }
 
-// TestBitRot changes one byte at a time. Whatever byte it is, the store must
-// hold what it held, or say that it is damaged: what was acknowledged must
-// never just be gone.
+// TestBitRot changes one byte at a time. Whatever byte it is, the store must contain what it did,
+// or report damage: acknowledged writes must never silently disappear.
 func TestBitRot(t *testing.T) {
-	flips := 60 // of each kind of file
+	flips := 60 // for each kind of file
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
 		flips = 1 << 20
@@ -176,8 +175,8 @@ func TestBitRot(t *testing.T) {
 	}
 }
 
-// A log that is damaged can be opened without what was written from there on,
-// and what is left out stays beside it.
+// A damaged log can be opened without what was written from the damage on, which stays in a file
+// beside it.
 func TestRepair(t *testing.T) {
 	all := rottable(t, 300, true)
 	name := slices.Max(slices.Collect(func(yield func(string) bool) {

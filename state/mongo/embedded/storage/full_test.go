@@ -18,10 +18,10 @@ import (
 	"juju/state/mongo/embedded/storage"
 )
 
-// full says where a disk is full.
+// full lists which operations fail on a full disk.
 var full = map[string]func(errorfs.Op) bool{
 	"the log's next block": func(op errorfs.Op) bool {
-		// errorfs doesn't see writes to a file that is used again.
+		// errorfs doesn't see writes to a file that is reused.
 		return (op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpReuseForWrite) && strings.HasSuffix(op.Path, ".log")
 	},
 	"the log's next file": func(op errorfs.Op) bool {
@@ -42,9 +42,8 @@ var full = map[string]func(errorfs.Op) bool{
 	"everything": func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite },
 }
 
-// TestFullDisk fills the disk while somebody writes. The store must say so at
-// once, whoever waits for it must be let go, and with room again all that was
-// on disk must be there.
+// TestFullDisk fills the disk during writes. The store must report it at once and release all
+// waiting callers, and once there is space again everything that was on disk must be there.
 func TestFullDisk(t *testing.T) {
 	for where, is := range full {
 		t.Run(where, func(t *testing.T) {

@@ -46,7 +46,7 @@ func openWith(t testing.TB, o storage.Options) *storage.Store {
 // quiet is a log that is not read.
 func quiet(string, ...any) {}
 
-// fresh opens an empty store for the length of a test.
+// fresh opens an empty store for the duration of a test.
 func fresh(t testing.TB) *storage.Store {
 	t.Helper()
 	s := open(t, vfs.NewMem())
@@ -93,7 +93,7 @@ func insert(t testing.TB, c *storage.Collection, doc bson.D) {
 	}
 }
 
-// found are the _ids of what a query finds in a plan's order, as text.
+// found returns the _ids that a query finds, in a plan's order, as text.
 func found(t testing.TB, c *storage.Collection, f *query.Filter, p plan.Plan, pause bool) []string {
 	t.Helper()
 	var out []string
@@ -141,8 +141,8 @@ var kinds = []*storage.Index{
 	{Name: "b-a.0-desc", Fields: []query.Field{{Path: "b"}, {Path: "ab", Desc: true}}},
 }
 
-// TestIndexesFindTheSame puts the same queries to a collection with an index
-// and reads it whole: both must find the same, and in the order promised.
+// TestIndexesFindTheSame runs the same queries on a collection with an index and on the whole
+// collection: both must find the same, in the promised order.
 func TestIndexesFindTheSame(t *testing.T) {
 	rounds := 30
 	if testing.Short() {
@@ -172,7 +172,7 @@ func TestIndexesFindTheSame(t *testing.T) {
 	}
 }
 
-// value picks what some document has, or something near it.
+// value picks a value of some document, or one near it.
 func value(r *rand.Rand, c *storage.Collection) any {
 	if r.IntN(3) == 0 {
 		return bsontest.Value(r, 1)
@@ -258,8 +258,8 @@ func inOrder(t *testing.T, c *storage.Collection, f *query.Filter, p plan.Plan, 
 	}
 }
 
-// TestIndexesFollow changes documents from many sides at once. In the end
-// every index says what its documents say.
+// TestIndexesFollow changes documents concurrently. In the end every index agrees with the
+// documents.
 func TestIndexesFollow(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
@@ -328,8 +328,7 @@ func churn(r *rand.Rand, c *storage.Collection) error {
 	})
 }
 
-// TestUniqueUnderRace lets many insert documents with one unique key; one
-// wins.
+// TestUniqueUnderRace inserts many documents with one unique key concurrently; one succeeds.
 func TestUniqueUnderRace(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})
@@ -355,8 +354,8 @@ func TestUniqueUnderRace(t *testing.T) {
 	check(t, s)
 }
 
-// TestReadersSeeWholeDocuments has a document always say the same twice, and
-// in its index; no reader ever sees it in between.
+// TestReadersSeeWholeDocuments has a document with two equal fields, one of them indexed; no
+// reader sees them differ.
 func TestReadersSeeWholeDocuments(t *testing.T) {
 	s := fresh(t)
 	c := create(t, s, "c", storage.CollectionOptions{})

@@ -15,7 +15,7 @@ import (
 	"juju/state/mongo/embedded/update"
 )
 
-// As in package query, lungo has to come to the same result.
+// As in package query, lungo must have the same result.
 
 func small(r *rand.Rand, depth int) any {
 	n := 9
@@ -107,7 +107,7 @@ func operator(r *rand.Rand, i int) (string, any) {
 		if r.IntN(2) == 0 {
 			return "$addToSet", small(r, 1)
 		}
-		// Of nothing, this makes an empty array, but not with lungo.
+		// For a missing field this makes an empty array, but not with lungo.
 		return "$addToSet", bson.D{{Key: "$each", Value: append(list(r, 0), "x")}}
 	case 9:
 		if r.IntN(2) == 0 {
@@ -132,7 +132,7 @@ func TestUpdatesLikeLungo(t *testing.T) {
 		insert := r.IntN(2) == 0
 		got, err := apply(doc, spec, insert)
 		if mongoerr.Is(err, mongoerr.ConflictingUpdateOperators) {
-			continue // lungo notices only when a document brings it out
+			continue // lungo notices only with a document that shows it
 		}
 		want, wantErr := lungoApply(doc, spec, insert)
 		switch {
@@ -168,7 +168,7 @@ func lungoApply(doc, spec bson.D, insert bool) (bson.D, error) {
 	if _, err := mongokit.Apply(d, nil, bsonkit.MustConvert(spec), insert, nil); err != nil {
 		return nil, err
 	}
-	// Through bytes, so that both are of the same types.
+	// Through bytes, so that both have the same types.
 	var out bson.D
 	err := bson.Unmarshal(bsontest.RawDocument(*d), &out)
 	return out, err

@@ -12,7 +12,7 @@ import (
 	"juju/state/mongo/embedded/update"
 )
 
-// parse reads a document as MongoDB's shell shows it.
+// parse parses a document in the form of MongoDB's shell.
 func parse(t *testing.T, text string) bson.D {
 	t.Helper()
 	var doc bson.D
@@ -22,7 +22,7 @@ func parse(t *testing.T, text string) bson.D {
 	return doc
 }
 
-// TestUpdate has what lungo does not know, or sees otherwise.
+// TestUpdate has cases that lungo doesn't know, or answers differently.
 func TestUpdate(t *testing.T) {
 	for _, test := range []struct {
 		doc, spec, want string
@@ -103,8 +103,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// run applies an update, at seven seconds past the epoch, to a document whose
-// array was matched at its second element.
+// run applies an update to a document whose array was matched at its second element.
 func run(t *testing.T, doc, spec string) ([]byte, error) {
 	t.Helper()
 	u, err := update.Compile(bsontest.RawDocument(parse(t, spec)))
@@ -125,8 +124,7 @@ func TestNoPosition(t *testing.T) {
 	}
 }
 
-// TestManyConflicts has so many changes that they are not compared one by
-// one.
+// TestManyConflicts has so many changes that they aren't compared one by one.
 func TestManyConflicts(t *testing.T) {
 	set := bson.D{}
 	for i := range 1000 {
@@ -162,7 +160,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestDeepPaths must neither take long nor nest without end.
+// TestDeepPaths must neither take long nor nest without bound.
 func TestDeepPaths(t *testing.T) {
 	_, err := update.Compile(bsontest.RawDocument(bson.D{{Key: "$set", Value: bson.D{{Key: strings.Repeat("a.", 1000) + "a", Value: 1}}}}))
 	if !mongoerr.Is(err, mongoerr.Overflow) {

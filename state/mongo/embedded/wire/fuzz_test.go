@@ -12,9 +12,8 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// FuzzRead feeds whatever comes to mind. What is refused is refused with an
-// error; what is accepted holds documents that an independent decoder takes
-// too, and comes out as the same bytes when written again.
+// FuzzRead reads random bytes. Refusals are errors; a message that is accepted contains documents
+// that an independent decoder accepts too, and is written back as the same bytes.
 func FuzzRead(f *testing.F) {
 	one, all := doc(f, bson.M{"ping": 1}), everyType(f)
 	f.Add(wire.AppendQuery(nil, 1, wire.Query{Collection: "db.c", Query: all, Fields: one}))
@@ -63,7 +62,7 @@ func FuzzRead(f *testing.F) {
 			for _, s := range msg.Sequences {
 				check(t, s.Documents...)
 			}
-			// Sections may come in any order, so only their sum is the same.
+			// Sections may be in any order, so only their sum is the same.
 			again := wire.AppendSections(nil, head.RequestID, head.ResponseTo, *msg)
 			if len(again) != int(head.Length) {
 				t.Fatalf("read %d bytes, wrote %d", head.Length, len(again))

@@ -29,7 +29,7 @@ func doc(t testing.TB, v any) bsoncore.Document {
 	return b
 }
 
-// everyType is a document with a value of each type BSON has, nested too.
+// everyType is a document with a value of each BSON type, nested too.
 func everyType(t testing.TB) bsoncore.Document {
 	t.Helper()
 	dec, err := primitive.ParseDecimal128("1.25")
@@ -55,7 +55,7 @@ func everyType(t testing.TB) bsoncore.Document {
 
 func TestRequestsRoundTrip(t *testing.T) {
 	one, two := doc(t, bson.M{"ping": 1}), everyType(t)
-	long := doc(t, bson.M{"a": strings.Repeat("x", 2<<20)}) // longer than is allocated on trust
+	long := doc(t, bson.M{"a": strings.Repeat("x", 2<<20)}) // longer than what is allocated because of a header
 	for _, test := range []struct {
 		name   string
 		append func([]byte) []byte
@@ -88,7 +88,7 @@ func TestRequestsRoundTrip(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// The message goes between two others, and arrives in pieces.
+			// The message is sent between two others, and arrives in pieces.
 			const before = "before"
 			raw := test.append([]byte(before))[len(before):]
 			r := iotest.HalfReader(bytes.NewReader(wire.AppendMsg(bytes.Clone(raw), 8, 0, one)))
@@ -99,7 +99,7 @@ func TestRequestsRoundTrip(t *testing.T) {
 			if head.Length != int32(len(raw)) || head.RequestID != 7 {
 				t.Errorf("header is %+v, the message has %d bytes", head, len(raw))
 			}
-			if !reflect.DeepEqual(got, test.want) { // cmp walks long documents byte by byte
+			if !reflect.DeepEqual(got, test.want) { // cmp compares long documents byte by byte
 				t.Errorf("read (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 			if head, _, err := wire.Read(r, wire.MaxMessage); err != nil || head.RequestID != 8 {
@@ -164,8 +164,8 @@ func field(kind byte, value ...byte) []byte {
 	return append(append(append(b, kind, 'a', 0), value...), 0)
 }
 
-// TestMalformed reads messages that are whole by their length and nonsense
-// within: each is refused by name, and the message after it is found.
+// TestMalformed reads messages whose length is right and whose content is malformed: each is
+// refused with its reason, and the next message is found.
 func TestMalformed(t *testing.T) {
 	ping := doc(t, bson.M{"ping": 1})
 	name := []byte("db.$cmd\x00")
@@ -240,7 +240,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// nested is depth documents in each other.
+// nested returns documents nested depth deep.
 func nested(depth int) []byte {
 	b := []byte{5, 0, 0, 0, 0}
 	for range depth - 1 {
@@ -249,8 +249,8 @@ func nested(depth int) []byte {
 	return b
 }
 
-// TestLength has the length itself be wrong, after which nothing can be read,
-// and nothing may be allocated by it.
+// TestLength has a wrong length: nothing after it can be read, and nothing may be allocated
+// because of it.
 func TestLength(t *testing.T) {
 	for _, length := range []int32{-1, 0, 15, 1001, 1 << 30} {
 		raw := append(le(length, 7, 0, wire.OpMsg), make([]byte, 100)...)

@@ -1,5 +1,5 @@
-// Package wiretest writes the messages of MongoDB's wire protocol that old drivers send and
-// the programs only read.
+// Package wiretest writes messages of MongoDB's wire protocol that old drivers send and the
+// programs only read.
 package wiretest
 
 import (
