@@ -180,13 +180,14 @@ func (p *provisioner) startParams(ctx context.Context, m entity.MachineInfo,
 }
 
 // startInstance tries again while that can help and the machine's life has not changed;
-// otherwise it returns errUnwanted. All attempts use one nonce, so they make at most one
-// instance.
+// otherwise it returns errUnwanted. On a full disk it tries until there is room, however
+// often that is. All attempts use one nonce, so they make at most one instance.
 func (p *provisioner) startInstance(ctx context.Context, life entity.Life,
 	params provider.StartParams) (provider.Instance, error) {
 	for attempt := 1; ; attempt++ {
 		instance, err := p.Environ.StartInstance(ctx, params)
-		if err == nil || attempt >= p.Attempts || !provider.IsRetryable(err) {
+		givesUp := attempt >= p.Attempts || !provider.IsRetryable(err)
+		if err == nil || givesUp && !entity.IsDiskFull(err) {
 			return instance, err
 		}
 		logger.Warningf("cannot start an instance for machine %s at attempt %d: %v", params.MachineID, attempt, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,15 @@ func TestFailedStarts(t *testing.T) {
 		about:  "never passes",
 		fail:   func(int) error { return provider.Retryable(errors.New("no capacity")) },
 		starts: 4, want: "1 alive error", message: "cannot start an instance: no capacity",
+	}, {
+		about: "waits for room on the disk",
+		fail: func(n int) error {
+			if n < 20 {
+				return fmt.Errorf("cannot start a process: %w", syscall.ENOSPC)
+			}
+			return nil
+		},
+		starts: 20, want: "1 alive i-1 pending",
 	}, {
 		about:  "can't be had",
 		fail:   func(int) error { return entity.Errorf(entity.Invalid, `invalid constraint value: arch=vax`) },
