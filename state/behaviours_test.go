@@ -9,8 +9,7 @@ import (
 	"juju/state/statetest"
 )
 
-// What follows are sentences of the specification that no longer story tells by
-// the way; doc/behaviours.txt lists all of them.
+// Behaviours of doc/behaviours.txt that no other test covers on the way.
 
 func TestEntitiesBeginAlive(t *testing.T) {
 	w := newWorld(t)
@@ -35,10 +34,10 @@ func TestOnlyAliveUnitsEnterAliveRelations(t *testing.T) {
 	w.ok(second.Destroy(w.ctx, entity.Destruction{}))
 	w.refused(second.EnterScope(w.ctx, r.ID()), entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	w.ok(first.EnterScope(w.ctx, r.ID()))
-	w.ok(first.EnterScope(w.ctx, r.ID())) // once more is nothing
+	w.ok(first.EnterScope(w.ctx, r.ID())) // entering twice is a no-op
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	w.refused(third.EnterScope(w.ctx, r.ID()), entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
-	w.ok(third.LeaveScope(w.ctx, r.ID())) // it is not in it
+	w.ok(third.LeaveScope(w.ctx, r.ID())) // not in scope: a no-op
 	w.ok(first.LeaveScope(w.ctx, r.ID()))
 	w.refused(third.EnterScope(w.ctx, r.ID()), entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	w.truth()
@@ -57,7 +56,7 @@ func TestUnitInScopeCannotBeDead(t *testing.T) {
 	w.ok(u.LeaveScope(w.ctx, infos[0].ID))
 	w.refused(u.Remove(w.ctx), entity.InUse, "unit is not dead")
 	w.ok(u.EnsureDead(w.ctx))
-	w.ok(u.EnsureDead(w.ctx)) // once more is nothing
+	w.ok(u.EnsureDead(w.ctx)) // a second one is a no-op
 	w.ok(u.Remove(w.ctx))
 	w.ok(u.Remove(w.ctx))
 }
@@ -104,7 +103,7 @@ func TestOnlyAliveServicesGetUnitsAndRelations(t *testing.T) {
 	w.refused(my.SetExposed(w.ctx, true), entity.NotAlive, `service "mysql" is not alive`)
 }
 
-// dump is all that the model holds, for comparison.
+// dump returns the contents of the model, for comparison.
 func (w *world) dump() string {
 	w.Helper()
 	all, err := w.st.Dump(w.ctx)
@@ -153,7 +152,7 @@ func TestRelationSettingsAreDeletedByACleanup(t *testing.T) {
 	told, err := wp.RelationSettings(w.ctx, r.ID(), "mysql/0")
 	w.ok(err)
 	if told["port"] != "3306" {
-		t.Errorf("a unit that has left told %v", told) // they last as long as the relation
+		t.Errorf("settings of a unit that left are %v", told) // they last as long as the relation
 	}
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(wp.LeaveScope(w.ctx, r.ID()))

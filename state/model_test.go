@@ -124,12 +124,12 @@ func TestHookCommitsAllOrNothing(t *testing.T) {
 	settings, err := u.RelationSettings(w.ctx, r.ID(), "mysql/0")
 	w.ok(err)
 	if _, there := settings["user"]; there {
-		t.Error("half of the changes were written")
+		t.Error("some of the changes were written")
 	}
 }
 
-// A hook does not fail because it told something to a relation that has been removed by
-// force meanwhile: what else it did is done.
+// A hook does not fail because it set something in a relation that force has
+// removed meanwhile; its other changes are made.
 func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 	w, _ := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -144,7 +144,7 @@ func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 		_, err := w.st.RelationByID(w.ctx, goes.ID())
 		w.gone("relation", goes.Key(), err)
 	}
-	for i, when := range []string{"before it is committed", "while it is"} {
+	for i, when := range []string{"before it is committed", "during the commit"} {
 		w.ok(u.EnterScope(w.ctx, goes.ID()))
 		changes := entity.HookChanges{
 			Relations: map[int]map[string]string{stays.ID(): {"try": when}, goes.ID(): {"user": "me"}},
@@ -161,13 +161,13 @@ func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 		open, err := u.OpenedPorts(w.ctx)
 		w.ok(err)
 		if settings["try"] != when || len(open["mysql/0"]) != i+1 {
-			t.Errorf("the relation is gone %s: there are settings %v and ports %v", when, settings, open)
+			t.Errorf("relation removed %s: settings are %v and ports %v", when, settings, open)
 		}
 		w.truth()
 		goes = w.relate("mysql", "logging")
 	}
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{Relations: map[int]map[string]string{goes.ID(): {"user": "me"}}}),
-		entity.NotFound, "settings") // it has never been in it
+		entity.NotFound, "settings") // never in its scope
 }
 
 func TestResolveFailedHook(t *testing.T) {
@@ -184,7 +184,8 @@ func TestResolveFailedHook(t *testing.T) {
 	if info.Resolved != entity.ResolvedRetry {
 		t.Errorf("resolved is %q", info.Resolved)
 	}
-	// Or who waits for the unit would take the old failure for a new one.
+	// Otherwise a client waiting for the unit would take the old failure for a new
+	// one.
 	status, err := w.st.Status(w.ctx)
 	w.ok(err)
 	if shown := status.Services[0].Units[0]; shown.Name != "mysql/0" || shown.Resolved != entity.ResolvedRetry {
@@ -232,7 +233,7 @@ func TestLogin(t *testing.T) {
 	}
 	w.deploy("mysql", statetest.MySQL, 1)
 	unit, machine := entity.UnitTag("mysql/0"), entity.MachineTag("0")
-	// Before it is given a password an agent has none, the empty one included.
+	// An agent has no password until one is set, not even an empty one.
 	w.refused(w.st.Agents().Check(w.ctx, unit, "", ""), entity.Unauthorized, "invalid entity name or password")
 	password := state.NewAgentPassword()
 	w.ok(w.st.Agents().SetPassword(w.ctx, unit, password))
@@ -260,12 +261,12 @@ func TestAddModel(t *testing.T) {
 	events, err := w.ctrl.WatchModels(w.ctx)
 	w.ok(err)
 	if first := next(t, events); len(first) != 2 {
-		t.Errorf("first event names %v, want the controller's and the default one", first)
+		t.Errorf("first event names %v, want the controller's model and the default one", first)
 	}
 	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "noble"})
 	w.ok(err)
 	named(t, events, st.UUID())
-	// One model's names are not another's.
+	// Names in one model are independent of those in another.
 	other := &world{t, w.ctx, w.ctrl, st}
 	other.deploy("mysql", statetest.MySQL, 1)
 	_, err = w.st.Service(w.ctx, "mysql")
@@ -299,7 +300,7 @@ func TestUnusedMachinesAreAssignedFirst(t *testing.T) {
 	}
 }
 
-// A container is there for what was placed in it.
+// A container takes only units placed in it.
 func TestContainersTakeOnlyPlacedUnits(t *testing.T) {
 	w := newWorld(t)
 	c, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd"})
@@ -315,7 +316,7 @@ func TestContainersTakeOnlyPlacedUnits(t *testing.T) {
 	}
 }
 
-// Two at once can't have the same clean machine, nor the same name.
+// Concurrent deploys never share a clean machine or a service name.
 func TestConcurrentDeploy(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)

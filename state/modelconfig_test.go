@@ -12,7 +12,8 @@ import (
 	"juju/state/statetest"
 )
 
-// hasConfig checks the settings that are not the defaults, as "value (source)".
+// hasConfig checks the settings that differ from the defaults, as "value
+// (source)".
 func (w *world) hasConfig(st *state.State, want map[string]string) {
 	w.Helper()
 	config, err := st.ModelConfig(w.ctx)
@@ -65,12 +66,12 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	w.hasConfig(w.st, set)
 
 	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, []string{"automatically-retry-hooks"}))
-	w.ok(w.st.SetModelConfig(w.ctx, nil, []string{"automatically-retry-hooks"})) // it has its default already
+	w.ok(w.st.SetModelConfig(w.ctx, nil, []string{"automatically-retry-hooks"})) // has its default already
 	w.hasConfig(w.st, map[string]string{"default-series": "noble (model)", "provisioner-harvest-mode": "none (model)"})
 }
 
-// A series that nobody names is the model's default at that moment; a charm that names
-// several gets the default if that is among them.
+// Without a series, a new entity gets the model's default at that moment; so
+// does a charm that supports several series, if the default is among them.
 func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {
 	w := newWorld(t)
 	several := statetest.Charm(t, w.st, `{name: several, summary: s, description: d, series: [xenial, noble]}`)
@@ -108,7 +109,7 @@ func TestAddModelWithConfig(t *testing.T) {
 	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
 }
 
-// A model that is going heeds its settings, so they can be changed still.
+// A model that is not Alive still uses its settings, so they can be changed.
 func TestModelConfigOfDyingModel(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -117,8 +118,8 @@ func TestModelConfigOfDyingModel(t *testing.T) {
 	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
 }
 
-// Who finishes the making of a model that another has begun gets it with the settings
-// asked for now.
+// A client that resumes the creation of a model sets the configuration that it
+// was given itself.
 func TestResumedAddModelUsesTheNewConfig(t *testing.T) {
 	w := newWorld(t)
 	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin, Series: "jammy",

@@ -20,8 +20,7 @@ func (w *world) modelLife(want entity.Life) {
 	}
 }
 
-// ended has the agents and the cloud do what is theirs, until nothing is in the
-// model any more.
+// ended acts as the agents and the cloud until the model is empty.
 func (w *world) ended() {
 	w.Helper()
 	for range 20 {
@@ -55,12 +54,12 @@ func TestDyingModelAcceptsNothingNew(t *testing.T) {
 	_, err = w.st.Charms().Add(w.ctx, statetest.CharmArchive(t, statetest.Riak), "")
 	w.refused(err, entity.NotAlive, refusal)
 	if _, err = s.AddUnits(w.ctx, 1, nil); !errors.Is(err, entity.NotAlive) {
-		t.Errorf("a unit is added: %v", err)
+		t.Errorf("a unit was added: %v", err)
 	}
 	status, err := w.st.Status(w.ctx)
 	w.ok(err)
 	if status.Model.Life != entity.Dying || status.Model.Status.Status != entity.StatusDestroying {
-		t.Errorf("the model is shown as %+v", status.Model)
+		t.Errorf("status shows the model as %+v", status.Model)
 	}
 	rows, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -106,14 +105,14 @@ func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 	w.mustAddModel("default")
 }
 
-// Whatever comes between, nothing is left behind in a model that is Dead.
+// Whatever is added meanwhile, nothing is left behind in a Dead model.
 func TestAdditionsDuringDestroyModel(t *testing.T) {
 	w := newWorld(t)
 	w.st.Before(func() { w.deploy("mysql", statetest.MySQL, 1) })
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.modelLife(entity.Dying)
 	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 1 machine(s), 1 service(s)")
-	w.cleaned() // none of it had begun to run
+	w.cleaned() // nothing had started
 	w.empty()
 	w.ok(w.st.EnsureDead(w.ctx))
 }
@@ -133,10 +132,10 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	w.provisioned("0")
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.cleaned()
-	// Nobody is there to do what is to be done.
+	// No agent is there to act.
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 20 * time.Second}))
 	if due := w.cleaned(); due <= 0 || due > 20*time.Second {
-		t.Errorf("the next is due in %v", due)
+		t.Errorf("next cleanup due in %v", due)
 	}
 	w.truth()
 	later(20 * time.Second)
@@ -153,7 +152,7 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	w.ok(w.st.EnsureDead(w.ctx))
 	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
 
-	// The cloud does not do its part here either: it is left, and said to be.
+	// The cloud does not do its part here either, so a leftover records it.
 	away := func(context.Context, state.ModelRow) error {
 		return entity.WithHint(errors.New("no such region"), "rm -r /cloud")
 	}
@@ -168,21 +167,22 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 		return leftovers
 	}
 	if left := resume(1, away); len(left) > 0 {
-		t.Errorf("left too early: %v", left)
+		t.Errorf("leftovers too early: %v", left)
 	}
 	later(time.Minute)
 	left := resume(0, away)
 	if len(left) != 1 || left[0].What != `instances of model "default"` || left[0].Where != "cloud dummy" ||
 		left[0].Why != "no such region" || left[0].How != "rm -r /cloud" {
-		t.Errorf("left: %+v", left)
+		t.Errorf("leftovers are %+v", left)
 	}
 	w.mustAddModel("default")
 	if left := resume(0, nowhere); len(left) > 0 {
-		t.Errorf("left for ever: %v", left)
+		t.Errorf("leftovers remain: %v", left)
 	}
 }
 
-// Force comes too late for the model's own database, and serves all the same.
+// Force on a model whose database is already gone still applies to the rest of
+// the removal.
 func TestForceOnModelBeingRemoved(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.bury(w.st)
@@ -190,22 +190,23 @@ func TestForceOnModelBeingRemoved(t *testing.T) {
 	later(time.Hour)
 	left, err := w.ctrl.ResumeModels(w.ctx, away)
 	if left != 1 || err != nil {
-		t.Errorf("%d are left, %v", left, err)
+		t.Errorf("%d models are left, %v", left, err)
 	}
 	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Destruction{}))
 	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
 	w.ok(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()))
 	left, err = w.ctrl.ResumeModels(w.ctx, away)
 	if left != 0 || err != nil {
-		t.Errorf("%d are left, %v", left, err)
+		t.Errorf("%d models are left, %v", left, err)
 	}
 	if left, err := w.ctrl.ModelLeftovers(w.ctx, "somebody else"); len(left) > 0 || err != nil {
-		t.Errorf("somebody else is told %v, %v", left, err)
+		t.Errorf("another user sees %v, %v", left, err)
 	}
 	w.mustAddModel("default")
 }
 
-// A unit's agent that enters a relation before the cleaner has come gets no new unit.
+// An agent that enters a relation before the cleaner has run gets no
+// subordinate.
 func TestDyingModelCreatesNoSubordinate(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)

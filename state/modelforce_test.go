@@ -14,27 +14,28 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// A party is somebody who does something to the model bobs, which is Dead.
+// A party is a client that changes the Dead model bobs.
 type party func(*scene, string) error
 
 func forcesModel(s *scene, id string) error { return s.ctrl.DestroyModel(s.ctx, id, entity.Forced()) }
 
 func removesModel(s *scene, id string) error { return s.ctrl.RemoveModel(s.ctx, id) }
 
-// finishesModel removes it with nothing in its way.
+// finishesModel removes the model completely.
 func finishesModel(s *scene, id string) error {
 	return errors.Join(removesModel(s, id), resumeModels(s))
 }
 
-// Force meets the removal of a model, before each read of its row and before
-// the commit: it is taken on, or told that the model is gone; and nothing is left of that.
+// Force and the removal of a model meet, before each read of the model's row
+// and before the commit. The force either takes effect or fails because the
+// model is gone, and nothing is left behind.
 func TestForceDuringModelRemoval(t *testing.T) {
 	st := aStage(t)
 	for name, c := range map[string]struct {
 		do, other party
-		removed   bool        // already, when they begin
-		forced    bool        // is to be, at the end of both
-		want      entity.Kind // of what is refused to do, if it is
+		removed   bool        // before both begin
+		forced    bool        // whether the model is forced after both
+		want      entity.Kind // of the error of do, if it is refused
 	}{
 		"force comes while the removal begins":     {do: removesModel, other: forcesModel, forced: true},
 		"the removal begins while it is forced":    {do: forcesModel, other: removesModel, forced: true},
@@ -56,9 +57,9 @@ func TestForceDuringModelRemoval(t *testing.T) {
 				}
 				met := false
 				meet := func() { met = true; s.ok(c.other(s, id)) }
-				i.skips = id + "." // a removal waits until whoever reads the model has done so
+				i.skips = id + "." // messages to the model's own database: a removal waits for its readers
 				i.arm(n, meet)
-				commits := false // nobody came between its reads, and it is about to
+				commits := false // past all reads, at the commit
 				for _, db := range s.databasesWith(id) {
 					mongotest.HooksOf(db).RewriteOps(func(ops []txn.Op) []txn.Op {
 						if !met && !commits {
@@ -78,7 +79,7 @@ func TestForceDuringModelRemoval(t *testing.T) {
 				if c.forced {
 					s.later.Add(int64(time.Hour))
 					if left, err := s.ctrl.ResumeModels(s.ctx, noSuchRegion); left != 0 || err != nil {
-						t.Errorf("before read %d (commit: %v): %d models are left (%v): force was forgotten", n, commits, left, err)
+						t.Errorf("before read %d (commit: %v): %d models are left (%v): force was lost", n, commits, left, err)
 					}
 				}
 				s.resumed()
@@ -97,7 +98,8 @@ func TestForceDuringModelRemoval(t *testing.T) {
 
 func noSuchRegion(context.Context, state.ModelRow) error { return errors.New("no such region") }
 
-// databasesWith are the controller's and that of a model, if it is there.
+// databasesWith returns the databases of the controller and, if it exists, of a
+// model.
 func (s *scene) databasesWith(model string) []*mongo.Database {
 	all := []*mongo.Database{s.ctrl.DB()}
 	if st, err := s.ctrl.Model(s.ctx, model); err == nil {

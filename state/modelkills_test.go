@@ -9,8 +9,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Whichever message to the store was the last before the controller was killed:
-// the next one finds a model that is ready or gone, and its name with it.
+// Whichever message to the store was the controller's last, the next controller
+// finds a model that is complete or gone, and its name with it.
 func TestKillDuringAddModel(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
@@ -24,7 +24,7 @@ func TestKillDuringAddModel(t *testing.T) {
 			w.resumed()
 			w.consistent(store)
 		}
-		// Otherwise whoever makes it again finishes it.
+		// If it is not gone, adding it again completes it.
 		st, err := w.addModel("one")
 		if !errors.Is(err, entity.AlreadyExists) {
 			w.ok(err)
@@ -59,8 +59,8 @@ func TestKillDuringModelRemoval(t *testing.T) {
 	}
 }
 
-// Whichever message to the store was the last before a kill, a charm can be added
-// again, and goes with its model.
+// Whichever message to the store was the last, the charm can be added again,
+// and is removed with its model.
 func TestKillDuringAddCharm(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)
@@ -93,8 +93,7 @@ func TestKillDuringAddCharm(t *testing.T) {
 	}
 }
 
-// Whichever message to the store was the last before a kill, the model comes to its
-// end.
+// Whichever message to the store was the last, the model is removed in the end.
 func TestKillDuringDestroyModel(t *testing.T) {
 	r := newRecorder(t)
 	w := aController(t, r.store)

@@ -19,7 +19,7 @@ import (
 	"juju/state/statetest"
 )
 
-// aController is an open controller on a store of its own.
+// aController returns an open controller on a store of its own.
 func aController(t *testing.T, store *mongo.Store) *world {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context()}
@@ -29,7 +29,7 @@ func aController(t *testing.T, store *mongo.Store) *world {
 	return w
 }
 
-// open opens the controller anew, as another process would.
+// open opens the controller again, as another process would.
 func (w *world) open(store *mongo.Store) {
 	w.Helper()
 	if w.ctrl != nil {
@@ -52,17 +52,17 @@ func (w *world) mustAddModel(name string) *state.State {
 	return st
 }
 
-// resumed wants no model left half way.
+// resumed checks that no model is left half added or half removed.
 func (w *world) resumed() {
 	w.Helper()
 	left, err := w.ctrl.ResumeModels(w.ctx, nowhere)
 	w.ok(err)
 	if left > 0 {
-		w.Errorf("%d models are left half way", left)
+		w.Errorf("%d models are left half done", left)
 	}
 }
 
-// bury takes an empty model to the beginning of its removal.
+// bury takes an empty model to the start of its removal.
 func (w *world) bury(st *state.State) {
 	w.Helper()
 	w.ok(st.Destroy(w.ctx, entity.Destruction{}))
@@ -70,7 +70,7 @@ func (w *world) bury(st *state.State) {
 	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
 }
 
-// consistent wants the store to hold what the models that are ready need, and
+// consistent checks that the store holds what the complete models need, and
 // nothing else.
 func (w *world) consistent(store *mongo.Store) {
 	w.Helper()
@@ -79,7 +79,7 @@ func (w *world) consistent(store *mongo.Store) {
 	want := map[string][]string{"databases": {"juju"}}
 	for _, row := range rows {
 		if row.IsRemoving() {
-			w.Errorf("model %q is being removed still", row.Name)
+			w.Errorf("model %q is still being removed", row.Name)
 		}
 		want["databases"] = append(want["databases"], row.UUID)
 		want["names"] = append(want["names"], row.Name)
@@ -112,14 +112,15 @@ func (w *world) consistent(store *mongo.Store) {
 		w.Errorf("the store does not hold what it should: %s", diff)
 	}
 	if names, files := w.values(all, "blobs", "file"), w.values(all, "charms.files", "filename"); !slices.Equal(names, files) {
-		w.Errorf("there are files %v for archives %v", files, names)
+		w.Errorf("got files %v for archives %v", files, names)
 	}
 	if left := w.values(all, "oldfiles", "_id"); len(left) > 0 {
-		w.Errorf("files that nobody wants are left: %v", left)
+		w.Errorf("unreferenced files are left: %v", left)
 	}
 }
 
-// twins are two models that have an archive in common; one has another besides.
+// twins returns two models that share an archive, of which one has another
+// archive as well.
 func (w *world) twins() (one, two *state.State, shared string) {
 	w.Helper()
 	one, two = w.mustAddModel("one"), w.mustAddModel("two")
@@ -150,7 +151,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
 	<-one.Done()
 	if _, open := <-watch; open {
-		t.Error("a watch of the model goes on")
+		t.Error("a watch of the model did not end")
 	}
 	_, err = w.ctrl.Model(w.ctx, one.UUID())
 	w.gone("model", "one", err)
@@ -160,7 +161,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	w.gone("model", "one", err)
 	_, err = one.Charms().Add(w.ctx, shared, "")
 	w.gone("model", "one", err)
-	// Until all of it is gone the name is taken.
+	// The name stays taken until everything is gone.
 	_, err = w.addModel("one")
 	w.refused(err, entity.AlreadyExists, `model "one" for admin already exists`)
 	rows, err := w.ctrl.Models(w.ctx)
@@ -168,15 +169,15 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	if len(rows) != 3 || !rows[1].IsRemoving() || rows[2].IsRemoving() {
 		t.Errorf("the models are %+v", rows)
 	}
-	// What is outside of the store fails at first.
+	// Cleaning up outside of the store fails at first.
 	left, err := w.ctrl.ResumeModels(w.ctx, func(_ context.Context, row state.ModelRow) error {
 		if row.UUID != one.UUID() {
-			t.Errorf("model %q is removed too", row.Name)
+			t.Errorf("model %q was removed too", row.Name)
 		}
 		return errors.New("the cloud is away")
 	})
 	if left != 1 || err != nil {
-		t.Errorf("%d are left, %v", left, err)
+		t.Errorf("%d models are left, %v", left, err)
 	}
 	w.resumed()
 	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
@@ -185,11 +186,11 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	w.ok(err)
 	if users, logins := w.values(all, "modelusers", "model"), w.values(all, "logins", "_id"); !slices.Equal(users, []string{two.UUID()}) ||
 		!slices.Equal(logins, []string{two.UUID() + "#bob", "bob"}) && !slices.Equal(logins, []string{"bob", two.UUID() + "#bob"}) {
-		t.Errorf("there are grants at %v, and logins %v", users, logins)
+		t.Errorf("grants are left on %v, and logins %v", users, logins)
 	}
 	again := w.mustAddModel("one")
 	if again.UUID() == one.UUID() {
-		t.Error("a UUID was used again")
+		t.Error("a UUID was reused")
 	}
 	w.bury(two)
 	w.resumed()
@@ -198,7 +199,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	w.consistent(store)
 }
 
-// A controller that comes back to a model which others took for given up stops.
+// A controller stops creating a model that others have given up meanwhile.
 func TestAddModelStopsOnceGivenUp(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
@@ -208,7 +209,7 @@ func TestAddModelStopsOnceGivenUp(t *testing.T) {
 		"taken":   func() { other.mustAddModel("taken") },
 		"removed": other.resumed,
 	} {
-		w.ctrl.BeforeNext(1, meanwhile) // the row is there, and is to become ready
+		w.ctrl.BeforeNext(1, meanwhile) // before the existing row becomes ready
 		_, err := w.addModel(name)
 		w.refused(err, entity.Unavailable, "its making was given up meanwhile; try again")
 		w.resumed()
@@ -222,8 +223,8 @@ func TestAddModelStopsOnceGivenUp(t *testing.T) {
 	w.mustAddModel("removed")
 }
 
-// On a store that several share, a half made model is given up once nothing has
-// come of it for long.
+// On a shared store, an incomplete model is given up only after no progress for
+// a long time.
 func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
@@ -241,7 +242,7 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 		t.Helper()
 		left, err := other.ResumeModels(w.ctx, nowhere)
 		if left != want || err != nil {
-			t.Errorf("%d are left, want %d, %v", left, want, err)
+			t.Errorf("%d models are left, want %d, %v", left, want, err)
 		}
 		_, err = other.AddModel(w.ctx, state.AddModelParams{Name: "one", Owner: statetest.Admin})
 		if want > 0 {
@@ -264,7 +265,7 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 	w.consistent(store)
 }
 
-// Many work on a model, and two controllers remove it at once.
+// Clients work on a model while two controllers remove it.
 func TestModelIsRemovedWhileInUse(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
@@ -275,7 +276,7 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 	theirs, err := other.ctrl.Model(w.ctx, st.UUID())
 	w.ok(err)
 	var users sync.WaitGroup
-	// Each works until it is told that the model is gone.
+	// Each works until its call fails because the model is gone.
 	work := func(do func() error) {
 		users.Go(func() {
 			for {
@@ -312,7 +313,7 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 	w.cleaned()
 	w.ok(st.EnsureDead(w.ctx))
 	users.Go(func() {
-		// The other controller is told by its watch of models.
+		// The other controller learns of it from its watch of models.
 		events, err := other.ctrl.WatchModels(w.ctx)
 		if err != nil {
 			t.Error(err)
@@ -334,8 +335,8 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 	w.mustAddModel("one")
 }
 
-// Many models come and go at once, watched and used, and two controllers remove them:
-// nothing stays, no goroutine, no connection, no database, no name.
+// Models are created, used, watched, and removed by two controllers,
+// concurrently. No goroutine, connection, database or name is left.
 func TestManyModelsLeakNothing(t *testing.T) {
 	store := aStore(t, nil)
 	w := aController(t, store)
@@ -359,7 +360,7 @@ func TestManyModelsLeakNothing(t *testing.T) {
 			return err
 		}
 		if _, open := <-watch; open {
-			return errors.New("a watch goes on")
+			return errors.New("a watch did not end")
 		}
 		return nil
 	}
@@ -384,14 +385,15 @@ func TestManyModelsLeakNothing(t *testing.T) {
 	before, open := runtime.NumGoroutine(), connections(w, store)
 	lives(models)
 	w.consistent(store)
-	// mgo keeps as many as were ever used at once; one that leaks leaks with each model.
+	// mgo keeps as many connections as were ever used at once; a leak grows with
+	// each model.
 	if after := connections(w, store); after > open+max(8, models-5) {
-		t.Errorf("%d connections are open, before there were %d", after, open)
+		t.Errorf("%d connections are open, there were %d before", after, open)
 	}
-	// Those that end with a connection are given the time to.
+	// Give goroutines that end with a connection time to do so.
 	for began := time.Now(); runtime.NumGoroutine() > before+30; runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
-			t.Fatalf("there are %d goroutines, before there were %d", runtime.NumGoroutine(), before)
+			t.Fatalf("%d goroutines are running, there were %d before", runtime.NumGoroutine(), before)
 		}
 	}
 }

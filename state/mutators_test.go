@@ -12,30 +12,29 @@ import (
 	"juju/state"
 )
 
-// A mutator is a method that changes what is stored, in one of the ways that it has
-// to do that.
+// A mutator is one way to call a method that changes what is stored.
 type mutator struct {
 	name string // "Unit.Destroy"
-	how  string // what is special; "" for the plain way
-	// before takes a copy of the stage to where the method is called; take reads what
-	// it is called on, and returns the call.
+	how  string // what is special about the call; "" for the plain one
+	// before prepares a copy of the stage; take reads the entity to call the method
+	// on, and returns the call.
 	before []func(*scene)
 	take   func(*scene) func() error
-	// logs says that it logs what it fails at, and leaves it for the next time.
+	// logs says that failures are logged and left for the next call.
 	logs bool
-	// slow says that it takes a tenth of a second, or its stage does; secret, that
-	// nobody sees what it changes.
+	// slow says that the call or its preparation takes a tenth of a second; secret,
+	// that the change shows in no dump.
 	slow, secret bool
-	// mends says that something is wrong before it.
+	// mends says that the call repairs damage that before has done.
 	mends bool
-	// givesUp says that it takes back what it has begun when it can't go on.
+	// givesUp says that the call undoes what it has begun when it cannot continue.
 	givesUp bool
-	// leaves says that what is cut short leaves something that a check finds and mends.
+	// leaves says that an interrupted call leaves something that a check repairs.
 	leaves bool
-	// steps says that it is done in two databases: what another does in between may
-	// come first there and not here.
+	// steps says that the call changes two databases in turn: a concurrent change
+	// can come first in one and last in the other.
 	steps bool
-	// free says that nothing can be in its way: it asserts nothing.
+	// free says that the call asserts nothing, so it never conflicts.
 	free bool
 }
 
@@ -54,10 +53,10 @@ func (m mutator) String() string {
 	return m.name + ", " + m.how
 }
 
-// mutators are all of them. Who adds a method that changes something adds a row.
+// mutators lists all mutators. A new method that changes something needs a row.
 var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, modelMutators, userMutators)
 
-// readers are the methods that change nothing that a transaction rests on.
+// readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
 	"Controller": `Barrier CheckKnownUser CheckUser Close Cloud Model ModelLeftovers ModelUsers Models ModelsOf Name Rights UUID User Users
 		WatchModels WatchRights WatchUnfinishedModels`,
@@ -80,14 +79,15 @@ var readers = map[string]string{
 	"User": "Stamp",
 }
 
-// Those that write, and not by transactions of their own: what they write is nobody's
-// ground, or they are about all transactions (see mongo_test.go there).
+// direct lists the methods that write, but not by transactions of their own: no
+// transaction asserts what they write, or they act on all transactions (tested
+// in state/mongo).
 var direct = map[string]string{
 	"Controller":   "DropDatabases NoteLogin PruneTransactions ResumeTransactions",
 	"Transactions": "PruneTransactions ResumeTransactions",
 }
 
-// ofTests are methods of export_test.go.
+// ofTests lists the methods declared in test files.
 var ofTests = map[string]string{
 	"Controller": "Before BeforeNext Contents DB Leases Make PutLease RewriteOps ShareStore Write",
 	"State":      "Before BeforeNext Counts DB Die FailedAsserts LeadersText LongestQueue LoseTail MinUnitsChanges Refusals RewriteOps Write",
@@ -107,7 +107,7 @@ func TestEveryMutatorIsListed(t *testing.T) {
 	for _, m := range mutators {
 		rows[m.name] = true
 		if known[m.name] {
-			t.Errorf("%s is a mutator, and in a list of those that are not", m.name)
+			t.Errorf("%s is both a mutator and in a list of other methods", m.name)
 		}
 	}
 	methods := map[string]bool{}
@@ -118,20 +118,20 @@ func TestEveryMutatorIsListed(t *testing.T) {
 	}
 	for name := range methods {
 		if !rows[name] && !known[name] {
-			t.Errorf("%s is in no list: does it change anything? Then it is a row of mutators", name)
+			t.Errorf("%s is in no list: if it changes anything, add a row to mutators", name)
 		}
 	}
 	for _, lists := range []map[string]bool{rows, known} {
 		for name := range lists {
 			if !methods[name] {
-				t.Errorf("there is no method %s any more", name)
+				t.Errorf("no method %s", name)
 			}
 		}
 	}
 }
 
-// exported returns the types with methods that the methods of some types lead to,
-// these included.
+// exported returns the given types and all types with methods that their
+// methods lead to.
 func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	found := map[reflect.Type]bool{}
 	var visit func(reflect.Type)
@@ -164,7 +164,8 @@ func exported(roots ...reflect.Type) map[reflect.Type]bool {
 	return found
 }
 
-// cast are the mutators, in all their ways or, in short, some in the first of them.
+// cast returns the mutators to test: all of them, or with -short those of
+// firsts.
 func cast() []mutator {
 	if testing.Short() {
 		return firsts()
@@ -172,8 +173,8 @@ func cast() []mutator {
 	return mutators
 }
 
-// firsts are the mutators, each in the first of its ways; in a soak in all, and in short
-// a few of them, others in each run.
+// firsts returns one row of each method: in a soak every row, with -short a
+// random fifth.
 func firsts() (all []mutator) {
 	for _, m := range mutators {
 		if soak || !slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name }) {
@@ -187,8 +188,8 @@ func firsts() (all []mutator) {
 	return all
 }
 
-// quick are those of the cast that are not slow, and of a mutator that is always slow
-// the first; in a soak all.
+// quick returns the mutators of cast that are not slow, plus one row of each
+// method whose rows are all slow. In a soak it returns all.
 func quick() (all []mutator) {
 	for _, m := range cast() {
 		same := func(o mutator) bool { return o.name == m.name && !o.slow }
@@ -202,7 +203,7 @@ func quick() (all []mutator) {
 
 var soak = os.Getenv("JUJU_SOAK") != ""
 
-// atOnce runs a test for each, a few of them at a time: they wait a lot.
+// atOnce runs a subtest for each element, several at a time: they mostly wait.
 func atOnce[T any](t *testing.T, all []T, name func(T) string, f func(*testing.T, T)) {
 	next := make(chan T)
 	var workers sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"juju/state/statetest"
 )
 
-// on is a mutator of a service, machine or relation that find finds.
+// on returns a mutator of the service, machine or relation that find returns.
 func on[T any](name, how string, find func(*scene) T, call func(*scene, T) error, before ...func(*scene)) mutator {
 	return mutator{name: name, how: how, before: before, take: func(s *scene) func() error {
 		x := find(s)
@@ -52,7 +52,7 @@ func keepsUnits(service string, n int) func(*scene) {
 	return func(s *scene) { s.ok(keeps(n)(s, s.service(service))) }
 }
 
-// manyRelations is more than one transaction destroys.
+// manyRelations adds more relations than one transaction destroys.
 func manyRelations(s *scene) {
 	hub := statetest.Charm(s.T, s.st, `{name: hub, summary: s, description: d, provides: {x: {interface: i}}}`)
 	spoke := statetest.Charm(s.T, s.st, `{name: spoke, summary: s, description: d, requires: {y: {interface: i}}}`)
@@ -79,7 +79,7 @@ var serviceMutators = []mutator{
 	slow(on("Service.Destroy", "with very many relations", theService("hub"), destroyService(plain), manyRelations)),
 	on("Service.AddUnits", "", theService("mysql"), addUnits(2)),
 	on("Service.AddUnits", "to a machine", theService("mysql"), addUnits(1, "0")),
-	on("Service.AddUnits", "to more machines than are clean", theService("riak"), addUnits(3, "1"), func(s *scene) {
+	on("Service.AddUnits", "on more machines than are clean", theService("riak"), addUnits(3, "1"), func(s *scene) {
 		s.ok(s.machine("4").Destroy(s.ctx, plain))
 	}),
 	on("Service.SetConfig", "", theService("mysql"), configures("v")),
@@ -90,13 +90,13 @@ var serviceMutators = []mutator{
 	on("Service.SetExposed", "", theService("mysql"), func(s *scene, x *state.Service) error { return x.SetExposed(s.ctx, true) }),
 	on("Service.SetMinUnits", "", theService("mysql"), keeps(3)),
 	on("Service.SetMinUnits", "another number", theService("mysql"), keeps(3), keepsUnits("mysql", 2)),
-	on("Service.SetMinUnits", "none any more", theService("mysql"), keeps(0), keepsUnits("mysql", 2)),
+	on("Service.SetMinUnits", "cleared", theService("mysql"), keeps(0), keepsUnits("mysql", 2)),
 	on("Service.Destroy", "that keeps units", theService("mysql"), destroyService(plain), keepsUnits("mysql", 2)),
 	on("Service.Destroy", "that keeps units and has none", theService("idle"), destroyService(plain), keepsUnits("idle", 2)),
 	on("Service.Destroy", "with machines", theService("mysql"), destroyService(cleanly)),
 	on("Service.Destroy", "with machines when Dying", theService("mysql"), destroyService(cleanly), destroysService("mysql", plain)),
 	on("Relation.Destroy", "", theRelation("wordpress", "mysql"), destroyRelation(plain)),
-	on("Relation.Destroy", "with nobody in it", theRelation("wordpress", "mysql"), destroyRelation(plain),
+	on("Relation.Destroy", "with an empty scope", theRelation("wordpress", "mysql"), destroyRelation(plain),
 		leaves("mysql/0", "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),
 	on("Relation.Destroy", "of a container", theRelation("mysql", "logging"), destroyRelation(plain)),
 	on("Relation.Destroy", "by force", theRelation("wordpress", "mysql"), destroyRelation(forced)),
@@ -136,7 +136,7 @@ func cloudSaid(id string, word entity.StatusWord) func(*scene) {
 	return func(s *scene) { s.ok(cloudSays(word)(s, s.machine(id))) }
 }
 
-// managers adds one to the model, or two.
+// managers adds n managers to the model.
 func managers(n int) func(*scene) {
 	return func(s *scene) {
 		for range n {
@@ -180,7 +180,7 @@ var machineMutators = []mutator{
 	on("Machine.SetProvisioned", "", theMachine("1"), func(s *scene, x *state.Machine) error {
 		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n", Addresses: []string{"10.0.0.3"}})
 	}),
-	on("Machine.SetProvisioned", "anew, when Dying", theMachine("0"), func(s *scene, x *state.Machine) error {
+	on("Machine.SetProvisioned", "again, when Dying", theMachine("0"), func(s *scene, x *state.Machine) error {
 		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-1", Nonce: "n"})
 	}, destroysUnit("mysql/0", plain), destroysMachine("0", plain), func(s *scene) { s.ok(loseInstance(s, s.machine("0"))) }),
 	on("Machine.LoseInstance", "", theMachine("0"), loseInstance),

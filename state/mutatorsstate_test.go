@@ -12,7 +12,7 @@ import (
 	"juju/state/statetest"
 )
 
-// onModel is a mutator of the model, onController of the controller.
+// onModel returns a mutator of the model; onController, of the controller.
 func onModel(name, how string, call func(*scene) error, before ...func(*scene)) mutator {
 	if !strings.Contains(name, ".") {
 		name = "State." + name
@@ -58,7 +58,7 @@ func addRelation(names ...string) func(*scene) error {
 	return func(s *scene) error { _, err := s.st.AddRelation(s.ctx, names...); return err }
 }
 
-// addCharm needs its archive before the call.
+// addCharm builds its archive before the call.
 func addCharm(how, metadata string) mutator {
 	return mutator{name: "Charms.Add", how: how, leaves: true, take: func(s *scene) func() error {
 		archive := statetest.CharmArchive(s.T, metadata, "revision", "0")
@@ -70,7 +70,7 @@ func cleanup(s *scene) error { _, _, err := s.st.Cleaner().Cleanup(s.ctx); retur
 
 func cleansUp(s *scene) { s.ok(cleanup(s)) }
 
-// leftover leaves one of machine 4.
+// leftover leaves the instance of machine 4 behind as a leftover.
 func leftover(s *scene) {
 	provisions("4")(s)
 	destroysMachine("4", atLast)(s)
@@ -102,7 +102,7 @@ func annotates(tag entity.Tag) func(*scene) {
 	return func(s *scene) { s.ok(annotate(tag, "k")(s)) }
 }
 
-// somePassword is as long as an agent's must be.
+// somePassword is as long as an agent's password must be.
 const somePassword = "0123456789012345678901234567890123456789"
 
 func setsPassword(tag entity.Tag) func(*scene) error {
@@ -126,7 +126,7 @@ func emptied(s *scene) {
 	}
 }
 
-// broken writes a field of a document as nobody should.
+// broken damages a field of a document.
 func broken(db func(*scene) *mongo.Database, collection, id, field string, value any) func(*scene) {
 	return func(s *scene) {
 		s.ok(db(s).With(collection, func(c *mgo.Collection) error {

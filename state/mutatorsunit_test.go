@@ -5,7 +5,7 @@ import (
 	"juju/state/entity"
 )
 
-// onUnit is a mutator of a unit, of which before is what happens to it first.
+// onUnit returns a mutator of a unit; before runs first.
 func onUnit(name, how, unit string, call func(*scene, *state.Unit) error, before ...func(*scene)) mutator {
 	return mutator{name: "Unit." + name, how: how, before: before, take: func(s *scene) func() error {
 		u := s.unit(unit)
@@ -23,7 +23,8 @@ var (
 	atLastCleanly = entity.Destruction{Strength: entity.Force, Machines: true}
 )
 
-// destroys is how something is destroyed beforehand.
+// destroysUnit destroys a unit before the call; the functions below do the same
+// to other entities.
 func destroysUnit(name string, how entity.Destruction) func(*scene) {
 	return func(s *scene) { s.ok(s.unit(name).Destroy(s.ctx, how)) }
 }
@@ -48,7 +49,7 @@ func kills(unit string) func(*scene) {
 	return func(s *scene) { s.ok(s.unit(unit).EnsureDead(s.ctx)) }
 }
 
-// withoutLogging ends what mysql/0 has beside it.
+// withoutLogging removes the subordinate of mysql/0.
 func withoutLogging(s *scene) {
 	log := s.relation("mysql", "logging")
 	s.ok(log.Destroy(s.ctx, plain))
@@ -87,15 +88,16 @@ func leave(relation int) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.LeaveScope(s.ctx, relation) }
 }
 
-// The numbers of the relations on the stage: riak's peers, wordpress with mysql,
-// mysql with logging.
+// The ids of the relations on the stage: riak's peer relation, wordpress with
+// mysql, mysql with logging.
 const ring, web, logs = 0, 1, 2
 
 func commits(changes func(*scene) entity.HookChanges) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.CommitHook(s.ctx, changes(s)) }
 }
 
-// says is a hook that tells the relation of wordpress and mysql something.
+// says is a hook that changes the unit's settings in the relation of wordpress
+// and mysql.
 func says(*scene) entity.HookChanges {
 	return entity.HookChanges{Relations: map[int]map[string]string{web: {"host": "h"}}}
 }
@@ -116,7 +118,7 @@ func hasCharm(name string) func(*scene, *state.Unit) error {
 	return func(s *scene, u *state.Unit) error { return u.SetCharm(s.ctx, charmOf(name)) }
 }
 
-// charmOf is the URL of a charm on the stage.
+// charmOf returns the URL of a charm on the stage.
 func charmOf(name string) string { return "local:jammy/" + name + "-0" }
 
 func resolve(retry bool) func(*scene, *state.Unit) error {

@@ -43,8 +43,8 @@ func addUser(name, password string) func(*scene) error {
 
 func registers(s *scene) error { return s.ctrl.RegisterUser(s.ctx, "eve", s.stage.Key, "hers") }
 
-// deadModel is Dead, has an archive that another has too and one of its own, and a
-// user who may read it.
+// deadModel adds a Dead model, with an archive shared with another model, an
+// archive of its own, and a user who may read it.
 func deadModel(s *scene) {
 	id := s.model("bobs")
 	st, err := s.ctrl.Model(s.ctx, id)
@@ -74,7 +74,7 @@ func addModel(name string) func(*scene) error {
 	}
 }
 
-// halfModel is one that somebody has begun to make who is no more.
+// halfModel adds a model whose creation was interrupted.
 func halfModel(s *scene) {
 	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: "bob", Series: "jammy",
 		Step: "creating", Created: s.now(), Creator: "somebody"}
@@ -95,7 +95,7 @@ var userMutators = []mutator{
 	onController("EnableUser", "", user("dave", (*state.Controller).EnableUser)),
 	onController("GrantController", "", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)),
 	onController("RevokeController", "", onTheController("carol", state.AccessSuperuser, (*state.Controller).RevokeController)),
-	onController("RevokeController", "who is none", onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
+	onController("RevokeController", "from a user without it", onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
 	onController("GrantModel", "", grants("carol", state.AccessRead)),
 	onController("GrantModel", "more", grants("bob", state.AccessWrite)),
 	onController("RevokeModel", "", revokes("bob", state.AccessRead)),
@@ -119,6 +119,6 @@ var userMutators = []mutator{
 	leaving(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
 		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
 	})),
-	logging(onController("ResumeModels", "what nobody makes any more", resumeModels, halfModel)),
-	givingUp(onController("AddModel", "that nobody makes any more", addModel("half"), halfModel)),
+	logging(onController("ResumeModels", "an abandoned model", resumeModels, halfModel)),
+	givingUp(onController("AddModel", "an abandoned one", addModel("half"), halfModel)),
 }

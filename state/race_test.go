@@ -12,8 +12,8 @@ import (
 	"juju/state/statetest"
 )
 
-// Each of these changes what a transaction was built from, between its reads and
-// its commit.
+// Each test here changes what a transaction was built from, between its reads
+// and its commit.
 
 func TestAddRelationDuringDestroyService(t *testing.T) {
 	w := newWorld(t)
@@ -68,7 +68,7 @@ func TestRemovedUnitLeavesNoPortOpen(t *testing.T) {
 	first := w.unit("mysql/0")
 	w.st.Before(func() { w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{})) })
 	if err := first.CommitHook(w.ctx, open); err == nil {
-		t.Error("a unit that is gone has opened a port")
+		t.Error("a removed unit has opened a port")
 	}
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 2, []string{"0", "0"})
 	w.ok(err)
@@ -97,12 +97,12 @@ func TestConcurrentAddModelOfOneName(t *testing.T) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("the first one is there %d times: %v", n, models)
+		t.Errorf("the model exists %d times: %v", n, models)
 	}
 }
 
-// A change that the store refuses only when it is made would stay half done for
-// ever, and hold up whatever touches the same documents.
+// A change that the store refused only on applying it would stay half done
+// forever, and block every change of the same documents.
 func TestChangeThatTheStoreCannotApplyIsRefused(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml",
@@ -134,7 +134,7 @@ func TestCancelledAddServiceIsUndone(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL)
 	ctx, cancel := context.WithCancel(w.ctx)
-	w.st.BeforeNext(1, cancel) // the service is made, its units are not
+	w.st.BeforeNext(1, cancel) // between the service and its units
 	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Units: 1})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -145,7 +145,8 @@ func TestCancelledAddServiceIsUndone(t *testing.T) {
 	w.gone("service", "mysql", err)
 }
 
-// The caller goes away when the service is made and that is not known to be on disk.
+// The caller's context ends after the service is added, and before that is
+// known to be on disk.
 func TestAddServiceCancelledBeforeSyncIsUndone(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.Riak)
@@ -153,7 +154,7 @@ func TestAddServiceCancelledBeforeSyncIsUndone(t *testing.T) {
 	mongotest.HooksOf(w.st.DB()).Set(mongotest.TestHook{After: cancel})
 	_, err := w.st.AddService(ctx, state.AddServiceParams{Name: "riak", CharmURL: url})
 	if err == nil {
-		t.Fatal("it was added")
+		t.Fatal("the service was added")
 	}
 	w.cleaned()
 	_, err = w.st.Service(w.ctx, "riak")
@@ -173,8 +174,8 @@ func TestClaimDuringServiceRemoval(t *testing.T) {
 	w.refused(err, entity.LeadershipRefused, "leadership claim denied")
 }
 
-// Whoever finds a subordinate without a container relation, and has not set it Dying
-// yet, looks again when its principal has come to count on it in another.
+// A subordinate found without a container relation is looked at again before it
+// is set Dying, because its principal might have entered another one meanwhile.
 func TestNewRelationKeepsAnOrphan(t *testing.T) {
 	for by, destroy := range map[string]func(w *world) error{
 		"its agent":   func(w *world) error { return w.unit("logging/0").DestroySelf(w.ctx) },
@@ -196,11 +197,12 @@ func TestNewRelationKeepsAnOrphan(t *testing.T) {
 			})
 			w.ok(destroy(w))
 			if life := w.unit("logging/0").Life(); life != entity.Alive {
-				t.Errorf("the subordinate is %s, and its principal counts on it", life)
+				t.Errorf("the subordinate is %s, though its principal entered another relation", life)
 			}
 			w.truth()
 
-			// Nor does it go when a relation was added, and its principal enters it only now.
+			// It stays too if a relation was added that its principal has yet to
+			// enter.
 			w.ok(my.LeaveScope(w.ctx, second.ID()))
 			w.ok(second.Destroy(w.ctx, entity.Destruction{}))
 			var third *state.Relation

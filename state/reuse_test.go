@@ -9,8 +9,8 @@ import (
 	"juju/state/statetest"
 )
 
-// A cleaner that was away finds what the destruction of a service has left to do
-// when another of that name is on its way out too, and is given more time.
+// A cleaner catches up on the forced removal of a service when a new service of
+// the same name is Dying too, with more time left.
 func TestForceTimeoutIsNotInheritedWithTheName(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
@@ -33,7 +33,7 @@ func TestForceTimeoutIsNotInheritedWithTheName(t *testing.T) {
 	w.gone("service", "mysql", err)
 }
 
-// A clock that goes back does not have the cloud waited for until it has caught up.
+// A clock that goes back does not prolong the wait for the cloud.
 func TestClockGoesBackWhileWaitingForTheCloud(t *testing.T) {
 	w, later := forcedWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
@@ -46,10 +46,10 @@ func TestClockGoesBackWhileWaitingForTheCloud(t *testing.T) {
 		t.Fatalf("machine 0 is %s", m.Life())
 	}
 	later(-24 * time.Hour)
-	// Its deadline, too, is a day off again; the user asks once more.
+	// Its deadline is a day away again too, until the user forces it once more.
 	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
 	if due := w.cleaned(); due > time.Minute {
-		t.Errorf("the next is due in %v, want a minute at the most", due)
+		t.Errorf("next cleanup due in %v, want a minute at most", due)
 	}
 	later(time.Minute)
 	w.cleaned()
@@ -57,7 +57,8 @@ func TestClockGoesBackWhileWaitingForTheCloud(t *testing.T) {
 	w.gone("machine", "0", err)
 }
 
-// The same while the cleaner is at it: what it has read is of the one that has gone.
+// Here the name is reused while the cleaner runs: what it has read is of the
+// old service.
 func TestServiceNameReusedDuringCleanup(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
@@ -84,14 +85,14 @@ func TestServiceNameReusedDuringCleanup(t *testing.T) {
 	w.truth()
 }
 
-// What the destruction of a relation has left to do for subordinates is not done to
-// those of another relation of its key, which goes without force.
+// Cleanups of a destroyed relation do not reach the subordinates of a new
+// relation with the same key, destroyed without force.
 func TestForceSparesSubordinatesOfANewRelation(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("logging", statetest.Logging, 0)
 	my := w.started("mysql/0")
-	w.ok(w.relate("mysql", "logging").Destroy(w.ctx, entity.Forced())) // nobody was in it: it is gone
+	w.ok(w.relate("mysql", "logging").Destroy(w.ctx, entity.Forced())) // its scope was empty: it is gone
 	again := w.relate("mysql", "logging")
 	w.ok(my.EnterScope(w.ctx, again.ID()))
 	w.ok(w.started("logging/0").EnterScope(w.ctx, again.ID()))
@@ -105,8 +106,8 @@ func TestForceSparesSubordinatesOfANewRelation(t *testing.T) {
 	w.truth()
 }
 
-// What a relation has left for the cleaner to do with its orphans is not done to those
-// that count for the next relation between the two.
+// The orphans cleanup of a destroyed relation spares subordinates that the next
+// relation between the two services keeps.
 func TestOrphansCleanupSparesANewRelation(t *testing.T) {
 	for when, before := range map[string]bool{"before the cleaner comes": false, "while it is at work": true} {
 		t.Run(when, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// aSeed returns the seed of a random test, and prints it. JUJU_SIM_SEED=n is another
-// to begin with: that of a failure, to see it again.
+// aSeed returns and logs the seed of a random test. JUJU_SIM_SEED=n sets it, to
+// repeat a failure.
 func aSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64)

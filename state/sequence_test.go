@@ -29,13 +29,13 @@ func TestNumbersAfterFailedAdds(t *testing.T) {
 	names, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	if want := []string{"mysql/5"}; !slices.Equal(names, want) {
-		t.Errorf("after three that were never made comes %s, want %s", names, want)
+		t.Errorf("after three failed units comes %s, want %s", names, want)
 	}
 	if m := w.unit("mysql/4").Machine(); m != "4" {
 		t.Errorf("the machine is %s, want 4", m)
 	}
 
-	// The same of relations.
+	// Relations behave the same.
 	w.deploy("wordpress", statetest.Wordpress, 0)
 	w.st.Before(func() { w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{})) })
 	_, err = w.st.AddRelation(w.ctx, "wordpress", "mysql")
@@ -75,8 +75,8 @@ func TestConcurrentNumbersAreUnique(t *testing.T) {
 	}
 }
 
-// Power is lost; of what was not yet on disk some is. A number that anybody has
-// heard of is not given again.
+// Power is lost, and a random part of the unsynced writes with it. A number
+// that a caller has seen is not given again.
 func TestNumbersAfterPowerLoss(t *testing.T) {
 	ctx := t.Context()
 	seed := aSeed(t)
@@ -117,7 +117,7 @@ func TestNumbersAfterPowerLoss(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := u.Destroy(ctx, entity.Destruction{}); err != nil { // its agent never came up: it is gone
+				if err := u.Destroy(ctx, entity.Destruction{}); err != nil { // never started: removed at once
 					t.Fatal(err)
 				}
 			}

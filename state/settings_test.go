@@ -9,8 +9,8 @@ import (
 	"juju/state/statetest"
 )
 
-// related is two units in a relation, of which one can be looked at through the
-// other's eyes.
+// related holds two units in a relation: own, and peer, which reads the
+// settings of own.
 type related struct {
 	*world
 	r         *state.Relation
@@ -34,7 +34,7 @@ func (r *related) set(values map[string]string) {
 	r.ok(r.own.CommitHook(r.ctx, entity.HookChanges{Relations: map[int]map[string]string{r.r.ID(): values}}))
 }
 
-// version is that of the settings of the one as the other is told.
+// version returns the version of own's settings as peer sees it.
 func (r *related) version() int64 {
 	r.Helper()
 	events, err := r.st.Watches().RelationUnits(r.ctx, r.peer.Name(), r.r.ID())
@@ -59,31 +59,31 @@ func TestReenteringAScopeResetsSettings(t *testing.T) {
 	before := r.version()
 	r.ok(r.own.LeaveScope(r.ctx, r.r.ID()))
 	if got := r.sees(); got["user"] != "me" {
-		t.Errorf("what a unit told is gone with it: %v", got) // it stays for the relation's life
+		t.Errorf("the settings of a unit that left are gone: %v", got) // kept as long as the relation
 	}
 	m, err := r.st.Machine(r.ctx, r.own.Machine())
 	r.ok(err)
 	r.ok(m.SetAddresses(r.ctx, []string{"10.0.0.9"}))
 	r.ok(r.own.EnterScope(r.ctx, r.r.ID()))
 	if got, want := r.sees(), map[string]string{"private-address": "10.0.0.9"}; !maps.Equal(got, want) {
-		t.Errorf("after entering again it has told %v, want %v", got, want)
+		t.Errorf("after entering again the settings are %v, want %v", got, want)
 	}
 	if after := r.version(); after == before {
-		t.Errorf("settings of another time have version %d too", after)
+		t.Errorf("settings of another stay also have version %d", after)
 	}
 }
 
 func TestSettingsAreVisibleOnceTheHookSucceeds(t *testing.T) {
 	r := newRelated(t)
 	before, was := r.version(), r.sees()
-	// The hook that set it also wants a port that is not to be had.
+	// The hook that sets it also opens an invalid port, and so fails.
 	err := r.own.CommitHook(r.ctx, entity.HookChanges{
 		Relations: map[int]map[string]string{r.r.ID(): {"user": "me"}},
 		OpenPorts: []entity.PortRange{{From: 0, To: 1, Protocol: "tcp"}},
 	})
 	r.refused(err, entity.Invalid, "port range bounds")
 	if got := r.sees(); !maps.Equal(got, was) || r.version() != before {
-		t.Errorf("a failed hook has told %v (before %v)", got, was)
+		t.Errorf("after a failed hook the settings are %v (before %v)", got, was)
 	}
 }
 
@@ -101,20 +101,20 @@ func TestNullRelationSetIsNoChange(t *testing.T) {
 	r.set(map[string]string{"never-there": ""})
 	r.set(nil)
 	if after := r.version(); after != before || txns() != had {
-		t.Errorf("nothing changed, but the version is %d after %d, and there are %d more transactions", after, before, txns()-had)
+		t.Errorf("nothing changed, but the version is %d after %d, with %d more transactions", after, before, txns()-had)
 	}
 	seen := map[int64]bool{before: true}
 	for _, values := range []map[string]string{{"user": "you"}, {"user": ""}, {"user": "me"}} {
 		r.set(values)
 		if v := r.version(); seen[v] {
-			t.Errorf("version %d is there again after %v", v, values)
+			t.Errorf("version %d is reused after %v", v, values)
 		} else {
 			seen[v] = true
 		}
 	}
 }
 
-// Two who write at once: both are there, and each counts.
+// Two concurrent writes both take effect, and each raises the version.
 func TestConcurrentSettingsWrites(t *testing.T) {
 	r := newRelated(t)
 	before := r.version()
@@ -124,7 +124,7 @@ func TestConcurrentSettingsWrites(t *testing.T) {
 	if got["a"] != "1" || got["b"] != "2" || r.version() != before+2 {
 		t.Errorf("settings are %v, version %d after %d", got, r.version(), before)
 	}
-	// What another has just written is no change.
+	// Writing what another client has just written is no change.
 	r.st.Before(func() { r.set(map[string]string{"c": "3"}) })
 	r.set(map[string]string{"c": "3"})
 	if r.version() != before+3 {
@@ -144,7 +144,7 @@ func TestSettingsKeysThatNeedEscaping(t *testing.T) {
 	before := r.version()
 	r.set(want)
 	if r.version() != before {
-		t.Error("to write them again was a change")
+		t.Error("writing them again was a change")
 	}
 	r.set(map[string]string{"a.b": "", "$set": ""})
 	got = r.sees()

@@ -10,7 +10,7 @@ import (
 	"juju/state/statetest"
 )
 
-// status is what users see of what the patterns choose.
+// status returns the status of what the patterns match.
 func (w *world) status(patterns ...string) *entity.ModelStatus {
 	w.Helper()
 	s, err := w.st.Status(w.ctx)
@@ -70,15 +70,15 @@ func TestStatusPatterns(t *testing.T) {
 			t.Errorf("%s has the relations %s, want %s", pattern, got, want)
 		}
 	}
-	// How much a destruction may cut short shows at the units as soon as their service has it.
+	// A service's strength shows at its units as soon as it is destroyed.
 	w.started("wordpress/0")
 	w.ok(mustService(w, "wordpress").Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
 	if u := w.status("wordpress").Services[0].Units[0]; u.Strength != entity.Lenient {
-		t.Errorf("the unit goes with strength %v", u.Strength)
+		t.Errorf("the unit has strength %v", u.Strength)
 	}
 	s := w.status("mysql")
 	if got := s.Services[len(s.Services)-1].Status; got.Status != entity.StatusBlocked || got.Message != "no disk" {
-		t.Errorf("the service shows %v, want its worst unit's", got)
+		t.Errorf("the service shows %v, want that of its worst unit", got)
 	}
 	w.refused(state.MatchStatus(s, []string{"a/b/c"}), entity.Invalid, `pattern "a/b/c" contains too many '/' characters`)
 	w.refused(state.MatchStatus(s, []string{"b_d"}), entity.Invalid, `pattern "b_d" contains invalid characters`)
@@ -94,20 +94,20 @@ func TestDumpShowsEverythingButSecrets(t *testing.T) {
 	again, err := w.st.Dump(w.ctx)
 	w.ok(err)
 	if !reflect.DeepEqual(dump, again) {
-		t.Error("two dumps of one thing differ")
+		t.Error("two dumps of the same contents differ")
 	}
 	counts, err := w.st.Counts()
 	w.ok(err)
 	for collection, docs := range dump {
 		if len(docs) != counts[collection] {
-			t.Errorf("%d of %d documents of %s", len(docs), counts[collection], collection)
+			t.Errorf("the dump has %d of %d documents of %s", len(docs), counts[collection], collection)
 		}
 		for _, doc := range docs {
 			if collection == "credentials" && strings.Contains(string(doc), "mysql") && !strings.Contains(string(doc), "(not shown)") {
-				t.Errorf("a secret is shown: %s", doc)
+				t.Errorf("the dump shows a secret: %s", doc)
 			}
 			if strings.Contains(string(doc), "txn-") {
-				t.Errorf("bookkeeping is shown: %s", doc)
+				t.Errorf("the dump shows bookkeeping: %s", doc)
 			}
 		}
 	}

@@ -25,14 +25,14 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// A snapshot is all that a store holds, as lines of database, collection and
-// document; a collection without documents has a line without one.
+// A snapshot is everything that a store holds, as lines of database, collection
+// and document. An empty collection has one line without a document.
 type snapshot []byte
 
-// capped are the collections that are made with a bound.
+// capped lists the capped collections.
 var capped = map[string]bool{"txns.log": true, "statushistory": true, "refusals": true}
 
-// aStore opens an empty store; tap, which may be nil, wraps its connections.
+// aStore opens an empty store; tap, if not nil, wraps its connections.
 func aStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
@@ -123,8 +123,8 @@ func snapshotFile(t *testing.T, path string) snapshot {
 	return text
 }
 
-// A recorder sees what a store holds before each message that is sent to it: what
-// it would be left with if its client were killed there.
+// A recorder takes a snapshot of a store before each message sent to it: what
+// would be left if the client were killed there.
 type recorder struct {
 	*testing.T
 	store *mongo.Store
@@ -141,8 +141,8 @@ func newRecorder(t *testing.T) *recorder {
 	return r
 }
 
-// record returns the different states that the store went through meanwhile, the
-// first and the last included; in short some of those between.
+// record returns the distinct states that the store went through while f ran,
+// including the first and the last. With -short it omits some of those between.
 func (r *recorder) record(f func()) []snapshot {
 	r.Helper()
 	r.mu.Lock()
@@ -158,8 +158,8 @@ func (r *recorder) record(f func()) []snapshot {
 	return r.found
 }
 
-// look notes what the store holds, if that is new. One looks at a time; its own
-// messages, and those of others meanwhile, are not looked before.
+// look records the contents of the store if they are new. Only one look runs at
+// a time, and messages sent meanwhile are not looked at.
 func (r *recorder) look() {
 	r.mu.Lock()
 	if !r.on {
@@ -182,8 +182,8 @@ func (r *recorder) look() {
 	}
 }
 
-// some passes over a few of many points, or all in a soak; which they are differs
-// from time to time.
+// some iterates over a few of the points, different ones in each run; in a soak
+// over all.
 func some(t *testing.T, points []snapshot) iter.Seq2[int, snapshot] {
 	few := 12
 	switch {
@@ -194,7 +194,7 @@ func some(t *testing.T, points []snapshot) iter.Seq2[int, snapshot] {
 	}
 	every := max(1, len(points)/few)
 	first := rand.IntN(every)
-	t.Logf("of %d points one in %d, from %d on", len(points), every, first)
+	t.Logf("of %d points, testing one in %d, starting at %d", len(points), every, first)
 	return func(yield func(int, snapshot) bool) {
 		for i := first; i < len(points) && yield(i, points[i]); i += every {
 		}
@@ -213,8 +213,8 @@ func (c tapped) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// values returns a field of all documents of a collection, sorted; of ids that have
-// a part before "#", the rest.
+// values returns a field of all documents of a collection, sorted. Of an id
+// that contains "#" it returns the part after it.
 func (w *world) values(s snapshot, collection, name string) (all []string) {
 	w.Helper()
 	for line := range strings.Lines(string(s)) {
@@ -242,7 +242,7 @@ func field(w *world, raw json.RawMessage, name string) string {
 	return fmt.Sprint(doc[name])
 }
 
-// connections returns how many connections to the store are open.
+// connections returns the number of open connections to the store.
 func connections(w *world, store *mongo.Store) int {
 	w.Helper()
 	session := store.Session()
