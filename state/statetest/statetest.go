@@ -1,5 +1,5 @@
-// Package statetest opens a real state, on the embedded store in memory unless
-// JUJU_TEST_STORE asks for another, for tests of state and of what stands on it.
+// Package statetest opens a real state for tests, on the embedded store in memory unless
+// JUJU_TEST_STORE selects another.
 package statetest
 
 import (
@@ -23,7 +23,7 @@ const (
 	Password = "correct horse"
 )
 
-// PasswordCost, for state.Options, makes users' passwords cheap: tests log in all the
+// PasswordCost, for state.Options, makes users' passwords cheap to hash: tests log in all the
 // time.
 const PasswordCost = bcrypt.MinCost
 
@@ -85,8 +85,8 @@ func Damage(t testing.TB, c *state.Controller, model *state.State, service strin
 
 var stores sync.Map // *state.Controller → *mongo.Store
 
-// Charm adds a charm with this metadata, and files besides (name and text, in
-// turn), and returns its URL.
+// Charm adds a charm with this metadata and further files (name and text, alternating), and
+// returns its URL.
 func Charm(t testing.TB, st *state.State, metadata string, files ...string) string {
 	t.Helper()
 	url, err := st.Charms().Add(t.Context(), CharmArchive(t, metadata, files...), "")
@@ -127,8 +127,8 @@ func CharmArchive(t testing.TB, metadata string, files ...string) string {
 	return zip
 }
 
-// Metadata of charms that many tests use: a database, a site that wants one, a
-// cluster with peers, and a subordinate.
+// Metadata of charms that many tests use: a database, a site that requires one, a cluster with
+// peers, and a subordinate.
 const (
 	MySQL = `{name: mysql, summary: s, description: d,
   provides: {server: {interface: mysql}, admin: {interface: mysql-root}}}`

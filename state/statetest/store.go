@@ -13,11 +13,10 @@ import (
 	"juju/state/mongo/mongotest"
 )
 
-// StoreVariable names the environment variable that says which store tests of state
-// run on:
+// StoreVariable is the environment variable that selects the store of state's tests:
 //
 //	""              the embedded one, in memory
-//	adapter         as on a MongoDB, through the adapter, on a server that is played
+//	adapter         a simulated MongoDB, through the adapter
 //	mongodb://HOST  the MongoDB there, on loopback; each test drops all its databases
 const StoreVariable = "JUJU_TEST_STORE"
 

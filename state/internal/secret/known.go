@@ -33,7 +33,7 @@ type known struct {
 	at    time.Time
 }
 
-// Remember notes that the password of a hash was right.
+// Remember records that the password of a hash is correct.
 func (k *Known) Remember(user, hash, password string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,8 +50,8 @@ func (k *Known) Remember(user, hash, password string) {
 	e.mac, e.until = k.mac(hash, password), now.Add(knownFor)
 }
 
-// Matches reports whether the password is the one that was right. False says nothing:
-// the slow hash decides.
+// Matches reports whether the password is the remembered one. False says nothing: the slow hash
+// decides.
 func (k *Known) Matches(user, hash, password string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ func (k *Known) Matches(user, hash, password string) bool {
 	return true
 }
 
-// mac depends on the slow hash, so a password that was changed is not known any more.
+// mac depends on the slow hash, so a changed password is no longer remembered.
 func (k *Known) mac(hash, password string) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, k.key)
 	h.Write([]byte(hash))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What was right lately is known by heart; a changed password is not, and who guesses
-// has no more tries here than the slow hash gives.
+// A correct password is remembered; a changed one is not, and guessing gets no more tries here
+// than the slow hash allows.
 func TestKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k Known

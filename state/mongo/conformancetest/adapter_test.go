@@ -14,9 +14,8 @@ import (
 	"juju/state/mongo/embedded"
 )
 
-// TestAdapter runs the suite through the adapter on a server that takes nothing
-// but OP_MSG, as MongoDB does from 5.1 on: what would get by the adapter would be
-// refused.
+// TestAdapter runs the suite through the adapter on a server that accepts only OP_MSG, as MongoDB
+// does from 5.1 on: it would refuse a message that the adapter doesn't translate.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Open("store", embedded.Options{FS: vfs.NewMem(), OnlyMsg: true, Logger: refusals{t}})
@@ -45,7 +44,7 @@ func dialThrough(t testing.TB, a *adapter.Adapter, address string) *mgo.Session 
 	})
 }
 
-// refusals fails the test when the server tells of anything.
+// refusals fails the test when the server logs anything.
 type refusals struct{ t testing.TB }
 
 func (r refusals) Infof(format string, args ...any) {

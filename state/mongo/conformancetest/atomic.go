@@ -14,8 +14,7 @@ import (
 
 const writers = 8
 
-// together runs f in eight goroutines, each with a connection of its own, and
-// waits for all of them.
+// together runs f in eight goroutines, each with its own connection, and waits for all of them.
 func (s *store) together(t *testing.T, f func(worker int, db *mgo.Database) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -63,7 +62,7 @@ func testAtomicity(t *testing.T, s *store) {
 	}
 
 	t.Run("a sequence", func(t *testing.T) {
-		// Numbers given out by findAndModify: none twice, none left out.
+		// findAndModify hands out each number once, without gaps.
 		c := s.fresh(t)
 		must(t, c.Insert(D{{"_id", "seq"}, {"n", 0}}))
 		var mu sync.Mutex
@@ -162,8 +161,8 @@ func testAtomicity(t *testing.T, s *store) {
 	})
 
 	t.Run("no half document", func(t *testing.T) {
-		// Each write sets several fields, of changing size, to one value; no
-		// reader, by cursor, index or _id, may see two values in a document.
+		// Each write sets several fields, of changing size, to one value; no reader, by cursor,
+		// index or _id, may see two values in a document.
 		c := s.fresh(t)
 		must(t, c.EnsureIndexKey("a"))
 		const docs = 20

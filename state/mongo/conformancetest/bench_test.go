@@ -38,8 +38,8 @@ func onDisk(b *testing.B) *embedded.Server {
 	return server
 }
 
-// fill puts n documents into c, as units look: some fields, one of which, key,
-// is worth an index. Ten documents share each key.
+// fill inserts n documents that resemble units into c: some fields, one of which, key, is worth
+// an index. Ten documents share each key.
 func fill(b *testing.B, c *mgo.Collection, n int) {
 	b.Helper()
 	for from := 0; from < n; from += 1000 {
@@ -72,8 +72,8 @@ func unit(i int) bson.D {
 	}
 }
 
-// slots is how many transactions of a model run at once; the rest wait before
-// they begin. A barrier is waited for outside.
+// slots is how many transactions of a model run at once; others wait before they begin. Barriers
+// are waited for outside.
 const slots = 8
 
 // BenchmarkTransactions runs transactions of two operations, each with an
@@ -137,7 +137,7 @@ func benchTransactions(b *testing.B, writers int, barrier bool) {
 	}
 }
 
-// fsync is the median time of a write of 4 KiB and its fsync.
+// fsync returns the median time of a write of 4 KiB and its fsync.
 func fsync(b *testing.B) time.Duration {
 	b.Helper()
 	f, err := os.Create(filepath.Join(b.TempDir(), "fsync"))
@@ -230,9 +230,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// resident is how many bytes of memory the process has from the system, after
-// it gave back what it could. The heap alone would not do: part of the store's
-// caches is outside of it.
+// resident returns how many bytes of memory the process has from the system, after it returned
+// what it could. The heap alone would not do: part of the store's caches is outside of it.
 func resident(b *testing.B) int64 {
 	b.Helper()
 	debug.FreeOSMemory()

@@ -80,10 +80,9 @@ func testCapped(t *testing.T, s *store) {
 	})
 }
 
-// wakeBound is how long a tail may take to see an insert. The server holds a
-// tail for a second before it answers empty-handed, so a client that polls
-// would be seen by a mean of half that; the bound is far above what waking
-// takes and below what a second round would.
+// wakeBound bounds how long a tail takes to see an insert. The server holds a tail for a second
+// before it answers without documents, so a client that polls would have a mean of half that; the
+// bound is far above a wake-up and below a second round.
 const wakeBound = 700 * time.Millisecond
 
 // next is one step of a tail.
@@ -93,8 +92,8 @@ type next struct {
 	when time.Time
 }
 
-// follow reads a tail in a goroutine until it ends, at the latest with the
-// test: its session must not be closed under it.
+// follow reads a tail in a goroutine until it ends, at the latest with the test: its session must
+// not be closed during a read.
 func follow(t *testing.T, iter *mgo.Iter) <-chan next {
 	t.Helper()
 	steps := make(chan next, 1000)
@@ -154,8 +153,7 @@ func testTail(t *testing.T, s *store) {
 		wantStep(t, steps, 1)
 		wantStep(t, steps, 2)
 		for id := 3; id <= 8; id++ {
-			// Not for a fixed time: the waits differ, so that an insert falls
-			// into each part of the server's second.
+			// The waits differ, so that an insert falls into each part of the server's second.
 			idle := time.Duration(id) * 37 * time.Millisecond
 			<-time.After(idle)
 			start := time.Now()

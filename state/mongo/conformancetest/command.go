@@ -109,8 +109,8 @@ func testLimits(t *testing.T, s *store) {
 		must(t, c.RemoveId("large"))
 	})
 	t.Run("a document too large", func(t *testing.T) {
-		// The server may hang up, and mgo gives a connection to others until it has read
-		// that; so this one is nobody else's.
+		// The server may disconnect, and mgo gives a connection to others until it has noticed;
+		// so this session is the test's own.
 		if err := s.again(t).db.C("c").Insert(D{{"_id", "huge"}, {"pad", make([]byte, 17<<20)}}); err == nil {
 			t.Errorf("a document of 17 MiB was stored")
 		}

@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/mongo/writeconcern"
 )
 
-// driveFaithful looks at what a client must not be told otherwise than by MongoDB:
-// what it asks for is done, or refused with MongoDB's code, and never ignored.
+// driveFaithful tests that the server never ignores a part of a request: it does what a client
+// asks for, or refuses it with MongoDB's code.
 func driveFaithful(t *testing.T, ctx context.Context, db *mongo.Database) {
 	c := db.Collection("c")
 	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: bson.A{1, 5, 9}},

@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/mongo/options"
 )
 
-// TestDriver is the embedded store's second opinion: MongoDB's own Go driver,
-// which knows nothing of mgo's ways and speaks OP_MSG, over TCP.
+// TestDriver uses MongoDB's own Go driver as a second, independent client of the embedded store:
+// it speaks OP_MSG, over TCP.
 func TestDriver(t *testing.T) {
 	t.Parallel()
 	server := memory(t)
@@ -334,7 +334,7 @@ func driveRefusals(t *testing.T, ctx context.Context, db *mongo.Database) {
 		}
 		t.Errorf("%s: %v, want code %v", what, err, want)
 	}
-	// There is no pipeline, and no store may act as if there were.
+	// There are no pipelines, and no store may act as if there were.
 	_, err := c.Aggregate(ctx, mongo.Pipeline{{{Key: "$match", Value: bson.D{}}}})
 	code("aggregate", err, 59)
 	_, err = c.Watch(ctx, mongo.Pipeline{})
@@ -348,7 +348,7 @@ func driveRefusals(t *testing.T, ctx context.Context, db *mongo.Database) {
 	_, err = c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}})
 	code("a duplicate", err, 11000)
 
-	// A transaction over several documents is none of this server's.
+	// This server has no transactions over several documents.
 	session, err := db.Client().StartSession()
 	if err == nil {
 		defer session.EndSession(ctx)

@@ -8,9 +8,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// fruits are the documents that the queries of this file look through. They
-// are few and odd: each differs from the others in one thing that a query may
-// trip over.
+// fruits are the documents that the queries of this file search. They are few and odd: each
+// differs from the others in one thing that a query may get wrong.
 var fruits = []any{
 	D{{"_id", 1}, {"n", 1}, {"s", "apple"}, {"tags", A{"red", "fruit"}}, {"d", D{{"x", 1}, {"y", 2}}},
 		{"items", A{D{{"k", "a"}, {"q", 1}}, D{{"k", "b"}, {"q", 5}}}}},
@@ -147,8 +146,8 @@ func testFind(t *testing.T, s *store) {
 	runQueries(t, c)
 }
 
-// testFindWithIndex asks the same with indexes on all that is asked for: an
-// index must change no answer.
+// testFindWithIndex runs the same queries with indexes on all their fields: an index must not
+// change an answer.
 func testFindWithIndex(t *testing.T, s *store) {
 	for _, keys := range [][]string{
 		{"n"}, {"s"}, {"tags"}, {"d"}, {"d.x"}, {"items.k"}, {"items.q"}, {"deep.er.est"}, {"-n", "s"}, {"s", "n"}, {"tags.0"},
@@ -189,7 +188,7 @@ func testFindRefusals(t *testing.T, s *store) {
 		{"$not of a value", D{{"n", D{{"$not", 1}}}}, []int{codeBadValue}},
 		{"$size of a string", D{{"n", D{{"$size", "x"}}}}, []int{codeBadValue, codeFailedToParse}},
 		{"$elemMatch of a value", D{{"n", D{{"$elemMatch", 1}}}}, []int{codeBadValue}},
-		// 51091 from 4.2 on; before, it is compiled and refused by nobody, and matches nothing.
+		// 51091 from 4.2 on; before, it is accepted, and matches nothing.
 		{"a regex that is none", D{{"s", D{{"$regex", "("}}}}, []int{codeBadValue, 51091, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// testGridFS stores files of several sizes through mgo's GridFS, which is
-// where charms lie, and reads them back.
+// testGridFS stores files of several sizes through mgo's GridFS, which is where charms are
+// stored, and reads them back.
 func testGridFS(t *testing.T, s *store) {
 	fs := s.db.GridFS("fs")
 	rng := rand.New(rand.NewSource(1))
@@ -57,7 +57,7 @@ func testGridFS(t *testing.T, s *store) {
 		}
 		must(t, f.Close())
 	}
-	// A name may be given again; the newest is what it opens.
+	// A name may be reused; opening it opens the newest file.
 	f, err := fs.Create("small")
 	must(t, err)
 	_, err = f.Write([]byte("newer"))
@@ -92,7 +92,7 @@ func testGridFS(t *testing.T, s *store) {
 	if _, err := fs.Open("small"); err != mgo.ErrNotFound {
 		t.Errorf("open of a removed file: %v", err)
 	}
-	// What was written half and given up leaves nothing.
+	// An aborted write leaves nothing.
 	f, err = fs.Create("given up")
 	must(t, err)
 	_, err = f.Write(make([]byte, 600<<10))

@@ -78,8 +78,8 @@ func testIndexes(t *testing.T, s *store) {
 	t.Run("upkeep", func(t *testing.T) { testIndexUpkeep(t, s) })
 }
 
-// testIndexUpkeep changes documents in all ways there are and then asks by an
-// index what a look at every document answers too.
+// testIndexUpkeep changes documents in all ways, and then compares the answer of an index with
+// that of a full scan.
 func testIndexUpkeep(t *testing.T, s *store) {
 	c := s.db.C("upkeep")
 	must(t, c.EnsureIndexKey("a"))

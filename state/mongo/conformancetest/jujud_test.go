@@ -19,7 +19,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// TestJujud has jujud serve the store as a process of its own.
+// TestJujud has jujud serve the store as a process.
 func TestJujud(t *testing.T) {
 	t.Parallel()
 	jujud := buildJujud(t)
@@ -110,9 +110,9 @@ func (p *process) end(t *testing.T, sig os.Signal) error {
 	}
 }
 
-// testKeepsItsData ends jujud in each way and starts it again: what it has
-// answered is there, with clients connected or not. A kill may take the last 100 ms of
-// writes, as MongoDB's may, but none that asked for the journal.
+// testKeepsItsData ends jujud in each way and starts it again: everything that it answered is
+// there, with clients connected or not. A kill may lose the last 100 ms of writes, as MongoDB's
+// may, but none that asked for the journal.
 func testKeepsItsData(t *testing.T, jujud string) {
 	dir := t.TempDir()
 	inserted := 0
@@ -154,18 +154,16 @@ func testKeepsItsData(t *testing.T, jujud string) {
 	}
 }
 
-// testMgoTransactionSuite runs the tests of mgo/txn, its simulations among
-// them, on a mongod that is ours. The seed is in the output of the test that
-// fails; MGO_TXN_SEED sets it.
+// testMgoTransactionSuite runs the tests of mgo/txn, including its simulations, on our mongod.
+// The seed is in the output of a failing test; MGO_TXN_SEED sets it.
 //
-// One test of the suite takes two minutes, in which it sleeps. But in a soak it is left
-// to "stashed at once" of TestEmbedded, which is the same in small.
+// One test of the suite takes two minutes, in which it sleeps. Except in a soak it is left to
+// "stashed at once" of TestEmbedded, which is the same in small.
 //
-// Another, TestTxnQueueStressTest, is left out by mgo itself unless it gets
-// -flaky: when transactions that meet at the same documents are held up for
-// long, two clients of mgo/txn may come to different orders for them, and an
-// update is lost. It fails on MongoDB, as a comment in it says, and here; what
-// the store answered in such a run was right, each operation for itself.
+// mgo itself skips another, TestTxnQueueStressTest, without -flaky: when transactions on the same
+// documents are delayed for long, two clients of mgo/txn may order them differently, and an
+// update is lost. It fails on MongoDB, as a comment in it says, and here; each single answer of
+// the store in such a run was right.
 func testMgoTransactionSuite(t *testing.T, path string, fast bool) {
 	seeds, duration := 1, "200ms" // the suite's own default
 	switch {

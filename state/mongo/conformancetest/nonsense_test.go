@@ -22,7 +22,7 @@ import (
 	"juju/state/mongo/embedded/wire/wiretest"
 )
 
-// faults is a Logger that keeps what a server says of its own faults.
+// faults is a Logger that records the server's own faults.
 type faults struct {
 	mu   sync.Mutex
 	said []string
@@ -36,8 +36,8 @@ func (f *faults) Errorf(format string, args ...any) {
 	f.said = append(f.said, fmt.Sprintf(format, args...))
 }
 
-// suspicious opens a store whose test fails if the server finds fault with
-// itself, as it does when a request makes it panic.
+// suspicious opens a store that fails the test if the server logs a fault of its own, as it does
+// when a request makes it panic.
 func suspicious(t *testing.T) *embedded.Server {
 	t.Helper()
 	log := &faults{}
@@ -71,8 +71,8 @@ func odd(t *testing.T) []any {
 	}
 }
 
-// variants are doc with each field, at whatever depth, replaced by each of the
-// values, left out, or said twice.
+// variants returns doc with each field, at any depth, replaced by each of the values, removed, or
+// repeated.
 func variants(doc bson.D, values []any, yield func(bson.D)) {
 	for i, e := range doc {
 		with := func(v any) {
@@ -142,9 +142,8 @@ func (c *client) run(cmd bson.D) bson.M {
 	return reply
 }
 
-// TestOddCommands sends every command there is with each of its fields wrong
-// in every way at hand. The server may refuse it or make the best of it; it
-// must answer, and must not find fault with itself.
+// TestOddCommands sends every command with each of its fields wrong in every way at hand. The
+// server may refuse or accept it; it must answer, and must not log a fault of its own.
 func TestOddCommands(t *testing.T) {
 	t.Parallel()
 	server := suspicious(t)
@@ -216,8 +215,8 @@ func TestOddCommands(t *testing.T) {
 	t.Logf("%d odd commands were answered", sent)
 }
 
-// TestNoise flips bits in messages that make sense. Each goes to a connection
-// of its own, which the server may close, but the others must not notice.
+// TestNoise flips bits in valid messages. Each is sent on its own connection, which the server
+// may close; others must not notice.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	server := suspicious(t)
@@ -258,7 +257,7 @@ func TestNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.SetDeadline(time.Now().Add(20 * time.Second))
-		// Half of them say no more after it, half go on as if nothing were amiss.
+		// Half of them send nothing more, half continue as if nothing were wrong.
 		conn.Write(raw)
 		if rng.Intn(2) == 0 {
 			conn.Write(wire.AppendMsg(nil, 2, 0, find))

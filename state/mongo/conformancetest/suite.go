@@ -11,12 +11,12 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// Dial opens a session of its own with the store under test; the suite closes
-// it. It ends the test if it can't.
+// Dial opens a session with the store under test, which the suite closes. It ends the test if it
+// can't.
 type Dial func(t testing.TB) *mgo.Session
 
-// Run runs every test of the suite, each as a subtest, on the store that dial
-// reaches. With -short the loads are halved; no test is left out.
+// Run runs every test of the suite, each as a subtest, on the store that dial reaches. With
+// -short the loads are halved; no test is left out.
 func Run(t *testing.T, dial Dial) {
 	for _, subject := range []struct {
 		name string
@@ -55,7 +55,7 @@ func Run(t *testing.T, dial Dial) {
 	}
 }
 
-// store is what a test works with: a session, and a database nobody else uses.
+// store is what a test works with: a session, and a database of its own.
 type store struct {
 	t       *testing.T
 	dial    Dial
@@ -82,8 +82,7 @@ func open(t *testing.T, dial Dial) *store {
 	return s
 }
 
-// again is the same database through a connection of its own, closed when the
-// test ends.
+// again returns the same database through its own connection, closed when the test ends.
 func (s *store) again(t *testing.T) *store {
 	t.Helper()
 	session := s.dial(t)
@@ -94,7 +93,7 @@ func (s *store) again(t *testing.T) *store {
 	return &store{t: t, dial: s.dial, session: session, db: session.DB(s.db.Name)}
 }
 
-// fresh is an empty collection, made anew for a subtest.
+// fresh returns an empty collection, made for a subtest.
 func (s *store) fresh(t *testing.T) *mgo.Collection {
 	t.Helper()
 	c := s.db.C(fmt.Sprintf("c%d", opened.Add(1)))
@@ -130,7 +129,7 @@ const (
 	codeDuplicateKey       = 11000
 )
 
-// code digs MongoDB's error code out of an error of mgo's, or gives 0.
+// code returns MongoDB's error code in an error of mgo's, or 0.
 func code(err error) int {
 	var last *mgo.LastError
 	var query *mgo.QueryError

@@ -12,12 +12,12 @@ import (
 	"gopkg.in/mgo.v2/txn"
 )
 
-// oneByOne is held by whoever runs transactions: mgo/txn's chaos is for all of the
-// process, and the suite may run on several stores at once.
+// oneByOne is held while transactions run: mgo/txn's chaos settings are global to the process,
+// and the suite may run on several stores at once.
 var oneByOne sync.Mutex
 
-// testTransactions is a first look at mgo/txn on the store, one operation at a
-// time; mgo's own suite, which TestMgoTransactionSuite runs, is the thorough one.
+// testTransactions is a basic test of mgo/txn on the store, one operation at a time; mgo's own
+// suite, which TestMgoTransactionSuite runs, is the thorough one.
 func testTransactions(t *testing.T, s *store) {
 	oneByOne.Lock()
 	defer oneByOne.Unlock()
@@ -66,7 +66,7 @@ func testOperations(t *testing.T, s *store) {
 	wantFields(t, units, "a/0", map[string]any{"_id": "a/0", "life": "alive", "machine": "0"})
 	wantFields(t, machines, "0", map[string]any{"_id": "0", "units": A{"a/0"}})
 
-	// An assertion that fails leaves everything, also what came before it.
+	// A failing assertion leaves everything unchanged, including what came before it.
 	run(txn.ErrAborted,
 		txn.Op{C: "machines", Id: "0", Update: D{{"$set", D{{"units", A{}}}}}},
 		txn.Op{C: "units", Id: "a/1", Insert: D{{"life", "alive"}}},
@@ -109,8 +109,8 @@ func testOperations(t *testing.T, s *store) {
 	}
 }
 
-// testInterrupted stops transactions at each step, as a crash would, and has
-// them finished by name or by the next that comes by the same document.
+// testInterrupted stops transactions at each step, as a crash would, and has them completed by
+// name or by the next transaction on the same document.
 func testInterrupted(t *testing.T, s *store) {
 	defer txn.SetChaos(txn.Chaos{})
 	for _, aborts := range []bool{false, true} {
@@ -214,8 +214,8 @@ func testChangeLog(t *testing.T, s *store) {
 	}
 }
 
-// testTransfers has eight workers move money between few accounts at once: the
-// sum stays, nobody owes, and each transfer is there once.
+// testTransfers has eight workers move money between few accounts at once: the sum doesn't
+// change, no account is overdrawn, and each transfer is recorded once.
 func testTransfers(t *testing.T, s *store) {
 	const accounts, start = 3, 100
 	tc, c := s.fresh(t), s.fresh(t)
@@ -256,9 +256,9 @@ func testTransfers(t *testing.T, s *store) {
 	}
 }
 
-// testStash has eight workers insert and remove the same few documents, held up
-// at random, so that transactions meet documents that are on their way into or
-// out of the stash. Of the inserts of one document one wins, of the removals too.
+// testStash has eight workers insert and remove the same few documents, delayed at random, so
+// that transactions meet documents on their way into or out of the stash. One insert of a
+// document succeeds, and one removal.
 func testStash(t *testing.T, s *store) {
 	txn.SetChaos(txn.Chaos{SlowdownChance: 0.3, Slowdown: 3 * time.Millisecond})
 	defer txn.SetChaos(txn.Chaos{})

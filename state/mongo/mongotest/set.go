@@ -124,8 +124,8 @@ func (s *Set) Dial(_ context.Context, address string) (net.Conn, error) {
 	return client, nil
 }
 
-// Fail has the set lose its primary, and returns a channel that is closed when it
-// has. Another member is elected as soon as clients look for it.
+// Fail makes the set lose its primary, and returns a channel that is closed when it has. Another
+// member is elected as soon as clients look for one.
 func (s *Set) Fail(f Fate) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Set) Fail(f Fate) <-chan struct{} {
 	return s.met
 }
 
-// Restart cuts all connections and elects nobody, as when a server begins anew.
+// Restart closes all connections without an election, as when a server restarts.
 func (s *Set) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,9 +142,9 @@ func (s *Set) Restart() {
 	}
 }
 
-// Kill ends the primary as kill -9 does: all its connections are cut, and none is to be
-// had. The others elect one of them after a time, or never for a time that is negative;
-// a member that was killed before is back.
+// Kill ends the primary like kill -9: all its connections are closed, and new ones fail. The
+// others elect one of them after a time, or never if it is negative; a member that was killed
+// before is back.
 func (s *Set) Kill(election time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +177,7 @@ func (s *Set) Failed() int {
 	return s.failed
 }
 
-// counts counts a write of some kind that a primary is about to do, and returns the
-// fate that it meets.
+// counts counts a write that a primary is about to execute, and returns the fate that it meets.
 func (s *Set) counts(kind string) (f Fate, met bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +196,7 @@ func (s *Set) counts(kind string) (f Fate, met bool) {
 	return f, true
 }
 
-// doLate does the write that is late. Its client has gone.
+// doLate executes the late write. Its client has gone.
 func (s *Set) doLate() {
 	body := s.late.body
 	s.late = nil
@@ -210,8 +209,7 @@ func (s *Set) doLate() {
 	upstream.Close()
 }
 
-// lose takes the primary away at a write; all its connections end if the client is
-// not told.
+// lose removes the primary at a write; all its connections end if the client gets no answer.
 func (s *Set) lose(f Fate, body bsoncore.Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,8 +233,8 @@ func (s *Set) lose(f Fate, body bsoncore.Document) {
 	}
 }
 
-// role says what a member is now, to one who asks it. Those who ask while there is
-// no primary bring the next one about.
+// role returns a member's present role. Clients that ask while there is no primary bring about
+// the next one.
 func (s *Set) role(member int) (primary int, election primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,14 +250,14 @@ func (s *Set) role(member int) (primary int, election primitive.ObjectID) {
 	return primary, s.election()
 }
 
-// election is the id of the last one.
+// election returns the id of the last election.
 func (s *Set) election() (id primitive.ObjectID) {
 	binary.BigEndian.PutUint32(id[:], 0x7fffffff)
 	binary.BigEndian.PutUint32(id[8:], s.term)
 	return id
 }
 
-// isPrimary says whether a member is, and by which election.
+// isPrimary reports whether a member is primary, and by which election.
 func (s *Set) isPrimary(member int) (bool, primitive.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
