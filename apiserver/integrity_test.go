@@ -29,7 +29,7 @@ func TestCheckAndRepair(t *testing.T) {
 		t.Errorf("of the controller: %+v", found)
 	}
 	want := entity.Finding{Model: "default", Where: "counts s#mysql", What: "it is missing",
-		Repair: "count again and write it"}
+		Repair: "write the right counts"}
 	if found := check(w.st.UUID(), false); len(found) != 1 || found[0] != want {
 		t.Errorf("found %+v", found)
 	}

@@ -87,7 +87,7 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 		return err
 	}
 	for _, r := range others {
-		o.assertLife(relationsC, r.doc.Key, entity.Alive) // or it may leave orphans meanwhile
+		o.assertLife(relationsC, r.doc.Key, entity.Alive) // otherwise it has left orphans meanwhile
 	}
 	var owed []cleanupDoc
 	if err := st.db.All(cleanupsC, bson.D{{"kind", cleanupOrphans}}, &owed); err != nil {

@@ -14,24 +14,24 @@ import (
 	"juju/state/mongo"
 )
 
-// A rule says what can be wrong with one document, of which there are many.
+// A rule says what can be wrong with one document of a collection.
 type rule struct {
 	of string // the collection of the documents
-	// ids are what is judged instead of the documents that are there.
+	// ids returns the ids to judge, if those are not the documents that exist.
 	ids   func(v *view) []string
 	judge func(v *view, id string) *wrong
 }
 
-// wrong is what a rule finds. It is judged anew each time, from what is there
-// then: nothing of it depends on the time.
+// A wrong is what a rule finds. A rule judges what is stored now, so its result does not
+// depend on the time.
 type wrong struct {
 	where  docID
 	what   string
-	repair string // what ops or act do; "" when there is nothing they could do
-	// ops mend it, if all that was looked at is as it was; each concerns another
-	// document. What follows from them is another finding.
+	repair string // what ops or act do; "" if nothing can be done
+	// ops repair it, provided that everything that was read is unchanged; each is on a
+	// different document. What follows from them is another finding.
 	ops []txn.Op
-	act func(context.Context) error // for what is not a transaction's
+	act func(context.Context) error // for repairs outside transactions
 }
 
 func (w *wrong) finding() entity.Finding {
@@ -42,36 +42,36 @@ func (w *wrong) same(o *wrong) bool {
 	return o != nil && w.where == o.where && w.what == o.what && w.repair == o.repair
 }
 
-// A checker holds the records of one database against rules, and mends them.
+// A checker checks the documents of one database against rules, and repairs them.
 type checker struct {
 	db     *mongo.Database
-	model  string // its name, for findings
+	model  string // the model's name, for findings
 	now    time.Time
 	rules  []rule
 	fields map[string][]string
 }
 
-// stuckAge is how old a transaction is when the resumer must have come across it.
+// stuckAge is the age at which the resumer must have found a transaction.
 const stuckAge = 2 * time.Minute
 
-// passesMost bounds how often a repair looks again: to mend one thing may show
-// another, never for long.
-const passesMost = 20
+// maxPasses bounds a repair's passes: one repair may show another problem, but not for
+// long.
+const maxPasses = 20
 
-// run returns what is wrong, and mends it if it should.
+// run returns what is wrong, and repairs it if asked to.
 func (k *checker) run(ctx context.Context, repair bool) (all []entity.Finding, err error) {
-	known := map[entity.Finding]bool{} // those that can't be mended
-	for range passesMost {
+	known := map[entity.Finding]bool{} // found already, and not repaired again
+	for range maxPasses {
 		found, mended, err := k.pass(ctx, repair, known)
 		all = append(all, found...)
 		if err != nil || !mended {
 			return all, err
 		}
 	}
-	return all, fmt.Errorf("cannot mend all of %s: something is wrong again each time", k.db.Name())
+	return all, fmt.Errorf("cannot repair all of %s: each pass finds something new", k.db.Name())
 }
 
-// pass looks at everything once. It reports whether anything was mended.
+// pass checks everything once, and reports whether it repaired anything.
 func (k *checker) pass(ctx context.Context, repair bool, known map[entity.Finding]bool) (all []entity.Finding, mended bool, err error) {
 	note := func(f entity.Finding, mend func(*entity.Finding) error) {
 		f.Model = k.model
@@ -130,16 +130,15 @@ func (k *checker) pass(ctx context.Context, repair bool, known map[entity.Findin
 	return all, mended, nil
 }
 
-// The bounds of looking closely at what others are just changing.
+// Confirming retries up to looks times, because others may be changing what it reads.
 const (
 	looks     = 20
 	lookPause = time.Millisecond
 )
 
-// confirm judges a document from what is there now. It looks twice, and believes
-// what it sees when all that it looked at was the same both times, and nothing was
-// being done to it in between. What is never still is not wrong: then there is
-// another time.
+// confirm judges a document again, on live data. It judges twice, and returns the result
+// if everything that it read was the same both times and no transaction was at work on
+// it. A document that keeps changing counts as right: a later check finds it.
 func (k *checker) confirm(ctx context.Context, r rule, id string) (*wrong, *view, error) {
 	pause := lookPause
 	for look := range looks {
@@ -171,14 +170,14 @@ func (k *checker) confirm(ctx context.Context, r rule, id string) (*wrong, *view
 			return is, second, nil
 		}
 	}
-	logger.Debugf("%s %s of %s is never still", r.of, id, k.db.Name())
+	logger.Debugf("%s %s of %s keeps changing", r.of, id, k.db.Name())
 	return nil, nil, nil
 }
 
-// errNotWrong is what mending ends with that there is nothing to mend any more.
-var errNotWrong = errors.New("it is right by now")
+// errNotWrong is the result of a repair that found nothing to repair.
+var errNotWrong = errors.New("nothing is wrong any more")
 
-// mend mends what was found, as it is by now: f says what that was.
+// mend repairs a finding as it is now, and updates f if it has changed.
 func (k *checker) mend(ctx context.Context, r rule, id string, found *wrong, f *entity.Finding) error {
 	if found.act != nil {
 		return found.act(ctx)
@@ -202,11 +201,10 @@ func (k *checker) mend(ctx context.Context, r rule, id string, found *wrong, f *
 	return err
 }
 
-// Check looks at every record of the model for what can't be: counts that are not
-// true, records that name others which are not there, transactions that came to no
-// end. It can do so while everybody works: what only seems wrong for a moment is
-// not told. With repair it mends what it finds, which can show more, until nothing
-// is left to mend.
+// Check looks at every record of the model for what can't be: wrong counts, references to
+// documents that do not exist, unfinished transactions. It can run while others change
+// the model, and does not report what is wrong only for a moment. With repair it repairs
+// what it finds, and what that shows in turn, until nothing is left to repair.
 func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
 	k := &checker{db: st.db, model: st.name, now: st.controller.now(), rules: st.rules(), fields: modelFields}
 	found, err := k.run(ctx, repair)

@@ -16,7 +16,7 @@ import (
 	"juju/state/mongo"
 )
 
-// archiveRules are about the archives of charms: who has which, and the files.
+// archiveRules check the archives of charms: which models refer to each, and their files.
 func (c *Controller) archiveRules(ctx context.Context) []rule {
 	return []rule{
 		{of: blobsC, judge: c.judgeReference(ctx)},
@@ -26,15 +26,15 @@ func (c *Controller) archiveRules(ctx context.Context) []rule {
 	}
 }
 
-// judgeReference finds models that have an archive and no charm of it, as of a
-// deployment that was refused, or are not there.
+// judgeReference finds references of models that do not exist, or that have no charm that
+// uses the archive, which a refused deployment leaves.
 func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *wrong {
 	return func(v *view, sum string) *wrong {
 		b := v.get(blobsC, sum)
 		for _, m := range b.texts("models") {
-			w := &wrong{where: docID{blobsC, sum}, repair: "let it go", act: func(ctx context.Context) error {
+			w := &wrong{where: docID{blobsC, sum}, repair: "drop the reference", act: func(ctx context.Context) error {
 				if !c.archives.TryLock() {
-					return errNotWrong // somebody may just be adding the charm
+					return errNotWrong // the charm may just be being added
 				}
 				defer c.archives.Unlock()
 				if used, err := c.uses(ctx, m, sum); err != nil || used {
@@ -47,7 +47,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *wr
 			}}
 			r := v.get(modelsC, m)
 			if r == nil {
-				w.what = fmt.Sprintf("model %s has it, and is not there", m)
+				w.what = fmt.Sprintf("model %s refers to it and does not exist", m)
 				return w
 			}
 			if r.text("step") != stepReady || !c.alone || !c.archives.TryLock() {
@@ -60,7 +60,7 @@ func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *wr
 				return nil
 			}
 			if !used {
-				w.what = fmt.Sprintf("model %q has it, and no charm of it", r.text("name"))
+				w.what = fmt.Sprintf("model %q refers to it and has no charm that uses it", r.text("name"))
 				return w
 			}
 		}
@@ -68,7 +68,8 @@ func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *wr
 	}
 }
 
-// uses reports whether a model has a charm of an archive; one that is gone has not.
+// uses reports whether a model has a charm that uses an archive; false if the model is
+// gone.
 func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) {
 	st, err := c.Model(ctx, model)
 	if isNotFound(err) {
@@ -80,14 +81,14 @@ func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) 
 	return n > 0, err
 }
 
-// judgeOldFile finds files that are to be deleted and are somebody's.
+// judgeOldFile finds files marked for deletion that an archive still has.
 func judgeOldFile(v *view, name string) *wrong {
 	if v.get(oldFilesC, name) == nil {
 		return nil
 	}
 	for _, b := range v.where(blobsC, "file", name) {
 		v.get(blobsC, b.text("_id"))
-		return toRemove(docID{oldFilesC, name}, fmt.Sprintf("the file is that of archive %s", b.text("_id")), "keep the file")
+		return toRemove(docID{oldFilesC, name}, fmt.Sprintf("archive %s has this file", b.text("_id")), "keep the file")
 	}
 	return nil
 }
@@ -100,9 +101,9 @@ func (c *Controller) fileNames(v *view) []string {
 	})
 }
 
-// judgeFile finds files that are no archive's. An archive is referred to before its
-// file is there, and its file is to be deleted once it is not any more. If charms
-// are in need of it, it is the archive's record that is missing.
+// judgeFile finds files that no archive has. An archive has a record before its file
+// exists, and the file is marked for deletion once the record goes. If charms need the
+// file, it is the archive's record that is missing.
 func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *wrong {
 	return func(v *view, name string) *wrong {
 		if v.get(oldFilesC, name) != nil || len(v.where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
@@ -110,7 +111,7 @@ func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *wrong {
 		}
 		sum, err := c.sumOf(name)
 		if isNotFound(err) {
-			return nil // it has gone meanwhile
+			return nil // deleted meanwhile
 		}
 		v.fail(err)
 		doc := blobDoc{SHA256: sum, File: name}
@@ -126,9 +127,9 @@ func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *wrong {
 		}
 		if len(doc.Models) > 0 && v.get(blobsC, sum) == nil {
 			slices.Sort(doc.Models)
-			return toInsert(docID{blobsC, sum}, fmt.Sprintf("it is missing, and file %s is the archive, of which there are charms", name), "write it", doc)
+			return toInsert(docID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name), "write it", doc)
 		}
-		return &wrong{where: docID{charmBlobs + ".files", name}, what: "it is the file of no archive", repair: "delete it",
+		return &wrong{where: docID{charmBlobs + ".files", name}, what: "no archive has this file", repair: "delete it",
 			act: func(context.Context) error { return c.files(func(fs *mgo.GridFS) error { return fs.Remove(name) }) }}
 	}
 }
@@ -150,8 +151,8 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 	return sum, err
 }
 
-// strayChunks returns the files, by their ids in hex, of which there is no more than
-// their content: nobody came to the end of writing them, or of deleting them.
+// strayChunks returns the ids, in hex, of files of which only the content exists: their
+// writing or deletion was cut short.
 func (c *Controller) strayChunks(v *view) []string {
 	return remembered(v, "chunks", func() (ids []string) {
 		v.fail(c.files(func(fs *mgo.GridFS) error {
@@ -175,13 +176,13 @@ func (c *Controller) strayChunks(v *view) []string {
 
 func (c *Controller) judgeChunks(v *view, id string) *wrong {
 	if !c.alone || !c.archives.TryLock() {
-		return nil // it may just be written
+		return nil // it may be being written
 	}
 	defer c.archives.Unlock()
 	if !slices.Contains(c.strayChunks(v), id) {
 		return nil
 	}
-	return &wrong{where: docID{charmBlobs + ".chunks", id}, what: "it is content of no file", repair: "delete it",
+	return &wrong{where: docID{charmBlobs + ".chunks", id}, what: "no file has this content", repair: "delete it",
 		act: func(context.Context) error {
 			return c.files(func(fs *mgo.GridFS) error {
 				_, err := fs.Chunks.RemoveAll(bson.D{{"files_id", bson.ObjectIdHex(id)}})
@@ -190,7 +191,8 @@ func (c *Controller) judgeChunks(v *view, id string) *wrong {
 		}}
 }
 
-// judgeArchive finds charms whose archive the model does not have, or nobody has.
+// judgeArchive finds charms whose archive does not exist, or has no reference from the
+// model.
 func (st *State) judgeArchive(v *view, url string) *wrong {
 	ch := v.get(charmsC, url)
 	if ch == nil {
@@ -213,9 +215,9 @@ func (st *State) judgeArchive(v *view, url string) *wrong {
 	case v.err != nil:
 		return nil
 	case n == 0:
-		return &wrong{where: where, what: fmt.Sprintf("its archive is not there (SHA-256 %s): deploy the charm again from where it came", sum)}
+		return &wrong{where: where, what: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
 	case !slices.Contains(b.Models, st.uuid):
-		return &wrong{where: where, what: "its archive does not know that the model has it", repair: "tell it", act: func(ctx context.Context) error {
+		return &wrong{where: where, what: "its archive has no reference from the model", repair: "add the reference", act: func(ctx context.Context) error {
 			_, err := st.controller.referToBlob(ctx, st.uuid, sum, b.File)
 			return err
 		}}
@@ -223,13 +225,13 @@ func (st *State) judgeArchive(v *view, url string) *wrong {
 	return nil
 }
 
-// schemaRule says that a database tells in which form it is: this program's, which
-// has brought it to that.
+// schemaRule checks that a database records its form. The upgrade has brought it to this
+// program's form, so that is what the repair writes.
 func schemaRule(f form) rule {
 	return rule{of: schemaC, ids: func(*view) []string { return []string{schemaC} }, judge: func(v *view, id string) *wrong {
 		if v.get(schemaC, id) != nil {
 			return nil
 		}
-		return toInsert(docID{schemaC, id}, "it is missing, so all upgrades would be done again", "write it", f.doc())
+		return toInsert(docID{schemaC, id}, "it is missing, so all upgrades would run again", "write it", f.doc())
 	}}
 }

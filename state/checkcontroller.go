@@ -10,8 +10,7 @@ import (
 	"juju/state/entity"
 )
 
-// controllerFields are to the controller's own database what modelFields are to a
-// model's.
+// controllerFields are modelFields of the controller's own database.
 var controllerFields = map[string][]string{
 	modelsC:     {"name", "owner", "step"},
 	modelNamesC: {"model"},
@@ -30,7 +29,7 @@ var controllerPointers = []pointer{
 	{modelUsersC, "its user", named(usersC, "user"), "remove it"},
 }
 
-// controllerRules are what is checked of the controller's own database.
+// controllerRules check the controller's own database.
 func (c *Controller) controllerRules(ctx context.Context) []rule {
 	return append(slices.Concat(c.archiveRules(ctx), pointerRules(controllerPointers)), []rule{
 		schemaRule(c.controllerForm()),
@@ -48,7 +47,7 @@ func (c *Controller) controllerRules(ctx context.Context) []rule {
 	}...)
 }
 
-// databases returns the databases that can be models'.
+// databases returns the names of the databases that can be models'.
 func (c *Controller) databases(v *view) []string {
 	return remembered(v, "databases", func() []string {
 		names, err := c.store.Databases()
@@ -57,14 +56,14 @@ func (c *Controller) databases(v *view) []string {
 	})
 }
 
-// judgeDatabase finds models that are ready and have no database. One that is made,
-// or removed, has another step.
+// judgeDatabase finds models that are ready and have no database. A model that is being
+// made or removed has another step.
 func (c *Controller) judgeDatabase(v *view, id string) *wrong {
 	r := v.get(modelsC, id)
 	if r == nil || r.text("step") != stepReady || slices.Contains(c.databases(v), id) {
 		return nil
 	}
-	return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("the database of model %q is not there", r.text("name")), repair: "make it anew, empty",
+	return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("the database of model %q does not exist", r.text("name")), repair: "create it, empty",
 		act: func(ctx context.Context) error {
 			row, err := c.row(id)
 			if err != nil {
@@ -74,19 +73,18 @@ func (c *Controller) judgeDatabase(v *view, id string) *wrong {
 		}}
 }
 
-// judgeStray finds databases of models that are not on the list. A model is put on
-// it before its database is made, and taken off after that is dropped; nobody gives
-// a UUID twice.
+// judgeStray finds databases of models that have no row. A model's row is written before
+// its database is made, and removed after that is dropped; a UUID is never used twice.
 func (c *Controller) judgeStray(v *view, id string) *wrong {
 	there := slices.Contains(c.databases(v), id)
 	if !there || v.get(modelsC, id) != nil {
 		return nil
 	}
-	return &wrong{where: docID{"database", id}, what: "it is of no model", repair: "drop it",
+	return &wrong{where: docID{"database", id}, what: "it belongs to no model", repair: "drop it",
 		act: func(context.Context) error { return c.store.Drop(id) }}
 }
 
-// judgeModelRow finds models whose name is not kept for them.
+// judgeModelRow finds models whose name is not reserved for them.
 func judgeModelRow(v *view, id string) *wrong {
 	r := v.get(modelsC, id)
 	if r == nil {
@@ -97,12 +95,12 @@ func judgeModelRow(v *view, id string) *wrong {
 	case name == nil:
 		return toInsert(where, "it is missing, so another model can take the name", "write it", bson.D{{"model", id}})
 	case name.text("model") != id:
-		return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("its name, %s, is that of model %s", where.id, name.text("model"))}
+		return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("its name, %s, is taken by model %s", where.id, name.text("model"))}
 	}
 	return nil
 }
 
-// judgeModelName finds names that are kept for no model.
+// judgeModelName finds names that are reserved for no model.
 func judgeModelName(v *view, id string) *wrong {
 	n := v.get(modelNamesC, id)
 	if n == nil {
@@ -115,8 +113,8 @@ func judgeModelName(v *view, id string) *wrong {
 	return toRemove(docID{modelNamesC, id}, "no model has this name, and none can take it", "remove it")
 }
 
-// Check looks at the controller's own records as State.Check does at a model's, at
-// the databases of models, and at the store if that is ours.
+// Check checks the controller's own records as State.Check checks a model's, the
+// databases of models, and the store if it is the embedded one.
 func (c *Controller) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
 	k := &checker{db: c.db, now: c.now(), rules: c.controllerRules(ctx), fields: controllerFields}
 	found, err := k.run(ctx, repair)

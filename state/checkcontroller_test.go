@@ -39,39 +39,39 @@ func theFile(c *mgo.Collection) (name string) {
 
 var ctrlDamages = []ctrlDamage{
 	{"", "a database without a model", func(w *world, _ *mgo.Collection) error { return w.ctrl.Make(stray) },
-		"database " + stray + ": it is of no model", false},
+		"database " + stray + ": it belongs to no model", false},
 	{"models", "a model without a database", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray, "name": "x", "owner": statetest.Admin, "step": "ready"})
-	}, "models " + stray + `: the database of model "x" is not there`, false},
+	}, "models " + stray + `: the database of model "x" does not exist`, false},
 	{"modelnames", "a name of no model", func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": "a#b", "model": stray}) },
 		"modelnames a#b: no model has this name, and none can take it", false},
 	{"modelnames", "a model without a name", func(_ *world, c *mgo.Collection) error { return c.RemoveId(keptFor) },
 		"modelnames " + keptFor + ": it is missing, so another model can take the name", false},
 	{"users", "a model without an owner", func(_ *world, c *mgo.Collection) error { return c.RemoveId(statetest.Admin) },
-		"its owner is not there: users admin", true},
+		"its owner does not exist: users admin", true},
 	{"modelusers", "a grant at no model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#admin", "model": stray, "user": "admin", "access": "read"})
-	}, "modelusers " + stray + "#admin: its model is not there: models " + stray, false},
+	}, "modelusers " + stray + "#admin: its model does not exist: models " + stray, false},
 	{"modelusers", "a grant to no user", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
-	}, "#nobody: its user is not there: users nobody", false},
+	}, "#nobody: its user does not exist: users nobody", false},
 	{"leases", "a lease of a model that is not there", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#mysql", "holder": "mysql/0"})
 	}, "leases " + stray + "#mysql: model " + stray + " is gone", false},
 	{"controller", "no controller", func(_ *world, c *mgo.Collection) error { return c.RemoveId("controller") },
 		"controller controller: it is missing, so the controller can't be started again", true},
 	{"schema", "no schema", func(_ *world, c *mgo.Collection) error { return c.RemoveId("schema") },
-		"schema schema: it is missing, so all upgrades would be done again", false},
+		"schema schema: it is missing, so all upgrades would run again", false},
 	{"blobs", "an archive of a model that is not there", func(_ *world, c *mgo.Collection) error {
 		return c.Update(nil, bson.D{{"$push", bson.D{{"models", stray}}}})
-	}, "model " + stray + " has it, and is not there", false},
+	}, "model " + stray + " refers to it and does not exist", false},
 	{"blobs", "an archive without a charm", func(w *world, c *mgo.Collection) error {
 		return c.Update(nil, bson.D{{"$push", bson.D{{"models", w.other()}}}})
-	}, `model "controller" has it, and no charm of it`, false},
+	}, `model "controller" refers to it and has no charm that uses it`, false},
 	{"blobs", "an archive without its record", func(_ *world, c *mgo.Collection) error { _, err := c.RemoveAll(nil); return err },
-		"is the archive, of which there are charms", false},
+		"but charms use the archive in file", false},
 	{"oldfiles", "a file that is needed and to be deleted", func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": theFile(c)}) },
-		"the file is that of archive ", false},
+		" has this file", false},
 	{"", "a file of no archive", func(_ *world, c *mgo.Collection) error {
 		f, err := c.Database.GridFS("charms").Create("lonely")
 		if err == nil {
@@ -79,10 +79,10 @@ var ctrlDamages = []ctrlDamage{
 			f.Close()
 		}
 		return err
-	}, "charms.files lonely: it is the file of no archive", false},
+	}, "charms.files lonely: no archive has this file", false},
 	{"", "content of no file", func(_ *world, c *mgo.Collection) error {
 		return c.Database.C("charms.chunks").Insert(bson.M{"files_id": bson.ObjectIdHex("0123456789abcdef01234567"), "n": 0})
-	}, "charms.chunks 0123456789abcdef01234567: it is content of no file", false},
+	}, "charms.chunks 0123456789abcdef01234567: no file has this content", false},
 }
 
 // onlyAlone names the damages that look like another controller's unfinished

@@ -11,8 +11,8 @@ import (
 	"juju/state/lifecycle"
 )
 
-// kept adds the counts of an entity that stand for no reference: of the documents
-// that it owns, and of machines that go with a service.
+// kept adds to want the counts that are not of references: of owned documents, and of
+// machines that go with a service.
 func (v *view) kept(e recorded, want bson.M) {
 	for _, doc := range lifecycle.RowOf(e.kind).Owns {
 		if doc.Held != lifecycle.Counted {
@@ -29,22 +29,22 @@ func (v *view) kept(e recorded, want bson.M) {
 	}
 }
 
-// judgeMinUnits finds services that keep a number of units without the document that
-// is watched for it, and such documents of services that keep none.
+// judgeMinUnits finds services with a minimum number of units that lack the document that
+// is watched for it, and documents of services without a minimum.
 func judgeMinUnits(v *view, service string) *wrong {
 	s, watched := v.get(servicesC, service), v.get(minUnitsC, service) != nil
 	keeps := s.life() == entity.Alive && s.number("minunits") > 0
 	where := docID{minUnitsC, service}
 	switch {
 	case s == nil || keeps == watched:
-		return nil // or another rule's
+		return nil // or for another rule
 	case keeps:
-		return toInsert(where, "it is missing, so the units of the service are not kept", "write it", minUnitsDoc{Service: service, Token: "mended"})
+		return toInsert(where, "it is missing, so the service's minimum number of units is not kept", "write it", minUnitsDoc{Service: service, Token: "mended"})
 	}
-	return toRemove(where, "its service keeps no number of units", "remove it")
+	return toRemove(where, "its service has no minimum number of units", "remove it")
 }
 
-// leasesOf names the leases of the model.
+// leasesOf returns the ids of the model's leases.
 func (st *State) leasesOf(v *view) []string {
 	ids, err := st.controller.leaseIDs(st.uuid)
 	v.fail(err)
@@ -59,7 +59,7 @@ func (st *State) judgeLease(v *view, id string) *wrong {
 	}
 	for _, c := range v.where(cleanupsC, "kind", cleanupLease) {
 		if strings.HasPrefix(c.text("arg"), service+"#") {
-			return nil // which will see to it
+			return nil // the cleanup removes it
 		}
 	}
 	l, err := st.controller.readLease(id)
@@ -67,7 +67,7 @@ func (st *State) judgeLease(v *view, id string) *wrong {
 	if err != nil || !l.there {
 		return nil
 	}
-	return &wrong{where: docID{leasesC, id}, what: fmt.Sprintf("service %q is gone, and no cleanup is to remove it", service), repair: "remove it",
+	return &wrong{where: docID{leasesC, id}, what: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), repair: "remove it",
 		act: func(ctx context.Context) error {
 			_, err := st.cleanupLease(ctx, service)
 			return err

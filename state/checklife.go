@@ -15,7 +15,7 @@ import (
 	"juju/state/lifecycle"
 )
 
-// cleanupKinds are those that this program does.
+// cleanupKinds are the kinds of cleanups that this program knows.
 var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupLease, cleanupSettings}
 
 func judgeCleanup(v *view, id string) *wrong {
@@ -23,10 +23,10 @@ func judgeCleanup(v *view, id string) *wrong {
 	if c == nil || slices.Contains(cleanupKinds, c.text("kind")) {
 		return nil
 	}
-	return toRemove(docID{cleanupsC, id}, fmt.Sprintf("this program knows no cleanup of kind %q", c.text("kind")), "remove it")
+	return toRemove(docID{cleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.text("kind")), "remove it")
 }
 
-// lifeRules hold each entity against the tables of lifecycle.
+// lifeRules check each entity against the lifecycle tables.
 func lifeRules() (rules []rule) {
 	for _, collection := range append([]string{modelC}, livingC...) {
 		for _, judge := range []func(*view, recorded) *wrong{judgeBlocked, judgeUnreached, judgeUnreferred, judgeForced} {
@@ -35,7 +35,7 @@ func lifeRules() (rules []rule) {
 				if !ok || e.doc.life() == entity.Alive {
 					return nil
 				}
-				v.get(countsC, e.key()) // it changes with what refers to the entity
+				v.get(countsC, e.key()) // confirm sees a change of the references by it
 				return judge(v, e)
 			}})
 		}
@@ -43,12 +43,12 @@ func lifeRules() (rules []rule) {
 	return rules
 }
 
-// judgeBlocked finds entities that have gone further than what refers to them allows.
+// judgeBlocked finds entities with a life that their references bar.
 func judgeBlocked(v *view, e recorded) *wrong {
 	life := e.doc.life()
 	for _, ref := range lifecycle.Bars(e.kind, life) {
 		if life == entity.Dying && e.doc.strength() == entity.Force {
-			continue // its sources are being destroyed after it
+			continue // its sources are destroyed after it
 		}
 		for _, s := range v.sources(ref, e) {
 			where := docID{ref.In, s.text("_id")}
@@ -67,8 +67,8 @@ func judgeBlocked(v *view, e recorded) *wrong {
 	return nil
 }
 
-// judgeUnreached finds entities that are on their way out and refer to nothing that
-// would destroy a source that is Alive, should its agent be away.
+// judgeUnreached finds Dying entities with an Alive source and no cleanup to destroy it
+// if its agent is away.
 func judgeUnreached(v *view, e recorded) *wrong {
 	if v.hasCleanup(cleanupDestroy, e.key()) {
 		return nil
@@ -82,13 +82,13 @@ func judgeUnreached(v *view, e recorded) *wrong {
 				continue
 			}
 			return v.needsCleanup(e.where(), cleanupDestroy, e.key(),
-				fmt.Sprintf("it is %v, %s is alive, and no cleanup is to destroy that", e.doc.life(), recorded{kind: ref.From, id: v.named(ref, s)}))
+				fmt.Sprintf("it is %v, %s is alive, and no cleanup will destroy it", e.doc.life(), recorded{kind: ref.From, id: v.named(ref, s)}))
 		}
 	}
 	return nil
 }
 
-// named is the id of the entity that a source is, or is part of.
+// named returns the id of the entity that a source is, or is part of.
 func (v *view) named(ref lifecycle.Ref, s row) string {
 	if ref.In == endpointsC {
 		return s.text("relation")
@@ -96,7 +96,7 @@ func (v *view) named(ref lifecycle.Ref, s row) string {
 	return s.text("_id")
 }
 
-// lifeOf reads the life of a source as it is.
+// lifeOf reads the life of a source.
 func (v *view) lifeOf(ref lifecycle.Ref, s row) entity.Life {
 	if r := v.get(lifecycle.RowOf(ref.From).In, v.named(ref, s)); r != nil {
 		return r.life()
@@ -104,7 +104,7 @@ func (v *view) lifeOf(ref lifecycle.Ref, s row) entity.Life {
 	return entity.Gone
 }
 
-// judgeUnreferred finds entities that should have gone with the last that referred to
+// judgeUnreferred finds entities that should have been removed with the last reference to
 // them.
 func judgeUnreferred(v *view, e recorded) *wrong {
 	if !lifecycle.May(e.kind, lifecycle.ToRemove, lifecycle.LastRef, entity.Dying) {
@@ -118,7 +118,7 @@ func judgeUnreferred(v *view, e recorded) *wrong {
 	return toRemove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.life()), outOfState)
 }
 
-// judgeForced finds entities that were destroyed with force, and the cleaner will not
+// judgeForced finds entities that were destroyed with force and that the cleaner will not
 // remove.
 func judgeForced(v *view, e recorded) *wrong {
 	if e.doc.strength() != entity.Force || e.kind == lifecycle.Model {
@@ -133,7 +133,7 @@ func judgeForced(v *view, e recorded) *wrong {
 		cleanupDoc{ID: where.id, Kind: cleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
 }
 
-// used returns the sequence that the number in an id came from, and the number.
+// used returns the sequence and the number that a document's id was made from.
 func used(collection string, r row) (sequence string, number int) {
 	id := r.text("_id")
 	switch collection {
@@ -155,7 +155,7 @@ func used(collection string, r row) (sequence string, number int) {
 	return "machine" + host + kind + "Container", n
 }
 
-// usedNumbers returns, of each sequence, the highest number that something has.
+// usedNumbers returns the highest number in use, by sequence.
 func (v *view) usedNumbers() map[string]int {
 	return remembered(v, "numbers", func() map[string]int {
 		highest := map[string]int{}
@@ -173,8 +173,8 @@ func (v *view) usedNumbers() map[string]int {
 
 func sequences(v *view) []string { return slices.Sorted(maps.Keys(v.usedNumbers())) }
 
-// judgeSequence finds sequences that would give a number again. A number is taken
-// before anything has it.
+// judgeSequence finds sequences that would give a number again. The sequence is always
+// advanced before a number is used.
 func judgeSequence(v *view, id string) *wrong {
 	highest, ok := v.usedNumbers()[id]
 	next := v.get(sequenceC, id).number("counter")
@@ -182,7 +182,7 @@ func judgeSequence(v *view, id string) *wrong {
 		return nil
 	}
 	return &wrong{where: docID{sequenceC, id}, what: fmt.Sprintf("its next number is %d, and %d is taken", next, highest),
-		repair: "go on after that", act: func(context.Context) error {
+		repair: "continue after it", act: func(context.Context) error {
 			return v.db.With(sequenceC, func(c *mgo.Collection) error {
 				_, err := c.UpsertId(id, bson.D{{"$max", bson.D{{"counter", highest + 1}}}})
 				return err

@@ -13,9 +13,8 @@ import (
 	"juju/state/lifecycle"
 )
 
-// modelFields are the collections of a model that rules look at, and the fields
-// that matter to them; the others are not read. A collection has rules and a line
-// here, or a line in unruled.
+// modelFields are the collections of a model that rules read, and the fields that they
+// read; nil means all. A collection is either here and has rules, or is in unruled.
 var modelFields = map[string][]string{
 	modelC:       {"life"},
 	machinesC:    {"life", "strength", "deadline", "host", "addresses"},
@@ -40,16 +39,16 @@ var modelFields = map[string][]string{
 	schemaC:      {"_id"},
 }
 
-// unruled are the collections of which nothing can be wrong, and why.
+// unruled are the collections in which nothing can be wrong, and why.
 var unruled = map[string]string{
-	historyC:        "what was; it is bounded, and written directly",
-	blocksC:         "each stands for itself",
-	leftoversC:      "what they are about is gone",
-	modelLeftoversC: "what they are about is gone",
-	loginsC:         "when somebody was there; it is written directly, and nothing rests on it",
+	historyC:        "the past; bounded, and written outside transactions",
+	blocksC:         "each stands alone",
+	leftoversC:      "their entities are gone",
+	modelLeftoversC: "their entities are gone",
+	loginsC:         "times of logins; written outside transactions, and nothing depends on them",
 }
 
-// rules are what is checked of the model.
+// rules returns the rules of a model's database.
 func (st *State) rules() []rule {
 	return append(slices.Clone(modelRules), schemaRule(st.controller.modelForm()),
 		rule{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
@@ -57,7 +56,7 @@ func (st *State) rules() []rule {
 		rule{of: leasesC, ids: st.leasesOf, judge: st.judgeLease})
 }
 
-// modelRules are those that look at nothing but the model's database.
+// modelRules are the rules that need only the model's database.
 var modelRules = slices.Concat(
 	pointerRules(modelPointers()), ownedRules(), ownerRules(), countRules(), lifeRules(),
 	[]rule{
@@ -76,17 +75,17 @@ var modelRules = slices.Concat(
 		{of: minUnitsC, judge: judgeMinUnits},
 	})
 
-// toInsert says that a document should be there, and writes it.
+// toInsert reports a missing document, and writes it.
 func toInsert(where docID, what, repair string, doc any) *wrong {
 	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Insert: doc}}}
 }
 
-// toUpdate says that a document is not as it should be, and changes it.
+// toUpdate reports a document with a wrong content, and changes it.
 func toUpdate(where docID, what, repair string, change bson.D) *wrong {
 	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Update: change}}}
 }
 
-// toRemove says that a document can't be, and goes.
+// toRemove reports a document that must not exist, and removes it.
 func toRemove(where docID, what, repair string) *wrong {
 	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Remove: true}}}
 }
@@ -100,20 +99,19 @@ func (st *State) judgeModel(v *view, id string) *wrong {
 		v.fail(err)
 		return nil
 	}
-	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model", "write it as of a new model", st.controller.newModelDoc(row))
+	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model", "write it as for a new model", st.controller.newModelDoc(row))
 }
 
-// A pointer says that each document of a collection names others that must exist.
+// A pointer says that each document of a collection names others, which must exist.
 type pointer struct {
 	from, what string
-	to         func(v *view, id string, r row) []docID // what it names
-	repair     string                                  // of the one that names; "" when it must stay
+	to         func(v *view, id string, r row) []docID // the documents that it names
+	repair     string                                  // what to do with the naming document; "" if it must stay
 }
 
-const outOfState = "take it out of state, and with it what is its own"
+const outOfState = "remove it with everything that it owns"
 
-// modelPointers are the references of lifecycle.Refs, and those that no life depends
-// on.
+// modelPointers are the references of lifecycle.Refs, and those that no life depends on.
 func modelPointers() []pointer {
 	all := []pointer{
 		{unitsC, "its charm", named(charmsC, "charm"), ""},
@@ -128,7 +126,7 @@ func modelPointers() []pointer {
 			return all
 		}, outOfState},
 	}
-	seen := map[string]bool{endpointsC + "service": true} // the relation's own are looked at
+	seen := map[string]bool{endpointsC + "service": true} // covered by the relation's endpoints
 	for _, ref := range lifecycle.Refs {
 		if !ref.IsCounted() || seen[ref.In+ref.Field] {
 			continue
@@ -146,7 +144,7 @@ func modelPointers() []pointer {
 	return all
 }
 
-// named reads the id of a document in a field that may be empty.
+// named returns a reader of a field that holds an id or is empty.
 func named(collection, field string) func(*view, string, row) []docID {
 	return func(_ *view, _ string, r row) []docID {
 		if id := r.text(field); id != "" {
@@ -156,8 +154,8 @@ func named(collection, field string) func(*view, string, row) []docID {
 	}
 }
 
-// relation finds the relation of a number; one that is not there has no counts
-// either, which come and go with it.
+// relation finds a relation by its number. A relation that does not exist has no counts
+// either: they are inserted and removed with it.
 func (v *view) relation(number int) docID {
 	v.get(countsC, relationKey(number))
 	for _, r := range v.where(relationsC, "id", number) {
@@ -177,7 +175,7 @@ func pointerRules(pointers []pointer) (rules []rule) {
 				if v.get(to.collection, to.id) != nil {
 					continue
 				}
-				w := toRemove(docID{p.from, id}, fmt.Sprintf("%s is not there: %v", p.what, to), p.repair)
+				w := toRemove(docID{p.from, id}, fmt.Sprintf("%s does not exist: %v", p.what, to), p.repair)
 				if p.repair == "" {
 					w.ops = nil
 				}
@@ -189,7 +187,7 @@ func pointerRules(pointers []pointer) (rules []rule) {
 	return rules
 }
 
-// ownerOfTag is the machine or unit of a tag; the zero docID of anything else.
+// ownerOfTag returns the document of a machine's or unit's tag.
 func ownerOfTag(tag string) docID {
 	t, err := entity.ParseTag(tag)
 	switch {
@@ -198,11 +196,11 @@ func ownerOfTag(tag string) docID {
 	case err == nil && t.Kind == entity.KindUnit:
 		return docID{unitsC, t.ID}
 	}
-	return docID{unitsC, tag} // which is no unit's name
+	return docID{unitsC, tag} // no unit has this name
 }
 
 // owner returns the entity that an owned document belongs to, by the form of its id;
-// false when the id has another form.
+// false if the id has another form.
 func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (docID, bool) {
 	switch form {
 	case lifecycle.ByName:
@@ -223,7 +221,7 @@ func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (docID, 
 	return docID{lifecycle.RowOf(kind).In, name}, true
 }
 
-// ownerRules say of the documents that belong to an entity that it exists.
+// ownerRules check that the owner of each owned document exists.
 func ownerRules() (rules []rule) {
 	seen := map[string]bool{}
 	of := func(collection string, form lifecycle.ID, kind lifecycle.Kind) {
@@ -238,7 +236,7 @@ func ownerRules() (rules []rule) {
 			where := docID{collection, id}
 			to, known := v.owner(form, kind, id)
 			if !known {
-				return &wrong{where: where, what: "it belongs to nothing that this program knows"}
+				return &wrong{where: where, what: "it has no owner of a known kind"}
 			}
 			if v.get(to.collection, to.id) != nil {
 				return nil
@@ -246,14 +244,14 @@ func ownerRules() (rules []rule) {
 			if n := relationOf(id); collection == settingsC && n >= 0 {
 				return v.orphanedSettings(where, n)
 			}
-			return toRemove(where, fmt.Sprintf("what it belongs to is not there: %v", to), "remove it")
+			return toRemove(where, fmt.Sprintf("its owner does not exist: %v", to), "remove it")
 		}})
 	}
 	for _, kind := range lifecycle.Kinds {
 		for _, doc := range kind.Owns {
 			if doc.ID == lifecycle.ByKey || doc.ID == lifecycle.ByName || doc.ID == lifecycle.ByTag {
 				of(doc.In, doc.ID, kind.Kind)
-			} // the others are pointers
+			} // modelPointers covers the other forms
 		}
 	}
 	of(countsC, lifecycle.ByKey, "")
@@ -261,7 +259,7 @@ func ownerRules() (rules []rule) {
 	return rules
 }
 
-// relationOf returns the number of the relation that a key is of, or -1.
+// relationOf returns the number in a relation's key, or -1.
 func relationOf(key string) int {
 	kind, id, _ := strings.Cut(key, "#")
 	id, _, _ = strings.Cut(id, "#")
@@ -271,35 +269,37 @@ func relationOf(key string) int {
 	return -1
 }
 
-// orphanedSettings are all right while a cleanup is still to delete them.
+// orphanedSettings reports the settings of a removed relation unless a cleanup will
+// delete them.
 func (v *view) orphanedSettings(where docID, relation int) *wrong {
 	key := relationKey(relation)
 	if v.hasCleanup(cleanupSettings, key) {
 		return nil
 	}
-	return v.needsCleanup(where, cleanupSettings, key, fmt.Sprintf("relation %d is gone, and no cleanup is to delete it", relation))
+	return v.needsCleanup(where, cleanupSettings, key, fmt.Sprintf("relation %d is gone, and no cleanup will delete it", relation))
 }
 
 func (v *view) hasCleanup(kind, arg string) bool {
 	return slices.ContainsFunc(v.where(cleanupsC, "arg", arg), func(r row) bool { return r.text("kind") == kind })
 }
 
-// needsCleanup leaves to the cleaner what no one else will do.
+// needsCleanup reports something that the cleaner should do and has no cleanup for, and
+// adds the cleanup.
 func (v *view) needsCleanup(where docID, kind, arg, what string) *wrong {
 	id := "check-" + kind + "-" + arg
 	v.get(cleanupsC, id)
-	return &wrong{where: where, what: what, repair: "have the cleaner do it", // which is another document than where
+	return &wrong{where: where, what: what, repair: "leave it to the cleaner", // in another document than where
 		ops: []txn.Op{{C: cleanupsC, Id: id, Insert: cleanupDoc{ID: id, Kind: kind, Arg: arg}}}}
 }
 
-// A recorded entity is one as a check sees it.
+// A recorded entity is an entity as a check reads it.
 type recorded struct {
 	kind lifecycle.Kind
 	id   string // of its document
 	doc  row
 }
 
-// entityIn reads an entity of a collection; false when it is not there.
+// entityIn reads an entity of a collection; false if it does not exist.
 func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
 	e = recorded{id: id, doc: v.get(collection, id)}
 	switch collection {
@@ -332,7 +332,7 @@ func (e recorded) String() string {
 
 func (e recorded) where() docID { return docID{lifecycle.RowOf(e.kind).In, e.id} }
 
-// name is what the entity's key has after the prefix.
+// name returns the entity's key without the prefix.
 func (e recorded) name() string {
 	switch e.kind {
 	case lifecycle.Relation:
@@ -357,11 +357,11 @@ func (e recorded) owned(doc lifecycle.Document) []string {
 			return []string{deploymentID(parent, e.id)}
 		}
 	}
-	return nil // what has an agent may have no credential, and judgeEnds looks after ends
+	return nil // credentials are optional, and judgeEnds covers endpoints
 }
 
-// sources returns the documents that refer to an entity by a reference. They don't
-// change unless the entity's counts do.
+// sources returns the documents that refer to an entity by a reference. They change only
+// together with the entity's counts.
 func (v *view) sources(ref lifecycle.Ref, e recorded) []row {
 	var all []row
 	if ref.IsCounted() {
@@ -375,10 +375,10 @@ func (v *view) sources(ref lifecycle.Ref, e recorded) []row {
 	return slices.DeleteFunc(slices.Clone(all), func(r row) bool { return r.life() != entity.Alive })
 }
 
-// livingC are the collections of entities that have counts.
+// livingC are the collections of the entities that have counts.
 var livingC = []string{machinesC, unitsC, servicesC, relationsC}
 
-// countRules count again what refers to each entity.
+// countRules count what refers to each entity again.
 func countRules() (rules []rule) {
 	for _, collection := range livingC {
 		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
@@ -397,12 +397,12 @@ func countRules() (rules []rule) {
 	return rules
 }
 
-// judgeCounts finds counts that are not what they should be.
+// judgeCounts finds counts that differ from what was counted.
 func (v *view) judgeCounts(key string, want bson.M) *wrong {
 	has := v.get(countsC, key)
 	where := docID{countsC, key}
 	if has == nil {
-		return toInsert(where, "it is missing", "count again and write it", want)
+		return toInsert(where, "it is missing", "write the right counts", want)
 	}
 	var off []string
 	set, unset := bson.M{}, bson.M{}
@@ -417,7 +417,7 @@ func (v *view) judgeCounts(key string, want bson.M) *wrong {
 	}
 	for name := range has {
 		if _, ok := want[name]; !ok && name != "_id" && !strings.HasPrefix(name, "txn-") {
-			off = append(off, "counts "+name+", which nothing is")
+			off = append(off, "counts "+name+", of which there are none")
 			unset[name] = 1
 		}
 	}
@@ -432,5 +432,5 @@ func (v *view) judgeCounts(key string, want bson.M) *wrong {
 	if len(unset) > 0 {
 		change = append(change, bson.DocElem{Name: "$unset", Value: unset})
 	}
-	return toUpdate(where, "it "+strings.Join(off, "; it "), "set it to what was counted", change)
+	return toUpdate(where, "it "+strings.Join(off, "; it "), "set it to the right counts", change)
 }

@@ -21,15 +21,15 @@ func noSettings(_ *view, id string, _ row) any {
 	return settingsDoc{ID: id, Settings: map[string]any{}}
 }
 
-// remade makes anew the documents that every entity of a kind has, by collection, and
-// says what else to know about that. The ends of relations are judgeEnds's.
+// remade makes the documents that every entity of a kind has, by collection, and what the
+// repair's message adds. judgeEnds makes relations' endpoints.
 var remade = map[string]struct {
 	empty func(v *view, id string, owner row) any
 	mind  string
 }{
 	statusesC:    {lostStatus, ""},
 	constraintsC: {noConstraints, ""},
-	settingsC:    {noSettings, "the charm's defaults hold"},
+	settingsC:    {noSettings, "the charm's defaults apply"},
 	deploymentsC: {func(_ *view, _ string, u row) any {
 		return deploymentDoc{Parent: deployerOf(u).String(), Unit: u.text("_id")}
 	}, ""},
@@ -39,7 +39,7 @@ func deployerOf(r row) entity.Tag {
 	return unitDoc{Principal: r.text("principal"), Machine: r.text("machine")}.deployer()
 }
 
-// ownedRules say of each entity that the documents exist that it always owns.
+// ownedRules check that the documents exist that each entity always has.
 func ownedRules() (rules []rule) {
 	for _, collection := range livingC {
 		rules = append(rules, rule{of: collection, judge: func(v *view, owner string) *wrong {
@@ -68,7 +68,7 @@ func ownedRules() (rules []rule) {
 	return rules
 }
 
-// judgeDeployment finds units that are in the charge of another than their deployer.
+// judgeDeployment finds deployments under another deployer than the unit's.
 func judgeDeployment(v *view, id string) *wrong {
 	d := v.get(deploymentsC, id)
 	if d == nil {
@@ -76,7 +76,7 @@ func judgeDeployment(v *view, id string) *wrong {
 	}
 	u := v.get(unitsC, d.text("unit"))
 	if u == nil {
-		return nil // another rule's
+		return nil // for another rule
 	}
 	if is := deployerOf(u).String(); is != d.text("parent") || id != is+"#"+d.text("unit") {
 		return toRemove(docID{deploymentsC, id}, fmt.Sprintf("unit %s is deployed by %q", d.text("unit"), is), "remove it")
@@ -84,7 +84,8 @@ func judgeDeployment(v *view, id string) *wrong {
 	return nil
 }
 
-// judgeEnds finds relations whose ends are not there as the relation is.
+// judgeEnds finds relations whose endpoint documents are missing, or differ in life or
+// strength.
 func judgeEnds(v *view, key string) *wrong {
 	r := v.get(relationsC, key)
 	if r == nil {
@@ -96,17 +97,17 @@ func judgeEnds(v *view, key string) *wrong {
 		where := docID{endpointsC, id}
 		switch {
 		case e == nil:
-			return toInsert(where, "it is missing", "write it after the relation",
+			return toInsert(where, "it is missing", "write it like the relation",
 				endpointDoc{Service: end.text("service"), Relation: key, Life: r.life(), Strength: r.strength()})
 		case e.life() != r.life() || e.strength() != r.strength():
 			return toUpdate(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.life(), e.strength(), r.life(), r.strength()),
-				"set it to what the relation is", bson.D{{"$set", bson.D{{"life", r.life()}, {"strength", r.strength()}}}})
+				"make it like the relation", bson.D{{"$set", bson.D{{"life", r.life()}, {"strength", r.strength()}}}})
 		}
 	}
 	return nil
 }
 
-// judgeEndpoint finds ends that their relation does not have.
+// judgeEndpoint finds endpoint documents that their relation does not have.
 func judgeEndpoint(v *view, id string) *wrong {
 	e := v.get(endpointsC, id)
 	if e == nil {
@@ -114,16 +115,16 @@ func judgeEndpoint(v *view, id string) *wrong {
 	}
 	r := v.get(relationsC, e.text("relation"))
 	if r == nil {
-		return nil // another rule's
+		return nil // for another rule
 	}
 	has := slices.ContainsFunc(r.docs("endpoints"), func(end row) bool { return end.text("service") == e.text("service") })
 	if has && id == endpointID(e.text("service"), e.text("relation")) {
 		return nil
 	}
-	return toRemove(docID{endpointsC, id}, fmt.Sprintf("relation %q has no such end", e.text("relation")), "remove it")
+	return toRemove(docID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.text("relation")), "remove it")
 }
 
-// judgeScope finds units in a relation that have told it nothing.
+// judgeScope finds scopes whose unit has no settings in the relation.
 func judgeScope(v *view, id string) *wrong {
 	s := v.get(scopesC, id)
 	if s == nil {
@@ -134,12 +135,12 @@ func judgeScope(v *view, id string) *wrong {
 	if v.get(settingsC, key) != nil {
 		return nil
 	}
-	return toInsert(docID{settingsC, key}, "it is missing", "write an empty one; its unit has told the relation nothing",
+	return toInsert(docID{settingsC, key}, "it is missing", "write an empty one; what the unit set in the relation is lost",
 		settingsDoc{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
 }
 
-// containerOf returns the principal whose scope of a container relation a scope's
-// id names, or "".
+// containerOf returns the principal in the id of a container relation's scope, "" for
+// other scopes.
 func containerOf(scope string) string {
 	prefix, _, _ := strings.Cut(scope, "#")
 	_, tag, _ := strings.Cut(prefix, "-")
@@ -149,17 +150,18 @@ func containerOf(scope string) string {
 	return ""
 }
 
-// judgeSettings finds settings of a relation that mass deletion would not find.
+// judgeSettings finds a relation's settings that the cleanup of relation settings would
+// not find.
 func judgeSettings(v *view, id string) *wrong {
 	s, n := v.get(settingsC, id), relationOf(id)
 	if s == nil || n < 0 || s.number("relation") == n && s["relation"] != nil {
 		return nil
 	}
-	return toUpdate(docID{settingsC, id}, "it does not say of which relation it is", "set that after its id",
+	return toUpdate(docID{settingsC, id}, "it does not name its relation", "set that from its id",
 		bson.D{{"$set", bson.D{{"relation", n}}}})
 }
 
-// judgePorts finds open ports of units that are not there, or not on the machine.
+// judgePorts finds open ports of units that do not exist, or are on another machine.
 func judgePorts(v *view, machine string) *wrong {
 	p := v.get(portsC, machine)
 	if p == nil {
@@ -181,6 +183,6 @@ func judgePorts(v *view, machine string) *wrong {
 		return nil
 	}
 	slices.Sort(gone)
-	return toUpdate(docID{portsC, machine}, "ports are open of units that are not on the machine: "+strings.Join(gone, ", "), "close them",
+	return toUpdate(docID{portsC, machine}, "units that are not on the machine have open ports: "+strings.Join(gone, ", "), "close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"unit", bson.D{{"$in", gone}}}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }

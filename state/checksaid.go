@@ -10,8 +10,8 @@ import (
 	"juju/state/entity"
 )
 
-// What agents have said is held against entity's limits where it comes in. These rules
-// find what is stored all the same: written by an older program, or by hand.
+// What agents report is checked against the limits of package entity when it comes in.
+// These rules find what an older program has written, or what was edited by hand.
 
 // judgeStatus finds a status that can't be shown as it is.
 func judgeStatus(v *view, id string) *wrong {
@@ -25,7 +25,7 @@ func judgeStatus(v *view, id string) *wrong {
 	var okSince bool
 	said.Since, okSince = s["since"].(time.Time)
 	if _, okMessage := s["message"].(string); !okMessage || !okSince || !ok && s["data"] != nil {
-		said.Data = map[string]any{"a field is of another type": said} // which no status can hold
+		said.Data = map[string]any{"a field is of another type": said} // which no status may hold
 	}
 	damage := said.Damage()
 	if damage == "" {
@@ -35,7 +35,7 @@ func judgeStatus(v *view, id string) *wrong {
 	if mended.Since.IsZero() {
 		mended.Since = v.now
 	}
-	return toUpdate(docID{statusesC, id}, "it is damaged: "+damage, "keep what can be shown of it",
+	return toUpdate(docID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
 		bson.D{{"$set", bson.D{{"status", mended.Status}, {"message", mended.Message},
 			{"data", escapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
 }
@@ -59,7 +59,7 @@ func plainRows(v any) any {
 	return v
 }
 
-// judgeRanges finds open ports that are none, and ranges that share a port.
+// judgeRanges finds invalid open ports, and ranges that overlap.
 func judgeRanges(v *view, machine string) *wrong {
 	p := v.get(portsC, machine)
 	if p == nil {
@@ -81,11 +81,11 @@ func judgeRanges(v *view, machine string) *wrong {
 	if len(bad) == 0 {
 		return nil
 	}
-	return toUpdate(where, fmt.Sprintf("%d of the open ports can't be", len(bad)), "close them",
+	return toUpdate(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"$or", bad}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
-// judgeAddresses finds addresses of a machine that are none.
+// judgeAddresses finds invalid addresses of a machine.
 func judgeAddresses(v *view, id string) *wrong {
 	m := v.get(machinesC, id)
 	if m == nil {

@@ -19,7 +19,7 @@ type docID struct{ collection, id string }
 
 func (d docID) String() string { return d.collection + " " + d.id }
 
-// A row is a document as a check sees it, of whatever form it is.
+// A row is a document as a check reads it, whatever its form.
 type row map[string]any
 
 func (r row) text(field string) string { s, _ := r[field].(string); return s }
@@ -41,7 +41,7 @@ func (r row) docs(field string) (all []row) {
 	return all
 }
 
-// texts returns the texts in a list.
+// texts returns the strings in a list.
 func (r row) texts(field string) (all []string) {
 	list, _ := r[field].([]any)
 	for _, v := range list {
@@ -52,7 +52,7 @@ func (r row) texts(field string) (all []string) {
 	return all
 }
 
-// asNumber reads a number in whatever form the store, or somebody's hand, gave it.
+// asNumber reads a number of whatever type the store returns, or an edit by hand left.
 func asNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
@@ -65,32 +65,32 @@ func asNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// A view is what a check looks at: either everything, read beforehand while others
-// went on writing, or each document as it is when it is asked for. The first shows
-// what may be wrong, the second what is.
+// A view is the data that a check reads. A loaded view holds everything, read beforehand
+// while others may go on writing: it shows what may be wrong. A live view reads each
+// document when asked for it: it shows what is wrong.
 type view struct {
 	db     *mongo.Database
-	fields map[string][]string // of each collection, those that matter; all when empty
+	fields map[string][]string // the fields to read, by collection; all if nil
 	now    time.Time           // when the check began
 
-	loaded map[string]*table       // nil when nothing was read beforehand
-	listed map[string]any          // by remembered: what was found out when all was read beforehand
-	read   map[docID]mongo.Version // else what was read, and as what
-	err    error                   // the first failure to read; what was asked for since is not there
+	loaded map[string]*table       // by collection; nil in a live view
+	listed map[string]any          // the results of remembered; loaded views only
+	read   map[docID]mongo.Version // the versions of what was read; live views only
+	err    error                   // the first failure to read; later reads return nothing
 }
 
-// A table is a collection that was read beforehand.
+// A table is a collection of a loaded view.
 type table struct {
 	rows map[string]row
-	by   map[string]map[any][]row // by a field's value, once asked for
+	by   map[string]map[any][]row // the rows by field and value; made when asked for
 }
 
-// liveView reads what it is asked for.
+// liveView returns a view that reads what it is asked for.
 func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *view {
 	return &view{db: db, fields: fields, now: now, read: map[docID]mongo.Version{}}
 }
 
-// loadedView reads everything that matters.
+// loadedView reads the given fields of all collections.
 func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (*view, error) {
 	v := &view{db: db, fields: fields, now: now, loaded: map[string]*table{}, listed: map[string]any{}}
 	for collection, names := range fields {
@@ -134,7 +134,7 @@ func (v *view) fail(err error) {
 	}
 }
 
-// get returns a document, or nil when it is not there.
+// get returns a document, or nil if it does not exist.
 func (v *view) get(collection, id string) row {
 	if v.loaded != nil {
 		return v.loaded[collection].rows[id]
@@ -152,8 +152,8 @@ func (v *view) get(collection, id string) row {
 	return r
 }
 
-// where returns the documents with this value in a field, in the order of their
-// ids. It is the caller's to look at a document that changes with each of them.
+// where returns the documents with a value in a field, sorted by id. A live view does not
+// track the result: the caller must get a document that changes with it.
 func (v *view) where(collection, field string, value any) []row {
 	if v.loaded == nil {
 		return v.find(collection, bson.D{{field, value}})
@@ -189,8 +189,7 @@ func (v *view) find(collection string, query bson.D) (rows []row) {
 	return rows
 }
 
-// all returns all documents of a collection; nothing is found out about a single
-// one with that.
+// all returns all documents of a collection. A live view does not track them.
 func (v *view) all(collection string) []row {
 	if v.loaded == nil {
 		return v.find(collection, nil)
@@ -198,13 +197,13 @@ func (v *view) all(collection string) []row {
 	return slices.Collect(maps.Values(v.loaded[collection].rows))
 }
 
-// ids returns those of all documents that were read beforehand.
+// ids returns the ids of all documents of a collection in a loaded view.
 func (v *view) ids(collection string) []string {
 	return slices.Sorted(maps.Keys(v.loaded[collection].rows))
 }
 
-// remembered does f once for a view of what was read beforehand, for many ask it the
-// same; else each time.
+// remembered calls f once in a loaded view, because many rules ask the same, and each
+// time in a live one.
 func remembered[T any](v *view, what string, f func() T) T {
 	if v.loaded == nil {
 		return f()
@@ -215,12 +214,12 @@ func remembered[T any](v *view, what string, f func() T) T {
 	return v.listed[what].(T)
 }
 
-// settled reports whether nothing is just being done to what was read.
+// settled reports whether no transaction is at work on anything that was read.
 func (v *view) settled() (bool, error) {
 	return v.db.Settled(slices.Collect(maps.Values(v.read)))
 }
 
-// asserting adds to operations that all that was read is as it was.
+// asserting makes operations assert that everything that was read is unchanged.
 func (v *view) asserting(ops []txn.Op) []txn.Op {
 	changed := map[docID]bool{}
 	for i, op := range ops {

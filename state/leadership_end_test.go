@@ -104,7 +104,7 @@ func TestCheckFindsOrphanedLease(t *testing.T) {
 	w.claims("mysql/0", 1)
 	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "gone", "gone/0", 1))
 	found := w.check(true)
-	if len(found) != 1 || !found[0].Done || found[0].What != `service "gone" is gone, and no cleanup is to remove it` {
+	if len(found) != 1 || !found[0].Done || found[0].What != `service "gone" is gone, and no cleanup will remove it` {
 		t.Errorf("check found %s", told(found))
 	}
 	w.leases(1)

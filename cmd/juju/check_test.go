@@ -55,29 +55,29 @@ func TestCheckReportsProblems(t *testing.T) {
 	f := newCheckedController(u)
 	u.types("check")
 	u.sees(0, "No problems found in the controller, model controller and model default.\n", "")
-	f.findings[""] = []entity.Finding{{Where: "database dead", What: "it is of no model", Repair: "drop it"}}
+	f.findings[""] = []entity.Finding{{Where: "database dead", What: "it belongs to no model", Repair: "drop it"}}
 	f.findings["default-uuid"] = []entity.Finding{
 		{Model: "default", Where: "counts s#web", What: "it counts 3 units, there are 2",
-			Repair: "set it to what was counted", Failed: "no\nluck"},
-		{Model: "default", Where: "units web/0", What: "its charm is not there"},
+			Repair: "set it to the right counts", Failed: "no\nluck"},
+		{Model: "default", Where: "units web/0", What: "its charm does not exist"},
 	}
-	const database, counts, charm = "(controller) database dead: it is of no model; ", "default counts s#web: it " +
+	const database, counts, charm = "(controller) database dead: it belongs to no model; ", "default counts s#web: it " +
 		"counts 3 units, there are 2; ",
-		"default units web/0: its charm is not there; --repair cannot fix this\n"
+		"default units web/0: its charm does not exist; --repair cannot fix this\n"
 	u.types("check")
-	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to what was counted\n"+charm,
+	u.sees(1, database+"--repair: drop it\n"+counts+"--repair: set it to the right counts\n"+charm,
 		"ERROR 3 problems found\nTo repair what can be repaired: juju check --repair\n")
 	u.types("check", "--repair")
-	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to what was counted: no\\nluck\n"+charm,
+	u.sees(1, database+"done: drop it\n"+counts+"not done: set it to the right counts: no\\nluck\n"+charm,
 		"ERROR 2 problems left\n")
 	f.findings["default-uuid"] = nil
 	u.types("check", "--repair")
 	u.sees(0, database+"done: drop it\n", "")
 	u.types("check", "--format", "json")
-	u.sees(1, `[{"where":"database dead","what":"it is of no model","repair":"drop it","done":false}]`+"\n",
+	u.sees(1, `[{"where":"database dead","what":"it belongs to no model","repair":"drop it","done":false}]`+"\n",
 		"ERROR 1 problem found\nTo repair what can be repaired: juju check --repair\n")
 	u.types("check", "--format", "yaml", "--repair")
-	u.sees(0, "- where: database dead\n  what: it is of no model\n  repair: drop it\n  done: true\n", "")
+	u.sees(0, "- where: database dead\n  what: it belongs to no model\n  repair: drop it\n  done: true\n", "")
 }
 
 func TestCheckCoversWhatTheUserAdministers(t *testing.T) {
