@@ -14,11 +14,11 @@ import (
 	"juju/state/watcher"
 )
 
-// The levels of access, to the controller and to a model. Each holds those before
-// it; "" is none.
+// The levels of access to the controller and to a model. Each includes those before it;
+// "" is no access.
 const (
 	AccessLogin     = "login"
-	AccessAddModel  = "add-model" // may make models
+	AccessAddModel  = "add-model" // may add models
 	AccessSuperuser = "superuser" // may do everything everywhere
 
 	AccessRead  = "read"
@@ -34,7 +34,7 @@ var (
 	modelLadder      = ladder{"", AccessRead, AccessWrite, AccessAdmin}
 )
 
-// check refuses what is no level of the ladder.
+// check refuses a level that is not on the ladder.
 func (l ladder) check(what, level string) error {
 	if !slices.Contains(l[1:], level) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "%q %s access not valid", level, what), "The levels there are: %s", l.String())
@@ -56,7 +56,7 @@ func (l ladder) String() string {
 
 func (l ladder) rank(level string) int { return slices.Index(l, level) }
 
-// granted returns the level after a grant of another to who has one.
+// granted returns the level of a user with level has after a grant.
 func (l ladder) granted(has, level string) (string, error) {
 	if l.rank(has) >= l.rank(level) {
 		return "", entity.Errorf(entity.AlreadyExists, "user already has %q access or greater", level)
@@ -64,8 +64,8 @@ func (l ladder) granted(has, level string) (string, error) {
 	return level, nil
 }
 
-// revoked returns what is left to who has a level when another is revoked: the
-// one below that.
+// revoked returns what a user with level has keeps when level is revoked: the level below
+// it.
 func (l ladder) revoked(user, has, level string) (string, error) {
 	if l.rank(has) < l.rank(level) {
 		return "", entity.Errorf(entity.NotFound, "user %q does not have %q access", user, level)
@@ -73,7 +73,7 @@ func (l ladder) revoked(user, has, level string) (string, error) {
 	return l[l.rank(level)-1], nil
 }
 
-// GrantController lifts what a user may do at the controller.
+// GrantController raises a user's access to the controller.
 func (c *Controller) GrantController(ctx context.Context, user, level string) error {
 	err := c.changeControllerAccess(ctx, user, level, func(d userDoc) (string, error) { return controllerLadder.granted(d.Access, level) })
 	if err != nil {
@@ -82,8 +82,8 @@ func (c *Controller) GrantController(ctx context.Context, user, level string) er
 	return nil
 }
 
-// RevokeController takes a level from a user, which leaves the one below. Who
-// can't log in can do nothing at any model either.
+// RevokeController revokes a level of access to the controller; the user keeps the one
+// below. A user without login can't use any model either.
 func (c *Controller) RevokeController(ctx context.Context, user, level string) error {
 	err := c.changeControllerAccess(ctx, user, level, func(d userDoc) (string, error) {
 		return controllerLadder.revoked(d.Name, d.Access, level)
@@ -104,7 +104,7 @@ func (c *Controller) changeControllerAccess(ctx context.Context, user, level str
 	})
 }
 
-// A modelUserDoc says what a user may do at a model that is not theirs.
+// A modelUserDoc is the access to a model of a user who does not own it.
 type modelUserDoc struct {
 	ID        string    `bson:"_id"` // see modelUserID
 	Model     string    `bson:"model"`
@@ -116,7 +116,7 @@ type modelUserDoc struct {
 
 func modelUserID(model, user string) string { return model + "#" + userID(user) }
 
-// modelAccess reads what a user was granted at a model; "" for nothing.
+// modelAccess reads what was granted to a user on a model; "" if nothing was.
 func (c *Controller) modelAccess(model, user string) (string, error) {
 	var doc modelUserDoc
 	err := c.db.Get(modelUsersC, modelUserID(model, user), &doc, "access")
@@ -126,7 +126,7 @@ func (c *Controller) modelAccess(model, user string) (string, error) {
 	return doc.Access, err
 }
 
-// GrantModel lifts what a user may do at a model; by says who grants.
+// GrantModel raises a user's access to a model. by is the user who grants it.
 func (c *Controller) GrantModel(ctx context.Context, model, user, level, by string) error {
 	if err := modelLadder.check("model", level); err != nil {
 		return err
@@ -167,8 +167,8 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 	return nil
 }
 
-// RevokeModel takes a level from a user, which leaves the one below. A model's
-// owner keeps everything.
+// RevokeModel revokes a level of access to a model; the user keeps the one below. The
+// owner's can't be revoked.
 func (c *Controller) RevokeModel(ctx context.Context, model, user, level string) error {
 	if err := modelLadder.check("model", level); err != nil {
 		return err
@@ -211,17 +211,17 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 	return nil
 }
 
-// Rights are what a user may do just now.
+// Rights is a user's present access.
 type Rights struct {
 	Controller string
-	Model      string // at the model that was asked about
-	// Password is another when the user's password is; it tells nothing of it.
+	Model      string // to the model asked about
+	// Password changes when the user's password does, and reveals nothing of it.
 	Password string
 }
 
-// Rights returns what a user may do at the controller and at a model ("" for
-// none): nothing at all for who is removed, disabled, or can't log in for want of
-// a password or of access. It costs one to three reads by id.
+// Rights returns a user's access to the controller and to a model ("" for none): nothing
+// for a user who is removed or disabled, or has no password or no access to the
+// controller. It reads one to three documents by id.
 func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, error) {
 	doc, err := c.userDocOf(user)
 	if isNotFound(err) {
@@ -251,23 +251,21 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 	return rights, err
 }
 
-// WatchRights fires when the Rights of a user at a model ("" for none) may be
-// other than they were.
+// WatchRights fires when the Rights of a user to a model ("" for none) may have changed.
 func (c *Controller) WatchRights(ctx context.Context, user, model string) <-chan struct{} {
 	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)), watcher.Doc(modelUsersC, modelUserID(model, user)))
 }
 
-// A ModelUser is somebody who may do something at a model.
+// A ModelUser is a user with access to a model.
 type ModelUser struct {
 	Name        string
 	DisplayName string
 	Access      string
-	LastLogin   time.Time // at the model; zero for never
+	LastLogin   time.Time // to the model; zero if never
 }
 
-// ModelUsers returns the owner of a model and those who were granted something
-// there, by name. Superusers may do everything everywhere and are not among them
-// for that.
+// ModelUsers returns a model's owner and the users with a grant on it, by name.
+// Superusers are not listed unless they are among these.
 func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser, error) {
 	row, err := c.readyRow(model)
 	if err != nil {
@@ -300,8 +298,7 @@ func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser,
 	return users, nil
 }
 
-// ModelsOf returns the models at which a user may do something, by name, with
-// what that is.
+// ModelsOf returns the models that a user has access to, by name, and the level of each.
 func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow, access []string, err error) {
 	rights, err := c.Rights(ctx, user, "")
 	if err != nil || rights.Controller == "" {
@@ -331,8 +328,8 @@ func (c *Controller) ModelsOf(ctx context.Context, user string) (rows []ModelRow
 	return rows, access, nil
 }
 
-// dropModel forgets what users may do at a model, and when they were there, once
-// the model is gone and nobody can be granted anything. It can be repeated.
+// dropModel removes the grants and login times of a model, once the model is gone and no
+// more can be granted. It can be repeated.
 func (c *Controller) dropModel(ctx context.Context, model string) error {
 	if err := c.dropRights(ctx, bson.D{{"model", model}}); err != nil {
 		return err
@@ -343,11 +340,11 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 	})
 }
 
-// rightsAtOnce bounds how many grants one transaction takes away.
+// rightsAtOnce is how many grants one transaction removes at most.
 const rightsAtOnce = 100
 
-// dropRights takes away all grants that a query finds, in steps that can be
-// repeated. No more may come, which is the caller's to see to.
+// dropRights removes all grants that match a query, in steps that can be repeated. The
+// caller ensures that no new ones are added.
 func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 	for done := false; !done; {
 		err := change(ctx, c.db, func(o *ops) error {

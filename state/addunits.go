@@ -10,15 +10,14 @@ import (
 	"juju/state/entity"
 )
 
-// unitsAtOnce is how many units one transaction adds at the most.
+// unitsAtOnce is how many units one transaction adds at most.
 const unitsAtOnce = 20
 
 func unitSequence(service string) string { return "service-" + service }
 
-// AddUnits adds n units to the service and assigns each to a machine: the first
-// ones to those that placement names, the others to machines that have never had
-// a unit, or to new ones. It returns their names. When it fails some may have
-// been added, and are returned.
+// AddUnits adds n units to the service and returns their names. It assigns the first ones
+// to the machines named in placement, and the others to machines that never had a unit,
+// or to new ones. If it fails, it returns the names of the units that it has added.
 func (s *Service) AddUnits(ctx context.Context, n int, placement []string) ([]string, error) {
 	if n < 1 {
 		return nil, entity.Errorf(entity.Invalid, "--num-units must be a positive integer")
@@ -38,7 +37,7 @@ func (s *Service) AddUnits(ctx context.Context, n int, placement []string) ([]st
 	return names, nil
 }
 
-// A place is where a new unit goes: a machine that is there, or a new one.
+// A place is where a new unit goes: an existing machine or a new one.
 type place struct {
 	machine string
 	isNew   bool
@@ -62,8 +61,8 @@ func (s *Service) addUnits(ctx context.Context, n int, placement []string) ([]st
 	return b.names, nil
 }
 
-// A unitBatch is new units of a service that one transaction adds. What it has
-// taken for them once it keeps from try to try.
+// A unitBatch is the new units of a service that one transaction adds. It keeps the
+// numbers that it has taken when the transaction is tried again.
 type unitBatch struct {
 	service *Service
 	born    lifeDoc
@@ -73,7 +72,7 @@ type unitBatch struct {
 	places         []place
 }
 
-// addOps adds n units of the service, which was just read.
+// addOps adds n units to the service, which the caller has just read.
 func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []string) error {
 	s := b.service
 	if s.doc.Life != entity.Alive {
@@ -118,8 +117,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	return nil
 }
 
-// places finds a machine for each of n units. The numbers of new machines are
-// kept from try to try.
+// places finds a machine for each of n units. It uses the new machines of the last try
+// again.
 func (s *Service) places(ctx context.Context, last []place, n int, placement []string, constraints string) ([]place, error) {
 	var all []place
 	for _, id := range placement {
@@ -182,7 +181,7 @@ func (st *State) checkPlacement(ctx context.Context, service, series, id string)
 }
 
 // cleanMachines returns the machines that never had a unit and suit the service. A
-// container does not: it was added for what is to be placed in it.
+// container does not count: it was added for what is to be placed in it.
 func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
 	var docs []machineDoc
 	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series}, {"jobs", bson.D{{"$ne", JobManageModel}}},
@@ -197,7 +196,7 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 		if err != nil {
 			return nil, err
 		}
-		// What an unprovisioned machine will be like is known by its constraints only.
+		// All that is known of an unprovisioned machine is its constraints.
 		if constraints == "" || constraints == have {
 			ids = append(ids, doc.ID)
 		}
@@ -205,7 +204,7 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 	return ids, nil
 }
 
-// notNil makes an empty list of none at all, for the store knows the two apart.
+// notNil returns an empty list for nil, because the store distinguishes them.
 func notNil(s []string) []string {
 	if s == nil {
 		return []string{}
@@ -213,7 +212,7 @@ func notNil(s []string) []string {
 	return s
 }
 
-// placeOps makes the machine, or asserts that it can take a unit.
+// placeOps adds the machine, or asserts that it can take a unit.
 func (st *State) placeOps(o *ops, born lifeDoc, p place, series, constraints string) {
 	if p.isNew {
 		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}, ForUnits: true}, constraints)
@@ -221,7 +220,7 @@ func (st *State) placeOps(o *ops, born lifeDoc, p place, series, constraints str
 	}
 	assert := isAlive
 	if p.isClean {
-		assert = bson.D{{"life", entity.Alive}, {"clean", true}} // or another was given it
+		assert = bson.D{{"life", entity.Alive}, {"clean", true}} // otherwise another unit has been placed on it
 	}
 	o.update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 }

@@ -12,17 +12,18 @@ import (
 	"juju/state/mongo"
 )
 
-// An annotationsDoc is what users, or programs of theirs, note about an entity.
-// Juju itself makes no use of it. It is there from the first note on, for the life
-// of the entity; the count of that name says so where a removal looks anyway.
+// An annotationsDoc is what users and their programs note about an entity; Juju does not
+// use it. The document is inserted with the first annotation and removed with the entity.
+// The entity's count "annotations" is 1 from then on, because a removal reads the counts
+// anyway.
 type annotationsDoc struct {
 	Key         string            `bson:"_id"`
 	Annotations map[string]string `bson:"annotations"`
 	Version     int64             `bson:"version"`
 }
 
-// annotationKey finds the key of what a tag names: a machine, unit, service or
-// relation, or the model itself; entity.NotFound when it is not there.
+// annotationKey returns the key of the machine, unit, service, relation or model with a
+// tag. The error is entity.NotFound if it does not exist.
 func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, error) {
 	switch tag.Kind {
 	case entity.KindMachine:
@@ -55,7 +56,7 @@ func (st *State) annotations(key string) (doc annotationsDoc, there bool, err er
 	return doc, err == nil, err
 }
 
-// Annotations returns what is noted about an entity, which may be nothing.
+// Annotations returns the annotations of an entity, an empty map if there are none.
 func (st *State) Annotations(ctx context.Context, tag entity.Tag) (map[string]string, error) {
 	key, err := st.annotationKey(ctx, tag)
 	if err != nil {
@@ -65,8 +66,8 @@ func (st *State) Annotations(ctx context.Context, tag entity.Tag) (map[string]st
 	return doc.Annotations, err
 }
 
-// SetAnnotations lays values over what is noted about an entity, all or none; an
-// empty value deletes its key.
+// SetAnnotations sets annotations of an entity, all or none of them; an empty value
+// deletes its key.
 func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[string]string) error {
 	err := st.change(ctx, func(o *ops) error {
 		key, err := st.annotationKey(ctx, tag)
@@ -99,7 +100,7 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 			o.assert(modelC, modelC, exists)
 			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		default:
-			// The counts live and die with the entity.
+			// The counts are inserted and removed with the entity.
 			o.expect(key, annotationsC, bson.D{{"$exists", false}})
 			o.inc(key, annotationsC, 1)
 			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
@@ -112,7 +113,7 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 	return nil
 }
 
-// checkAnnotations refuses keys that can't be, and too much of everything.
+// checkAnnotations refuses invalid keys, and values that are too long or too many.
 func checkAnnotations(values, after map[string]string) error {
 	for k := range values {
 		if k == "" || strings.ContainsAny(k, ".\x00") {

@@ -16,9 +16,9 @@ import (
 	"juju/state/mongo"
 )
 
-// A blobDoc says which models refer to an archive, which is in the store once for
-// all of them. The file has a name of its own: an archive that was let go by its
-// last model, and comes again before its file is deleted, is another file.
+// A blobDoc says which models refer to an archive; the archive is stored once for all of
+// them. File is a new name each time: if an archive loses its last model and is added
+// again before its file is deleted, it has another file.
 type blobDoc struct {
 	SHA256 string   `bson:"_id"`
 	File   string   `bson:"file"`
@@ -35,8 +35,8 @@ func (c *Controller) files(f func(*mgo.GridFS) error) error {
 	return c.store.Told(f(session.DB(controllerDB).GridFS(charmBlobs)))
 }
 
-// keepBlob keeps an archive for a model. First it is referred to, then it is there:
-// so what is being kept is never let go.
+// keepBlob stores an archive for a model. It adds the reference before the file, so that
+// the file is not deleted while it is written.
 func (c *Controller) keepBlob(ctx context.Context, model string, src io.ReadSeeker) (sum string, size int64, err error) {
 	hash := sha256.New()
 	if size, err = copyUntil(ctx, hash, src); err != nil {
@@ -51,7 +51,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string, src io.ReadSeek
 		return "", 0, err
 	}
 	return sum, size, c.files(func(fs *mgo.GridFS) error {
-		// Two who come at once may both write it, which does no harm.
+		// Two processes may both write it, which does no harm.
 		if n, err := fs.Find(bson.D{{"filename", file}}).Count(); err != nil || n > 0 {
 			return err
 		}
@@ -68,7 +68,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string, src io.ReadSeek
 	})
 }
 
-// copyUntil copies an archive, no longer than ctx lasts.
+// copyUntil copies an archive until ctx ends.
 func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err error) {
 	for err == nil {
 		if ctx.Err() != nil {
@@ -84,8 +84,8 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 	return n, err
 }
 
-// referToBlob adds a model that is ready to those that have an archive, and returns
-// the name of its file, which is newFile if nobody had it.
+// referToBlob adds a model that is ready to those that refer to an archive. It returns
+// the name of the archive's file, which is newFile if no model referred to it.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
 	err = change(ctx, c.db, func(o *ops) error {
 		if row, err := c.row(model); err != nil {
@@ -129,7 +129,7 @@ func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
 	if err != nil {
 		session.Close()
 		if mongo.IsNotFound(err) {
-			// Its upload has not come to its end.
+			// Its upload has not finished.
 			err = entity.Errorf(entity.NotFound, "archive %s not found", sum)
 		}
 		return nil, c.store.Told(err)
@@ -137,7 +137,7 @@ func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
 	return &blob{f, session}, nil
 }
 
-// A blob is a file in the store with the connection that it is read through.
+// A blob is a file in the store with the connection that reads it.
 type blob struct {
 	*mgo.GridFile
 	session *mgo.Session
@@ -148,8 +148,8 @@ func (b *blob) Close() error {
 	return b.GridFile.Close()
 }
 
-// releaseBlobs takes a model's references to archives away, and deletes the files
-// that nobody refers to any more.
+// releaseBlobs removes a model's references to archives, and deletes the files that no
+// model refers to any more.
 func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	var docs []blobDoc
 	if err := c.db.All(blobsC, bson.D{{"models", model}}, &docs); err != nil {
@@ -163,8 +163,8 @@ func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
 	return c.deleteOldFiles(ctx)
 }
 
-// deleteOldFiles deletes what nobody refers to any more, also what others have left
-// when they were cut short here.
+// deleteOldFiles deletes the files that no model refers to any more, including those that
+// an interrupted process has left.
 func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	var old []struct {
 		File string `bson:"_id"`
@@ -174,7 +174,8 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 	}
 	for _, f := range old {
 		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(f.File) })
-		// Not found: another controller has just deleted it, or one of two files of this name.
+		// Not found: another controller has deleted it, or one of two files of this
+		// name.
 		if err == nil || errors.Is(err, mgo.ErrNotFound) {
 			err = change(ctx, c.db, func(o *ops) error { o.remove(oldFilesC, f.File, nil); return nil })
 		}
@@ -194,7 +195,8 @@ func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
 			return err
 		}
 		if len(doc.Models) > 1 {
-			// That another has it is asserted: who has it last takes the file along.
+			// Assert that another model refers to it: the last one to go marks the
+			// file for deletion.
 			o.update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
 			return nil
 		}

@@ -10,20 +10,20 @@ import (
 	"juju/state/mongo"
 )
 
-// A blockDoc is one block that is on. Its id is its type, so that a model has
-// one of each at the most.
+// A blockDoc is a block that is on. Its id is its type, so a model has at most one of
+// each.
 type blockDoc struct {
 	Type    entity.BlockType `bson:"_id"`
 	Message string           `bson:"message"`
 }
 
-// maxBlockMessage bounds what every barred command answers with.
+// maxBlockMessage bounds the message, because every blocked command returns it.
 const maxBlockMessage = 4 << 10
 
-// Blocks is what users of a model are kept from.
+// Blocks is the part of a model's state that blocks commands of users.
 type Blocks struct{ st *State }
 
-// Blocks returns what users are kept from.
+// Blocks returns the model's blocks.
 func (st *State) Blocks() Blocks { return Blocks{st} }
 
 // All returns the blocks that are on, the narrowest first.
@@ -43,8 +43,8 @@ func (b Blocks) All(ctx context.Context) ([]entity.Block, error) {
 	return blocks, nil
 }
 
-// SwitchOn bars what the type says until SwitchBlockOff; whoever is barred
-// is told the message. AlreadyExists when one of the type is on.
+// SwitchOn blocks what the type says until SwitchOff; blocked commands return the
+// message. The error is entity.AlreadyExists if a block of this type is on.
 func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string) error {
 	if err := checkBlockType(t); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string
 	})
 }
 
-// SwitchOff ends a block. NotFound when none of the type is on.
+// SwitchOff ends a block. The error is entity.NotFound if none of this type is on.
 func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 	if err := checkBlockType(t); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 		case err != nil:
 			return err
 		case !on && wasOn:
-			return mongo.ErrNothing // another was faster
+			return mongo.ErrNothing // switched off meanwhile
 		case !on:
 			return entity.WithHint(entity.Errorf(entity.NotFound, "block %v is already OFF", t),
 				"What is disabled: juju disabled-commands")
@@ -103,8 +103,9 @@ func (st *State) blockIsOn(t entity.BlockType) (bool, error) {
 	return n > 0, err
 }
 
-// Check returns nil when none of the types is on, else OperationBlocked with
-// the message of the first that is, and how to switch it off.
+// Check returns nil if no block of these types is on. Otherwise the error is
+// entity.OperationBlocked with the message of the first that is, and a hint how to switch
+// it off.
 func (b Blocks) Check(ctx context.Context, types ...entity.BlockType) error {
 	blocks, err := b.st.Blocks().All(ctx)
 	if err != nil {
@@ -124,7 +125,7 @@ func (b Blocks) Check(ctx context.Context, types ...entity.BlockType) error {
 	return nil
 }
 
-// unblockHints are Juju's own words.
+// unblockHints are in Juju's own words.
 var unblockHints = map[entity.BlockType]string{
 	entity.BlockDestroy: `destroy-model operation has been disabled for the current model.
 To enable the command run

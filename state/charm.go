@@ -15,29 +15,29 @@ import (
 )
 
 // A charmDoc holds the files of a charm that state reads. The archive is in the
-// controller's database, once for all models that have it (see blobDoc).
+// controller's database, once for all models that have it: see blobDoc.
 type charmDoc struct {
 	URL      string            `bson:"_id"`
-	Base     string            `bson:"base"` // the URL without its revision
+	Base     string            `bson:"base"` // the URL without the revision
 	Revision int               `bson:"revision"`
 	SHA256   string            `bson:"sha256"`
 	Size     int64             `bson:"size"`
-	Files    map[string]string `bson:"files"` // metadata.yaml and the like; keys escaped
+	Files    map[string]string `bson:"files"` // content by name, see charmFiles; keys escaped
 	Warnings []string          `bson:"warnings,omitempty"`
 }
 
-// The files of a charm that its document holds.
+// charmFiles are the files of a charm that its document holds.
 var charmFiles = []string{"metadata.yaml", "config.yaml", "actions.yaml"}
 
-// Charms is the charms of a model.
+// Charms is the part of a model's state that holds its charms.
 type Charms struct{ st *State }
 
 // Charms returns the model's charms.
 func (st *State) Charms() Charms { return Charms{st} }
 
-// Add stores the charm archive in the file at path under a URL of its own:
-// local:series/name-revision, where the revision is the archive's, or the next
-// one that is free. Errors of the archive itself are Invalid, and name no path.
+// Add stores the charm archive in the file at path under a new URL,
+// local:series/name-revision. The revision is the archive's if it is free, else the next
+// free one. Errors in the archive itself are entity.Invalid, and do not name path.
 func (c Charms) Add(ctx context.Context, path, series string) (url string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}
-	// Until the charm is there nothing says that the archive is needed.
+	// Until the charm is added nothing shows that the archive is needed.
 	c.st.controller.archives.RLock()
 	defer c.st.controller.archives.RUnlock()
 	if doc.SHA256, doc.Size, err = c.st.controller.keepBlob(ctx, c.st.uuid, file); err != nil {
@@ -92,8 +92,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 	return doc.URL, nil
 }
 
-// Warnings returns what the charm declares and does nothing here, a line each, as
-// was found when it was added.
+// Warnings returns what the charm declares and this controller ignores, one line each, as
+// found when the charm was added.
 func (c Charms) Warnings(ctx context.Context, url string) ([]string, error) {
 	var doc charmDoc
 	err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url))
@@ -114,8 +114,8 @@ func readCharmFiles(archive *charm.Archive) (map[string]string, error) {
 	return files, nil
 }
 
-// Get returns what the files of a charm say; entity.NotFound when the model has
-// no such charm. A charm never changes, so each is parsed once.
+// Get returns the parsed files of a charm; the error is entity.NotFound if the model does
+// not have it. A charm never changes, so each is parsed once.
 func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 	if known, ok := c.st.charms.Load(url); ok {
 		return known.(*charm.Charm), nil
@@ -145,7 +145,7 @@ func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 	return ch, nil
 }
 
-// Archive opens the archive of a charm and tells its SHA-256 in hex.
+// Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc charmDoc
 	if err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {

@@ -9,8 +9,9 @@ import (
 	"juju/state/entity"
 )
 
-// CommitHook writes what a successful hook has buffered: all or nothing. What it told
-// a relation that is gone by now, as by force, is for nobody and dropped.
+// CommitHook writes the changes that a successful hook has buffered, all or none. It
+// drops settings for a relation that is gone, as after a forced destruction: no unit
+// would read them.
 func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error {
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
@@ -23,7 +24,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		for id, values := range changes.Relations {
 			rel, err := u.st.RelationByID(ctx, id)
 			if isNotFound(err) {
-				gone = true // perhaps with the unit
+				gone = true // the unit may be gone too
 				continue
 			} else if err != nil {
 				return err
@@ -47,8 +48,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 				return fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 			}
 			if len(o.list) > before {
-				// Once the relation is gone its settings are deleted outside
-				// transactions, so none may write them then.
+				// A removed relation's settings are deleted outside transactions, so
+				// nothing may write them then.
 				o.assert(relationsC, rel.doc.Key, bson.D{{"id", id}})
 			}
 		}
@@ -58,7 +59,8 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			}
 		}
 		if len(o.list) > 0 || gone {
-			// What a unit has open is closed with it, once it can open no more.
+			// A removed unit's ports are closed with it, so it may not open any more
+			// then.
 			o.assert(unitsC, u.doc.Name, notDead)
 		}
 		return nil

@@ -12,10 +12,10 @@ import (
 
 type constraintsDoc struct {
 	Key   string `bson:"_id"`
-	Value string `bson:"value"` // in the form that users write
+	Value string `bson:"value"` // as users write them
 }
 
-// constraints reads what is kept under a key; nothing is no constraint.
+// constraints reads the constraints of a key; "" if there are none.
 func (st *State) constraints(key string) (string, error) {
 	var doc constraintsDoc
 	err := st.db.Get(constraintsC, key, &doc, "constraints of "+key)
@@ -25,17 +25,16 @@ func (st *State) constraints(key string) (string, error) {
 	return doc.Value, err
 }
 
-// keepConstraints writes down what a new unit or machine was added with, for good;
-// nothing is not written.
+// keepConstraints stores the constraints that a new unit or machine was added with; "" is
+// not stored.
 func (o *ops) keepConstraints(key, constraints string) {
 	if constraints != "" {
 		o.insert(constraintsC, key, constraintsDoc{key, constraints})
 	}
 }
 
-// checkConstraints reads what a user demands. Two demands that exclude each
-// other are Invalid, by the rules that all clouds share; what one cloud pays no
-// heed to bars nothing.
+// checkConstraints parses constraints. Those that exclude each other on any cloud are
+// entity.Invalid; a key that one cloud ignores is not.
 func checkConstraints(text string) (entity.Constraints, error) {
 	c, err := entity.ParseConstraints(text)
 	if err == nil {
@@ -44,8 +43,8 @@ func checkConstraints(text string) (entity.Constraints, error) {
 	return c, err
 }
 
-// mergeConstraints lays constraints over the model's: what they leave open is
-// the model's, but for what conflicts with them.
+// mergeConstraints returns the model's constraints with over laid over them: a key of
+// over replaces the model's, and removes those that conflict with it.
 func (d modelDoc) mergeConstraints(over string) (string, error) {
 	top, err := checkConstraints(over)
 	if err != nil {
@@ -58,7 +57,7 @@ func (d modelDoc) mergeConstraints(over string) (string, error) {
 	return entity.MergeConstraints(base, top).String(), nil
 }
 
-// asRead is an assert that the model is Alive, with the constraints it had.
+// asRead asserts that the model is Alive and its constraints are those read.
 func (d modelDoc) asRead() bson.D {
 	if d.Constraints == "" {
 		return bson.D{{"life", entity.Alive}, {"constraints", bson.D{{"$exists", false}}}}
@@ -66,18 +65,19 @@ func (d modelDoc) asRead() bson.D {
 	return bson.D{{"life", entity.Alive}, {"constraints", d.Constraints}}
 }
 
-// assertModelAs is assertModelAlive for what captures the model's constraints.
+// assertModelAs is assertModelAlive for operations that depend on the model's
+// constraints.
 func (o *ops) assertModelAs(d modelDoc) { o.assert(modelC, modelC, d.asRead()) }
 
-// Constraints returns what is demanded of the machines of all units that say
-// nothing else, in the form that users write.
+// Constraints returns the model's constraints, as users write them. They apply to every
+// machine unless a service's or machine's own replace them.
 func (st *State) Constraints(ctx context.Context) (string, error) {
 	doc, err := st.model()
 	return doc.Constraints, err
 }
 
-// SetConstraints replaces the model's constraints. Units and machines that are
-// there keep what they were added with.
+// SetConstraints replaces the model's constraints. Existing units and machines keep those
+// that they were added with.
 func (st *State) SetConstraints(ctx context.Context, constraints string) error {
 	checked, err := checkConstraints(constraints)
 	if err != nil {
@@ -105,7 +105,8 @@ func (st *State) SetConstraints(ctx context.Context, constraints string) error {
 	return nil
 }
 
-// noSubordinate refuses what is about the machines of a service that has none.
+// noSubordinate refuses constraints for a subordinate service, which has no machines of
+// its own.
 func (s *Service) noSubordinate() error {
 	if !s.doc.Subordinate {
 		return nil
@@ -114,9 +115,8 @@ func (s *Service) noSubordinate() error {
 		"Its units run on the machines of the services that it is related to.")
 }
 
-// Constraints returns what is demanded of the machines of units that are added
-// to the service from now on, in the form that users write. What it leaves open
-// is the model's. A subordinate service has none, and is refused.
+// Constraints returns the service's own constraints, as users write them; they apply to
+// units added from now on. The error is entity.Invalid for a subordinate service.
 func (s *Service) Constraints(ctx context.Context) (string, error) {
 	if err := s.noSubordinate(); err != nil {
 		return "", err
@@ -124,8 +124,8 @@ func (s *Service) Constraints(ctx context.Context) (string, error) {
 	return s.st.constraints(serviceKey(s.doc.Name))
 }
 
-// SetConstraints replaces the service's constraints. Its units, and their
-// machines, keep what they were added with.
+// SetConstraints replaces the service's constraints. Existing units, and their machines,
+// keep those that they were added with.
 func (s *Service) SetConstraints(ctx context.Context, constraints string) error {
 	checked, err := checkConstraints(constraints)
 	if err != nil {

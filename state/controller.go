@@ -32,7 +32,7 @@ type Controller struct {
 	now     func() time.Time
 	doc     controllerDoc
 
-	seen   sightings // of leases
+	leases leaseTimes
 	hasher *secret.Hasher
 	known  secret.Known // users' passwords verified recently
 	hub    *watcher.Hub

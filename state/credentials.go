@@ -14,15 +14,15 @@ import (
 	"juju/state/watcher"
 )
 
-// agentPasswordLength is how many random bytes an agent's password is made of.
-// It can't be guessed, so a fast hash serves, and thousands can log in at once.
+// agentPasswordLength is the number of random bytes in an agent's password. They can't be
+// guessed, so a fast hash is enough, and thousands of agents can log in at once.
 const agentPasswordLength = 24
 
-// NewAgentPassword returns a fresh random password.
+// NewAgentPassword returns a new random password.
 func NewAgentPassword() string {
 	b := make([]byte, agentPasswordLength)
 	if _, err := rand.Read(b); err != nil {
-		panic(err) // never, says crypto/rand
+		panic(err) // crypto/rand.Read never fails
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }
@@ -32,21 +32,22 @@ func hashAgentPassword(password string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A credentialDoc comes with the first password that the agent of a machine or unit
-// is given, and goes with that. Nothing matches one without a hash.
+// A credentialDoc is the password hash of a machine's or unit's agent. It is inserted
+// with the agent's first password and removed with the entity. No password matches an
+// empty hash.
 type credentialDoc struct {
 	ID   string `bson:"_id"` // a tag
 	Hash string `bson:"hash"`
 }
 
-// Agents is what a model knows of its agents.
+// Agents is the part of a model's state that concerns its agents.
 type Agents struct{ st *State }
 
 // Agents returns the model's agents.
 func (st *State) Agents() Agents { return Agents{st} }
 
-// Check returns nil if the agent of a machine or unit knows its password
-// and, a machine that has been provisioned, its nonce.
+// Check returns nil if password is that of the agent of a machine or unit and, for a
+// machine that has been provisioned, nonce is the machine's.
 func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce string) error {
 	var doc credentialDoc
 	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
@@ -64,21 +65,22 @@ func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce strin
 	if isNotFound(err) {
 		return wrongPassword()
 	} else if err != nil {
-		return err // an agent that is refused ends for good
+		return err // an agent that is refused stops for good
 	}
 	if m.doc.InstanceID == "" || m.doc.Nonce != nonce {
-		// An agent that started before its instance was recorded tries again; one
-		// of an instance that was given up never gets in.
+		// An agent that started before its instance was recorded tries again. One on an
+		// instance that was given up is never let in.
 		return entity.Errorf(entity.NotProvisioned, "machine %s not provisioned", tag.ID)
 	}
 	return nil
 }
 
-// AgentStamp stands for an agent's password, and tells nothing of it.
+// AgentStamp returns a stamp of an agent's password, which changes with it and reveals
+// nothing of it.
 func AgentStamp(password string) string { return stampOf(hashAgentPassword(password)) }
 
-// Stamp returns what stands for the password that the agent of a machine or unit has
-// by now; "" when it has none.
+// Stamp returns the AgentStamp of the present password of a machine's or unit's agent; ""
+// if it has none.
 func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
 	var doc credentialDoc
 	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
@@ -89,7 +91,7 @@ func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
 	return stampOf(doc.Hash), nil
 }
 
-// WatchPasswords names the agents whose password came, went or has changed.
+// WatchPasswords sends the ids of agents whose password was set, changed or removed.
 func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, a.st.hub, watcher.Listing[string]{
 		Topics: []watcher.Topic{watcher.Collection(credentialsC)},
@@ -111,7 +113,7 @@ func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
 	})
 }
 
-// SetPassword makes password the only one of a machine's or unit's agent.
+// SetPassword replaces the password of a machine's or unit's agent.
 func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string) error {
 	if len(password) < agentPasswordLength {
 		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password", len(password))
@@ -124,7 +126,7 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 	})
 }
 
-// hashOps makes hash that of the password of a machine's or unit's agent.
+// hashOps stores the password hash of a machine's or unit's agent.
 func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	id := tag.String()
 	if n, err := st.db.Count(credentialsC, bson.D{{"_id", id}}); err != nil {

@@ -14,12 +14,12 @@ import (
 	"juju/state/mongo"
 )
 
-// bookkeeping is what the transaction runner keeps; no dump shows it.
+// bookkeeping are the collections of the transaction runner; no dump shows them.
 var bookkeeping = []string{mongo.TxnsC, mongo.TxnsC + ".prune", mongo.StashC, mongo.LogC, mongo.RefusalsC}
 
-// Dump returns every document of the model, by collection, in the order of their
-// ids, without what the transaction runner adds to them and without secrets. It
-// is for people and for tests; each document is plain JSON.
+// Dump returns every document of the model, by collection, sorted by id, as plain JSON.
+// It leaves out the fields that the transaction runner adds, and secrets. It is for
+// people and tests.
 func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error) {
 	counts, err := st.db.Counts()
 	if err != nil {
@@ -45,7 +45,7 @@ func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error)
 			}
 			text, err := json.Marshal(doc)
 			if err != nil {
-				// Most of it can be written; what can't is said in its place.
+				// Replace what JSON can't hold by a note.
 				if text, err = json.Marshal(writable(doc)); err != nil {
 					return nil, fmt.Errorf("cannot dump %s %v: %w", collection, doc["_id"], err)
 				}
@@ -56,7 +56,7 @@ func (st *State) Dump(ctx context.Context) (map[string][]json.RawMessage, error)
 	return dump, nil
 }
 
-// writable returns a stored value with a note in the place of all that JSON can't hold.
+// writable returns a stored value with notes in place of what JSON can't hold.
 func writable(v any) any {
 	switch v := v.(type) {
 	case bson.M:
@@ -78,7 +78,7 @@ func writable(v any) any {
 	return v
 }
 
-// writableTime returns t, or the zero time for one that no answer can hold.
+// writableTime returns t, or the zero time if JSON can't hold t.
 func writableTime(t time.Time) time.Time {
 	if !entity.WritableTime(t) {
 		return time.Time{}

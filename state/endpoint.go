@@ -9,8 +9,8 @@ import (
 	"juju/state/entity"
 )
 
-// An Endpoint is one end of a relation: a relation that a charm declares, of a
-// service that has this charm.
+// An Endpoint is one end of a relation: a service, and a relation that its charm
+// declares.
 type Endpoint struct {
 	Service   string `bson:"service"`
 	Name      string `bson:"name"`
@@ -20,11 +20,11 @@ type Endpoint struct {
 	Implicit  bool   `bson:"implicit,omitempty"`
 }
 
-// String returns the form that users write, "mysql:server".
+// String returns the form that users write, such as "mysql:server".
 func (e Endpoint) String() string { return e.Service + ":" + e.Name }
 
-// endpointsOf returns the endpoints of a service that has this charm, those that
-// every charm has without declaring them included.
+// endpointsOf returns the endpoints of a service with this charm, including those that
+// every charm has without declaring them.
 func endpointsOf(service string, meta *charm.Meta) []Endpoint {
 	var ends []Endpoint
 	for name, r := range meta.Relations() {
@@ -49,8 +49,7 @@ func ambiguous(names, keys []string) error {
 		"Name the endpoints, as in: %s", keys[0])
 }
 
-// inferEndpoints returns the pairs of endpoints that the names can mean; there is
-// at least one.
+// inferEndpoints returns the pairs of endpoints that the names can mean, at least one.
 func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoint, error) {
 	var sides [][]Endpoint
 	for _, name := range names {
@@ -79,7 +78,7 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoi
 	default:
 		return nil, entity.Errorf(entity.Invalid, "a relation must involve two services")
 	}
-	// What was declared is meant rather than what every charm has.
+	// Prefer declared endpoints to those that every charm has.
 	explicit := slices.DeleteFunc(slices.Clone(found), func(ends []Endpoint) bool {
 		return slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Implicit })
 	})
@@ -93,7 +92,7 @@ func (st *State) inferEndpoints(ctx context.Context, names []string) ([][]Endpoi
 	return found, nil
 }
 
-// endpointsNamed returns the endpoints that "service" or "service:endpoint" means.
+// endpointsNamed returns the endpoints that "service" or "service:endpoint" can mean.
 func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, error) {
 	service, endpoint, named := strings.Cut(name, ":")
 	if named && endpoint == "" || !entity.IsValidService(service) {
@@ -119,7 +118,7 @@ func (st *State) endpointsNamed(ctx context.Context, name string) ([]Endpoint, e
 	return nil, entity.Errorf(entity.NotFound, "service %q has no %q relation", service, endpoint)
 }
 
-// sameServices reports whether two canonical relation names are of the same services.
+// sameServices reports whether two relation keys are between the same services.
 func sameServices(key, other string) bool {
 	a, b := endpointServices(key), endpointServices(other)
 	slices.Sort(a)
@@ -127,7 +126,7 @@ func sameServices(key, other string) bool {
 	return slices.Equal(a, b)
 }
 
-// endpointServices returns the services that a canonical relation name names.
+// endpointServices returns the services in a relation's key.
 func endpointServices(key string) []string {
 	var services []string
 	for _, end := range strings.Fields(key) {

@@ -14,12 +14,11 @@ import (
 	"juju/state/lifecycle"
 )
 
-// explained is how many of those that refer to one thing are named; the rest are
-// counted.
+// explained is how many sources of an entity are named; the rest are counted.
 const explained = 10
 
-// FindEntity returns the tag of what users call by these words: a unit, machine or
-// service by its name, a relation by its key, its number as "relation 5", or the
+// FindEntity returns the tag of what users name by these words: a unit, machine or
+// service by its name; a relation by its key, by its number as in "relation 5", or by the
 // two services or endpoints that it relates.
 func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, error) {
 	if len(words) == 1 {
@@ -51,9 +50,9 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 	return entity.RelationTag(r.doc.Key), nil
 }
 
-// Explain says why the thing is not started, or not removed, yet. It is read from
-// state alone: whether an agent is connected is for the caller to add.
-// entity.NotFound when there is no such thing and nothing is left of it.
+// Explain says why an entity has not started or has not been removed yet. It reads only
+// state: whether an agent is connected is for the caller to add. The error is
+// entity.NotFound if the entity does not exist and has no leftovers.
 func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
 	x := &explainer{st: st, ctx: ctx, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
@@ -83,8 +82,8 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	return e, nil
 }
 
-// Unsettled returns the tags of all that explanations have something to say of:
-// what is on its way out, and what has not started.
+// Unsettled returns the tags of the entities that Explain has reasons for: those that are
+// Dying or Dead, and those that have not started.
 func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 	var tags []entity.Tag
 	note := func(ids []string, tag func(string) entity.Tag) {
@@ -115,11 +114,11 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 		note(ids, c.tag)
 	}
 	unset, err := st.unsetMachines()
-	note(unset, entity.MachineTag) // which are pending, too
+	note(unset, entity.MachineTag) // they are pending too
 	return tags, err
 }
 
-// ids returns those of the documents that a query finds.
+// ids returns the ids of the documents that match a query.
 func (st *State) ids(collection string, query bson.D) ([]string, error) {
 	var docs []struct {
 		ID string `bson:"_id"`
@@ -132,7 +131,7 @@ func (st *State) ids(collection string, query bson.D) ([]string, error) {
 	return ids, err
 }
 
-// unsetMachines returns the machines of which nobody has set a status.
+// unsetMachines returns the ids of the machines without a status.
 func (st *State) unsetMachines() ([]string, error) {
 	machines, err := st.ids(machinesC, nil)
 	if err != nil {
@@ -150,7 +149,7 @@ func (st *State) unsetMachines() ([]string, error) {
 	return slices.DeleteFunc(machines, func(id string) bool { return set[machineKey(id)] }), err
 }
 
-// tagOfStatus returns the unit or machine that a status is of.
+// tagOfStatus returns the tag of the unit or machine that a status is of.
 func tagOfStatus(key string) entity.Tag {
 	parts := strings.Split(key, "#")
 	switch parts[0] {
@@ -171,13 +170,13 @@ func firstErr(errs ...error) error {
 	return nil
 }
 
-// leftoversOf returns what a destruction with force has left of one thing.
+// leftoversOf returns the leftovers of one entity.
 func (st *State) leftoversOf(ctx context.Context, key string) ([]entity.Leftover, error) {
 	all, err := st.Leftovers(ctx)
 	return slices.DeleteFunc(all, func(r entity.Leftover) bool { return r.Of != key }), err
 }
 
-// An explainer collects the reasons for one thing, and for what it rests on.
+// An explainer collects the reasons for an entity, and for what it waits for.
 type explainer struct {
 	st      *State
 	ctx     context.Context
@@ -187,7 +186,7 @@ type explainer struct {
 
 func (x *explainer) add(r entity.Reason) { x.reasons = append(x.reasons, r) }
 
-// explain adds the reasons for an entity, and returns it.
+// explain adds the reasons for an entity, and returns the entity.
 func (x *explainer) explain(tag entity.Tag, depth int) (e living, err error) {
 	x.seen[tag] = true
 	switch tag.Kind {
@@ -221,10 +220,10 @@ func (x *explainer) explain(tag entity.Tag, depth int) (e living, err error) {
 
 // A blocker is a source that keeps an entity from its next life.
 type blocker struct {
-	tag   entity.Tag // the zero Tag when its own reasons are not to the point
+	tag   entity.Tag // zero if its own reasons don't matter
 	name  string     // as the reference's Why names it
 	since time.Time
-	// must is what is awaited, and by whom, unless the source has reasons of its own.
+	// must is what has to be done and by whom, for a source without reasons of its own.
 	must entity.Reason
 }
 
@@ -245,7 +244,7 @@ func (x *explainer) blockers(ref lifecycle.Ref, e living) (all []blocker, err er
 			b.must = entity.Reason{By: entity.ByCleaner, Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
 		}
 		if e.kind() != lifecycle.Relation {
-			// It is the unit that must leave, not the relation that must go.
+			// The unit must leave; the relation need not go.
 			r, err := x.st.RelationByID(x.ctx, s.Relation)
 			if isNotFound(err) {
 				continue
@@ -259,14 +258,13 @@ func (x *explainer) blockers(ref lifecycle.Ref, e living) (all []blocker, err er
 	return all, err
 }
 
-// barred adds a reason for each source that keeps an entity from a life, by the
-// references of the table, and below it what that rests on in its turn. It returns
-// how many there are.
+// barred adds a reason for each source that keeps an entity from a life, and below it the
+// source's own reasons. It returns the number of sources.
 func (x *explainer) barred(e living, to entity.Life, depth int) (int, error) {
 	n, of := 0, e.tag()
 	for _, ref := range lifecycle.Bars(e.kind(), to) {
 		if ref.Alive && e.life().Life != entity.Alive {
-			continue // they don't bar it any more, but as sources of another reference
+			continue // it is Dying already: another reference names the same sources
 		}
 		all, err := x.blockers(ref, e)
 		if err != nil {
@@ -296,8 +294,8 @@ func (x *explainer) barred(e living, to entity.Life, depth int) (int, error) {
 	return n, nil
 }
 
-// service says why a service that is on its way out is still there, or of which of its
-// units there is something to say.
+// service says why a Dying service is still there, or why units of an Alive one have not
+// started.
 func (x *explainer) service(s *Service, depth int) error {
 	if s.doc.Life == entity.Alive {
 		return x.serviceUnits(s, depth)
@@ -306,8 +304,8 @@ func (x *explainer) service(s *Service, depth int) error {
 	return err
 }
 
-// relation says why a relation that is on its way out is still there, or will be on
-// its way with a service.
+// relation says why a Dying relation is still there, or that an Alive one will be
+// destroyed with its service.
 func (x *explainer) relation(r *Relation, depth int) error {
 	if r.doc.Life != entity.Alive {
 		_, err := x.barred(r, entity.Gone, depth)

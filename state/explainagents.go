@@ -34,8 +34,7 @@ func (x *explainer) unit(u *Unit, depth int) error {
 	return x.unitAgent(u, depth, false)
 }
 
-// unitAgent says what the agent of a unit that is not Dead waits for, or has still
-// to do.
+// unitAgent says what the agent of a unit that is not Dead waits for, or has to do.
 func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	tag := entity.UnitTag(u.doc.Name)
 	shown, err := x.st.statusDoc(workloadKey(u.doc.Name))
@@ -64,7 +63,7 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 			return err
 		}
 		if agent.Status != entity.StatusExecuting && agent.Status != entity.StatusFailed {
-			if depth == 0 && !shown.unset { // below it, what the unit's agent must do is more to the point
+			if depth == 0 && !shown.unset { // below another entity, what the unit's agent must do matters more
 				x.workload(u, workload)
 			}
 			return nil
@@ -90,8 +89,8 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 	return x.uprooted(u, depth+1)
 }
 
-// working says what the agent of a unit is at, which may be a hook that never ends, or
-// what it could not do.
+// working says what a unit's agent is doing, such as a hook that never ends, or what it
+// failed to do.
 func working(u *Unit, agent entity.Status, depth int) entity.Reason {
 	text := orElse(agent.Message, "its agent is at work")
 	if agent.Status == entity.StatusFailed {
@@ -101,8 +100,8 @@ func working(u *Unit, agent entity.Status, depth int) entity.Reason {
 	return entity.Reason{Depth: depth, Of: tag, By: tag, Text: fmt.Sprintf("unit %q: %s", u.doc.Name, text), Since: agent.Since}
 }
 
-// workload says what the charm of a unit that runs no hook says, if its service is not
-// up.
+// workload says what the charm of a unit that runs no hook reports, if it waits for
+// something.
 func (x *explainer) workload(u *Unit, s entity.Status) {
 	reason := entity.Reason{Of: entity.UnitTag(u.doc.Name).String(), By: entity.ByCharm, Since: s.Since,
 		Text: fmt.Sprintf("unit %q says that it is %s", u.doc.Name, s.Status)}
@@ -119,8 +118,8 @@ func (x *explainer) workload(u *Unit, s entity.Status) {
 	x.add(reason)
 }
 
-// uprooted says, of a Dying unit whose agent was on an instance that was lost, what
-// its machine waits for.
+// uprooted says what the machine of a Dying unit waits for, if the instance of the unit's
+// agent was lost.
 func (x *explainer) uprooted(u *Unit, depth int) error {
 	by := u.doc.deployer()
 	if u.doc.Life != entity.Dying || by.Kind != entity.KindMachine {
@@ -133,8 +132,8 @@ func (x *explainer) uprooted(u *Unit, depth int) error {
 	return x.machineStart(m, depth)
 }
 
-// undeployed says why the agent of a unit has not come up yet, or why a Dying unit
-// whose agent never came up is still there.
+// undeployed says why the agent of a unit has not come up yet, or why a Dying unit whose
+// agent never came up is still there.
 func (x *explainer) undeployed(u *Unit, depth int) error {
 	tag, by := entity.UnitTag(u.doc.Name), u.doc.deployer()
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.doc.Since,
@@ -154,7 +153,7 @@ func (x *explainer) undeployed(u *Unit, depth int) error {
 	if err != nil {
 		return err
 	}
-	// The agent of a machine whose instance could not be started has never come up either.
+	// The agent of a machine whose instance could not be started has not come up either.
 	reason.Starting = !m.IsManager() && (status.Status == entity.StatusPending || m.doc.InstanceID == "")
 	x.add(reason)
 	if x.seen[by] || m.doc.Life != entity.Alive {
@@ -198,7 +197,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 	return nil
 }
 
-// machineStart says why a machine that is to have an instance has not started yet.
+// machineStart says why a machine that needs an instance has not started yet.
 func (x *explainer) machineStart(m *Machine, depth int) error {
 	tag := entity.MachineTag(m.doc.ID)
 	status, err := x.st.status(machineKey(m.doc.ID))
@@ -223,7 +222,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 	return nil
 }
 
-// nameOf is how users call what a tag names.
+// nameOf returns the name that users know a tag's entity by.
 func nameOf(tag entity.Tag) string {
 	if tag.IsZero() {
 		return "nobody"

@@ -11,13 +11,12 @@ import (
 	"juju/state/entity"
 )
 
-// unsettled are the words of statuses, of agents or of workloads, of which an
-// explanation has something to say.
+// unsettled are the statuses, of agents or workloads, that an explanation mentions.
 var unsettled = []entity.StatusWord{entity.StatusError, entity.StatusFailed, entity.StatusExecuting,
 	entity.StatusBlocked, entity.StatusWaiting, entity.StatusMaintenance}
 
-// serviceUnits says what the units of an Alive service wait for: of the first of those
-// of which there is something to say.
+// serviceUnits says what the units of an Alive service wait for; the first few of those
+// that wait.
 func (x *explainer) serviceUnits(s *Service, depth int) error {
 	name := s.doc.Name
 	units, err := x.st.ids(unitsC, bson.D{{"service", name},
@@ -61,8 +60,8 @@ func (x *explainer) serviceUnits(s *Service, depth int) error {
 	return err
 }
 
-// Started returns the agents that have come up and have still to be there: the
-// one of a unit or machine, those of a service's units, or with no tag all.
+// Started returns the tags of the agents that have come up and should still be running:
+// of a unit or machine, of a service's units, or of all for the zero tag.
 func (a Agents) Started(ctx context.Context, of entity.Tag) ([]entity.Tag, error) {
 	var all []entity.Tag
 	notDead := bson.DocElem{Name: "life", Value: bson.D{{"$ne", entity.Dead}}}

@@ -11,8 +11,8 @@ import (
 	"juju/state/entity"
 )
 
-// Status reads all that users see of the model, in a number of queries that does
-// not grow with it. MatchStatus chooses from it.
+// Status reads the full status of the model, in a fixed number of queries. MatchStatus
+// selects from it.
 func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 	all, err := st.readAll()
 	if err != nil {
@@ -21,7 +21,7 @@ func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 	return all.status(st.controller.now()), nil
 }
 
-// everything is what status is made from, by id.
+// everything holds the documents that status is made from, by id.
 type everything struct {
 	model       modelDoc
 	machines    map[string]machineDoc
@@ -74,7 +74,7 @@ func (st *State) readAll() (*everything, error) {
 	return a, nil
 }
 
-// readMap reads a whole collection, without the fields that nobody looks at.
+// readMap reads a collection without the given fields.
 func readMap[D any](st *State, collection string, into *map[string]D, id func(D) string, without ...string) error {
 	fields := map[string]int{"txn-queue": 0, "txn-revno": 0}
 	for _, f := range without {

@@ -10,9 +10,9 @@ import (
 	"juju/state/mongo"
 )
 
-// SetProvisioned records the instance of a machine that has none and is Alive, or
-// Dying with units on it: those had agents on an instance that was lost, and only
-// agents take them out of their relations in order.
+// SetProvisioned records a new instance of a machine that has none. The machine must be
+// Alive, or Dying with units on it: their agents ran on an instance that was lost, and
+// only agents can leave relations cleanly.
 func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error {
 	err := m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {
@@ -47,10 +47,10 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 	return nil
 }
 
-// LoseInstance takes the instance off a machine, because the cloud does not have
-// it any more: the machine is pending again, and whatever agent it had is nobody's.
-// It is for the instance that was missed and no other; nothing when the machine is
-// gone, Dead, or has another by now. Managers are refused.
+// LoseInstance removes a machine's instance, because the cloud does not have it any more.
+// The machine is pending again, and agents on the old instance are not let in. It does
+// nothing if the machine is gone, Dead, or has another instance than missed. Managers are
+// refused.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending, Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
@@ -91,9 +91,9 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 	return nil
 }
 
-// RetryProvisioning has a machine tried again for which no instance could be
-// started. entity.Invalid for one whose status is not error, or that has an
-// instance; containers are refused.
+// RetryProvisioning tries again to start a machine whose instance failed to start. The
+// error is entity.Invalid if the machine's status is not error or it has an instance, and
+// entity.NotSupported for containers.
 func (m *Machine) RetryProvisioning(ctx context.Context) error {
 	key := machineKey(m.doc.ID)
 	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending}, m.st.now())
@@ -126,8 +126,8 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 	return nil
 }
 
-// FailedMachines returns those for which no instance could be started, and which
-// RetryProvisioning is for.
+// FailedMachines returns the machines that RetryProvisioning is for: no instance could be
+// started for them.
 func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
 	machines, err := st.Machines(ctx)
 	if err != nil {
@@ -149,14 +149,15 @@ func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
 	return failed, nil
 }
 
-// A wanted is what of a machine a provisioner is woken by.
+// A wanted holds the changes of a machine that wake the provisioner.
 type wanted struct {
 	ID      string      `bson:"_id"`
 	Life    entity.Life `bson:"life"`
 	Retries int         `bson:"retries,omitempty"`
 }
 
-// wanted reads that of the machines that exist; of all for no ids.
+// wanted reads that of the machines with these ids, as far as they exist; of all if ids
+// is nil.
 func (st *State) wanted(ids []string) (map[string]wanted, error) {
 	var query bson.D
 	if ids != nil {
@@ -173,8 +174,8 @@ func (st *State) wanted(ids []string) (map[string]wanted, error) {
 	return all, nil
 }
 
-// SetInstanceStatus records what the cloud said of the machine's instance last.
-// An error's data may hold a "hint": how to remove the instance by hand.
+// SetInstanceStatus records what the cloud last reported of the machine's instance. The
+// data of an error may hold a "hint": how to remove the instance by hand.
 func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error {
 	key := instanceKey(m.doc.ID)
 	doc := newStatusDoc(key, s, m.st.now())
@@ -192,7 +193,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
 		}
 		if m.doc.forced() && s.Status == entity.StatusError {
-			// The cleaner need not wait for the cloud any longer.
+			// Wake the cleaner: it need not wait for the cloud any longer.
 			o.update(cleanupsC, forceID(machineKey(m.doc.ID)), nil, bson.D{{"$set", bson.D{{"woken", doc.Since}}}})
 		}
 		return nil

@@ -8,20 +8,20 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
-// Keys of maps that users and agents choose can be what MongoDB forbids or cuts off
-// in a field's name. This is the one place where they are escaped, and back: any
-// string comes back as it was, and no two share a field.
+// The keys of maps that users and agents choose may contain what MongoDB forbids or cuts
+// off in a field's name. Only this file escapes and unescapes them: every string comes
+// back unchanged, and no two share a field.
 //
-// "." and "$" have stood as their wide forms since the first version. All else that
-// needs it, those wide forms themselves included, is each byte in hex behind a mark
-// that no text holds (U+FDD0 is not a character).
+// "." and "$" are stored as their full-width forms, as in the first version. Everything
+// else that needs escaping, including those full-width forms, becomes its bytes in hex,
+// each after a mark that no text contains (U+FDD0 is not a character).
 const (
 	wideDot    = "\uff0e"
 	wideDollar = "\uff04"
 	keyMark    = "\ufdd0"
 )
 
-// escapeKey returns a field's name for any key.
+// escapeKey returns the field name of a key.
 func escapeKey(key string) string {
 	if key == "" {
 		return keyMark
@@ -51,8 +51,8 @@ func escapeKey(key string) string {
 	return b.String()
 }
 
-// unescapeKey is the other way round. A field's name that escapeKey never makes
-// comes back as it is.
+// unescapeKey returns the key of a field name. A name that escapeKey never makes is
+// returned unchanged.
 func unescapeKey(field string) string {
 	if field == keyMark {
 		return ""
@@ -87,7 +87,7 @@ func unescapeKey(field string) string {
 	return b.String()
 }
 
-// isPlainKey reports whether a key has only what stands for itself, as nearly all do.
+// isPlainKey reports whether a key needs no escaping, like nearly all.
 func isPlainKey(key string) bool {
 	for i := range len(key) {
 		if c := key[i]; c == 0 || c == '.' || c == '$' || c >= utf8.RuneSelf {
@@ -101,7 +101,7 @@ func escapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, escapeKe
 
 func unescapeKeys[V any](m map[string]V) map[string]V { return mapKeys(m, unescapeKey) }
 
-// mapKeys changes the keys of a map, and of the maps within it.
+// mapKeys applies f to the keys of a map, and of the maps in it.
 func mapKeys[V any](m map[string]V, f func(string) string) map[string]V {
 	out := make(map[string]V, len(m))
 	for k, v := range m {

@@ -23,8 +23,8 @@ import (
 
 // The bounds of what a unit can ask for.
 const (
-	LeastLease = 5 * time.Second
-	MostLease  = 5 * time.Minute
+	MinLease = 5 * time.Second
+	MaxLease = 5 * time.Minute
 )
 
 // A leadersDoc says who leads a service. It is made before the service's first
@@ -55,8 +55,8 @@ func refusedLeadership() error {
 // epoch that it returns. entity.LeadershipRefused while another unit leads, and of
 // a unit that is not Alive.
 func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int64, err error) {
-	if d < LeastLease || d > MostLease {
-		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d, LeastLease, MostLease)
+	if d < MinLease || d > MaxLease {
+		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d, MinLease, MaxLease)
 	}
 	d = wholeMillis(d)
 	for tries := u.st.controller.db.Tries(); tries.Next(); {

@@ -46,6 +46,6 @@ func (c *Controller) PutLease(ctx context.Context, model, service, holder string
 	if err != nil {
 		return err
 	}
-	_, err = c.swapLease(ctx, l, leaseDoc{ID: l.ID, Holder: holder, Epoch: epoch, Duration: LeastLease})
+	_, err = c.swapLease(ctx, l, leaseDoc{ID: l.ID, Holder: holder, Epoch: epoch, Duration: MinLease})
 	return err
 }

@@ -149,7 +149,7 @@ func (e *election) clock(offset time.Duration) func() time.Time {
 func (e *election) runs(client int, unit string, until time.Time) {
 	r := rand.New(rand.NewPCG(e.seed, uint64(client)))
 	for time.Now().Before(until) {
-		d := state.LeastLease + time.Duration(r.Int64N(int64(time.Minute)))
+		d := state.MinLease + time.Duration(r.Int64N(int64(time.Minute)))
 		sent, call := time.Now(), e.order.Add(1)
 		ctx, cancel := context.WithTimeout(e.ctx, time.Duration(r.Int64N(int64(3*time.Minute))))
 		u, err := e.one(r).Unit(ctx, unit)

@@ -79,11 +79,11 @@ func TestLeaderLeadsAsLongAsItRenews(t *testing.T) {
 func TestUnitsThatCannotLead(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 3)
-	for _, d := range []time.Duration{-1, 0, state.LeastLease - 1, state.MostLease + 1} {
+	for _, d := range []time.Duration{-1, 0, state.MinLease - 1, state.MaxLease + 1} {
 		_, err := w.unit("mysql/0").ClaimLeadership(w.ctx, d)
 		w.refused(err, entity.Invalid, "invalid duration")
 	}
-	for _, d := range []time.Duration{state.LeastLease, state.MostLease} {
+	for _, d := range []time.Duration{state.MinLease, state.MaxLease} {
 		_, err := w.unit("mysql/0").ClaimLeadership(w.ctx, d)
 		w.ok(err)
 	}
@@ -145,11 +145,11 @@ func TestRenewalNeverShortensALease(t *testing.T) {
 	c := newControllers(t, 1)
 	w := c.worlds[0]
 	w.deploy("mysql", statetest.MySQL, 2)
-	_, err := w.unit("mysql/0").ClaimLeadership(w.ctx, state.MostLease)
+	_, err := w.unit("mysql/0").ClaimLeadership(w.ctx, state.MaxLease)
 	w.ok(err)
-	_, err = w.unit("mysql/0").ClaimLeadership(w.ctx, state.LeastLease)
+	_, err = w.unit("mysql/0").ClaimLeadership(w.ctx, state.MinLease)
 	w.ok(err)
-	c.pass(state.MostLease - time.Second)
+	c.pass(state.MaxLease - time.Second)
 	w.denied("mysql/1")
 	c.pass(time.Second)
 	w.claims("mysql/1", 2)

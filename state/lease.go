@@ -12,14 +12,14 @@ import (
 	"juju/state/mongo"
 )
 
-// A leaseDoc is a promise to a unit that nobody else will lead its service before
-// some time has passed. It is kept in the controller's database and written
-// directly, each time by comparing it with what was read.
+// A leaseDoc is the promise to a unit that no other unit will lead its service for a
+// time. It is in the controller's database and written outside transactions, each time by
+// comparing it with what was read.
 type leaseDoc struct {
 	ID       string        `bson:"_id"`    // leaseID
-	Holder   string        `bson:"holder"` // a unit, or "" when it was given back
-	Epoch    int64         `bson:"epoch"`  // grows whenever it is taken
-	Beat     int64         `bson:"beat"`   // grows whenever it is renewed or given back
+	Holder   string        `bson:"holder"` // a unit, or "" once given back
+	Epoch    int64         `bson:"epoch"`  // grows each time a unit takes it
+	Beat     int64         `bson:"beat"`   // grows each time it is renewed or given back
 	Duration time.Duration `bson:"duration"`
 }
 
@@ -29,63 +29,62 @@ func leaseID(model, service string) string { return model + "#" + service }
 type lease struct {
 	leaseDoc
 	there bool
-	left  time.Duration // until it has lapsed; not above 0 when it has
+	left  time.Duration // until it lapses; 0 or less if it has
 }
 
-// sightings are when this controller first saw the present values of leases, by
-// its own monotonic clock. Clocks of different machines are never compared: a
-// value that was written before it was seen has lapsed, for whoever wrote it, no
-// later than for those who count from when they saw it.
-type sightings struct {
+// leaseTimes holds when this controller first saw the present value of each lease, by its
+// own monotonic clock. The clocks of different machines are never compared: a value is
+// written before it is seen, so for its writer it lapses no later than for a controller
+// that counts from when it saw it.
+type leaseTimes struct {
 	mu  sync.Mutex
-	all map[string]sighting
+	all map[string]leaseTime
 }
 
-// sightingsMost bounds what is remembered, of services that are gone among others.
-const sightingsMost = 100_000
+// maxLeaseTimes bounds the map, which also holds leases of services that are gone.
+const maxLeaseTimes = 100_000
 
-type sighting struct {
+type leaseTime struct {
 	doc leaseDoc
 	at  time.Time
 }
 
-// see notes a value that was just read or written, and returns since when it has
-// been known.
-func (s *sightings) see(doc leaseDoc, now time.Time) time.Time {
+// see returns when a value that was just read or written was first seen.
+func (s *leaseTimes) see(doc leaseDoc, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all == nil || len(s.all) >= sightingsMost {
-		s.all = map[string]sighting{} // whatever is seen again has just been seen
+	if s.all == nil || len(s.all) >= maxLeaseTimes {
+		s.all = map[string]leaseTime{} // every value counts as just seen again
 	}
 	if known, ok := s.all[doc.ID]; ok && known.doc == doc {
 		return known.at
 	}
-	s.all[doc.ID] = sighting{doc, now}
+	s.all[doc.ID] = leaseTime{doc, now}
 	return now
 }
 
-func (s *sightings) forget(id string) {
+func (s *leaseTimes) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, id)
 }
 
-// readLease reads a lease; one that there is not has no holder and has lapsed.
+// readLease reads a lease. One that does not exist has no holder and has lapsed.
 func (c *Controller) readLease(id string) (lease, error) {
 	var doc leaseDoc
 	err := c.db.Get(leasesC, id, &doc, "lease "+id)
 	if isNotFound(err) {
-		c.seen.forget(id)
+		c.leases.forget(id)
 		return lease{leaseDoc: leaseDoc{ID: id}}, nil
 	} else if err != nil {
 		return lease{}, err
 	}
 	now := c.now()
-	return lease{doc, true, doc.Duration - now.Sub(c.seen.see(doc, now))}, nil
+	return lease{doc, true, doc.Duration - now.Sub(c.leases.see(doc, now))}, nil
 }
 
-// swapLease replaces a lease that is still as it was read, and reports whether it
-// was. It returns once the new value is on disk.
+// swapLease replaces a lease if it is still as it was read, and reports whether it did.
+// It returns once the new value is on disk.
 func (c *Controller) swapLease(ctx context.Context, was lease, now leaseDoc) (swapped bool, err error) {
 	err = c.db.With(leasesC, func(col *mgo.Collection) error {
 		if !was.there {
@@ -98,12 +97,11 @@ func (c *Controller) swapLease(ctx context.Context, was lease, now leaseDoc) (sw
 	} else if err != nil {
 		return false, fmt.Errorf("cannot write lease %s: %w", was.ID, err)
 	}
-	c.seen.see(now, c.now())
+	c.leases.see(now, c.now())
 	return true, c.Barrier(ctx)
 }
 
-// dropLease removes a lease that is still as it was read, and reports whether it
-// was.
+// dropLease removes a lease if it is still as it was read, and reports whether it did.
 func (c *Controller) dropLease(ctx context.Context, was lease) (dropped bool, err error) {
 	err = c.db.With(leasesC, func(col *mgo.Collection) error { return col.Remove(was.same()) })
 	if mongo.IsNotFound(err) {
@@ -111,16 +109,16 @@ func (c *Controller) dropLease(ctx context.Context, was lease) (dropped bool, er
 	} else if err != nil {
 		return false, fmt.Errorf("cannot remove lease %s: %w", was.ID, err)
 	}
-	c.seen.forget(was.ID)
+	c.leases.forget(was.ID)
 	return true, c.Barrier(ctx)
 }
 
-// same finds the lease as long as nobody has written it since it was read.
+// same matches the lease while it is as it was read.
 func (l lease) same() bson.D {
 	return bson.D{{"_id", l.ID}, {"holder", l.Holder}, {"epoch", l.Epoch}, {"beat", l.Beat}}
 }
 
-// ofModel finds the leases of a model; "$" comes right after "#".
+// ofModel matches the leases of a model; "$" comes right after "#".
 func ofModel(model string) bson.D {
 	return bson.D{{"_id", bson.D{{"$gte", leaseID(model, "")}, {"$lt", model + "$"}}}}
 }

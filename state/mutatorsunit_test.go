@@ -126,7 +126,7 @@ func resolve(retry bool) func(*scene, *state.Unit) error {
 }
 
 func claim(s *scene, u *state.Unit) error {
-	_, err := u.ClaimLeadership(s.ctx, state.LeastLease)
+	_, err := u.ClaimLeadership(s.ctx, state.MinLease)
 	return err
 }
 

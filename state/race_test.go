@@ -170,7 +170,7 @@ func TestClaimDuringServiceRemoval(t *testing.T) {
 		w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 		w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
 	})
-	_, err := u.ClaimLeadership(w.ctx, state.LeastLease)
+	_, err := u.ClaimLeadership(w.ctx, state.MinLease)
 	w.refused(err, entity.LeadershipRefused, "leadership claim denied")
 }
 

@@ -12,8 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// historyMost is how many statuses one answer has at the most, the newest.
-const historyMost = 10000
+// maxHistory is how many statuses one answer has at the most, the newest.
+const maxHistory = 10000
 
 type pastStatusDoc struct {
 	ID      bson.ObjectId     `bson:"_id"`
@@ -109,7 +109,7 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pas
 	if len(filter.Exclude) > 0 {
 		query = append(query, bson.DocElem{Name: "message", Value: bson.D{{"$nin", filter.Exclude}}})
 	}
-	most := historyMost
+	most := maxHistory
 	if filter.Size > 0 {
 		most = min(most, filter.Size)
 	}
