@@ -12,29 +12,28 @@ import (
 	"juju/state/watcher"
 )
 
-// Who leads a service is decided in two places. The lease, in the controller's
-// database, says how long nobody else may; the leaders document, in the model's,
-// says who does, and it is what a leader's writes assert. They are in different
-// databases, so no transaction covers both: a claim takes the lease, then writes
-// its holder and epoch to the leaders document, and is granted only then. The
-// epoch grows with each taking, and the document takes no lower one. So a leader
-// that was held up, and does not know that it has been replaced, can write nothing
-// any more once its successor knows that it leads.
+// Leadership is in two databases. The lease, in the controller's, says for how long no
+// other unit may lead a service. The leaders document, in the model's, says which unit
+// leads it, and is what a leader's writes assert. No transaction covers both, so a claim
+// takes the lease, then writes its holder and epoch to the leaders document, and only
+// then is granted. The epoch grows each time the lease is taken, and the document never
+// takes a lower one. So a leader that was held up, and does not know that it was
+// replaced, can't write once its successor leads.
 
-// The bounds of what a unit can ask for.
+// The minimum and maximum duration of a claim.
 const (
 	MinLease = 5 * time.Second
 	MaxLease = 5 * time.Minute
 )
 
-// A leadersDoc says who leads a service. It is made before the service's first
-// lease, and goes with the service; the count of that name says so where the
-// removal looks anyway.
+// A leadersDoc says which unit leads a service. It is inserted before the service's first
+// lease, and removed with the service. The service's count "leaders" is 1 while it
+// exists, because a removal reads the counts anyway.
 type leadersDoc struct {
 	Service string `bson:"_id"`
-	Holder  string `bson:"holder"` // a unit, or "" when nobody does
+	Holder  string `bson:"holder"` // a unit, or "" while none leads
 	Epoch   int64  `bson:"epoch"`
-	// Token tells this document from those of services that had the name before.
+	// Token distinguishes this document from those of earlier services of the name.
 	Token string `bson:"token"`
 }
 
@@ -50,10 +49,10 @@ func refusedLeadership() error {
 	return entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
 }
 
-// ClaimLeadership makes the unit the leader of its service, or lets it go on being
-// so, for at least d from when the caller asked; its writes as the leader name the
-// epoch that it returns. entity.LeadershipRefused while another unit leads, and of
-// a unit that is not Alive.
+// ClaimLeadership makes the unit the leader of its service, or extends its leadership,
+// for at least d from the call. It returns the epoch to be named in writes that only a
+// leader may make. The error is entity.LeadershipRefused while another unit leads, and if
+// the unit is not Alive.
 func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int64, err error) {
 	if d < MinLease || d > MaxLease {
 		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d, MinLease, MaxLease)
@@ -62,8 +61,8 @@ func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int6
 	for tries := u.st.controller.db.Tries(); tries.Next(); {
 		began := u.st.controller.now()
 		epoch, done, err := u.claim(ctx, d)
-		// Whoever was held up for so long that the time is over has been told nothing
-		// yet, and asks again.
+		// A caller that was held up until the time is over has not been told that it
+		// leads: try again.
 		if err != nil || done && u.st.controller.now().Sub(began) < d {
 			return epoch, err
 		}
@@ -74,12 +73,12 @@ func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int6
 	return 0, tooQuick()
 }
 
-// wholeMillis rounds up to what the store keeps of a duration.
+// wholeMillis rounds d up to the store's precision.
 func wholeMillis(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
-// claim tries once; it is not done when another came in between.
+// claim tries once. It is not done if another unit came in between.
 func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bool, err error) {
 	if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
 		return 0, false, refusedLeadership()
@@ -99,13 +98,14 @@ func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bo
 		return 0, false, err
 	}
 	mine := l.Holder == u.doc.Name
-	if mine && leader.Epoch < l.Epoch { // whoever took the lease did not come further
+	if mine && leader.Epoch < l.Epoch { // the claim was cut short after taking the lease
 		return 0, false, u.becomeLeader(ctx, l.Epoch)
 	}
 	if mine && leader.Epoch == l.Epoch && leader.Holder == u.doc.Name {
 		next := l.leaseDoc
 		next.Beat++
-		// What was promised before is kept, also if this request was overtaken.
+		// An earlier promise is kept, even if this request was overtaken by a later
+		// one.
 		next.Duration = max(d, wholeMillis(l.left))
 		done, err = c.swapLease(ctx, l, next)
 		return l.Epoch, done, err
@@ -129,8 +129,8 @@ func orRefused(err error) error {
 	return err
 }
 
-// isFree reports whether anybody may take a lease: it has lapsed, was given back,
-// or its holder will never lead again.
+// isFree reports whether any unit may take a lease: it has lapsed, was given back, or its
+// holder is Dead or gone.
 func (st *State) isFree(ctx context.Context, l lease) (bool, error) {
 	if l.Holder == "" || l.left <= 0 {
 		return true, nil
@@ -142,7 +142,7 @@ func (st *State) isFree(ctx context.Context, l lease) (bool, error) {
 	return err == nil && holder.doc.Life == entity.Dead, err
 }
 
-// makeLeaders makes the leaders document of a service that has never had one.
+// makeLeaders inserts the leaders document of a service.
 func (st *State) makeLeaders(ctx context.Context, service string) error {
 	token := newID()
 	return st.change(ctx, func(o *ops) error {
@@ -152,11 +152,11 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 			return mongo.ErrNothing
 		}
 		if _, err := st.Service(ctx, service); isNotFound(err) {
-			return refusedLeadership() // it has gone, and the unit with it
+			return refusedLeadership() // the service is gone, and the unit with it
 		} else if err != nil {
 			return err
 		}
-		// The counts live and die with the service.
+		// The counts are inserted and removed with the service.
 		o.expect(serviceKey(service), leadersC, bson.D{{"$exists", false}})
 		o.inc(serviceKey(service), leadersC, 1)
 		o.insert(leadersC, service, leadersDoc{Service: service, Token: token})
@@ -164,7 +164,7 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 	})
 }
 
-// becomeLeader is the second step of a claim, for the holder of the lease.
+// becomeLeader is the second step of a claim, by the holder of the lease.
 func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
@@ -179,7 +179,7 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 		case leader.Epoch == epoch && leader.Holder == u.doc.Name:
 			return mongo.ErrNothing
 		case !there || leader.Epoch >= epoch:
-			return refusedLeadership() // another has led since the lease was taken
+			return refusedLeadership() // another unit has led since the lease was taken
 		}
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)
 		o.update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
@@ -188,8 +188,8 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 	})
 }
 
-// leaderOps has a transaction go through only while the unit leads its service by
-// the claim that returned this epoch; entity.LeadershipRefused when it does not.
+// leaderOps asserts that the unit leads its service by the claim that returned this
+// epoch. The error is entity.LeadershipRefused if it does not.
 func (u *Unit) leaderOps(o *ops, epoch int64) error {
 	leader, _, err := u.st.leaders(u.doc.Service)
 	if err != nil {
@@ -202,8 +202,8 @@ func (u *Unit) leaderOps(o *ops, epoch int64) error {
 	return nil
 }
 
-// ReleaseLeadership gives back what the unit has, so that another can lead at
-// once; nothing when it does not lead.
+// ReleaseLeadership gives the unit's leadership back, so that another unit can lead at
+// once. It does nothing if the unit does not lead.
 func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 	c, service := u.st.controller, u.doc.Service
 	for tries := c.db.Tries(); tries.Next(); {
@@ -216,7 +216,7 @@ func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !given { // it was just renewed
+			if !given { // it was renewed meanwhile
 				if err := tries.Pause(ctx); err != nil {
 					return err
 				}
@@ -230,8 +230,8 @@ func (u *Unit) ReleaseLeadership(ctx context.Context) error {
 	return tooQuick()
 }
 
-// stepDown takes the unit out of the leaders document, if it is there by a claim
-// of this epoch.
+// stepDown removes the unit from the leaders document, if it is there by the claim of
+// this epoch.
 func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 	return u.st.change(ctx, func(o *ops) error {
 		leader, _, err := u.st.leaders(u.doc.Service)
@@ -247,9 +247,9 @@ func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 	})
 }
 
-// BlockUntilLeadershipReleased returns when the leadership of the unit's service
-// may be had: nobody leads it any more, or has said so for too long. Who claims it
-// then may still find another quicker.
+// BlockUntilLeadershipReleased waits until the leadership of the unit's service is free:
+// no unit leads it, or its lease has lapsed. Another unit may still claim it before the
+// caller.
 func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	st, service := u.st, u.doc.Service
 	sub := st.hub.Subscribe(watcher.Doc(leadersC, service))
@@ -261,7 +261,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 			return err
 		}
 		if l.Holder != holder {
-			// Watch first, then read: the holder's end is a release too.
+			// Watch before reading: the holder's end is a release too.
 			sub.Drop(watcher.Doc(unitsC, holder))
 			holder = l.Holder
 			sub.Add(watcher.Doc(unitsC, holder))
@@ -286,7 +286,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	}
 }
 
-// releaseLeaseOps leaves the lease of a service that goes to a cleanup.
+// releaseLeaseOps leaves the lease of a service that is removed to a cleanup.
 func (st *State) releaseLeaseOps(o *ops, service string) error {
 	doc, there, err := st.leaders(service)
 	if there {
@@ -295,8 +295,8 @@ func (st *State) releaseLeaseOps(o *ops, service string) error {
 	return err
 }
 
-// cleanupLease removes the lease of a service that is gone, unless a service of
-// the same name has taken it over.
+// cleanupLease removes the lease of a service that is gone, unless a new service of the
+// name has taken it over.
 func (st *State) cleanupLease(ctx context.Context, arg string) (done bool, err error) {
 	service, _, _ := strings.Cut(arg, "#")
 	l, err := st.controller.readLease(leaseID(st.uuid, service))

@@ -17,7 +17,7 @@ const (
 	JobHostUnits   = "JobHostUnits"
 	JobManageModel = "JobManageModel"
 
-	jobManageEnviron = "JobManageEnviron" // its older name
+	jobManageEnviron = "JobManageEnviron" // JobManageModel's older name
 )
 
 type machineDoc struct {
@@ -26,33 +26,33 @@ type machineDoc struct {
 	ID         string   `bson:"_id"`
 	Series     string   `bson:"series"`
 	Jobs       []string `bson:"jobs"`
-	Container  string   `bson:"container,omitempty"` // its type, of one on another machine
-	Host       string   `bson:"host,omitempty"`      // that machine
+	Container  string   `bson:"container,omitempty"` // the container's type; "" if it is not a container
+	Host       string   `bson:"host,omitempty"`      // the machine that the container is on
 	Placement  string   `bson:"placement,omitempty"`
 	InstanceID string   `bson:"instance,omitempty"`
 	Nonce      string   `bson:"nonce,omitempty"`
 	Addresses  []string `bson:"addresses,omitempty"`
-	// Retries is how often the user has asked for another try to start an instance.
+	// Retries is how often a user has asked to try again to start the instance.
 	Retries int `bson:"retries,omitempty"`
-	// Containers are the types of containers that the machine can host, once its
-	// agent has said so.
+	// Containers are the types of containers that the machine can host; nil until its
+	// agent has reported them.
 	Containers *[]string `bson:"containers,omitempty"`
-	// Clean machines have never had a unit; a new unit may be given one that is no
-	// container.
+	// Clean machines never had a unit. New units are placed on them, unless they are
+	// containers.
 	Clean bool `bson:"clean"`
-	// ForUnits machines were made by deploy or add-unit. No user has asked for them
-	// by themselves, so they may go with their units.
+	// ForUnits machines were made by deploy or add-unit. No user asked for them by
+	// themselves, so they may go with their units.
 	ForUnits bool `bson:"forunits,omitempty"`
 }
 
-// A Machine is a machine as it was when it was read.
+// A Machine is a snapshot of a machine.
 type Machine struct {
 	st        *State
 	doc       machineDoc
-	successor string // the manager that a move leaves the job to
+	successor string // the manager that keeps the job when this one is destroyed
 }
 
-// Machine reads a machine; entity.NotFound when there is none.
+// Machine reads a machine; the error is entity.NotFound if there is none.
 func (st *State) Machine(ctx context.Context, id string) (*Machine, error) {
 	m := &Machine{st: st}
 	if err := st.db.Get(machinesC, id, &m.doc, "machine "+id); err != nil {
@@ -61,8 +61,8 @@ func (st *State) Machine(ctx context.Context, id string) (*Machine, error) {
 	return m, nil
 }
 
-// Machines reads the named machines that exist, or all of them for no ids, in
-// natural order.
+// Machines reads those of the named machines that exist, or all of them if ids is empty,
+// in natural order.
 func (st *State) Machines(ctx context.Context, ids ...string) ([]*Machine, error) {
 	var query bson.D
 	if len(ids) > 0 {
@@ -80,19 +80,19 @@ func (st *State) machines(query bson.D) ([]*Machine, error) {
 // ID returns the machine's id.
 func (m *Machine) ID() string { return m.doc.ID }
 
-// Life returns how far the machine had come when it was read.
+// Life returns the machine's life when it was read.
 func (m *Machine) Life() entity.Life { return m.doc.Life }
 
-// Addresses returns what the provider or the machine's agent said last.
+// Addresses returns the addresses that the provider or the machine's agent last reported.
 func (m *Machine) Addresses() []string { return slices.Clone(m.doc.Addresses) }
 
 // IsManager reports whether the machine runs a controller.
 func (m *Machine) IsManager() bool { return slices.Contains(m.doc.Jobs, JobManageModel) }
 
-// InstanceID returns the provider's name of the machine, or "" before it has one.
+// InstanceID returns the provider's id of the machine's instance, or "".
 func (m *Machine) InstanceID() string { return m.doc.InstanceID }
 
-// Info returns what the machine's agent and the provisioner decide on.
+// Info returns what the machine's agent and the provisioner need to know of it.
 func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 	status, err := m.st.status(machineKey(m.doc.ID))
 	if err != nil {
@@ -102,8 +102,8 @@ func (m *Machine) Info(ctx context.Context) (entity.MachineInfo, error) {
 	return m.info(status.Status, constraints), err
 }
 
-// MachineInfos returns what a provisioner decides on, of the named machines that
-// exist or of all, in a number of queries that does not grow with them.
+// MachineInfos returns the Info of those of the named machines that exist, or of all if
+// ids is empty, in a fixed number of queries.
 func (st *State) MachineInfos(ctx context.Context, ids ...string) ([]entity.MachineInfo, error) {
 	machines, err := st.Machines(ctx, ids...)
 	if err != nil {
@@ -149,18 +149,18 @@ func (m *Machine) info(status entity.StatusWord, constraints string) entity.Mach
 
 // AddMachineParams describes a new machine.
 type AddMachineParams struct {
-	Series      string   // the model's when empty
+	Series      string   // the model's default if empty
 	Constraints string   // laid over the model's
-	Placement   string   // for the cloud to understand
-	Jobs        []string // JobHostUnits alone when nil
+	Placement   string   // passed to the cloud
+	Jobs        []string // JobHostUnits if nil
 	Container   string   // the type of a container, or "" for a machine that the cloud starts
-	Host        string   // the machine that the container is on; a new one when empty
+	Host        string   // the machine that the container is on; a new one if empty
 }
 
-// AddMachine adds a machine, for the provisioner to find an instance for. With a
-// container whose host is not named comes a machine to host it.
+// AddMachine adds a machine, for which the provisioner starts an instance. For a
+// container without a host it also adds a machine to host it.
 func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, error) {
-	var id, host string // taken once nothing bars the machine any more
+	var id, host string // taken once the machine is known to be valid
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("cannot add a machine: %w", err)
 	}
@@ -196,7 +196,7 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 	return st.Machine(ctx, id)
 }
 
-// check refuses what no machine can be, and fills in the job that most have.
+// check refuses invalid parameters, and sets the default job.
 func (p *AddMachineParams) check() error {
 	if p.Jobs == nil {
 		p.Jobs = []string{JobHostUnits}
@@ -221,7 +221,7 @@ func (p *AddMachineParams) check() error {
 	return nil
 }
 
-// keptMachineID takes a number for a machine, unless id holds one of an earlier try.
+// keptMachineID takes a number for a machine, unless id holds one from an earlier try.
 func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) {
 	if *id != "" {
 		return *id, nil
@@ -231,8 +231,8 @@ func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) 
 	return *id, err
 }
 
-// containerOps makes doc that of a container, on the machine that is named or on a
-// new one. host and id are kept from try to try.
+// containerOps fills in doc for a container on the named machine or a new one. host and
+// id keep the ids from try to try.
 func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *machineDoc, host, id *string) error {
 	if p.Host == "" {
 		if _, err := st.keptMachineID(ctx, host); err != nil {
@@ -265,8 +265,8 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 	return nil
 }
 
-// SetSupportedContainers records which types of containers the machine can host;
-// its agent finds that out. The types are sorted.
+// SetSupportedContainers records which types of containers the machine's agent found that
+// it can host. It stores them sorted.
 func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) error {
 	types = slices.Sorted(slices.Values(notNil(types)))
 	return m.st.change(ctx, func(o *ops) error {
@@ -281,7 +281,7 @@ func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) er
 	})
 }
 
-// machineSequence numbers the machines that are not in others.
+// machineSequence numbers the machines that are not containers.
 const machineSequence = "machine"
 
 func (st *State) newMachineID(ctx context.Context) (string, error) {
@@ -296,11 +296,11 @@ func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 	o.keepConstraints(machineKey(doc.ID), constraints)
 }
 
-// ManagerNonce is the nonce, and the instance, of machine 0 of the controller's model, which
-// bootstrap started and no provisioner ever touches; its agent is jujud itself.
+// ManagerNonce is the nonce, and the instance id, of machine 0 of the controller's model.
+// Bootstrap started it and no provisioner touches it; its agent is jujud itself.
 const ManagerNonce = "controller"
 
-// addManager adds machine 0 to the controller's model; nothing when it is there.
+// addManager adds machine 0 to the controller's model, unless it is there.
 func (st *State) addManager(ctx context.Context, series string) error {
 	if _, err := st.Machine(ctx, "0"); !isNotFound(err) {
 		return err
@@ -320,7 +320,7 @@ func (st *State) addManager(ctx context.Context, series string) error {
 	})
 }
 
-// SetAddresses records the machine's addresses, the first being the one to use.
+// SetAddresses records the machine's addresses, the preferred one first.
 func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 	return m.st.change(ctx, func(o *ops) error {
 		if err := m.refresh(ctx); err != nil {

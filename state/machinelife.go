@@ -10,18 +10,18 @@ import (
 	"juju/state/lifecycle"
 )
 
-// Destroy sets the machine Dying, or removes it when it has no instance and
-// nothing on it. It is refused while Alive units are assigned and while it hosts
-// containers, unless it is forced, and always of the last manager; one of several
-// managers loses that job by it. A machine that is Dying already only takes on
-// the strength.
+// Destroy sets the machine Dying, or removes it if it has no instance and nothing is on
+// it. Unless it is forced, the error is entity.InUse while Alive units are assigned to
+// the machine or it hosts containers. The last manager is always refused; one of several
+// managers gives up that job. If the machine is Dying already, a stronger destruction
+// raises its strength.
 func (m *Machine) Destroy(ctx context.Context, how entity.Destruction) error {
 	return m.st.move(ctx, m, lifecycle.ToDestroy, lifecycle.User, m.st.begin(how).alone())
 }
 
-// EnsureDead sets the Dying machine Dead. It is for the machine's agent, and for
-// the provisioner when the machine has no instance. entity.InUse while units are
-// still assigned; nothing when it is Dead or gone.
+// EnsureDead sets a Dying machine Dead. The machine's agent calls it, and the provisioner
+// if the machine has no instance. The error is entity.InUse while units are assigned to
+// it. It does nothing if the machine is Dead or gone.
 func (m *Machine) EnsureDead(ctx context.Context) error {
 	return m.st.moveBy(ctx, m, lifecycle.ToDead, func() lifecycle.Actor {
 		if m.doc.InstanceID == "" {
@@ -31,13 +31,13 @@ func (m *Machine) EnsureDead(ctx context.Context) error {
 	}, destruction{now: m.st.now()})
 }
 
-// Remove takes the Dead machine out of state, for the provisioner that has
-// stopped its instance; nothing when it is gone.
+// Remove removes a Dead machine from state, once the provisioner has stopped its
+// instance. It does nothing if the machine is gone.
 func (m *Machine) Remove(ctx context.Context) error {
 	return m.st.move(ctx, m, lifecycle.ToRemove, lifecycle.Provisioner, destruction{now: m.st.now()})
 }
 
-// The particulars of machines as living entities.
+// How machines differ from other living entities.
 
 func (m *Machine) state() *State        { return m.st }
 func (m *Machine) kind() lifecycle.Kind { return lifecycle.Machine }
@@ -84,12 +84,12 @@ func (m *Machine) guards(ctx context.Context, by lifecycle.Actor, holders map[st
 	return all, nil
 }
 
-// The instance says which moves are open.
+// Which moves are open depends on the instance.
 func (m *Machine) asserts() bson.D {
 	return bson.D{{"instance", bson.D{{"$exists", m.doc.InstanceID != ""}}}}
 }
 
-// turning has a manager that is destroyed leave its job to another.
+// turning hands the job of a destroyed manager to another one.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
 		o.assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
@@ -98,8 +98,7 @@ func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 	return update, nil
 }
 
-// otherManager returns a machine that manages the model besides this one, which
-// is a manager too; or "".
+// otherManager returns the id of another manager, if this machine is one; else "".
 func (m *Machine) otherManager() (string, error) {
 	if !m.IsManager() {
 		return "", nil
@@ -112,7 +111,7 @@ func (m *Machine) otherManager() (string, error) {
 	return docs[0].ID, nil
 }
 
-// refusal turns what bars a move into what users read.
+// refusal turns what bars a move into the error that users read.
 func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name == "alive-units":
@@ -131,7 +130,7 @@ func (m *Machine) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	return barred
 }
 
-// hostsUnit names a unit on the machine that bars its end.
+// hostsUnit is the error that names a unit on the machine.
 func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 	var units []unitDoc
 	if err := m.st.db.All(unitsC, append(bson.D{{"machine", m.doc.ID}}, which...), &units); err != nil {
@@ -145,7 +144,7 @@ func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
 }
 
-// hostsContainers names the containers on the machine, which bar its end.
+// hostsContainers is the error that names the containers on the machine.
 func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 	containers, err := m.containers()
 	if err != nil {
@@ -162,12 +161,12 @@ func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 		"Destroy them first: juju destroy-machine %s", ids[0])
 }
 
-// tooQuick is the error when other transactions keep getting in between, or what
-// barred a move has gone before it could be named.
+// tooQuick is the error when transactions keep failing because of others, or when what
+// barred a move is gone before it could be named.
 func tooQuick() error {
 	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"),
 		"Others are changing the same things just now; run the command again.")
 }
 
-// containers reads the machines on this one.
+// containers reads the machine's containers.
 func (m *Machine) containers() ([]*Machine, error) { return m.st.machines(bson.D{{"host", m.doc.ID}}) }

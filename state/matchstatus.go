@@ -14,11 +14,11 @@ var (
 	portPattern  = regexp.MustCompile(`^[0-9]+(-[0-9]+)?/(tcp|udp)$|^icmp$`)
 )
 
-// MatchStatus drops from a status what no pattern chooses. A pattern is a glob of
-// names of services or units, a machine's id, "exposed", "not exposed", a status
-// word, a port or an address. A principal stays with a subordinate that is
-// chosen, and a subordinate with its principal; a machine stays with its units,
-// a relation with either of its services. Errors are Invalid.
+// MatchStatus removes from a status what matches none of the patterns. A pattern is a
+// glob of names of services or units, a machine's id, "exposed", "not exposed", a status,
+// a port or an address. A matching subordinate keeps its principal, and a principal its
+// subordinates; a machine is kept with its units, a relation with either of its services.
+// Errors are entity.Invalid.
 func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 			}
 		}
 	}
-	// A subordinate service stays if it is chosen or one of its units was kept.
+	// A subordinate service is kept if it matches or one of its units was kept.
 	s.Services = slices.DeleteFunc(services, func(svc entity.ServiceStatus) bool {
 		if kept[svc.Name] {
 			return false
@@ -73,8 +73,7 @@ func MatchStatus(s *entity.ModelStatus, patterns []string) error {
 	return nil
 }
 
-// joinNot makes one pattern of the words "not exposed", and refuses what can't be
-// a pattern at all.
+// joinNot joins the words "not exposed" to one pattern, and refuses invalid patterns.
 func joinNot(patterns []string) ([]string, error) {
 	var all []string
 	for i := 0; i < len(patterns); i++ {
@@ -112,7 +111,7 @@ func serviceMatches(s entity.ServiceStatus, p string) bool {
 	return !strings.Contains(p, "/") && glob(p, s.Name)
 }
 
-// keepUnit returns the unit with those of its subordinates that stay.
+// keepUnit returns the unit with the subordinates that are kept.
 func keepUnit(u entity.UnitStatus, patterns []string, whole bool) (entity.UnitStatus, bool) {
 	self := whole || anyMatches(patterns, func(p string) bool { return unitMatches(u, p) })
 	if self {

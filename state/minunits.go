@@ -12,17 +12,17 @@ import (
 	"juju/state/watcher"
 )
 
-// A minUnitsDoc is there while a service keeps a number of units, which its own
-// document says. It changes with every destruction of a unit that was Alive, so
-// that whoever watches it looks whether there are enough.
+// A minUnitsDoc exists while a service has a minimum number of units; the service's
+// document has the number. Each destruction of an Alive unit changes it, so that the
+// worker that watches it adds units if there are too few.
 type minUnitsDoc struct {
 	Service string `bson:"_id"`
-	// Token tells this document from one that was there before.
+	// Token distinguishes this document from earlier ones of the service.
 	Token   string `bson:"token"`
 	Changes int64  `bson:"changes"`
 }
 
-// keeps is an assert that a service keeps as many units as it was seen to.
+// keeps asserts that the service's minimum is as it was read.
 func (d serviceDoc) keeps() bson.DocElem {
 	if d.MinUnits == 0 {
 		return bson.DocElem{Name: "minunits", Value: bson.D{{"$exists", false}}}
@@ -30,11 +30,11 @@ func (d serviceDoc) keeps() bson.DocElem {
 	return bson.DocElem{Name: "minunits", Value: d.MinUnits}
 }
 
-// MinUnits returns how many Alive units the service keeps; 0 is as many as there are.
+// MinUnits returns the minimum number of Alive units of the service; 0 if it has none.
 func (s *Service) MinUnits() int { return s.doc.MinUnits }
 
-// SetMinUnits has the service keep at least n Alive units: as many are added as
-// there are too few, now and whenever one is destroyed. With 0 it keeps none.
+// SetMinUnits sets the minimum number of Alive units of the service. Missing units are
+// added, now and whenever one is destroyed. 0 removes the minimum.
 func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 	token := newID()
 	err := s.st.change(ctx, func(o *ops) error {
@@ -76,16 +76,16 @@ func (o *ops) wakeMinUnits(service string) {
 	o.update(minUnitsC, service, exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
 }
 
-// lessUnitsOps is part of what takes an Alive unit from its service. One that
-// keeps a number of units is looked at again by that; of one that does not it
-// asserts so, or a number that is set meanwhile would count the unit.
+// lessUnitsOps is part of every move of an Alive unit to another life. If the service has
+// a minimum, it changes the document that is watched for that; else it asserts that there
+// is none, so that a minimum set meanwhile does not count the unit.
 func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error {
 	svc, err := st.Service(ctx, service)
 	if err != nil {
 		return err
 	}
 	switch {
-	case svc.doc.Life != entity.Alive: // it keeps none, and will not any more
+	case svc.doc.Life != entity.Alive: // only Alive services have a minimum
 	case svc.doc.MinUnits > 0:
 		o.wakeMinUnits(service)
 	default:
@@ -94,13 +94,13 @@ func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error
 	return nil
 }
 
-// MinUnits keeps the units of services that are to have a minimum of them.
+// MinUnits is the part of a model's state that keeps services' minimum numbers of units.
 type MinUnits struct{ st *State }
 
-// MinUnits returns what keeps minimum numbers of units.
+// MinUnits returns the part of the model's state that keeps minimum numbers of units.
 func (st *State) MinUnits() MinUnits { return MinUnits{st} }
 
-// WatchMinUnits names services that may have fewer units than they keep.
+// WatchMinUnits sends the names of services that may have fewer units than their minimum.
 func (m MinUnits) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 	type value struct {
 		token   string
@@ -126,9 +126,9 @@ func (m MinUnits) WatchMinUnits(ctx context.Context) (<-chan []string, error) {
 	})
 }
 
-// EnsureMinUnits adds units to a service that has fewer Alive ones than it keeps;
-// nothing when it has enough, keeps none, or is going away with its model or
-// alone. Whoever does it at the same time adds none too many.
+// EnsureMinUnits adds units to a service until it has its minimum of Alive ones. It does
+// nothing if there are enough, or the service or the model is not Alive. Concurrent calls
+// do not add too many.
 func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 	for {
 		full, err := m.st.ensureSome(ctx, service)
@@ -141,7 +141,8 @@ func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 	}
 }
 
-// ensureSome adds as many as one transaction takes, and reports whether that is all.
+// ensureSome adds as many units as one transaction takes, and reports whether that is
+// enough.
 func (st *State) ensureSome(ctx context.Context, service string) (full bool, err error) {
 	s, err := st.Service(ctx, service)
 	if isNotFound(err) {
@@ -157,9 +158,9 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		} else if err != nil {
 			return err
 		}
-		// First the counts, which change with every unit that comes or goes, then
-		// the units: if the counts are the same still, so are the units, but for those
-		// that are Alive no more, and each of those asks for itself.
+		// Read the counts, which change with every unit that comes or goes, before the
+		// units. If the counts are unchanged, so are the units, except those that are
+		// no longer Alive; each of these changes the watched document.
 		var counts struct {
 			Revno int64 `bson:"txn-revno"`
 		}
@@ -184,7 +185,7 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		return nil
 	})
 	if errors.Is(err, entity.NotAlive) {
-		return true, nil // the model is going away
+		return true, nil // the model is not Alive
 	}
 	return full, err
 }

@@ -10,27 +10,28 @@ import (
 	"juju/state/watcher"
 )
 
-// Life returns how far the model has come.
+// Life returns the model's present life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
 	doc, err := st.model()
 	return doc.Life, err
 }
 
-// Destroy sets the model Dying: nothing can be made in it any more, and all that is
-// in it is destroyed, as strongly. A model that is Dying already only takes on the
-// strength. The controller's own model is refused.
+// Destroy sets the model Dying: nothing can be added to it, and everything in it is
+// destroyed with the same strength. If the model is Dying already, a stronger destruction
+// raises its strength. The error is entity.Invalid for the controller's own model.
 func (st *State) Destroy(ctx context.Context, how entity.Destruction) error {
 	if st.name == ControllerModel {
 		return entity.Errorf(entity.Invalid, "%q is a controller; use 'juju destroy-controller' to destroy it", st.name)
 	}
-	// One that is gone is told as such, and not as nothing to do.
+	// A model that is gone is an error.
 	if _, err := st.model(); err != nil {
 		return err
 	}
 	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDestroy, lifecycle.User, st.begin(how).alone())
 }
 
-// EnsureDead sets the Dying model Dead; entity.InUse while there is something in it.
+// EnsureDead sets a Dying model Dead. The error is entity.InUse while there is something
+// in it.
 func (st *State) EnsureDead(ctx context.Context) error {
 	if _, err := st.model(); err != nil {
 		return err
@@ -38,7 +39,7 @@ func (st *State) EnsureDead(ctx context.Context) error {
 	return st.move(ctx, &modelEntity{st: st}, lifecycle.ToDead, lifecycle.Controller, destruction{now: st.now()})
 }
 
-// A modelEntity is a model as a living entity of its own database.
+// A modelEntity is a model as a living entity in its own database.
 type modelEntity struct {
 	ordinary
 	st  *State
@@ -57,7 +58,7 @@ func (m *modelEntity) refresh(context.Context) (err error) {
 	return err
 }
 
-// refusal says what bars the end of a model.
+// refusal is the error that says what bars the end of a model.
 func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error {
 	if barred.Ref.Name == "" {
 		return entity.Errorf(entity.Invalid, "model %q is not dying", m.doc.Name)
@@ -80,7 +81,7 @@ func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
 	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC), watcher.Collection(servicesC)), nil
 }
 
-// status is what users see of the model itself.
+// modelStatus returns the status of the model itself.
 func (a *everything) modelStatus() entity.Status {
 	if a.model.Life == entity.Alive {
 		return entity.Status{Status: entity.StatusAvailable}

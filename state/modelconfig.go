@@ -16,11 +16,11 @@ import (
 // config returns all settings of the model.
 func (d modelDoc) config() entity.ModelConfig { return entity.NewModelConfig(d.Config, d.Series) }
 
-// defaultSeries returns the series of machines for which nobody names one.
+// defaultSeries returns the default series of machines.
 func (d modelDoc) defaultSeries() string { return d.config()[entity.ConfigDefaultSeries].Value }
 
-// seriesFor returns the series for a charm, which may name those that it supports: the
-// model's default if that is among them, or else the first.
+// seriesFor returns the series for a charm that supports these: the model's default if
+// the charm supports it or names none, else the charm's first.
 func (d modelDoc) seriesFor(charm []string) string {
 	series := d.defaultSeries()
 	if len(charm) > 0 && !slices.Contains(charm, series) {
@@ -29,7 +29,7 @@ func (d modelDoc) seriesFor(charm []string) string {
 	return series
 }
 
-// checkModelConfig returns settings that a user gives in their stored form.
+// checkModelConfig converts settings that a user gives to their stored form.
 func checkModelConfig(given map[string]string) (map[string]string, error) {
 	config, err := entity.ParseModelConfig(given)
 	if err != nil {
@@ -41,15 +41,15 @@ func checkModelConfig(given map[string]string) (map[string]string, error) {
 	return config, nil
 }
 
-// ModelConfig returns all settings of the model, with where each value comes from.
+// ModelConfig returns all settings of the model, with the source of each value.
 func (st *State) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
 	doc, err := st.model()
 	return doc.config(), err
 }
 
-// SetModelConfig changes settings of the model, all or none. Set has values as the
-// user wrote them; the keys in reset get their defaults again. A Dying model can be
-// changed too: what still goes on in it heeds its settings.
+// SetModelConfig changes settings of the model, all or none. The values in set are as
+// users write them; the keys in reset get their defaults again. A Dying model's can be
+// changed too: they still apply to what goes on in it.
 func (st *State) SetModelConfig(ctx context.Context, set map[string]string, reset []string) error {
 	values, err := checkModelConfig(set)
 	if err != nil {
@@ -91,7 +91,7 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 		if len(change) == 0 {
 			return mongo.ErrNothing
 		}
-		// Nothing else is asserted: each key is replaced whatever it was.
+		// Nothing else is asserted: a key is replaced whatever its value was.
 		o.update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
 		return nil
 	})

@@ -14,35 +14,35 @@ import (
 	"juju/state/watcher"
 )
 
-// The steps of a model's row. In creating and removing only the code that performs
-// the step opens the model's database; everybody else does so while the row says
-// ready. Each step can be repeated, and a step that a crash cut short is resumed by
-// ResumeModels.
+// The steps of a model's row. While it is creating or removing, only the code that
+// performs the step opens the model's database; everything else opens it only while the
+// row is ready. Each step can be repeated; ResumeModels resumes one that a crash
+// interrupted.
 const (
-	stepCreating = "creating" // the database is being made, by the controller that signed
+	stepCreating = "creating" // Creator is making the database
 	stepReady    = "ready"
-	stepRemoving = "removing" // the model is Dead; database, archives and access are going
+	stepRemoving = "removing" // the model is Dead; its database, archives and grants are being removed
 )
 
-// A ModelRow is what the controller keeps of a model.
+// A ModelRow is what the controller's database holds of a model.
 type ModelRow struct {
 	UUID    string    `bson:"_id"`
 	Name    string    `bson:"name"`
 	Owner   string    `bson:"owner"`
-	Series  string    `bson:"series"` // the controller's default
+	Series  string    `bson:"series"` // the controller's default series
 	Step    string    `bson:"step"`
 	Created time.Time `bson:"created"`
-	Creator string    `bson:"creator,omitempty"` // the Controller that makes it
-	// Config is what the model is made with; its own document has what it is now.
+	Creator string    `bson:"creator,omitempty"` // the id of the Controller that makes it
+	// Config is the model's initial config; its own document has the present one.
 	Config map[string]string `bson:"config,omitempty"`
-	// Of one that is being removed: since when, and that it was destroyed with force,
-	// so that what a cloud does not do is not waited for.
+	// Removing is when the removal began. Forced says that the model was destroyed with
+	// force, so that the removal does not wait for what the cloud fails to do.
 	Removing time.Time `bson:"removing,omitempty"`
 	Forced   bool      `bson:"forced,omitempty"`
 }
 
-// IsRemoving reports that the model is Dead and what is left of it is being
-// removed: nobody can open it any more, and its name is not free yet.
+// IsRemoving reports whether the model is Dead and being removed: it can't be opened any
+// more, and its name is not free yet.
 func (r ModelRow) IsRemoving() bool { return r.Step == stepRemoving }
 
 func modelNameID(owner, name string) string { return owner + "#" + name }
@@ -51,12 +51,12 @@ func modelNameID(owner, name string) string { return owner + "#" + name }
 type AddModelParams struct {
 	Name   string
 	Owner  string
-	Series string            // the controller's default
-	Config map[string]string // settings of the model, as the user wrote them
+	Series string            // the controller's default if empty
+	Config map[string]string // settings of the model, as users write them
 }
 
-// AddModel makes a model and opens it. When one of that name and owner was begun by
-// a controller that is no more, its making is finished.
+// AddModel makes a model and opens it. If a controller that is gone began to make one of
+// that name and owner, AddModel finishes it.
 func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, error) {
 	if p.Name == ControllerModel {
 		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that is the name of the controller's own", p.Name)
@@ -87,8 +87,8 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 		}
 		o.assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
-			// The index alone would not do: mgo/txn takes its refusal for an insert
-			// that was made already.
+			// The unique index alone is not enough: mgo/txn takes a duplicate key for
+			// an insert that was made already.
 			o.insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
 			o.insert(modelsC, row.UUID, row)
 			return nil
@@ -133,21 +133,21 @@ func alreadyThere(row ModelRow) error {
 	return err
 }
 
-// isMade asserts of a row that its creator is at work on it still.
+// isMade asserts that the creator of a row is still making the model.
 func (r ModelRow) isMade() bson.D {
-	if r.Creator == "" { // the form before controllers signed
+	if r.Creator == "" { // an older program's row
 		return bson.D{{"step", stepCreating}, {"creator", bson.D{{"$exists", false}}}}
 	}
 	return bson.D{{"step", stepCreating}, {"creator", r.Creator}}
 }
 
-// makingBound is how long a controller may take to make a model. Others wait twice
-// as long, by their own clocks, before they take it for gone.
+// makingBound is how long a controller may take to make a model. Other controllers wait
+// twice as long, by their own clocks, before they consider it gone.
 const makingBound = time.Minute
 
-// isAbandoned reports whether a model is half made and its creator is no more. Of the
-// embedded store there is one controller at a time, so any other's model is. On a
-// store that several share, it is when nothing has come of it for long.
+// isAbandoned reports whether a model is half made and its creator is gone. The embedded
+// store has one controller at a time, so any other creator is gone. In a shared store it
+// is, if the model was not finished in time.
 func (c *Controller) isAbandoned(row ModelRow) bool {
 	if row.Step != stepCreating {
 		return false
@@ -166,11 +166,11 @@ func (c *Controller) isAbandoned(row ModelRow) bool {
 	return c.now().Sub(since) > 2*makingBound
 }
 
-// errLostStep is what the creator of a model is told that others took for gone.
-var errLostStep = entity.Errorf(entity.Unavailable, "its making was given up meanwhile; try again")
+// errLostStep is the error for the creator of a model whose making others have given up.
+var errLostStep = entity.Errorf(entity.Unavailable, "another controller has given it up; try again")
 
-// makeModel makes the database of a model whose row says creating, and then the
-// row ready.
+// makeModel makes the database of a model whose row is creating, and then sets the row
+// ready.
 func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	ctx, cancel := context.WithTimeout(ctx, makingBound)
 	defer cancel()
@@ -190,7 +190,7 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	})
 }
 
-// makeDatabase makes the database of a model with what an empty model holds.
+// makeDatabase makes the database of a model and fills it with what an empty model holds.
 func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
 	form := c.modelForm()
 	if err := c.store.Make(row.UUID, form.schema); err != nil {
@@ -216,20 +216,20 @@ func (c *Controller) newModelDoc(row ModelRow) modelDoc {
 		Series: row.Series, Cloud: c.doc.Cloud, Config: row.Config}
 }
 
-// giveUp has a model removed whose making failed, also when the caller has gone.
+// giveUp removes a model whose making failed, even if the request was cancelled.
 func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingBound)
 	defer cancel()
 	err := c.beginRemoval(ctx, row)
 	if errors.Is(err, errLostStep) {
-		// Somebody else has the row; if that has gone already, so must what this
-		// controller has made after it.
+		// Another controller has the row. If that has been removed, remove what this
+		// controller has made since.
 		if _, rowErr := c.row(row.UUID); isNotFound(rowErr) {
 			err = c.store.Drop(row.UUID)
 		}
 	}
 	if err != nil {
-		logger.Errorf("cannot take back model %q: %v", row.Name, err)
+		logger.Errorf("cannot remove the unfinished model %q: %v", row.Name, err)
 	}
 }
 
@@ -249,8 +249,8 @@ func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	return rows, nil
 }
 
-// Model returns the model with this UUID while it is ready; each call gives the
-// same State. A model that is not ready any more is closed, if it was open.
+// Model returns the model with this UUID while it is ready; each call returns the same
+// State. If the model is not ready any more, this controller closes it.
 func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
 	row, err := c.readyRow(id)
 	if err != nil {
@@ -260,16 +260,17 @@ func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
 	if err != nil || !opened {
 		return st, err
 	}
-	// Whoever has changed the row meanwhile may have found nothing to close.
+	// The row may have changed before the model was open, when there was nothing to
+	// close.
 	if _, err := c.readyRow(id); err != nil {
 		return nil, err
 	}
 	return st, nil
 }
 
-// open returns the open model of a row, and whether it had to be opened: one at a
-// time does that, since what it finishes for those who are no more must not be what
-// others have begun.
+// open returns the open model of a row, and whether it had to be opened. Only one call at
+// a time opens a model, because opening resumes unfinished transactions, which must not
+// be those of another call.
 func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,7 +316,7 @@ func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened 
 	return st, true, nil
 }
 
-// readyRow reads a model's row; when it isn't ready the model is closed.
+// readyRow reads a model's row; if the row is not ready it closes the model.
 func (c *Controller) readyRow(id string) (ModelRow, error) {
 	row, err := c.row(id)
 	if err == nil && row.Step != stepReady {
@@ -347,7 +348,7 @@ func (c *Controller) forget(id string) {
 // openModel opens the database of a model that is ready.
 func (c *Controller) openModel(ctx context.Context, row ModelRow) (*State, error) {
 	st := c.openState(row.UUID, row.Name)
-	// As in OpenController: first what a crash or an older program left.
+	// As in OpenController: first finish what a crash or an older program left.
 	err := st.db.ResumeTransactions(ctx, c.leftBefore())
 	if err == nil {
 		err = c.modelForm().reach(ctx, c, st.db, fmt.Sprintf("model %q", row.Name))
@@ -359,7 +360,7 @@ func (c *Controller) openModel(ctx context.Context, row ModelRow) (*State, error
 	return st, nil
 }
 
-// WatchModels names models that became ready, or are not so any more.
+// WatchModels sends the UUIDs of models that became ready or stopped being ready.
 func (c *Controller) WatchModels(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, c.hub, watcher.Listing[string]{
 		Topics: []watcher.Topic{watcher.Collection(modelsC)},

@@ -211,7 +211,7 @@ func TestAddModelStopsOnceGivenUp(t *testing.T) {
 	} {
 		w.ctrl.BeforeNext(1, meanwhile) // before the existing row becomes ready
 		_, err := w.addModel(name)
-		w.refused(err, entity.Unavailable, "its making was given up meanwhile; try again")
+		w.refused(err, entity.Unavailable, "another controller has given it up; try again")
 		w.resumed()
 		other.consistent(store)
 	}
@@ -261,7 +261,7 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 		look(0)
 	})
 	_, err = w.addModel("one")
-	w.refused(err, entity.Unavailable, "given up")
+	w.refused(err, entity.Unavailable, "given it up")
 	w.consistent(store)
 }
 

@@ -9,12 +9,12 @@ import (
 	"juju/state/mongo"
 )
 
-// oldCleanups leads from the kinds of cleanups that a model had in version 1 to the
-// prefixes of the keys that "destroy" has.
+// oldCleanups maps the kinds of cleanups of version 1 to the prefixes of the keys that
+// "destroy" has.
 var oldCleanups = map[string]string{"model": "", "units": "s#", "relations": "s#", "subordinates": "u#", "guests": "m#"}
 
-// mergeCleanups is the models' step to version 2. Before, there was a kind of cleanup
-// for each kind of entity that destroys others with it, named by its id.
+// mergeCleanups is the models' step to version 2. In version 1 there was a kind of
+// cleanup for each kind of entity that destroys others, with the entity's id.
 func mergeCleanups(ctx context.Context, _ *Controller, db *mongo.Database) error {
 	type cleanup struct {
 		ID   string `bson:"_id"`
@@ -33,7 +33,7 @@ func mergeCleanups(ctx context.Context, _ *Controller, db *mongo.Database) error
 		err := change(ctx, db, func(o *ops) error {
 			var now cleanup
 			if err := db.Get("cleanups", doc.ID, &now, "cleanup"); isNotFound(err) || err == nil && now.Kind != doc.Kind {
-				return mongo.ErrNothing // another controller was faster
+				return mongo.ErrNothing // another controller has done it
 			} else if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func renameCollection(from, to string) func(context.Context, *Controller, *mongo
 				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
 					return err
 				} else if n == 0 {
-					return mongo.ErrNothing // another controller was faster
+					return mongo.ErrNothing // another controller has done it
 				}
 				o.insert(to, id, doc)
 				o.remove(from, id, exists)

@@ -12,29 +12,29 @@ import (
 	"juju/state/mongo"
 )
 
-// ops collects the operations of one transaction. What concerns the counts of one
-// thing is gathered into a single operation, because mgo/txn judges the asserts
-// of all operations on a document before it applies any.
+// ops collects the operations of one transaction. All that concerns the counts of an
+// entity becomes a single operation, because mgo/txn checks the asserts of all operations
+// on a document before it applies any.
 type ops struct {
 	list   []txn.Op
 	counts map[string]*countOp
-	order  []string // keys of counts, as they came
-	// moving has the keys of the entities that the transaction moves itself: what is
-	// removed with one counts itself off without looking whether that was the last.
+	order  []string // the keys of counts, in order of their first use
+	// moving has the keys of the entities that the transaction itself moves. Dropping a
+	// reference to one of them does not check whether it was the last.
 	moving map[string]bool
 }
 
 type countOp struct {
-	assert map[string]any // by count: the last condition is the strongest
+	assert map[string]any // by count; the last condition is the strongest
 	inc    map[string]int
 	insert bool
 	remove bool
 }
 
-// change runs a transaction of the operations that build adds. It calls build again
-// when an assertion does not hold, so build reads anew what it rests on, and has no
-// clock and no random number. When it adds nothing, or returns mongo.ErrNothing,
-// there is nothing to do; any other error is returned. See mongo.Runner.Run.
+// change runs a transaction of the operations that build adds. It calls build again if an
+// assertion fails, so build must read again what it depends on, and must not read a clock
+// or a random number. If build adds nothing or returns mongo.ErrNothing, there is nothing
+// to do; any other error is returned. See mongo.Runner.Run.
 func change(ctx context.Context, db *mongo.Database, build func(*ops) error) error {
 	return db.Run(ctx, func(int) ([]txn.Op, error) {
 		o := newOps()
@@ -65,12 +65,12 @@ func (o *ops) assert(collection, id string, assert any) {
 	o.add(txn.Op{C: collection, Id: id, Assert: assert})
 }
 
-// assertLife asserts that a thing lives as it was seen to.
+// assertLife asserts an entity's life.
 func (o *ops) assertLife(collection, id string, life entity.Life) {
 	o.assert(collection, id, bson.D{{"life", life}})
 }
 
-// assertModelAlive is part of every transaction that creates something.
+// assertModelAlive is part of every transaction that adds an entity.
 func (o *ops) assertModelAlive() { o.assertLife(modelC, modelC, entity.Alive) }
 
 func (o *ops) count(key string) *countOp {
@@ -83,8 +83,8 @@ func (o *ops) count(key string) *countOp {
 	return c
 }
 
-// newCounts creates the counts of a new thing, one for each reference that its
-// kind can be the target of, all 0.
+// newCounts inserts the counts of a new entity, all 0: one for each reference to its
+// kind.
 func (o *ops) newCounts(key string, kind lifecycle.Kind) {
 	c := o.count(key)
 	c.insert = true
@@ -95,18 +95,18 @@ func (o *ops) newCounts(key string, kind lifecycle.Kind) {
 	}
 }
 
-// dropCounts removes the counts of a thing that goes.
+// dropCounts removes the counts of an entity that is removed.
 func (o *ops) dropCounts(key string) { o.count(key).remove = true }
 
-// inc changes one of a thing's counts by n.
+// inc adds n to one of an entity's counts.
 func (o *ops) inc(key, name string, n int) { o.count(key).inc[name] += n }
 
-// expect asserts a condition of one of a thing's counts.
+// expect asserts a condition on one of an entity's counts.
 func (o *ops) expect(key, name string, condition any) {
 	o.count(key).assert[name] = condition
 }
 
-// taken returns how many of a reference to an entity the transaction takes away.
+// taken returns how many sources of a reference to an entity the transaction removes.
 func (o *ops) taken(key, name string) int {
 	if c := o.counts[key]; c != nil {
 		return -c.inc[name]
@@ -114,8 +114,8 @@ func (o *ops) taken(key, name string) int {
 	return 0
 }
 
-// expectStep asserts of the counts what a step was planned from; gone tells how
-// many of each reference this same transaction takes away.
+// expectStep asserts the counts that a step was planned from. gone is how many sources of
+// each reference this transaction removes.
 func (o *ops) expectStep(key string, step lifecycle.Step, gone map[string]int) {
 	for _, ref := range step.None {
 		if ref.IsCounted() {
@@ -129,7 +129,7 @@ func (o *ops) expectStep(key string, step lifecycle.Step, gone map[string]int) {
 	}
 }
 
-// build returns the operations; nothing collected is mongo.ErrNothing.
+// build returns the operations, or mongo.ErrNothing if there are none.
 func (o *ops) build() ([]txn.Op, error) {
 	all := o.list
 	for _, key := range o.order {
@@ -162,7 +162,7 @@ func (o *ops) build() ([]txn.Op, error) {
 	return all, nil
 }
 
-// counts reads the counts of an entity; none at all when it has gone.
+// counts reads the counts of an entity; an empty map if it is gone.
 func (st *State) counts(key string) (map[string]int, error) {
 	var doc map[string]any
 	err := st.db.Get(countsC, key, &doc, "counts of "+key)
@@ -174,7 +174,7 @@ func (st *State) counts(key string) (map[string]int, error) {
 	}
 	counts := map[string]int{}
 	for name, v := range doc {
-		switch n := v.(type) { // whatever form the store, or somebody's hand, gave it
+		switch n := v.(type) { // whatever type the store returns, or an edit by hand left
 		case int:
 			counts[name] = n
 		case int64:
@@ -186,7 +186,7 @@ func (st *State) counts(key string) (map[string]int, error) {
 	return counts, nil
 }
 
-// isAlive, notDead and exists are the commonest asserts.
+// isAlive, notDead and exists are the most common asserts.
 var (
 	isAlive = bson.D{{"life", entity.Alive}}
 	notDead = bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}

@@ -13,18 +13,18 @@ import (
 	"juju/state/internal/secret"
 )
 
-// keyLength is how many random bytes a registration's key has.
+// keyLength is the number of random bytes in a registration key.
 const keyLength = 32
 
-// newKey returns a key and what is kept of it.
+// newKey returns a key and the hash of it that is stored.
 func newKey() (key []byte, hash string) {
 	key = make([]byte, keyLength)
 	rand.Read(key) // never fails
 	return key, hashAgentPassword(string(key))
 }
 
-// SetUserPassword gives a user another password; a key that was not used yet is
-// void after it. It returns the new password's stamp, which Rights.Password will show.
+// SetUserPassword sets a user's password and voids a registration key that was not used.
+// It returns the new value of Rights.Password.
 func (c *Controller) SetUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
 	hash, err := c.hashUserPassword(password)
 	if err != nil {
@@ -37,14 +37,15 @@ func (c *Controller) SetUserPassword(ctx context.Context, name, password string)
 	return stampOf(hash), nil
 }
 
-// stampOf stands for a password, and tells nothing of it.
+// stampOf returns a stamp of a password hash, which changes with it and reveals nothing
+// of it.
 func stampOf(hash string) string {
 	sum := sha256.Sum256([]byte(hash))
 	return string(sum[:8])
 }
 
-// ResetUserPassword makes a user's password void, ends what they do, and returns a
-// key as AddUser does.
+// ResetUserPassword voids a user's password, ends the user's connections, and returns a
+// registration key as AddUser does.
 func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []byte, err error) {
 	key, hash := newKey()
 	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
@@ -59,8 +60,8 @@ func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []
 	return key, nil
 }
 
-// RegisterUser sets the password of a user who shows the key that was given for
-// that; the key is void after it. Whatever is wrong, the error is the same.
+// RegisterUser sets the password of a user who has the registration key, and voids the
+// key. The error is the same whatever is wrong.
 func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, password string) error {
 	shown := hashAgentPassword(string(key))
 	check := func(d userDoc, err error) error {
@@ -69,7 +70,7 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 		}
 		return err
 	}
-	// First of all, so that strangers can't have us work.
+	// Check before the slow hash, so that strangers can't make the controller work.
 	if err := check(c.userDocOf(name)); err != nil {
 		return err
 	}
@@ -83,21 +84,20 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 	return check(userDoc{Key: shown}, err)
 }
 
-// wrongPassword is what everybody is told who may not log in, whatever the
-// reason, so that names can't be found out.
+// wrongPassword is the error for all who may not log in, whatever the reason, so that it
+// does not reveal which users exist.
 func wrongPassword() error {
 	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
 }
 
-// CheckUser returns the user of this name if they can log in and the password is
-// right.
+// CheckUser returns the user if they can log in and the password is right.
 func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
 	doc, err := c.userDocOf(name)
 	if err != nil && !isNotFound(err) {
 		return User{}, err
 	}
 	if err != nil || !doc.stands() {
-		// The same work as for somebody who can, or the time would tell.
+		// Take as long as for a user who exists, or the time would reveal it.
 		c.hasher.Pretend(password)
 		return User{}, wrongPassword()
 	}
@@ -108,8 +108,8 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 	return doc.user(), nil
 }
 
-// CheckKnownUser is CheckUser for a password that was right lately, without the slow
-// hash. When ok is false only CheckUser can tell.
+// CheckKnownUser is CheckUser without the slow hash, for a password that was verified
+// recently. If ok is false, the caller must use CheckUser.
 func (c *Controller) CheckKnownUser(ctx context.Context, name, password string) (user User, ok bool, err error) {
 	doc, err := c.userDocOf(name)
 	if isNotFound(err) || err == nil && !doc.stands() {

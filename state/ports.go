@@ -10,17 +10,17 @@ import (
 	"juju/state/entity"
 )
 
-// A portsDoc holds what units have open on a machine. It comes with the first port
-// that is opened there, and goes with the machine.
+// A portsDoc holds the ports that units have open on a machine. It is inserted with the
+// first one, and removed with the machine.
 type portsDoc struct {
-	ID      string     `bson:"_id"` // a machine
+	ID      string     `bson:"_id"` // a machine's id
 	Ports   []openPort `bson:"ports"`
 	Version int64      `bson:"version"`
 
-	missing bool // there was none yet
+	missing bool // there is no document yet
 }
 
-// asRead is an assert that it is as it was read.
+// asRead asserts that the document is as it was read.
 func (d portsDoc) asRead() any {
 	if d.missing {
 		return txn.DocMissing
@@ -48,7 +48,7 @@ func (st *State) ports(machine string) (portsDoc, error) {
 	return doc, err
 }
 
-// OpenedPorts returns what the units on the unit's machine have open, by unit.
+// OpenedPorts returns the open ports of all units on the unit's machine, by unit.
 func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, error) {
 	open := map[string][]entity.PortRange{}
 	id, err := u.machineOf(ctx)
@@ -68,8 +68,8 @@ func (u *Unit) OpenedPorts(ctx context.Context) (map[string][]entity.PortRange, 
 	return open, nil
 }
 
-// portsOps opens and closes ports of the unit's. A range that another has open,
-// or that overlaps with another of its own, is refused.
+// portsOps opens and closes ports of the unit. It refuses a range that another unit has
+// open, or that overlaps another of the unit's own.
 func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.PortRange) error {
 	id, err := u.machineOf(ctx)
 	if err != nil {
@@ -92,8 +92,8 @@ func (u *Unit) portsOps(ctx context.Context, o *ops, opened, closed []entity.Por
 	return nil
 }
 
-// changedPorts returns what is open on a machine once a unit has closed and opened
-// some; nil when that is no change.
+// changedPorts returns the open ports of a machine after a unit has closed and opened
+// some; nil if nothing changes.
 func changedPorts(before []openPort, unit string, opened, closed []entity.PortRange) ([]openPort, error) {
 	going := make(map[entity.PortRange]bool, len(closed))
 	for _, r := range closed {
@@ -101,7 +101,7 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 	}
 	after := slices.DeleteFunc(slices.Clone(before), func(p openPort) bool { return p.Unit == unit && going[p.portRange()] })
 	changed := len(after) < len(before)
-	units := make(map[entity.PortRange]string, len(after)+len(opened)) // whose a range is
+	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has a range open
 	there := make([]entity.PortRange, len(after))
 	mine := 0
 	for i, p := range after {
@@ -111,7 +111,7 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 			mine++
 		}
 	}
-	// Those that are there stay as they are; the new ones grow in a table of their own.
+	// The open ports stay in one table; the new ones are added to another.
 	tables := []*entity.PortTable{entity.NewPortTable(there), entity.NewPortTable(nil)}
 	for _, r := range opened {
 		if err := r.Check(); err != nil {
@@ -135,7 +135,7 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 		return nil, nil
 	}
 	if len(after) > len(before) {
-		// What is beyond a limit already may get smaller.
+		// What exceeds a limit already may shrink.
 		if err := firstErr(entity.LimitUnitPorts.Check(mine), entity.LimitMachinePorts.Check(len(after))); err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func (o *ops) setPorts(doc portsDoc, ports []openPort) {
 		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
-// closeAllPortsOps closes what the unit has open, when it goes.
+// closeAllPortsOps closes the ports of a unit that is removed.
 func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 	id, err := u.machineOf(ctx)
 	if err != nil || id == "" {
@@ -167,7 +167,7 @@ func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 	case len(after) < len(doc.Ports):
 		o.setPorts(doc, after)
 	case u.doc.Life != entity.Dead:
-		// One that is not Dead may open another meanwhile.
+		// A unit that is not Dead may open another meanwhile.
 		o.assert(portsC, doc.ID, doc.asRead())
 	}
 	return nil
