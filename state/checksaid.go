@@ -98,6 +98,6 @@ func judgeAddresses(v *view, id string) *wrong {
 	}
 	good := slices.DeleteFunc(slices.Clone(addresses), func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
 	good = good[:min(len(good), entity.LimitAddresses.Max)]
-	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()), "keep those that are addresses",
+	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()), "keep the valid ones",
 		bson.D{{"$set", bson.D{{"addresses", good}}}})
 }

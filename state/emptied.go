@@ -87,8 +87,7 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 	return m.doc.ID, nil
 }
 
-// isLeft reports whether the machine, once empty, outlives such a destruction of its
-// units.
+// isLeft reports whether the machine, once empty, outlives a destruction of its units.
 func (m *Machine) isLeft(how entity.Destruction) bool {
 	return m.doc.Life == entity.Alive && !(how.Machines && m.doc.ForUnits)
 }

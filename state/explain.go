@@ -56,7 +56,7 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanation, error) {
 	x := &explainer{st: st, ctx: ctx, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
-	thing, err := x.explain(tag, 0)
+	found, err := x.explain(tag, 0)
 	if isNotFound(err) && tag.Kind == entity.KindMachine {
 		left, rerr := st.leftoversOf(ctx, machineKey(tag.ID))
 		if rerr != nil || len(left) == 0 {
@@ -67,12 +67,12 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	} else if err != nil {
 		return e, err
 	}
-	l := thing.life()
+	l := found.life()
 	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = l.Life, writableTime(l.Since), l.Strength, writableTime(l.Deadline), x.reasons
 	for i := range e.Reasons {
 		e.Reasons[i].Since = writableTime(e.Reasons[i].Since)
 	}
-	refusals, err := st.db.Refusals(lifecycle.RowOf(thing.kind()).In, tag.ID)
+	refusals, err := st.db.Refusals(lifecycle.RowOf(found.kind()).In, tag.ID)
 	if err != nil {
 		return e, err
 	}
@@ -180,7 +180,7 @@ func (st *State) leftoversOf(ctx context.Context, key string) ([]entity.Leftover
 type explainer struct {
 	st      *State
 	ctx     context.Context
-	seen    map[entity.Tag]bool // explained already: things can refer to each other in a ring
+	seen    map[entity.Tag]bool // explained already: references may form a ring
 	reasons []entity.Reason
 }
 

@@ -225,7 +225,7 @@ func (x *explainer) machineStart(m *Machine, depth int) error {
 // nameOf returns the name that users know a tag's entity by.
 func nameOf(tag entity.Tag) string {
 	if tag.IsZero() {
-		return "nobody"
+		return "its machine"
 	}
 	return string(tag.Kind) + " " + tag.ID
 }

@@ -25,11 +25,11 @@ type referrer interface {
 type living interface {
 	referrer
 	state() *State
-	name() string  // its key without the prefix
-	docID() string // of its document
+	name() string  // the entity's key without the prefix
+	docID() string // the document's id
 	tag() entity.Tag
 	life() *lifeDoc
-	refresh(ctx context.Context) error // entity.NotFound when it is gone
+	refresh(ctx context.Context) error // entity.NotFound if the entity is gone
 
 	// guards returns the guards that hold for the entity, given its counts. asserts
 	// covers the facts that they depend on.
@@ -44,8 +44,8 @@ type living interface {
 	refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error
 }
 
-// ordinary has the particulars of a kind that has none. A kind embeds it, and overrides
-// what it does have.
+// ordinary implements the methods of living for a kind without particulars. A kind embeds
+// it, and overrides what differs.
 type ordinary struct{}
 
 func (ordinary) targets(lifecycle.Ref) []string { return nil }

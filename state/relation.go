@@ -12,8 +12,8 @@ import (
 	"juju/state/entity"
 )
 
-// isLike reports whether two are one but for their scope, which in a relation may
-// come from the other end.
+// isLike reports whether two endpoints are equal except for their scope, which a relation
+// may take from the other end.
 func (e Endpoint) isLike(o Endpoint) bool {
 	o.Scope = e.Scope
 	return e == o
@@ -26,11 +26,11 @@ type relationDoc struct {
 	Endpoints []Endpoint `bson:"endpoints"`
 }
 
-// roleOrder is the order of a key's endpoints.
+// roleOrder is the order of the endpoints in a key.
 var roleOrder = map[string]int{"requirer": 0, "provider": 1, "peer": 2}
 
-// newRelationDoc makes the relation between endpoints. Container scope on either
-// end makes it one of the whole.
+// newRelationDoc makes the document of a relation between endpoints. If either has
+// container scope, the relation has.
 func newRelationDoc(id int, ends ...Endpoint) relationDoc {
 	slices.SortFunc(ends, func(a, b Endpoint) int { return roleOrder[a.Role] - roleOrder[b.Role] })
 	container := slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Scope == string(charm.ScopeContainer) })
@@ -44,14 +44,14 @@ func newRelationDoc(id int, ends ...Endpoint) relationDoc {
 	return relationDoc{Key: strings.Join(names, " "), ID: id, Endpoints: ends}
 }
 
-// newRelation is newRelationDoc for one that is made now.
+// newRelation is newRelationDoc for a new relation.
 func (st *State) newRelation(id int, ends ...Endpoint) relationDoc {
 	doc := newRelationDoc(id, ends...)
 	doc.lifeDoc = st.born()
 	return doc
 }
 
-// A Relation is a relation as it was when it was read.
+// A Relation is a snapshot of a relation.
 type Relation struct {
 	ordinary
 	st  *State
@@ -61,13 +61,13 @@ type Relation struct {
 // ID returns the relation's number, which is never used again.
 func (r *Relation) ID() int { return r.doc.ID }
 
-// Key returns the relation's canonical name.
+// Key returns the relation's key, such as "wordpress:db mysql:server".
 func (r *Relation) Key() string { return r.doc.Key }
 
-// Life returns how far the relation had come when it was read.
+// Life returns the relation's life when it was read.
 func (r *Relation) Life() entity.Life { return r.doc.Life }
 
-// Endpoints returns the relation's ends, one of a peer relation.
+// Endpoints returns the relation's endpoints; a peer relation has one.
 func (r *Relation) Endpoints() []Endpoint { return slices.Clone(r.doc.Endpoints) }
 
 func (d relationDoc) isContainer() bool {
@@ -76,7 +76,7 @@ func (d relationDoc) isContainer() bool {
 
 func (r *Relation) isPeer() bool { return len(r.doc.Endpoints) == 1 }
 
-// endpoint returns the service's own end of the relation.
+// endpoint returns the service's endpoint of the relation.
 func (r *Relation) endpoint(service string) (Endpoint, error) {
 	for _, e := range r.doc.Endpoints {
 		if e.Service == service {
@@ -86,8 +86,8 @@ func (r *Relation) endpoint(service string) (Endpoint, error) {
 	return Endpoint{}, entity.Errorf(entity.NotFound, "service %q is not a member of relation %q", service, r.doc.Key)
 }
 
-// counterpart returns the end whose units those of the service see: the other
-// one, or its own of a peer relation.
+// counterpart returns the endpoint whose units the service's units see: the other one, or
+// the service's own in a peer relation.
 func (r *Relation) counterpart(service string) Endpoint {
 	for _, e := range r.doc.Endpoints {
 		if e.Service != service {
@@ -97,7 +97,8 @@ func (r *Relation) counterpart(service string) Endpoint {
 	return r.doc.Endpoints[0]
 }
 
-// RelationByID reads the relation of this number.
+// RelationByID reads a relation by its number; the error is entity.NotFound if there is
+// none.
 func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 	var docs []relationDoc
 	if err := st.db.All(relationsC, bson.D{{"id", id}}, &docs); err != nil {
@@ -109,14 +110,14 @@ func (st *State) RelationByID(ctx context.Context, id int) (*Relation, error) {
 	return &Relation{st: st, doc: docs[0]}, nil
 }
 
-// relation reads the relation of this canonical name.
+// relation reads a relation by its key.
 func (st *State) relation(key string) (*Relation, error) {
 	r := &Relation{st: st}
 	err := st.db.Get(relationsC, key, &r.doc, fmt.Sprintf("relation %q", key))
 	return r, err
 }
 
-// Relation finds the relation that the names of services and endpoints mean.
+// Relation finds the relation that names of services or endpoints mean.
 func (st *State) Relation(ctx context.Context, names ...string) (*Relation, error) {
 	candidates, err := st.inferEndpoints(ctx, names)
 	if err != nil {
@@ -204,9 +205,9 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 	return st.relation(doc.Key)
 }
 
-// checkEnds refuses a relation between services that can't have it, and asserts
-// of each that it is Alive and has the charm that was looked at. Since the names
-// were read, either service may have become another, with another charm.
+// checkEnds refuses a relation that its services can't have, and asserts that each is
+// Alive and has the charm that was checked. Since the names were read, either service may
+// have been replaced by another with another charm.
 func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 	var services []*Service
 	for _, e := range doc.Endpoints {
@@ -248,8 +249,9 @@ func (st *State) addRelationOps(o *ops, doc relationDoc) {
 	}
 }
 
-// An endpointDoc lets a service's relations be found, and watched, without
-// looking at those of others. It changes with the relation's life and strength.
+// An endpointDoc is one end of a relation. It lets a service's relations be found and
+// watched without reading those of other services. Its life and strength are the
+// relation's.
 type endpointDoc struct {
 	Service  string          `bson:"service"`
 	Relation string          `bson:"relation"`
@@ -279,8 +281,8 @@ func (st *State) relationsOf(service string) ([]*Relation, error) {
 	return all, nil
 }
 
-// hasContainerRelation reports whether an Alive relation of container scope
-// stands between two services.
+// hasContainerRelation reports whether two services have an Alive relation of container
+// scope.
 func (st *State) hasContainerRelation(service, other string) (bool, error) {
 	relations, err := st.containerRelations(service, other)
 	return len(relations) > 0, err

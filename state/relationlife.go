@@ -11,9 +11,9 @@ import (
 	"juju/state/lifecycle"
 )
 
-// Destroy is what the user does to a relation: it becomes Dying while units are
-// in its scope, and is removed otherwise. One that is Dying already only takes on
-// the strength.
+// Destroy sets the relation Dying if units are in its scope, and removes it otherwise. If
+// it is Dying already, a stronger destruction raises its strength. The error is
+// entity.Invalid for a peer relation.
 func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 	if r.isPeer() {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
@@ -26,7 +26,7 @@ func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 	return nil
 }
 
-// The particulars of relations as living entities.
+// How relations differ from other living entities.
 
 func (r *Relation) state() *State        { return r.st }
 func (r *Relation) kind() lifecycle.Kind { return lifecycle.Relation }
@@ -43,7 +43,7 @@ func (r *Relation) targets(lifecycle.Ref) []string {
 	return services
 }
 
-// refresh finds a relation of the same name gone that is another.
+// refresh returns entity.NotFound if another relation has taken the key.
 func (r *Relation) refresh(context.Context) error {
 	now, err := r.st.relation(r.doc.Key)
 	if err == nil && now.doc.ID != r.doc.ID {
@@ -57,11 +57,11 @@ func (r *Relation) refresh(context.Context) error {
 
 func (r *Relation) asserts() bson.D { return bson.D{{"id", r.doc.ID}} }
 
-// turning keeps the ends of the relation, which the agents of units watch, as it is
-// itself. Its settings stay for a cleanup: there can be any number of them, and
-// nothing refers to them any more. A relation of container scope may leave
-// subordinates without another; their agents destroy them, and a cleanup does for
-// those that are away, though no unit may be in the relation.
+// turning sets the relation's endpoint documents, which unit agents watch, to its life
+// and strength. A cleanup deletes the settings of a removed relation, because there can
+// be any number of them. A relation of container scope may leave subordinates without
+// another one: their agents destroy them, and a cleanup does so for agents that are away,
+// even if no unit is in scope.
 func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.to == entity.Gone {
 		o.cleanup(cleanupSettings, relationKey(r.doc.ID))

@@ -7,58 +7,58 @@ import (
 	"juju/state/mongo"
 )
 
-// The collections of a model's database. Ids are given with each; a key is
-// "m#0", "u#mysql/0", "s#mysql", "r#5", or "e" for the model itself.
+// The collections of a model's database, with the form of their ids. A key is "m#0",
+// "u#mysql/0", "s#mysql" or "r#5", and "e" for the model itself.
 const (
 	modelC       = "model"       // "model": name, life, series
 	machinesC    = "machines"    // "0"
 	unitsC       = "units"       // "mysql/0"
 	servicesC    = "services"    // "mysql"
 	relationsC   = "relations"   // "wordpress:db mysql:server"
-	endpointsC   = "endpoints"   // "mysql#wordpress:db mysql:server": each end of a relation, under its service
-	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit that is in a relation
-	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": who deploys a unit
-	settingsC    = "settings"    // "s#mysql": a service's, "r#5#mysql/0": what a unit told a relation
-	constraintsC = "constraints" // a key: in the form that users write; the model's are in its document
-	countsC      = "counts"      // a key: how many refer to it, by the names of lifecycle.Refs, and what it has one of; nobody watches it
-	statusesC    = "statuses"    // a key; "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
-	annotationsC = "annotations" // a key: what users note about it
-	minUnitsC    = "minunits"    // "mysql": a service that keeps units; changes when it may have too few
-	leadersC     = "leaders"     // "mysql": which unit leads a service, and since which claim
-	portsC       = "ports"       // "0": what is open on a machine, with the units that opened it
+	endpointsC   = "endpoints"   // "mysql#wordpress:db mysql:server": an end of a relation, by service
+	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit in a relation
+	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": a unit's deployer
+	settingsC    = "settings"    // "s#mysql": a service's settings, "r#5#mysql/0": a unit's in a relation
+	constraintsC = "constraints" // a key: as users write them; the model's are in its document
+	countsC      = "counts"      // a key: its references by the names of lifecycle.Refs, and what it has one of; not watched
+	statusesC    = "statuses"    // a key: "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
+	annotationsC = "annotations" // a key: users' notes
+	minUnitsC    = "minunits"    // "mysql": a service with a minimum of units; changes when it may have too few
+	leadersC     = "leaders"     // "mysql": the unit that leads a service, and the epoch of its claim
+	portsC       = "ports"       // "0": a machine's open ports, with their units
 	credentialsC = "credentials" // a tag: the hash of an agent's password
 	charmsC      = "charms"      // a charm's URL
-	cleanupsC    = "cleanups"    // a random id: what is still to do
-	blocksC      = "blocks"      // a type: what users are kept from, and why
-	leftoversC   = "leftovers"   // a random id: what force has left behind outside of state
-	sequenceC    = "sequence"    // what is numbered: the next number, written directly
+	cleanupsC    = "cleanups"    // a random id: work left to do
+	blocksC      = "blocks"      // a type: what users are blocked from, and why
+	leftoversC   = "leftovers"   // a random id: what forced removal left outside state
+	sequenceC    = "sequence"    // a sequence: its next number, written outside transactions
 	historyC     = "statushistory"
 )
 
 // The collections of the controller's own database, named "juju".
 const (
 	modelsC         = "models"         // a UUID: name, owner, step
-	modelNamesC     = "modelnames"     // "owner#name": that it is taken
+	modelNamesC     = "modelnames"     // "owner#name": a name in use
 	usersC          = "users"          // a name in lower case
-	modelUsersC     = "modelusers"     // "UUID#name": what a user may do at a model of another's
-	loginsC         = "logins"         // a user's id, "UUID#name": when they last logged in
+	modelUsersC     = "modelusers"     // "UUID#name": a user's access to another's model
+	loginsC         = "logins"         // a user's id, "UUID#name": the last login
 	controllerC     = "controller"     // "controller": UUID, name
-	blobsC          = "blobs"          // a SHA-256: the archive's file, and the models that have it
-	modelLeftoversC = "modelleftovers" // a model's UUID: what its removal with force has left outside of the store
-	oldFilesC       = "oldfiles"       // a file's name: nobody refers to it, it is to be deleted
-	leasesC         = "leases"         // a model's UUID, "#" and a service: who leads it for now; written directly
+	blobsC          = "blobs"          // a SHA-256: an archive's file, and the models that refer to it
+	modelLeftoversC = "modelleftovers" // a model's UUID: what its forced removal left outside the store
+	oldFilesC       = "oldfiles"       // a file's name: no archive has it, and it is to be deleted
+	leasesC         = "leases"         // a model's UUID, "#" and a service: the lease of its leadership, written outside transactions
 )
 
-// schemaC holds one document in every database: in which form the database is.
+// schemaC holds one document in every database: the version of its schema.
 const schemaC = "schema"
 
-// Sizes are the bounds of what a database keeps for later readers only.
+// Sizes bound the capped collections of a database, in bytes.
 type Sizes struct {
-	Log     int // bytes of a database's log of transactions
-	History int // bytes of a model's status history
+	Log     int // a database's log of transactions
+	History int // a model's status history
 }
 
-// DefaultSizes are those of a controller in service.
+// DefaultSizes are the sizes in production.
 var DefaultSizes = Sizes{Log: 10 << 20, History: 20 << 20}
 
 func modelSchema(sizes Sizes) mongo.Schema {
@@ -108,8 +108,8 @@ func deploymentID(parent entity.Tag, unit string) string { return parent.String(
 
 func endpointID(service, relation string) string { return service + "#" + relation }
 
-// scopePrefix is what the ids of one scope begin with: a global relation is one
-// scope, of a container relation each principal unit has one.
+// scopePrefix begins the ids of one scope. A global relation is one scope; a container
+// relation has one for each principal unit.
 func scopePrefix(relation int, container string) string {
 	if container == "" {
 		return strconv.Itoa(relation) + "#"

@@ -25,11 +25,11 @@ type relationUnit struct {
 	st   *State
 	rel  *Relation
 	unit *Unit
-	end  Endpoint // the unit's own
+	end  Endpoint // the unit's end
 }
 
-// relationUnit reads what is needed to know a unit in a relation of its service;
-// entity.NotFound when one of them is not there.
+// relationUnit reads a unit and a relation of its service; the error is entity.NotFound
+// if either does not exist.
 func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*relationUnit, error) {
 	u, err := st.Unit(ctx, unit)
 	if err != nil {
@@ -46,8 +46,8 @@ func (st *State) relationUnit(ctx context.Context, unit string, relation int) (*
 	return &relationUnit{st, r, u, end}, nil
 }
 
-// container returns the principal whose container the scope is, or "" when the
-// relation is global and all are in one scope.
+// container returns the principal whose scope of a container relation the unit is in, ""
+// in a global relation.
 func (ru *relationUnit) container() string {
 	switch {
 	case !ru.rel.doc.isContainer():
@@ -67,12 +67,12 @@ func (ru *relationUnit) inScope() (bool, error) {
 	return n > 0, err
 }
 
-// EnterScope writes the unit's first settings and enters the relation. A
-// principal that enters a container scope gets its subordinate by that. Nothing
-// when it is in; entity.CannotEnter when the unit or the relation is not Alive,
-// entity.CannotEnterYet while an old subordinate is not gone.
+// EnterScope writes the unit's initial settings and puts it in the relation's scope. A
+// principal that enters a container scope gets its subordinate with that. EnterScope does
+// nothing if the unit is in scope. The error is entity.CannotEnter if the unit or the
+// relation is not Alive, and entity.CannotEnterYet while an old subordinate is not gone.
 func (u *Unit) EnterScope(ctx context.Context, relation int) error {
-	number, born := -1, u.st.born() // of the subordinate, taken once
+	number, born := -1, u.st.born() // the subordinate's, kept from try to try
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 		if isNotFound(err) {
@@ -95,7 +95,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		}
 		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)
-		// Settings first: whoever sees the unit in scope can read them.
+		// Settings first: those who see the unit in scope can read them.
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 	})
 }
 
-// firstSettingsOps overwrites whatever an earlier time in the scope has left.
+// firstSettingsOps replaces settings that an earlier time in the scope has left.
 func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	addresses, err := ru.unit.addresses(ctx)
 	if err != nil {
@@ -132,8 +132,8 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	return nil
 }
 
-// subordinateOps adds the subordinate that a principal gets when it enters a
-// container scope, unless it has it already.
+// subordinateOps adds the subordinate that a principal gets in a container scope, unless
+// it is there.
 func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int, born lifeDoc) error {
 	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal != "" {
 		return nil
@@ -144,7 +144,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 		return err
 	}
 	if !svc.doc.Subordinate {
-		return nil // both are principals' relations of another kind
+		return nil // neither end is a subordinate's
 	}
 	there, err := ru.st.units(bson.D{{"principal", ru.unit.doc.Name}, {"service", service}})
 	if err != nil {
@@ -163,7 +163,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 		return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 	}
 	if _, err := ru.st.aliveModel(); entity.KindOf(err) == entity.NotAlive {
-		return entity.Errorf(entity.CannotEnter, "cannot enter scope: %v", err) // all in it is about to go
+		return entity.Errorf(entity.CannotEnter, "cannot enter scope: %v", err) // everything in the model is being destroyed
 	} else if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 			return err
 		}
 	}
-	// That there is none is true as long as nobody adds one.
+	// The count asserts that no subordinate has been added since.
 	holders, err := ru.st.counts(unitKey(ru.unit.doc.Name))
 	if err != nil {
 		return err
@@ -185,9 +185,9 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 	return nil
 }
 
-// LeaveScope takes the unit out of the relation; nothing when it is not in it.
-// The last to leave a Dying relation removes it and, with it, a Dying service
-// that nothing else refers to.
+// LeaveScope takes the unit out of the relation's scope; it does nothing if the unit is
+// not in it. The last unit to leave a Dying relation removes the relation and, if it was
+// the last reference, a Dying service.
 func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
 	return u.leaveScope(ctx, relation, lifecycle.UnitAgent)
 }
@@ -231,5 +231,5 @@ func (ru *relationUnit) targets(ref lifecycle.Ref) []string {
 	return nil
 }
 
-// counterpartRole is the role of the units that one of this role sees.
+// counterpartRole returns the role of the units that a unit of this role sees.
 func counterpartRole(role string) string { return string(charm.Role(role).Counterpart()) }

@@ -21,18 +21,18 @@ type serviceDoc struct {
 	ForceCharm  bool   `bson:"forcecharm,omitempty"`
 	Subordinate bool   `bson:"subordinate"`
 	Exposed     bool   `bson:"exposed"`
-	MinUnits    int    `bson:"minunits,omitempty"` // how many Alive units are kept
-	Maker       string `bson:"maker,omitempty"`    // the call that made it, which knows it by that
+	MinUnits    int    `bson:"minunits,omitempty"` // the minimum number of Alive units; 0 for none
+	Maker       string `bson:"maker,omitempty"`    // identifies the AddService call that made it
 }
 
-// A Service is a service as it was when it was read.
+// A Service is a snapshot of a service.
 type Service struct {
 	ordinary
 	st  *State
 	doc serviceDoc
 }
 
-// Service reads a service; entity.NotFound when there is none.
+// Service reads a service; the error is entity.NotFound if there is none.
 func (st *State) Service(ctx context.Context, name string) (*Service, error) {
 	s := &Service{st: st}
 	if err := st.db.Get(servicesC, name, &s.doc, fmt.Sprintf("service %q", name)); err != nil {
@@ -50,19 +50,19 @@ func (st *State) services(query bson.D) ([]*Service, error) {
 // Name returns the service's name.
 func (s *Service) Name() string { return s.doc.Name }
 
-// Life returns how far the service had come when it was read.
+// Life returns the service's life when it was read.
 func (s *Service) Life() entity.Life { return s.doc.Life }
 
-// CharmURL returns the charm that the service's units should have.
+// CharmURL returns the charm that the service's units should run.
 func (s *Service) CharmURL() string { return s.doc.CharmURL }
 
 // Series returns the series of the service's units.
 func (s *Service) Series() string { return s.doc.Series }
 
-// IsSubordinate reports whether the service's units live beside those of others.
+// IsSubordinate reports whether the service's units run beside those of other services.
 func (s *Service) IsSubordinate() bool { return s.doc.Subordinate }
 
-// IsExposed reports whether the ports of its units are for everybody.
+// IsExposed reports whether the open ports of its units are open to everyone.
 func (s *Service) IsExposed() bool { return s.doc.Exposed }
 
 func (s *Service) refresh(ctx context.Context) error {
@@ -77,18 +77,17 @@ func (s *Service) refresh(ctx context.Context) error {
 type AddServiceParams struct {
 	Name        string
 	CharmURL    string
-	Series      string            // the model's default when empty, or the charm's first if that is not among its own
-	Config      map[string]string // as the user wrote it
+	Series      string            // if empty the model's default, or the charm's first if the charm does not support that
+	Config      map[string]string // as users write it
 	Constraints string
 	Units       int
-	Placement   []string // machine ids for the first units
-	Force       bool     // a series that the charm does not name is all right
+	Placement   []string // ids of machines for the first units
+	Force       bool     // allow a series that the charm does not support
 }
 
-// AddService adds a service with its peer relations, and its units. When it fails
-// nothing has changed, or what has is taken back. Only when the connection to the
-// store breaks meanwhile the service may be there, with some of its units or none:
-// status shows it, and it can be destroyed.
+// AddService adds a service with its peer relations and units. If it fails, it undoes
+// what it has done. If it can't because the connection to the store is lost, the service
+// may remain with some of its units: status shows it, and a user can destroy it.
 func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, error) {
 	maker := newID()
 	if err := st.addService(ctx, p, maker); err != nil {
@@ -106,8 +105,8 @@ func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, 
 	return s, nil
 }
 
-// takeBackService destroys the service that a failed AddService has made, if it has:
-// nobody has heard of it yet. That is so also when the caller has gone meanwhile.
+// takeBackService destroys the service that a failed AddService has made, if it has, even
+// if the request was cancelled. No one uses the service yet.
 func (st *State) takeBackService(ctx context.Context, name, maker string) {
 	ctx = context.WithoutCancel(ctx)
 	s, err := st.Service(ctx, name)
@@ -118,7 +117,7 @@ func (st *State) takeBackService(ctx context.Context, name, maker string) {
 		err = s.Destroy(ctx, entity.Destruction{})
 	}
 	if err != nil {
-		logger.Errorf("cannot take back service %q: %v", name, err)
+		logger.Errorf("cannot remove the unfinished service %q: %v", name, err)
 	}
 }
 
@@ -154,7 +153,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		}
 	}
 	born := st.born()
-	var peers []relationDoc // numbered once nothing bars the service any more
+	var peers []relationDoc // made once the service is known to be valid
 	return st.change(ctx, func(o *ops) error {
 		model, err := st.aliveModel()
 		if err != nil {
@@ -211,7 +210,7 @@ func (st *State) peerRelations(ctx context.Context, service string, meta *charm.
 	return peers, nil
 }
 
-// SetExposed makes the ports of the service's units open to everybody, or not.
+// SetExposed opens the ports of the service's units to everyone, or closes them.
 func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -228,14 +227,14 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 	})
 }
 
-// ConfigSettings returns what the user has set, without the charm's defaults.
+// ConfigSettings returns the settings that users have set, without the charm's defaults.
 func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
 	doc, err := s.st.settings(serviceKey(s.doc.Name))
 	return doc.Settings, err
 }
 
-// EffectiveConfig returns what the hooks of the service's units see: the charm's
-// defaults, and over them what the user has set.
+// EffectiveConfig returns the settings that the hooks of the service's units see: users'
+// settings over the charm's defaults.
 func (s *Service) EffectiveConfig(ctx context.Context) (map[string]any, error) {
 	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
 	if err != nil {
@@ -252,8 +251,8 @@ func (s *Service) EffectiveConfig(ctx context.Context) (map[string]any, error) {
 	return config, nil
 }
 
-// SetConfig changes settings, all or none; values are as the user wrote them. A
-// key in reset goes back to the charm's default.
+// SetConfig changes settings, all or none. Values are as users write them; the keys in
+// reset get the charm's defaults again.
 func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset []string) error {
 	return s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
@@ -281,7 +280,7 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 			return err
 		}
 		if len(o.list) > 0 {
-			// The values were judged by this charm's options.
+			// The values were checked against this charm's options.
 			o.assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
 		}
 		return nil

@@ -9,14 +9,14 @@ import (
 	"juju/state/lifecycle"
 )
 
-// Destroy sets the service Dying, with its relations, or removes it when nothing
-// refers to it. A service that is Dying already only takes on the strength, and that
-// machines go with its units.
+// Destroy sets the service Dying, with its relations, or removes it if nothing refers to
+// it. If it is Dying already, a stronger destruction raises its strength, and its
+// machines may be destroyed with it.
 func (s *Service) Destroy(ctx context.Context, how entity.Destruction) error {
 	return s.st.move(ctx, s, lifecycle.ToDestroy, lifecycle.User, s.st.begin(how))
 }
 
-// The particulars of services as living entities.
+// How services differ from other living entities.
 
 func (s *Service) state() *State        { return s.st }
 func (s *Service) kind() lifecycle.Kind { return lifecycle.Service }
@@ -32,7 +32,7 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 		o.expect(serviceKey(s.doc.Name), takesMachines, bson.D{{"$exists", false}})
 		o.inc(serviceKey(s.doc.Name), takesMachines, 1)
 	}
-	if t.from == entity.Alive && s.doc.MinUnits > 0 { // it keeps no units any more
+	if t.from == entity.Alive && s.doc.MinUnits > 0 { // only Alive services have a minimum
 		o.remove(minUnitsC, s.doc.Name, exists)
 		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
 	}

@@ -10,12 +10,13 @@ import (
 	"juju/state/entity"
 )
 
-// A settingsDoc is a map that users or charms write. Version grows with every
-// change of a value, and with nothing else: a null change wakes nobody.
+// A settingsDoc is a map that users or charms write. Version grows with each change of a
+// value and with nothing else, so writing the same values wakes no watch.
 type settingsDoc struct {
 	ID       string `bson:"_id"`
-	Relation *int   `bson:"relation,omitempty"` // of a relation's settings, for their mass deletion
-	// Container is the principal in whose scope of a container relation they are.
+	Relation *int   `bson:"relation,omitempty"` // the relation's number, for the deletion of all of its settings
+	// Container is the principal whose scope of a container relation the settings are
+	// in.
 	Container string         `bson:"container,omitempty"`
 	Settings  map[string]any `bson:"settings"`
 	Version   int64          `bson:"version"`
@@ -28,9 +29,8 @@ func (st *State) settings(key string) (settingsDoc, error) {
 	return doc, err
 }
 
-// limit bounds the settings, well below what the store takes. A transaction that the
-// store refuses only when it is applied would never end, and hold up all that touches
-// its documents.
+// limit bounds the settings, well below the store's own limit. A transaction that the
+// store refuses to apply would never finish, and block every other on its documents.
 func (d settingsDoc) limit() entity.Limit {
 	if d.Relation != nil {
 		return entity.LimitRelationSettings
@@ -38,10 +38,10 @@ func (d settingsDoc) limit() entity.Limit {
 	return entity.LimitServiceSettings
 }
 
-// changeSettings adds the operation that merges changes into settings that were
-// just read; a nil value deletes its key. It asserts the version, and adds
-// nothing when no value changes. Names that can't be kept, and more than the limit,
-// are Invalid.
+// changeSettings adds the operation that merges changes into settings that were just
+// read; a nil value deletes its key. It asserts the version, and adds nothing if no value
+// changes. The error is entity.Invalid for names that can't be stored, and beyond the
+// limit.
 func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	set, unset := bson.M{}, bson.M{}
 	after := maps.Clone(doc.Settings)
@@ -51,7 +51,7 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 			return err
 		}
 	}
-	// What is beyond the limit already may get smaller.
+	// What exceeds the limit already may shrink.
 	if size := settingsSize(after); size > settingsSize(doc.Settings) {
 		if err := doc.limit().Check(size); err != nil {
 			return err
@@ -81,11 +81,11 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	return nil
 }
 
-// settingsSize is what settings count towards a limit.
+// settingsSize returns the size that counts towards the limit.
 func settingsSize(settings map[string]any) (size int) {
 	for k, v := range settings {
 		if v == nil {
-			continue // it is deleted
+			continue // deleted
 		}
 		text, _ := v.(string)
 		size += entity.SettingSize(k, text)

@@ -10,8 +10,8 @@ import (
 	"juju/state/entity"
 )
 
-// status makes what users see. What is derived, is derived here, so that every
-// client shows the same.
+// status builds what users see. Everything that is derived is derived here, so that all
+// clients show the same.
 func (a *everything) status(now time.Time) *entity.ModelStatus {
 	s := &entity.ModelStatus{At: now, Model: entity.ModelHeader{
 		Name: a.model.Name, UUID: a.model.UUID, Controller: a.model.Name == ControllerModel,
@@ -63,7 +63,7 @@ func cutLast(s, sep string, n int) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// statusOf returns that of a unit or machine, set or what it began with.
+// statusOf returns the status of a unit or machine, or its initial one if none was set.
 func (a *everything) statusOf(key string, its birth) entity.Status {
 	if doc, ok := a.statuses[key]; ok {
 		return doc.status()
@@ -132,8 +132,8 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 	return s
 }
 
-// newerCharm returns the newest revision of a charm that the model has, if it is
-// another than the one in use.
+// newerCharm returns the newest revision of a charm in the model, "" if it is the one in
+// use.
 func (a *everything) newerCharm(url string) string {
 	used := a.charms[url]
 	newest := used
@@ -166,7 +166,7 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	}
 	var damaged []entity.PortRange
 	if u.OpenedPorts, damaged = a.openPorts(u.Machine, name); len(damaged) > 0 {
-		u.Agent.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %d open ports that can't be: run juju check)", u.Agent.Message, len(damaged)))
+		u.Agent.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %d invalid open ports: run juju check)", u.Agent.Message, len(damaged)))
 	}
 	for _, s := range subordinates[name] {
 		u.Subordinates = append(u.Subordinates, a.unit(s, subordinates))
@@ -174,8 +174,8 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	return u
 }
 
-// openPorts returns what a unit has open on its machine, sorted, and what is stored
-// there that can't be open. A machine's ports are sorted by unit once, for all.
+// openPorts returns the open ports of a unit on its machine, sorted, and the invalid ones
+// stored with them. It groups a machine's ports by unit once, for all of its units.
 func (a *everything) openPorts(machine, unit string) (open, damaged []entity.PortRange) {
 	units, known := a.opened[machine]
 	if !known {

@@ -33,30 +33,30 @@ type State struct {
 	done  chan struct{}
 }
 
-// openState opens the database of a model that is there.
+// openState opens the database of an existing model.
 func (c *Controller) openState(uuid, name string) *State {
 	st := &State{controller: c, db: c.store.Open(uuid), uuid: uuid, name: name, done: make(chan struct{})}
 	st.hub, st.tails = follow(st.db, c.store.Barrier)
 	return st
 }
 
-// close ends every watch of the model and, once those who use them have done with
-// them, its connections. Who asks the model for anything afterwards is told why.
+// close ends every watch of the model, and closes its connections once no call uses them.
+// Later calls fail with why.
 func (st *State) close(why error) {
 	close(st.done)
 	st.tails.end()
 	st.db.Close(why)
 }
 
-// tails follows the log of one database while somebody watches it.
+// tails follows the log of one database while there are subscriptions.
 type tails struct {
 	hub    *watcher.Hub
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 }
 
-// follow makes the hub of a database. Its log is followed from the first
-// subscription on, until the last one ends.
+// follow makes the hub of a database. It follows the database's log while the hub has
+// subscriptions.
 func follow(db *mongo.Database, barrier func(context.Context) error) (*watcher.Hub, *tails) {
 	t := &tails{}
 	t.hub = watcher.NewHub(func(wanted bool) {
@@ -71,46 +71,46 @@ func follow(db *mongo.Database, barrier func(context.Context) error) (*watcher.H
 	return t.hub, t
 }
 
-// end ends all watches, and returns when the log is not followed any more.
+// end ends all watches, and returns once the log is no longer followed.
 func (t *tails) end() {
 	t.hub.Close()
 	t.group.Wait()
 }
 
-// UUID returns the model's identity, which is also the name of its database.
+// UUID returns the model's UUID, which is also the name of its database.
 func (st *State) UUID() string { return st.uuid }
 
 // Name returns the model's name.
 func (st *State) Name() string { return st.name }
 
-// Done is closed when the model can't be used any more: it was removed, or the
-// controller closes.
+// Done returns a channel that is closed when the model can't be used any more: it was
+// removed, or the controller is closing.
 func (st *State) Done() <-chan struct{} { return st.done }
 
-// Transactions is what a model's store needs done with its transactions.
+// Transactions is the part of a model's state that maintains its transactions.
 type Transactions struct{ st *State }
 
-// Transactions returns what the store needs done.
+// Transactions returns what maintains the model's transactions.
 func (st *State) Transactions() Transactions { return Transactions{st} }
 
-// Barrier returns when everything that was written before is on disk.
+// Barrier waits until everything written before is on disk.
 func (t Transactions) Barrier(ctx context.Context) error { return t.st.controller.store.Barrier(ctx) }
 
-// change runs a transaction on the model; see the function change.
+// change runs a transaction on the model: see the function change.
 func (st *State) change(ctx context.Context, build func(*ops) error) error {
 	return change(ctx, st.db, build)
 }
 
-// ResumeTransactions takes unfinished transactions to their end, but for those
-// so young that whoever began them is likely at it.
+// ResumeTransactions finishes unfinished transactions, except young ones that their own
+// process is probably still running.
 func (t Transactions) ResumeTransactions(ctx context.Context) error {
 	return t.st.db.ResumeTransactions(ctx, t.st.controller.now().Add(-resumeAge))
 }
 
-// resumeAge is how old a transaction is before another than its runner resumes it.
+// resumeAge is the age at which a process resumes transactions of others.
 const resumeAge = 5 * time.Second
 
-// PruneTransactions removes finished transactions that are older than age.
+// PruneTransactions removes finished transactions older than age, and returns how many.
 func (t Transactions) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
 	return t.st.db.PruneTransactions(ctx, t.st.controller.now().Add(-age))
 }
@@ -121,9 +121,9 @@ type modelDoc struct {
 	ID      string `bson:"_id"`
 	Name    string `bson:"name"`
 	UUID    string `bson:"uuid"`
-	Series  string `bson:"series"` // the controller's default; see defaultSeries
+	Series  string `bson:"series"` // the controller's default series; see defaultSeries
 	Cloud   string `bson:"cloud"`
-	// Constraints are the user's, for whatever says nothing of its own.
+	// Constraints apply to machines unless a service's or machine's own replace them.
 	Constraints string `bson:"constraints,omitempty"`
 	// Config has the settings that were set for this model, in their stored form.
 	Config map[string]string `bson:"config,omitempty"`
@@ -135,8 +135,8 @@ func (st *State) model() (modelDoc, error) {
 	return doc, err
 }
 
-// aliveModel reads the model for whoever creates something in it; when it is not
-// Alive it says, as Juju does, that nothing can be any more.
+// aliveModel reads the model for callers that add something to it. The error, in Juju's
+// words, is entity.NotAlive if the model is not Alive.
 func (st *State) aliveModel() (modelDoc, error) {
 	doc, err := st.model()
 	if err != nil {
@@ -148,11 +148,11 @@ func (st *State) aliveModel() (modelDoc, error) {
 	return doc, nil
 }
 
-// newID returns a fresh id for a document that nothing else names. It is taken
-// before a transaction is built, so that each try makes the same operations.
+// newID returns a new id for a document that has no natural one. Take it before building
+// a transaction, so that each try makes the same operations.
 func newID() string { return bson.NewObjectId().Hex() }
 
-// sortBy sorts by a name, as people do.
+// sortBy sorts by name, in natural order: "mysql/9" before "mysql/10".
 func sortBy[T any](all []T, name func(T) string) {
 	slices.SortFunc(all, func(a, b T) int {
 		x, y := name(a), name(b)
@@ -163,8 +163,8 @@ func sortBy[T any](all []T, name func(T) string) {
 	})
 }
 
-// readAll reads the documents that match, in the natural order of their names, and
-// makes values of them.
+// readAll reads the documents that match a query, in the natural order of their names,
+// and converts them to values.
 func readAll[D, E any](st *State, collection string, query bson.D, name func(D) string, value func(D) E) ([]E, error) {
 	var docs []D
 	if err := st.db.All(collection, query, &docs); err != nil {
@@ -178,5 +178,5 @@ func readAll[D, E any](st *State, collection string, query bson.D, name func(D) 
 	return all, nil
 }
 
-// isNotFound is for callers that expect an entity to be gone.
+// isNotFound is for callers that expect that an entity may be gone.
 func isNotFound(err error) bool { return errors.Is(err, entity.NotFound) }

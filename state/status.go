@@ -12,22 +12,23 @@ import (
 	"juju/state/entity"
 )
 
-// A statusDoc is a status that was set. What a unit or a machine begins with is not
-// written: it follows from what it is.
+// A statusDoc is a status that was set. The initial status of a unit or machine is not
+// stored: it follows from the entity.
 type statusDoc struct {
 	ID      string            `bson:"_id"`
 	Status  entity.StatusWord `bson:"status"`
 	Message string            `bson:"message"`
 	Data    map[string]any    `bson:"data,omitempty"`
 	Since   time.Time         `bson:"since"`
-	// Kept is set once it is in the history; what an entity begins with is not
-	// until it is replaced.
+	// Kept is set once the status is in the history. An initial status is added there
+	// when it is replaced.
 	Kept bool `bson:"kept,omitempty"`
 
-	unset bool // it is what the entity began with, and not written
+	unset bool // an initial status, which is not stored
 }
 
-// status returns it as it can be shown, damaged or not; the zero one of no document.
+// status returns the status with any damage repaired for display; the zero Status of a
+// missing document.
 func (d statusDoc) status() entity.Status {
 	if d.ID == "" {
 		return entity.Status{}
@@ -39,12 +40,12 @@ func newStatusDoc(key string, s entity.Status, now time.Time) statusDoc {
 	if s.Since.IsZero() {
 		s.Since = now
 	}
-	// What MongoDB keeps of a time, so that what is read equals what was written.
+	// Truncate to MongoDB's precision, so that what is read equals what was written.
 	return statusDoc{ID: key, Status: s.Status, Message: s.Message, Data: escapeKeys(s.Data),
 		Since: s.Since.UTC().Truncate(time.Millisecond)}
 }
 
-// status reads the status that is kept under a key.
+// status reads the status of a key.
 func (st *State) status(key string) (entity.Status, error) {
 	doc, err := st.statusDoc(key)
 	return doc.status(), err
@@ -61,13 +62,13 @@ func (st *State) statusDoc(key string) (statusDoc, error) {
 	return doc, err
 }
 
-// A birth is what a unit or a machine knows of its beginning.
+// A birth is what determines the initial status of a unit or machine.
 type birth struct {
 	Born time.Time `bson:"born,omitempty"`
 }
 
-// beginner returns the unit or the machine that begins with the status of a key;
-// nothing for a key of something else.
+// beginner returns the document of the unit or machine whose initial status a key may
+// have; the zero docID for other keys.
 func beginner(key string) docID {
 	kind, id, _ := strings.Cut(key, "#")
 	id, part, _ := strings.Cut(id, "#")
@@ -80,7 +81,7 @@ func beginner(key string) docID {
 	return docID{}
 }
 
-// firstStatus is what a unit or a machine begins with under a key.
+// firstStatus returns the initial status of a unit or machine under a key.
 func firstStatus(key string, its birth) statusDoc {
 	first := entity.Status{Status: entity.StatusPending, Since: its.Born}
 	switch {
@@ -94,8 +95,7 @@ func firstStatus(key string, its birth) statusDoc {
 	return doc
 }
 
-// setStatus replaces a status, which lives as long as its entity, and notes it in
-// the history.
+// setStatus replaces a status, and adds it to the history.
 func (st *State) setStatus(ctx context.Context, key string, s entity.Status, more ...txn.Op) error {
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
@@ -123,8 +123,8 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	return nil
 }
 
-// replaceStatus replaces a status that was read, and of which the assert holds;
-// whoever does it tells the history.
+// replaceStatus replaces a status that was read and of which the assertion holds. The
+// caller adds it to the history.
 func (o *ops) replaceStatus(was, doc statusDoc, assert any) {
 	if was.unset {
 		owner := beginner(doc.ID)
@@ -137,8 +137,8 @@ func (o *ops) replaceStatus(was, doc statusDoc, assert any) {
 		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }
 
-// remember adds to the status history. It is for people: a capped collection,
-// written directly, and a failure to write it fails nothing.
+// remember adds a status to the history. The history is for people: it is a capped
+// collection, written outside transactions, and a failed write is only logged.
 func (st *State) remember(doc statusDoc) {
 	err := st.db.With(historyC, func(c *mgo.Collection) error {
 		return c.Insert(pastStatusDoc{bson.NewObjectId(), doc.ID, doc.Status, doc.Message, doc.Since})

@@ -12,7 +12,7 @@ import (
 	"juju/state/entity"
 )
 
-// maxHistory is how many statuses one answer has at the most, the newest.
+// maxHistory is the maximum number of statuses in one answer, the newest.
 const maxHistory = 10000
 
 type pastStatusDoc struct {
@@ -23,11 +23,11 @@ type pastStatusDoc struct {
 	Since   time.Time         `bson:"since"`
 }
 
-// StatusHistory returns statuses that a unit or machine has had, the oldest first,
-// and last the one it has. What was removed is remembered for a while, but nobody
-// knows any more what was never there: that is entity.NotFound.
+// StatusHistory returns the statuses that a unit or machine has had, the oldest first and
+// the present one last. The history of a removed entity is kept for a while. The error is
+// entity.NotFound if there is neither an entity nor a history of it.
 //
-// A model remembers a bounded number of statuses, of all its entities together.
+// A model keeps a bounded number of statuses, of all its entities together.
 func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string, filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	kinds, err := historyKeys(kind, id)
 	if err != nil {
@@ -41,8 +41,8 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	if err != nil {
 		return nil, err
 	}
-	// The present one may not be in the history: the first, or one that could not
-	// be written there.
+	// The present status may not be in the history: an initial one is not, nor one whose
+	// write failed.
 	var present []statusDoc
 	for _, key := range keys {
 		if now, err := st.statusDoc(key); err == nil {
@@ -73,8 +73,8 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	return all, nil
 }
 
-// historyKeys returns the keys of the statuses that a kind of history is of, with
-// the kind of each.
+// historyKeys returns the keys of the statuses in a kind of history, with the kind of
+// each.
 func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryKind, error) {
 	valid, refuse, what := entity.IsValidUnit, entity.InvalidUnit, "unit name"
 	keys := map[string]entity.HistoryKind{}
@@ -100,7 +100,7 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 	return keys, nil
 }
 
-// pastStatuses reads what the history has under some keys, the oldest first.
+// pastStatuses reads the history of some keys, the oldest first.
 func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pastStatusDoc, error) {
 	query := bson.D{{"key", bson.D{{"$in", keys}}}}
 	if !filter.From.IsZero() {
@@ -124,8 +124,8 @@ func (st *State) pastStatuses(keys []string, filter entity.HistoryFilter) ([]pas
 	return past, nil
 }
 
-// neverThere is the error for what has no status that a filter chooses: whether
-// there never was one at all.
+// neverThere returns entity.NotFound if there never was such an entity, and nil if the
+// filter matches none of its statuses.
 func (st *State) neverThere(kind entity.HistoryKind, keys []string, id string) error {
 	n, err := st.db.Count(historyC, bson.D{{"key", bson.D{{"$in", keys}}}})
 	switch {

@@ -10,7 +10,7 @@ import (
 	"juju/state/mongo"
 )
 
-// SetStatus replaces the status of the unit's workload.
+// SetStatus sets the status of the unit's workload.
 func (u *Unit) SetStatus(ctx context.Context, s entity.Status) error {
 	return u.st.setStatus(ctx, workloadKey(u.doc.Name), s)
 }
@@ -20,8 +20,8 @@ func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
 	return u.st.status(workloadKey(u.doc.Name))
 }
 
-// SetAgentStatus replaces the status of the unit's agent; the first marks the
-// unit as one whose agent has come up.
+// SetAgentStatus sets the status of the unit's agent. The first one records that the
+// agent has come up.
 func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
 	var started []txn.Op
 	if !u.doc.Started {
@@ -31,8 +31,8 @@ func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
 	return u.st.setStatus(ctx, unitKey(u.doc.Name), s, started...)
 }
 
-// Resolve says what to do about the unit's failed hook: run it again, or go on
-// as if it had succeeded.
+// Resolve says what to do about the unit's failed hook: run it again, or continue as if
+// it had succeeded.
 func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 	mode := entity.ResolvedNoHooks
 	if retry {
@@ -60,7 +60,7 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 	})
 }
 
-// ClearResolved says that the agent has seen what Resolve said.
+// ClearResolved records that the agent has acted on Resolve.
 func (u *Unit) ClearResolved(ctx context.Context) error {
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
@@ -74,7 +74,7 @@ func (u *Unit) ClearResolved(ctx context.Context) error {
 	})
 }
 
-// SetCharm records the charm that the unit has, or is about to unpack.
+// SetCharm records the charm that the unit runs, or is about to unpack.
 func (u *Unit) SetCharm(ctx context.Context, url string) error {
 	return u.st.change(ctx, func(o *ops) error {
 		if err := u.refresh(ctx); err != nil {
@@ -95,7 +95,7 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 	})
 }
 
-// Info returns what the unit's agent decides on.
+// Info returns what the unit's agent needs to know.
 func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	if err := u.refresh(ctx); err != nil {
 		return entity.UnitInfo{}, err
@@ -138,7 +138,7 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	return info, nil
 }
 
-// Config returns what the hooks of the unit's service see.
+// Config returns the settings that the hooks of the unit see.
 func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	svc, err := u.st.Service(ctx, u.doc.Service)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"juju/state/lifecycle"
 )
 
-// Destroy is what the user does to a principal: it becomes Dying, or is removed
-// when its agent never came up. A unit that is Dying already only takes on the
-// strength, and that its machine goes with it. An Alive subordinate is refused.
+// Destroy sets a principal Dying, or removes it if its agent never came up. If the unit
+// is Dying already, a stronger destruction raises its strength, and its machine may be
+// destroyed with it. The error is entity.Invalid for an Alive subordinate.
 func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
 	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.User, u.st.begin(how))
 }
 
-// DestroySelf is what the unit's own agent does when its service is Dying or, of
-// a subordinate, when its principal or its last container relation to the
-// principal's service is. Nothing while none of them is.
+// DestroySelf sets the unit Dying for its own agent. It does so if its service is Dying
+// or, for a subordinate, if its principal is, or no container relation to the principal's
+// service is Alive; otherwise it does nothing.
 func (u *Unit) DestroySelf(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}), func(o *ops) (bool, error) {
 		for _, ref := range lifecycle.RefsFrom(u.kind()) {
@@ -28,7 +28,7 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 			for _, name := range u.targets(ref) {
 				target, err := u.st.find(ctx, ref.To, name)
 				if err != nil || target.life().Life != entity.Alive {
-					return err == nil, err // and stays so as long as the unit is there
+					return err == nil, err // lives never go back, so there is nothing to assert
 				}
 			}
 		}
@@ -39,10 +39,9 @@ func (u *Unit) DestroySelf(ctx context.Context) error {
 	})
 }
 
-// isOrphan reports whether a subordinate is left without an Alive relation of
-// container scope to its principal's service, and asserts that none has been added
-// since. If as many went as came, at least no unit has entered one and counted on
-// the subordinate.
+// isOrphan reports whether a subordinate has no Alive relation of container scope to its
+// principal's service. It asserts that none has been added since; if as many were removed
+// as added, at least no unit has entered a new one and counted on the subordinate.
 func (u *Unit) isOrphan(o *ops) (bool, error) {
 	service := serviceKey(u.doc.Service)
 	holders, err := u.st.counts(service)
@@ -62,25 +61,25 @@ func (u *Unit) isOrphan(o *ops) (bool, error) {
 	return true, nil
 }
 
-// DestroySubordinates sets the subordinates of the Dying unit Dying.
+// DestroySubordinates sets the subordinates of a Dying unit Dying.
 func (u *Unit) DestroySubordinates(ctx context.Context) error {
 	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}))
 }
 
-// EnsureDead sets the Dying unit Dead. entity.InUse while it is in a relation's
-// scope, entity.HasSubordinates while it has subordinates; nothing when it is
-// Dead or gone.
+// EnsureDead sets a Dying unit Dead. The error is entity.InUse while the unit is in a
+// relation's scope, and entity.HasSubordinates while it has subordinates. It does nothing
+// if the unit is Dead or gone.
 func (u *Unit) EnsureDead(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToDead, lifecycle.UnitAgent, destruction{now: u.st.now()})
 }
 
-// Remove takes a Dead unit out of state, and a Dying one whose agent never came
-// up. With the last unit of a Dying service without relations goes the service.
+// Remove removes a Dead unit from state, or a Dying one whose agent never came up. If it
+// was the last unit of a Dying service without relations, the service is removed with it.
 func (u *Unit) Remove(ctx context.Context) error {
 	return u.st.move(ctx, u, lifecycle.ToRemove, lifecycle.Deployer, destruction{now: u.st.now()})
 }
 
-// The particulars of units as living entities.
+// How units differ from other living entities.
 
 func (u *Unit) state() *State        { return u.st }
 func (u *Unit) kind() lifecycle.Kind { return u.doc.kind() }
@@ -106,8 +105,7 @@ func (u *Unit) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifec
 	return []lifecycle.Guard{lifecycle.Unstarted}, nil
 }
 
-// Whether the agent has come up says which moves are open, and whether the machine
-// goes too what else a removal does.
+// Which moves are open depends on Started; what a removal does depends on Machines.
 func (u *Unit) asserts() bson.D {
 	assert := bson.D{{"started", u.doc.Started}}
 	if !u.doc.Machines {
@@ -131,7 +129,7 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 
-// refusal turns what bars a move into what users and agents read.
+// refusal turns what bars a move into the error that users and agents read.
 func (u *Unit) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 	switch {
 	case barred.Ref.Name == "subordinates":

@@ -8,8 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-// Relations returns what the unit's agent works with: the Alive relations of its
-// service, and the Dying ones that it is in; by number.
+// Relations returns the relations that the unit's agent works with, by number: the Alive
+// relations of its service, and the Dying ones that the unit is in.
 func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 	relations, err := u.st.relationsOf(u.doc.Service)
 	if err != nil {
@@ -30,7 +30,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 			if r.doc.Life != entity.Alive {
 				continue
 			}
-			// One that it is in it must leave, whoever is beside it still.
+			// A unit must leave a relation that it is in, whatever fits now.
 			if fits, err := ru.fits(ctx); err != nil {
 				return nil, err
 			} else if !fits {
@@ -46,9 +46,9 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 	return all, nil
 }
 
-// fits reports whether the unit can have a part in the relation: in one of
-// container scope, a subordinate only with its principal's service, or with
-// another subordinate beside it.
+// fits reports whether the unit can take part in the relation. In one of container scope,
+// a subordinate can do so only with its principal's service, or with another subordinate
+// of the principal.
 func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
 	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal == "" {
 		return true, nil
@@ -61,8 +61,9 @@ func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
 	return beside > 0, err
 }
 
-// RelationSettings returns what a unit of a relation has told it. The caller must
-// be a unit of the relation too; it may read its own.
+// RelationSettings returns the settings in a relation of the unit named of. The unit may
+// read its own settings and those of its counterparts; the error for others is
+// entity.Unauthorized.
 func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
 	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 	if err != nil {
@@ -79,7 +80,7 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 		return nil, err
 	}
 	if doc.Container != ru.container() {
-		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // beside another principal
+		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // of another principal
 	}
 	settings := map[string]string{}
 	for k, v := range doc.Settings {

@@ -12,20 +12,19 @@ import (
 	"juju/state/mongo"
 )
 
-// An upgradeStep brings a database to the next version of its schema. It may be cut
-// short anywhere and run again, also by two controllers at once, and what is done
-// already it leaves as it is. It comes after all collections and indexes of today
-// have been made, and reads and writes documents as its own time knew them: it does
-// not use types that change later.
+// An upgradeStep brings a database to the next version of its schema. It may be
+// interrupted anywhere and run again, also by two controllers at once, and leaves alone
+// what is done already. It runs after all of today's collections and indexes have been
+// made, and reads and writes documents in the form of its own version: it does not use
+// types that may change later.
 type upgradeStep struct {
 	about string // "archives know which models have them"
 	run   func(ctx context.Context, c *Controller, db *mongo.Database) error
 }
 
-// The steps there are, in order: the first one leads from version 1, which is that of
-// a database that does not say, to version 2. A step is never changed once a
-// release has had it; whatever only adds a field that may be missing, a collection,
-// or an index, needs none.
+// The upgrade steps in order. The first leads from version 1, the version of a database
+// that does not name one, to version 2. A released step is never changed. A new optional
+// field, a collection or an index needs no step.
 var (
 	controllerSteps = []upgradeStep{
 		{"archives know which models have them", referToBlobs},
@@ -38,14 +37,14 @@ var (
 	}
 )
 
-// A schemaDoc says in which form a database is.
+// A schemaDoc is the version of a database's schema.
 type schemaDoc struct {
 	ID      string `bson:"_id"`
 	Version int    `bson:"version"`
-	Made    string `bson:"made"` // mongo.Schema.Sum of what was made in it last
+	Made    string `bson:"made"` // the mongo.Schema.Sum that was last made
 }
 
-// A form is what a database has to be like for this program.
+// A form is the schema and upgrade steps that this program has for a database.
 type form struct {
 	schema mongo.Schema
 	steps  []upgradeStep
@@ -61,12 +60,12 @@ func (c *Controller) modelForm() form {
 
 func (f form) version() int { return 1 + len(f.steps) }
 
-// doc is the document of a database that is made in this form.
+// doc returns the document of a database in this form.
 func (f form) doc() schemaDoc { return schemaDoc{schemaC, f.version(), f.schema.Sum()} }
 
-// reach brings a database to the form. Whatever it is cut short after, the next one
-// who opens the database goes on from there. entity.NotSupported when the database
-// is of a newer program's form, which this one would damage.
+// reach brings a database to the form. If it is interrupted, the next process that opens
+// the database continues. The error is entity.NotSupported if the database has a newer
+// program's form, which this one would damage.
 func (f form) reach(ctx context.Context, c *Controller, db *mongo.Database, what string) error {
 	now, _, err := readSchema(db)
 	if err != nil {
@@ -104,8 +103,8 @@ func (f form) reach(ctx context.Context, c *Controller, db *mongo.Database, what
 	return nil
 }
 
-// readSchema reads in which form a database is; there is false for one that does
-// not say.
+// readSchema reads the form of a database; there is false if the database does not name
+// one.
 func readSchema(db *mongo.Database) (doc schemaDoc, there bool, err error) {
 	err = db.Get(schemaC, schemaC, &doc, "schema")
 	if isNotFound(err) {
@@ -114,8 +113,8 @@ func readSchema(db *mongo.Database) (doc schemaDoc, there bool, err error) {
 	return doc, err == nil, err
 }
 
-// changeSchema says that a database has reached a version; nothing when somebody else
-// has taken it as far.
+// changeSchema records that a database has reached a version; nothing if it is there
+// already.
 func changeSchema(ctx context.Context, db *mongo.Database, to int, made string) error {
 	return change(ctx, db, func(o *ops) error {
 		now, there, err := readSchema(db)
@@ -134,9 +133,8 @@ func changeSchema(ctx context.Context, db *mongo.Database, to int, made string) 
 	})
 }
 
-// upgrade brings the controller's database, and those of all models, to the form
-// that this program knows. A model that can't be is logged, and refused to whoever
-// opens it; the others go on.
+// upgrade brings the controller's database and all models to this program's form. A model
+// that can't be upgraded is logged and can't be opened; the others are not affected.
 func (c *Controller) upgrade(ctx context.Context) error {
 	if err := c.controllerForm().reach(ctx, c, c.db, "the controller"); err != nil {
 		return err
@@ -159,8 +157,8 @@ func (c *Controller) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// referToBlobs is the controller's step to version 2. Before, an archive was a file
-// with its sum for a name, and nothing said who had it.
+// referToBlobs is the controller's step to version 2. In version 1 an archive was a file
+// named by its sum, and nothing said which models used it.
 func referToBlobs(ctx context.Context, c *Controller, db *mongo.Database) error {
 	var models []struct {
 		UUID string `bson:"_id"`
@@ -198,7 +196,7 @@ func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) 
 		if n, err := db.Count("models", isReady); err != nil {
 			return err
 		} else if n == 0 {
-			return mongo.ErrNothing // it was removed meanwhile
+			return mongo.ErrNothing // the model was removed meanwhile
 		}
 		err := db.Get("blobs", sum, &doc, "archive "+sum)
 		o.assert("models", model, isReady)

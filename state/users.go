@@ -14,44 +14,43 @@ import (
 	"juju/state/mongo"
 )
 
-// A User is somebody who works with the controller.
+// A User is a user of the controller.
 type User struct {
-	Name        string // as it was given; users are told apart without regard to case
+	Name        string // as it was given; unique regardless of case
 	DisplayName string
 	Access      string // to the controller: "", "login", "add-model" or "superuser"
 	Disabled    bool
 	CreatedBy   string
 	Created     time.Time
-	LastLogin   time.Time // zero for never
+	LastLogin   time.Time // zero if never
 
 	password string // see Rights.Password
 }
 
-// Stamp returns what Rights.Password was when the user was read.
+// Stamp returns the value of Rights.Password when the user was read.
 func (u User) Stamp() string { return u.password }
 
-// A userDoc stays for ever, so that no name is ever somebody else's.
+// A userDoc is never deleted, so that no other user ever gets the name.
 type userDoc struct {
 	ID          string    `bson:"_id"` // see userID
 	Name        string    `bson:"name"`
 	DisplayName string    `bson:"displayname"`
 	Access      string    `bson:"access"`
-	Password    string    `bson:"password"` // bcrypt's own form; "" while there is none
-	Key         string    `bson:"hash"`     // of the key by which a user sets the first password; "" once that is done
+	Password    string    `bson:"password"` // a bcrypt hash; "" while there is none
+	Key         string    `bson:"hash"`     // the hash of the registration key; "" once used
 	Disabled    bool      `bson:"disabled"`
 	Removed     bool      `bson:"removed"`
 	CreatedBy   string    `bson:"createdby"`
 	Created     time.Time `bson:"created"`
 }
 
-// userID is the id of a user's document.
+// userID returns the id of a user's document.
 func userID(name string) string { return strings.ToLower(name) }
 
 // stands reports whether the user can log in.
 func (d *userDoc) stands() bool { return !d.Removed && !d.Disabled && d.Password != "" }
 
-// facts asserts that what the user may do, and whether they can log in, is as it
-// was read.
+// facts asserts that the user's access, and whether they can log in, is as it was read.
 func (d *userDoc) facts() bson.D {
 	return bson.D{{"access", d.Access}, {"disabled", d.Disabled}, {"removed", d.Removed}, {"password", d.Password}}
 }
@@ -90,8 +89,8 @@ func (c *Controller) User(ctx context.Context, name string) (User, error) {
 	return users[0], nil
 }
 
-// Users returns the users who have not been removed, by name; those who are
-// disabled only if they are asked for.
+// Users returns the users who have not been removed, by name; the disabled ones only if
+// asked for.
 func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 	query := bson.D{{"removed", false}}
 	if !disabled {
@@ -105,15 +104,14 @@ func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 	return c.withLogins(docs)
 }
 
-// A loginDoc says when a user last logged in, or logged in at a model. It is
-// written directly: a login changes nothing that others rest on.
+// A loginDoc is the time of a user's last login to the controller or a model. It is
+// written outside transactions, because nothing depends on it.
 type loginDoc struct {
-	ID string    `bson:"_id"` // a user's, or a modelUserID
+	ID string    `bson:"_id"` // a userID or a modelUserID
 	At time.Time `bson:"at"`
 }
 
-// NoteLogin remembers that a user has logged in, at a model or ("") at the
-// controller.
+// NoteLogin records a user's login to a model, or to the controller if model is "".
 func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 	ids := []string{userID(name)}
 	if model != "" {
@@ -130,7 +128,7 @@ func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
 	})
 }
 
-// logins returns when the last login of each id was; those without one are absent.
+// logins returns the time of the last login by id; ids without one are absent.
 func (c *Controller) logins(ids []string) (map[string]time.Time, error) {
 	var docs []loginDoc
 	if err := c.db.All(loginsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
@@ -157,20 +155,20 @@ func (c *Controller) withLogins(docs []userDoc) ([]User, error) {
 	return users, err
 }
 
-// AddUserParams describes a new user.
+// AddUserParams describe a new user.
 type AddUserParams struct {
 	Name        string
 	DisplayName string
-	Password    string // "" for a key by which the user sets it
+	Password    string // if empty AddUser returns a registration key
 	Creator     string
 }
 
-// maxDisplayName bounds what users are called, in bytes.
+// maxDisplayName bounds display names, in bytes.
 const maxDisplayName = 256
 
-// AddUser adds a user who may log in and no more. Without a password it returns
-// a key, which is good for RegisterUser, once, and kept nowhere else. The error is
-// AlreadyExists also when a user of that name was removed.
+// AddUser adds a user with login access. Without a password it returns a registration
+// key, which RegisterUser accepts once; only its hash is stored. The error is
+// entity.AlreadyExists even if the user of that name was removed.
 func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, err error) {
 	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator, Created: c.now()}
 	switch {
@@ -204,9 +202,9 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 	return key, nil
 }
 
-// changeUser runs a transaction that sets fields of a user who has not been
-// removed. Set returns what is to be set, given the user as they are now; nothing
-// for what is so already. What takes a superuser away asserts another's.
+// changeUser sets fields of a user who has not been removed. set returns what to set,
+// given the user as just read; nil if there is nothing to change. A change that removes a
+// superuser asserts that there is another.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
 	return change(ctx, c.db, func(o *ops) error {
 		doc, err := c.userDocOf(name)
@@ -228,8 +226,8 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 	})
 }
 
-// keepSuperuser asserts, of a change that makes a superuser less than that, that
-// another one stands; there must always be somebody who can undo it.
+// keepSuperuser asserts, for a change that removes a superuser, that another one can log
+// in: someone must be able to undo it.
 func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
 	after := doc
 	for _, f := range fields {
@@ -255,13 +253,13 @@ func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
 	i := slices.IndexFunc(others, func(d userDoc) bool { return d.ID != doc.ID && is(d) })
 	if i < 0 {
 		return entity.WithHint(entity.Errorf(entity.InUse, "user %q is the only superuser who can log in", doc.Name),
-			"Make somebody else one first: juju grant USER superuser")
+			"Make another user a superuser first: juju grant USER superuser")
 	}
 	o.assert(usersC, others[i].ID, others[i].facts())
 	return nil
 }
 
-// DisableUser keeps a user out until EnableUser; open connections lose their
+// DisableUser keeps a user out until EnableUser; the user's open connections lose their
 // rights at once.
 func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
@@ -276,7 +274,7 @@ func (c *Controller) DisableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// EnableUser lets a disabled user in again, with the rights they had.
+// EnableUser lets a disabled user in again, with the same rights.
 func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if !d.Disabled {
@@ -290,14 +288,14 @@ func (c *Controller) EnableUser(ctx context.Context, name string) error {
 	return nil
 }
 
-// RemoveUser removes a user for good; the name stays taken. Models that the user
-// owns stay, and are the superusers'.
+// RemoveUser removes a user for good; the name stays taken. Models that the user owns
+// remain, for superusers.
 func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	err := c.changeUser(ctx, name, func(userDoc) (bson.D, error) {
 		return bson.D{{"removed", true}, {"access", ""}, {"password", ""}, {"hash", ""}}, nil
 	})
-	// Rights that are left mean nothing without the user; should this be cut short,
-	// the next attempt goes on, though it is told that there is no such user.
+	// Grants that are left mean nothing without the user. If this is interrupted, the
+	// next attempt removes them, although its error is that there is no such user.
 	if err == nil || isNotFound(err) {
 		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
 			err = dropErr

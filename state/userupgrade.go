@@ -8,8 +8,8 @@ import (
 	"juju/state/mongo"
 )
 
-// completeUsers is the controller's step to version 3. Before, a user had a name for
-// an id, a password and access.
+// completeUsers is the controller's step to version 3. In version 2 a user had a name as
+// id, a password and access.
 func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error {
 	old := bson.D{{"name", bson.D{{"$exists", false}}}}
 	var users []struct {
@@ -23,7 +23,7 @@ func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error
 			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
 				return err
 			} else if n == 0 {
-				return mongo.ErrNothing // somebody else was faster
+				return mongo.ErrNothing // another controller has done it
 			}
 			o.update("users", u.ID, old, bson.D{{"$set", bson.D{
 				{"name", u.ID}, {"displayname", ""}, {"hash", ""}, {"disabled", false}, {"removed", false}, {"createdby", u.ID},

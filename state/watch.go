@@ -12,11 +12,10 @@ import (
 	"juju/state/watcher"
 )
 
-// What the watches here promise stands in the documentation of package watcher.
-// Each ends with its context.
+// Package watcher documents what the watches here promise. Each ends with its context.
 
-// Watches tells of changes in a model. A watch begins with an event, and its channel
-// is closed when it ends: with its context, or with the model.
+// Watches are the watches of a model. Each begins with an event; its channel is closed
+// when the watch ends: with its context, or with the model.
 type Watches struct{ st *State }
 
 // Watches returns the watches of the model.
@@ -28,8 +27,8 @@ func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error
 		watcher.Prefix(deploymentsC, entity.MachineTag(id).String()+"#")), nil
 }
 
-// Machines names machines that came, went, whose life has changed, or for
-// which another try to start an instance was asked.
+// Machines sends the ids of machines that were added or removed, whose life has changed,
+// or whose instance is to be tried again.
 func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
 	return watcher.Strings(ctx, w.st.hub, watcher.Listing[wanted]{
 		Topics: []watcher.Topic{watcher.Collection(machinesC)},
@@ -37,7 +36,8 @@ func (w Watches) Machines(ctx context.Context) (<-chan []string, error) {
 	})
 }
 
-// lives reads the lives of the documents that exist; of all for no ids.
+// lives reads the lives of the documents with these ids, as far as they exist; of all if
+// ids is nil.
 func (st *State) lives(collection string, ids []string) (map[string]entity.Life, error) {
 	var query bson.D
 	if ids != nil {
@@ -57,7 +57,7 @@ func (st *State) lives(collection string, ids []string) (map[string]entity.Life,
 	return lives, nil
 }
 
-// deployed returns the names of the units in the charge of a machine or principal.
+// deployed returns the names of the units that a machine or principal deploys.
 func (st *State) deployed(parent entity.Tag) ([]string, error) {
 	var docs []deploymentDoc
 	if err := st.db.All(deploymentsC, bson.D{{"parent", parent.String()}}, &docs); err != nil {
@@ -70,8 +70,7 @@ func (st *State) deployed(parent entity.Tag) ([]string, error) {
 	return names, nil
 }
 
-// DeployedUnits returns the units in the charge of a machine or of a principal,
-// in natural order.
+// DeployedUnits returns the units that a machine or principal deploys, in natural order.
 func (st *State) DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity.AgentUnit, error) {
 	names, err := st.deployed(parent)
 	if err != nil {
@@ -85,8 +84,8 @@ func (st *State) DeployedUnits(ctx context.Context, parent entity.Tag) ([]entity
 	return all, err
 }
 
-// Deployed names the units in the charge of a machine or principal that
-// were given to it, taken from it, or whose life has changed.
+// Deployed sends the names of units that were added to or removed from those that a
+// machine or principal deploys, or whose life has changed.
 func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []string, error) {
 	prefix := parent.String() + "#"
 	return watcher.Strings(ctx, w.st.hub, watcher.Listing[entity.Life]{
@@ -116,7 +115,7 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 		watcher.Doc(unitsC, name),
 		watcher.Doc(servicesC, u.doc.Service),
 		watcher.Doc(settingsC, serviceKey(u.doc.Service)),
-		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // its subordinates
+		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
 	}
 	if u.doc.Principal != "" {
 		topics = append(topics, watcher.Prefix(endpointsC, u.doc.Service+"#"))
@@ -124,14 +123,14 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 	if id, err := u.machineOf(ctx); err != nil {
 		return nil, err
 	} else if id != "" {
-		topics = append(topics, watcher.Doc(machinesC, id)) // its addresses
+		topics = append(topics, watcher.Doc(machinesC, id)) // the machine's addresses
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
-// Relations fires when what Unit.Relations returns may have changed, but for
-// the unit's own entering and leaving, which its agent does itself; or force, and
-// then the agent that leaves once more does nothing.
+// Relations fires when the result of Unit.Relations may have changed. It does not fire
+// when the unit enters or leaves a relation, which its own agent does; if force has taken
+// the unit out, the agent's leaving does nothing.
 func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, error) {
 	u, err := w.st.Unit(ctx, unit)
 	if err != nil {
@@ -139,14 +138,14 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 	}
 	topics := []watcher.Topic{watcher.Prefix(endpointsC, u.doc.Service+"#")}
 	if u.doc.Principal != "" {
-		// Those who are beside it, whom it may be related to.
+		// The units beside it, which it may be related to.
 		topics = append(topics, watcher.Prefix(deploymentsC, entity.UnitTag(u.doc.Principal).String()+"#"))
 	}
 	return watcher.Notify(ctx, w.st.hub, topics...), nil
 }
 
-// RelationUnits tells which counterparts of the unit are in the relation,
-// with the versions of their settings, and which have left it.
+// RelationUnits sends the counterparts of the unit that are in the relation, with the
+// versions of their settings, and those that have left it.
 func (w Watches) RelationUnits(ctx context.Context, unit string, relation int) (<-chan entity.RelationUnitsChange, error) {
 	ru, err := w.st.relationUnit(ctx, unit, relation)
 	if err != nil {
@@ -154,8 +153,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string, relation int) (
 	}
 	prefix := scopePrefix(relation, ru.container())
 	seen := prefix + counterpartRole(ru.end.Role) + "#"
-	// The shape is that of a Strings watch whose values are sent along; the
-	// members are named by their units.
+	// This is a Strings watch that also sends values; the members are keyed by unit.
 	versions := map[string]int64{}
 	list := func(units []string) (map[string]int64, error) { return w.st.members(relation, seen, unit, units) }
 	ctx, cancel := context.WithCancel(ctx)
@@ -212,8 +210,8 @@ func (w Watches) RelationUnits(ctx context.Context, unit string, relation int) (
 	return out, nil
 }
 
-// mergeMembers adds to an event that nobody has read yet what has become of the
-// named units; known is what was told of, and is brought up to date.
+// mergeMembers merges the present state of the named units into an event that has not
+// been received yet. known is what was sent, and is updated.
 func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string, now map[string]int64) entity.RelationUnitsChange {
 	if event.Changed == nil {
 		event.Changed = map[string]int64{}
@@ -240,11 +238,11 @@ func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, name
 	return event
 }
 
-// members returns the versions of the settings of the units in a scope; of those
-// named only, unless units is nil.
+// members returns the versions of the settings of the units in a scope; only of those in
+// units, unless that is nil.
 func (st *State) members(relation int, prefix, except string, units []string) (map[string]int64, error) {
-	// From the prefix, which ends with "#", to what would end with the next
-	// character: a container relation has as many scopes as there are principals.
+	// The range is from the prefix, which ends with "#", to the prefix with the next
+	// character: a container relation has one scope for each principal.
 	query := bson.D{{"_id", bson.D{{"$gte", prefix}, {"$lt", prefix[:len(prefix)-1] + "$"}}}}
 	if units != nil {
 		ids := make([]string, len(units))
@@ -270,13 +268,13 @@ func (st *State) members(relation int, prefix, except string, units []string) (m
 	for _, s := range settings {
 		versions[strings.TrimPrefix(s.ID, relationKey(relation)+"#")] = s.Version
 	}
-	// A unit that left between the two reads has settings still; one that came is
-	// not in keys. Either way the change is on its way.
+	// A unit that left between the two reads still has settings; one that came is not in
+	// keys. Either way, another event follows.
 	return versions, nil
 }
 
-// Status fires when anything that Status reads may have changed, or the model's
-// cleanups.
+// Status fires when anything that Status reads, or the model's cleanups, may have
+// changed.
 func (w Watches) Status(ctx context.Context) (<-chan struct{}, error) {
 	var topics []watcher.Topic
 	for _, c := range []string{modelC, machinesC, servicesC, unitsC, relationsC, statusesC, portsC, constraintsC,
