@@ -6,10 +6,10 @@ import (
 	"juju/state/entity"
 )
 
-// Check says what is wrong with a pair of tables: a move that does not go
-// forward, one that is there twice, a kind that can get stuck because no move
-// leaves one of its lives, a reference whose target nothing can move past the
-// bar, or one that is destroyed by nobody.
+// Check returns what is wrong with the tables of moves and references: a move that goes
+// back or is there twice, a kind that no move takes from one of its lives or that is
+// never gone, a reference to a kind without moves, without an actor or a collection, or
+// that bars being alive.
 func Check(moves []Move, refs []Ref) []error {
 	var wrong []error
 	seen := map[Move]bool{}
@@ -20,7 +20,7 @@ func Check(moves []Move, refs []Ref) []error {
 			wrong = append(wrong, fmt.Errorf("%s goes back from %s to %s", m.Kind, m.From, m.To))
 		}
 		if seen[m] {
-			wrong = append(wrong, fmt.Errorf("%s from %s to %s by %s stands twice", m.Kind, m.From, m.To, m.By))
+			wrong = append(wrong, fmt.Errorf("%s from %s to %s by %s is there twice", m.Kind, m.From, m.To, m.By))
 		}
 		seen[m] = true
 		if leaves[m.Kind] == nil {

@@ -1,14 +1,13 @@
-// Package lifecycle holds the rules of life and death as data: one table of the
-// moves that each kind of entity can make and who may make them, and one table of
-// the references between entities, what each bars, and what the destruction of
-// its target does to its source.
+// Package lifecycle holds the rules of life and death as three tables. Kinds says how
+// each kind of entity is stored and which documents it owns. Moves says which steps from
+// life to life each kind can make, who makes them, and when. Refs says which kinds refer
+// to which, what each reference bars, and what the destruction of its target does to its
+// source.
 //
-// Everything that depends on the rules comes from these two tables: the facts
-// that a transaction asserts, the refusals that users read, the cleanups that a
-// destruction leaves behind, the explanations of why something is still there,
-// and the tables in doc/lifecycles.md. Their sources are seeds/lifecycles.txt
-// (above all its section References) and seeds/death-and-destruction.txt, as
-// decided by section 9 of the design.
+// Package state executes these tables: it takes from them what a transaction asserts and
+// removes, the refusals that users read, the cleanups that a destruction leaves, the
+// order of forced removal, the checker's rules, and the explanations of why an entity is
+// still there. doc/lifecycles.md shows the tables.
 //
-// The package is pure: Plan looks at facts that it is handed and says what to do.
+// This package reads and writes nothing: Plan is given facts, and returns a step.
 package lifecycle

@@ -2,13 +2,12 @@ package lifecycle
 
 import "strings"
 
-// A Kind is a kind of entity, or of a reference that has no life of its own.
-// Principal and subordinate units differ in who destroys and removes them, so
-// they are two.
+// A Kind is a kind of entity, or of a reference without a life of its own. Principal and
+// subordinate units are two kinds, because different actors destroy and remove them.
 type Kind string
 
-// The kinds. A Container is a machine as it refers to its host. A Scope is a
-// unit's presence in a relation: it exists or it doesn't.
+// The kinds. A Container is a machine in its reference to its host. A Scope is a unit's
+// presence in a relation: it exists or it doesn't.
 const (
 	Model       Kind = "model"
 	Machine     Kind = "machine"
@@ -23,9 +22,9 @@ const (
 // A Row says how a kind is stored.
 type Row struct {
 	Kind   Kind
-	In     string     // the collection of its documents
-	Prefix string     // what the key of an entity begins with, before its name: "m#" in "m#0"; "" if it has no key
-	Owns   []Document // the documents that are removed with it
+	In     string     // the collection
+	Prefix string     // of the entities' keys: "m#" in "m#0"; "" if they have none
+	Owns   []Document // the documents that are removed with an entity
 }
 
 // An ID is the form of an owned document's id.
@@ -36,16 +35,16 @@ const (
 	ByName     ID = "name"
 	ByKey      ID = "key"
 	ByTag      ID = "tag"
-	ByDeployer ID = "deployer#name" // of a unit that is deployed
-	ByService  ID = "service#name"  // one for each end of a relation
+	ByDeployer ID = "deployer#name" // of a unit with a deployer
+	ByService  ID = "service#name"  // one for each endpoint of a relation
 )
 
 // A Presence says when an entity has an owned document.
 type Presence string
 
-// The presences. The removal of an entity asserts Always; it asserts Counted by
-// the count of the entity that has the collection's name, which is 1 while the
-// document exists and missing otherwise.
+// The presences. The removal of an entity asserts that the documents that it has Always
+// exist. For the Counted it asserts the entity's count named after the collection, which
+// is 1 while the document exists and missing otherwise.
 const (
 	Always    Presence = "always"
 	Sometimes Presence = "sometimes"
@@ -54,14 +53,14 @@ const (
 
 // A Document is a document that an entity owns.
 type Document struct {
-	In     string // its collection
+	In     string // the collection
 	ID     ID
-	Suffix string // what follows the form in the id
+	Suffix string // the end of the id, after the form
 	Held   Presence
 }
 
-// Kinds is how every kind is stored. Each entity but the model also owns its
-// counts, in the collection "counts", by its key.
+// Kinds says how every kind is stored. Each entity except the model also owns its counts,
+// in the collection "counts", by its key.
 var Kinds = []Row{
 	{Model, "model", "e", nil},
 	{Machine, "machines", "m#", []Document{
@@ -72,7 +71,7 @@ var Kinds = []Row{
 		{"ports", ByName, "", Sometimes},
 		{"annotations", ByKey, "", Counted},
 	}},
-	{Container, "machines", "m#", nil}, // owns what it owns as a machine
+	{Container, "machines", "m#", nil}, // what it owns is in the row of Machine
 	{Principal, "units", "u#", unitDocuments},
 	{Subordinate, "units", "u#", unitDocuments},
 	{Service, "services", "s#", []Document{
@@ -98,7 +97,7 @@ var unitDocuments = []Document{
 	{"annotations", ByKey, "", Counted},
 }
 
-// RowOf returns how a kind is stored.
+// RowOf returns the row of a kind, or the zero Row.
 func RowOf(kind Kind) Row {
 	for _, r := range Kinds {
 		if r.Kind == kind {
@@ -108,12 +107,11 @@ func RowOf(kind Kind) Row {
 	return Row{}
 }
 
-// Key returns the key of an entity by its kind and name.
+// Key returns the key of an entity.
 func Key(kind Kind, name string) string { return RowOf(kind).Prefix + name }
 
-// ParseKey returns the first kind whose keys look like this, and the name that
-// the key, or an id that begins with a key, has in it. The kind is "" when there
-// is none.
+// ParseKey returns the kind and name in a key, or in an id that begins with one. If
+// several kinds have such keys, it returns the first; if none has, "".
 func ParseKey(key string) (kind Kind, name string) {
 	for _, r := range Kinds {
 		if rest, ok := strings.CutPrefix(key, r.Prefix); ok && r.Prefix != "" {

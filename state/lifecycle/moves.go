@@ -5,9 +5,9 @@ import "juju/state/entity"
 // An Actor is who makes a move.
 type Actor string
 
-// The actors. A deployer is the machine agent for principals, and the
-// principal's unit agent for subordinates. LastRef is the transaction that
-// removes the last reference to an entity, and the entity with it.
+// The actors. A Deployer is the machine's agent for a principal, and the principal's
+// agent for a subordinate. LastRef is the transaction that removes the last reference to
+// an entity, and removes the entity too.
 const (
 	User         Actor = "user"
 	MachineAgent Actor = "machine agent"
@@ -19,7 +19,7 @@ const (
 	Controller   Actor = "controller"
 )
 
-// A Guard is a fact about the entity itself that a move needs.
+// A Guard is a fact about the entity that a move requires.
 type Guard string
 
 // The guards.
@@ -33,7 +33,7 @@ const (
 	ModelDying    Guard = "its model is dying"
 )
 
-// The lives by their short names, so that the tables read as tables.
+// Short names for the lives, so that the tables read as tables.
 const (
 	alive = entity.Alive
 	dying = entity.Dying
@@ -41,7 +41,7 @@ const (
 	gone  = entity.Gone
 )
 
-// A Move is a legal step of a life, who may take it, and when.
+// A Move is a step from one life to another, who may make it, and when.
 type Move struct {
 	Kind Kind
 	From entity.Life
@@ -50,9 +50,9 @@ type Move struct {
 	When Guard
 }
 
-// Moves is every legal step. A step that is not here is refused.
+// Moves lists every legal move. State refuses all others.
 var Moves = []Move{
-	{Model, alive, dying, User, Unguarded}, // from here on nothing is added
+	{Model, alive, dying, User, Unguarded}, // nothing is added any more
 	{Model, dying, dead, Controller, Unguarded},
 	{Model, dead, gone, Controller, Unguarded}, // with its database
 

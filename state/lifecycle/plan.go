@@ -6,44 +6,40 @@ import (
 	"juju/state/entity"
 )
 
-// A Goal is how far an entity is to go.
+// A Goal is how far an actor wants to move an entity.
 type Goal string
 
-// The goals. The three words mean three things: Destroy begins an entity's end,
-// and goes as far as nothing bars it; EnsureDead says that its end has come;
-// Remove takes it out of state.
+// The goals. ToDestroy begins an entity's end, and goes as far as nothing bars. ToDead
+// says that its work is over. ToRemove removes it from state.
 const (
 	ToDestroy Goal = "destroy"
 	ToDead    Goal = "ensure dead"
 	ToRemove  Goal = "remove"
 )
 
-// Facts is what a plan is made from.
+// Facts describe an entity to Plan.
 type Facts struct {
 	Life    entity.Life
-	Guards  []Guard        // those that hold
-	Holders map[string]int // for each reference's name, how many sources there are
+	Guards  []Guard        // the guards that hold
+	Holders map[string]int // the number of sources by the reference's name
 }
 
 func (f Facts) holds(g Guard) bool { return g == Unguarded || slices.Contains(f.Guards, g) }
 
-// A Step is what Plan found. The transaction that makes Move must assert that
-// the life is Move.From, that its guard holds, that no reference in None has a
-// source, and that the one in Some (if any) has: otherwise the move would have
-// been another one.
+// A Step is the result of Plan. The transaction that makes Move must assert that the life
+// is Move.From, that Move.When holds, that no reference in None has a source, and that
+// the one in Some, if any, has one. Otherwise another move would be right.
 type Step struct {
 	Move Move
 	None []Ref
 	Some []Ref // at most one
 }
 
-// Nothing reports whether there is nothing to do: the entity has come as far
-// already.
+// Nothing reports whether there is nothing to do: the entity is at the goal already.
 func (s Step) Nothing() bool { return s.Move == Move{} }
 
-// Barred is why a plan can't be made: the reference that bars it; when Ref is
-// zero, the guard that does not hold; when that is empty too, the actor has no
-// such move.
+// Barred is the error of a plan that can't be made: the reference that bars it; if Ref is
+// zero, the guard that does not hold; if that is empty too, the actor has no such move.
 type Barred struct {
 	Ref   Ref
 	Guard Guard
@@ -52,7 +48,7 @@ type Barred struct {
 	By    Actor
 }
 
-// Error is for logs; what users read is made by state, which knows the names.
+// Error is for logs. State makes the errors that users read, because it knows the names.
 func (b *Barred) Error() string {
 	switch {
 	case b.Ref.Name != "":
@@ -63,8 +59,8 @@ func (b *Barred) Error() string {
 	return string(b.By) + " can't move a " + b.Life.String() + " " + string(b.Kind)
 }
 
-// Is makes a Barred an entity.InUse, or entity.Invalid when no reference is to
-// blame.
+// Is makes a Barred an entity.InUse if a reference bars the plan, and an entity.Invalid
+// otherwise.
 func (b *Barred) Is(target error) bool {
 	if b.Ref.Name != "" {
 		return target == entity.InUse
@@ -72,9 +68,9 @@ func (b *Barred) Is(target error) bool {
 	return target == entity.Invalid
 }
 
-// Plan finds the farthest move toward the goal that the actor may make and that
-// no guard and no reference bars. It returns a Step with nothing to do when the
-// entity is there already, and a *Barred when no move is open.
+// Plan returns the farthest move toward the goal that the actor may make and that no
+// guard or reference bars. The Step is empty if the entity is at the goal already; the
+// error is a *Barred if no move is possible.
 func Plan(kind Kind, goal Goal, by Actor, facts Facts) (Step, error) {
 	if reached(goal, facts.Life) {
 		return Step{}, nil
@@ -114,7 +110,7 @@ func reached(goal Goal, life entity.Life) bool {
 	return life == entity.Gone
 }
 
-// movesToward returns the actor's moves from this life, the farthest first.
+// movesToward returns the actor's moves from a life toward a goal, the farthest first.
 func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 	var found []Move
 	for _, m := range Moves {
@@ -133,8 +129,8 @@ func movesToward(kind Kind, goal Goal, by Actor, life entity.Life) []Move {
 	return found
 }
 
-// bars returns what keeps an entity with these facts from reaching a life. Force
-// begins an end in spite of what refuses a plain one, and destroys that too.
+// bars returns the references that keep an entity with these facts from a life. Force
+// destroys the sources that refuse a plain destruction, so they don't bar a forced one.
 func (f Facts) bars(kind Kind, to entity.Life) []Ref {
 	all := bars(kind, to)
 	if to == entity.Dying && f.holds(Forced) {
@@ -152,8 +148,8 @@ func firstOf(refs []Ref, holders map[string]int) (Ref, bool) {
 	return Ref{}, false
 }
 
-// May reports whether an actor has a move of a kind toward a goal from a life on,
-// whatever its guard says.
+// May reports whether an actor has a move from a life toward a goal, whatever its guard
+// says.
 func May(kind Kind, goal Goal, by Actor, from entity.Life) bool {
 	return len(movesToward(kind, goal, by, from)) > 0
 }

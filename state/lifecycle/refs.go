@@ -6,42 +6,40 @@ import (
 	"juju/state/entity"
 )
 
-// A Verb is what happens to the source of a reference when its target is
-// destroyed.
+// A Verb is what happens to the source of a reference when its target is destroyed.
 type Verb string
 
-// The verbs. What a destruction does to a source depends on its strength too:
-// see Ref.Reaches.
+// The verbs. Ref.Reaches says how they depend on the strength of the destruction.
 const (
 	Refuse  Verb = "refuse"  // the target can't be destroyed: the user must act first
-	Await   Verb = "await"   // nothing: the target waits until the source has gone
-	Destroy Verb = "destroy" // it is destroyed too
-	Leave   Verb = "leave"   // it leaves the scope
+	Await   Verb = "await"   // nothing: the target waits until the source is gone
+	Destroy Verb = "destroy" // the source is destroyed too
+	Leave   Verb = "leave"   // the unit leaves the scope
 )
 
-// A Ref says that a From refers to a To. While a source exists its target can't
-// reach the life Bars, or a later one. When the target is destroyed, By does
-// Then to the source: User in the same transaction as far as that is bounded,
-// Cleaner by a cleanup, an agent when it sees the target go. Where force ends
-// what agents don't, the cleaner does, if it is named.
+// A Ref says that entities of kind From refer to entities of kind To. While a target has
+// a source, it can't reach the life Bars or a later one. When the target is destroyed,
+// each of By does Then to the source: User in the same transaction if there are few
+// enough, Cleaner by a cleanup, an agent when it sees its target Dying. In a forced
+// removal Cleaner, if named, does what the agents have not done.
 //
-// The sources are the documents of In whose Field names the target, all of In
-// when Field is "". State counts them on the target under Name, unless Field
-// is "": nothing is added to a Dying model, so one look is enough there.
+// The sources are the documents of collection In whose Field names the target, or all of
+// them if Field is "". State counts them on the target under Name. It does not if Field
+// is "": nothing is added to a Dying model, so counting the documents once is enough.
 type Ref struct {
 	Name  string
 	From  Kind
 	To    Kind
 	In    string
 	Field string
-	Alive bool // only sources that are Alive count
+	Alive bool // only Alive sources count
 	Bars  entity.Life
 	Then  Verb
 	By    []Actor
-	Why   string // what refusals and explanations say; %s is the target, then a source
+	Why   string // the text of refusals and explanations, formatted with the target and a source
 }
 
-// Refs is every reference. A forced removal follows their order.
+// Refs is every reference. Forced removal follows their order.
 var Refs = []Ref{
 	{"machines", Machine, Model, "machines", "", false, dead, Destroy, []Actor{Cleaner}, `%d machine(s)`},
 	{"services", Service, Model, "services", "", false, dead, Destroy, []Actor{Cleaner}, `%d service(s)`},
@@ -61,12 +59,12 @@ var Refs = []Ref{
 	{"scopes", Scope, Relation, "scopes", "relation", false, gone, Leave, []Actor{UnitAgent, Cleaner}, `relation %q has unit %q in scope`},
 }
 
-// Does reports whether an actor does what the reference asks for.
+// Does reports whether By names the actor.
 func (r Ref) Does(a Actor) bool { return slices.Contains(r.By, a) }
 
-// Reaches reports whether the destruction of the target, of this strength, is
-// one of the sources too. Force begins the end of a target in spite of what
-// refuses a plain one, and what is on its way out already takes on the strength.
+// Reaches reports whether a destruction of the target, of this strength, destroys the
+// sources too. Force also destroys the sources that refuse a plain destruction, and more
+// than plain raises the strength of sources that are Dying already.
 func (r Ref) Reaches(s entity.Strength) bool {
 	switch r.Then {
 	case Destroy:
@@ -82,11 +80,11 @@ func (r Ref) Reaches(s entity.Strength) bool {
 // IsCounted reports whether state counts the sources on the target.
 func (r Ref) IsCounted() bool { return r.Field != "" }
 
-// RefsTo returns the references whose target is of this kind, once for each name.
+// RefsTo returns the references to a kind, once for each name.
 func RefsTo(kind Kind) []Ref { return bars(kind, entity.Gone) }
 
-// RefsFrom returns the references whose source is of this kind. A machine's
-// include those that it has as a container.
+// RefsFrom returns the references of a kind to others. A machine's include those that it
+// has as a container.
 func RefsFrom(kind Kind) []Ref {
 	var found []Ref
 	for _, r := range Refs {
@@ -97,8 +95,7 @@ func RefsFrom(kind Kind) []Ref {
 	return found
 }
 
-// Bars returns the references that keep a kind from reaching a life, once for
-// each name.
+// Bars returns the references that keep a kind from a life, once for each name.
 func Bars(kind Kind, to entity.Life) []Ref { return bars(kind, to) }
 
 func bars(kind Kind, to entity.Life) []Ref {

@@ -8,11 +8,11 @@ import (
 // Render writes the tables as Markdown, for doc/lifecycles.md.
 func Render() string {
 	var b strings.Builder
-	b.WriteString("## Moves\n\n| a | goes from | to | by the hand of | when |\n|---|---|---|---|---|\n")
+	b.WriteString("## Moves\n\n| kind | from | to | moved by | when |\n|---|---|---|---|---|\n")
 	for _, m := range Moves {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", m.Kind, m.From, m.To, m.By, m.When)
 	}
-	b.WriteString("\n## References\n\n| while a | refers to a | that can't be | and when that is destroyed, it | by the hand of |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## References\n\n| a source | of a target | keeps the target from being | and when the target is destroyed, the source | by |\n|---|---|---|---|---|\n")
 	for _, r := range Refs {
 		var by []string
 		for _, a := range r.By {
@@ -20,7 +20,7 @@ func Render() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.To, r.Bars, verbs[r.Then], strings.Join(by, ", "))
 	}
-	b.WriteString("\n## Documents\n\n| a | is stored in | and owns, by the form of the id | in | which it has |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Kinds\n\n| kind | collection | owns the document with id | in collection | has it |\n|---|---|---|---|---|\n")
 	for _, r := range Kinds {
 		if len(r.Owns) == 0 {
 			fmt.Fprintf(&b, "| %s | %s | | | |\n", r.Kind, r.In)
@@ -32,10 +32,10 @@ func Render() string {
 	return b.String()
 }
 
-// verbs says what a verb does, in a table.
+// verbs are the verbs as the table shows them.
 var verbs = map[Verb]string{
-	Refuse:  "refuses that; by force, is destroyed too",
+	Refuse:  "refuses; by force, is destroyed too",
 	Await:   "is waited for",
 	Destroy: "is destroyed too",
-	Leave:   "leaves",
+	Leave:   "leaves the scope",
 }
