@@ -37,7 +37,8 @@ var (
 // check refuses a level that is not on the ladder.
 func (l ladder) check(what, level string) error {
 	if !slices.Contains(l[1:], level) {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "%q %s access not valid", level, what), "The levels there are: %s", l.String())
+		return entity.WithHint(entity.Errorf(entity.Invalid, "%q %s access not valid", level, what),
+			"The levels there are: %s", l.String())
 	}
 	return nil
 }
@@ -75,7 +76,8 @@ func (l ladder) revoked(user, has, level string) (string, error) {
 
 // GrantController raises a user's access to the controller.
 func (c *Controller) GrantController(ctx context.Context, user, level string) error {
-	err := c.changeControllerAccess(ctx, user, level, func(d userDoc) (string, error) { return controllerLadder.granted(d.Access, level) })
+	err := c.changeControllerAccess(ctx, user, level,
+		func(d userDoc) (string, error) { return controllerLadder.granted(d.Access, level) })
 	if err != nil {
 		return fmt.Errorf("could not grant controller access: %w", err)
 	}
@@ -94,7 +96,8 @@ func (c *Controller) RevokeController(ctx context.Context, user, level string) e
 	return nil
 }
 
-func (c *Controller) changeControllerAccess(ctx context.Context, user, level string, to func(userDoc) (string, error)) error {
+func (c *Controller) changeControllerAccess(ctx context.Context, user, level string,
+	to func(userDoc) (string, error)) error {
 	if err := controllerLadder.check("controller", level); err != nil {
 		return err
 	}
@@ -131,7 +134,8 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 	if err := modelLadder.check("model", level); err != nil {
 		return err
 	}
-	doc := modelUserDoc{ID: modelUserID(model, user), Model: model, User: userID(user), Access: level, CreatedBy: by, Created: c.now()}
+	doc := modelUserDoc{ID: modelUserID(model, user), Model: model, User: userID(user), Access: level, CreatedBy: by,
+		Created: c.now()}
 	err := change(ctx, c.db, func(o *ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
@@ -253,7 +257,8 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 
 // WatchRights fires when the Rights of a user to a model ("" for none) may have changed.
 func (c *Controller) WatchRights(ctx context.Context, user, model string) <-chan struct{} {
-	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)), watcher.Doc(modelUsersC, modelUserID(model, user)))
+	return watcher.Notify(ctx, c.hub, watcher.Doc(usersC, userID(user)),
+		watcher.Doc(modelUsersC, modelUserID(model, user)))
 }
 
 // A ModelUser is a user with access to a model.
@@ -335,7 +340,8 @@ func (c *Controller) dropModel(ctx context.Context, model string) error {
 		return err
 	}
 	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
-		_, err := logins.RemoveAll(bson.D{{"_id", bson.D{{"$gte", modelUserID(model, "")}, {"$lt", model + "$"}}}}) // '$' follows '#'
+		// "$" comes right after "#".
+		_, err := logins.RemoveAll(bson.D{{"_id", bson.D{{"$gte", modelUserID(model, "")}, {"$lt", model + "$"}}}})
 		return err
 	})
 }

@@ -79,7 +79,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 		return entity.Errorf(entity.NotAlive, "cannot add unit to service %q: service is not alive", s.doc.Name)
 	}
 	if s.doc.Subordinate {
-		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot add unit to service %q: service is a subordinate", s.doc.Name),
+		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot add unit to service %q: service is a subordinate",
+			s.doc.Name),
 			"It has a unit beside each unit of the services that it is related to.")
 	}
 	model, err := s.st.aliveModel()
@@ -108,8 +109,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	o.assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
 	b.names = b.names[:0]
 	for i := range n {
-		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name, Series: s.doc.Series,
-			Machine: b.places[i].machine}
+		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name,
+			Series: s.doc.Series, Machine: b.places[i].machine}
 		s.st.placeOps(o, b.born, b.places[i], s.doc.Series, constraints)
 		s.st.addUnitOps(o, doc, constraints)
 		b.names = append(b.names, doc.Name)
@@ -119,7 +120,8 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 
 // places finds a machine for each of n units. It uses the new machines of the last try
 // again.
-func (s *Service) places(ctx context.Context, last []place, n int, placement []string, constraints string) ([]place, error) {
+func (s *Service) places(ctx context.Context, last []place, n int, placement []string,
+	constraints string) ([]place, error) {
 	var all []place
 	for _, id := range placement {
 		if err := s.st.checkPlacement(ctx, s.doc.Name, s.doc.Series, id); err != nil {
@@ -184,7 +186,8 @@ func (st *State) checkPlacement(ctx context.Context, service, series, id string)
 // container does not count: it was added for what is to be placed in it.
 func (s *Service) cleanMachines(ctx context.Context, constraints string, taken []string) ([]string, error) {
 	var docs []machineDoc
-	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series}, {"jobs", bson.D{{"$ne", JobManageModel}}},
+	query := bson.D{{"clean", true}, {"life", entity.Alive}, {"series", s.doc.Series},
+		{"jobs", bson.D{{"$ne", JobManageModel}}},
 		{"container", bson.D{{"$exists", false}}}, {"_id", bson.D{{"$nin", notNil(taken)}}}}
 	if err := s.st.db.All(machinesC, query, &docs); err != nil {
 		return nil, err
@@ -215,7 +218,8 @@ func notNil(s []string) []string {
 // placeOps adds the machine, or asserts that it can take a unit.
 func (st *State) placeOps(o *ops, born lifeDoc, p place, series, constraints string) {
 	if p.isNew {
-		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits}, ForUnits: true}, constraints)
+		st.addMachineOps(o, machineDoc{lifeDoc: born, ID: p.machine, Series: series, Jobs: []string{JobHostUnits},
+			ForUnits: true}, constraints)
 		return
 	}
 	assert := isAlive

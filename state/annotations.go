@@ -44,7 +44,8 @@ func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, err
 		}
 		return "", entity.Errorf(entity.NotFound, "model %q not found", tag.ID)
 	}
-	return "", entity.Errorf(entity.NotSupported, "cannot annotate %s: only machines, units, services, relations and the model can be", tag)
+	return "", entity.Errorf(entity.NotSupported,
+		"cannot annotate %s: only machines, units, services, relations and the model can be", tag)
 }
 
 func (st *State) annotations(key string) (doc annotationsDoc, there bool, err error) {
@@ -117,7 +118,8 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 func checkAnnotations(values, after map[string]string) error {
 	for k := range values {
 		if k == "" || strings.ContainsAny(k, ".\x00") {
-			return entity.WithHint(entity.Errorf(entity.Invalid, "invalid key %q", k), "A key is not empty and has no dot: owner, cost-centre")
+			return entity.WithHint(entity.Errorf(entity.Invalid, "invalid key %q", k),
+				"A key is not empty and has no dot: owner, cost-centre")
 		}
 	}
 	size := 0

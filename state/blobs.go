@@ -37,7 +37,8 @@ func (c *Controller) files(f func(*mgo.GridFS) error) error {
 
 // keepBlob stores an archive for a model. It adds the reference before the file, so that
 // the file is not deleted while it is written.
-func (c *Controller) keepBlob(ctx context.Context, model string, src io.ReadSeeker) (sum string, size int64, err error) {
+func (c *Controller) keepBlob(ctx context.Context, model string,
+	src io.ReadSeeker) (sum string, size int64, err error) {
 	hash := sha256.New()
 	if size, err = copyUntil(ctx, hash, src); err != nil {
 		return "", 0, err

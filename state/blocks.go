@@ -50,14 +50,16 @@ func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string
 		return err
 	}
 	if len(message) > maxBlockMessage {
-		return entity.Errorf(entity.Invalid, "cannot switch block %v on: its message is longer than %d bytes", t, maxBlockMessage)
+		return entity.Errorf(entity.Invalid, "cannot switch block %v on: its message is longer than %d bytes", t,
+			maxBlockMessage)
 	}
 	return b.st.change(ctx, func(o *ops) error {
 		if on, err := b.st.blockIsOn(t); err != nil {
 			return err
 		} else if on {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "block %v is already ON", t),
-				"To give it another message: juju enable-command, then juju disable-command; what is disabled: juju disabled-commands")
+				"To give it another message: juju enable-command, then juju disable-command; "+
+					"what is disabled: juju disabled-commands")
 		}
 		if _, err := b.st.aliveModel(); err != nil {
 			return err

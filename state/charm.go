@@ -59,7 +59,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return "", fmt.Errorf("cannot add charm %s: %w", archive.Meta.Name, err)
 	}
 	series = orElse(series, model.seriesFor(archive.Meta.Series))
-	doc := charmDoc{Warnings: archive.Warnings(), Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
+	doc := charmDoc{Warnings: archive.Warnings(),
+		Base: charm.URL{Schema: "local", Series: series, Name: archive.Meta.Name, Revision: -1}.String()}
 	if doc.Files, err = readCharmFiles(archive); err != nil {
 		return "", err
 	}

@@ -72,7 +72,8 @@ func (k *checker) run(ctx context.Context, repair bool) (all []entity.Finding, e
 }
 
 // pass checks everything once, and reports whether it repaired anything.
-func (k *checker) pass(ctx context.Context, repair bool, known map[entity.Finding]bool) (all []entity.Finding, mended bool, err error) {
+func (k *checker) pass(ctx context.Context, repair bool,
+	known map[entity.Finding]bool) (all []entity.Finding, mended bool, err error) {
 	note := func(f entity.Finding, mend func(*entity.Finding) error) {
 		f.Model = k.model
 		if known[f] {

@@ -127,7 +127,8 @@ func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *wrong {
 		}
 		if len(doc.Models) > 0 && v.get(blobsC, sum) == nil {
 			slices.Sort(doc.Models)
-			return toInsert(docID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name), "write it", doc)
+			return toInsert(docID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name),
+				"write it", doc)
 		}
 		return &wrong{where: docID{charmBlobs + ".files", name}, what: "no archive has this file", repair: "delete it",
 			act: func(context.Context) error { return c.files(func(fs *mgo.GridFS) error { return fs.Remove(name) }) }}
@@ -215,12 +216,14 @@ func (st *State) judgeArchive(v *view, url string) *wrong {
 	case v.err != nil:
 		return nil
 	case n == 0:
-		return &wrong{where: where, what: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
+		return &wrong{where: where,
+			what: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
 	case !slices.Contains(b.Models, st.uuid):
-		return &wrong{where: where, what: "its archive has no reference from the model", repair: "add the reference", act: func(ctx context.Context) error {
-			_, err := st.controller.referToBlob(ctx, st.uuid, sum, b.File)
-			return err
-		}}
+		return &wrong{where: where, what: "its archive has no reference from the model", repair: "add the reference",
+			act: func(ctx context.Context) error {
+				_, err := st.controller.referToBlob(ctx, st.uuid, sum, b.File)
+				return err
+			}}
 	}
 	return nil
 }
@@ -228,10 +231,11 @@ func (st *State) judgeArchive(v *view, url string) *wrong {
 // schemaRule checks that a database records its form. The upgrade has brought it to this
 // program's form, so that is what the repair writes.
 func schemaRule(f form) rule {
-	return rule{of: schemaC, ids: func(*view) []string { return []string{schemaC} }, judge: func(v *view, id string) *wrong {
-		if v.get(schemaC, id) != nil {
-			return nil
-		}
-		return toInsert(docID{schemaC, id}, "it is missing, so all upgrades would run again", "write it", f.doc())
-	}}
+	return rule{of: schemaC, ids: func(*view) []string { return []string{schemaC} },
+		judge: func(v *view, id string) *wrong {
+			if v.get(schemaC, id) != nil {
+				return nil
+			}
+			return toInsert(docID{schemaC, id}, "it is missing, so all upgrades would run again", "write it", f.doc())
+		}}
 }

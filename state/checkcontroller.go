@@ -24,7 +24,9 @@ var controllerFields = map[string][]string{
 }
 
 var controllerPointers = []pointer{
-	{modelsC, "its owner", func(_ *view, _ string, r row) []docID { return []docID{{usersC, userID(r.text("owner"))}} }, ""},
+	{modelsC, "its owner", func(_ *view, _ string, r row) []docID {
+		return []docID{{usersC, userID(r.text("owner"))}}
+	}, ""},
 	{modelUsersC, "its model", named(modelsC, "model"), "remove it"},
 	{modelUsersC, "its user", named(usersC, "user"), "remove it"},
 }
@@ -63,7 +65,8 @@ func (c *Controller) judgeDatabase(v *view, id string) *wrong {
 	if r == nil || r.text("step") != stepReady || slices.Contains(c.databases(v), id) {
 		return nil
 	}
-	return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("the database of model %q does not exist", r.text("name")), repair: "create it, empty",
+	return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("the database of model %q does not exist", r.text("name")),
+		repair: "create it, empty",
 		act: func(ctx context.Context) error {
 			row, err := c.row(id)
 			if err != nil {
@@ -95,7 +98,8 @@ func judgeModelRow(v *view, id string) *wrong {
 	case name == nil:
 		return toInsert(where, "it is missing, so another model can take the name", "write it", bson.D{{"model", id}})
 	case name.text("model") != id:
-		return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("its name, %s, is taken by model %s", where.id, name.text("model"))}
+		return &wrong{where: docID{modelsC, id},
+			what: fmt.Sprintf("its name, %s, is taken by model %s", where.id, name.text("model"))}
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ func judgeMinUnits(v *view, service string) *wrong {
 	case s == nil || keeps == watched:
 		return nil // or for another rule
 	case keeps:
-		return toInsert(where, "it is missing, so the service's minimum number of units is not kept", "write it", minUnitsDoc{Service: service, Token: "mended"})
+		return toInsert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
+			minUnitsDoc{Service: service, Token: "mended"})
 	}
 	return toRemove(where, "its service has no minimum number of units", "remove it")
 }
@@ -67,7 +68,8 @@ func (st *State) judgeLease(v *view, id string) *wrong {
 	if err != nil || !l.there {
 		return nil
 	}
-	return &wrong{where: docID{leasesC, id}, what: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), repair: "remove it",
+	return &wrong{where: docID{leasesC, id},
+		what: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), repair: "remove it",
 		act: func(ctx context.Context) error {
 			_, err := st.cleanupLease(ctx, service)
 			return err

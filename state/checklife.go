@@ -82,7 +82,8 @@ func judgeUnreached(v *view, e recorded) *wrong {
 				continue
 			}
 			return v.needsCleanup(e.where(), cleanupDestroy, e.key(),
-				fmt.Sprintf("it is %v, %s is alive, and no cleanup will destroy it", e.doc.life(), recorded{kind: ref.From, id: v.named(ref, s)}))
+				fmt.Sprintf("it is %v, %s is alive, and no cleanup will destroy it", e.doc.life(),
+					recorded{kind: ref.From, id: v.named(ref, s)}))
 		}
 	}
 	return nil
@@ -115,7 +116,8 @@ func judgeUnreferred(v *view, e recorded) *wrong {
 			return nil
 		}
 	}
-	return toRemove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.life()), outOfState)
+	return toRemove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.life()),
+		outOfState)
 }
 
 // judgeForced finds entities that were destroyed with force and that the cleaner will not

@@ -77,17 +77,20 @@ var modelRules = slices.Concat(
 
 // toInsert reports a missing document, and writes it.
 func toInsert(where docID, what, repair string, doc any) *wrong {
-	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Insert: doc}}}
+	return &wrong{where: where, what: what, repair: repair,
+		ops: []txn.Op{{C: where.collection, Id: where.id, Insert: doc}}}
 }
 
 // toUpdate reports a document with a wrong content, and changes it.
 func toUpdate(where docID, what, repair string, change bson.D) *wrong {
-	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Update: change}}}
+	return &wrong{where: where, what: what, repair: repair,
+		ops: []txn.Op{{C: where.collection, Id: where.id, Update: change}}}
 }
 
 // toRemove reports a document that must not exist, and removes it.
 func toRemove(where docID, what, repair string) *wrong {
-	return &wrong{where: where, what: what, repair: repair, ops: []txn.Op{{C: where.collection, Id: where.id, Remove: true}}}
+	return &wrong{where: where, what: what, repair: repair,
+		ops: []txn.Op{{C: where.collection, Id: where.id, Remove: true}}}
 }
 
 func (st *State) judgeModel(v *view, id string) *wrong {
@@ -99,7 +102,8 @@ func (st *State) judgeModel(v *view, id string) *wrong {
 		v.fail(err)
 		return nil
 	}
-	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model", "write it as for a new model", st.controller.newModelDoc(row))
+	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model",
+		"write it as for a new model", st.controller.newModelDoc(row))
 }
 
 // A pointer says that each document of a collection names others, which must exist.
@@ -118,7 +122,9 @@ func modelPointers() []pointer {
 		{servicesC, "its charm", named(charmsC, "charm"), ""},
 		{endpointsC, "its relation", named(relationsC, "relation"), "remove it"},
 		{deploymentsC, "its unit", named(unitsC, "unit"), "remove it"},
-		{deploymentsC, "its deployer", func(_ *view, _ string, r row) []docID { return []docID{ownerOfTag(r.text("parent"))} }, "remove it"},
+		{deploymentsC, "its deployer", func(_ *view, _ string, r row) []docID {
+			return []docID{ownerOfTag(r.text("parent"))}
+		}, "remove it"},
 		{relationsC, "its service", func(_ *view, _ string, r row) (all []docID) {
 			for _, end := range r.docs("endpoints") {
 				all = append(all, docID{servicesC, end.text("service")})
@@ -276,7 +282,8 @@ func (v *view) orphanedSettings(where docID, relation int) *wrong {
 	if v.hasCleanup(cleanupSettings, key) {
 		return nil
 	}
-	return v.needsCleanup(where, cleanupSettings, key, fmt.Sprintf("relation %d is gone, and no cleanup will delete it", relation))
+	return v.needsCleanup(where, cleanupSettings, key,
+		fmt.Sprintf("relation %d is gone, and no cleanup will delete it", relation))
 }
 
 func (v *view) hasCleanup(kind, arg string) bool {

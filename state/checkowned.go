@@ -100,7 +100,8 @@ func judgeEnds(v *view, key string) *wrong {
 			return toInsert(where, "it is missing", "write it like the relation",
 				endpointDoc{Service: end.text("service"), Relation: key, Life: r.life(), Strength: r.strength()})
 		case e.life() != r.life() || e.strength() != r.strength():
-			return toUpdate(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.life(), e.strength(), r.life(), r.strength()),
+			return toUpdate(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.life(), e.strength(), r.life(),
+				r.strength()),
 				"make it like the relation", bson.D{{"$set", bson.D{{"life", r.life()}, {"strength", r.strength()}}}})
 		}
 	}
@@ -121,7 +122,8 @@ func judgeEndpoint(v *view, id string) *wrong {
 	if has && id == endpointID(e.text("service"), e.text("relation")) {
 		return nil
 	}
-	return toRemove(docID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.text("relation")), "remove it")
+	return toRemove(docID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.text("relation")),
+		"remove it")
 }
 
 // judgeScope finds scopes whose unit has no settings in the relation.
@@ -135,7 +137,8 @@ func judgeScope(v *view, id string) *wrong {
 	if v.get(settingsC, key) != nil {
 		return nil
 	}
-	return toInsert(docID{settingsC, key}, "it is missing", "write an empty one; what the unit set in the relation is lost",
+	return toInsert(docID{settingsC, key}, "it is missing",
+		"write an empty one; what the unit set in the relation is lost",
 		settingsDoc{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
 }
 
@@ -183,6 +186,7 @@ func judgePorts(v *view, machine string) *wrong {
 		return nil
 	}
 	slices.Sort(gone)
-	return toUpdate(docID{portsC, machine}, "units that are not on the machine have open ports: "+strings.Join(gone, ", "), "close them",
+	return toUpdate(docID{portsC, machine}, "units that are not on the machine have open ports: "+strings.Join(gone, ", "),
+		"close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"unit", bson.D{{"$in", gone}}}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }

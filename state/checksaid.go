@@ -73,7 +73,8 @@ func judgeRanges(v *view, machine string) *wrong {
 		if r.Check() != nil {
 			bad = append(bad, bson.M{"from": open["from"], "to": open["to"], "protocol": open["protocol"]})
 		} else if with, conflict := table.Conflict(r); conflict {
-			return &wrong{where: where, what: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
+			return &wrong{where: where,
+				what: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
 		} else {
 			table.Add(r)
 		}
@@ -96,8 +97,10 @@ func judgeAddresses(v *view, id string) *wrong {
 	if err == nil {
 		return nil
 	}
-	good := slices.DeleteFunc(slices.Clone(addresses), func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
+	good := slices.DeleteFunc(slices.Clone(addresses),
+		func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
 	good = good[:min(len(good), entity.LimitAddresses.Max)]
-	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()), "keep the valid ones",
+	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
+		"keep the valid ones",
 		bson.D{{"$set", bson.D{{"addresses", good}}}})
 }

@@ -100,7 +100,8 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	if err != nil {
 		return err
 	}
-	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User, Created: c.now()}
+	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User,
+		Created: c.now()}
 	err = change(ctx, c.db, func(o *ops) error {
 		var there controllerDoc
 		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
@@ -182,7 +183,8 @@ func newController(store *mongo.Store, o Options) *Controller {
 	if o.modelSteps == nil {
 		o.modelSteps = modelSteps
 	}
-	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now, hasher: secret.NewHasher(o.PasswordCost), id: newID(), alone: store.Embedded() != nil,
+	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now,
+		hasher: secret.NewHasher(o.PasswordCost), id: newID(), alone: store.Embedded() != nil,
 		states: map[string]*State{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
 	c.hub, c.tails = follow(c.db, store.Barrier)
 	return c

@@ -116,7 +116,8 @@ func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
 // SetPassword replaces the password of a machine's or unit's agent.
 func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string) error {
 	if len(password) < agentPasswordLength {
-		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password", len(password))
+		return entity.Errorf(entity.Invalid, "password is only %d bytes long, and is not a valid Agent password",
+			len(password))
 	}
 	return a.st.change(ctx, func(o *ops) error {
 		if err := a.st.hashOps(o, tag, hashAgentPassword(password)); err != nil {

@@ -112,7 +112,8 @@ func (o *ops) forceOps(key string, l lifeDoc, d destruction) {
 		o.update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
 		return
 	}
-	o.insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength, Deadline: d.deadline})
+	o.insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength,
+		Deadline: d.deadline})
 }
 
 // owe leaves to the cleaner what a destruction does to others.

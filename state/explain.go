@@ -40,7 +40,8 @@ func (st *State) FindEntity(ctx context.Context, words ...string) (entity.Tag, e
 	case len(words) == 1 && entity.IsValidService(words[0]):
 		return entity.ServiceTag(words[0]), nil
 	case len(words) == 0 || len(words) > 2:
-		return entity.Tag{}, entity.WithHint(entity.Errorf(entity.Invalid, "cannot tell what %q is", strings.Join(words, " ")),
+		return entity.Tag{}, entity.WithHint(entity.Errorf(entity.Invalid, "cannot tell what %q is",
+			strings.Join(words, " ")),
 			"Name a unit, machine or service, or the two services of a relation.")
 	}
 	r, err := st.Relation(ctx, words...)
@@ -68,7 +69,8 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 		return e, err
 	}
 	l := found.life()
-	e.Life, e.Since, e.Strength, e.Deadline, e.Reasons = l.Life, writableTime(l.Since), l.Strength, writableTime(l.Deadline), x.reasons
+	e.Life, e.Since = l.Life, writableTime(l.Since)
+	e.Strength, e.Deadline, e.Reasons = l.Strength, writableTime(l.Deadline), x.reasons
 	for i := range e.Reasons {
 		e.Reasons[i].Since = writableTime(e.Reasons[i].Since)
 	}
@@ -241,7 +243,8 @@ func (x *explainer) blockers(ref lifecycle.Ref, e living) (all []blocker, err er
 		b := blocker{tag: entity.UnitTag(s.Unit), name: s.Unit, since: e.life().Since}
 		b.must = entity.Reason{By: b.tag.String(), Text: fmt.Sprintf("the agent of unit %q must leave the relation", s.Unit)}
 		if !ref.Does(lifecycle.UnitAgent) {
-			b.must = entity.Reason{By: entity.ByCleaner, Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
+			b.must = entity.Reason{By: entity.ByCleaner,
+				Text: fmt.Sprintf("the cleaner must take unit %q out of the relation", s.Unit)}
 		}
 		if e.kind() != lifecycle.Relation {
 			// The unit must leave; the relation need not go.
@@ -277,7 +280,8 @@ func (x *explainer) barred(e living, to entity.Life, depth int) (int, error) {
 					Text: fmt.Sprintf("and %d more", len(all)-explained)})
 				break
 			}
-			x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, of.ID, b.name), Since: b.since})
+			x.add(entity.Reason{Depth: depth, Of: of.String(), Ref: ref.Name, Text: fmt.Sprintf(ref.Why, of.ID, b.name),
+				Since: b.since})
 			if b.tag.IsZero() || x.seen[b.tag] {
 				continue
 			}

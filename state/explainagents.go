@@ -28,7 +28,8 @@ func (x *explainer) unit(u *Unit, depth int) error {
 	}
 	if svc.doc.Life != entity.Alive {
 		x.add(entity.Reason{Depth: depth, Of: tag.String(), By: tag.String(), Since: svc.doc.Since,
-			Text: fmt.Sprintf("service %q is dying: the agent of unit %q, or the cleaner, must set the unit dying", u.doc.Service, u.doc.Name)})
+			Text: fmt.Sprintf("service %q is dying: the agent of unit %q, or the cleaner, must set the unit dying",
+				u.doc.Service, u.doc.Name)})
 		return nil
 	}
 	return x.unitAgent(u, depth, false)
@@ -97,7 +98,8 @@ func working(u *Unit, agent entity.Status, depth int) entity.Reason {
 		text = "its agent has failed: " + agent.Message
 	}
 	tag := entity.UnitTag(u.doc.Name).String()
-	return entity.Reason{Depth: depth, Of: tag, By: tag, Text: fmt.Sprintf("unit %q: %s", u.doc.Name, text), Since: agent.Since}
+	return entity.Reason{Depth: depth, Of: tag, By: tag, Text: fmt.Sprintf("unit %q: %s", u.doc.Name, text),
+		Since: agent.Since}
 }
 
 // workload says what the charm of a unit that runs no hook reports, if it waits for
@@ -139,7 +141,8 @@ func (x *explainer) undeployed(u *Unit, depth int) error {
 	reason := entity.Reason{Depth: depth, Of: tag.String(), By: by.String(), Since: u.doc.Since,
 		Text: fmt.Sprintf("the agent of unit %q has not come up: the agent of %s must start it", u.doc.Name, nameOf(by))}
 	if u.doc.Life == entity.Dying {
-		reason.Text = fmt.Sprintf("the agent of unit %q never came up: the agent of %s must remove the unit", u.doc.Name, nameOf(by))
+		reason.Text = fmt.Sprintf("the agent of unit %q never came up: the agent of %s must remove the unit", u.doc.Name,
+			nameOf(by))
 	}
 	if by.Kind != entity.KindMachine {
 		x.add(reason)
@@ -183,7 +186,8 @@ func (x *explainer) machine(m *Machine, depth int) error {
 		reason.By = tag.String()
 		reason.Text = fmt.Sprintf("the agent of machine %s must set it dead", m.doc.ID)
 	default:
-		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID, m.doc.InstanceID)
+		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID,
+			m.doc.InstanceID)
 		said, err := x.st.status(instanceKey(m.doc.ID))
 		if err != nil && !isNotFound(err) {
 			return err

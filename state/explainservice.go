@@ -39,7 +39,8 @@ func (x *explainer) serviceUnits(s *Service, depth int) error {
 	for i, unit := range units {
 		tag := entity.UnitTag(unit)
 		if i == explained {
-			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(), Text: fmt.Sprintf("and %d more units", len(units)-explained)})
+			x.add(entity.Reason{Depth: depth, Of: entity.ServiceTag(name).String(),
+				Text: fmt.Sprintf("and %d more units", len(units)-explained)})
 			break
 		}
 		if x.seen[tag] {

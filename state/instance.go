@@ -53,7 +53,8 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 // refused.
 func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) error {
 	key := machineKey(m.doc.ID)
-	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending, Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
+	doc := newStatusDoc(key, entity.Status{Status: entity.StatusPending,
+		Message: fmt.Sprintf("instance %s was lost", missed.ID)}, m.st.now())
 	lost := false
 	err := m.st.change(ctx, func(o *ops) error {
 		lost = false
@@ -69,7 +70,8 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 			return mongo.ErrNothing
 		}
 		o.update(machinesC, m.doc.ID,
-			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce}, {"jobs", bson.D{{"$ne", JobManageModel}}}},
+			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
+				{"jobs", bson.D{{"$ne", JobManageModel}}}},
 			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
 		was, err := m.st.statusDoc(key)
 		if err != nil {

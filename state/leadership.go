@@ -55,7 +55,8 @@ func refusedLeadership() error {
 // the unit is not Alive.
 func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int64, err error) {
 	if d < MinLease || d > MaxLease {
-		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d, MinLease, MaxLease)
+		return 0, entity.Errorf(entity.Invalid, "invalid duration %v: a leader leads for %v to %v before it asks again", d,
+			MinLease, MaxLease)
 	}
 	d = wholeMillis(d)
 	for tries := u.st.controller.db.Tries(); tries.Next(); {

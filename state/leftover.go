@@ -36,7 +36,8 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	all := make([]entity.Leftover, len(docs))
 	for i, d := range docs {
 		machine := strings.TrimPrefix(d.Of, "m#")
-		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance, What: fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
+		all[i] = entity.Leftover{ID: d.ID, Of: d.Of, Instance: d.Instance,
+			What:  fmt.Sprintf("instance %s of machine %s", d.Instance, machine),
 			Where: "cloud " + model.Cloud, Why: d.Why, How: d.How, At: d.At}
 	}
 	return all, nil

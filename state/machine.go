@@ -174,7 +174,8 @@ func (st *State) AddMachine(ctx context.Context, p AddMachineParams) (*Machine, 
 		if err != nil {
 			return err
 		}
-		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs, Placement: p.Placement, Clean: true}
+		doc := machineDoc{lifeDoc: born, Series: orElse(p.Series, model.defaultSeries()), Jobs: p.Jobs,
+			Placement: p.Placement, Clean: true}
 		if doc.Series == "" {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "no series specified"), "Name it: --series SERIES")
 		}
@@ -233,7 +234,8 @@ func (st *State) keptMachineID(ctx context.Context, id *string) (string, error) 
 
 // containerOps fills in doc for a container on the named machine or a new one. host and
 // id keep the ids from try to try.
-func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *machineDoc, host, id *string) error {
+func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, doc *machineDoc,
+	host, id *string) error {
 	if p.Host == "" {
 		if _, err := st.keptMachineID(ctx, host); err != nil {
 			return err

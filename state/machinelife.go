@@ -56,7 +56,8 @@ func (m *Machine) refresh(ctx context.Context) error {
 	return err
 }
 
-func (m *Machine) guards(ctx context.Context, by lifecycle.Actor, holders map[string]int) (all []lifecycle.Guard, err error) {
+func (m *Machine) guards(ctx context.Context, by lifecycle.Actor,
+	holders map[string]int) (all []lifecycle.Guard, err error) {
 	switch {
 	case m.IsManager():
 		if m.successor, err = m.otherManager(); err != nil {
@@ -104,7 +105,8 @@ func (m *Machine) otherManager() (string, error) {
 		return "", nil
 	}
 	var docs []machineDoc
-	err := m.st.db.All(machinesC, bson.D{{"jobs", JobManageModel}, {"life", entity.Alive}, {"_id", bson.D{{"$ne", m.doc.ID}}}}, &docs)
+	err := m.st.db.All(machinesC, bson.D{{"jobs", JobManageModel}, {"life", entity.Alive},
+		{"_id", bson.D{{"$ne", m.doc.ID}}}}, &docs)
 	if err != nil || len(docs) == 0 {
 		return "", err
 	}

@@ -78,7 +78,8 @@ func (m *modelEntity) refusal(_ lifecycle.Goal, barred *lifecycle.Barred) error 
 
 // End fires when the model may have become Dying, or empty.
 func (w Watches) End(ctx context.Context) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC), watcher.Collection(servicesC)), nil
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(modelC, modelC), watcher.Collection(machinesC),
+		watcher.Collection(servicesC)), nil
 }
 
 // modelStatus returns the status of the model itself.

@@ -26,7 +26,8 @@ type leftDoc struct {
 func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
 	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now()}
 	if doc.How == "" {
-		doc.How = fmt.Sprintf("remove what is marked with model %s there; the controller tries again when it starts, or removes another model", row.UUID)
+		doc.How = fmt.Sprintf("remove what is marked with model %s there; the controller tries again when it starts, "+
+			"or removes another model", row.UUID)
 	}
 	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
 	return change(ctx, c.db, func(o *ops) error {
@@ -44,7 +45,8 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 
 // removeLeftovers tries again to remove leftovers recorded before a time, and deletes the
 // documents of those that it removed.
-func (c *Controller) removeLeftovers(ctx context.Context, before time.Time, outside func(context.Context, ModelRow) error) {
+func (c *Controller) removeLeftovers(ctx context.Context, before time.Time,
+	outside func(context.Context, ModelRow) error) {
 	var docs []leftDoc
 	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
 	for _, doc := range docs {

@@ -151,7 +151,8 @@ func (c *Controller) WatchUnfinishedModels(ctx context.Context) (<-chan struct{}
 // keeps failing for a model that was destroyed with force, it records a leftover and
 // tries that again on later passes. It returns the number of models left, including those
 // that another controller is making.
-func (c *Controller) ResumeModels(ctx context.Context, outside func(context.Context, ModelRow) error) (left int, err error) {
+func (c *Controller) ResumeModels(ctx context.Context,
+	outside func(context.Context, ModelRow) error) (left int, err error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepReady}}}}, &rows); err != nil {
 		return 0, err
@@ -190,12 +191,14 @@ const (
 	outsideBound = 2 * time.Minute
 )
 
-func (c *Controller) resumeModel(ctx context.Context, row ModelRow, outside func(context.Context, ModelRow) error) (done bool, err error) {
+func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
+	outside func(context.Context, ModelRow) error) (done bool, err error) {
 	if row.Step == stepCreating {
 		if !c.isAbandoned(row) {
 			return false, nil
 		}
-		logger.Infof("model %q (%s) was never finished, and the process that was making it is gone: removing it", row.Name, row.UUID)
+		logger.Infof("model %q (%s) was never finished, and the process that was making it is gone: removing it", row.Name,
+			row.UUID)
 		if err := c.beginRemoval(ctx, row); err != nil {
 			return false, err
 		}

@@ -185,7 +185,8 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 		if now.Step != stepCreating || now.Creator != row.Creator {
 			return errLostStep
 		}
-		o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
+		o.update(modelsC, row.UUID, row.isMade(),
+			bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
 		return nil
 	})
 }

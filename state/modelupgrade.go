@@ -37,7 +37,8 @@ func mergeCleanups(ctx context.Context, _ *Controller, db *mongo.Database) error
 			} else if err != nil {
 				return err
 			}
-			o.update("cleanups", doc.ID, bson.D{{"kind", doc.Kind}}, bson.D{{"$set", bson.D{{"kind", "destroy"}, {"arg", prefix + doc.Arg}}}})
+			o.update("cleanups", doc.ID, bson.D{{"kind", doc.Kind}},
+				bson.D{{"$set", bson.D{{"kind", "destroy"}, {"arg", prefix + doc.Arg}}}})
 			return nil
 		})
 		if err != nil {

@@ -17,12 +17,14 @@ type condition func(*ops) (bool, error)
 
 // move takes an entity as far toward a goal as nothing bars, in one transaction. It does
 // nothing if the entity is gone or a condition does not hold.
-func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction, conditions ...condition) error {
+func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lifecycle.Actor, d destruction,
+	conditions ...condition) error {
 	return st.moveBy(ctx, e, goal, func() lifecycle.Actor { return by }, d, conditions...)
 }
 
 // moveBy is move by an actor that depends on the entity as it was just read.
-func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction, conditions ...condition) error {
+func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction,
+	conditions ...condition) error {
 	return st.change(ctx, func(o *ops) error {
 		if err := e.refresh(ctx); isNotFound(err) {
 			return mongo.ErrNothing
@@ -100,7 +102,8 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if t.from == entity.Alive {
 		set = append(set, d.raise(*l)...)
 	}
-	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...), append(bson.D{{"$set", set}}, update...))
+	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...),
+		append(bson.D{{"$set", set}}, update...))
 	if t.from != entity.Alive {
 		return nil
 	}
@@ -115,7 +118,8 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 // destroyAtOnce destroys sources in the entity's own transaction: those that the table
 // has the user destroy, unless there are too many. It returns how many sources it dealt
 // with, by reference.
-func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, holders map[string]int, d destruction) (map[string]int, error) {
+func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, holders map[string]int,
+	d destruction) (map[string]int, error) {
 	atOnce := map[string]int{}
 	o.moving[keyOf(e)] = true
 	for _, ref := range lifecycle.RefsTo(e.kind()) {

@@ -50,7 +50,8 @@ func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []
 	key, hash := newKey()
 	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
 		if d.Disabled {
-			return nil, entity.WithHint(entity.Errorf(entity.NotAlive, "user deactivated"), "Enable the user first: juju enable-user %s", name)
+			return nil, entity.WithHint(entity.Errorf(entity.NotAlive, "user deactivated"),
+				"Enable the user first: juju enable-user %s", name)
 		}
 		return bson.D{{"password", ""}, {"hash", hash}}, nil
 	})

@@ -99,7 +99,8 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 	for _, r := range closed {
 		going[r] = true
 	}
-	after := slices.DeleteFunc(slices.Clone(before), func(p openPort) bool { return p.Unit == unit && going[p.portRange()] })
+	after := slices.DeleteFunc(slices.Clone(before),
+		func(p openPort) bool { return p.Unit == unit && going[p.portRange()] })
 	changed := len(after) < len(before)
 	units := make(map[entity.PortRange]string, len(after)+len(opened)) // the unit that has a range open
 	there := make([]entity.PortRange, len(after))

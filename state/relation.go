@@ -173,7 +173,8 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 		}
 		if there, err := st.relation(doc.Key); err == nil && there.doc.Life != entity.Alive {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "the old one is still being removed"),
-				"Wait until it is gone: juju destroy-relation %s --wait; see what bars it: juju explain %[1]s", strings.Join(names, " "))
+				"Wait until it is gone: juju destroy-relation %s --wait; see what bars it: juju explain %[1]s",
+				strings.Join(names, " "))
 		} else if err == nil {
 			return entity.Errorf(entity.AlreadyExists, "relation already exists")
 		} else if !isNotFound(err) {

@@ -125,7 +125,8 @@ func (o *ops) removeUnreferred(ctx context.Context, e living) error {
 		taken[ref.Name] = o.taken(key, ref.Name)
 		holders[ref.Name] -= taken[ref.Name]
 	}
-	step, err := lifecycle.Plan(e.kind(), lifecycle.ToRemove, lifecycle.LastRef, lifecycle.Facts{Life: l.Life, Holders: holders})
+	step, err := lifecycle.Plan(e.kind(), lifecycle.ToRemove, lifecycle.LastRef,
+		lifecycle.Facts{Life: l.Life, Holders: holders})
 	var barred *lifecycle.Barred
 	if errors.As(err, &barred) && barred.Ref.Name != "" {
 		// The transaction that drops that reference comes here again.

@@ -20,8 +20,8 @@ const (
 	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": a unit's deployer
 	settingsC    = "settings"    // "s#mysql": a service's settings, "r#5#mysql/0": a unit's in a relation
 	constraintsC = "constraints" // a key: as users write them; the model's are in its document
-	countsC      = "counts"      // a key: its references by the names of lifecycle.Refs, and what it has one of; not watched
-	statusesC    = "statuses"    // a key: "u#mysql/0" is the agent's, "u#mysql/0#workload" the charm's, "m#0#instance" the cloud's
+	countsC      = "counts"      // a key: the counts of references to it, and of documents that it owns; not watched
+	statusesC    = "statuses"    // a key, or one of a part: "u#mysql/0#workload" of the charm, "m#0#instance" of the cloud
 	annotationsC = "annotations" // a key: users' notes
 	minUnitsC    = "minunits"    // "mysql": a service with a minimum of units; changes when it may have too few
 	leadersC     = "leaders"     // "mysql": the unit that leads a service, and the epoch of its claim
@@ -46,7 +46,7 @@ const (
 	blobsC          = "blobs"          // a SHA-256: an archive's file, and the models that refer to it
 	modelLeftoversC = "modelleftovers" // a model's UUID: what its forced removal left outside the store
 	oldFilesC       = "oldfiles"       // a file's name: no archive has it, and it is to be deleted
-	leasesC         = "leases"         // a model's UUID, "#" and a service: the lease of its leadership, written outside transactions
+	leasesC         = "leases"         // a model's UUID, "#" and a service: the lease of its leadership
 )
 
 // schemaC holds one document in every database: the version of its schema.

@@ -91,7 +91,8 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		if fits, err := ru.fits(ctx); err != nil {
 			return err
 		} else if !fits {
-			return entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container", ru.rel.doc.Key)
+			return entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container",
+				ru.rel.doc.Key)
 		}
 		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)

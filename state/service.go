@@ -181,7 +181,8 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		key := serviceKey(p.Name)
 		o.assertModelAlive()
 		o.assert(charmsC, p.CharmURL, exists)
-		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate, Maker: maker}
+		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
+			Maker: maker}
 		o.insert(servicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
 		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})

@@ -97,7 +97,8 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 	doc := a.services[name]
 	s := entity.ServiceStatus{
 		Name: name, Life: doc.Life, CharmURL: doc.CharmURL, CanUpgradeTo: a.newerCharm(doc.CharmURL),
-		Series: doc.Series, Exposed: doc.Exposed, Subordinate: doc.Subordinate, MinUnits: doc.MinUnits, Relations: map[string][]string{},
+		Series: doc.Series, Exposed: doc.Exposed, Subordinate: doc.Subordinate, MinUnits: doc.MinUnits,
+		Relations: map[string][]string{},
 	}
 	for _, r := range a.relations {
 		rel := Relation{doc: r}
@@ -166,7 +167,8 @@ func (a *everything) unit(name string, subordinates map[string][]string) entity.
 	}
 	var damaged []entity.PortRange
 	if u.OpenedPorts, damaged = a.openPorts(u.Machine, name); len(damaged) > 0 {
-		u.Agent.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %d invalid open ports: run juju check)", u.Agent.Message, len(damaged)))
+		u.Agent.Message = strings.TrimSpace(fmt.Sprintf("%s (damaged: %d invalid open ports: run juju check)",
+			u.Agent.Message, len(damaged)))
 	}
 	for _, s := range subordinates[name] {
 		u.Subordinates = append(u.Subordinates, a.unit(s, subordinates))

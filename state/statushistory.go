@@ -28,7 +28,8 @@ type pastStatusDoc struct {
 // entity.NotFound if there is neither an entity nor a history of it.
 //
 // A model keeps a bounded number of statuses, of all its entities together.
-func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string, filter entity.HistoryFilter) ([]entity.PastStatus, error) {
+func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id string,
+	filter entity.HistoryFilter) ([]entity.PastStatus, error) {
 	kinds, err := historyKeys(kind, id)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 		same := func(d pastStatusDoc) bool {
 			return d.Key == now.ID && d.Status == now.Status && d.Message == now.Message && d.Since.Equal(now.Since)
 		}
-		if !now.Since.Before(filter.From) && !slices.Contains(filter.Exclude, now.Message) && !slices.ContainsFunc(past, same) {
+		if !now.Since.Before(filter.From) && !slices.Contains(filter.Exclude, now.Message) &&
+			!slices.ContainsFunc(past, same) {
 			past = append(past, pastStatusDoc{Key: now.ID, Status: now.Status, Message: now.Message, Since: now.Since})
 		}
 	}
@@ -68,7 +70,8 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	}
 	all := make([]entity.PastStatus, len(past))
 	for i, d := range past {
-		all[i] = entity.PastStatus{Kind: kinds[d.Key], Status: entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}.Mended()}
+		all[i] = entity.PastStatus{Kind: kinds[d.Key],
+			Status: entity.Status{Status: d.Status, Message: d.Message, Since: d.Since.UTC()}.Mended()}
 	}
 	return all, nil
 }
@@ -92,10 +95,12 @@ func historyKeys(kind entity.HistoryKind, id string) (map[string]entity.HistoryK
 		valid, refuse, what = entity.IsValidMachine, entity.InvalidMachine, "machine id"
 		keys[machineKey(id)] = kind
 	default:
-		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind), entity.HistoryKinds)
+		return nil, entity.Errorf(entity.Invalid, "unknown status history kind %q, expected one of %v", string(kind),
+			entity.HistoryKinds)
 	}
 	if !valid(id) {
-		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "%q is not a valid %s", id, what), "%s", entity.Hint(refuse(id)))
+		return nil, entity.WithHint(entity.Errorf(entity.Invalid, "%q is not a valid %s", id, what), "%s",
+			entity.Hint(refuse(id)))
 	}
 	return keys, nil
 }

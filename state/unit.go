@@ -54,7 +54,8 @@ func (st *State) Unit(ctx context.Context, name string) (*Unit, error) {
 
 // units reads the units that match, in natural order.
 func (st *State) units(query bson.D) ([]*Unit, error) {
-	return readAll(st, unitsC, query, func(d unitDoc) string { return d.Name }, func(d unitDoc) *Unit { return &Unit{st, d} })
+	return readAll(st, unitsC, query, func(d unitDoc) string { return d.Name },
+		func(d unitDoc) *Unit { return &Unit{st, d} })
 }
 
 // Name returns the unit's name.

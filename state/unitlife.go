@@ -20,23 +20,24 @@ func (u *Unit) Destroy(ctx context.Context, how entity.Destruction) error {
 // or, for a subordinate, if its principal is, or no container relation to the principal's
 // service is Alive; otherwise it does nothing.
 func (u *Unit) DestroySelf(ctx context.Context) error {
-	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}), func(o *ops) (bool, error) {
-		for _, ref := range lifecycle.RefsFrom(u.kind()) {
-			if !ref.Reaches(entity.Plain) || !ref.Does(lifecycle.UnitAgent) {
-				continue
-			}
-			for _, name := range u.targets(ref) {
-				target, err := u.st.find(ctx, ref.To, name)
-				if err != nil || target.life().Life != entity.Alive {
-					return err == nil, err // lives never go back, so there is nothing to assert
+	return u.st.move(ctx, u, lifecycle.ToDestroy, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}),
+		func(o *ops) (bool, error) {
+			for _, ref := range lifecycle.RefsFrom(u.kind()) {
+				if !ref.Reaches(entity.Plain) || !ref.Does(lifecycle.UnitAgent) {
+					continue
+				}
+				for _, name := range u.targets(ref) {
+					target, err := u.st.find(ctx, ref.To, name)
+					if err != nil || target.life().Life != entity.Alive {
+						return err == nil, err // lives never go back, so there is nothing to assert
+					}
 				}
 			}
-		}
-		if u.kind() == lifecycle.Principal {
-			return false, nil
-		}
-		return u.isOrphan(o)
-	})
+			if u.kind() == lifecycle.Principal {
+				return false, nil
+			}
+			return u.isOrphan(o)
+		})
 }
 
 // isOrphan reports whether a subordinate has no Alive relation of container scope to its

@@ -72,7 +72,8 @@ func (f form) reach(ctx context.Context, c *Controller, db *mongo.Database, what
 		return err
 	}
 	if now.Version > f.version() {
-		return entity.WithHint(entity.Errorf(entity.NotSupported, "the schema of %s has version %d, and this program knows up to %d",
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"the schema of %s has version %d, and this program knows up to %d",
 			what, now.Version, f.version()), "A newer juju has used it: start that one again, or one that is newer still.")
 	}
 	if now.Made != f.schema.Sum() {
@@ -127,7 +128,8 @@ func changeSchema(ctx context.Context, db *mongo.Database, to int, made string) 
 		case !there:
 			o.insert(schemaC, schemaC, schemaDoc{schemaC, to, made})
 		default:
-			o.update(schemaC, schemaC, bson.D{{"version", now.Version}}, bson.D{{"$set", bson.D{{"version", to}, {"made", made}}}})
+			o.update(schemaC, schemaC, bson.D{{"version", now.Version}},
+				bson.D{{"$set", bson.D{{"version", to}, {"made", made}}}})
 		}
 		return nil
 	})

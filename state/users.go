@@ -56,8 +56,8 @@ func (d *userDoc) facts() bson.D {
 }
 
 func (d *userDoc) user() User {
-	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy, Created: d.Created,
-		password: stampOf(d.Password)}
+	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy,
+		Created: d.Created, password: stampOf(d.Password)}
 }
 
 // userDocOf reads a user who has not been removed.
@@ -73,7 +73,8 @@ func (c *Controller) userDocOf(name string) (userDoc, error) {
 }
 
 func permanentlyDeleted(kind entity.Kind, name string) error {
-	return entity.WithHint(entity.Errorf(kind, "user %q is permanently deleted", name), "The name of a user is never given again; choose another.")
+	return entity.WithHint(entity.Errorf(kind, "user %q is permanently deleted", name),
+		"The name of a user is never given again; choose another.")
 }
 
 // User returns a user who has not been removed.
@@ -170,7 +171,8 @@ const maxDisplayName = 256
 // key, which RegisterUser accepts once; only its hash is stored. The error is
 // entity.AlreadyExists even if the user of that name was removed.
 func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, err error) {
-	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator, Created: c.now()}
+	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator,
+		Created: c.now()}
 	switch {
 	case !entity.IsValidUser(p.Name):
 		err = entity.InvalidUser(p.Name)
@@ -188,7 +190,8 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 			case err == nil && there.Removed:
 				return permanentlyDeleted(entity.AlreadyExists, p.Name)
 			case err == nil:
-				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"), "The users there are: juju users --all")
+				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"),
+					"The users there are: juju users --all")
 			case !isNotFound(err):
 				return err
 			}
@@ -247,7 +250,8 @@ func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
 		return nil
 	}
 	var others []userDoc
-	if err := c.db.All(usersC, bson.D{{"access", AccessSuperuser}, {"disabled", false}, {"removed", false}}, &others); err != nil {
+	if err := c.db.All(usersC, bson.D{{"access", AccessSuperuser}, {"disabled", false}, {"removed", false}},
+		&others); err != nil {
 		return err
 	}
 	i := slices.IndexFunc(others, func(d userDoc) bool { return d.ID != doc.ID && is(d) })

@@ -146,7 +146,8 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 
 // RelationUnits sends the counterparts of the unit that are in the relation, with the
 // versions of their settings, and those that have left it.
-func (w Watches) RelationUnits(ctx context.Context, unit string, relation int) (<-chan entity.RelationUnitsChange, error) {
+func (w Watches) RelationUnits(ctx context.Context, unit string,
+	relation int) (<-chan entity.RelationUnitsChange, error) {
 	ru, err := w.st.relationUnit(ctx, unit, relation)
 	if err != nil {
 		return nil, err
@@ -212,7 +213,8 @@ func (w Watches) RelationUnits(ctx context.Context, unit string, relation int) (
 
 // mergeMembers merges the present state of the named units into an event that has not
 // been received yet. known is what was sent, and is updated.
-func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string, now map[string]int64) entity.RelationUnitsChange {
+func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string,
+	now map[string]int64) entity.RelationUnitsChange {
 	if event.Changed == nil {
 		event.Changed = map[string]int64{}
 	}

@@ -44,19 +44,29 @@ var Refs = []Ref{
 	{"machines", Machine, Model, "machines", "", false, dead, Destroy, []Actor{Cleaner}, `%d machine(s)`},
 	{"services", Service, Model, "services", "", false, dead, Destroy, []Actor{Cleaner}, `%d service(s)`},
 
-	{"alive-units", Principal, Machine, "units", "machine", true, dying, Refuse, []Actor{Cleaner}, `machine %s has unit %q assigned`},
-	{"containers", Container, Machine, "machines", "host", false, dying, Refuse, []Actor{Cleaner}, `machine %s is hosting containers %q`},
-	{"units", Principal, Machine, "units", "machine", false, dead, Await, []Actor{Deployer, Cleaner}, `machine %s has unit %q assigned`},
+	{"alive-units", Principal, Machine, "units", "machine", true, dying, Refuse, []Actor{Cleaner},
+		`machine %s has unit %q assigned`},
+	{"containers", Container, Machine, "machines", "host", false, dying, Refuse, []Actor{Cleaner},
+		`machine %s is hosting containers %q`},
+	{"units", Principal, Machine, "units", "machine", false, dead, Await, []Actor{Deployer, Cleaner},
+		`machine %s has unit %q assigned`},
 
-	{"subordinates", Subordinate, Principal, "units", "principal", false, dead, Destroy, []Actor{UnitAgent, Cleaner}, `unit %q has subordinate %q`},
-	{"scopes", Scope, Principal, "scopes", "unit", false, dead, Leave, []Actor{UnitAgent, Cleaner}, `unit %q is in relation %q`},
-	{"scopes", Scope, Subordinate, "scopes", "unit", false, dead, Leave, []Actor{UnitAgent, Cleaner}, `unit %q is in relation %q`},
+	{"subordinates", Subordinate, Principal, "units", "principal", false, dead, Destroy, []Actor{UnitAgent, Cleaner},
+		`unit %q has subordinate %q`},
+	{"scopes", Scope, Principal, "scopes", "unit", false, dead, Leave, []Actor{UnitAgent, Cleaner},
+		`unit %q is in relation %q`},
+	{"scopes", Scope, Subordinate, "scopes", "unit", false, dead, Leave, []Actor{UnitAgent, Cleaner},
+		`unit %q is in relation %q`},
 
-	{"units", Principal, Service, "units", "service", false, gone, Destroy, []Actor{UnitAgent, Cleaner}, `service %q has unit %q`},
-	{"units", Subordinate, Service, "units", "service", false, gone, Destroy, []Actor{UnitAgent, Cleaner}, `service %q has unit %q`},
-	{"relations", Relation, Service, "endpoints", "service", false, gone, Destroy, []Actor{User, Cleaner}, `service %q is in relation %q`},
+	{"units", Principal, Service, "units", "service", false, gone, Destroy, []Actor{UnitAgent, Cleaner},
+		`service %q has unit %q`},
+	{"units", Subordinate, Service, "units", "service", false, gone, Destroy, []Actor{UnitAgent, Cleaner},
+		`service %q has unit %q`},
+	{"relations", Relation, Service, "endpoints", "service", false, gone, Destroy, []Actor{User, Cleaner},
+		`service %q is in relation %q`},
 
-	{"scopes", Scope, Relation, "scopes", "relation", false, gone, Leave, []Actor{UnitAgent, Cleaner}, `relation %q has unit %q in scope`},
+	{"scopes", Scope, Relation, "scopes", "relation", false, gone, Leave, []Actor{UnitAgent, Cleaner},
+		`relation %q has unit %q in scope`},
 }
 
 // Does reports whether By names the actor.

@@ -12,7 +12,9 @@ func Render() string {
 	for _, m := range Moves {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", m.Kind, m.From, m.To, m.By, m.When)
 	}
-	b.WriteString("\n## References\n\n| a source | of a target | keeps the target from being | and when the target is destroyed, the source | by |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## References\n\n" +
+		"| a source | of a target | keeps the target from being | and when the target is destroyed, the source | by |\n" +
+		"|---|---|---|---|---|\n")
 	for _, r := range Refs {
 		var by []string
 		for _, a := range r.By {
@@ -20,7 +22,8 @@ func Render() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.From, r.To, r.Bars, verbs[r.Then], strings.Join(by, ", "))
 	}
-	b.WriteString("\n## Kinds\n\n| kind | collection | owns the document with id | in collection | has it |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Kinds\n\n" +
+		"| kind | collection | owns the document with id | in collection | has it |\n|---|---|---|---|---|\n")
 	for _, r := range Kinds {
 		if len(r.Owns) == 0 {
 			fmt.Fprintf(&b, "| %s | %s | | | |\n", r.Kind, r.In)
