@@ -38,7 +38,7 @@ var (
 func (l ladder) check(what, level string) error {
 	if !slices.Contains(l[1:], level) {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "%q %s access not valid", level, what),
-			"The levels there are: %s", l.String())
+			"The levels are: %s", l.String())
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 		}
 		if userID(row.Owner) == target.ID {
 			return entity.WithHint(entity.Errorf(entity.InUse, "user %q owns model %q", target.Name, row.Name),
-				"Keep the owner out altogether: juju disable-user %s", target.Name)
+				"To keep the owner out: juju disable-user %s", target.Name)
 		}
 		has, err := c.modelAccess(model, user)
 		if err != nil {
@@ -196,7 +196,7 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 		}
 		left, err := modelLadder.revoked(target.Name, has, level)
 		if err != nil && target.Access == AccessSuperuser {
-			err = entity.WithHint(err, "A superuser may do everything: juju revoke %s superuser", target.Name)
+			err = entity.WithHint(err, "A superuser may do everything; to change that: juju revoke %s superuser", target.Name)
 		}
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ func (x *explainer) unitAgent(u *Unit, depth int, barred bool) error {
 		reason.Hint = "juju resolved " + u.doc.Name
 		if u.doc.Resolved != entity.ResolvedNone {
 			reason.By, reason.Hint = tag.String(), ""
-			reason.Text += "; that is resolved, and its agent must go on"
+			reason.Text += "; it is resolved, and its agent must continue"
 		}
 	case !u.doc.Started:
 		return x.undeployed(u, depth)

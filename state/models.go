@@ -126,9 +126,9 @@ func alreadyThere(row ModelRow) error {
 	err := entity.Errorf(entity.AlreadyExists, "model %q for %s already exists", row.Name, row.Owner)
 	switch row.Step {
 	case stepCreating:
-		return entity.WithHint(err, "It is just being made; see juju models in a moment.")
+		return entity.WithHint(err, "It is being created; see juju models in a moment.")
 	case stepRemoving:
-		return entity.WithHint(err, "What is left of it is just being removed; try again in a moment.")
+		return entity.WithHint(err, "It is still being removed; try again in a moment.")
 	}
 	return err
 }

@@ -17,7 +17,7 @@ import (
 func (r *Relation) Destroy(ctx context.Context, how entity.Destruction) error {
 	if r.isPeer() {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot destroy relation %q: is a peer relation", r.doc.Key),
-			"It goes with its service: juju destroy-service %s", r.doc.Endpoints[0].Service)
+			"It is removed with its service: juju destroy-service %s", r.doc.Endpoints[0].Service)
 	}
 	err := r.st.move(ctx, r, lifecycle.ToDestroy, lifecycle.User, r.st.begin(how).alone())
 	if err != nil {

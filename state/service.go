@@ -142,7 +142,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 	}
 	if p.Series != "" && len(ch.Meta.Series) > 0 && !slices.Contains(ch.Meta.Series, p.Series) && !p.Force {
 		return entity.WithHint(entity.Errorf(entity.Invalid, "series %q not supported by charm, supported series are: %s",
-			p.Series, strings.Join(ch.Meta.Series, ",")), "To deploy it all the same: --series %s --force", p.Series)
+			p.Series, strings.Join(ch.Meta.Series, ",")), "To deploy it anyway: --series %s --force", p.Series)
 	}
 	if ch.Meta.Subordinate {
 		if p.Units > 0 || len(p.Placement) > 0 {

@@ -143,7 +143,7 @@ func (u *Unit) refusal(goal lifecycle.Goal, barred *lifecycle.Barred) error {
 		return entity.Errorf(entity.Invalid, "unit %q is not dying", u.doc.Name)
 	case u.doc.Principal != "":
 		return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is a subordinate", u.doc.Name),
-			"It goes with its principal, %s, or with the relation to it.", u.doc.Principal)
+			"It is removed with its principal, %s, or with the relation to it.", u.doc.Principal)
 	}
 	return barred
 }

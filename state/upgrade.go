@@ -74,7 +74,7 @@ func (f form) reach(ctx context.Context, c *Controller, db *mongo.Database, what
 	if now.Version > f.version() {
 		return entity.WithHint(entity.Errorf(entity.NotSupported,
 			"the schema of %s has version %d, and this program knows up to %d",
-			what, now.Version, f.version()), "A newer juju has used it: start that one again, or one that is newer still.")
+			what, now.Version, f.version()), "A newer juju has used it: start that version or a newer one.")
 	}
 	if now.Made != f.schema.Sum() {
 		if err := c.store.Make(db.Name(), f.schema); err != nil {

@@ -74,7 +74,7 @@ func (c *Controller) userDocOf(name string) (userDoc, error) {
 
 func permanentlyDeleted(kind entity.Kind, name string) error {
 	return entity.WithHint(entity.Errorf(kind, "user %q is permanently deleted", name),
-		"The name of a user is never given again; choose another.")
+		"Names of users are never used again; choose another.")
 }
 
 // User returns a user who has not been removed.
@@ -191,7 +191,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 				return permanentlyDeleted(entity.AlreadyExists, p.Name)
 			case err == nil:
 				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"),
-					"The users there are: juju users --all")
+					"To list the users: juju users --all")
 			case !isNotFound(err):
 				return err
 			}
