@@ -12,8 +12,8 @@ import (
 	"juju/state/simulationtest"
 )
 
-// any picks something that somebody does next; nil when there is nothing to do for
-// whom was picked.
+// any picks the next action; nil if the actor that was picked has nothing to
+// do.
 func (s *sim) any() (*simAction, error) {
 	full := len(s.model.Machines)+len(s.model.Units) > s.busy
 	switch n := s.rnd.IntN(100); {
@@ -83,7 +83,7 @@ func (s *sim) someRelation() *simulationtest.Relation {
 	return s.model.Relations[one(s, slices.Sorted(maps.Keys(s.model.Relations)))]
 }
 
-// grow is what a user does for there to be more.
+// grow picks a user's action that adds something.
 func (s *sim) grow() *simAction {
 	switch n := s.rnd.IntN(20); {
 	case n < 5:
@@ -114,7 +114,7 @@ func (s *sim) grow() *simAction {
 	return s.addMachine("", false, !s.hosted && s.rnd.IntN(4) == 0)
 }
 
-// placement names a machine for a unit, now and then.
+// placement names machines for a unit, now and then.
 func (s *sim) placement() []string {
 	if m := s.someMachine(); m != nil && s.rnd.IntN(3) == 0 {
 		return []string{m.ID}
@@ -122,13 +122,13 @@ func (s *sim) placement() []string {
 	return nil
 }
 
-// shrink is what a user does for there to be less.
+// shrink picks a user's action that removes something.
 func (s *sim) shrink() *simAction {
 	how := s.destruction()
 	switch n := s.rnd.IntN(20); {
 	case n < 7:
 		u := s.someUnit()
-		for i := 0; i < 6 && u != nil && (u.Started || !s.up(unitTag(u))); i++ { // one whose agent is coming up
+		for i := 0; i < 6 && u != nil && (u.Started || !s.up(unitTag(u))); i++ { // one whose agent is starting
 			u = s.someUnit()
 		}
 		how.Machines = s.rnd.IntN(2) == 0
@@ -156,7 +156,7 @@ func (s *sim) destruction() entity.Destruction {
 	return entity.Destruction{Strength: entity.Force, Timeout: one(s, []time.Duration{0, 10 * time.Second, time.Minute})}
 }
 
-// said is the answer that does not depend on what state said.
+// said returns an answer that does not depend on what state returned.
 func said(f func() simulationtest.Answer) func(error) (simulationtest.Answer, error) {
 	return func(error) (simulationtest.Answer, error) { return f(), nil }
 }
@@ -233,7 +233,7 @@ func (s *sim) addUnits(svc *simulationtest.Service, n int, placement []string) *
 		}}
 }
 
-// placed has the model add the units that state has added.
+// placed adds the units that state has added to the model.
 func (s *sim) placed(svc *simulationtest.Service, n int, names, placement []string) error {
 	if len(names) != n {
 		return fmt.Errorf("added %v, want %d units", names, n)
@@ -243,7 +243,7 @@ func (s *sim) placed(svc *simulationtest.Service, n int, names, placement []stri
 	for _, name := range names {
 		u := s.shadow.docs["units"][name]
 		if u == nil {
-			return fmt.Errorf("unit %s was added and is not there", name)
+			return fmt.Errorf("unit %s was added but does not exist", name)
 		}
 		placed = append(placed, simulationtest.Placed{Unit: name, Machine: u.Machine})
 	}
@@ -289,7 +289,7 @@ func (s *sim) addMachine(host string, container, manager bool) *simAction {
 		}}
 }
 
-// relationOf returns the services of a relation that can be, and its key.
+// relationOf returns the services of simRelations[i], and the relation's key.
 func relationOf(i int) (a, b, key string) {
 	p := simRelations[i]
 	a, _, _ = strings.Cut(p.a, ":")

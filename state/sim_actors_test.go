@@ -15,7 +15,8 @@ import (
 	"juju/state/simulationtest"
 )
 
-// adopt makes the model what state is, when nobody can tell how it came to that.
+// adopt sets the model to what state holds, when the order of events is
+// unknown.
 func (s *sim) adopt() {
 	m := simulationtest.New()
 	m.Now, m.Leftovers = s.now(), len(s.shadow.docs["leftovers"])
@@ -25,7 +26,7 @@ func (s *sim) adopt() {
 	for key := range s.history.gone {
 		m.Use(key)
 	}
-	for _, id := range s.shadow.names("machines") { // hosts come before what is on them
+	for _, id := range s.shadow.names("machines") { // hosts come before their containers
 		d := s.shadow.docs["machines"][id]
 		x := &simulationtest.Machine{Life: d.life(), ID: id, Instance: d.Instance != "", Manager: slices.Contains(d.Jobs, state.JobManageModel),
 			Clean: d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{}, Containers: map[*simulationtest.Machine]bool{}}
@@ -83,7 +84,7 @@ func (s *sim) adopt() {
 	s.model = m
 }
 
-// status returns the word of a status.
+// status returns the status word of an entity.
 func (s *shadow) status(key string) entity.StatusWord {
 	if d := s.docs["statuses"][key]; d != nil {
 		word, _ := d.More["status"].(string)
@@ -92,7 +93,7 @@ func (s *shadow) status(key string) entity.StatusWord {
 	return ""
 }
 
-// burst has several do things at once, each of which made sense before.
+// burst runs actions concurrently, each of which made sense beforehand.
 func (s *sim) burst(actors, each int) error {
 	turns := make([][]*simAction, actors)
 	for n := range actors * each {
@@ -138,7 +139,7 @@ func (s *sim) burst(actors, each int) error {
 	}
 	found := s.shadow.check()
 	for _, w := range s.history.check(s.shadow) {
-		if !strings.HasPrefix(w, "s#") { // a name may have gone and come again
+		if !strings.HasPrefix(w, "s#") { // a name might have been removed and reused
 			found = append(found, w)
 		}
 	}
@@ -149,8 +150,8 @@ func (s *sim) burst(actors, each int) error {
 	return nil
 }
 
-// Several do everything at once. Nobody can tell in which order, but what must
-// always be so is so, every error is one that the model knows, and all of it ends.
+// Actors do everything concurrently. The order is unknown, but invariants hold,
+// every error is one that the model expects, and everything ends.
 func TestConcurrentSimulation(t *testing.T) {
 	seeds, steps := simSizes(t)
 	first := simFirst()

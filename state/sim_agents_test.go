@@ -9,8 +9,8 @@ import (
 	"juju/state/simulationtest"
 )
 
-// A simAgent is the agent of a unit or a machine. It remembers nothing but whether
-// it runs and whether its hook has failed: what there is to do is in state.
+// A simAgent is the agent of a unit or machine. It only remembers whether it
+// runs and whether its hook has failed; what it has to do is in state.
 type simAgent struct {
 	down   bool
 	failed bool
@@ -20,16 +20,16 @@ func unitTag(u *simulationtest.Unit) string { return entity.UnitTag(u.Name).Stri
 
 func machineTag(m *simulationtest.Machine) string { return entity.MachineTag(m.ID).String() }
 
-// up reports whether the agent of a unit runs.
+// up reports whether the agent with the given tag runs.
 func (s *sim) up(tag string) bool { a := s.agents[tag]; return a != nil && !a.down }
 
-// machineUp is the same of a machine, whose agent comes with its instance.
+// machineUp is up for a machine, whose agent starts with its instance.
 func (s *sim) machineUp(m *simulationtest.Machine) bool {
 	return m.Instance && (s.agents[machineTag(m)] == nil || s.up(machineTag(m)))
 }
 
-// unitAgent is the next thing that the agent of a unit does; nil when it is away,
-// waits for its failed hook, or has nothing to do.
+// unitAgent returns the next action of a unit's agent; nil if it is away, waits
+// for its failed hook to be resolved, or has nothing to do.
 func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 	if u == nil || !s.up(unitTag(u)) {
 		return nil, nil
@@ -51,7 +51,7 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 	case !info.Started && info.Life == entity.Alive && info.ServiceLife != entity.Alive && s.rnd.IntN(2) == 0:
 		return s.destroySelf(u), nil
 	case !info.Started && info.Life == entity.Dying && !s.calm && s.rnd.IntN(2) == 0:
-		delete(s.agents, unitTag(u)) // it never comes up
+		delete(s.agents, unitTag(u)) // it never starts
 		return nil, nil
 	case !info.Started:
 		return s.start(u), nil
@@ -62,7 +62,7 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 	case agent.failed && info.Resolved != entity.ResolvedNone:
 		return s.goOn(u), nil
 	case agent.failed && info.Strength == entity.Plain:
-		for _, r := range relations { // what is destroyed less patiently is left all the same
+		for _, r := range relations { // all Dying relations are left, whatever their strength
 			if r.InScope && r.Life == entity.Dying && r.Strength > entity.Plain {
 				return s.leave(u, s.model.Relations[r.ID]), nil
 			}
@@ -75,7 +75,7 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 		rel := s.model.Relations[r.ID]
 		switch {
 		case rel == nil:
-			return nil, fmt.Errorf("%s is told of relation %d, which is gone", u.Name, r.ID)
+			return nil, fmt.Errorf("%s sees relation %d, which is gone", u.Name, r.ID)
 		case r.InScope && (info.Life == entity.Dying || r.Life == entity.Dying):
 			return s.leave(u, rel), nil
 		case !r.InScope && info.Life == entity.Alive && r.Life == entity.Alive && !s.waitsForOld(u, rel):
@@ -96,8 +96,8 @@ func (s *sim) unitAgent(u *simulationtest.Unit) (*simAction, error) {
 	return s.unitDead(u), nil
 }
 
-// waitsForOld reports whether a principal can't enter a relation yet because of its
-// old subordinate; it tries all the same, now and then.
+// waitsForOld reports whether a principal cannot enter a relation yet because
+// of its old subordinate. It tries anyway now and then.
 func (s *sim) waitsForOld(u *simulationtest.Unit, r *simulationtest.Relation) bool {
 	if !r.Container || u.Principal != nil {
 		return false
@@ -110,7 +110,7 @@ func (s *sim) waitsForOld(u *simulationtest.Unit, r *simulationtest.Relation) bo
 	return false
 }
 
-// onUnit is an action by somebody on a unit.
+// onUnit returns an action on a unit.
 func (s *sim) onUnit(by, what string, u *simulationtest.Unit, do func(*state.Unit) error, expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
 	return &simAction{what: what + " " + u.Name, by: by, may: may, expect: said(expect),
 		run: func() error {
@@ -157,8 +157,8 @@ func (s *sim) enter(u *simulationtest.Unit, r *simulationtest.Relation) *simActi
 	return a
 }
 
-// enterAny enters one of the relations of the unit's service, if its agent has come
-// up.
+// enterAny enters one of the relations of the unit's service, if the agent has
+// started.
 func (s *sim) enterAny(u *simulationtest.Unit) *simAction {
 	if u == nil || !u.Started {
 		return nil
@@ -179,7 +179,7 @@ func (s *sim) unitDead(u *simulationtest.Unit) *simAction {
 		func() simulationtest.Answer { return s.model.UnitDead(u) }, entity.InUse, entity.HasSubordinates, entity.Invalid)
 }
 
-// goOn is what an agent does whose failed hook is resolved.
+// goOn is what an agent does after its failed hook is resolved.
 func (s *sim) goOn(u *simulationtest.Unit) *simAction {
 	return s.onUnit("unit agent", "go on:", u, func(h *state.Unit) error {
 		if err := h.ClearResolved(s.ctx); err != nil {
@@ -219,8 +219,8 @@ func (s *sim) resolve(u *simulationtest.Unit) *simAction {
 		func() simulationtest.Answer { return s.model.Resolve(u) }, entity.Invalid)
 }
 
-// openPort is what a hook does when it succeeds: it opens a port, and tells a
-// relation something.
+// openPort is a hook that succeeds: it opens a port, and sets something in a
+// relation.
 func (s *sim) openPort(u *simulationtest.Unit) *simAction {
 	s.ports++
 	port := 1 + s.ports%60000
@@ -240,7 +240,7 @@ func (s *sim) openPort(u *simulationtest.Unit) *simAction {
 		}, entity.NotAlive, entity.InUse)
 }
 
-// deployer is what the machine of a unit, or its principal, does about it.
+// deployer is what the machine or principal of a unit does with it.
 func (s *sim) deployer(u *simulationtest.Unit) (*simAction, error) {
 	if u == nil {
 		return nil, nil
@@ -262,7 +262,7 @@ func (s *sim) deployer(u *simulationtest.Unit) (*simAction, error) {
 	agent := s.agents[tag]
 	switch {
 	case !here:
-		return nil, fmt.Errorf("%s is not told of %s", parent, u.Name)
+		return nil, fmt.Errorf("%s does not see %s", parent, u.Name)
 	case u.Life.Life == entity.Dead:
 		delete(s.agents, tag)
 		return s.removeUnit(u), nil
@@ -279,7 +279,7 @@ func (s *sim) removeUnit(u *simulationtest.Unit) *simAction {
 		func() simulationtest.Answer { return s.model.RemoveUnit(u) }, entity.InUse, entity.HasSubordinates)
 }
 
-// onMachine is an action by somebody on a machine.
+// onMachine returns an action on a machine.
 func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*state.Machine) error, expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
 	return &simAction{what: what + " " + m.ID, by: by, may: may, expect: said(expect),
 		run: func() error {
@@ -291,7 +291,7 @@ func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*sta
 		}}
 }
 
-// machineAgent is what the agent of a machine does about the machine itself.
+// machineAgent is what the agent of a machine does with the machine itself.
 func (s *sim) machineAgent(m *simulationtest.Machine) *simAction {
 	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers) > 0 && (s.calm || s.rnd.IntN(4) > 0) {
 		return nil
@@ -304,7 +304,7 @@ func (s *sim) machineDead(m *simulationtest.Machine, by string) *simAction {
 		func() simulationtest.Answer { return s.model.MachineDead(m) }, entity.InUse, entity.Invalid)
 }
 
-// provisioner is what the provisioner does about a machine.
+// provisioner is what the provisioner does with a machine.
 func (s *sim) provisioner(m *simulationtest.Machine) *simAction {
 	switch {
 	case m == nil:

@@ -14,13 +14,13 @@ import (
 	"juju/state/lifecycle"
 )
 
-// A rowCounts counts how often each row of the tables of lifecycles was seen at
-// work: moves in the operations of transactions, references when they kept
-// something from going on. The model knows nothing of the tables.
+// A rowCounts counts how often each row of the lifecycle tables was used: moves
+// by the operations of transactions, references when they blocked something.
+// The model does not use the tables.
 type rowCounts struct {
 	mu   sync.Mutex
 	rows map[string]int
-	// What this action has done so far: a transaction that is tried again counts once.
+	// The rows of this action so far: a retried transaction counts once.
 	seen map[string]bool
 }
 
@@ -41,7 +41,7 @@ func moveRow(m lifecycle.Move) string {
 
 func refRow(r lifecycle.Ref) string { return fmt.Sprintf("%s: %s→%s", r.Name, r.From, r.To) }
 
-// add sums up what others have counted.
+// add adds the counts of another run.
 func (c *rowCounts) add(o *rowCounts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *rowCounts) add(o *rowCounts) {
 	}
 }
 
-// fewest returns the row that was hit least.
+// fewest returns the row with the lowest count.
 func (c *rowCounts) fewest() (row string, n int) {
 	n = -1
 	for r, hits := range c.rows {
@@ -61,8 +61,8 @@ func (c *rowCounts) fewest() (row string, n int) {
 	return row, n
 }
 
-// least returns the rows that were hit least, with their numbers.
-func (c *rowCounts) least(n int) (rows []string) {
+// lowest returns the n rows with the lowest counts.
+func (c *rowCounts) lowest(n int) (rows []string) {
 	for row := range c.rows {
 		rows = append(rows, row)
 	}
@@ -74,7 +74,7 @@ func (c *rowCounts) least(n int) (rows []string) {
 	return rows
 }
 
-// barred counts a reference that kept a thing from going on.
+// barred counts a reference that blocked something.
 func (c *rowCounts) barred(from, to, what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *rowCounts) barred(from, to, what string) {
 	}
 }
 
-// see counts the moves that a transaction makes.
+// see counts the moves in a transaction.
 func (c *rowCounts) see(s *sim, ops []txn.Op) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +144,7 @@ func (c *rowCounts) next() {
 	clear(c.seen)
 }
 
-// setOf returns what an update sets.
+// setOf returns the $set part of an update.
 func setOf(update any) any {
 	d, _ := update.(bson.D)
 	for _, e := range d {
@@ -155,7 +155,7 @@ func setOf(update any) any {
 	return nil
 }
 
-// lifeIn finds a life in an assert or in what is set.
+// lifeIn finds a life in an assert or an update.
 func lifeIn(doc any) (entity.Life, bool) {
 	d, _ := doc.(bson.D)
 	for _, e := range d {

@@ -96,7 +96,7 @@ func (s *sim) destroyMachine(m *simulationtest.Machine, how entity.Destruction) 
 		expect: said(func() simulationtest.Answer { return s.model.DestroyMachine(m, s.model.Begin(how)) })}
 }
 
-// cleaner is what the cleaner does, until it finds nothing to do.
+// cleaner runs the cleaner until it has nothing to do.
 func (s *sim) cleaner() *simAction {
 	return &simAction{what: "clean", by: "cleaner",
 		run: func() error {
@@ -108,17 +108,17 @@ func (s *sim) cleaner() *simAction {
 				}
 				if s.shadow.transactions() == before {
 					if left > 0 && s.model.Life.Life == entity.Alive {
-						return fmt.Errorf("%d cleanups can't be done", left)
+						return fmt.Errorf("%d cleanups cannot be done", left)
 					}
 					return nil
 				}
 			}
-			return errors.New("the cleaner is never done")
+			return errors.New("the cleaner never ends")
 		},
 		expect: func(error) (simulationtest.Answer, error) {
 			s.model.Clean()
 			for id, d := range s.shadow.docs["cleanups"] {
-				// A model whose machines wait for their containers is looked at again.
+				// The cleanup of a model stays while machines wait for their containers.
 				if d.Kind != "force" && (!strings.HasSuffix(id, "-destroy-e") || len(s.model.Machines) == 0) {
 					return nil, fmt.Errorf("cleanup %s was not done", id)
 				}

@@ -11,8 +11,8 @@ import (
 	"juju/state/entity"
 )
 
-// settle has everybody do his part until there is nothing left to do: every agent
-// answers, every failed hook is resolved. Then nothing is on its way out any more.
+// settle lets every agent act until nothing is left to do; every agent answers
+// and every failed hook is resolved. Then nothing is Dying or Dead any more.
 func (s *sim) settle() error {
 	s.calm = true
 	defer func() { s.calm = false }()
@@ -29,13 +29,13 @@ func (s *sim) settle() error {
 			return err
 		}
 		if !acted {
-			return s.quiet("every agent has done its part")
+			return s.quiet("every agent has acted")
 		}
 	}
-	return errors.New("agents are never done")
+	return errors.New("the agents never finish")
 }
 
-// round has each agent act once, and then the cleaner.
+// round lets each agent act once, and then the cleaner.
 func (s *sim) round() (acted bool, err error) {
 	act := func(a *simAction, err error) (bool, error) {
 		if err != nil || a == nil {
@@ -83,31 +83,31 @@ func (s *sim) round() (acted bool, err error) {
 	return acted || s.shadow.transactions() != before, err
 }
 
-// force destroys with force whatever is on its way out, and lets time pass. Nobody
-// else does anything.
+// force destroys everything that is ending with force, and lets time pass. No
+// agent acts.
 func (s *sim) force() error {
 	for range 4 {
 		if err := s.do(s.cleaner(), nil); err != nil {
 			return err
 		}
 		if len(s.model.Ends()) == 0 {
-			return s.quiet("force was used and time has passed")
+			return s.quiet("forced, and time has passed")
 		}
 		how := entity.Destruction{Strength: entity.Force, Timeout: one(s, []time.Duration{0, 10 * time.Second, time.Minute})}
 		if err := s.endAll(how, true); err != nil {
 			return err
 		}
-		for range 3 { // force's own time, and the cloud's for a container and its host
+		for range 3 { // the timeout of force, and the cloud's for a container and its host
 			s.clock.Add((61 * time.Second).Milliseconds())
 			if err := s.do(s.cleaner(), nil); err != nil {
 				return err
 			}
 		}
 	}
-	return fmt.Errorf("in spite of force these are still there: %v", s.model.Ends())
+	return fmt.Errorf("these remain in spite of force: %v", s.model.Ends())
 }
 
-// endAll destroys everything, or only what is on its way out.
+// endAll destroys everything, or with going only what is ending already.
 func (s *sim) endAll(how entity.Destruction, going bool) error {
 	var all []*simAction
 	for _, name := range slices.Sorted(maps.Keys(s.model.Services)) {
@@ -139,25 +139,25 @@ func (s *sim) endAll(how entity.Destruction, going bool) error {
 	return nil
 }
 
-// quiet wants that nothing is on its way out, and nothing left to clean up.
+// quiet checks that nothing is ending, and no cleanup is left.
 func (s *sim) quiet(after string) error {
 	if err := s.readAll(); err != nil {
 		return err
 	}
 	if ends := s.model.Ends(); len(ends) > 0 {
-		return fmt.Errorf("%s, and these are still there: %v", after, ends)
+		return fmt.Errorf("%s, but these remain: %v", after, ends)
 	}
 	if left := s.shadow.names("cleanups"); len(left) > 0 {
-		return fmt.Errorf("%s, and these cleanups are left: %v", after, left)
+		return fmt.Errorf("%s, but these cleanups are left: %v", after, left)
 	}
 	findings, err := s.st.Check(s.ctx, false)
 	if err == nil && len(findings) > 0 {
-		err = fmt.Errorf("%s, and a check finds %v", after, findings)
+		err = fmt.Errorf("%s, but a check finds %v", after, findings)
 	}
 	return err
 }
 
-// end destroys everything, and wants an empty database.
+// end destroys everything, and checks that the database is empty.
 func (s *sim) end() error {
 	settle := s.settle
 	if s.rnd.IntN(2) == 0 {
@@ -166,8 +166,7 @@ func (s *sim) end() error {
 	if err := settle(); err != nil {
 		return err
 	}
-	// A machine is refused while there is something on it: so one in a machine in a
-	// machine goes first.
+	// A machine with anything on it is refused, so nested containers go first.
 	for rounds := 0; rounds < 3 || len(s.model.Machines) > 1 && rounds < 20; rounds++ {
 		if err := s.endAll(s.destruction(), false); err != nil {
 			return err
@@ -182,7 +181,7 @@ func (s *sim) end() error {
 	return s.empty()
 }
 
-// forgetLeftovers has the cloud hold nothing any more of what force has left.
+// forgetLeftovers removes the leftovers of force from the model and from state.
 func (s *sim) forgetLeftovers() error {
 	for _, r := range s.shadow.docs["leftovers"] {
 		if err := s.st.DropLeftovers(s.ctx, r.Instance); err != nil {
@@ -193,8 +192,8 @@ func (s *sim) forgetLeftovers() error {
 	return s.shadow.refresh(s.st)
 }
 
-// empty wants a database that holds nothing but what outlives everything, and a
-// last manager with what is its own.
+// empty checks that the database holds only what outlives every entity, and the
+// last manager with what it owns.
 func (s *sim) empty() error {
 	if err := s.readAll(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"juju/state/entity"
 )
 
-// explained wants that state explains of whatever is on its way out what the model
-// knows to keep it there.
+// explained checks that state's explanations of everything that is ending match
+// the model's.
 func (s *sim) explained() error {
 	for _, key := range s.model.Ends() {
 		kind, id, _ := strings.Cut(key, "#")
@@ -28,14 +28,14 @@ func (s *sim) explained() error {
 			}
 		}
 		wantRefs, wantBy := s.model.Blockers(key)
-		for name, n := range wantRefs { // many are not named one by one
+		for name, n := range wantRefs { // long lists are cut
 			wantRefs[name] = min(n, 11)
 		}
 		if !maps.Equal(refs, wantRefs) || by != wantBy {
-			return fmt.Errorf("%s waits for %v and %q, and is said to wait for %v and %q: %+v", key, wantRefs, wantBy, refs, by, e.Reasons)
+			return fmt.Errorf("%s waits for %v and %q, but explain says %v and %q: %+v", key, wantRefs, wantBy, refs, by, e.Reasons)
 		}
 		if len(wantRefs) == 0 && wantBy == "" {
-			return fmt.Errorf("%s waits for nobody", key)
+			return fmt.Errorf("%s waits for nothing", key)
 		}
 	}
 	return nil

@@ -11,17 +11,17 @@ import (
 	"juju/state/entity"
 )
 
-// A fault is a mistake that whoever builds transactions could make. It changes one
-// operation of those that were built, or takes it away: spoil reports whether it
-// did. In short runs there is one of each kind.
+// A fault is a plausible mistake in building transactions. spoil changes or
+// drops one of the operations, and reports whether it did. Short runs test one
+// fault of each kind.
 type fault struct {
 	kind  string
 	name  string
 	spoil func(op *txn.Op, all []txn.Op) (drop, done bool)
 }
 
-// in reports whether an operation is on a document of a collection whose id begins
-// with something.
+// in reports whether an operation is on a document of a collection whose id has
+// a prefix.
 func in(op *txn.Op, collection, prefix string) bool {
 	id, _ := op.Id.(string)
 	return op.C == collection && strings.HasPrefix(id, prefix)
@@ -34,12 +34,12 @@ func inserts(ops []txn.Op, collection string) bool {
 	return slices.ContainsFunc(ops, func(op txn.Op) bool { return op.C == collection && op.Insert != nil })
 }
 
-// dropped takes away the operations that which finds.
+// dropped drops the operations that which matches.
 func dropped(which func(op *txn.Op, all []txn.Op) bool) func(*txn.Op, []txn.Op) (bool, bool) {
 	return func(op *txn.Op, all []txn.Op) (bool, bool) { found := which(op, all); return found, found }
 }
 
-// unasserted takes away their asserts.
+// unasserted drops their asserts.
 func unasserted(which func(op *txn.Op, all []txn.Op) bool) func(*txn.Op, []txn.Op) (bool, bool) {
 	return func(op *txn.Op, all []txn.Op) (bool, bool) {
 		if !which(op, all) {
@@ -50,7 +50,7 @@ func unasserted(which func(op *txn.Op, all []txn.Op) bool) func(*txn.Op, []txn.O
 	}
 }
 
-// uncounted does not change a count in one direction.
+// uncounted omits a change of a count in one direction.
 func uncounted(prefix, name string, sign int) func(*txn.Op, []txn.Op) (bool, bool) {
 	return func(op *txn.Op, _ []txn.Op) (bool, bool) {
 		update, _ := op.Update.(bson.D)
@@ -85,7 +85,7 @@ func removed(collection, prefix string) func(*txn.Op, []txn.Op) bool {
 	return func(op *txn.Op, _ []txn.Op) bool { return in(op, collection, prefix) && op.Remove }
 }
 
-// changed sets another value than was meant.
+// changed sets a different value.
 func changed(collection, field string, to func(any) any) func(*txn.Op, []txn.Op) (bool, bool) {
 	return func(op *txn.Op, _ []txn.Op) (bool, bool) {
 		set, _ := setOf(op.Update).(bson.D)
@@ -116,7 +116,7 @@ var faults = []fault{
 	{"assert", "a unit that enters does not assert that it is Alive", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "units", "") && onlyAsserts(op) && inserts(all, "scopes")
 	})},
-	{"assert", "a relation is removed without asserting that nobody is in it", unasserted(func(op *txn.Op, _ []txn.Op) bool {
+	{"assert", "a relation is removed without asserting that its scope is empty", unasserted(func(op *txn.Op, _ []txn.Op) bool {
 		return in(op, "counts", "r#") && op.Remove
 	})},
 	{"assert", "a service is removed without asserting that nothing refers to it", unasserted(func(op *txn.Op, _ []txn.Op) bool {
@@ -162,10 +162,10 @@ var faults = []fault{
 	{"rest", "a port stays open", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "ports", "") && op.Update != nil && slices.ContainsFunc(all, func(o txn.Op) bool { return in(&o, "units", "") && o.Remove })
 	})},
-	{"rest", "what force leaves behind is not noted", dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
+	{"rest", "what force leaves behind is not recorded", dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
 }
 
-// plant has the simulation's transactions spoilt by a fault.
+// plant makes a fault spoil the simulation's transactions.
 func (s *sim) plant(f fault, hits *int) {
 	s.fault = func(ops []txn.Op) []txn.Op {
 		var spoilt []txn.Op
@@ -182,7 +182,7 @@ func (s *sim) plant(f fault, hits *int) {
 	}
 }
 
-// Each of these mistakes is found by a simulation that finds nothing without it.
+// The simulation finds each of these faults, and finds nothing without them.
 func TestSimulationFindsPlantedFaults(t *testing.T) {
 	steps := 1500
 	kinds := map[string]bool{}
@@ -194,7 +194,7 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			hits := 0
-			for seed := range uint64(12) { // a rare one takes some
+			for seed := range uint64(12) { // a rare one takes several
 				s := newSim(t, seed)
 				s.busy, s.racing, s.cleaning = 25, 2, 4
 				s.plant(f, &hits)
@@ -205,7 +205,7 @@ func TestSimulationFindsPlantedFaults(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("spoilt %d times, and nobody has noticed", hits)
+			t.Errorf("spoilt %d times, but not found", hits)
 		})
 	}
 }

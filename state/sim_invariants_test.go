@@ -10,8 +10,8 @@ import (
 	"juju/state/simulationtest"
 )
 
-// A history is what was seen of each thing before: life, strength and deadline only
-// ever move one way, and what has gone never comes back.
+// A history is the last known life of each entity. Life, strength and deadline
+// only ever move one way, and what is gone does not come back.
 type history struct {
 	last map[string]simulationtest.Life // machines, units by key, relations by number, services by key
 	gone map[string]bool
@@ -21,8 +21,8 @@ func newHistory() *history {
 	return &history{map[string]simulationtest.Life{}, map[string]bool{}}
 }
 
-// check compares what is there with what was; a service's name, alone, may be
-// given again.
+// check compares the current state with the last known one. Only the name of a
+// service can be reused.
 func (h *history) check(s *shadow) (wrong []string) {
 	now := map[string]simulationtest.Life{}
 	for _, c := range []struct{ collection, prefix string }{{"machines", "m#"}, {"units", "u#"}, {"services", "s#"}} {
@@ -53,9 +53,9 @@ func (h *history) check(s *shadow) (wrong []string) {
 	return wrong
 }
 
-// check says what is wrong with a database by itself: counts that are not the
-// counted truth, references to what is not there, what outlives its owner, and
-// what is on its way out with nobody to act.
+// check checks the invariants of a database: true counts, no dangling
+// references, nothing that outlives its owner, and nothing ending with no actor
+// to end it.
 func (s *shadow) check() (wrong []string) {
 	c := &checker{shadow: s, owned: map[string]map[string]bool{}, allowed: map[string]map[string]bool{}, counts: map[string]map[string]int{}}
 	c.machines()
@@ -70,9 +70,9 @@ func (s *shadow) check() (wrong []string) {
 
 type checker struct {
 	*shadow
-	owned   map[string]map[string]bool // the documents that belong to what is there
-	allowed map[string]map[string]bool // and those that may
-	counts  map[string]map[string]int  // counted anew
+	owned   map[string]map[string]bool // documents that must exist
+	allowed map[string]map[string]bool // documents that can exist
+	counts  map[string]map[string]int  // recounted
 	wrong   []string
 }
 
@@ -80,7 +80,7 @@ func (c *checker) complain(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 }
 
-// own says that a document must be there, for its owner is.
+// own says that documents must exist, because their owner does.
 func (c *checker) own(collection string, ids ...string) {
 	if c.owned[collection] == nil {
 		c.owned[collection] = map[string]bool{}
@@ -90,7 +90,7 @@ func (c *checker) own(collection string, ids ...string) {
 	}
 }
 
-// may says that a document can be there, for its owner is.
+// may says that documents can exist, because their owner does.
 func (c *checker) may(collection string, ids ...string) {
 	if c.allowed[collection] == nil {
 		c.allowed[collection] = map[string]bool{}
@@ -154,7 +154,7 @@ func (c *checker) services() {
 		c.own("settings", key)
 		c.forced(key, d)
 		if d.Life == entity.Dead {
-			c.complain("service %s is Dead, and there", id)
+			c.complain("service %s is Dead, but not removed", id)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (c *checker) relations() {
 		c.begin(id, "scopes")
 		c.forced(id, r)
 		if r.Life == entity.Dead {
-			c.complain("relation %s is Dead, and there", key)
+			c.complain("relation %s is Dead, but not removed", key)
 		}
 		for _, e := range r.Endpoints {
 			end := e.Service + "#" + key
@@ -244,10 +244,11 @@ func (c *checker) scopes() {
 		}
 	}
 	for id, d := range c.docs["settings"] {
-		// What a unit told a relation lives as long as that; then a cleanup deletes it.
+		// A unit's settings in a relation last as long as the relation; then a
+		// cleanup deletes them.
 		if n, ok := d.Relation.(int); ok {
 			if c.relation(n) == nil && c.docs["cleanups"][fmt.Sprintf("settings-r#%d", n)] == nil {
-				c.complain("settings %s outlive their relation, and nobody deletes them", id)
+				c.complain("settings %s outlive their relation, and no cleanup deletes them", id)
 			}
 			c.own("settings", id)
 		}
@@ -264,7 +265,7 @@ func (c *checker) scopes() {
 	}
 }
 
-// compare holds what is there against what should be.
+// compare compares what exists with what must.
 func (c *checker) compare() {
 	for _, collection := range simCollections {
 		switch collection {
@@ -295,16 +296,16 @@ func (c *checker) compare() {
 	}
 }
 
-// actors wants that somebody is left to end whatever is on its way out.
+// actors checks that everything that is ending has an actor to end it.
 func (c *checker) actors() {
 	for id, d := range c.docs["services"] {
 		if n := c.counts["s#"+id]; d.Life == entity.Dying && n["units"]+n["relations"] == 0 {
-			c.complain("service %s is Dying, and nothing refers to it any more", id)
+			c.complain("service %s is Dying, but nothing refers to it", id)
 		}
 	}
 	for key, r := range c.docs["relations"] {
 		if r.Life == entity.Dying && c.counts[fmt.Sprintf("r#%d", r.Number)]["scopes"] == 0 {
-			c.complain("relation %s is Dying, and nobody is in it", key)
+			c.complain("relation %s is Dying, but its scope is empty", key)
 		}
 	}
 }

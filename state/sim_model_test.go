@@ -13,7 +13,8 @@ import (
 	"juju/state/statetest"
 )
 
-// begin makes a model for the simulation, and a reference model to hold it against.
+// begin makes a model for the simulation, and a reference model to compare it
+// with.
 func (s *sim) begin() (err error) {
 	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: fmt.Sprintf("sim%d", s.steps), Owner: statetest.Admin, Series: "jammy"}); err != nil {
 		return err
@@ -29,8 +30,9 @@ func (s *sim) begin() (err error) {
 	return nil
 }
 
-// life has many things happen in a model until it is empty: because all that is in it
-// is destroyed, or the model itself. A model that has managers is never destroyed.
+// life runs random actions in a model until it is empty, because everything in
+// it or the model itself is destroyed. A model with managers is never
+// destroyed.
 func (s *sim) life(steps int) error {
 	s.hosted = s.rnd.IntN(2) == 0
 	if s.hosted && s.hasManagers() {
@@ -68,7 +70,7 @@ func (s *sim) modelDead() *simAction {
 		expect: said(func() simulationtest.Answer { return s.model.Dead() })}
 }
 
-// endModel destroys the model with all that is in it, and begins another.
+// endModel destroys the model with everything in it, and begins another.
 func (s *sim) endModel() error {
 	if err := s.do(s.destroyModel(s.destruction()), nil); err != nil {
 		return err
@@ -105,7 +107,7 @@ func (s *sim) endModel() error {
 	return s.begin()
 }
 
-// whileItEnds picks something that somebody does in a model that is on its way out.
+// whileItEnds picks the next action in a model that is ending.
 func (s *sim) whileItEnds() (*simAction, error) {
 	switch n := s.rnd.IntN(100); {
 	case n < 10:
@@ -124,25 +126,24 @@ func (s *sim) whileItEnds() (*simAction, error) {
 	return nil, nil
 }
 
-// forceModel destroys the model with force, and lets time pass. Nobody else does
-// anything.
+// forceModel destroys the model with force, and lets time pass. No agent acts.
 func (s *sim) forceModel() error {
 	if err := s.do(s.destroyModel(entity.Forced()), nil); err != nil {
 		return err
 	}
-	for range 30 { // force's own time, and the cloud's for a container and its host
+	for range 30 { // the timeout of force, and the cloud's for a container and its host
 		if err := s.do(s.cleaner(), nil); err != nil {
 			return err
 		}
 		if len(s.model.Machines)+len(s.model.Services) == 0 {
-			return s.quiet("the model was destroyed with force and time has passed")
+			return s.quiet("the model was forced, and time has passed")
 		}
 		s.clock.Add(61_000)
 	}
-	return fmt.Errorf("in spite of force these are still there: %v", s.model.Ends())
+	return fmt.Errorf("these remain in spite of force: %v", s.model.Ends())
 }
 
-// removeModel does what a controller does with a model that is Dead.
+// removeModel removes a Dead model, as a controller does.
 func (s *sim) removeModel() error {
 	uuid := s.st.UUID()
 	if err := s.ctrl.RemoveModel(s.ctx, uuid); err != nil {
@@ -157,9 +158,9 @@ func (s *sim) removeModel() error {
 		return err
 	}
 	if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == uuid }) {
-		return errors.New("the model is still there")
+		return errors.New("the model was not removed")
 	}
-	if s.cover != nil { // its row is not in its own database, where moves are counted
+	if s.cover != nil { // the model's row is in the controller's database, where moves are not counted
 		s.cover.rows[moveRow(lifecycle.Move{Kind: lifecycle.Model, From: entity.Dead, To: entity.Gone, By: lifecycle.Controller})]++
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// simSizes are how many runs there are, and how many steps in each. JUJU_SOAK_STEPS
-// is another number of steps in all.
+// simSizes returns the number of runs, and of steps in each. JUJU_SOAK_STEPS
+// sets the total number of steps.
 func simSizes(t *testing.T) (seeds, steps int) {
 	switch {
 	case os.Getenv("JUJU_SOAK") != "":
@@ -28,7 +28,7 @@ func simSizes(t *testing.T) (seeds, steps int) {
 	return seeds, steps
 }
 
-// simFirst is the first of the seeds.
+// simFirst returns the first of the seeds.
 func simFirst() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64); err == nil {
 		return n
@@ -36,10 +36,10 @@ func simFirst() uint64 {
 	return uint64(time.Now().UnixNano() % 1e9)
 }
 
-// Whatever users, agents, clouds and machines do, state does what the model of it
-// does; and when all have done their part, or force was used, nothing is left that
-// is on its way out. JUJU_SIM_SEED=n runs one seed alone, JUJU_SIM_STORY=1 tells
-// all of what led to a failure.
+// Whatever users, agents, clouds and machines do, state does what the reference
+// model does. Once all have acted, or force was used, nothing is left that is
+// ending. JUJU_SIM_SEED=n runs a single seed, JUJU_SIM_STORY=1 prints all that
+// led to a failure.
 func TestStateMatchesTheReferenceModel(t *testing.T) {
 	seeds, steps := simSizes(t)
 	first := simFirst()
@@ -54,14 +54,15 @@ func TestStateMatchesTheReferenceModel(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("least hit:\n%s", strings.Join(total.least(10), "\n"))
+	t.Logf("lowest counts:\n%s", strings.Join(total.lowest(10), "\n"))
 	whole := os.Getenv("JUJU_SOAK") != "" && os.Getenv("JUJU_SOAK_STEPS") == "" && os.Getenv("JUJU_SIM_SEED") == ""
 	if row, n := total.fewest(); whole && n < 100 {
 		t.Errorf("%s was hit %d times, want 100", row, n)
 	}
 }
 
-// simulate is one run: lives of lives, each of which ends with an empty database.
+// simulate is one run: a series of models, each of which ends with an empty
+// database.
 func simulate(t *testing.T, seed uint64, steps int, total *rowCounts) {
 	s := newSim(t, seed)
 	s.cover = newRowCounts()

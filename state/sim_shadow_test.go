@@ -16,8 +16,8 @@ import (
 	"juju/state/simulationtest"
 )
 
-// A simDoc is any document of a model; what a collection's documents alone have
-// is in More.
+// A simDoc is a document of any collection; More holds the fields specific to
+// one.
 type simDoc struct {
 	ID        string          `bson:"_id"`
 	Life      entity.Life     `bson:"life"`
@@ -53,16 +53,17 @@ func (d *simDoc) life() simulationtest.Life {
 	return simulationtest.Life{Life: d.Life, Strength: d.Strength, Deadline: d.Deadline, Machines: d.Machines}
 }
 
-// simCollections are those that hold what lives, and all that must go with it.
+// simCollections lists the collections of entities, and of what must be removed
+// with them.
 var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments", "settings",
 	"constraints", "counts", "statuses", "ports", "credentials", "cleanups", "leftovers"}
 
-// A shadow is what a model's database holds, as far as it was read: after each step
-// only the documents are read that the operations of its transactions named.
+// A shadow is a copy of a model's database. After each step it reads only the
+// documents that the step's operations named.
 type shadow struct {
 	docs map[string]map[string]*simDoc
 
-	mu      sync.Mutex // of what follows: operations are seen by whoever runs them
+	mu      sync.Mutex // guards what follows: several goroutines run operations
 	touched map[string]map[string]bool
 	seen    int // how many transactions
 }
@@ -75,7 +76,7 @@ func newShadow() *shadow {
 	return s
 }
 
-// see notes what a transaction is about to touch.
+// see records what a transaction is about to touch.
 func (s *shadow) see(ops []txn.Op) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +93,8 @@ func (s *shadow) see(ops []txn.Op) {
 	}
 }
 
-// refresh reads what was touched; and what is never touched by a transaction when
-// it goes, the settings of relations that are gone.
+// refresh reads what was touched, and the settings of removed relations, which
+// are deleted without transactions.
 func (s *shadow) refresh(st *state.State) error {
 	s.mu.Lock()
 	touched := s.touched
@@ -119,7 +120,7 @@ func (s *shadow) refresh(st *state.State) error {
 	return nil
 }
 
-// outlived adds the settings of relations that are gone to those that were touched.
+// outlived adds the settings of removed relations to what was touched.
 func (s *shadow) outlived(touched map[string]bool) map[string]bool {
 	all := map[string]bool{}
 	maps.Copy(all, touched)
@@ -131,20 +132,21 @@ func (s *shadow) outlived(touched map[string]bool) map[string]bool {
 	return all
 }
 
-// documents reads documents as they are.
+// documents reads documents of a collection.
 func documents(st *state.State, collection string, query any, docs *[]simDoc) error {
 	return st.Write(collection, func(c *mgo.Collection) error { return c.Find(query).All(docs) })
 }
 
 func (s *shadow) put(c string, docs []simDoc) {
 	for i := range docs {
-		delete(docs[i].More, "txn-queue") // not of the document itself
+		delete(docs[i].More, "txn-queue") // not part of the document itself
 		delete(docs[i].More, "txn-revno")
 		s.docs[c][docs[i].ID] = &docs[i]
 	}
 }
 
-// readAll reads everything afresh, and names what was not as it was believed to be.
+// readAll reads everything again, and names the documents that differ from the
+// copy.
 func (s *shadow) readAll(st *state.State) (stale []string, err error) {
 	fresh := newShadow()
 	for _, c := range simCollections {
@@ -167,7 +169,7 @@ func (s *shadow) readAll(st *state.State) (stale []string, err error) {
 	return stale, nil
 }
 
-// relation returns the relation of a number.
+// relation returns the relation with an id.
 func (s *shadow) relation(n int) *simDoc {
 	for _, r := range s.docs["relations"] {
 		if r.Number == n {
@@ -177,7 +179,7 @@ func (s *shadow) relation(n int) *simDoc {
 	return nil
 }
 
-// facts returns a line for each thing, as simulationtest.Model does.
+// facts returns a line for each entity, as simulationtest.Model does.
 func (s *shadow) facts() map[string]string {
 	facts := map[string]string{}
 	for id, m := range s.docs["machines"] {
@@ -217,8 +219,8 @@ func (s *shadow) deployed(parent string) (units []string) {
 	return units
 }
 
-// subordinate returns the unit of a service beside a principal that nobody knows
-// yet; "" when there is none.
+// subordinate returns the unit of a service beside a principal that is not
+// known yet, or "".
 func (s *shadow) subordinate(principal, service string, known func(string) bool) string {
 	for name, u := range s.docs["units"] {
 		if u.Principal == principal && u.Service == service && !known(name) {
@@ -228,7 +230,7 @@ func (s *shadow) subordinate(principal, service string, known func(string) bool)
 	return ""
 }
 
-// transactions returns how many were seen.
+// transactions returns how many transactions were seen.
 func (s *shadow) transactions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

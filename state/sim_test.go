@@ -20,8 +20,8 @@ import (
 	"juju/state/statetest"
 )
 
-// A sim does random things to a real state and to the model of it, side by side,
-// and wants the same of both.
+// A sim runs random actions on a real state and on the reference model, and
+// compares the results.
 type sim struct {
 	testing.TB
 	ctx    context.Context
@@ -36,23 +36,23 @@ type sim struct {
 	shadow  *shadow
 	history *history
 	agents  map[string]*simAgent // of units and machines, by tag
-	by      string               // who acts just now
+	by      string               // who is acting
 	cover   *rowCounts
 	fault   func([]txn.Op) []txn.Op
 	ports   int
 
 	steps  int
 	story  []string // the latest steps
-	raced  bool     // another may have come between
-	hosted bool     // the model has no managers, and goes in the end
-	calm   bool     // nobody does what he should not
-	busy   int      // how many things there may be before more go than come
-	// One in so many steps another comes between its reads and its commit; so many in
-	// a hundred are the cleaner's.
+	raced  bool     // another action might have come between
+	hosted bool     // the model has no managers, and is destroyed in the end
+	calm   bool     // no actor acts out of turn
+	busy   int      // how many entities there are before more are removed than added
+	// One in racing steps has another action between its reads and its commit;
+	// cleaning of a hundred steps are the cleaner's.
 	racing, cleaning int
 }
 
-// simCharms are the charms of the services of the same name.
+// simCharms maps services to their charms.
 var simCharms = map[string]string{
 	"db": statetest.MySQL, "db2": statetest.MySQL, "web": statetest.Wordpress, "ring": statetest.Riak,
 	"log": `{name: log, summary: s, description: d, subordinate: true,
@@ -60,8 +60,8 @@ var simCharms = map[string]string{
 	"col": collector, "ship": shipper,
 }
 
-// simRelations are those that can be between them: the ends, and whether it is of
-// container scope.
+// simRelations are the possible relations: their endpoints, and whether they
+// have container scope.
 var simRelations = []struct {
 	a, b      string
 	container bool
@@ -110,7 +110,7 @@ func (s *sim) options() state.Options {
 
 func (s *sim) now() time.Time { return time.UnixMilli(s.clock.Load()).UTC() }
 
-// watch has every operation seen, and spoilt if there is a fault to plant.
+// watch records every operation, after planting the fault if there is one.
 func (s *sim) watch() {
 	s.st.RewriteOps(func(ops []txn.Op) []txn.Op {
 		if s.fault != nil {
@@ -139,22 +139,22 @@ func (s *sim) restart() error {
 	return nil
 }
 
-// A simAction is one thing that somebody does: to state, and to the model, which
-// says what state may answer.
+// A simAction is one action on state and on the model. The model says which
+// answers of state are right.
 type simAction struct {
 	what   string
 	by     string
 	run    func() error
 	expect func(err error) (simulationtest.Answer, error)
-	// may are the kinds of error that are right when others act at the same time and
-	// nobody knows in which order, besides those of whatever has gone meanwhile.
+	// may lists the errors that are right in concurrent runs, where the order is
+	// unknown, besides entity.NotFound and entity.Contention.
 	may []entity.Kind
-	// rival picks what somebody may do at the same time that makes a difference.
+	// rival picks a conflicting action for the same time.
 	rival func() *simAction
 }
 
-// do does an action, and another between its reads and its commit if there is one,
-// which is as if that had come first.
+// do runs an action on both, and before, if set, between the reads and the
+// commit of state. The outcome is as if before had come first.
 func (s *sim) do(a *simAction, before *simAction) error {
 	s.tell(a, before)
 	s.model.Now = s.now()
@@ -193,7 +193,8 @@ func (s *sim) do(a *simAction, before *simAction) error {
 	return s.compare()
 }
 
-// judge has the model do an action that state has done.
+// judge runs an action on the model that state has done, and compares the
+// answers.
 func (s *sim) judge(a *simAction, err error) (wrong error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -218,7 +219,7 @@ func (s *sim) judge(a *simAction, err error) (wrong error) {
 	return nil
 }
 
-// compare holds state against the model, and against what must always be so.
+// compare compares state with the model, and checks the invariants.
 func (s *sim) compare() error {
 	wrong := s.shadow.check()
 	wrong = append(wrong, s.history.check(s.shadow)...)
@@ -234,7 +235,7 @@ func (s *sim) compare() error {
 		}
 	}
 	if n := len(s.shadow.docs["leftovers"]); n != s.model.Leftovers {
-		wrong = append(wrong, fmt.Sprintf("there are %d leftovers, want %d", n, s.model.Leftovers))
+		wrong = append(wrong, fmt.Sprintf("got %d leftovers, want %d", n, s.model.Leftovers))
 	}
 	if len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "\n"))
@@ -242,11 +243,11 @@ func (s *sim) compare() error {
 	return nil
 }
 
-// readAll compares what is there in truth with what was believed to be.
+// readAll compares the database with the shadow.
 func (s *sim) readAll() error {
 	stale, err := s.shadow.readAll(s.st)
 	if err == nil && len(stale) > 0 {
-		err = fmt.Errorf("changed by nobody: %v", stale)
+		err = fmt.Errorf("changed without a transaction: %v", stale)
 	}
 	if err != nil {
 		return err
@@ -254,7 +255,7 @@ func (s *sim) readAll() error {
 	return s.compare()
 }
 
-// tell keeps the latest of the story.
+// tell records the latest actions.
 func (s *sim) tell(a, before *simAction) {
 	s.steps++
 	line := fmt.Sprintf("%d %s: %s", s.steps, a.by, a.what)
@@ -266,7 +267,7 @@ func (s *sim) tell(a, before *simAction) {
 	}
 }
 
-// run takes steps, and says what went wrong and how it came to that.
+// run takes steps, and returns what went wrong and what led to it.
 func (s *sim) run(steps int) error {
 	for end := s.steps + steps; s.steps < end; {
 		if err := s.step(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"juju/state/simulationtest"
 )
 
-// nothing is an action that state is not asked for.
+// nothing returns an action that does not involve state.
 func nothing(what string) *simAction {
 	return &simAction{what: what, by: "time", run: func() error { return nil }, expect: said(func() simulationtest.Answer { return nil })}
 }
@@ -43,8 +43,8 @@ func (s *sim) weather() *simAction {
 	return nil
 }
 
-// lose takes a machine away with all agents on it. What comes back is a fresh one:
-// who deployed what there is not known any more.
+// lose takes a machine away with all agents on it. A fresh one replaces it,
+// which does not know what was deployed.
 func (s *sim) lose(m *simulationtest.Machine) *simAction {
 	for u := range m.Units {
 		delete(s.agents, unitTag(u))
@@ -56,7 +56,7 @@ func (s *sim) lose(m *simulationtest.Machine) *simAction {
 	return nothing("machine is lost: " + m.ID)
 }
 
-// unasked is something that nobody in his right mind would do just then.
+// unasked is an action out of turn.
 func (s *sim) unasked() *simAction {
 	u, m, r := s.someUnit(), s.someMachine(), s.someRelation()
 	switch s.rnd.IntN(6) {

@@ -25,18 +25,19 @@ import (
 	"juju/state/statetest"
 )
 
-// A stage is a store with something of everything in it. It is made once; whoever
-// wants to change something gets a copy, which takes a few milliseconds.
+// A stage is a store with every kind of entity in it. It is built once; a test
+// that changes anything gets a copy, which takes a few milliseconds.
 type stage struct {
 	fs vfs.FS
 
-	Now   time.Time         // the time in all copies
+	Now   time.Time         // the time in every copy
 	UUID  string            // of the model
-	Key   []byte            // by which eve can register
-	Files map[string]string // archives of charms, by the charms' names
+	Key   []byte            // with which eve can register
+	Files map[string]string // charm archives, by charm name
 }
 
-// prop is what a stage has been told of besides the store: a file beside it.
+// prop is the file beside the store that holds the exported fields of the
+// stage.
 const prop = "stage.json"
 
 // A scene is a copy of a stage with a model open in it.
@@ -45,14 +46,14 @@ type scene struct {
 	stage    *stage
 	store    *mongo.Store
 	fs       vfs.FS
-	dir      string        // of the store in fs
-	patience time.Duration // of its transactions; the default when zero
-	later    atomic.Int64  // how far the clock has been put forward
+	dir      string        // the store's directory in fs
+	patience time.Duration // of its transactions; zero means the default
+	later    atomic.Int64  // how far the clock was advanced
 }
 
 func (s *scene) now() time.Time { return s.stage.Now.Add(time.Duration(s.later.Load())) }
 
-// open opens the store of a scene. What a crash has left is brought to its end.
+// open opens the store of a scene, and completes what a crash has left.
 func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 	t.Helper()
 	var err error
@@ -66,7 +67,8 @@ func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 	s.ok(err)
 }
 
-// small are the options of a store that takes little memory, for there are many.
+// small returns options for a store that takes little memory, for tests that
+// open many.
 func small(fs vfs.FS, tap func(net.Conn) net.Conn, patience time.Duration) mongo.Options {
 	return mongo.Options{Hooks: mongotest.NewHooks, Patience: patience,
 		Embedded: embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10}}
@@ -82,19 +84,20 @@ func (s *scene) close() {
 	s.store = nil
 }
 
-// end closes a scene of which a test has many, and keeps nothing of it.
+// end closes a scene and frees its memory, in tests that make many.
 func (s *scene) end() {
 	s.close()
 	s.fs, s.ctrl, s.st, s.world = nil, nil, nil, nil
 }
 
-// scene makes a copy of the stage in memory, which is closed with the test.
+// scene makes a copy of the stage in memory, which is closed when the test
+// ends.
 func (st *stage) scene(t *testing.T, tap func(net.Conn) net.Conn) *scene {
 	t.Helper()
 	return st.sceneWith(t, tap, 0)
 }
 
-// sceneWith is scene with another patience of transactions.
+// sceneWith is like scene, with another patience of transactions.
 func (st *stage) sceneWith(t *testing.T, tap func(net.Conn) net.Conn, patience time.Duration) *scene {
 	t.Helper()
 	s := &scene{stage: st, fs: vfs.NewMem(), dir: "store", patience: patience}
@@ -121,7 +124,7 @@ func (st *stage) write(t *testing.T, dir string) {
 	}
 }
 
-// readStage opens what another process has written.
+// readStage opens what write has written in another process.
 func readStage(dir string) (*scene, error) {
 	text, err := os.ReadFile(path.Join(dir, prop))
 	if err != nil {
@@ -136,17 +139,17 @@ var theStage struct {
 	*stage
 }
 
-// aStage returns the one that all tests have copies of:
+// aStage returns the stage that all tests copy:
 //
 //   - mysql/0 on machine 0, which is provisioned, with port 80 open, and mysql/1 on
-//     machine 1, whose agent has never come up;
-//   - wordpress/0 on machine 2, related to mysql, and in it both of them that are up;
+//     machine 1, whose agent has never started;
+//   - wordpress/0 on machine 2, related to mysql, with both started units in scope;
 //   - logging/0 beside mysql/0, in the scope of a container relation;
-//   - riak/0 on machine 3 with its peer relation, in which nobody is, and idle, which
-//     has no unit;
-//   - machines 4, clean, and 5 with the container 5/lxd/0;
-//   - the users admin and carol, who are superusers, bob, who may read the model and
-//     own one, dave, who is disabled, and eve, who has no password yet.
+//   - riak/0 on machine 3, with an empty peer relation, and idle, a service without
+//     units;
+//   - machine 4, clean, and machine 5 with the container 5/lxd/0;
+//   - the users admin and carol, who are superusers; bob, who may read the model and
+//     owns another; dave, who is disabled; and eve, who has no password yet.
 func aStage(t *testing.T) *stage {
 	t.Helper()
 	theStage.Lock()
@@ -177,7 +180,7 @@ func aStage(t *testing.T) *stage {
 	return s.stage
 }
 
-// settable is the configuration of the charm of mysql.
+// settable is the configuration of the mysql charm.
 const settable = "options:\n  a: {type: string}\n  b: {type: string, default: x}\n"
 
 func (s *scene) dress() {
@@ -230,7 +233,7 @@ func (s *scene) service(name string) *state.Service {
 	return mustService(s.world, name)
 }
 
-// relation finds one by the services that it is between.
+// relation returns the relation between the given services.
 func (s *scene) relation(names ...string) *state.Relation {
 	s.Helper()
 	r, err := s.st.Relation(s.ctx, names...)
@@ -252,19 +255,19 @@ func (s *scene) model(name string) string {
 	return ""
 }
 
-// databases are the ones whose transactions are watched.
+// databases returns the databases whose transactions are watched.
 func (s *scene) databases() []*mongo.Database { return []*mongo.Database{s.st.DB(), s.ctrl.DB()} }
 
-// What differs from time to time though the same was done.
+// These match what differs between runs of the same calls.
 var (
 	randomIDs = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{24}\b`)
 	realTimes = regexp.MustCompile(`"uploadDate":"[^"]*"`)
 	numbers   = regexp.MustCompile(`([/#"-])\d+|("(?:id|relation|counter)":)\d+`)
 )
 
-// contents returns what the model and the controller hold, a line for each document,
-// in an order of its own. Without numbers it is the same for those who have taken
-// others from a sequence.
+// contents returns what the model and the controller hold, one line a document,
+// sorted. Without numbers it is the same for runs that took different numbers
+// from sequences.
 func (s *scene) contents(withNumbers bool) string {
 	s.Helper()
 	var lines []string
@@ -288,11 +291,11 @@ func (s *scene) contents(withNumbers bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// outside are the collections that are written directly, and to which more may have
-// been written than a transaction rests on.
+// outside lists the collections written directly, which can hold more than the
+// transactions do.
 var outside = []string{"sequence", "statushistory", "logins", "leases", "charms.files", "charms.chunks"}
 
-// inside is what of the contents is written by transactions only.
+// inside returns the part of the contents that only transactions write.
 func inside(contents string) string {
 	var kept []string
 	for line := range strings.Lines(contents) {
@@ -303,7 +306,7 @@ func inside(contents string) string {
 	return strings.Join(kept, "\n")
 }
 
-// differ returns the lines that are in one of two contents only; "" for none.
+// differ returns the lines that only one of two contents has, or "".
 func differ(got, want string) string {
 	var out strings.Builder
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -323,8 +326,8 @@ func differ(got, want string) string {
 	return out.String()
 }
 
-// intact wants what is counted to be true, nothing to be wrong, and no transaction to
-// be unfinished.
+// intact checks that counts are true, that a check finds nothing, and that no
+// transaction is unfinished.
 func (s *scene) intact() {
 	s.Helper()
 	s.truth()
@@ -338,7 +341,7 @@ func (s *scene) intact() {
 	s.finished()
 }
 
-// finished wants no transaction to be unfinished.
+// finished checks that no transaction is unfinished.
 func (s *scene) finished() {
 	s.Helper()
 	for _, db := range s.databases() {

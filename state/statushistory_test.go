@@ -12,7 +12,7 @@ import (
 	"juju/state/statetest"
 )
 
-// history is what is remembered, as "kind status message".
+// history returns the history of an entity, as "kind status message".
 func (w *world) history(kind entity.HistoryKind, id string, filter entity.HistoryFilter) []string {
 	w.Helper()
 	past, err := w.st.StatusHistory(w.ctx, kind, id, filter)
@@ -20,15 +20,15 @@ func (w *world) history(kind entity.HistoryKind, id string, filter entity.Histor
 	lines := []string{}
 	for i, p := range past {
 		if i > 0 && p.Since.Before(past[i-1].Since) {
-			w.Errorf("%v is told after %v", p, past[i-1])
+			w.Errorf("%v comes after %v", p, past[i-1])
 		}
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Kind, p.Status.Status, p.Message)))
 	}
 	return lines
 }
 
-// What a unit and a machine begin with is of when they were made, whatever has
-// become of them since.
+// The first status of a unit or machine dates from its creation, whatever
+// happened since.
 func TestFirstStatusIsAsOldAsItsEntity(t *testing.T) {
 	born := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	now := born
@@ -46,11 +46,11 @@ func TestFirstStatusIsAsOldAsItsEntity(t *testing.T) {
 		t.Errorf("the workload is %v, the machine %v", workload, machine)
 	}
 	if said, err := w.unit("mysql/0").Status(w.ctx); err != nil || !said.Since.Equal(born) {
-		t.Errorf("the workload is %v (%v)", said, err)
+		t.Errorf("the workload status is %v (%v)", said, err)
 	}
 	past, err := w.st.StatusHistory(w.ctx, entity.HistoryUnitAgent, "mysql/0", entity.HistoryFilter{})
 	if err != nil || len(past) != 2 || !past[0].Since.Equal(born) || !past[1].Since.Equal(now) {
-		t.Errorf("remembered is %v (%v)", past, err)
+		t.Errorf("the history is %v (%v)", past, err)
 	}
 }
 
@@ -97,7 +97,8 @@ func TestStatusHistory(t *testing.T) {
 	check(entity.HistoryMachine, "0", entity.HistoryFilter{From: now.Add(-2 * time.Minute)},
 		"juju-machine error no instance to be had", "machine starting", "machine running")
 
-	// What is gone is remembered; what never was is not.
+	// The history of a removed entity is kept; an entity that never existed has
+	// none.
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.end("mysql/0")
 	check(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{Size: 1}, "workload blocked no disk")
@@ -119,8 +120,8 @@ func TestStatusHistory(t *testing.T) {
 	}
 }
 
-// The oldest make room; the present status is told even if many others were
-// written since.
+// The oldest entries are dropped, but a current status is returned even if it
+// is older than many others.
 func TestHistoryIsBounded(t *testing.T) {
 	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 1 << 20, History: 16 << 10}})
 	w := &world{t, t.Context(), ctrl, st}
@@ -132,9 +133,9 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	got := w.history(entity.HistoryWorkload, "mysql/0", entity.HistoryFilter{})
 	if n := len(got); n < 4 || n > 16 || !strings.HasPrefix(got[n-1], "workload active 63") {
-		t.Errorf("%d of 64 are remembered, the last %.20s", n, got[len(got)-1])
+		t.Errorf("the history has %d of 64, the last %.20s", n, got[len(got)-1])
 	}
 	if got := w.history(entity.HistoryWorkload, "mysql/1", entity.HistoryFilter{}); !reflect.DeepEqual(got, []string{"workload active quiet"}) {
-		t.Errorf("of the other unit is told %q", got)
+		t.Errorf("the history of the other unit is %q", got)
 	}
 }

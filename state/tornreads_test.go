@@ -14,27 +14,27 @@ import (
 	"juju/state/mongo"
 )
 
-// An interloper does something before the n-th message to the store since it was
-// armed, counted from 1.
+// An interloper makes a change before the n-th message to the store since it
+// was armed, counted from 1.
 type interloper struct {
 	mu    sync.Mutex
 	on    bool
 	count int
 	at    int
 	do    func()
-	skips string // messages with this in them are not counted
+	skips string // messages that contain this are not counted
 }
 
 func (i *interloper) tap(conn net.Conn) net.Conn { return &interrupted{conn, i} }
 
-// arm begins to count; do is done once, before message at.
+// arm starts counting; do runs once, before message at.
 func (i *interloper) arm(at int, do func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.on, i.count, i.at, i.do = true, 0, at, do
 }
 
-// disarm returns how many messages there were since.
+// disarm stops counting, and returns how many messages were sent.
 func (i *interloper) disarm() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *interrupted) Write(b []byte) (int, error) {
 	if i.on && (i.skips == "" || !bytes.Contains(b, []byte(i.skips))) {
 		i.count++
 		here = i.count == i.at
-		i.on = !here // what it does itself is not counted
+		i.on = !here // its own messages are not counted
 	}
 	i.mu.Unlock()
 	if here {
@@ -63,9 +63,9 @@ func (c *interrupted) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Whatever another does between two reads of a mutator's first try, what comes of it
-// is what had come of it if the other had been there first, or last: the same error,
-// and the same contents.
+// A change made between two reads of a mutator's first try has the same outcome
+// as if it had come before the mutator or after it: the same error, and the
+// same contents.
 func TestConflictBetweenReadsIsAsIfTheOtherRanFirstOrLast(t *testing.T) {
 	st := aStage(t)
 	seed := aSeed(t)
@@ -73,7 +73,7 @@ func TestConflictBetweenReadsIsAsIfTheOtherRanFirstOrLast(t *testing.T) {
 	var tried atomic.Int64
 	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		if m.mends || m.steps || m.logs || m.givesUp {
-			return // it has reads between its transactions, and may come to anything between first and last
+			return // it also reads between its transactions, so other outcomes are possible
 		}
 		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))
 		near := m.near(t, st, writes, rnd)
@@ -93,11 +93,11 @@ func TestConflictBetweenReadsIsAsIfTheOtherRanFirstOrLast(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d tried", tried.Load())
+	t.Logf("%d combinations tried", tried.Load())
 }
 
-// reads returns how many messages the mutator sends to the store before its first
-// transaction.
+// reads returns how many messages the mutator sends to the store before its
+// first transaction.
 func (m mutator) reads(t *testing.T, st *stage) (n int) {
 	var i interloper
 	s := st.scene(t, i.tap)
@@ -115,7 +115,8 @@ func (m mutator) reads(t *testing.T, st *stage) (n int) {
 	return n
 }
 
-// A meeting is what two were told who came to one thing, and what is there.
+// A meeting holds the errors of two conflicting calls, and the contents
+// afterwards.
 type meeting struct {
 	mutator, other error
 	contents       string

@@ -14,8 +14,8 @@ import (
 	"juju/state/statetest"
 )
 
-// truth counts what the model holds, and compares it with what the model has
-// counted itself.
+// truth counts what the model holds, and compares that with the model's own
+// counts.
 func (w *world) truth() {
 	w.Helper()
 	dump, err := w.st.Dump(w.ctx)
@@ -38,7 +38,7 @@ func (w *world) truth() {
 	}
 	add := func(key, name string) {
 		if want[key] == nil {
-			w.Errorf("%s is referred to (%s) and not there", key, name)
+			w.Errorf("%s is referred to (%s) but does not exist", key, name)
 			return
 		}
 		want[key][name]++
@@ -82,7 +82,7 @@ func (w *world) truth() {
 	for _, e := range docs("endpoints") {
 		add("s#"+text(e["service"]), "relations")
 		if byKey[text(e["relation"])] == "" {
-			w.Errorf("an endpoint of a relation that is gone: %v", e)
+			w.Errorf("an endpoint of a removed relation: %v", e)
 		}
 	}
 	for _, s := range docs("scopes") {
@@ -92,12 +92,12 @@ func (w *world) truth() {
 	for _, c := range docs("counts") {
 		key := text(c["_id"])
 		if want[key] == nil {
-			w.Errorf("counts of %s, which is gone", key)
+			w.Errorf("counts of %s, which does not exist", key)
 			continue
 		}
 		for name, n := range want[key] {
 			if c[name] != n {
-				w.Errorf("%s counts %v %s, there are %v", key, c[name], name, n)
+				w.Errorf("%s counts %v %s, want %v", key, c[name], name, n)
 			}
 		}
 		delete(want, key)
@@ -115,8 +115,8 @@ func (w *world) truth() {
 	}
 }
 
-// Many do everything at once; then everything is destroyed, agents do their duty,
-// and nothing is left.
+// Concurrent actors do everything at once. Then everything is destroyed, the
+// agents act, and nothing is left.
 func TestCountsStayTrueUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	seed := aSeed(t)
@@ -161,7 +161,7 @@ func TestCountsStayTrueUnderLoad(t *testing.T) {
 	w.empty()
 }
 
-// something is one step of a user, or of an agent.
+// something runs one random step of a user or an agent.
 func (w *world) something(rnd *rand.Rand, names []string, charms map[string]string) error {
 	name := names[rnd.IntN(len(names))]
 	switch rnd.IntN(12) {
@@ -239,8 +239,8 @@ func (w *world) someUnits() (names []string) {
 	return names
 }
 
-// agents lets the agent and the deployer of each unit do what is to be done, and
-// returns how many units are left.
+// agents lets the agent and the deployer of each unit act, and returns how many
+// units are left.
 func (w *world) agents() int {
 	w.Helper()
 	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
@@ -255,7 +255,7 @@ func (w *world) agents() int {
 	return len(w.someUnits())
 }
 
-// agent is a unit's agent, and the deployer of the unit, with all they can do now.
+// agent acts as a unit's agent and as its deployer, as far as possible now.
 func (w *world) agent(u *state.Unit) error {
 	info, err := u.Info(w.ctx)
 	if err != nil {

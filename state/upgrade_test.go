@@ -21,8 +21,8 @@ import (
 	"juju/state/statetest"
 )
 
-// docs returns the documents of a collection, of all databases, as one text each,
-// without what the transaction runner adds to them.
+// docs returns the documents of a collection in all databases, as text, without
+// the fields that the transaction runner adds.
 func (s snapshot) docs(t *testing.T, collection string) (all []string) {
 	t.Helper()
 	for line := range strings.Lines(string(s)) {
@@ -42,8 +42,8 @@ func (s snapshot) docs(t *testing.T, collection string) (all []string) {
 	return all
 }
 
-// steps are of a program that comes after this one: two of models, each several
-// writes, the second of which rests on the first; and one of the controller.
+// steps returns the upgrade steps of a later program: two of models, each of
+// several writes, the second depending on the first; and one of the controller.
 func steps() (controller, model []state.UpgradeStep) {
 	each := func(collection string, change func(*mgo.Collection, string) error) func(context.Context, *mongo.Database) error {
 		return func(_ context.Context, db *mongo.Database) error {
@@ -63,13 +63,13 @@ func steps() (controller, model []state.UpgradeStep) {
 			})
 		}
 	}
-	// Units and users are no documents of transactions in this test, so they may be
-	// written directly.
+	// No transaction touches units and users in this test, so they can be written
+	// directly.
 	set := func(field string, after bson.D) func(*mgo.Collection, string) error {
 		return func(c *mgo.Collection, id string) error {
 			err := c.Update(append(bson.D{{"_id", id}}, after...), bson.D{{"$set", bson.D{{field, id}}}})
 			if err == mgo.ErrNotFound {
-				return fmt.Errorf("%s of %s has not come after %v", field, id, after)
+				return fmt.Errorf("%s of %s was not set after %v", field, id, after)
 			}
 			return err
 		}
@@ -81,7 +81,7 @@ func steps() (controller, model []state.UpgradeStep) {
 		}
 }
 
-// What the first form of the store held is all there, and life goes on.
+// A store with the first schema opens with everything in it, and keeps working.
 func TestOpenFirstSchema(t *testing.T) {
 	store := aStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
@@ -103,7 +103,7 @@ func TestOpenFirstSchema(t *testing.T) {
 		w.ok(err)
 	}
 	if len(models) != 3 {
-		t.Fatalf("models %v", rows)
+		t.Fatalf("models are %v", rows)
 	}
 	w.st = models["default"]
 	w.truth()
@@ -116,7 +116,7 @@ func TestOpenFirstSchema(t *testing.T) {
 	config, err := mustService(w, "mysql").EffectiveConfig(w.ctx)
 	w.ok(err)
 	if config["title"] != "T" || config["a.b"] != "x" {
-		t.Errorf("the settings are %v", config)
+		t.Errorf("the configuration is %v", config)
 	}
 	for _, name := range []string{"default", "other"} {
 		archive, sum, err := models[name].Charms().Archive(w.ctx, "local:jammy/mysql-0")
@@ -124,22 +124,22 @@ func TestOpenFirstSchema(t *testing.T) {
 		text, err := io.ReadAll(archive)
 		w.ok(errors.Join(err, archive.Close()))
 		if got := sha256.Sum256(text); hex.EncodeToString(got[:]) != sum {
-			t.Errorf("the archive of model %s is not what it was", name)
+			t.Errorf("the archive of model %s has changed", name)
 		}
 	}
-	// What was begun goes on: riak is Dying, and a model was never finished.
+	// Interrupted work resumes: riak is Dying, and one model was never completed.
 	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
 	w.end("riak/0", 0)
 	_, err = w.st.Service(w.ctx, "riak")
 	w.gone("service", "riak", err)
 	if left, err := w.ctrl.ResumeModels(w.ctx, nowhere); left != 0 || err != nil {
-		t.Errorf("%d models are left half way: %v", left, err)
+		t.Errorf("%d models are left half done: %v", left, err)
 	}
 	half, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy"})
 	w.ok(err)
 	if half.UUID() == "deadbeef-0000-4000-8000-00000000beef" {
-		t.Error("the model that was given up came back")
+		t.Error("the abandoned model came back")
 	}
 	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 	w.ok(err)
@@ -147,11 +147,11 @@ func TestOpenFirstSchema(t *testing.T) {
 	w.truth()
 }
 
-// nowhere is what is to be done outside of a store of tests.
+// nowhere cleans up a model outside of the store, where tests have nothing.
 func nowhere(context.Context, state.ModelRow) error { return nil }
 
-// Whichever message to the store was the last before a kill, the next program goes
-// on from there, and comes to the same end.
+// Whichever message to the store was the last, the next program resumes the
+// upgrade, with the same result.
 func TestKillDuringUpgrade(t *testing.T) {
 	r := newRecorder(t)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, r.store)
@@ -189,7 +189,7 @@ func TestKillDuringUpgrade(t *testing.T) {
 	}
 }
 
-// A step that fails, or is given up, leaves its version as it was.
+// A step that fails or is cancelled leaves the version unchanged.
 func TestUpgradeStopsAtAFailedStep(t *testing.T) {
 	store := aStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
@@ -220,11 +220,11 @@ func TestUpgradeStopsAtAFailedStep(t *testing.T) {
 		t.Error(err)
 	}
 	if got := strings.Join(ran, ""); got != "abbbc" {
-		t.Errorf("the steps ran as %s", got)
+		t.Errorf("steps ran in the order %s", got)
 	}
 }
 
-// An older program keeps its hands off what a newer one has brought forward.
+// An older program does not open a store that a newer one has upgraded.
 func TestNewerSchemaIsRefused(t *testing.T) {
 	store := aStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
@@ -234,7 +234,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	newer.Close()
-	// The models are newer: each is refused, and nothing else is.
+	// Only the models are newer: each is refused, and nothing else.
 	w := &world{T: t, ctx: t.Context()}
 	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
 	w.ok(err)
@@ -261,6 +261,6 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	after, err := take(store)
 	w.ok(err)
 	if string(before) != string(after) {
-		t.Error("the refused program has changed something")
+		t.Error("the refused program changed something")
 	}
 }

@@ -15,21 +15,21 @@ import (
 	"juju/state/statetest"
 )
 
-// adds a user with a password; the cost of hashing makes tests keep to few.
+// addUser adds a user with a password. Hashing is slow, so tests add few.
 func (w *world) addUser(name string) {
 	w.Helper()
 	_, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: name, Password: name + "'s", Creator: statetest.Admin})
 	w.ok(err)
 }
 
-// may checks what a user may do at the controller and at the model.
+// may checks the user's access to the controller and to the model.
 func (w *world) may(user, controller, model string) {
 	w.Helper()
 	rights, err := w.ctrl.Rights(w.ctx, user, w.st.UUID())
 	w.ok(err)
 	rights.Password = ""
 	if rights != (state.Rights{Controller: controller, Model: model}) {
-		w.Errorf("%s may %+v, want %q and %q", user, rights, controller, model)
+		w.Errorf("%s has rights %+v, want %q and %q", user, rights, controller, model)
 	}
 }
 
@@ -39,7 +39,7 @@ func (w *world) logsIn(user, password string, want bool) {
 	if want {
 		w.ok(err)
 		if !strings.EqualFold(u.Name, user) {
-			w.Errorf("%s is taken for %s", user, u.Name)
+			w.Errorf("%s logged in as %s", user, u.Name)
 		}
 		return
 	}
@@ -100,12 +100,12 @@ func TestUserLifecycle(t *testing.T) {
 	}
 }
 
-// A key is good for one password, and for nothing after another was set.
+// A key sets one password, and is worthless once another was set.
 func TestRegistration(t *testing.T) {
 	w := newWorld(t)
 	key, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bob", DisplayName: "Bob"})
 	w.ok(err)
-	w.may("bob", "", "") // nobody can be bob yet
+	w.may("bob", "", "") // bob has no password yet
 	w.logsIn("bob", "", false)
 	wrong := func(name string, key []byte) {
 		t.Helper()
@@ -139,7 +139,7 @@ func TestRegistration(t *testing.T) {
 	w.refused(err, entity.InUse, "only superuser")
 }
 
-// What each level leaves when it is revoked, and what a grant adds.
+// What is left when each level is revoked, and what a grant adds.
 func TestAccessLevels(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -155,7 +155,7 @@ func TestAccessLevels(t *testing.T) {
 		w.refused(w.ctrl.RevokeModel(w.ctx, model, "bob", step.revoked), entity.NotFound, fmt.Sprintf(`user "bob" does not have %q access`, step.revoked))
 	}
 	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", "admin", ""))
-	w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", "read")) // all of it
+	w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", "read")) // all access
 	w.may("bob", "login", "")
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
 	w.may("bob", "superuser", "admin")
@@ -164,7 +164,7 @@ func TestAccessLevels(t *testing.T) {
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", step.revoked))
 		w.may("bob", step.left, "")
 	}
-	// Who can't log in can do nothing, and has everything again who can.
+	// A user who cannot log in has no rights, and gets them back when enabled.
 	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", "write", ""))
 	w.may("bob", "", "")
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "login"))
@@ -177,7 +177,7 @@ func TestAccessLevels(t *testing.T) {
 	w.refused(w.ctrl.RevokeModel(w.ctx, model, statetest.Admin, "admin"), entity.InUse, `user "admin" owns model "default"`)
 }
 
-// An owner is admin of the model and of no other.
+// An owner is admin of that model, and of no other.
 func TestModelOwners(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -186,7 +186,7 @@ func TestModelOwners(t *testing.T) {
 	rights, err := w.ctrl.Rights(w.ctx, "bob", mine.UUID())
 	w.ok(err)
 	if rights.Model != "admin" {
-		t.Errorf("the owner may %+v", rights)
+		t.Errorf("the owner has rights %+v", rights)
 	}
 	w.may("bob", "login", "")
 	w.ok(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", ""))
@@ -206,7 +206,8 @@ func TestModelOwners(t *testing.T) {
 	}
 }
 
-// Whoever goes last can't go, whichever way, and whatever else happens meanwhile.
+// The last superuser cannot be removed, in whichever way, whatever else happens
+// meanwhile.
 func TestLastSuperuserIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -221,12 +222,13 @@ func TestLastSuperuserIsKept(t *testing.T) {
 	for _, way := range ways {
 		err := way(statetest.Admin)
 		w.refused(err, entity.InUse, `user "admin" is the only superuser who can log in`)
-		// One who can't log in is no second.
+		// A superuser who cannot log in does not count.
 		w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
 		w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
 		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
 		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
-		// The second goes between the reads of the first one's end and its commit.
+		// The second one is disabled between the reads and the commit of the first
+		// one's end.
 		w.ctrl.Before(func() { w.ok(w.ctrl.DisableUser(w.ctx, "bob")) })
 		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", "superuser"))
@@ -235,7 +237,8 @@ func TestLastSuperuserIsKept(t *testing.T) {
 	}
 }
 
-// Somebody becomes the last superuser while they are being taken for a disabled one.
+// A disabled superuser becomes the only enabled one before the commit that
+// revokes it.
 func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -248,8 +251,8 @@ func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "superuser"), entity.InUse, `user "bob" is the only superuser who can log in`)
 }
 
-// Several superusers take from each other and from a third whatever they can, all
-// at once: each change has one outcome, and somebody is left who can do anything.
+// Several superusers revoke each other's and a third one's rights concurrently:
+// each change has one outcome, and a superuser is left.
 func TestConcurrentGrantsAndRevokes(t *testing.T) {
 	w := newWorld(t)
 	names := []string{statetest.Admin, "ann", "bob"}
@@ -295,13 +298,13 @@ func TestConcurrentGrantsAndRevokes(t *testing.T) {
 			}
 		}
 		if left == 0 {
-			t.Fatalf("nobody is left in round %d", round)
+			t.Fatalf("no superuser is left in round %d", round)
 		}
 	}
 }
 
-// Of many who grant the same at once, one has granted it; of as many who revoke it,
-// one has revoked it.
+// Of concurrent identical grants one succeeds, and so does one of concurrent
+// identical revokes.
 func TestConcurrentGrantSucceedsOnce(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -326,18 +329,18 @@ func TestConcurrentGrantSucceedsOnce(t *testing.T) {
 	model := w.st.UUID()
 	for range 5 {
 		if n := at(func(ctx context.Context) error { return w.ctrl.GrantModel(ctx, model, "bob", "write", "") }); n != 1 {
-			t.Errorf("%d have granted", n)
+			t.Errorf("%d grants succeeded, want 1", n)
 		}
 		w.may("bob", "login", "write")
 		if n := at(func(ctx context.Context) error { return w.ctrl.RevokeModel(ctx, model, "bob", "write") }); n != 1 {
-			t.Errorf("%d have revoked", n)
+			t.Errorf("%d revokes succeeded, want 1", n)
 		}
 		w.may("bob", "login", "read")
 		w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", "read"))
 	}
 }
 
-// A model that comes while its owner is removed does not come.
+// A model is not added once its owner is removed.
 func TestAddModelDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -346,7 +349,7 @@ func TestAddModelDuringRemoveUser(t *testing.T) {
 	w.refused(err, entity.NotFound, `cannot add model "mine": user "bob" is permanently deleted`)
 }
 
-// A grant that comes while its user is removed grants nothing to anybody.
+// A grant to a user who is being removed has no effect.
 func TestGrantDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -355,7 +358,7 @@ func TestGrantDuringRemoveUser(t *testing.T) {
 	w.may("bob", "", "")
 }
 
-// Rights that change wake who watches them.
+// Changed rights wake the watcher.
 func TestWatchRights(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
@@ -365,7 +368,7 @@ func TestWatchRights(t *testing.T) {
 		select {
 		case <-ch:
 		case <-time.After(20 * time.Second):
-			t.Fatal("nothing came")
+			t.Fatal("no event")
 		}
 	}
 	event(bob)

@@ -14,7 +14,7 @@ import (
 	"juju/state/statetest"
 )
 
-// patience bounds a wait for an event that must come.
+// patience bounds the wait for an event that must come.
 const patience = 20 * time.Second
 
 func next[T any](t *testing.T, events <-chan T) T {
@@ -26,20 +26,20 @@ func next[T any](t *testing.T, events <-chan T) T {
 		}
 		return e
 	case <-time.After(patience):
-		t.Fatal("no event came")
+		t.Fatal("no event")
 	}
 	panic("unreachable")
 }
 
-// until reads events until the condition holds; reading one may make it so.
+// until reads events until holds reports true, which can depend on the event.
 func until[T any](t *testing.T, events <-chan T, holds func(T) bool) {
 	t.Helper()
 	for !holds(next(t, events)) {
 	}
 }
 
-// named reads events until one names these. Others may be named again, if they were
-// changed just before the watch began.
+// named reads events until one names all ids. It might name others that changed
+// just before the watch began.
 func named(t *testing.T, events <-chan []string, ids ...string) {
 	t.Helper()
 	until(t, events, func(e []string) bool {
@@ -57,7 +57,7 @@ func TestWatchMachines(t *testing.T) {
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
 	named(t, events, "0")
-	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted})) // nobody's life
+	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted})) // changes no life
 	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
 	named(t, events, "0")
 }
@@ -85,7 +85,7 @@ func TestWatchDeployed(t *testing.T) {
 	})
 	select {
 	case e := <-other:
-		t.Errorf("the other machine's deployer was told of %v", e)
+		t.Errorf("the other machine's deployer got %v", e)
 	default:
 	}
 }
@@ -100,7 +100,7 @@ func TestWatchRelationUnits(t *testing.T) {
 	if first := next(t, events); len(first.Changed)+len(first.Departed) != 0 {
 		t.Errorf("first event is %v", first)
 	}
-	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID())) // its own entry is no event
+	w.ok(w.unit("mysql/0").EnterScope(w.ctx, r.ID())) // its own entering is no event
 	wp0, wp1 := w.started("wordpress/0"), w.started("wordpress/1")
 	w.ok(wp0.EnterScope(w.ctx, r.ID()))
 	first := next(t, events).Changed
@@ -114,14 +114,14 @@ func TestWatchRelationUnits(t *testing.T) {
 	set(wp0, "a.b$c", "1")
 	second := next(t, events).Changed
 	if second["wordpress/0"] == first["wordpress/0"] {
-		t.Error("a change of settings has the version of before")
+		t.Error("changed settings have the same version")
 	}
 	got, err := w.unit("mysql/0").RelationSettings(w.ctx, r.ID(), "wordpress/0")
 	w.ok(err)
 	if got["a.b$c"] != "1" {
 		t.Errorf("settings are %v", got)
 	}
-	set(wp0, "a.b$c", "1") // a null change is seen by nobody
+	set(wp0, "a.b$c", "1") // a null change is no event
 	w.ok(wp1.EnterScope(w.ctx, r.ID()))
 	if e := next(t, events); len(e.Changed) != 1 || len(e.Departed) != 0 {
 		t.Errorf("event is %v, want wordpress/1 alone", e)
@@ -130,20 +130,20 @@ func TestWatchRelationUnits(t *testing.T) {
 	if e := next(t, events); len(e.Changed) != 0 || !slices.Equal(e.Departed, []string{"wordpress/0"}) {
 		t.Errorf("event is %v, want that wordpress/0 left", e)
 	}
-	// What it said stays readable as long as the relation is there.
+	// Its settings stay readable as long as the relation exists.
 	got, err = w.unit("mysql/0").RelationSettings(w.ctx, r.ID(), "wordpress/0")
 	w.ok(err)
 	if got["a.b$c"] != "1" {
 		t.Errorf("settings of a unit that left are %v", got)
 	}
-	// A unit of an unrelated service may not read it.
+	// A unit of an unrelated service cannot read them.
 	w.deploy("riak", statetest.Riak, 1)
 	_, err = w.unit("riak/0").RelationSettings(w.ctx, r.ID(), "wordpress/0")
 	w.refused(err, entity.NotFound, `service "riak" is not a member`)
 }
 
-// A slow reader, a fast writer and a log that wraps: what a watch has told of,
-// read afresh at each event, ends up being what there is.
+// With a slow reader, a fast writer and a log that wraps, the reads after a
+// watch's events still end up with the current state.
 func TestWatchesMissNothing(t *testing.T) {
 	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 8 << 10, History: 1 << 16}})
 	w := &world{t, t.Context(), ctrl, st}
@@ -220,10 +220,10 @@ func TestWatchesMissNothing(t *testing.T) {
 		}
 	}
 	close(finished)
-	_, err = st.AddMachine(w.ctx, state.AddMachineParams{}) // an event to look at it by
+	_, err = st.AddMachine(w.ctx, state.AddMachineParams{}) // an event to check the view on
 	w.ok(err)
 	if err := <-viewed; err != nil {
-		t.Errorf("the view never became the truth: %v", err)
+		t.Errorf("the view never matched the model: %v", err)
 	}
 }
 

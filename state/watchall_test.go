@@ -16,9 +16,9 @@ import (
 	"juju/state/statetest"
 )
 
-// A view is what somebody who watches believes, from the events alone: each is
-// followed by a read of what it names. It is right if it is what there is once
-// nothing changes any more.
+// A view is what a watcher knows from events alone, each followed by a read of
+// what it names. It is right if it matches the model once nothing changes any
+// more.
 type view struct {
 	name  string
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ func (v *view) right() bool {
 	return v.seen == fresh || fresh == "gone"
 }
 
-// watching takes events, slowly at times, and updates the view by each.
+// watching reads events, sometimes slowly, and updates the view on each.
 func watching[T any](w *world, group *sync.WaitGroup, v *view, slow func() bool, events <-chan T, update func(T) string) *view {
 	group.Go(func() {
 		for event := range events {
@@ -59,8 +59,8 @@ func asText(value any, err error) string {
 	return string(text)
 }
 
-// watch begins a watch of a random kind on something random; nil when that is not
-// there.
+// watch starts a watch of a random kind on a random entity; nil if that does
+// not exist.
 func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup) *view {
 	var mu sync.Mutex
 	slow := func() bool { mu.Lock(); defer mu.Unlock(); return rnd.IntN(4) == 0 }
@@ -173,7 +173,7 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 		defer cancel()
 		events, err := w.st.Watches().RelationUnits(ctx, unit, relation)
 		if err != nil {
-			return "{}" // the relation is gone, after all have left
+			return "{}" // the relation is gone, so all units have left
 		}
 		return asText(notNull((<-events).Changed), nil)
 	}
@@ -186,12 +186,12 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 	})
 }
 
-// aliveRelations is what a unit's agent sees, but for Dying ones: that the unit
-// itself has left one is not told to it.
+// aliveRelations returns the Alive relations that a unit's agent sees. Dying
+// ones are left out: a watch does not report that the unit itself has left one.
 func (w *world) aliveRelations(unit string) string {
 	u, err := w.st.Unit(context.Background(), unit)
 	if err != nil {
-		return "gone" // which its own watch tells, and this one need not
+		return "gone" // reported by the watch of the unit
 	}
 	relations, err := u.Relations(context.Background())
 	if err != nil {
@@ -213,8 +213,8 @@ func notNull(m map[string]int64) map[string]int64 {
 	return m
 }
 
-// Whoever watches anything from whatever moment on, however slowly, while the log
-// wraps and is lost, ends up knowing what there is.
+// Every watch, of anything, started at any moment and read however slowly, ends
+// up with the current state, even if the log wraps or is lost.
 func TestEveryWatchConverges(t *testing.T) {
 	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
 	w := &world{t, t.Context(), ctrl, st}
@@ -257,15 +257,15 @@ func TestEveryWatchConverges(t *testing.T) {
 		})
 	}
 	actors.Wait()
-	// Now nothing changes any more.
+	// From here on nothing changes.
 	deadline := time.Now().Add(time.Minute)
 	kinds := map[string]int{}
 	for _, v := range views {
 		for pause := time.Millisecond; !v.right() && time.Now().Before(deadline); pause = min(2*pause, 100*time.Millisecond) {
-			time.Sleep(pause) // it has no event of its own: what is awaited is that none is missing
+			time.Sleep(pause) // no event says that none is missing, so poll
 		}
 		if !v.right() {
-			t.Errorf("who watches the %s believes\n%s\nthere is\n%s", v.name, v.seen, v.fresh())
+			t.Errorf("the watch of %s shows\n%s\nwant\n%s", v.name, v.seen, v.fresh())
 		}
 		kinds[strings.Fields(v.name)[0]]++
 	}

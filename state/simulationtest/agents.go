@@ -9,7 +9,7 @@ import (
 
 // What agents say of what is theirs.
 
-// IsIdle reports whether there is nothing for a unit's agent to do.
+// IsIdle reports whether a unit's agent has nothing to do.
 func (u *Unit) IsIdle() bool {
 	if u.Life.Life != entity.Alive || !u.Started || u.Erred || u.Service.Life.Life != entity.Alive || u.IsOrphan() {
 		return u.Life.Life == entity.Dead
@@ -22,7 +22,7 @@ func (u *Unit) IsIdle() bool {
 	return true
 }
 
-// IsEmpty reports whether nothing is on a machine that is not on its way out.
+// IsEmpty reports whether a machine has no Alive unit and no container.
 func (x *Machine) IsEmpty() bool {
 	for u := range x.Units {
 		if u.Life.Life == entity.Alive {
@@ -32,7 +32,7 @@ func (x *Machine) IsEmpty() bool {
 	return len(x.Containers) == 0
 }
 
-// Start is the first status of a unit's agent.
+// Start records the first status of a unit's agent.
 func (m *Model) Start(u *Unit) Answer {
 	if u.Life.Life == entity.Gone {
 		return Answer{entity.NotFound}
@@ -41,8 +41,9 @@ func (m *Model) Start(u *Unit) Answer {
 	return nil
 }
 
-// DestroySelf is what a unit's agent does when its service or its principal is Dying,
-// or the last container relation to its principal's service; nothing otherwise.
+// DestroySelf is what a unit's agent does when its service, its principal, or
+// the last container relation to its principal's service is Dying. Otherwise it
+// does nothing.
 func (m *Model) DestroySelf(u *Unit) {
 	stays := u.Service.Life.Life == entity.Alive
 	if u.Principal != nil {
@@ -60,8 +61,8 @@ func (m *Model) DestroySubordinates(u *Unit) {
 	}
 }
 
-// EnterScope takes a unit into a relation. born is asked for the name of the
-// subordinate that comes with it.
+// EnterScope adds a unit to the scope of a relation. born returns the name of
+// the subordinate that is created with it.
 func (m *Model) EnterScope(u *Unit, r *Relation, born func(principal, service string) string) Answer {
 	switch {
 	case u.Life.Life == entity.Gone || r.Life.Life == entity.Gone || !u.Service.Relations[r]:
@@ -101,8 +102,8 @@ func (m *Model) EnterScope(u *Unit, r *Relation, born func(principal, service st
 	return nil
 }
 
-// LeaveScope takes a unit out of a relation; the last one to leave a Dying one
-// removes it.
+// LeaveScope removes a unit from the scope of a relation. The last unit to
+// leave a Dying relation removes it.
 func (m *Model) LeaveScope(u *Unit, r *Relation) {
 	delete(u.Scopes, r)
 	delete(r.In, u)
@@ -111,7 +112,7 @@ func (m *Model) LeaveScope(u *Unit, r *Relation) {
 	}
 }
 
-// UnitDead says that a unit's end has come.
+// UnitDead sets a unit Dead.
 func (m *Model) UnitDead(u *Unit) Answer {
 	switch {
 	case u.Life.Life >= entity.Dead:
@@ -128,7 +129,7 @@ func (m *Model) UnitDead(u *Unit) Answer {
 	return nil
 }
 
-// unitHeld is what keeps a unit from being Dead.
+// unitHeld returns the answer to setting a unit Dead: what keeps it from that.
 func (m *Model) unitHeld(u *Unit) (why Answer) {
 	if len(u.Subs) > 0 {
 		m.bar("subordinate", "principal", "dead")
@@ -141,7 +142,7 @@ func (m *Model) unitHeld(u *Unit) (why Answer) {
 	return why
 }
 
-// RemoveUnit is what its deployer does.
+// RemoveUnit is what the deployer of a unit does with it.
 func (m *Model) RemoveUnit(u *Unit) Answer {
 	switch {
 	case u.Life.Life == entity.Gone:
@@ -163,15 +164,15 @@ func (m *Model) Provision(x *Machine) Answer {
 	case x.Life.Life == entity.Gone:
 		return Answer{entity.NotFound}
 	case x.Instance:
-		return nil // the very same
+		return nil // the same instance
 	case x.Life.Life != entity.Alive && (x.Life.Life != entity.Dying || len(x.Units) == 0):
-		return Answer{entity.NotAlive} // a Dying one needs it for what is on it
+		return Answer{entity.NotAlive} // Dying with nothing on it
 	}
 	x.Instance = true
 	return nil
 }
 
-// CloudSays records whether the cloud has erred over an instance.
+// CloudSays records whether the cloud has reported an error for an instance.
 func (m *Model) CloudSays(x *Machine, erred bool) Answer {
 	if x.Life.Life == entity.Gone {
 		return Answer{entity.NotFound}
@@ -180,7 +181,7 @@ func (m *Model) CloudSays(x *Machine, erred bool) Answer {
 	return nil
 }
 
-// MachineDead says that a machine's end has come.
+// MachineDead sets a machine Dead.
 func (m *Model) MachineDead(x *Machine) Answer {
 	switch {
 	case x.Life.Life >= entity.Dead:
@@ -202,7 +203,7 @@ func (m *Model) MachineDead(x *Machine) Answer {
 
 func (m *Model) turnDead(x *Machine) { x.Life.Life, x.DeadSince = entity.Dead, m.Now }
 
-// RemoveMachine is what the provisioner does that has stopped the instance.
+// RemoveMachine is what a provisioner does once it has stopped the instance.
 func (m *Model) RemoveMachine(x *Machine) Answer {
 	switch x.Life.Life {
 	case entity.Gone:
@@ -214,5 +215,5 @@ func (m *Model) RemoveMachine(x *Machine) Answer {
 	return Answer{entity.Invalid, entity.InUse}
 }
 
-// cloudTimeout is how long force waits for the cloud after a machine is Dead.
+// cloudTimeout is how long force waits for the cloud once a machine is Dead.
 const cloudTimeout = time.Minute

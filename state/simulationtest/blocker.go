@@ -6,10 +6,10 @@ import (
 	"juju/state/entity"
 )
 
-// Blockers says why a thing that is on its way out is still there: how many refer
-// to it and keep it from going on, by the names of such references, and who must
-// act next about the thing itself, by its tag or what it is; "" when nobody but
-// those who refer to it. key is one of those that Ends returns.
+// Blockers says why an entity that is ending is still there: how many
+// references of each name block it, and who must act next on the entity itself,
+// as a tag or an actor. by is "" if only the references block it. key is one of
+// those that Ends returns.
 func (m *Model) Blockers(key string) (refs map[string]int, by string) {
 	refs = map[string]int{}
 	count := func(name string, n int) {
@@ -48,9 +48,9 @@ func (m *Model) Blockers(key string) (refs map[string]int, by string) {
 	return refs, by
 }
 
-// waitsFor is who must act about a unit: whoever removes it when it is Dead or its
-// agent never came up, the user while a hook of it has failed and is not skipped,
-// or else its agent.
+// waitsFor returns who must act on a unit: the one that removes it if it is
+// Dead or its agent never started, the user if a hook has failed and was not
+// skipped, otherwise its agent.
 func (u *Unit) waitsFor() string {
 	deployer := entity.Tag{}
 	if u.Principal != nil {

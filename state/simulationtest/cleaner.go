@@ -6,9 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// Clean does what the cleaner does until nothing is left that is due: all that
-// agents may not be there to do, and what force does for them once its time is
-// over.
+// Clean runs the cleaner until nothing is due: it does what absent agents would have
+// to, and what force does to entities whose deadline has passed.
 func (m *Model) Clean() {
 	for again := true; again; {
 		for len(m.owed) > 0 {
@@ -16,48 +15,48 @@ func (m *Model) Clean() {
 			m.owed = m.owed[1:]
 			d.pay()
 		}
-		again = m.endAll() || m.dismantle()
+		again = m.endAll() || m.forceDue()
 	}
 }
 
-// Owed is how much there is for the cleaner that has no time of its own.
+// Owed returns the number of debts of the cleaner that are due at once.
 func (m *Model) Owed() int { return len(m.owed) }
 
-// PutOff has what came to be owed from one moment to another done after what came
-// later, for that began before.
+// PutOff moves the debts from index from up to index to behind all later ones, whose
+// causes began before.
 func (m *Model) PutOff(from, to int) {
 	m.owed = slices.Concat(m.owed[:from], m.owed[to:], m.owed[from:to])
 }
 
-// dismantle takes apart whatever is due.
-func (m *Model) dismantle() (did bool) {
+// forceDue removes, by force, everything whose deadline has passed.
+func (m *Model) forceDue() (did bool) {
 	for _, r := range values(m.Relations) {
 		if r.due(m.Now) {
-			m.dismantleRelation(r)
+			m.forceRelation(r)
 			did = true
 		}
 	}
 	for _, u := range values(m.Units) {
 		if u.due(m.Now) {
-			m.dismantleUnit(u)
+			m.forceUnit(u)
 			did = true
 		}
 	}
 	for _, s := range values(m.Services) {
 		if s.due(m.Now) {
 			for _, u := range sorted(s.Units) {
-				m.dismantleUnit(u)
+				m.forceUnit(u)
 			}
 			for _, r := range sorted(s.Relations) {
 				m.endRelation(r, m.forced())
-				m.dismantleRelation(r)
+				m.forceRelation(r)
 			}
 			did = true
 		}
 	}
 	for _, x := range values(m.Machines) {
 		if x.due(m.Now) {
-			did = m.dismantleMachine(x) || did
+			did = m.forceMachine(x) || did
 		}
 	}
 	return did
@@ -74,18 +73,18 @@ func values[K comparable, V interface {
 	return sorted(set)
 }
 
-func (m *Model) dismantleRelation(r *Relation) {
+func (m *Model) forceRelation(r *Relation) {
 	for _, u := range sorted(r.In) {
 		m.LeaveScope(u, r)
 	}
 }
 
-func (m *Model) dismantleUnit(u *Unit) {
+func (m *Model) forceUnit(u *Unit) {
 	if u.Strength != entity.Force {
 		m.endUnit(u, m.forced(), false)
 	}
 	for _, s := range sorted(u.Subs) {
-		m.dismantleUnit(s)
+		m.forceUnit(s)
 	}
 	for _, r := range sorted(u.Scopes) {
 		m.LeaveScope(u, r)
@@ -95,20 +94,20 @@ func (m *Model) dismantleUnit(u *Unit) {
 	}
 }
 
-// dismantleMachine removes a machine with all that is on it, and reports whether it
-// came any farther. An instance is the cloud's to stop, as long as it does not err
-// and takes no longer than cloudTimeout; then it is left as a leftover.
-func (m *Model) dismantleMachine(x *Machine) (did bool) {
+// forceMachine removes a machine with everything on it, and reports whether it made
+// progress. It waits for the cloud to stop the instance, until the cloud reports an
+// error or cloudTimeout has passed; then the instance becomes a leftover.
+func (m *Model) forceMachine(x *Machine) (did bool) {
 	if x.Strength != entity.Force {
 		m.endMachine(x, m.forced())
 		did = true
 	}
 	for _, u := range sorted(x.Units) {
-		m.dismantleUnit(u)
+		m.forceUnit(u)
 		did = true
 	}
 	for _, c := range sorted(x.Containers) {
-		did = m.dismantleMachine(c) || did
+		did = m.forceMachine(c) || did
 		if c.Life.Life != entity.Gone {
 			return did
 		}
@@ -128,7 +127,7 @@ func (m *Model) dismantleMachine(x *Machine) (did bool) {
 	return true
 }
 
-// Ends returns the keys of all that is on its way out, sorted.
+// Ends returns the keys of all entities that are ending, sorted.
 func (m *Model) Ends() (keys []string) {
 	note := func(key string, l Life) {
 		if l.Life != entity.Alive {

@@ -2,19 +2,20 @@ package simulationtest
 
 import "juju/state/entity"
 
-// How the end of each kind begins, and what its removal takes with it. None of
-// these does anything to what is gone.
+// How the end of each entity begins, and what its removal also removes. None of
+// these changes what is gone already.
 
-// A debt is something that the cleaner owes.
+// A debt is a cleanup that the cleaner owes.
 type debt struct {
 	pay     func()
-	orphans *Relation // of which
+	orphans *Relation // the relation, if pay ends its orphans
 }
 
 func (m *Model) owe(f func()) { m.owed = append(m.owed, debt{pay: f}) }
 
-// endUnit sets a unit Dying; one whose agent never came up goes at once, unless
-// its own agent says so. What is Dying already takes on the strength.
+// endUnit sets a unit Dying. A unit whose agent never started is removed at
+// once, unless the agent itself asks (itself). A unit that is Dying takes on
+// the strength.
 func (m *Model) endUnit(u *Unit, d Destruction, itself bool) {
 	switch {
 	case u.Life.Life == entity.Gone:
@@ -39,8 +40,8 @@ func (m *Model) endSubordinates(u *Unit, d Destruction) {
 	}
 }
 
-// removeUnit removes a unit, and has its machine go with it if that is wanted of the
-// unit or of its service.
+// removeUnit removes a unit, and ends its machine if the unit or its service
+// was destroyed with machines.
 func (m *Model) removeUnit(u *Unit, d Destruction) {
 	if x := u.Machine; x != nil && (u.Machines || d.Machines || u.Service.Machines) {
 		if d.Strength <= u.Strength {
@@ -60,8 +61,8 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 	m.dropService(u.Service)
 }
 
-// endEmptied ends a machine that was made for units and has none any more, or has it
-// end more strongly.
+// endEmptied ends a machine that was created for units and has none left, or
+// raises the strength of its end.
 func (m *Model) endEmptied(x *Machine, d Destruction) {
 	if x.Life.Life != entity.Gone && x.ForUnits && len(x.Units)+len(x.Containers) == 0 {
 		m.endMachine(x, d)
@@ -76,8 +77,8 @@ func (m *Model) dropService(s *Service) {
 	}
 }
 
-// endRelation sets a relation Dying, or removes it when nobody is in it. The
-// subordinates that it leaves without another of its kind go too.
+// endRelation sets a relation Dying, or removes it when its scope is empty. It
+// also ends the subordinates that have no other container relation.
 func (m *Model) endRelation(r *Relation, d Destruction) {
 	switch {
 	case r.Life.Life == entity.Gone:
@@ -107,7 +108,8 @@ func (m *Model) removeRelation(r *Relation) {
 	}
 }
 
-// hasContainerRelation reports whether an Alive one stands between two services.
+// hasContainerRelation reports whether two services have an Alive container
+// relation.
 func hasContainerRelation(a, b *Service) bool {
 	for r := range a.Relations {
 		if r.Life.Life == entity.Alive && r.Container && r.other(a) == b {
@@ -123,8 +125,8 @@ func (u *Unit) IsOrphan() bool {
 	return u.Principal != nil && !hasContainerRelation(u.Service, u.Principal.Service)
 }
 
-// forgetOrphans has nobody owe any more what earlier relations between two services
-// have left, for there is another now.
+// forgetOrphans cancels what earlier relations between two services have left
+// to do with orphans, because they are related again.
 func (m *Model) forgetOrphans(a, b *Service) {
 	for i, d := range m.owed {
 		if r := d.orphans; r != nil && (r.Ends == [2]*Service{a, b} || r.Ends == [2]*Service{b, a}) {
@@ -133,7 +135,8 @@ func (m *Model) forgetOrphans(a, b *Service) {
 	}
 }
 
-// endOrphans ends what a relation has left without another to its principals.
+// endOrphans ends the subordinates that a relation leaves without another to
+// their principals' service.
 func (m *Model) endOrphans(r *Relation, d Destruction) {
 	for i, s := range r.Ends {
 		other := r.Ends[1-i]
@@ -147,7 +150,7 @@ func (m *Model) endOrphans(r *Relation, d Destruction) {
 }
 
 // endMachine sets a machine Dying, or removes it when it has no instance and
-// nothing is on it. A manager leaves its job to another.
+// nothing is on it. A manager loses its job.
 func (m *Model) endMachine(x *Machine, d Destruction) {
 	switch {
 	case x.Life.Life == entity.Gone:

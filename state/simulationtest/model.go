@@ -11,12 +11,12 @@ import (
 	"juju/state/entity"
 )
 
-// A Life is what all things have that can be destroyed.
+// A Life is the state of an entity that can be destroyed.
 type Life struct {
 	Life     entity.Life
 	Strength entity.Strength
 	Deadline time.Time // of force
-	Machines bool      // machines go with it
+	Machines bool      // it is destroyed with machines
 }
 
 // A Machine is a machine, or a container on one.
@@ -26,9 +26,9 @@ type Machine struct {
 	Host       *Machine // of a container
 	Instance   bool
 	Manager    bool
-	Clean      bool // it never had a unit or a container
-	ForUnits   bool // it was made for a unit that was not placed
-	CloudErred bool // what the cloud said last of the instance
+	Clean      bool // it never had a unit or container
+	ForUnits   bool // it was created for a unit without a placement
+	CloudErred bool // what the cloud last reported of the instance
 	DeadSince  time.Time
 	Units      map[*Unit]bool
 	Containers map[*Machine]bool
@@ -43,22 +43,22 @@ type Service struct {
 	Relations   map[*Relation]bool
 }
 
-// A Unit is a unit: of a principal service on a Machine, of a subordinate one
-// beside its Principal.
+// A Unit is a unit: a principal on a Machine, or a subordinate beside its
+// Principal.
 type Unit struct {
 	Life
 	Name      string
 	Service   *Service
 	Machine   *Machine
 	Principal *Unit
-	Started   bool // its agent has come up once
+	Started   bool // its agent has started
 	Erred     bool // its workload's status is an error
 	Resolved  bool
 	Subs      map[*Unit]bool
 	Scopes    map[*Relation]bool
 }
 
-// A Relation is a relation; of a peer relation both Ends are one service.
+// A Relation is a relation. Both Ends of a peer relation are the same service.
 type Relation struct {
 	Life
 	ID        int
@@ -78,7 +78,7 @@ func (r *Relation) other(s *Service) *Service {
 	return r.Ends[0]
 }
 
-// A Model holds everything that is there, and what the cleaner owes.
+// A Model holds all entities, and what the cleaner owes.
 type Model struct {
 	Machines  map[string]*Machine
 	Services  map[string]*Service
@@ -88,12 +88,12 @@ type Model struct {
 	Now       time.Time
 	Life      Life // of the model itself
 
-	wants []Destruction // of all that is in it
+	wants []Destruction // destructions still to be applied to everything in it
 
 	owed []debt
-	used map[string]bool // ids that were ever given
-	// Barred is told, if set, each time that something that refers to a thing kept it
-	// from going on: who refers, to what, and how far the thing would have gone.
+	used map[string]bool // all ids ever used
+	// Barred, if set, is called each time a reference blocks an entity: from what
+	// to what, and which life or removal it blocked.
 	Barred func(from, to, what string)
 }
 
@@ -103,11 +103,11 @@ func New() *Model {
 		Relations: map[int]*Relation{}, used: map[string]bool{}}
 }
 
-// An Answer is the kinds of error that something may be answered with; none is
-// success. Where two reasons bar it at once, either may be named.
+// An Answer lists the kinds of error that are right for a call; an empty one
+// means success. If two reasons block a call, either kind is right.
 type Answer []entity.Kind
 
-// Allows reports whether an error of this kind, or "" for none, is right.
+// Allows reports whether an error of this kind, "" for none, is right.
 func (a Answer) Allows(kind entity.Kind) bool {
 	return len(a) == 0 && kind == "" || slices.Contains(a, kind)
 }
@@ -125,35 +125,34 @@ func (u *Unit) kind() string {
 	return "principal"
 }
 
-// fresh notes that an id is given; a panic tells that it was given before.
+// fresh records a new id, and panics if it was used before.
 func (m *Model) fresh(key string) {
 	if m.used[key] {
-		panic("an id is used again: " + key)
+		panic("id reused: " + key)
 	}
 	m.used[key] = true
 }
 
-// Used reports whether an id, "m#0", "u#mysql/0" or "r#5", was ever given.
+// Used reports whether an id, like "m#0", "u#mysql/0" or "r#5", was ever used.
 func (m *Model) Used(key string) bool { return m.used[key] }
 
-// Use notes that an id was given, and things are adopted that state has made when
-// nobody could tell in which order.
+// Use records an id, for entities adopted from state after concurrent actions.
 func (m *Model) Use(key string) { m.used[key] = true }
 
 // A Destruction is an entity.Destruction with its deadline.
 type Destruction struct {
 	Strength entity.Strength
 	Deadline time.Time
-	Machines bool // of units and services: take machines along
+	Machines bool // destroy units and services with their machines
 }
 
-// alone is the same for what takes no machines along.
+// alone returns the destruction for what does not take machines with it.
 func (d Destruction) alone() Destruction {
 	d.Machines = false
 	return d
 }
 
-// Begin is where the time of a destruction begins to run.
+// Begin returns the destruction how, beginning now.
 func (m *Model) Begin(how entity.Destruction) Destruction {
 	d := Destruction{Strength: how.Strength, Machines: how.Machines}
 	if how.Strength == entity.Force {
@@ -162,11 +161,12 @@ func (m *Model) Begin(how entity.Destruction) Destruction {
 	return d
 }
 
-// forced is the destruction of what goes with a thing whose time is over.
+// forced returns the destruction of whatever goes with an entity whose deadline
+// has passed.
 func (m *Model) forced() Destruction { return Destruction{Strength: entity.Force, Deadline: m.Now} }
 
-// raise makes a life end as strongly as d says: strength grows, a deadline comes
-// nearer. It reports whether that was anything new.
+// raise applies d to a life: the strength only grows, the deadline only comes
+// nearer. It reports whether anything changed.
 func (l *Life) raise(d Destruction) bool {
 	was := *l
 	l.Strength = max(l.Strength, d.Strength)
@@ -190,7 +190,7 @@ func (l Life) String() string {
 	return text
 }
 
-// sorted returns the keys of a set in their order by name.
+// sorted returns the keys of a set, sorted by name.
 func sorted[K interface {
 	comparable
 	name() string
@@ -209,7 +209,7 @@ func (s *Service) Members() []*Unit { return sorted(s.Units) }
 // All returns the relations of a service, by number.
 func (s *Service) All() []*Relation { return sorted(s.Relations) }
 
-// Members returns the units of the services that a relation is between.
+// Members returns the units of the services of a relation.
 func (r *Relation) Members() []*Unit {
 	if r.isPeer() {
 		return r.Ends[0].Members()
@@ -217,7 +217,7 @@ func (r *Relation) Members() []*Unit {
 	return append(r.Ends[0].Members(), r.Ends[1].Members()...)
 }
 
-// Facts returns a line for each thing, by its key: what state must have become.
+// Facts returns a line for each entity, by its key: what state must hold.
 func (m *Model) Facts() map[string]string {
 	facts := map[string]string{}
 	for _, x := range m.Machines {
@@ -246,17 +246,18 @@ func (m *Model) Facts() map[string]string {
 	return facts
 }
 
-// MachineFact is the line of a machine.
+// MachineFact returns the line of a machine.
 func MachineFact(l Life, instance, manager, clean, forUnits bool) string {
 	return fmt.Sprintf("%s instance=%t manager=%t clean=%t for-units=%t", l, instance, manager, clean, forUnits)
 }
 
-// UnitFact is the line of a unit.
+// UnitFact returns the line of a unit.
 func UnitFact(l Life, service, machine, principal string, started, resolved bool) string {
 	return fmt.Sprintf("%s of %s on %q beside %q started=%t resolved=%t", l, service, machine, principal, started, resolved)
 }
 
-// RelationFact is the line of a relation; in is who is in its scope, sorted.
+// RelationFact returns the line of a relation; in lists the units in scope,
+// sorted.
 func RelationFact(l Life, key string, in []string) string {
 	return fmt.Sprintf("%s %s [%s]", l, key, strings.Join(in, " "))
 }

@@ -6,8 +6,8 @@ import (
 	"juju/state/entity"
 )
 
-// AddService adds a service; peer is the number of its peer relation, or -1, and
-// its key.
+// AddService adds a service. peer and key are the number and key of its peer
+// relation; peer is -1 if there is none.
 func (m *Model) AddService(name string, subordinate bool, peer int, key string) Answer {
 	if m.Services[name] != nil {
 		return Answer{entity.AlreadyExists}
@@ -20,10 +20,10 @@ func (m *Model) AddService(name string, subordinate bool, peer int, key string) 
 	return nil
 }
 
-// A Placed is a new unit and the machine that state has put it on.
+// A Placed is a new unit, and the machine that state assigned it to.
 type Placed struct{ Unit, Machine string }
 
-// MayPlace says whether a unit can be put on a machine that the user names.
+// MayPlace answers whether a unit can be placed on a machine.
 func (m *Model) MayPlace(machine string) Answer {
 	x := m.Machines[machine]
 	switch {
@@ -37,7 +37,7 @@ func (m *Model) MayPlace(machine string) Answer {
 	return nil
 }
 
-// MayAddUnits says whether units can be added to a service.
+// MayAddUnits answers whether units can be added to a service.
 func (m *Model) MayAddUnits(s *Service) Answer {
 	switch {
 	case s.Life.Life == entity.Gone:
@@ -57,16 +57,16 @@ func btoi(b bool) int {
 	return 0
 }
 
-// isFree reports whether a machine may be given to a unit that was not placed: it never
-// had one, and is no container, which is there for what is placed in it.
+// isFree reports whether a machine can be assigned to a unit without a
+// placement: it never had one, and is not a container.
 func (x *Machine) isFree() bool {
 	return x.Life.Life == entity.Alive && x.Clean && !x.Manager && x.Host == nil
 }
 
-// AddUnits adds units where state has put them, and complains when that is wrong:
-// the first are on the machines that the user has named; for each other a machine
-// that never had a unit, or a new one when there is no such. When it was raced, a
-// clean one may have come while state was at it.
+// AddUnits adds units as state has placed them, and returns an error if that is
+// wrong. The first ones are on the machines that the user named; each other one
+// is on an unused machine, or on a new one if there is none. If raced, a
+// machine might have become available meanwhile.
 func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool) error {
 	for i, p := range placed {
 		x := m.Machines[p.Machine]
@@ -115,7 +115,7 @@ func (m *Model) addMachine(id string, host *Machine, manager, clean bool) *Machi
 	return x
 }
 
-// MayHost says whether a container can be added to a machine.
+// MayHost answers whether a container can be added to a machine.
 func (m *Model) MayHost(host string) Answer {
 	switch x := m.Machines[host]; {
 	case x == nil:
@@ -126,7 +126,8 @@ func (m *Model) MayHost(host string) Answer {
 	return nil
 }
 
-// AddMachine adds a machine; host is "" but for a container's, and may be new too.
+// AddMachine adds a machine. host is set for a container only, and might be new
+// too.
 func (m *Model) AddMachine(id, host string, manager bool) {
 	var on *Machine
 	if host != "" {
@@ -137,7 +138,7 @@ func (m *Model) AddMachine(id, host string, manager bool) {
 	m.addMachine(id, on, manager, true)
 }
 
-// MayRelate says whether two services can be related by this name.
+// MayRelate answers whether two services can be related by this key.
 func (m *Model) MayRelate(a, b, key string) Answer {
 	var why Answer
 	for _, name := range []string{a, b} {

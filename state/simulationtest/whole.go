@@ -7,7 +7,7 @@ import (
 	"juju/state/entity"
 )
 
-// How a model ends with all that is in it.
+// How a model ends, with everything in it.
 
 // Destroy is juju destroy-model.
 func (m *Model) Destroy(d Destruction) {
@@ -21,8 +21,8 @@ func (m *Model) Destroy(d Destruction) {
 	m.wants = append(m.wants, d)
 }
 
-// endAll destroys what is in a Dying model, as far as nothing is in the way, and
-// reports whether anything came of it.
+// endAll destroys what is in a Dying model, as far as nothing blocks it, and
+// reports whether it changed anything.
 func (m *Model) endAll() (did bool) {
 	before := m.Facts()
 	for _, d := range m.wants {
@@ -44,7 +44,7 @@ func (m *Model) endAll() (did bool) {
 	return !maps.Equal(before, m.Facts())
 }
 
-// Dead says that a model's end has come.
+// Dead sets a model Dead.
 func (m *Model) Dead() Answer {
 	if len(m.Machines) > 0 {
 		m.bar("machine", "model", "dead")
