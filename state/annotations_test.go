@@ -10,8 +10,8 @@ import (
 	"juju/state/statetest"
 )
 
-// noted checks the annotations of an entity.
-func (w *world) noted(tag entity.Tag, want map[string]string) {
+// checkAnnotations checks the annotations of an entity.
+func (w *world) checkAnnotations(tag entity.Tag, want map[string]string) {
 	w.Helper()
 	got, err := w.st.Annotations(w.ctx, tag)
 	w.ok(err)
@@ -28,19 +28,19 @@ func TestAnnotations(t *testing.T) {
 	all := []entity.Tag{entity.MachineTag("0"), entity.UnitTag("mysql/0"), entity.ServiceTag("mysql"),
 		entity.RelationTag(r.Key()), entity.ModelTag(w.st.UUID())}
 	for _, tag := range all {
-		w.noted(tag, map[string]string{})
+		w.checkAnnotations(tag, map[string]string{})
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"never": ""}))
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"x": "1", "$y": "2.0", "z": tag.String()}))
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"x": "", "z": "3", "w": "4"}))
-		w.noted(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
+		w.checkAnnotations(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
 		// One invalid key refuses all of them.
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1", "b.c": "1"}), entity.Invalid,
 			"cannot update annotations on "+tag.String()+`: invalid key "b.c"`)
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"": "1"}), entity.Invalid, `invalid key ""`)
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid, "the limit is 65536")
-		w.noted(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
+		w.checkAnnotations(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"$y": "", "z": "", "w": ""}))
-		w.noted(tag, map[string]string{})
+		w.checkAnnotations(tag, map[string]string{})
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"last": "1"}))
 	}
 	for tag, kind := range map[entity.Tag]entity.Kind{
@@ -77,7 +77,7 @@ func TestAnnotationsAreRemovedWithTheirEntity(t *testing.T) {
 
 	// A new service of the same name has none.
 	w.deploy("mysql", statetest.MySQL, 0)
-	w.noted(entity.ServiceTag("mysql"), map[string]string{})
+	w.checkAnnotations(entity.ServiceTag("mysql"), map[string]string{})
 }
 
 // An annotation and the removal of its entity race. Whichever comes first,
@@ -125,6 +125,6 @@ func TestConcurrentAnnotate(t *testing.T) {
 	w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"b": "2"}))
 	w.st.Before(func() { w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "3"})) })
 	w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"b": "4"}))
-	w.noted(tag, map[string]string{"a": "3", "b": "4"})
-	w.truth()
+	w.checkAnnotations(tag, map[string]string{"a": "3", "b": "4"})
+	w.checkCounts()
 }

@@ -55,9 +55,9 @@ var neverAlone = map[string]string{}
 // commit. The store refuses that try. Once the fact is true again, the next try
 // does what it would have done undisturbed.
 func TestEveryAssertFailsAlone(t *testing.T) {
-	st := aStage(t)
+	st := sharedStage(t)
 	covered := newCoverage()
-	atOnce(t, cast(), mutator.String, func(t *testing.T, m mutator) {
+	inParallel(t, cast(), mutator.String, func(t *testing.T, m mutator) {
 		want, tries, undisturbed := m.undisturbed(t, st, covered)
 		done := map[assertion]bool{}
 		for more := true; more; {
@@ -66,7 +66,7 @@ func TestEveryAssertFailsAlone(t *testing.T) {
 			before := len(done)
 			w := s.disturb(m, done, covered, &more)
 			err := call()
-			s.unwatched()
+			s.unwatch()
 			if !sameError(err, undisturbed) {
 				t.Fatalf("got %v, want %v as when undisturbed", err, undisturbed)
 			}
@@ -93,7 +93,7 @@ func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (conten
 		return nil
 	})
 	err = call()
-	s.unwatched()
+	s.unwatch()
 	if err != nil {
 		t.Errorf("undisturbed: %v", err)
 	}
@@ -101,7 +101,7 @@ func (m mutator) undisturbed(t *testing.T, st *stage, covered *coverage) (conten
 	if w.tries == 0 || contents == before && !m.secret {
 		t.Error("the mutator changed nothing")
 	}
-	s.intact()
+	s.checkIntact()
 	return contents, w.tries, err
 }
 
@@ -163,8 +163,8 @@ func report(t *testing.T, c *coverage) {
 // A fact that is untrue at every try ends in entity.Contention, and changes
 // nothing.
 func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
-	st := aStage(t)
-	atOnce(t, firsts(), mutator.String, func(t *testing.T, m mutator) {
+	st := sharedStage(t)
+	inParallel(t, firsts(), mutator.String, func(t *testing.T, m mutator) {
 		if m.free {
 			return
 		}
@@ -182,9 +182,9 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 			return nil
 		})
 		err := call()
-		s.unwatched()
+		s.unwatch()
 		if !m.mends {
-			s.intact()
+			s.checkIntact()
 		}
 		if m.logs { // it does the rest of its work
 			if err != nil {

@@ -40,7 +40,7 @@ func TestOnlyAliveUnitsEnterAliveRelations(t *testing.T) {
 	w.ok(third.LeaveScope(w.ctx, r.ID())) // not in scope: a no-op
 	w.ok(first.LeaveScope(w.ctx, r.ID()))
 	w.refused(third.EnterScope(w.ctx, r.ID()), entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
-	w.truth()
+	w.checkCounts()
 }
 
 func TestUnitInScopeCannotBeDead(t *testing.T) {
@@ -164,7 +164,7 @@ func TestRelationSettingsAreDeletedByACleanup(t *testing.T) {
 	if n := settings(); n != 4 {
 		t.Errorf("%d settings before the cleanup, want those of two services and two units", n)
 	}
-	w.cleaned()
+	w.clean()
 	if n := settings(); n != 2 {
 		t.Errorf("%d settings after the cleanup, want those of the services", n)
 	}

@@ -202,10 +202,10 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 	for _, d := range all {
 		t.Run(d.String(), func(t *testing.T) {
 			w := full(t)
-			w.right()
+			w.checkClean()
 			w.ok(w.st.Write(d.collection, d.do))
 			if !slices.ContainsFunc(w.check(false), func(f entity.Finding) bool { return f.Where+": "+f.What == d.finding }) {
-				t.Fatalf("want %s\n got %s", d.finding, told(w.check(false)))
+				t.Fatalf("want %s\n got %s", d.finding, listFindings(w.check(false)))
 			}
 			if d.collection != "model" {
 				_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: mustService(w, "logging").CharmURL()})
@@ -220,13 +220,13 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 			before, err := w.st.Dump(w.ctx)
 			w.ok(err)
 			if left := w.check(true); (len(left) > 0) != d.stays || slices.ContainsFunc(left, func(f entity.Finding) bool { return f.Done }) {
-				t.Errorf("after the repair: %s", told(left))
+				t.Errorf("after the repair: %s", listFindings(left))
 			}
 			if after, err := w.st.Dump(w.ctx); err != nil || !reflect.DeepEqual(before, after) {
 				t.Errorf("a second repair changed something (%v)", err)
 			}
 			if !d.stays {
-				w.truth()
+				w.checkCounts()
 			}
 		})
 	}
@@ -239,15 +239,15 @@ func (w *world) check(repair bool) []entity.Finding {
 	return found
 }
 
-// right fails if a check of the model finds anything.
-func (w *world) right() {
+// checkClean fails if a check of the model finds anything.
+func (w *world) checkClean() {
 	w.Helper()
 	if found := w.check(false); len(found) > 0 {
-		w.Fatalf("check of an undamaged model found %s", told(found))
+		w.Fatalf("check of an undamaged model found %s", listFindings(found))
 	}
 }
 
-func told(found []entity.Finding) string {
+func listFindings(found []entity.Finding) string {
 	lines := make([]string, len(found))
 	for i, f := range found {
 		lines[i] = f.Where + ": " + f.What

@@ -49,7 +49,7 @@ var ctrlDamages = []ctrlDamage{
 		"modelnames " + keptFor + ": it is missing, so another model can take the name", false},
 	{"users", "a model without an owner", func(_ *world, c *mgo.Collection) error { return c.RemoveId(statetest.Admin) },
 		"its owner does not exist: users admin", true},
-	{"modelusers", "a grant at no model", func(_ *world, c *mgo.Collection) error {
+	{"modelusers", "a grant on no model", func(_ *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray + "#admin", "model": stray, "user": "admin", "access": "read"})
 	}, "modelusers " + stray + "#admin: its model does not exist: models " + stray, false},
 	{"modelusers", "a grant to no user", func(w *world, c *mgo.Collection) error {
@@ -119,10 +119,10 @@ func TestCheckController(t *testing.T) {
 				return found
 			}
 			if found := check(false); len(found) > 0 {
-				t.Fatalf("check of an undamaged controller found %s", told(found))
+				t.Fatalf("check of an undamaged controller found %s", listFindings(found))
 			}
 			w.ok(w.ctrl.Write("models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
-			if text := told(check(false)); !strings.Contains(text, d.finding) {
+			if text := listFindings(check(false)); !strings.Contains(text, d.finding) {
 				t.Errorf("want %s\n got %s", d.finding, text)
 			}
 			for _, f := range check(true) {
@@ -131,9 +131,9 @@ func TestCheckController(t *testing.T) {
 				}
 			}
 			if left := check(true); (len(left) > 0) != d.stays {
-				t.Errorf("after the repair: %s", told(left))
+				t.Errorf("after the repair: %s", listFindings(left))
 			}
-			w.right()
+			w.checkClean()
 			archive, _, err := w.st.Charms().Archive(w.ctx, mustService(w, "mysql").CharmURL())
 			w.ok(err)
 			w.ok(archive.Close())

@@ -23,7 +23,7 @@ import (
 // reported. Real damage is found all the same.
 func TestCheckUnderLoad(t *testing.T) {
 	w := newWorld(t)
-	seed := aSeed(t)
+	seed := testSeed(t)
 	charms := map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, w.st, meta)
@@ -63,11 +63,11 @@ func TestCheckUnderLoad(t *testing.T) {
 	w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": "m#1000000"}) }))
 	found := w.check(true)
 	if len(found) != 1 || found[0].Where != "statuses m#1000000" || !found[0].Done {
-		t.Errorf("found %s", told(found))
+		t.Errorf("found %s", listFindings(found))
 	}
 	end()
-	w.right()
-	w.truth()
+	w.checkClean()
+	w.checkCounts()
 }
 
 // force destroys a service, or a machine for "logging", with force.
@@ -155,12 +155,12 @@ func TestLostTransactionBlocksOnlyItsDocuments(t *testing.T) {
 			}
 		}
 	}
-	w.right()
+	w.checkClean()
 	w.ok(sick.Destroy(w.ctx, entity.Destruction{}))
 	if left, _, err = w.st.Cleaner().Cleanup(w.ctx); err != nil || left > 0 {
 		t.Errorf("%d cleanups left (%v)", left, err)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 // Check finds a transaction that no process completes, and a repair completes
@@ -181,7 +181,7 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 	if !mustService(w, "mysql").IsExposed() {
 		t.Error("the transaction was not applied")
 	}
-	w.right()
+	w.checkClean()
 }
 
 // A repair does nothing if the state is no longer what the check read.
@@ -194,8 +194,8 @@ func TestRepairAssertsWhatItRead(t *testing.T) {
 		w.ok(err)
 	})
 	w.check(true)
-	w.right()
-	w.truth()
+	w.checkClean()
+	w.checkCounts()
 }
 
 func TestCheckStopsWhenCancelled(t *testing.T) {
@@ -224,7 +224,7 @@ func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 		found, err := w.ctrl.Check(w.ctx, true)
 		w.ok(err)
 		if len(found) > 0 {
-			t.Errorf("check found %s", told(found))
+			t.Errorf("check found %s", listFindings(found))
 		}
 	}
 	maker.Wait()
@@ -243,5 +243,5 @@ func TestCleanupReplacedUnderTheSameIDIsKept(t *testing.T) {
 	})
 	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
-	w.right()
+	w.checkClean()
 }

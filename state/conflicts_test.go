@@ -60,66 +60,66 @@ func thenCleans(f func(*scene) error) func(*scene) error {
 
 var conflicts = []conflict{
 	{"the unit is destroyed", unitDoes("mysql/0", destroyUnit(plain))},
-	{"the unit goes with its machine", unitDoes("mysql/0", destroyUnit(cleanly))},
-	{"the unit that never started goes with its machine", thenCleans(unitDoes("mysql/1", destroyUnit(cleanly)))},
-	{"the only unit goes with its machine", unitDoes("riak/0", destroyUnit(cleanly))},
-	{"the unit is taken apart", thenCleans(unitDoes("mysql/0", destroyUnit(atLast)))},
-	{"the unit that never started goes", unitDoes("mysql/1", destroyUnit(plain))},
-	{"the unit that never started starts", unitDoes("mysql/1", reports)},
+	{"the unit is destroyed with its machine", unitDoes("mysql/0", destroyUnit(cleanly))},
+	{"the unstarted unit is destroyed with its machine", thenCleans(unitDoes("mysql/1", destroyUnit(cleanly)))},
+	{"the only unit is destroyed with its machine", unitDoes("riak/0", destroyUnit(cleanly))},
+	{"the unit is removed by force", thenCleans(unitDoes("mysql/0", destroyUnit(atLast)))},
+	{"the unstarted unit is removed", unitDoes("mysql/1", destroyUnit(plain))},
+	{"the unstarted unit starts", unitDoes("mysql/1", reports)},
 	{"the subordinate is destroyed", unitDoes("mysql/0", destroySubordinates)},
 	{"the subordinate leaves", unitDoes("logging/0", leave(logs))},
 	{"another unit enters", unitDoes("mysql/1", enter(web))},
 	{"the unit leaves", unitDoes("mysql/0", leave(web))},
 	{"the other unit leaves", unitDoes("wordpress/0", leave(web))},
 	{"a peer enters", unitDoes("riak/0", enter(ring))},
-	{"the only unit goes", unitDoes("riak/0", destroyUnit(plain))},
+	{"the only unit is destroyed", unitDoes("riak/0", destroyUnit(plain))},
 	{"the unit opens a port", unitDoes("mysql/0", commits(opens(81)))},
 	{"its subordinate opens that port", unitDoes("logging/0", commits(opens(82)))},
-	{"the unit tells the relation something", unitDoes("mysql/0", commits(says))},
+	{"the unit changes its settings", unitDoes("mysql/0", commits(says))},
 	{"the hook fails", unitDoes("mysql/0", func(s *scene, u *state.Unit) error {
 		return u.SetStatus(s.ctx, entity.Status{Status: entity.StatusError, Message: "hook failed"})
 	})},
-	{"the hook has not failed", unitDoes("mysql/0", func(s *scene, u *state.Unit) error {
+	{"the hook succeeds", unitDoes("mysql/0", func(s *scene, u *state.Unit) error {
 		return u.SetStatus(s.ctx, entity.Status{Status: entity.StatusActive})
 	})},
 	{"the unit is resolved", unitDoes("mysql/0", resolve(false))},
 	{"another leads", unitDoes("mysql/1", claim)},
 	{"the service is destroyed", serviceDoes("mysql", destroyService(plain))},
-	{"the service goes with its machines", serviceDoes("mysql", destroyService(cleanly))},
+	{"the service is destroyed with its machines", serviceDoes("mysql", destroyService(cleanly))},
 	{"a unit is placed on a machine", serviceDoes("mysql", addUnits(1, "3"))},
-	{"the service is taken apart", thenCleans(serviceDoes("mysql", destroyService(atLast)))},
-	{"the service with nothing goes", serviceDoes("idle", destroyService(plain))},
+	{"the service is removed by force", thenCleans(serviceDoes("mysql", destroyService(atLast)))},
+	{"the unreferenced service is removed", serviceDoes("idle", destroyService(plain))},
 	{"the service with peers is destroyed", serviceDoes("riak", destroyService(plain))},
 	{"units are added", serviceDoes("mysql", addUnits(1))},
-	{"a unit is added to the other", serviceDoes("riak", addUnits(1, "1"))},
+	{"a unit is added to the other service", serviceDoes("riak", addUnits(1, "1"))},
 	{"the service is configured", serviceDoes("mysql", configures("w"))},
-	{"the service is constrained", serviceDoes("mysql", func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=4G") })},
+	{"the service gets constraints", serviceDoes("mysql", func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=4G") })},
 	{"the relation is destroyed", relationDoes(web, destroyRelation(plain))},
-	{"the relation is taken apart", thenCleans(relationDoes(web, destroyRelation(atLast)))},
-	{"the relation of the container is destroyed", relationDoes(logs, destroyRelation(plain))},
+	{"the relation is removed by force", thenCleans(relationDoes(web, destroyRelation(atLast)))},
+	{"the container relation is destroyed", relationDoes(logs, destroyRelation(plain))},
 	{"the clean machine is destroyed", machineDoes("4", destroyMachine(plain))},
 	{"the clean machine gets an instance", machineDoes("4", func(s *scene, x *state.Machine) error {
 		return x.SetProvisioned(s.ctx, entity.Instance{ID: "i-9", Nonce: "n"})
 	})},
-	{"the machine is taken apart", thenCleans(machineDoes("1", destroyMachine(atLast)))},
-	{"the machine is to be taken apart", machineDoes("0", destroyMachine(forced))},
-	{"the container goes", machineDoes("5/lxd/0", destroyMachine(plain))},
-	{"a container comes", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})},
-	{"the same is added", addService(state.AddServiceParams{Name: "more"}, "mysql")},
-	{"the same are related", addRelation("wordpress", "idle")},
-	{"the model is constrained", setsConstraints("mem=8G")},
+	{"the machine is removed by force", thenCleans(machineDoes("1", destroyMachine(atLast)))},
+	{"the machine is forced", machineDoes("0", destroyMachine(forced))},
+	{"the container is removed", machineDoes("5/lxd/0", destroyMachine(plain))},
+	{"a container is added", addMachine(state.AddMachineParams{Container: "lxd", Host: "4"})},
+	{"a service of the same name is added", addService(state.AddServiceParams{Name: "more"}, "mysql")},
+	{"the same services are related", addRelation("wordpress", "idle")},
+	{"the model gets constraints", setsConstraints("mem=8G")},
 	{"the model is configured", setsConfig("destroyed")},
 	{"the model is destroyed", destroyModel(plain)},
-	{"it is blocked", blocks},
-	{"it is annotated", annotate(entity.UnitTag("mysql/0"), "other")},
+	{"the model is blocked", blocks},
+	{"the unit is annotated", annotate(entity.UnitTag("mysql/0"), "other")},
 	{"the user is removed", user("bob", (*state.Controller).RemoveUser)},
 	{"the user is disabled", user("bob", (*state.Controller).DisableUser)},
 	{"the user is granted more", grants("bob", state.AccessAdmin)},
-	{"the user's password is void", resets("bob")},
-	{"the user is a superuser", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)},
-	{"the other superuser is none any more", onTheController("admin", state.AccessSuperuser, (*state.Controller).RevokeController)},
+	{"the user's password is reset", resets("bob")},
+	{"the user becomes a superuser", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)},
+	{"the other superuser is revoked", onTheController("admin", state.AccessSuperuser, (*state.Controller).RevokeController)},
 	{"the superuser is disabled", user("carol", (*state.Controller).DisableUser)},
-	{"the new user loses the key", resets("eve")},
+	{"the new user gets another key", resets("eve")},
 	{"the same user is added", addUser("frank", "")},
 }
 
@@ -138,11 +138,11 @@ func namedBy(db *mongo.Database, ops []txn.Op, written bool) map[string]bool {
 // A change made just before a mutator's first commit has the same outcome as if
 // it had come before the mutator: the same error, and the same contents.
 func TestConflictIsAsIfTheOtherRanFirst(t *testing.T) {
-	st := aStage(t)
-	seed := aSeed(t)
+	st := sharedStage(t)
+	seed := testSeed(t)
 	writes := conflictWrites(t, st)
 	var pairs, tried atomic.Int64
-	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
+	inParallel(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		if m.mends {
 			return // it rereads until nothing changes
 		}
@@ -172,7 +172,7 @@ func conflictWrites(t *testing.T, st *stage) []map[string]bool {
 			return nil
 		})
 		c.do(s)
-		s.unwatched()
+		s.unwatch()
 	}
 	return writes
 }
@@ -204,7 +204,7 @@ func (m mutator) touches(t *testing.T, st *stage) (docs map[string]bool) {
 		return nil
 	})
 	s.ok(call())
-	s.unwatched()
+	s.unwatch()
 	return docs
 }
 
@@ -214,8 +214,8 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 	call := m.ready(first)
 	other := c.do(first)
 	want := call()
-	first.goesOn(m, call)
-	first.intact()
+	first.finish(m, call)
+	first.checkIntact()
 
 	s := st.scene(t, nil)
 	defer s.close()
@@ -229,9 +229,9 @@ func (m mutator) conflict(t *testing.T, st *stage, c conflict) {
 		return nil
 	})
 	got := call()
-	s.unwatched()
-	s.goesOn(m, call)
-	s.intact()
+	s.unwatch()
+	s.finish(m, call)
+	s.checkIntact()
 	if got != nil && entity.KindOf(got) == "" {
 		t.Errorf("%s: an error of no kind: %v", c.name, got)
 	}

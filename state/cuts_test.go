@@ -152,7 +152,7 @@ func (m mutator) record(t *testing.T, st *stage) record {
 	s.ok(call())
 	r.messages = c.disarm()
 	r.states = append(r.states, inside(s.contents(true)))
-	s.goesOn(m, call)
+	s.finish(m, call)
 	r.final = inside(s.contents(false))
 	if m.logs || m.givesUp {
 		return r
@@ -164,13 +164,13 @@ func (m mutator) record(t *testing.T, st *stage) record {
 		return func() { r.states = append(r.states, inside(between.contents(true))) }
 	})
 	between.ok(call())
-	between.unwatched()
+	between.unwatch()
 	return r
 }
 
-// goesOn repeats a call that does part of its work each time, until it has done
+// finish repeats a call that does part of its work each time, until it has done
 // all.
-func (s *scene) goesOn(m mutator, call func() error) {
+func (s *scene) finish(m mutator, call func() error) {
 	s.Helper()
 	for range 8 {
 		if m.logs {
@@ -182,9 +182,9 @@ func (s *scene) goesOn(m mutator, call func() error) {
 // Wherever the conversation with the store breaks off, a change is made
 // completely or not at all, and can be made again.
 func TestCutConnection(t *testing.T) {
-	st := aStage(t)
-	seed := aSeed(t)
-	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
+	st := sharedStage(t)
+	seed := testSeed(t)
+	inParallel(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		r := m.record(t, st)
 		rnd := rand.New(rand.NewPCG(seed, uint64(len(m.String()))))
 		for _, at := range points(rnd, r.messages) {
@@ -205,7 +205,7 @@ func TestCutConnection(t *testing.T) {
 // Some messages are sent by the way, and the sender does not learn that one was
 // lost. The next caller must not get the broken connection either.
 func TestNextCallAfterACutReconnects(t *testing.T) {
-	st := aStage(t)
+	st := sharedStage(t)
 	m := mutators[slices.IndexFunc(mutators, func(m mutator) bool { return m.name == "Unit.SetStatus" })]
 	r := m.record(t, st)
 	every := 1
@@ -251,19 +251,19 @@ func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 		s.close()
 		s.open(t, nil)
 	} else {
-		s.resumes()
+		s.resume()
 	}
-	if !s.stands(m, r, told) {
+	if !s.verify(m, r, told) {
 		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); the call returned %v", at.message, r.messages, at.after, ends, err)
 	}
-	if s.again(m, r, call, ends); t.Failed() {
+	if s.repeat(m, r, call, ends); t.Failed() {
 		t.Fatalf("repeated after a cut at message %d of %d (after it: %v; all end: %v); the first call returned %v", at.message, r.messages, at.after, ends, err)
 	}
 }
 
-// resumes completes unfinished transactions, as the controller does with old
+// resume completes unfinished transactions, as the controller does with old
 // ones.
-func (s *scene) resumes() {
+func (s *scene) resume() {
 	s.Helper()
 	s.later.Add(int64(time.Hour))
 	s.ok(s.st.Transactions().ResumeTransactions(s.ctx))
@@ -271,17 +271,17 @@ func (s *scene) resumes() {
 	s.later.Add(-int64(time.Hour))
 }
 
-// stands reports whether the store is consistent and the mutator is not half
+// verify reports whether the store is consistent and the mutator is not half
 // done: the contents are those of some moment of the undisturbed run, and of
 // its end if the call returned success (told).
-func (s *scene) stands(m mutator, r record, told bool) bool {
+func (s *scene) verify(m mutator, r record, told bool) bool {
 	s.Helper()
 	if m.leaves {
 		_, err := s.ctrl.Check(s.ctx, true)
 		s.ok(err)
 	}
 	if !m.mends {
-		s.intact()
+		s.checkIntact()
 	}
 	is := inside(s.contents(true))
 	switch {
@@ -293,8 +293,8 @@ func (s *scene) stands(m mutator, r record, told bool) bool {
 	return !s.Failed()
 }
 
-// again repeats the call, and checks that it ends as an undisturbed one does.
-func (s *scene) again(m mutator, r record, call func() error, anew bool) {
+// repeat repeats the call, and checks that it ends as an undisturbed one does.
+func (s *scene) repeat(m mutator, r record, call func() error, anew bool) {
 	s.Helper()
 	done := inside(s.contents(true)) == r.states[1]
 	if anew {
@@ -307,12 +307,12 @@ func (s *scene) again(m mutator, r record, call func() error, anew bool) {
 	if err != nil && entity.KindOf(err) == "" {
 		s.Errorf("an error of no kind: %v", err)
 	}
-	s.goesOn(m, call)
+	s.finish(m, call)
 	if m.leaves {
 		_, err := s.ctrl.Check(s.ctx, true)
 		s.ok(err)
 	}
-	s.intact()
+	s.checkIntact()
 	if done || m.givesUp || errors.Is(err, entity.AlreadyExists) {
 		return // it was done, perhaps without what follows
 	}

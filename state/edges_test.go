@@ -254,19 +254,19 @@ func TestOpenPortsAreLimited(t *testing.T) {
 		}
 		return all
 	}
-	most := entity.LimitUnitPorts.Max
-	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, most)}))
+	limit := entity.LimitUnitPorts.Max
+	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, limit)}))
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid, "open port ranges of a unit: 1001 ranges, the limit is 1000")
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 500, To: 501, Protocol: "tcp"}}}), entity.InUse, "conflict")
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 2), ClosePorts: ports(1, 2)}))
 	open, err := u.OpenedPorts(w.ctx)
 	w.ok(err)
-	if got := open["mysql/0"]; len(got) != most || got[0].From != 3 || got[most-1].To != 5001 {
+	if got := open["mysql/0"]; len(got) != limit || got[0].From != 3 || got[limit-1].To != 5001 {
 		t.Errorf("%d ranges are open: %v", len(got), got)
 	}
 	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
 		var others []bson.M
-		for i := range entity.LimitMachinePorts.Max - most {
+		for i := range entity.LimitMachinePorts.Max - limit {
 			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
 		}
 		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}}, {"$inc", bson.D{{"version", 1}}}})

@@ -11,16 +11,16 @@ import (
 	"juju/state/statetest"
 )
 
-// endsAlone runs a started, Dying unit to its end, and then the cleaner.
-func (w *world) endsAlone(name string) {
+// endAndClean runs a started, Dying unit to its end, and then the cleaner.
+func (w *world) endAndClean(name string) {
 	w.Helper()
 	w.end(name)
-	w.cleaned()
+	w.clean()
 }
 
-// lives checks the lives of machines; entity.Gone stands for a machine that is
+// checkLives checks the lives of machines; entity.Gone stands for a machine that is
 // removed.
-func (w *world) lives(want map[string]entity.Life) {
+func (w *world) checkLives(want map[string]entity.Life) {
 	w.Helper()
 	for id, life := range want {
 		is := entity.Gone
@@ -63,18 +63,18 @@ func TestMachineGoesWithItsUnit(t *testing.T) {
 		name := fmt.Sprintf("mysql/%d", i)
 		u := w.started(name)
 		w.ok(u.Destroy(w.ctx, cleanly))
-		w.cleaned()
-		w.lives(map[string]entity.Life{u.Machine(): entity.Alive}) // until the unit is removed
-		w.endsAlone(name)
+		w.clean()
+		w.checkLives(map[string]entity.Life{u.Machine(): entity.Alive}) // until the unit is removed
+		w.endAndClean(name)
 	}
-	w.lives(map[string]entity.Life{added.ID(): entity.Alive, "1": entity.Dying, "2": entity.Alive, "3": entity.Alive})
+	w.checkLives(map[string]entity.Life{added.ID(): entity.Alive, "1": entity.Dying, "2": entity.Alive, "3": entity.Alive})
 
 	// Both units want the machine to go; it goes with the last of them.
 	w.started("riak/0")
 	w.ok(w.unit("riak/0").Destroy(w.ctx, plain))
 	w.ok(w.unit("riak/0").Destroy(w.ctx, cleanly)) // asked for after the first destruction
-	w.endsAlone("riak/0")
-	w.lives(map[string]entity.Life{"2": entity.Dying})
+	w.endAndClean("riak/0")
+	w.checkLives(map[string]entity.Life{"2": entity.Dying})
 }
 
 // By default the machine stays when its unit goes.
@@ -83,10 +83,10 @@ func TestMachineOutlivesItsUnitByDefault(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 2)
 	w.started("mysql/0")
 	w.ok(w.unit("mysql/0").Destroy(w.ctx, plain))
-	w.endsAlone("mysql/0")
+	w.endAndClean("mysql/0")
 	w.ok(w.unit("mysql/1").Destroy(w.ctx, plain)) // removed at once
-	w.cleaned()
-	w.lives(map[string]entity.Life{"0": entity.Alive, "1": entity.Alive})
+	w.clean()
+	w.checkLives(map[string]entity.Life{"0": entity.Alive, "1": entity.Alive})
 }
 
 // A machine that two units share goes with the last of them.
@@ -104,8 +104,8 @@ func TestSharedMachineGoesWithItsLastUnit(t *testing.T) {
 	w.ok(w.unit("riak/0").Destroy(w.ctx, cleanly))
 	w.end("mysql/0")
 	w.end("riak/0")
-	w.cleaned()
-	w.lives(map[string]entity.Life{"0": entity.Gone}) // it had no instance
+	w.clean()
+	w.checkLives(map[string]entity.Life{"0": entity.Gone}) // it had no instance
 }
 
 // A service destroyed with its machines takes the machines of all its units:
@@ -124,12 +124,12 @@ func TestMachinesGoWithTheirService(t *testing.T) {
 	w.ok(svc.Destroy(w.ctx, cleanly))
 	w.ok(w.unit("mysql/1").DestroySelf(w.ctx)) // before the cleaner gets to it
 	for i := range 3 {
-		w.cleaned()
-		w.endsAlone(fmt.Sprintf("mysql/%d", i))
+		w.clean()
+		w.endAndClean(fmt.Sprintf("mysql/%d", i))
 	}
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
-	w.lives(map[string]entity.Life{"0": entity.Dying, "1": entity.Dying, "2": entity.Dying, "3": entity.Gone})
+	w.checkLives(map[string]entity.Life{"0": entity.Dying, "1": entity.Dying, "2": entity.Dying, "3": entity.Gone})
 	for i := range 3 {
 		m, err := w.st.Machine(w.ctx, fmt.Sprint(i))
 		w.ok(err)
@@ -152,7 +152,7 @@ func TestMachineGoesByForceWithAForcedUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.lives(map[string]entity.Life{"0": entity.Dead}) // until the cloud has stopped its instance
+	w.checkLives(map[string]entity.Life{"0": entity.Dead}) // until the cloud has stopped its instance
 }
 
 // A unit placed on the machine just before the cleaner destroys it keeps it.
@@ -170,11 +170,11 @@ func TestNewUnitKeepsTheMachine(t *testing.T) {
 		_, err := riak.AddUnits(w.ctx, 1, []string{"0"})
 		w.ok(err)
 	})
-	w.cleaned()
-	w.lives(map[string]entity.Life{"0": entity.Alive})
+	w.clean()
+	w.checkLives(map[string]entity.Life{"0": entity.Alive})
 }
 
-// Users are told which machines stay.
+// The result names the machines that stay.
 func TestMachinesLeft(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Series: "jammy"})
@@ -233,12 +233,12 @@ func TestDestroyWithMachinesDuringRemoval(t *testing.T) {
 			svc, err := w.st.Service(w.ctx, "mysql")
 			w.ok(err)
 			w.ok(svc.Destroy(w.ctx, plain))
-			w.cleaned()
+			w.clean()
 			w.ok(u.EnsureDead(w.ctx))
 			w.st.Before(func() { ask(w) })
 			w.ok(u.Remove(w.ctx))
-			w.cleaned()
-			w.lives(map[string]entity.Life{"0": entity.Gone, "1": entity.Alive})
+			w.clean()
+			w.checkLives(map[string]entity.Life{"0": entity.Gone, "1": entity.Alive})
 		})
 	}
 }
@@ -259,20 +259,20 @@ func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 		}
 	}
 	w.ok(u.Destroy(w.ctx, plain))
-	w.cleaned()
+	w.clean()
 	w.ok(u.Destroy(w.ctx, cleanly))
 	owed(0)
 	w.ok(s.Destroy(w.ctx, plain))
-	w.cleaned()
+	w.clean()
 	w.ok(s.Destroy(w.ctx, cleanly))
 	owed(0)
 	// A higher strength still propagates.
 	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient, Machines: true}))
 	owed(1)
-	w.cleaned()
-	w.endsAlone("mysql/0")
-	w.endsAlone("mysql/1")
-	w.lives(map[string]entity.Life{"0": entity.Gone, "1": entity.Gone})
+	w.clean()
+	w.endAndClean("mysql/0")
+	w.endAndClean("mysql/1")
+	w.checkLives(map[string]entity.Life{"0": entity.Gone, "1": entity.Gone})
 }
 
 // When units leave a machine at the same time, it goes with the highest
@@ -292,8 +292,8 @@ func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 			}
 			w.end("mysql/0")
 			w.end("mysql/1")
-			w.cleaned()
-			e := w.explained("0", "the agent of machine 0 must set it dead")
+			w.clean()
+			e := w.checkExplain("0", "the agent of machine 0 must set it dead")
 			if e.Life != entity.Dying || e.Strength != entity.Force {
 				t.Errorf("the machine is %v %v, want dying by force", e.Life, e.Strength)
 			}

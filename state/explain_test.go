@@ -15,8 +15,8 @@ import (
 	"juju/state/statetest"
 )
 
-// explained checks that the lines of an explanation start with these, in order.
-func (w *world) explained(name string, lines ...string) entity.Explanation {
+// checkExplain checks that the lines of an explanation start with these, in order.
+func (w *world) checkExplain(name string, lines ...string) entity.Explanation {
 	w.Helper()
 	tag, err := w.st.FindEntity(w.ctx, strings.Fields(name)...)
 	w.ok(err)
@@ -36,29 +36,29 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("wordpress", statetest.Wordpress, 1)
-	w.explained("mysql/0",
+	w.checkExplain("mysql/0",
 		`the agent of unit "mysql/0" has not come up: the agent of machine 0 must start it`,
 		` machine 0 has no instance: the provisioner must start one`)
 	m := w.provisioned("0")
-	w.explained("0", `the agent of machine 0 has not come up on instance i-0`)
+	w.checkExplain("0", `the agent of machine 0 has not come up on instance i-0`)
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusStarted}))
-	w.explained("0")
+	w.checkExplain("0")
 	r := w.relate("mysql", "wordpress")
 	my, wp := w.started("mysql/0"), w.started("wordpress/0")
-	w.explained("mysql/0")
+	w.checkExplain("mysql/0")
 	w.ok(my.EnterScope(w.ctx, r.ID()))
 	w.ok(wp.EnterScope(w.ctx, r.ID()))
 	w.ok(my.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: `hook failed: "db-relation-joined"`}))
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
-	w.explained("mysql",
+	w.checkExplain("mysql",
 		`service "mysql" has unit "mysql/0"`,
 		` service "mysql" is dying: the agent of unit "mysql/0", or the cleaner, must set the unit dying`,
 		`service "mysql" is in relation "wordpress:db mysql:server"`,
 		` relation "wordpress:db mysql:server" has unit "mysql/0" in scope`,
 		` relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`,
 		`  the agent of unit "wordpress/0" must leave the relation`)
-	w.cleaned()
-	e := w.explained("mysql/0",
+	w.clean()
+	e := w.checkExplain("mysql/0",
 		`unit "mysql/0" is in relation "wordpress:db mysql:server"`,
 		`unit "mysql/0": hook failed: "db-relation-joined"`)
 	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju resolved mysql/0" || last.Since.IsZero() {
@@ -66,18 +66,18 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 	}
 	w.ok(my.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
 	w.ok(my.LeaveScope(w.ctx, r.ID()))
-	w.explained("mysql/0", `the agent of unit "mysql/0" must run its last hooks and set it dead`)
+	w.checkExplain("mysql/0", `the agent of unit "mysql/0" must run its last hooks and set it dead`)
 	w.ok(my.EnsureDead(w.ctx))
-	w.explained("mysql/0", `unit "mysql/0" is dead: the agent of machine 0 must remove it`)
+	w.checkExplain("mysql/0", `unit "mysql/0" is dead: the agent of machine 0 must remove it`)
 	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
-	w.explained("0", `machine 0 has unit "mysql/0" assigned`, ` unit "mysql/0" is dead: the agent of machine 0 must remove it`)
+	w.checkExplain("0", `machine 0 has unit "mysql/0" assigned`, ` unit "mysql/0" is dead: the agent of machine 0 must remove it`)
 	w.ok(my.Remove(w.ctx))
-	w.explained("wordpress mysql",
+	w.checkExplain("wordpress mysql",
 		`relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`,
 		` the agent of unit "wordpress/0" must leave the relation`)
-	w.explained("0", `the agent of machine 0 must set it dead`)
+	w.checkExplain("0", `the agent of machine 0 must set it dead`)
 	w.ok(m.EnsureDead(w.ctx))
-	w.explained("0", `machine 0 is dead: the provisioner must stop instance i-0 and remove it`)
+	w.checkExplain("0", `machine 0 is dead: the provisioner must stop instance i-0 and remove it`)
 	tags, err := w.st.Unsettled(w.ctx)
 	w.ok(err)
 	if len(tags) != 4 { // the service, the relation and both machines
@@ -101,7 +101,7 @@ func TestExplainNamesUnitsThatMustLeaveARelation(t *testing.T) {
 	if hint := entity.Hint(err); hint != "Wait until it is gone: juju destroy-relation wordpress mysql:server --wait; see what bars it: juju explain wordpress mysql:server" {
 		t.Errorf("the hint is %s", hint)
 	}
-	e := w.explained("mysql wordpress",
+	e := w.checkExplain("mysql wordpress",
 		`relation "wordpress:db mysql:server" has unit "mysql/0" in scope`,
 		` the agent of unit "mysql/0" must leave the relation`)
 	if len(e.Reasons) != 2 || e.Reasons[1].By != "unit-mysql-0" {
@@ -115,14 +115,14 @@ func TestExplainShowsLeftovers(t *testing.T) {
 	w.ok(err)
 	m := w.provisioned("0")
 	w.ok(m.Destroy(w.ctx, entity.Forced()))
-	if e := w.explained("0", "the agent of machine 0 must set it dead"); e.Strength != entity.Force || e.Deadline.IsZero() {
+	if e := w.checkExplain("0", "the agent of machine 0 must set it dead"); e.Strength != entity.Force || e.Deadline.IsZero() {
 		t.Errorf("explain returned %+v", e)
 	}
 	later(time.Minute)
-	w.cleaned()
+	w.clean()
 	later(2 * time.Minute)
-	w.cleaned()
-	e := w.explained("0")
+	w.clean()
+	e := w.checkExplain("0")
 	if e.Life != entity.Gone || len(e.Leftovers) != 1 || !strings.Contains(e.Leftovers[0].Why, "has not stopped it") {
 		t.Errorf("explain returned %+v", e)
 	}
@@ -144,7 +144,7 @@ func TestExplainShowsRefusedChanges(t *testing.T) {
 	})
 	w.refused(u.Destroy(w.ctx, entity.Destruction{}), entity.Contention, "state changing too quickly; try again soon")
 	restore()
-	e := w.explained("mysql/0")
+	e := w.checkExplain("mysql/0")
 	if len(e.Refusals) != 1 || !strings.Contains(e.Refusals[0].Text, "units mysql/0: life is alive, not dead") {
 		t.Errorf("refused changes are %+v", e.Refusals)
 	}
@@ -156,7 +156,7 @@ func TestExplainSaysThatForceRunsNoHooks(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.provisioned("0")
 	w.ok(w.started("mysql/0").Destroy(w.ctx, entity.Forced()))
-	w.explained("mysql/0", `the agent of unit "mysql/0" must set it dead, without running hooks`)
+	w.checkExplain("mysql/0", `the agent of unit "mysql/0" must set it dead, without running hooks`)
 }
 
 // A Dying unit whose instance was lost waits for another instance.
@@ -167,12 +167,12 @@ func TestExplainSaysThatADyingUnitWaitsForAnInstance(t *testing.T) {
 	w.ok(w.started("mysql/0").Destroy(w.ctx, entity.Destruction{}))
 	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(m.LoseInstance(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
-	w.explained("0",
+	w.checkExplain("0",
 		`machine 0 has unit "mysql/0" assigned`,
 		` the agent of unit "mysql/0" must run its last hooks and set it dead`,
 		`  machine 0 has no instance: the provisioner must start one`)
 	w.ok(m.SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no capacity"}))
-	e := w.explained("mysql/0",
+	e := w.checkExplain("mysql/0",
 		`the agent of unit "mysql/0" must run its last hooks and set it dead`,
 		` machine 0: no capacity`)
 	if last := e.Reasons[1]; last.By != entity.ByUser || last.Hint != "juju retry-provisioning 0" {
@@ -186,7 +186,7 @@ func TestExplainKnowsThatAgentsOfMachinesInErrorNeverStarted(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.machine("0").SetStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no capacity"}))
-	e := w.explained("mysql/0",
+	e := w.checkExplain("mysql/0",
 		`the agent of unit "mysql/0" has not come up: the agent of machine 0 must start it`,
 		` machine 0: no capacity`)
 	if !e.Reasons[0].Starting {
@@ -199,7 +199,7 @@ func TestExplainKnowsThatAgentsOfMachinesInErrorNeverStarted(t *testing.T) {
 func TestExplainServiceByItsUnits(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 0)
-	if e := w.explained("mysql", `service "mysql" has no units`); e.Reasons[0].Hint != "juju add-unit mysql" {
+	if e := w.checkExplain("mysql", `service "mysql" has no units`); e.Reasons[0].Hint != "juju add-unit mysql" {
 		t.Errorf("reasons are %+v", e.Reasons)
 	}
 	_, err := mustService(w, "mysql").AddUnits(w.ctx, 13, nil)
@@ -209,7 +209,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 		w.ok(u.SetStatus(w.ctx, entity.Status{Status: entity.StatusActive}))
 		w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
 	}
-	w.explained("mysql")
+	w.checkExplain("mysql")
 	set := func(i int, workload, agent entity.Status) {
 		u, err := w.st.Unit(w.ctx, fmt.Sprint("mysql/", i))
 		w.ok(err)
@@ -222,7 +222,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 	set(2, entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusExecuting, Message: "running config-changed hook"})
 	set(3, entity.Status{Status: entity.StatusBlocked, Message: "needs a database"}, idle)
 	set(10, entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusFailed, Message: "cannot deploy charm"})
-	e := w.explained("mysql",
+	e := w.checkExplain("mysql",
 		`unit "mysql/0": hook failed: "start" (exit status 7: no space)`,
 		`unit "mysql/2": running config-changed hook`,
 		`unit "mysql/3" says that it is blocked: needs a database`,
@@ -246,7 +246,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 	for i := range 13 {
 		set(i, entity.Status{Status: entity.StatusWaiting}, idle)
 	}
-	w.explained("mysql", func() (lines []string) {
+	w.checkExplain("mysql", func() (lines []string) {
 		for i := range 10 {
 			lines = append(lines, fmt.Sprintf(`unit "mysql/%d" says that it is waiting`, i))
 		}
@@ -257,7 +257,7 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 	w.ok(err)
 	w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))
 	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
-	w.explained("mysql/4", `the agent of unit "mysql/4" must run its last hooks and set it dead`, ` unit "mysql/4": running start hook`, ` machine 4 has no instance: the provisioner must start one`)
+	w.checkExplain("mysql/4", `the agent of unit "mysql/4" must run its last hooks and set it dead`, ` unit "mysql/4": running start hook`, ` machine 4 has no instance: the provisioner must start one`)
 }
 
 // Only an agent that has started can be away.

@@ -235,8 +235,8 @@ func (s *scene) tries(f func(w *watch, db *mongo.Database, ops []txn.Op) (after 
 	return w
 }
 
-// unwatched ends a watch.
-func (s *scene) unwatched() {
+// unwatch ends a watch.
+func (s *scene) unwatch() {
 	for _, db := range s.databases() {
 		mongotest.HooksOf(db).RewriteOps(nil)
 	}

@@ -17,9 +17,9 @@ func forcedWorld(t *testing.T) (w *world, later func(time.Duration)) {
 	return &world{t, t.Context(), ctrl, st}, func(d time.Duration) { ahead.Add(int64(d)) }
 }
 
-// cleaned runs the cleaner until only cleanups that are due later are left, and
+// clean runs the cleaner until only cleanups that are due later are left, and
 // returns when the next is due.
-func (w *world) cleaned() (due time.Duration) {
+func (w *world) clean() (due time.Duration) {
 	w.Helper()
 	for range 10 {
 		left, due, err := w.st.Cleaner().Cleanup(w.ctx)
@@ -62,10 +62,10 @@ func TestForceRemovesUnitAfterItsTimeout(t *testing.T) {
 	w.related()
 	u := w.unit("mysql/0")
 	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	// Force also applies to what is Dying already, and propagates at once.
 	w.ok(u.Destroy(w.ctx, entity.Forced()))
-	if due := w.cleaned(); due <= 50*time.Second || due > time.Minute {
+	if due := w.clean(); due <= 50*time.Second || due > time.Minute {
 		t.Errorf("next cleanup due in %v, want a minute", due)
 	}
 	for _, name := range []string{"mysql/0", "logging/0"} {
@@ -80,20 +80,20 @@ func TestForceRemovesUnitAfterItsTimeout(t *testing.T) {
 	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 10 * time.Second}))
 	w.ok(u.Destroy(w.ctx, entity.Forced()))
 	w.ok(u.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
-	if due := w.cleaned(); due > 10*time.Second {
+	if due := w.clean(); due > 10*time.Second {
 		t.Errorf("next cleanup due in %v, want ten seconds", due)
 	}
 	later(11 * time.Second)
-	w.cleaned()
+	w.clean()
 	for _, name := range []string{"mysql/0", "logging/0"} {
 		_, err := w.st.Unit(w.ctx, name)
 		w.gone("unit", name, err)
 	}
-	w.truth()
+	w.checkCounts()
 	for _, name := range []string{"mysql", "wordpress", "logging"} {
 		w.ok(mustService(w, name).Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
 	}
-	w.cleaned()
+	w.clean()
 	for _, id := range []string{"0", "1"} {
 		m, err := w.st.Machine(w.ctx, id)
 		w.ok(err)
@@ -106,11 +106,11 @@ func TestForceOnServiceRemovesItsUnitsAndRelations(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.related()
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Forced()))
-	w.cleaned()
-	w.truth()
+	w.clean()
+	w.checkCounts()
 	later(time.Minute)
-	w.cleaned()
-	w.truth()
+	w.clean()
+	w.checkCounts()
 	_, err := w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 	if n := len(mustService(w, "wordpress").Name()); n == 0 {
@@ -120,7 +120,7 @@ func TestForceOnServiceRemovesItsUnitsAndRelations(t *testing.T) {
 	// it.
 	w.deploy("mysql", statetest.MySQL, 1)
 	later(time.Hour)
-	w.cleaned()
+	w.clean()
 	if life := w.unit("mysql/1").Life(); life != entity.Alive {
 		t.Errorf("the new unit is %s", life)
 	}
@@ -138,10 +138,10 @@ func TestForceOnRelationMakesEveryUnitLeave(t *testing.T) {
 		t.Errorf("the agent sees %+v, want force", infos)
 	}
 	later(time.Minute)
-	w.cleaned()
+	w.clean()
 	_, err = w.st.RelationByID(w.ctx, r.ID())
 	w.gone("relation", r.Key(), err)
-	w.truth()
+	w.checkCounts()
 }
 
 func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
@@ -155,12 +155,12 @@ func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
 	}
 	w.refused(m.Destroy(w.ctx, entity.Destruction{}), entity.InUse, `machine 0 has unit "mysql/0" assigned`)
 	w.ok(m.Destroy(w.ctx, entity.Forced()))
-	w.cleaned()
+	w.clean()
 	_, err = w.st.Machine(w.ctx, c.ID())
 	w.gone("machine", c.ID(), err) // it had no instance
 	later(time.Minute)
-	w.cleaned()
-	w.truth()
+	w.clean()
+	w.checkCounts()
 	if m, err = w.st.Machine(w.ctx, "0"); err != nil || m.Life() != entity.Dead {
 		t.Fatalf("machine 0 is %v, %v, want dead until the cloud has done its part", m.Life(), err)
 	}
@@ -168,7 +168,7 @@ func TestForceOnMachineRemovesEverythingOnIt(t *testing.T) {
 	if left, err := w.st.Leftovers(w.ctx); err != nil || len(left) > 0 {
 		t.Errorf("leftovers are %v, %v", left, err)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
@@ -177,10 +177,10 @@ func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	w.started("mysql/0")
 	m := w.provisioned("0")
 	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
-	w.cleaned()
+	w.clean()
 	w.ok(m.SetInstanceStatus(w.ctx, entity.Status{Status: entity.StatusError, Message: "no such region",
 		Data: map[string]any{"hint": "Stop it by hand: cloud stop i-0"}}))
-	w.cleaned()
+	w.clean()
 	_, err := w.st.Machine(w.ctx, "0")
 	w.gone("machine", "0", err)
 	left, err := w.st.Leftovers(w.ctx)
@@ -194,14 +194,14 @@ func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	m = w.provisioned("1")
 	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
 	later(time.Second)
-	if due := w.cleaned(); due == 0 {
+	if due := w.clean(); due == 0 {
 		t.Fatal("no cleanup is due for it")
 	}
 	later(time.Minute)
-	w.cleaned()
+	w.clean()
 	_, err = w.st.Machine(w.ctx, "1")
 	w.gone("machine", "1", err)
-	w.truth()
+	w.checkCounts()
 }
 
 func TestLenientDestructionPropagates(t *testing.T) {
@@ -209,9 +209,9 @@ func TestLenientDestructionPropagates(t *testing.T) {
 	w.related()
 	s := mustService(w, "mysql")
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	w.ok(s.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
-	if due := w.cleaned(); due > 0 {
+	if due := w.clean(); due > 0 {
 		t.Errorf("a cleanup is due in %v, although nothing is forced", due)
 	}
 	for _, name := range []string{"mysql/0", "logging/0"} {
@@ -237,12 +237,12 @@ func TestForceOnDyingSubordinate(t *testing.T) {
 	r, err := w.st.Relation(w.ctx, "logging", "mysql")
 	w.ok(err)
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	w.ok(lg.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
-	w.cleaned()
+	w.clean()
 	_, err = w.st.Unit(w.ctx, "logging/0")
 	w.gone("unit", "logging/0", err)
-	w.truth()
+	w.checkCounts()
 }
 
 func TestDestroyedManagerLosesItsJob(t *testing.T) {
@@ -276,7 +276,7 @@ func TestForceSparesANewServiceOfTheSameName(t *testing.T) {
 	w.started("db/1")
 	w.started("db/2")
 	w.ok(db.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	info, err := w.unit("db/1").Info(w.ctx)
 	w.ok(err)
 	if info.Life != entity.Dying || info.Strength != entity.Plain {
@@ -306,7 +306,7 @@ func TestMachineWithContainersNeedsForce(t *testing.T) {
 	w.refused(err, entity.NotSupported, "machine 0 cannot host kvm containers")
 	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "lxd", Host: "0"})
 	w.ok(err)
-	w.truth()
+	w.checkCounts()
 	again, err := w.st.Machine(w.ctx, "0/lxd/1")
 	w.ok(err)
 	w.ok(again.Destroy(w.ctx, entity.Destruction{}))
@@ -326,8 +326,8 @@ func TestUnitLeavesDuringForcedRelationRemoval(t *testing.T) {
 		w.ok(w.unit("wordpress/0").LeaveScope(w.ctx, r.ID()))
 		w.end("wordpress/0")
 	})
-	w.cleaned()
+	w.clean()
 	_, err := w.st.RelationByID(w.ctx, r.ID())
 	w.gone("relation", r.Key(), err)
-	w.truth()
+	w.checkCounts()
 }

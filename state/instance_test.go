@@ -59,7 +59,7 @@ func TestLostMachineGetsAnotherInstance(t *testing.T) {
 	if lost != 1 {
 		t.Errorf("the history has the loss %d times: %v", lost, history)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 func TestManagerIsNeverLost(t *testing.T) {

@@ -61,8 +61,8 @@ const killTimeout = time.Minute
 // Like TestCutConnection, with the store on disk and in another process. That
 // process is killed, and leaves nothing but its files.
 func TestKilledProcess(t *testing.T) {
-	st := aStage(t)
-	seed := aSeed(t)
+	st := sharedStage(t)
+	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	which := rnd.Perm(len(mutators))
 	if few := 12; !soak {
@@ -75,7 +75,7 @@ func TestKilledProcess(t *testing.T) {
 	for _, i := range which {
 		seeds[i] = rnd.Uint64()
 	}
-	atOnce(t, which, func(i int) string { return mutators[i].String() }, func(t *testing.T, i int) {
+	inParallel(t, which, func(i int) string { return mutators[i].String() }, func(t *testing.T, i int) {
 		r := mutators[i].record(t, st)
 		for _, at := range points(rand.New(rand.NewPCG(seeds[i], 0)), r.messages) {
 			killAt(t, st, i, r, at)
@@ -99,10 +99,10 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	s.open(t, nil)
 	defer func() { s.close() }()
 	_, notTold := os.Stat(filepath.Join(dir, answered))
-	if !s.stands(m, r, notTold == nil && !m.logs) {
+	if !s.verify(m, r, notTold == nil && !m.logs) {
 		t.Fatalf("killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
 	}
-	if s.again(m, r, nil, true); t.Failed() {
+	if s.repeat(m, r, nil, true); t.Failed() {
 		t.Fatalf("repeated after being killed at message %d of %d (after it: %v)", at.message, r.messages, at.after)
 	}
 }

@@ -105,8 +105,8 @@ func TestCheckFindsOrphanedLease(t *testing.T) {
 	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "gone", "gone/0", 1))
 	found := w.check(true)
 	if len(found) != 1 || !found[0].Done || found[0].What != `service "gone" is gone, and no cleanup will remove it` {
-		t.Errorf("check found %s", told(found))
+		t.Errorf("check found %s", listFindings(found))
 	}
 	w.leases(1)
-	w.right()
+	w.checkClean()
 }

@@ -259,7 +259,7 @@ func (e *election) disturbs(until time.Time, another func() *state.State) {
 }
 
 func TestLeadersNeverOverlap(t *testing.T) {
-	seed := aSeed(t)
+	seed := testSeed(t)
 	length := 2 * time.Hour
 	if testing.Short() {
 		length = 20 * time.Minute

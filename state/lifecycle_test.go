@@ -71,9 +71,9 @@ func (w *world) relate(a, b string) *state.Relation {
 	return r
 }
 
-// accompanied returns a principal in the scope of a container relation, whose
+// addSubordinate returns a principal in the scope of a container relation, whose
 // subordinate's agent has not started.
-func (w *world) accompanied() (principal *state.Unit, r *state.Relation) {
+func (w *world) addSubordinate() (principal *state.Unit, r *state.Relation) {
 	w.Helper()
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("logging", statetest.Logging, 0)
@@ -335,7 +335,7 @@ func TestSubordinateLivesAndDiesWithItsPrincipal(t *testing.T) {
 
 func TestSubordinatesEndWithTheirLastContainerRelation(t *testing.T) {
 	w := newWorld(t)
-	my, r := w.accompanied()
+	my, r := w.addSubordinate()
 	lg := w.started("logging/0")
 	w.ok(lg.EnterScope(w.ctx, r.ID()))
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))

@@ -26,8 +26,8 @@ func (w *world) alive(service string) (alive, all int) {
 	return alive, all
 }
 
-// kept runs the worker once for the service, and checks its number of units.
-func (w *world) kept(service string, alive, all int) {
+// checkMinUnits runs the worker once for the service, and checks its number of units.
+func (w *world) checkMinUnits(service string, alive, all int) {
 	w.Helper()
 	w.ok(w.st.MinUnits().EnsureMinUnits(w.ctx, service))
 	if a, n := w.alive(service); a != alive || n != all {
@@ -43,37 +43,37 @@ func (w *world) destroyUnit(name string) {
 func TestMinUnits(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 1)
-	w.kept("mysql", 1, 1)
+	w.checkMinUnits("mysql", 1, 1)
 	w.ok(s.SetMinUnits(w.ctx, 3))
 	if got := mustService(w, "mysql").MinUnits(); got != 3 {
 		t.Errorf("MinUnits is %d", got)
 	}
-	w.kept("mysql", 3, 3)
-	w.kept("mysql", 3, 3)
+	w.checkMinUnits("mysql", 3, 3)
+	w.checkMinUnits("mysql", 3, 3)
 	w.started("mysql/0")
 	w.destroyUnit("mysql/0") // Dying units don't count
 	w.destroyUnit("mysql/1") // removed at once
-	w.kept("mysql", 3, 4)
+	w.checkMinUnits("mysql", 3, 4)
 	w.end("mysql/0")
-	w.kept("mysql", 3, 3)
+	w.checkMinUnits("mysql", 3, 3)
 	w.ok(s.SetMinUnits(w.ctx, 2)) // removes no unit
-	w.kept("mysql", 3, 3)
+	w.checkMinUnits("mysql", 3, 3)
 	_, err := s.AddUnits(w.ctx, 1, nil)
 	w.ok(err)
-	w.kept("mysql", 4, 4)
+	w.checkMinUnits("mysql", 4, 4)
 	w.ok(s.SetMinUnits(w.ctx, 0))
 	w.destroyUnit("mysql/2")
 	w.destroyUnit("mysql/3")
 	w.destroyUnit("mysql/4")
-	w.kept("mysql", 1, 1)
+	w.checkMinUnits("mysql", 1, 1)
 	if m := w.status("mysql").Services[0].MinUnits; m != 0 {
 		t.Errorf("status shows %d units kept", m)
 	}
 	// Add more units than one transaction holds.
 	w.ok(s.SetMinUnits(w.ctx, 45))
-	w.kept("mysql", 45, 45)
-	w.truth()
-	w.right()
+	w.checkMinUnits("mysql", 45, 45)
+	w.checkCounts()
+	w.checkClean()
 }
 
 // A change of the units wakes the watcher if a minimum is set, and only then.
@@ -85,33 +85,33 @@ func TestWatchMinUnits(t *testing.T) {
 	w.started("mysql/0")
 	events, err := w.st.MinUnits().WatchMinUnits(w.ctx)
 	w.ok(err)
-	wants := func(services ...string) { t.Helper(); named(t, events, services...) }
+	expect := func(services ...string) { t.Helper(); named(t, events, services...) }
 	if first := next(t, events); len(first) != 0 {
 		t.Errorf("first event has %q, want nothing", first)
 	}
 	w.destroyUnit("wordpress/0")
 	w.ok(s.SetMinUnits(w.ctx, 2))
-	wants("mysql")
+	expect("mysql")
 	w.destroyUnit("mysql/0")
-	wants("mysql")
+	expect("mysql")
 	w.destroyUnit("mysql/1")
-	wants("mysql")
+	expect("mysql")
 	w.ok(s.SetMinUnits(w.ctx, 3))
-	wants("mysql")
+	expect("mysql")
 	w.ok(s.SetMinUnits(w.ctx, 3)) // no change
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 1))
-	wants("wordpress")
+	expect("wordpress")
 	// A second document that has changed as often as the first.
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 0))
 	w.ok(mustService(w, "wordpress").SetMinUnits(w.ctx, 2))
-	wants("wordpress")
+	expect("wordpress")
 
 	if events, err = w.st.MinUnits().WatchMinUnits(w.ctx); err != nil {
 		t.Fatal(err)
 	}
-	wants("mysql", "wordpress")
+	expect("mysql", "wordpress")
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
-	wants("mysql")
+	expect("mysql")
 }
 
 func TestServicesWithoutMinUnits(t *testing.T) {
@@ -124,17 +124,17 @@ func TestServicesWithoutMinUnits(t *testing.T) {
 	w.started("mysql/0")
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	w.refused(s.SetMinUnits(w.ctx, 1), entity.NotAlive, `cannot set minimum units for service "mysql": service is not alive`)
-	w.kept("mysql", 1, 1)
+	w.checkMinUnits("mysql", 1, 1)
 	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
 	w.end("mysql/0")
-	w.kept("mysql", 0, 0)
+	w.checkMinUnits("mysql", 0, 0)
 	w.refused(s.SetMinUnits(w.ctx, 1), entity.NotFound, `service "mysql" not found`)
 
 	// A service that is removed at once loses its minimum too.
 	s = w.deploy("riak", statetest.Riak, 0)
 	w.ok(s.SetMinUnits(w.ctx, 2))
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
-	w.kept("riak", 0, 0)
+	w.checkMinUnits("riak", 0, 0)
 	w.ok(sub.Destroy(w.ctx, entity.Destruction{}))
 	w.endMachine("0")
 	w.empty()
@@ -143,7 +143,7 @@ func TestServicesWithoutMinUnits(t *testing.T) {
 	s = w.deploy("mysql", statetest.MySQL, 0)
 	w.ok(s.SetMinUnits(w.ctx, 2))
 	w.ok(w.st.Die(w.ctx))
-	w.kept("mysql", 0, 0)
+	w.checkMinUnits("mysql", 0, 0)
 }
 
 // Changes between the reads and the commit of each operation.
@@ -163,7 +163,7 @@ func TestMinUnitsRaces(t *testing.T) {
 	if changes() != 1 {
 		t.Errorf("a unit was destroyed, and the worker was not notified")
 	}
-	w.kept("mysql", 3, 4)
+	w.checkMinUnits("mysql", 3, 4)
 	// The minimum is cleared while a unit is destroyed.
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetMinUnits(w.ctx, 0)) })
 	w.destroyUnit("mysql/1")
@@ -173,7 +173,7 @@ func TestMinUnitsRaces(t *testing.T) {
 		_, err := mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 		w.ok(err)
 	})
-	w.kept("mysql", 3, 4)
+	w.checkMinUnits("mysql", 3, 4)
 	// A unit is added and another removed: the count is the same, the units are
 	// not.
 	w.destroyUnit("mysql/2")
@@ -182,21 +182,21 @@ func TestMinUnitsRaces(t *testing.T) {
 		w.ok(err)
 		w.end("mysql/0")
 	})
-	w.kept("mysql", 3, 3)
+	w.checkMinUnits("mysql", 3, 3)
 	// The service is destroyed, or its minimum is cleared.
 	w.destroyUnit("mysql/3")
 	w.st.Before(func() { w.ok(mustService(w, "mysql").SetMinUnits(w.ctx, 0)) })
-	w.kept("mysql", 2, 2)
+	w.checkMinUnits("mysql", 2, 2)
 	w.ok(s.SetMinUnits(w.ctx, 3))
 	w.st.Before(func() { w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{})) })
-	w.kept("mysql", 2, 2)
+	w.checkMinUnits("mysql", 2, 2)
 	s = w.deploy("riak", statetest.Riak, 0)
 	w.st.Before(func() { w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 5)) })
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
 	if _, err := w.st.MinUnitsChanges("riak"); !errors.Is(err, entity.NotFound) {
 		t.Errorf("the service's minimum was left behind: %v", err)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 // Several controllers keep the minimum of one service whose units users
@@ -247,9 +247,9 @@ func TestConcurrentMinUnitsWorkers(t *testing.T) {
 		if alive, _ := w.alive("mysql"); alive > units {
 			t.Errorf("%d units are Alive, too many", alive)
 		}
-		w.kept("mysql", units, units)
+		w.checkMinUnits("mysql", units, units)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 func (w *world) unitNames(service string) (names []string) {

@@ -140,7 +140,7 @@ func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 	w.ok(u.EnterScope(w.ctx, stays.ID()))
 	remove := func() {
 		w.ok(goes.Destroy(w.ctx, atLast))
-		w.cleaned()
+		w.clean()
 		_, err := w.st.RelationByID(w.ctx, goes.ID())
 		w.gone("relation", goes.Key(), err)
 	}
@@ -163,7 +163,7 @@ func TestHookSettingsForARemovedRelationAreDropped(t *testing.T) {
 		if settings["try"] != when || len(open["mysql/0"]) != i+1 {
 			t.Errorf("relation removed %s: settings are %v and ports %v", when, settings, open)
 		}
-		w.truth()
+		w.checkCounts()
 		goes = w.relate("mysql", "logging")
 	}
 	w.refused(u.CommitHook(w.ctx, entity.HookChanges{Relations: map[int]map[string]string{goes.ID(): {"user": "me"}}}),

@@ -12,9 +12,9 @@ import (
 	"juju/state/statetest"
 )
 
-// hasConfig checks the settings that differ from the defaults, as "value
+// checkConfig checks the settings that differ from the defaults, as "value
 // (source)".
-func (w *world) hasConfig(st *state.State, want map[string]string) {
+func (w *world) checkConfig(st *state.State, want map[string]string) {
 	w.Helper()
 	config, err := st.ModelConfig(w.ctx)
 	w.ok(err)
@@ -37,12 +37,12 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	events, err := w.st.Watches().ModelConfig(w.ctx)
 	w.ok(err)
 	next(t, events)
-	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
+	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
 
 	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "True", "provisioner-harvest-mode": "none"}, nil))
 	next(t, events)
 	set := map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)", "provisioner-harvest-mode": "none (model)"}
-	w.hasConfig(w.st, set)
+	w.checkConfig(w.st, set)
 
 	const cannot = "cannot change model config: "
 	for _, c := range []struct {
@@ -63,11 +63,11 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	} {
 		w.refused(w.st.SetModelConfig(w.ctx, c.set, c.reset), entity.Invalid, c.why)
 	}
-	w.hasConfig(w.st, set)
+	w.checkConfig(w.st, set)
 
 	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"default-series": "noble"}, []string{"automatically-retry-hooks"}))
 	w.ok(w.st.SetModelConfig(w.ctx, nil, []string{"automatically-retry-hooks"})) // has its default already
-	w.hasConfig(w.st, map[string]string{"default-series": "noble (model)", "provisioner-harvest-mode": "none (model)"})
+	w.checkConfig(w.st, map[string]string{"default-series": "noble (model)", "provisioner-harvest-mode": "none (model)"})
 }
 
 // Without a series, a new entity gets the model's default at that moment; so
@@ -105,8 +105,8 @@ func TestAddModelWithConfig(t *testing.T) {
 	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "good", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "1", "default-series": "noble"}})
 	w.ok(err)
-	w.hasConfig(st, map[string]string{"automatically-retry-hooks": "true (model)", "default-series": "noble (model)"})
-	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
+	w.checkConfig(st, map[string]string{"automatically-retry-hooks": "true (model)", "default-series": "noble (model)"})
+	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
 }
 
 // A model that is not Alive still uses its settings, so they can be changed.
@@ -115,7 +115,7 @@ func TestModelConfigOfDyingModel(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil))
-	w.hasConfig(w.st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
+	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
 }
 
 // A client that resumes the creation of a model sets the configuration that it
@@ -133,5 +133,5 @@ func TestResumedAddModelUsesTheNewConfig(t *testing.T) {
 	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "true"}})
 	w.ok(err)
-	w.hasConfig(st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
+	w.checkConfig(st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
 }

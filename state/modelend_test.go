@@ -83,7 +83,7 @@ func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 	w.refused(w.st.EnsureDead(w.ctx), entity.Invalid, `model "default" is not dying`)
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 3 machine(s), 3 service(s)")
-	w.cleaned()
+	w.clean()
 	_, err = w.st.Machine(w.ctx, c.ID())
 	w.gone("machine", c.ID(), err) // it had no instance
 	for _, name := range []string{"mysql/0", "logging/0", "wordpress/0"} {
@@ -91,7 +91,7 @@ func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 			t.Errorf("%s is %s", name, life)
 		}
 	}
-	w.truth()
+	w.checkCounts()
 	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 2 machine(s), 3 service(s)")
 	w.ended()
 	w.empty()
@@ -100,7 +100,7 @@ func TestModelIsDeadOnceItIsEmpty(t *testing.T) {
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.modelLife(entity.Dead)
 	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
-	w.resumed()
+	w.checkResumed()
 	w.refused(w.ctrl.DestroyModel(w.ctx, w.st.UUID(), entity.Forced()), entity.NotFound, "not found")
 	w.mustAddModel("default")
 }
@@ -112,7 +112,7 @@ func TestAdditionsDuringDestroyModel(t *testing.T) {
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.modelLife(entity.Dying)
 	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 1 machine(s), 1 service(s)")
-	w.cleaned() // nothing had started
+	w.clean() // nothing had started
 	w.empty()
 	w.ok(w.st.EnsureDead(w.ctx))
 }
@@ -122,7 +122,7 @@ func TestAddMachineWhileTheModelBecomesDying(t *testing.T) {
 	w.st.Before(func() { w.ok(w.st.Destroy(w.ctx, entity.Destruction{})) })
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.refused(err, entity.NotAlive, "no longer alive")
-	w.cleaned()
+	w.clean()
 	w.ok(w.st.EnsureDead(w.ctx))
 }
 
@@ -131,16 +131,16 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	w.related()
 	w.provisioned("0")
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	// No agent is there to act.
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: 20 * time.Second}))
-	if due := w.cleaned(); due <= 0 || due > 20*time.Second {
+	if due := w.clean(); due <= 0 || due > 20*time.Second {
 		t.Errorf("next cleanup due in %v", due)
 	}
-	w.truth()
+	w.checkCounts()
 	later(20 * time.Second)
-	w.cleaned()
-	w.truth()
+	w.clean()
+	w.checkCounts()
 	machines, err := w.st.Machines(w.ctx)
 	w.ok(err)
 	if len(machines) != 1 || machines[0].Life() != entity.Dead {
@@ -148,7 +148,7 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	}
 	w.refused(w.st.EnsureDead(w.ctx), entity.InUse, "model not empty, found 1 machine(s)")
 	later(time.Minute)
-	w.cleaned()
+	w.clean()
 	w.ok(w.st.EnsureDead(w.ctx))
 	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
 
@@ -185,7 +185,7 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 // the removal.
 func TestForceOnModelBeingRemoved(t *testing.T) {
 	w, later := forcedWorld(t)
-	w.bury(w.st)
+	w.beginRemoval(w.st)
 	away := func(context.Context, state.ModelRow) error { return errors.New("no such region") }
 	later(time.Hour)
 	left, err := w.ctrl.ResumeModels(w.ctx, away)

@@ -30,7 +30,7 @@ func finishesModel(s *scene, id string) error {
 // and before the commit. The force either takes effect or fails because the
 // model is gone, and nothing is left behind.
 func TestForceDuringModelRemoval(t *testing.T) {
-	st := aStage(t)
+	st := sharedStage(t)
 	for name, c := range map[string]struct {
 		do, other party
 		removed   bool        // before both begin
@@ -82,11 +82,11 @@ func TestForceDuringModelRemoval(t *testing.T) {
 						t.Errorf("before read %d (commit: %v): %d models are left (%v): force was lost", n, commits, left, err)
 					}
 				}
-				s.resumed()
-				s.consistent(s.store)
+				s.checkResumed()
+				s.checkStore(s.store)
 				s.close()
 				if !met {
-					t.Fatal("they did not meet")
+					t.Fatal("the two calls did not meet")
 				}
 				if commits || t.Failed() {
 					return

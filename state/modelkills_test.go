@@ -13,16 +13,16 @@ import (
 // finds a model that is complete or gone, and its name with it.
 func TestKillDuringAddModel(t *testing.T) {
 	r := newRecorder(t)
-	w := aController(t, r.store)
+	w := newController(t, r.store)
 	points := r.record(func() { w.mustAddModel("one") })
 	for i, p := range some(t, points) {
-		store := aStore(t, nil)
+		store := newStore(t, nil)
 		p.restore(t, store)
 		w := &world{T: t, ctx: t.Context()}
 		w.open(store)
 		if i%2 == 0 {
-			w.resumed()
-			w.consistent(store)
+			w.checkResumed()
+			w.checkStore(store)
 		}
 		// If it is not gone, adding it again completes it.
 		st, err := w.addModel("one")
@@ -31,30 +31,30 @@ func TestKillDuringAddModel(t *testing.T) {
 			_, err = st.AddMachine(w.ctx, state.AddMachineParams{})
 			w.ok(err)
 		}
-		w.resumed()
-		w.consistent(store)
+		w.checkResumed()
+		w.checkStore(store)
 	}
 }
 
 func TestKillDuringModelRemoval(t *testing.T) {
 	r := newRecorder(t)
-	w := aController(t, r.store)
+	w := newController(t, r.store)
 	one, _, _ := w.twins()
 	w.ok(one.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(one.EnsureDead(w.ctx))
 	points := r.record(func() {
 		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
-		w.resumed()
+		w.checkResumed()
 	})
-	w.consistent(r.store)
+	w.checkStore(r.store)
 	for _, p := range some(t, points) {
-		store := aStore(t, nil)
+		store := newStore(t, nil)
 		p.restore(t, store)
 		w := &world{T: t, ctx: t.Context()}
 		w.open(store)
 		w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
-		w.resumed()
-		w.consistent(store)
+		w.checkResumed()
+		w.checkStore(store)
 		w.mustAddModel("one")
 	}
 }
@@ -63,7 +63,7 @@ func TestKillDuringModelRemoval(t *testing.T) {
 // and is removed with its model.
 func TestKillDuringAddCharm(t *testing.T) {
 	r := newRecorder(t)
-	w := aController(t, r.store)
+	w := newController(t, r.store)
 	one := w.mustAddModel("one")
 	archive := statetest.CharmArchive(t, statetest.MySQL)
 	add := func(st *state.State) {
@@ -75,7 +75,7 @@ func TestKillDuringAddCharm(t *testing.T) {
 	}
 	points := r.record(func() { add(one) })
 	for i, p := range some(t, points) {
-		store := aStore(t, nil)
+		store := newStore(t, nil)
 		p.restore(t, store)
 		w := &world{T: t, ctx: t.Context()}
 		w.open(store)
@@ -83,20 +83,20 @@ func TestKillDuringAddCharm(t *testing.T) {
 		w.ok(err)
 		if i%2 == 0 {
 			add(st)
-			w.consistent(store)
+			w.checkStore(store)
 			add(w.mustAddModel("two"))
-			w.consistent(store)
+			w.checkStore(store)
 		}
-		w.bury(st)
-		w.resumed()
-		w.consistent(store)
+		w.beginRemoval(st)
+		w.checkResumed()
+		w.checkStore(store)
 	}
 }
 
 // Whichever message to the store was the last, the model is removed in the end.
 func TestKillDuringDestroyModel(t *testing.T) {
 	r := newRecorder(t)
-	w := aController(t, r.store)
+	w := newController(t, r.store)
 	w.st = w.mustAddModel("one")
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.deploy("riak", statetest.Riak, 1)
@@ -104,28 +104,28 @@ func TestKillDuringDestroyModel(t *testing.T) {
 	w.provisioned("0")
 	points := r.record(func() {
 		w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
-		w.cleaned()
+		w.clean()
 		w.ended()
 		w.ok(w.st.EnsureDead(w.ctx))
 	})
 	uuid := w.st.UUID()
 	for _, p := range some(t, points) {
-		store := aStore(t, nil)
+		store := newStore(t, nil)
 		p.restore(t, store)
 		w := &world{T: t, ctx: t.Context()}
 		w.open(store)
 		var err error
 		w.st, err = w.ctrl.Model(w.ctx, uuid)
 		w.ok(err)
-		w.truth()
+		w.checkCounts()
 		if life, err := w.st.Life(w.ctx); err != nil || life == entity.Alive {
 			w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 		}
-		w.cleaned()
+		w.clean()
 		w.ended()
 		w.ok(w.st.EnsureDead(w.ctx))
 		w.ok(w.ctrl.RemoveModel(w.ctx, uuid))
-		w.resumed()
-		w.consistent(store)
+		w.checkResumed()
+		w.checkStore(store)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"juju/state/statetest"
 )
 
-// aController returns an open controller on a store of its own.
-func aController(t *testing.T, store *mongo.Store) *world {
+// newController returns an open controller on a store of its own.
+func newController(t *testing.T, store *mongo.Store) *world {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context()}
 	w.ok(state.Initialize(w.ctx, store, state.InitParams{
@@ -52,8 +52,8 @@ func (w *world) mustAddModel(name string) *state.State {
 	return st
 }
 
-// resumed checks that no model is left half added or half removed.
-func (w *world) resumed() {
+// checkResumed checks that no model is left half added or half removed.
+func (w *world) checkResumed() {
 	w.Helper()
 	left, err := w.ctrl.ResumeModels(w.ctx, nowhere)
 	w.ok(err)
@@ -62,17 +62,17 @@ func (w *world) resumed() {
 	}
 }
 
-// bury takes an empty model to the start of its removal.
-func (w *world) bury(st *state.State) {
+// beginRemoval takes an empty model to the start of its removal.
+func (w *world) beginRemoval(st *state.State) {
 	w.Helper()
 	w.ok(st.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(st.EnsureDead(w.ctx))
 	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
 }
 
-// consistent checks that the store holds what the complete models need, and
+// checkStore checks that the store holds what the complete models need, and
 // nothing else.
-func (w *world) consistent(store *mongo.Store) {
+func (w *world) checkStore(store *mongo.Store) {
 	w.Helper()
 	rows, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -134,8 +134,8 @@ func (w *world) twins() (one, two *state.State, shared string) {
 }
 
 func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
-	store := aStore(t, nil)
-	w := aController(t, store)
+	store := newStore(t, nil)
+	w := newController(t, store)
 	one, two, shared := w.twins()
 	w.addUser("bob")
 	for _, st := range []*state.State{one, two} {
@@ -147,7 +147,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	<-watch
 
 	w.refused(w.ctrl.RemoveModel(w.ctx, one.UUID()), entity.InUse, `cannot remove model "one": it is alive`)
-	w.bury(one)
+	w.beginRemoval(one)
 	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
 	<-one.Done()
 	if _, open := <-watch; open {
@@ -179,9 +179,9 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	if left != 1 || err != nil {
 		t.Errorf("%d models are left, %v", left, err)
 	}
-	w.resumed()
+	w.checkResumed()
 	w.ok(w.ctrl.RemoveModel(w.ctx, one.UUID()))
-	w.consistent(store)
+	w.checkStore(store)
 	all, err := take(store)
 	w.ok(err)
 	if users, logins := w.values(all, "modelusers", "model"), w.values(all, "logins", "_id"); !slices.Equal(users, []string{two.UUID()}) ||
@@ -192,28 +192,28 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	if again.UUID() == one.UUID() {
 		t.Error("a UUID was reused")
 	}
-	w.bury(two)
-	w.resumed()
-	w.consistent(store)
+	w.beginRemoval(two)
+	w.checkResumed()
+	w.checkStore(store)
 	statetest.Charm(t, again, statetest.MySQL)
-	w.consistent(store)
+	w.checkStore(store)
 }
 
 // A controller stops creating a model that others have given up meanwhile.
 func TestAddModelStopsOnceGivenUp(t *testing.T) {
-	store := aStore(t, nil)
-	w := aController(t, store)
+	store := newStore(t, nil)
+	w := newController(t, store)
 	other := &world{T: t, ctx: t.Context()}
 	other.open(store)
 	for name, meanwhile := range map[string]func(){
 		"taken":   func() { other.mustAddModel("taken") },
-		"removed": other.resumed,
+		"removed": other.checkResumed,
 	} {
 		w.ctrl.BeforeNext(1, meanwhile) // before the existing row becomes ready
 		_, err := w.addModel(name)
 		w.refused(err, entity.Unavailable, "another controller has given it up; try again")
-		w.resumed()
-		other.consistent(store)
+		w.checkResumed()
+		other.checkStore(store)
 	}
 	rows, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -226,8 +226,8 @@ func TestAddModelStopsOnceGivenUp(t *testing.T) {
 // On a shared store, an incomplete model is given up only after no progress for
 // a long time.
 func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
-	store := aStore(t, nil)
-	w := aController(t, store)
+	store := newStore(t, nil)
+	w := newController(t, store)
 	now := time.Now()
 	var mu sync.Mutex
 	other, err := state.OpenController(w.ctx, store, state.Options{Now: func() time.Time {
@@ -262,13 +262,13 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 	})
 	_, err = w.addModel("one")
 	w.refused(err, entity.Unavailable, "given it up")
-	w.consistent(store)
+	w.checkStore(store)
 }
 
 // Clients work on a model while two controllers remove it.
 func TestModelIsRemovedWhileInUse(t *testing.T) {
-	store := aStore(t, nil)
-	w := aController(t, store)
+	store := newStore(t, nil)
+	w := newController(t, store)
 	other := &world{T: t, ctx: t.Context()}
 	other.open(store)
 	st := w.mustAddModel("one")
@@ -310,7 +310,7 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 	}
 	w.st = st
 	w.ok(st.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	w.ok(st.EnsureDead(w.ctx))
 	users.Go(func() {
 		// The other controller learns of it from its watch of models.
@@ -329,17 +329,17 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 		}
 	})
 	w.ok(w.ctrl.RemoveModel(w.ctx, st.UUID()))
-	w.resumed()
+	w.checkResumed()
 	users.Wait()
-	other.resumed()
+	other.checkResumed()
 	w.mustAddModel("one")
 }
 
 // Models are created, used, watched, and removed by two controllers,
 // concurrently. No goroutine, connection, database or name is left.
 func TestManyModelsLeakNothing(t *testing.T) {
-	store := aStore(t, nil)
-	w := aController(t, store)
+	store := newStore(t, nil)
+	w := newController(t, store)
 	other := &world{T: t, ctx: t.Context()}
 	other.open(store)
 	shared := statetest.CharmArchive(t, statetest.MySQL)
@@ -374,17 +374,17 @@ func TestManyModelsLeakNothing(t *testing.T) {
 		all.Go(func() error { _, err := other.ctrl.ResumeModels(w.ctx, nowhere); return err })
 		all.Go(func() error { _, err := w.ctrl.ResumeModels(w.ctx, nowhere); return err })
 		w.ok(all.Wait())
-		w.resumed()
+		w.checkResumed()
 	}
 	models := 25
 	if testing.Short() {
 		models = 5
 	}
 	lives(models)
-	w.consistent(store)
+	w.checkStore(store)
 	before, open := runtime.NumGoroutine(), connections(w, store)
 	lives(models)
-	w.consistent(store)
+	w.checkStore(store)
 	// mgo keeps as many connections as were ever used at once; a leak grows with
 	// each model.
 	if after := connections(w, store); after > open+max(8, models-5) {

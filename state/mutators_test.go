@@ -203,8 +203,8 @@ func quick() (all []mutator) {
 
 var soak = os.Getenv("JUJU_SOAK") != ""
 
-// atOnce runs a subtest for each element, several at a time: they mostly wait.
-func atOnce[T any](t *testing.T, all []T, name func(T) string, f func(*testing.T, T)) {
+// inParallel runs a subtest for each element, several at a time: they mostly wait.
+func inParallel[T any](t *testing.T, all []T, name func(T) string, f func(*testing.T, T)) {
 	next := make(chan T)
 	var workers sync.WaitGroup
 	for range 12 {

@@ -156,10 +156,10 @@ func TestAddServiceCancelledBeforeSyncIsUndone(t *testing.T) {
 	if err == nil {
 		t.Fatal("the service was added")
 	}
-	w.cleaned()
+	w.clean()
 	_, err = w.st.Service(w.ctx, "riak")
 	w.gone("service", "riak", err)
-	w.truth()
+	w.checkCounts()
 }
 
 func TestClaimDuringServiceRemoval(t *testing.T) {
@@ -183,7 +183,7 @@ func TestNewRelationKeepsAnOrphan(t *testing.T) {
 	} {
 		t.Run(by, func(t *testing.T) {
 			w := newWorld(t)
-			my, first := w.accompanied()
+			my, first := w.addSubordinate()
 			w.ok(my.LeaveScope(w.ctx, first.ID()))
 			w.started("logging/0")
 			w.ok(first.Destroy(w.ctx, entity.Destruction{}))
@@ -199,7 +199,7 @@ func TestNewRelationKeepsAnOrphan(t *testing.T) {
 			if life := w.unit("logging/0").Life(); life != entity.Alive {
 				t.Errorf("the subordinate is %s, though its principal entered another relation", life)
 			}
-			w.truth()
+			w.checkCounts()
 
 			// It stays too if a relation was added that its principal has yet to
 			// enter.
@@ -212,7 +212,7 @@ func TestNewRelationKeepsAnOrphan(t *testing.T) {
 			if life := w.unit("logging/0").Life(); life != entity.Alive {
 				t.Errorf("the subordinate is %s after its relation was added again", life)
 			}
-			w.truth()
+			w.checkCounts()
 		})
 	}
 }

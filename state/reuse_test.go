@@ -21,14 +21,14 @@ func TestForceTimeoutIsNotInheritedWithTheName(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.started("mysql/1")
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))
-	w.cleaned()
+	w.clean()
 	later(2 * time.Minute)
-	w.cleaned()
+	w.clean()
 	if life := w.unit("mysql/1").Life(); life != entity.Dying {
 		t.Errorf("mysql/1 is %s, want dying for an hour", life)
 	}
 	later(time.Hour)
-	w.cleaned()
+	w.clean()
 	_, err := w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 }
@@ -39,7 +39,7 @@ func TestClockGoesBackWhileWaitingForTheCloud(t *testing.T) {
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
 	w.ok(w.provisioned("0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
-	w.cleaned()
+	w.clean()
 	m, err := w.st.Machine(w.ctx, "0")
 	w.ok(err)
 	if m.Life() != entity.Dead {
@@ -48,11 +48,11 @@ func TestClockGoesBackWhileWaitingForTheCloud(t *testing.T) {
 	later(-24 * time.Hour)
 	// Its deadline is a day away again too, until the user forces it once more.
 	w.ok(m.Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
-	if due := w.cleaned(); due > time.Minute {
+	if due := w.clean(); due > time.Minute {
 		t.Errorf("next cleanup due in %v, want a minute at most", due)
 	}
 	later(time.Minute)
-	w.cleaned()
+	w.clean()
 	_, err = w.st.Machine(w.ctx, "0")
 	w.gone("machine", "0", err)
 }
@@ -64,10 +64,10 @@ func TestServiceNameReusedDuringCleanup(t *testing.T) {
 	w.related()
 	r := w.relation("wordpress", "mysql")
 	w.ok(mustService(w, "logging").Destroy(w.ctx, entity.Destruction{Strength: entity.Force}))
-	w.cleaned()
+	w.clean()
 	w.ok(r.Destroy(w.ctx, entity.Forced()))
 	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Forced()))
-	w.cleaned()
+	w.clean()
 	later(time.Minute)
 	w.st.Before(func() {
 		my := w.unit("mysql/0")
@@ -78,11 +78,11 @@ func TestServiceNameReusedDuringCleanup(t *testing.T) {
 		w.started("mysql/1")
 		w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))
 	})
-	w.cleaned()
+	w.clean()
 	if life := w.unit("mysql/1").Life(); life != entity.Dying {
 		t.Errorf("mysql/1 is %s, want dying for an hour", life)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 // Cleanups of a destroyed relation do not reach the subordinates of a new
@@ -97,13 +97,13 @@ func TestForceSparesSubordinatesOfANewRelation(t *testing.T) {
 	w.ok(my.EnterScope(w.ctx, again.ID()))
 	w.ok(w.started("logging/0").EnterScope(w.ctx, again.ID()))
 	w.ok(again.Destroy(w.ctx, entity.Destruction{}))
-	w.cleaned()
+	w.clean()
 	later(2 * time.Minute)
-	w.cleaned()
+	w.clean()
 	if info, err := w.unit("logging/0").Info(w.ctx); err != nil || info.Life != entity.Dying || info.Strength != entity.Plain {
 		t.Errorf("logging/0 is %s with strength %s, %v, want dying, plain", info.Life, info.Strength, err)
 	}
-	w.truth()
+	w.checkCounts()
 }
 
 // The orphans cleanup of a destroyed relation spares subordinates that the next
@@ -112,7 +112,7 @@ func TestOrphansCleanupSparesANewRelation(t *testing.T) {
 	for when, before := range map[string]bool{"before the cleaner comes": false, "while it is at work": true} {
 		t.Run(when, func(t *testing.T) {
 			w := newWorld(t)
-			my, first := w.accompanied()
+			my, first := w.addSubordinate()
 			w.started("logging/0")
 			w.ok(my.LeaveScope(w.ctx, first.ID()))
 			w.ok(first.Destroy(w.ctx, entity.Forced()))
@@ -126,14 +126,14 @@ func TestOrphansCleanupSparesANewRelation(t *testing.T) {
 			} else {
 				again()
 			}
-			w.cleaned()
-			w.cleaned()
+			w.clean()
+			w.clean()
 			info, err := w.unit("logging/0").Info(w.ctx)
 			w.ok(err)
 			if info.Life != entity.Dying || info.Strength != entity.Plain {
 				t.Errorf("the subordinate is %s, %s, want dying, plain", info.Life, info.Strength)
 			}
-			w.truth()
+			w.checkCounts()
 		})
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// aSeed returns and logs the seed of a random test. JUJU_SIM_SEED=n sets it, to
+// testSeed returns and logs the seed of a random test. JUJU_SIM_SEED=n sets it, to
 // repeat a failure.
-func aSeed(t *testing.T) uint64 {
+func testSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("JUJU_SIM_SEED"), 10, 64)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestConcurrentNumbersAreUnique(t *testing.T) {
 // that a caller has seen is not given again.
 func TestNumbersAfterPowerLoss(t *testing.T) {
 	ctx := t.Context()
-	seed := aSeed(t)
+	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	fs := vfs.NewCrashableMem()
 	store := openStore(t, fs)

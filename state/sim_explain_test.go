@@ -8,9 +8,9 @@ import (
 	"juju/state/entity"
 )
 
-// explained checks that state's explanations of everything that is ending match
+// checkExplain checks that state's explanations of everything that is ending match
 // the model's.
-func (s *sim) explained() error {
+func (s *sim) checkExplain() error {
 	for _, key := range s.model.Ends() {
 		kind, id, _ := strings.Cut(key, "#")
 		tag := map[string]func(string) entity.Tag{"m": entity.MachineTag, "u": entity.UnitTag,

@@ -274,7 +274,7 @@ func (s *sim) run(steps int) error {
 			return fmt.Errorf("at step %d:\n%w", s.steps, err)
 		}
 		if s.steps%50 == 0 {
-			if err := s.explained(); err != nil {
+			if err := s.checkExplain(); err != nil {
 				return fmt.Errorf("at step %d:\n%w", s.steps, err)
 			}
 		}

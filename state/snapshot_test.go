@@ -32,8 +32,8 @@ type snapshot []byte
 // capped lists the capped collections.
 var capped = map[string]bool{"txns.log": true, "statushistory": true, "refusals": true}
 
-// aStore opens an empty store; tap, if not nil, wraps its connections.
-func aStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
+// newStore opens an empty store; tap, if not nil, wraps its connections.
+func newStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	t.Helper()
 	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
 	if err != nil {
@@ -137,7 +137,7 @@ type recorder struct {
 
 func newRecorder(t *testing.T) *recorder {
 	r := &recorder{T: t, seen: map[[32]byte]bool{}}
-	r.store = aStore(t, func(c net.Conn) net.Conn { return tapped{c, r} })
+	r.store = newStore(t, func(c net.Conn) net.Conn { return tapped{c, r} })
 	return r
 }
 

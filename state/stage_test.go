@@ -139,7 +139,7 @@ var theStage struct {
 	*stage
 }
 
-// aStage returns the stage that all tests copy:
+// sharedStage returns the stage that all tests copy:
 //
 //   - mysql/0 on machine 0, which is provisioned, with port 80 open, and mysql/1 on
 //     machine 1, whose agent has never started;
@@ -150,7 +150,7 @@ var theStage struct {
 //   - machine 4, clean, and machine 5 with the container 5/lxd/0;
 //   - the users admin and carol, who are superusers; bob, who may read the model and
 //     owns another; dave, who is disabled; and eve, who has no password yet.
-func aStage(t *testing.T) *stage {
+func sharedStage(t *testing.T) *stage {
 	t.Helper()
 	theStage.Lock()
 	defer theStage.Unlock()
@@ -326,11 +326,11 @@ func differ(got, want string) string {
 	return out.String()
 }
 
-// intact checks that counts are true, that a check finds nothing, and that no
+// checkIntact checks that counts are true, that a check finds nothing, and that no
 // transaction is unfinished.
-func (s *scene) intact() {
+func (s *scene) checkIntact() {
 	s.Helper()
-	s.truth()
+	s.checkCounts()
 	found, err := s.st.Check(s.ctx, false)
 	s.ok(err)
 	more, err := s.ctrl.Check(s.ctx, false)
@@ -338,11 +338,11 @@ func (s *scene) intact() {
 	for _, f := range append(found, more...) {
 		s.Errorf("%s: %s", f.Where, f.What)
 	}
-	s.finished()
+	s.checkFinished()
 }
 
-// finished checks that no transaction is unfinished.
-func (s *scene) finished() {
+// checkFinished checks that no transaction is unfinished.
+func (s *scene) checkFinished() {
 	s.Helper()
 	for _, db := range s.databases() {
 		n, err := db.Count(mongo.TxnsC, bson.D{{"s", bson.D{{"$lt", 5}}}})

@@ -67,11 +67,11 @@ func (c *interrupted) Write(b []byte) (int, error) {
 // as if it had come before the mutator or after it: the same error, and the
 // same contents.
 func TestConflictBetweenReadsIsAsIfTheOtherRanFirstOrLast(t *testing.T) {
-	st := aStage(t)
-	seed := aSeed(t)
+	st := sharedStage(t)
+	seed := testSeed(t)
 	writes := conflictWrites(t, st)
 	var tried atomic.Int64
-	atOnce(t, quick(), mutator.String, func(t *testing.T, m mutator) {
+	inParallel(t, quick(), mutator.String, func(t *testing.T, m mutator) {
 		if m.mends || m.steps || m.logs || m.givesUp {
 			return // it also reads between its transactions, so other outcomes are possible
 		}
@@ -111,7 +111,7 @@ func (m mutator) reads(t *testing.T, st *stage) (n int) {
 	})
 	i.arm(0, nil)
 	s.ok(call())
-	s.unwatched()
+	s.unwatch()
 	return n
 }
 
@@ -153,7 +153,7 @@ func (m mutator) between(t *testing.T, st *stage, c conflict, n int, first, last
 	got.mutator = call()
 	i.disarm()
 	got.contents = inside(s.contents(false))
-	s.intact()
+	s.checkIntact()
 	if !got.is(first) && !got.is(last) {
 		t.Errorf("%s, before read %d: got %v and %v, had the other come first %v and %v, last %v and %v; from first:%s\nfrom last:%s",
 			c.name, n, got.mutator, got.other, first.mutator, first.other, last.mutator, last.other,

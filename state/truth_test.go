@@ -14,9 +14,9 @@ import (
 	"juju/state/statetest"
 )
 
-// truth counts what the model holds, and compares that with the model's own
+// checkCounts counts what the model holds, and compares that with the model's own
 // counts.
-func (w *world) truth() {
+func (w *world) checkCounts() {
 	w.Helper()
 	dump, err := w.st.Dump(w.ctx)
 	w.ok(err)
@@ -119,7 +119,7 @@ func (w *world) truth() {
 // agents act, and nothing is left.
 func TestCountsStayTrueUnderLoad(t *testing.T) {
 	w := newWorld(t)
-	seed := aSeed(t)
+	seed := testSeed(t)
 	charms := map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, w.st, meta)
@@ -141,7 +141,7 @@ func TestCountsStayTrueUnderLoad(t *testing.T) {
 		})
 	}
 	actors.Wait()
-	w.truth()
+	w.checkCounts()
 	for _, name := range names {
 		if s, err := w.st.Service(w.ctx, name); err == nil {
 			w.ok(s.Destroy(w.ctx, entity.Destruction{}))
@@ -151,7 +151,7 @@ func TestCountsStayTrueUnderLoad(t *testing.T) {
 		if w.agents() == 0 {
 			break
 		}
-		w.truth()
+		w.checkCounts()
 	}
 	machines, err := w.st.Machines(w.ctx)
 	w.ok(err)

@@ -83,7 +83,7 @@ func steps() (controller, model []state.UpgradeStep) {
 
 // A store with the first schema opens with everything in it, and keeps working.
 func TestOpenFirstSchema(t *testing.T) {
-	store := aStore(t, nil)
+	store := newStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	w := &world{T: t, ctx: t.Context()}
 	var err error
@@ -106,7 +106,7 @@ func TestOpenFirstSchema(t *testing.T) {
 		t.Fatalf("models are %v", rows)
 	}
 	w.st = models["default"]
-	w.truth()
+	w.checkCounts()
 	status, err := w.st.Status(w.ctx)
 	w.ok(err)
 	if len(status.Services) != 4 || len(status.Machines) != 5 || !status.Services[1].Exposed || len(status.Services[1].Units) != 2 ||
@@ -144,7 +144,7 @@ func TestOpenFirstSchema(t *testing.T) {
 	_, err = mustService(w, "mysql").AddUnits(w.ctx, 1, nil)
 	w.ok(err)
 	w.ok(w.unit("wordpress/0").Destroy(w.ctx, entity.Destruction{}))
-	w.truth()
+	w.checkCounts()
 }
 
 // nowhere cleans up a model outside of the store, where tests have nothing.
@@ -172,7 +172,7 @@ func TestKillDuringUpgrade(t *testing.T) {
 		t.Fatalf("units %v", units)
 	}
 	for i, p := range some(t, points) {
-		store := aStore(t, nil)
+		store := newStore(t, nil)
 		p.restore(t, store)
 		if err := open(store); err != nil {
 			t.Fatalf("after %d: %v", i, err)
@@ -191,7 +191,7 @@ func TestKillDuringUpgrade(t *testing.T) {
 
 // A step that fails or is cancelled leaves the version unchanged.
 func TestUpgradeStopsAtAFailedStep(t *testing.T) {
-	store := aStore(t, nil)
+	store := newStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	ctx, cancel := context.WithCancel(t.Context())
 	var ran []string
@@ -226,7 +226,7 @@ func TestUpgradeStopsAtAFailedStep(t *testing.T) {
 
 // An older program does not open a store that a newer one has upgraded.
 func TestNewerSchemaIsRefused(t *testing.T) {
-	store := aStore(t, nil)
+	store := newStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	_, ofModels := steps()
 	newer, err := state.OpenController(t.Context(), store, state.Options{}.WithSteps(nil, ofModels))

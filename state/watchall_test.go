@@ -218,7 +218,7 @@ func notNull(m map[string]int64) map[string]int64 {
 func TestEveryWatchConverges(t *testing.T) {
 	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
 	w := &world{t, t.Context(), ctrl, st}
-	seed := aSeed(t)
+	seed := testSeed(t)
 	charms := map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, st, meta)
