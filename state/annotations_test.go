@@ -37,14 +37,16 @@ func TestAnnotations(t *testing.T) {
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": "1", "b.c": "1"}), entity.Invalid,
 			"cannot update annotations on "+tag.String()+`: invalid key "b.c"`)
 		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"": "1"}), entity.Invalid, `invalid key ""`)
-		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid, "the limit is 65536")
+		w.refused(w.st.SetAnnotations(w.ctx, tag, map[string]string{"a": strings.Repeat("x", 64<<10)}), entity.Invalid,
+			"the limit is 65536")
 		w.checkAnnotations(tag, map[string]string{"$y": "2.0", "z": "3", "w": "4"})
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"$y": "", "z": "", "w": ""}))
 		w.checkAnnotations(tag, map[string]string{})
 		w.ok(w.st.SetAnnotations(w.ctx, tag, map[string]string{"last": "1"}))
 	}
 	for tag, kind := range map[entity.Tag]entity.Kind{
-		entity.MachineTag("7"): entity.NotFound, entity.UnitTag("mysql/7"): entity.NotFound, entity.ServiceTag("x"): entity.NotFound,
+		entity.MachineTag("7"): entity.NotFound, entity.UnitTag("mysql/7"): entity.NotFound,
+		entity.ServiceTag("x"):        entity.NotFound,
 		entity.RelationTag("a:b c:d"): entity.NotFound, entity.ModelTag("deadbeef-0000-4000-8000-00000000dead"): entity.NotFound,
 		entity.UserTag("admin"): entity.NotSupported, {Kind: entity.KindCharm, ID: "local:x-1"}: entity.NotSupported,
 	} {
@@ -61,7 +63,8 @@ func TestAnnotationsAreRemovedWithTheirEntity(t *testing.T) {
 	r := w.relate("wordpress", "mysql")
 	note := map[string]string{"x": "1"}
 	annotate := func(tag entity.Tag) { w.ok(w.st.SetAnnotations(w.ctx, tag, note)) }
-	for _, tag := range []entity.Tag{entity.MachineTag("0"), entity.UnitTag("mysql/0"), entity.ServiceTag("mysql"), entity.RelationTag(r.Key())} {
+	for _, tag := range []entity.Tag{entity.MachineTag("0"), entity.UnitTag("mysql/0"), entity.ServiceTag("mysql"),
+		entity.RelationTag(r.Key())} {
 		annotate(tag)
 	}
 	w.ok(r.Destroy(w.ctx, entity.Destruction{}))

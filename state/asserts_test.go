@@ -149,7 +149,8 @@ func sameError(a, b error) bool {
 // report fails for assertions that never failed alone.
 func report(t *testing.T, c *coverage) {
 	t.Helper()
-	for _, a := range slices.SortedFunc(maps.Keys(c.seen), func(a, b assertion) int { return strings.Compare(a.String(), b.String()) }) {
+	for _, a := range slices.SortedFunc(maps.Keys(c.seen),
+		func(a, b assertion) int { return strings.Compare(a.String(), b.String()) }) {
 		switch why, excused := neverAlone[a.String()]; {
 		case c.refused[a] && excused:
 			t.Errorf("%v failed alone, although %s", a, why)
@@ -193,7 +194,8 @@ func TestMutatorGivesUpUnderEndlessConflict(t *testing.T) {
 			return
 		}
 		if took := time.Since(began); !errors.Is(err, entity.Contention) || took < patience {
-			t.Errorf("got %v (kind %q) after %d tries in %v, want contention after %v", err, entity.KindOf(err), w.tries, took, patience)
+			t.Errorf("got %v (kind %q) after %d tries in %v, want contention after %v", err, entity.KindOf(err), w.tries, took,
+				patience)
 		}
 		if d := differ(inside(s.contents(true)), before); d != "" {
 			t.Errorf("it changed something:%s", d)

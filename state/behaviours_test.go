@@ -18,7 +18,8 @@ func TestEntitiesBeginAlive(t *testing.T) {
 	r := w.relate("mysql", "wordpress")
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
-	for name, life := range map[string]entity.Life{"service": my.Life(), "unit": w.unit("mysql/0").Life(), "relation": r.Life(), "machine": m.Life()} {
+	for name, life := range map[string]entity.Life{"service": my.Life(), "unit": w.unit("mysql/0").Life(),
+		"relation": r.Life(), "machine": m.Life()} {
 		if life != entity.Alive {
 			t.Errorf("a new %s is %s", name, life)
 		}

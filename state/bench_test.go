@@ -25,7 +25,8 @@ func units() int {
 func deployed(b *testing.B) (*state.State, *state.Service) {
 	b.Helper()
 	_, st := statetest.Controller(b)
-	s, err := st.AddService(b.Context(), state.AddServiceParams{Name: "mysql", CharmURL: statetest.Charm(b, st, statetest.MySQL)})
+	s, err := st.AddService(b.Context(), state.AddServiceParams{Name: "mysql",
+		CharmURL: statetest.Charm(b, st, statetest.MySQL)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,8 @@ func TestBlocks(t *testing.T) {
 	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
 	w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, ""))
 	w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockRemove, "ask SA"))
-	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockRemove, "again"), entity.AlreadyExists, "block BlockRemove is already ON")
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockRemove, "again"), entity.AlreadyExists,
+		"block BlockRemove is already ON")
 	blocks, err := w.st.Blocks().All(w.ctx)
 	w.ok(err)
 	want := []entity.Block{{Type: entity.BlockRemove, Message: "ask SA"}, {Type: entity.BlockChange}}
@@ -32,7 +33,8 @@ func TestBlocks(t *testing.T) {
 	w.ok(w.st.Blocks().Check(w.ctx, entity.BlockTypes()...))
 
 	w.refused(w.st.Blocks().SwitchOn(w.ctx, "BlockSleep", ""), entity.Invalid, `unknown block type "BlockSleep"`)
-	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, strings.Repeat("x", 5000)), entity.Invalid, "longer than 4096 bytes")
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, strings.Repeat("x", 5000)), entity.Invalid,
+		"longer than 4096 bytes")
 	// Each model has its own blocks.
 	home, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -45,7 +47,8 @@ func TestBlocks(t *testing.T) {
 func TestConcurrentBlockSwitches(t *testing.T) {
 	w := newWorld(t)
 	w.st.Before(func() { w.ok(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "first")) })
-	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "second"), entity.AlreadyExists, "block BlockChange is already ON")
+	w.refused(w.st.Blocks().SwitchOn(w.ctx, entity.BlockChange, "second"), entity.AlreadyExists,
+		"block BlockChange is already ON")
 	w.refused(w.st.Blocks().Check(w.ctx, entity.BlockChange), entity.OperationBlocked, "first")
 	w.st.Before(func() { w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) })
 	w.ok(w.st.Blocks().SwitchOff(w.ctx, entity.BlockChange)) // already off, as both wanted

@@ -32,14 +32,16 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 		units         int
 	}{
 		{"riak", statetest.CharmArchive(t, statetest.Riak), 1}, {"mysql", statetest.CharmArchive(t, statetest.MySQL), 2},
-		{"logging", statetest.CharmArchive(t, statetest.Logging), 0}, {"wordpress", statetest.CharmArchive(t, statetest.Wordpress), 1},
+		{"logging", statetest.CharmArchive(t, statetest.Logging), 0},
+		{"wordpress", statetest.CharmArchive(t, statetest.Wordpress), 1},
 	}
 	models := 0
 	return func(t *testing.T) *world {
 		w := &world{t, t.Context(), ctrl, nil}
 		models++
 		var err error
-		w.st, err = ctrl.AddModel(w.ctx, state.AddModelParams{Name: fmt.Sprint("m", models), Owner: statetest.Admin, Series: "jammy"})
+		w.st, err = ctrl.AddModel(w.ctx, state.AddModelParams{Name: fmt.Sprint("m", models), Owner: statetest.Admin,
+			Series: "jammy"})
 		w.ok(err)
 		for _, s := range services {
 			url, err := w.st.Charms().Add(w.ctx, s.archive, "")
@@ -58,7 +60,8 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
 		w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 1))
 		w.claims("mysql/0", 1)
-		w.ok(w.unit("mysql/0").CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}}))
+		w.ok(w.unit("mysql/0").CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80,
+			Protocol: "tcp"}}}))
 		return w
 	}
 }
@@ -99,29 +102,42 @@ const wm = "wordpress:db mysql:server"
 
 var damages = []damage{
 	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
-	{collection: "model", id: "model", change: set("life", 1), finding: "model model: it is dying, machine 0 is alive, and no cleanup will destroy it"},
+	{collection: "model", id: "model", change: set("life", 1),
+		finding: "model model: it is dying, machine 0 is alive, and no cleanup will destroy it"},
 	{collection: "machines", id: "3", finding: "units wordpress/0: its machine does not exist: machines 3"},
-	{collection: "machines", id: "3", change: set("life", 2), finding: "units wordpress/0: machine 3, its machine, is dead"},
-	{collection: "machines", id: "3", change: set("life", 1), finding: "units wordpress/0: it is alive, and machine 3, its machine, is dying"},
-	{collection: "machines", id: "9", insert: bson.M{"life": 0}, finding: "sequence machine: its next number is 4, and 9 is taken"},
-	{collection: "machines", id: "3/lxd/0", insert: bson.M{"life": 0, "host": "8"}, finding: "machines 3/lxd/0: its host does not exist: machines 8"},
+	{collection: "machines", id: "3", change: set("life", 2),
+		finding: "units wordpress/0: machine 3, its machine, is dead"},
+	{collection: "machines", id: "3", change: set("life", 1),
+		finding: "units wordpress/0: it is alive, and machine 3, its machine, is dying"},
+	{collection: "machines", id: "9", insert: bson.M{"life": 0},
+		finding: "sequence machine: its next number is 4, and 9 is taken"},
+	{collection: "machines", id: "3/lxd/0", insert: bson.M{"life": 0, "host": "8"},
+		finding: "machines 3/lxd/0: its host does not exist: machines 8"},
 	{collection: "units", id: "wordpress/0", finding: "scopes 2#requirer#wordpress/0: its unit does not exist: units wordpress/0"},
 	{collection: "units", id: "mysql/0", finding: "units logging/0: its principal does not exist: units mysql/0"},
-	{collection: "units", id: "wordpress/0", change: set("life", 2), finding: "scopes 2#requirer#wordpress/0: unit wordpress/0, its unit, is dead"},
-	{collection: "units", id: "mysql/0", change: set("life", 2), finding: "units logging/0: unit mysql/0, its principal, is dead"},
+	{collection: "units", id: "wordpress/0", change: set("life", 2),
+		finding: "scopes 2#requirer#wordpress/0: unit wordpress/0, its unit, is dead"},
+	{collection: "units", id: "mysql/0", change: set("life", 2),
+		finding: "units logging/0: unit mysql/0, its principal, is dead"},
 	{collection: "units", id: "mysql/0", change: set("life", 1),
 		finding: "units mysql/0: it is dying, unit logging/0 is alive, and no cleanup will destroy it"},
-	{collection: "units", id: "mysql/1", change: set("life", 1), finding: "counts m#2: it counts 1 alive-units, there are 0"},
-	{collection: "units", id: "mysql/1", change: set("machine", "0"), finding: "deployments machine-2#mysql/1: unit mysql/1 is deployed by \"machine-0\""},
-	{collection: "units", id: "mysql/1", change: set("charm", "local:jammy/none-1"), finding: "units mysql/1: its charm does not exist: charms local:jammy/none-1", stays: true},
+	{collection: "units", id: "mysql/1", change: set("life", 1),
+		finding: "counts m#2: it counts 1 alive-units, there are 0"},
+	{collection: "units", id: "mysql/1", change: set("machine", "0"),
+		finding: "deployments machine-2#mysql/1: unit mysql/1 is deployed by \"machine-0\""},
+	{collection: "units", id: "mysql/1", change: set("charm", "local:jammy/none-1"),
+		finding: "units mysql/1: its charm does not exist: charms local:jammy/none-1", stays: true},
 	{collection: "services", id: "riak", finding: "units riak/0: its service does not exist: services riak"},
 	{collection: "services", id: "riak", finding: "relations riak:ring: its service does not exist: services riak"},
 	{collection: "services", id: "mysql", change: set("life", 1),
 		finding: "services mysql: it is dying, unit mysql/0 is alive, and no cleanup will destroy it"},
-	{collection: "services", id: "empty", insert: bson.M{"life": 1}, finding: "services empty: it is dying, nothing refers to it, and nothing will remove it"},
+	{collection: "services", id: "empty", insert: bson.M{"life": 1},
+		finding: "services empty: it is dying, nothing refers to it, and nothing will remove it"},
 	{collection: "relations", id: wm, finding: "endpoints mysql#" + wm + ": its relation does not exist: relations " + wm},
-	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" + wm + ": it is alive (plain) and its relation dying (plain)"},
-	{collection: "relations", id: "a:b mysql:admin", insert: bson.M{"life": 1, "id": 1000, "endpoints": []bson.M{{"service": "mysql"}}},
+	{collection: "relations", id: wm, change: set("life", 1), finding: "endpoints wordpress#" +
+		wm + ": it is alive (plain) and its relation dying (plain)"},
+	{collection: "relations", id: "a:b mysql:admin", insert: bson.M{"life": 1, "id": 1000,
+		"endpoints": []bson.M{{"service": "mysql"}}},
 		finding: "relations a:b mysql:admin: it is dying, nothing refers to it, and nothing will remove it"},
 	{collection: "endpoints", id: "mysql#" + wm, finding: "endpoints mysql#" + wm + ": it is missing"},
 	{collection: "endpoints", id: "riak#" + wm, insert: bson.M{"service": "riak", "relation": wm, "life": 0},
@@ -138,20 +154,29 @@ var damages = []damage{
 		finding: "settings r#1#mysql/0: it does not name its relation"},
 	{collection: "settings", id: "r#70#mysql/0", insert: bson.M{"relation": 70},
 		finding: "settings r#70#mysql/0: relation 70 is gone, and no cleanup will delete it"},
-	{collection: "settings", id: "s#none", insert: bson.M{}, finding: "settings s#none: its owner does not exist: services none"},
+	{collection: "settings", id: "s#none", insert: bson.M{},
+		finding: "settings s#none: its owner does not exist: services none"},
 	{collection: "constraints", id: "s#mysql", finding: "constraints s#mysql: it is missing"},
-	{collection: "constraints", id: "m#77", insert: bson.M{}, finding: "constraints m#77: its owner does not exist: machines 77"},
-	{collection: "annotations", id: "s#none", insert: bson.M{}, finding: "annotations s#none: its owner does not exist: services none"},
+	{collection: "constraints", id: "m#77", insert: bson.M{},
+		finding: "constraints m#77: its owner does not exist: machines 77"},
+	{collection: "annotations", id: "s#none", insert: bson.M{},
+		finding: "annotations s#none: its owner does not exist: services none"},
 	{collection: "annotations", id: "s#mysql", insert: bson.M{"annotations": bson.M{"a": "b"}, "version": 0},
 		finding: "counts s#mysql: it does not count annotations, of which there are 1"},
 	{collection: "counts", id: "s#mysql", finding: "counts s#mysql: it is missing"},
-	{collection: "counts", id: "s#mysql", change: set("units", 3), finding: "counts s#mysql: it counts 3 units, there are 2"},
-	{collection: "counts", id: "m#1", change: bson.D{{"$unset", bson.D{{"units", 1}}}}, finding: "counts m#1: it does not count units, of which there are 1"},
-	{collection: "counts", id: "u#mysql/0", change: set("apples", 1), finding: "counts u#mysql/0: it counts apples, of which there are none"},
-	{collection: "counts", id: "r#9", insert: bson.M{"scopes": 0}, finding: "counts r#9: its owner does not exist: relations (number 9)"},
+	{collection: "counts", id: "s#mysql", change: set("units", 3),
+		finding: "counts s#mysql: it counts 3 units, there are 2"},
+	{collection: "counts", id: "m#1", change: bson.D{{"$unset", bson.D{{"units", 1}}}},
+		finding: "counts m#1: it does not count units, of which there are 1"},
+	{collection: "counts", id: "u#mysql/0", change: set("apples", 1),
+		finding: "counts u#mysql/0: it counts apples, of which there are none"},
+	{collection: "counts", id: "r#9", insert: bson.M{"scopes": 0},
+		finding: "counts r#9: its owner does not exist: relations (number 9)"},
 	{collection: "statuses", id: "s#mysql", finding: "statuses s#mysql: it is missing"},
-	{collection: "statuses", id: "u#none/1#workload", insert: bson.M{}, finding: "statuses u#none/1#workload: its owner does not exist: units none/1"},
-	{collection: "statuses", id: "??", insert: bson.M{}, finding: "statuses ??: it has no owner of a known kind", stays: true},
+	{collection: "statuses", id: "u#none/1#workload", insert: bson.M{},
+		finding: "statuses u#none/1#workload: its owner does not exist: units none/1"},
+	{collection: "statuses", id: "??", insert: bson.M{}, finding: "statuses ??: it has no owner of a known kind",
+		stays: true},
 	{collection: "statuses", id: "u#mysql/0", change: set("since", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
 		finding: "statuses u#mysql/0: it is damaged: since: the year 10000"},
 	{collection: "statuses", id: "u#mysql/0", change: set("data", bson.M{"a": math.NaN()}),
@@ -162,28 +187,40 @@ var damages = []damage{
 		finding: "statuses u#mysql/0: it is damaged: status data: a value is of type entity.Status"},
 	{collection: "machines", id: "3", change: set("addresses", []string{"127.0.0.9", "a\x00b"}),
 		finding: `machines 3: its addresses are damaged: address: it holds a NUL character`},
-	{collection: "ports", id: "1", change: bson.D{{"$push", bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 0, "to": 99999, "protocol": "x"}}}}},
+	{collection: "ports", id: "1", change: bson.D{{"$push",
+		bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 0, "to": 99999, "protocol": "x"}}}}},
 		finding: "ports 1: it has invalid open ports: 1"},
-	{collection: "ports", id: "1", change: bson.D{{"$push", bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 79, "to": 80, "protocol": "tcp"}}}}},
+	{collection: "ports", id: "1", change: bson.D{{"$push",
+		bson.D{{"ports", bson.M{"unit": "mysql/0", "from": 79, "to": 80, "protocol": "tcp"}}}}},
 		finding: "ports 1: port ranges 80/tcp and 79-80/tcp conflict: a unit must close one of them", stays: true},
-	{collection: "ports", id: "99", insert: bson.M{"ports": []any{}}, finding: "ports 99: its owner does not exist: machines 99"},
-	{collection: "ports", id: "0", insert: bson.M{"ports": []bson.M{{"unit": "none/3", "from": 1, "to": 1, "protocol": "tcp"}}, "version": 1},
+	{collection: "ports", id: "99", insert: bson.M{"ports": []any{}},
+		finding: "ports 99: its owner does not exist: machines 99"},
+	{collection: "ports", id: "0", insert: bson.M{"ports": []bson.M{{"unit": "none/3", "from": 1, "to": 1,
+		"protocol": "tcp"}}, "version": 1},
 		finding: "ports 0: units that are not on the machine have open ports: none/3"},
-	{collection: "credentials", id: "machine-44", insert: bson.M{}, finding: "credentials machine-44: its owner does not exist: machines 44"},
+	{collection: "credentials", id: "machine-44", insert: bson.M{},
+		finding: "credentials machine-44: its owner does not exist: machines 44"},
 	{collection: "minunits", id: "riak", finding: "minunits riak: it is missing, so the service's minimum number of units is not kept"},
-	{collection: "minunits", id: "mysql", insert: bson.M{}, finding: "minunits mysql: its service has no minimum number of units"},
-	{collection: "minunits", id: "gone", insert: bson.M{}, finding: "minunits gone: its owner does not exist: services gone"},
+	{collection: "minunits", id: "mysql", insert: bson.M{},
+		finding: "minunits mysql: its service has no minimum number of units"},
+	{collection: "minunits", id: "gone", insert: bson.M{},
+		finding: "minunits gone: its owner does not exist: services gone"},
 	{collection: "leaders", id: "mysql", finding: "counts s#mysql: it counts leaders, of which there are none"},
-	{collection: "services", id: "mysql", change: set("machines", true), finding: "counts s#mysql: it does not count machines, of which there are 1"},
-	{collection: "leaders", id: "gone", insert: bson.M{"holder": "gone/0"}, finding: "leaders gone: its owner does not exist: services gone"},
+	{collection: "services", id: "mysql", change: set("machines", true),
+		finding: "counts s#mysql: it does not count machines, of which there are 1"},
+	{collection: "leaders", id: "gone", insert: bson.M{"holder": "gone/0"},
+		finding: "leaders gone: its owner does not exist: services gone"},
 	{collection: "schema", id: "schema", finding: "schema schema: it is missing, so all upgrades would run again"},
 	{collection: "charms", id: "local:jammy/riak-0", change: set("sha256", "0"),
-		finding: "charms local:jammy/riak-0: its archive does not exist (SHA-256 0): deploy the charm again from its source", stays: true},
+		finding: "charms local:jammy/riak-0: its archive does not exist (SHA-256 0): deploy the charm again from its source",
+		stays:   true},
 	{collection: "charms", id: "local:jammy/riak-0", finding: "services riak: its charm does not exist: charms local:jammy/riak-0", stays: true},
-	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"}, finding: "cleanups x: unknown cleanup kind \"dishes\""},
+	{collection: "cleanups", id: "x", insert: bson.M{"kind": "dishes"},
+		finding: "cleanups x: unknown cleanup kind \"dishes\""},
 	{collection: "services", id: "riak", change: bson.D{{"$set", bson.D{{"life", 1}, {"strength", 2}}}},
 		finding: "cleanups force-s#riak: it is missing, so service riak will not be removed by force"},
-	{collection: "sequence", id: "relation", change: set("counter", 1), finding: "sequence relation: its next number is 1, and 2 is taken"},
+	{collection: "sequence", id: "relation", change: set("counter", 1),
+		finding: "sequence relation: its next number is 1, and 2 is taken"},
 	{collection: "sequence", id: "service-mysql", finding: "sequence service-mysql: its next number is 0, and 1 is taken"},
 }
 
@@ -208,7 +245,8 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 				t.Fatalf("want %s\n got %s", d.finding, listFindings(w.check(false)))
 			}
 			if d.collection != "model" {
-				_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: mustService(w, "logging").CharmURL()})
+				_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other",
+					CharmURL: mustService(w, "logging").CharmURL()})
 				w.ok(err)
 				w.ok(mustService(w, "other").Destroy(w.ctx, entity.Destruction{}))
 			}
@@ -219,7 +257,8 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 			}
 			before, err := w.st.Dump(w.ctx)
 			w.ok(err)
-			if left := w.check(true); (len(left) > 0) != d.stays || slices.ContainsFunc(left, func(f entity.Finding) bool { return f.Done }) {
+			if left := w.check(true); (len(left) > 0) != d.stays ||
+				slices.ContainsFunc(left, func(f entity.Finding) bool { return f.Done }) {
 				t.Errorf("after the repair: %s", listFindings(left))
 			}
 			if after, err := w.st.Dump(w.ctx); err != nil || !reflect.DeepEqual(before, after) {
@@ -268,7 +307,8 @@ func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 			return true
 		}
 		n++
-		if kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil || !slices.Contains(state.CleanupKinds, kind) {
+		if kind, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value); err != nil ||
+			!slices.Contains(state.CleanupKinds, kind) {
 			t.Errorf("cleanupKinds in checklife.go lacks %s (%v)", kind, err)
 		}
 		return true

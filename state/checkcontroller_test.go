@@ -43,7 +43,10 @@ var ctrlDamages = []ctrlDamage{
 	{"models", "a model without a database", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray, "name": "x", "owner": statetest.Admin, "step": "ready"})
 	}, "models " + stray + `: the database of model "x" does not exist`, false},
-	{"modelnames", "a name of no model", func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": "a#b", "model": stray}) },
+	{"modelnames", "a name of no model", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": "a#b",
+			"model": stray})
+	},
 		"modelnames a#b: no model has this name, and none can take it", false},
 	{"modelnames", "a model without a name", func(_ *world, c *mgo.Collection) error { return c.RemoveId(keptFor) },
 		"modelnames " + keptFor + ": it is missing, so another model can take the name", false},
@@ -70,7 +73,8 @@ var ctrlDamages = []ctrlDamage{
 	}, `model "controller" refers to it and has no charm that uses it`, false},
 	{"blobs", "an archive without its record", func(_ *world, c *mgo.Collection) error { _, err := c.RemoveAll(nil); return err },
 		"but charms use the archive in file", false},
-	{"oldfiles", "a file that is needed and to be deleted", func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": theFile(c)}) },
+	{"oldfiles", "a file that is needed and to be deleted",
+		func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": theFile(c)}) },
 		" has this file", false},
 	{"", "a file of no archive", func(_ *world, c *mgo.Collection) error {
 		f, err := c.Database.GridFS("charms").Create("lonely")

@@ -25,7 +25,8 @@ func TestCheckUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	seed := testSeed(t)
 	charms := map[string]string{}
-	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
+	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress,
+		"riak": statetest.Riak, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, w.st, meta)
 	}
 	checks := 40
@@ -169,10 +170,12 @@ func TestStuckTransactionIsCompleted(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	id := bson.NewObjectIdWithTime(time.Now().Add(-time.Hour))
-	ops := []txn.Op{{C: "services", Id: "mysql", Assert: txn.DocExists, Update: bson.D{{"$set", bson.D{{"exposed", true}}}}}}
+	ops := []txn.Op{{C: "services", Id: "mysql", Assert: txn.DocExists,
+		Update: bson.D{{"$set", bson.D{{"exposed", true}}}}}}
 	w.ok(w.st.Write("txns", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": id, "s": 1, "o": ops}) }))
 	found := w.check(false)
-	if len(found) != 1 || found[0].Where != "txns "+id.Hex() || !strings.Contains(found[0].What, "and holds up services mysql") {
+	if len(found) != 1 || found[0].Where != "txns "+id.Hex() ||
+		!strings.Contains(found[0].What, "and holds up services mysql") {
 		t.Fatalf("check found %+v", found)
 	}
 	if found = w.check(true); len(found) != 1 || !found[0].Done {
@@ -233,7 +236,8 @@ func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 // By the time a finished cleanup is deleted, its id might belong to a new one.
 func TestCleanupReplacedUnderTheSameIDIsKept(t *testing.T) {
 	w := newWorld(t)
-	old := bson.M{"_id": "force-s#mysql", "kind": "force", "arg": "s#mysql", "strength": 2, "deadline": time.Now().Add(-time.Hour)}
+	old := bson.M{"_id": "force-s#mysql", "kind": "force", "arg": "s#mysql", "strength": 2,
+		"deadline": time.Now().Add(-time.Hour)}
 	w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.Insert(old) }))
 	w.st.Before(func() {
 		w.ok(w.st.Write("cleanups", func(c *mgo.Collection) error { return c.RemoveId("force-s#mysql") }))

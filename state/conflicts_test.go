@@ -22,7 +22,8 @@ type conflict struct {
 }
 
 // does returns a conflict that calls f with the entity read by its key.
-func does[K, T any](read func(*state.State, context.Context, K) (T, error), key K, f func(*scene, T) error) func(*scene) error {
+func does[K, T any](read func(*state.State, context.Context, K) (T, error), key K,
+	f func(*scene, T) error) func(*scene) error {
 	return func(s *scene) error {
 		x, err := read(s.st, s.ctx, key)
 		if err != nil {
@@ -93,7 +94,8 @@ var conflicts = []conflict{
 	{"units are added", serviceDoes("mysql", addUnits(1))},
 	{"a unit is added to the other service", serviceDoes("riak", addUnits(1, "1"))},
 	{"the service is configured", serviceDoes("mysql", configures("w"))},
-	{"the service gets constraints", serviceDoes("mysql", func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=4G") })},
+	{"the service gets constraints", serviceDoes("mysql",
+		func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=4G") })},
 	{"the relation is destroyed", relationDoes(web, destroyRelation(plain))},
 	{"the relation is removed by force", thenCleans(relationDoes(web, destroyRelation(atLast)))},
 	{"the container relation is destroyed", relationDoes(logs, destroyRelation(plain))},
@@ -117,7 +119,8 @@ var conflicts = []conflict{
 	{"the user is granted more", grants("bob", state.AccessAdmin)},
 	{"the user's password is reset", resets("bob")},
 	{"the user becomes a superuser", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)},
-	{"the other superuser is revoked", onTheController("admin", state.AccessSuperuser, (*state.Controller).RevokeController)},
+	{"the other superuser is revoked", onTheController("admin", state.AccessSuperuser,
+		(*state.Controller).RevokeController)},
 	{"the superuser is disabled", user("carol", (*state.Controller).DisableUser)},
 	{"the new user gets another key", resets("eve")},
 	{"the same user is added", addUser("frank", "")},

@@ -24,7 +24,8 @@ func (w *world) machineConstraints(id string) string {
 func TestLaterConstraintsAffectOnlyNewUnits(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.Wordpress)
-	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "wordpress", CharmURL: url, Units: 1, Constraints: "mem=2G"})
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "wordpress", CharmURL: url, Units: 1,
+		Constraints: "mem=2G"})
 	w.ok(err)
 	w.ok(s.SetConstraints(w.ctx, "mem=3G"))
 	_, err = s.AddUnits(w.ctx, 2, nil)
@@ -117,11 +118,13 @@ func TestInvalidConstraintsAreRefused(t *testing.T) {
 	w.ok(s.SetConstraints(w.ctx, "mem=1G"))
 	w.refused(s.SetConstraints(w.ctx, "nosuch=1"), entity.Invalid, `unknown constraint "nosuch"`)
 	w.refused(w.st.SetConstraints(w.ctx, "mem"), entity.Invalid, `malformed constraint "mem"`)
-	w.refused(w.st.SetConstraints(w.ctx, "instance-type=x mem=1G"), entity.Invalid, `ambiguous constraints: "instance-type" overlaps with "mem"`)
+	w.refused(w.st.SetConstraints(w.ctx, "instance-type=x mem=1G"), entity.Invalid,
+		`ambiguous constraints: "instance-type" overlaps with "mem"`)
 	_, err := w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "instance-type=x cores=1"})
 	w.refused(err, entity.Invalid, `cannot add a machine: ambiguous constraints: "instance-type" overlaps with "cores"`)
 	url := s.CharmURL()
-	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: url, Constraints: "instance-type=x mem=1G"})
+	_, err = w.st.AddService(w.ctx, state.AddServiceParams{Name: "other", CharmURL: url,
+		Constraints: "instance-type=x mem=1G"})
 	w.refused(err, entity.Invalid, `cannot add service "other": ambiguous constraints`)
 	if got, err := s.Constraints(w.ctx); err != nil || got != "mem=1024M" {
 		t.Errorf("after a refused change, constraints are %q (%v)", got, err)

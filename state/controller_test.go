@@ -19,7 +19,8 @@ func TestControllerInitializationResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	p := state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}
+	p := state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
+		Password: statetest.Password}
 	for range 2 {
 		if err := state.Initialize(t.Context(), store, p, state.Options{}); err != nil {
 			t.Fatal(err)

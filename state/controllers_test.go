@@ -110,7 +110,8 @@ func (c *controllers) another() *world {
 	var st *state.State
 	var err error
 	if c.uuid == "" {
-		if st, err = ctrl.AddModel(c.Context(), state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"}); err == nil {
+		if st, err = ctrl.AddModel(c.Context(), state.AddModelParams{Name: "default", Owner: statetest.Admin,
+			Series: "jammy"}); err == nil {
 			c.uuid = st.UUID()
 		}
 	} else {

@@ -254,10 +254,12 @@ func (m mutator) cutAt(t *testing.T, st *stage, r record, at point, ends bool) {
 		s.resume()
 	}
 	if !s.verify(m, r, told) {
-		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); the call returned %v", at.message, r.messages, at.after, ends, err)
+		t.Fatalf("cut at message %d of %d (after it: %v; all end: %v); the call returned %v", at.message, r.messages,
+			at.after, ends, err)
 	}
 	if s.repeat(m, r, call, ends); t.Failed() {
-		t.Fatalf("repeated after a cut at message %d of %d (after it: %v; all end: %v); the first call returned %v", at.message, r.messages, at.after, ends, err)
+		t.Fatalf("repeated after a cut at message %d of %d (after it: %v; all end: %v); the first call returned %v",
+			at.message, r.messages, at.after, ends, err)
 	}
 }
 
@@ -288,7 +290,8 @@ func (s *scene) verify(m mutator, r record, told bool) bool {
 	case told && is != r.states[1]:
 		s.Errorf("a reported change is lost:%s", differ(is, r.states[1]))
 	case !m.logs && !m.givesUp && !slices.Contains(r.states, is):
-		s.Errorf("half done; differs from the beginning by:%s\nand from the end by:%s", differ(is, r.states[0]), differ(is, r.states[1]))
+		s.Errorf("half done; differs from the beginning by:%s\nand from the end by:%s", differ(is, r.states[0]),
+			differ(is, r.states[1]))
 	}
 	return !s.Failed()
 }

@@ -24,8 +24,9 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 		change bson.D
 		shown  string
 	}{
-		"time":          {set("since", year10000), "(damaged: since: the year 10000)"},
-		"long":          {set("message", strings.Repeat("x", 15<<20)), "bytes cut] (damaged: status message: 15728640 bytes, the limit is 16384)"},
+		"time": {set("since", year10000), "(damaged: since: the year 10000)"},
+		"long": {set("message", strings.Repeat("x",
+			15<<20)), "bytes cut] (damaged: status message: 15728640 bytes, the limit is 16384)"},
 		"not a number":  {set("data", bson.M{"deep": bson.M{"er": math.NaN()}}), "(damaged: status data: NaN is not a number)"},
 		"an odd type":   {set("data", bson.M{"a": bson.NewObjectId()}), "(damaged: status data: a value is of type bson.ObjectId)"},
 		"an empty word": {set("status", ""), "(damaged: status: it is empty)"},
@@ -37,7 +38,8 @@ func TestDamagedStatusIsShownAsDamaged(t *testing.T) {
 			w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusIdle}))
 			w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.UpdateId("u#mysql/0", damage.change) }))
 			w.ok(w.st.Write("statushistory", func(c *mgo.Collection) error {
-				return c.Insert(bson.M{"_id": bson.NewObjectId(), "key": "u#mysql/0", "status": "idle", "message": "", "since": year10000})
+				return c.Insert(bson.M{"_id": bson.NewObjectId(), "key": "u#mysql/0", "status": "idle", "message": "",
+					"since": year10000})
 			}))
 			w.ok(w.st.Write("machines", func(c *mgo.Collection) error { return c.UpdateId("0", set("since", year10000)) }))
 
@@ -75,7 +77,8 @@ func (w *world) writable(v any) {
 // Any string can be a key in status data, and is read back unchanged. No key
 // ends a field's name early, or is mistaken for another.
 func TestEscapedKeysRoundTrip(t *testing.T) {
-	keys := []string{"", ".", "$", "$set", "a.b", "a\x00b", "a\x00\x10\x01\x00\x00\x00", "\xff\xfe", "\ufdd0", "\ufdd000", "．", "＄",
+	keys := []string{"", ".", "$", "$set", "a.b", "a\x00b", "a\x00\x10\x01\x00\x00\x00", "\xff\xfe", "\ufdd0", "\ufdd000",
+		"．", "＄",
 		"\uff0e\uff04.$", "\ufffd", "plain", "ü"}
 	fields := map[string]bool{}
 	for _, key := range keys {

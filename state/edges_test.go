@@ -24,7 +24,8 @@ func TestSubordinatesAreNotDeployedAlone(t *testing.T) {
 		want string
 	}{
 		{state.AddServiceParams{Units: 1}, `cannot add service "other": subordinate service must be deployed without units`},
-		{state.AddServiceParams{Placement: []string{"0"}}, `cannot add service "other": subordinate service must be deployed without units`},
+		{state.AddServiceParams{Placement: []string{"0"}},
+			`cannot add service "other": subordinate service must be deployed without units`},
 		{state.AddServiceParams{Constraints: "mem=1G"}, `cannot add service "other": subordinate service must be deployed without constraints`},
 	} {
 		c.p.Name, c.p.CharmURL = "other", s.CharmURL()
@@ -68,7 +69,8 @@ func TestMachinesThatCannotHostAUnit(t *testing.T) {
 		}
 		st, err := w.ctrl.Model(w.ctx, row.UUID)
 		w.ok(err)
-		_, err = st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: statetest.Charm(t, st, statetest.MySQL), Units: 1, Placement: []string{"0"}})
+		_, err = st.AddService(w.ctx, state.AddServiceParams{Name: "mysql",
+			CharmURL: statetest.Charm(t, st, statetest.MySQL), Units: 1, Placement: []string{"0"}})
 		w.refused(err, entity.Invalid, `machine "0" cannot host units`)
 	}
 }
@@ -90,7 +92,8 @@ func TestSupportedContainers(t *testing.T) {
 	w := newWorld(t)
 	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.ok(err)
-	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()}) // not known to be unsupported yet
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm",
+		Host: m.ID()}) // not known to be unsupported yet
 	w.ok(err)
 	w.ok(m.SetSupportedContainers(w.ctx, []string{"lxd"}))
 	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Container: "kvm", Host: m.ID()})
@@ -140,7 +143,8 @@ func TestEmptyStringIsAValue(t *testing.T) {
 	if v, there := set["title"]; !there || v != "" {
 		t.Errorf("an empty string is stored as %#v", set)
 	}
-	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": ""}, nil), entity.Invalid, `option "port" expected int, got ""`)
+	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": ""}, nil), entity.Invalid,
+		`option "port" expected int, got ""`)
 }
 
 func TestOverlappingPortsConflict(t *testing.T) {
@@ -150,7 +154,8 @@ func TestOverlappingPortsConflict(t *testing.T) {
 	w.ok(err)
 	a, b := w.started("mysql/0"), w.started("mysql/1")
 	open := func(u *state.Unit, from, to int, protocol string) error {
-		return u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: from, To: to, Protocol: protocol}}})
+		return u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: from, To: to,
+			Protocol: protocol}}})
 	}
 	w.ok(open(a, 80, 90, "tcp"))
 	w.refused(open(b, 90, 99, "tcp"), entity.InUse, `port ranges 80-90/tcp ("mysql/0") and 90-99/tcp ("mysql/1") conflict`)
@@ -187,7 +192,8 @@ func TestInvalidPortsAreRefused(t *testing.T) {
 		want string
 	}{
 		{entity.PortRange{From: 0, To: 80, Protocol: "tcp"}, "port range bounds must be between 1 and 65535, got 0-80"},
-		{entity.PortRange{From: 80, To: 65536, Protocol: "udp"}, "port range bounds must be between 1 and 65535, got 80-65536"},
+		{entity.PortRange{From: 80, To: 65536, Protocol: "udp"},
+			"port range bounds must be between 1 and 65535, got 80-65536"},
 		{entity.PortRange{From: 90, To: 80, Protocol: "tcp"}, "invalid port range 90-80"},
 		{entity.PortRange{From: 80, To: 80, Protocol: "sctp"}, `invalid protocol "sctp", expected "tcp", "udp", or "icmp"`},
 	} {
@@ -226,7 +232,8 @@ func TestExposeAndPorts(t *testing.T) {
 func TestUnsupportedConstraintHidesNoConflict(t *testing.T) {
 	w := newWorld(t)
 	s := w.deploy("mysql", statetest.MySQL, 0)
-	w.refused(s.SetConstraints(w.ctx, "virt-type=kvm instance-type=x mem=1G"), entity.Invalid, `ambiguous constraints: "instance-type" overlaps with "mem"`)
+	w.refused(s.SetConstraints(w.ctx, "virt-type=kvm instance-type=x mem=1G"), entity.Invalid,
+		`ambiguous constraints: "instance-type" overlaps with "mem"`)
 	w.ok(s.SetConstraints(w.ctx, "virt-type=kvm mem=1G"))
 }
 
@@ -256,8 +263,10 @@ func TestOpenPortsAreLimited(t *testing.T) {
 	}
 	limit := entity.LimitUnitPorts.Max
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, limit)}))
-	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid, "open port ranges of a unit: 1001 ranges, the limit is 1000")
-	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 500, To: 501, Protocol: "tcp"}}}), entity.InUse, "conflict")
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 1)}), entity.Invalid,
+		"open port ranges of a unit: 1001 ranges, the limit is 1000")
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 500, To: 501,
+		Protocol: "tcp"}}}), entity.InUse, "conflict")
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5000, 2), ClosePorts: ports(1, 2)}))
 	open, err := u.OpenedPorts(w.ctx)
 	w.ok(err)
@@ -269,12 +278,15 @@ func TestOpenPortsAreLimited(t *testing.T) {
 		for i := range entity.LimitMachinePorts.Max - limit {
 			others = append(others, bson.M{"unit": "other/0", "from": 10_000 + i, "to": 10_000 + i, "protocol": "tcp"})
 		}
-		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}}, {"$inc", bson.D{{"version", 1}}}})
+		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.D{{"$each", others}}}}},
+			{"$inc", bson.D{{"version", 1}}}})
 	}))
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(1, 1), ClosePorts: ports(5000, 1)}))
 	w.ok(u.CommitHook(w.ctx, entity.HookChanges{ClosePorts: ports(5001, 1)}))
 	w.ok(w.st.Write("ports", func(c *mgo.Collection) error {
-		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports", bson.M{"unit": "other/0", "from": 9000, "to": 9000, "protocol": "tcp"}}}}})
+		return c.UpdateId("0", bson.D{{"$push", bson.D{{"ports",
+			bson.M{"unit": "other/0", "from": 9000, "to": 9000, "protocol": "tcp"}}}}})
 	}))
-	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5001, 1)}), entity.Invalid, "10001 ranges, the limit is 10000")
+	w.refused(u.CommitHook(w.ctx, entity.HookChanges{OpenPorts: ports(5001, 1)}), entity.Invalid,
+		"10001 ranges, the limit is 10000")
 }

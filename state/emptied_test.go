@@ -279,7 +279,8 @@ func TestDestroyWithMachinesAfterDestroy(t *testing.T) {
 // strength among them, whichever unit the cleaner handles first.
 func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 	strongly := entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}
-	for name, how := range map[string][2]entity.Destruction{"the first": {strongly, cleanly}, "the second": {cleanly, strongly}} {
+	for name, how := range map[string][2]entity.Destruction{"the first": {strongly, cleanly},
+		"the second": {cleanly, strongly}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			s := w.deploy("mysql", statetest.MySQL, 1)

@@ -70,7 +70,8 @@ func TestExplainNamesBlockersAndActors(t *testing.T) {
 	w.ok(my.EnsureDead(w.ctx))
 	w.checkExplain("mysql/0", `unit "mysql/0" is dead: the agent of machine 0 must remove it`)
 	w.ok(m.Destroy(w.ctx, entity.Destruction{}))
-	w.checkExplain("0", `machine 0 has unit "mysql/0" assigned`, ` unit "mysql/0" is dead: the agent of machine 0 must remove it`)
+	w.checkExplain("0", `machine 0 has unit "mysql/0" assigned`,
+		` unit "mysql/0" is dead: the agent of machine 0 must remove it`)
 	w.ok(my.Remove(w.ctx))
 	w.checkExplain("wordpress mysql",
 		`relation "wordpress:db mysql:server" has unit "wordpress/0" in scope`,
@@ -115,7 +116,8 @@ func TestExplainShowsLeftovers(t *testing.T) {
 	w.ok(err)
 	m := w.provisioned("0")
 	w.ok(m.Destroy(w.ctx, entity.Forced()))
-	if e := w.checkExplain("0", "the agent of machine 0 must set it dead"); e.Strength != entity.Force || e.Deadline.IsZero() {
+	if e := w.checkExplain("0", "the agent of machine 0 must set it dead"); e.Strength != entity.Force ||
+		e.Deadline.IsZero() {
 		t.Errorf("explain returned %+v", e)
 	}
 	later(time.Minute)
@@ -130,7 +132,8 @@ func TestExplainShowsLeftovers(t *testing.T) {
 
 // Explain shows changes of the entity that were given up.
 func TestExplainShowsRefusedChanges(t *testing.T) {
-	ctrl, st := statetest.ControllerOn(t, statetest.Store(t, mongo.Options{Patience: 50 * time.Millisecond}), state.Options{})
+	ctrl, st := statetest.ControllerOn(t, statetest.Store(t, mongo.Options{Patience: 50 * time.Millisecond}),
+		state.Options{})
 	w := &world{t, t.Context(), ctrl, st}
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
@@ -219,9 +222,11 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 	idle := entity.Status{Status: entity.StatusIdle}
 	set(0, entity.Status{Status: entity.StatusError, Message: `hook failed: "start"`,
 		Data: map[string]any{"hook": "start", "reason": "exit status 7", "last-line": "no space"}}, idle)
-	set(2, entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusExecuting, Message: "running config-changed hook"})
+	set(2, entity.Status{Status: entity.StatusActive},
+		entity.Status{Status: entity.StatusExecuting, Message: "running config-changed hook"})
 	set(3, entity.Status{Status: entity.StatusBlocked, Message: "needs a database"}, idle)
-	set(10, entity.Status{Status: entity.StatusActive}, entity.Status{Status: entity.StatusFailed, Message: "cannot deploy charm"})
+	set(10, entity.Status{Status: entity.StatusActive},
+		entity.Status{Status: entity.StatusFailed, Message: "cannot deploy charm"})
 	e := w.checkExplain("mysql",
 		`unit "mysql/0": hook failed: "start" (exit status 7: no space)`,
 		`unit "mysql/2": running config-changed hook`,
@@ -257,7 +262,8 @@ func TestExplainServiceByItsUnits(t *testing.T) {
 	w.ok(err)
 	w.ok(u.SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: "running start hook"}))
 	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
-	w.checkExplain("mysql/4", `the agent of unit "mysql/4" must run its last hooks and set it dead`, ` unit "mysql/4": running start hook`, ` machine 4 has no instance: the provisioner must start one`)
+	w.checkExplain("mysql/4", `the agent of unit "mysql/4" must run its last hooks and set it dead`,
+		` unit "mysql/4": running start hook`, ` machine 4 has no instance: the provisioner must start one`)
 }
 
 // Only an agent that has started can be away.

@@ -185,7 +185,8 @@ func TestCloudErrorLeavesOnlyALeftover(t *testing.T) {
 	w.gone("machine", "0", err)
 	left, err := w.st.Leftovers(w.ctx)
 	w.ok(err)
-	if len(left) != 1 || left[0].What != "instance i-0 of machine 0" || left[0].How != "Stop it by hand: cloud stop i-0" || left[0].Why != "no such region" {
+	if len(left) != 1 || left[0].What != "instance i-0 of machine 0" ||
+		left[0].How != "Stop it by hand: cloud stop i-0" || left[0].Why != "no such region" {
 		t.Errorf("leftovers are %+v", left)
 	}
 	w.ok(w.st.DropLeftovers(w.ctx, "i-0"))

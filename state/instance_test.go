@@ -33,10 +33,12 @@ func TestLostMachineGetsAnotherInstance(t *testing.T) {
 	w.ok(m.LoseInstance(w.ctx, was))
 	info, err := w.machine("0").Info(w.ctx)
 	w.ok(err)
-	if info.InstanceID != "" || info.Nonce != "" || info.Status != entity.StatusPending || len(w.machine("0").Addresses()) > 0 {
+	if info.InstanceID != "" || info.Nonce != "" || info.Status != entity.StatusPending ||
+		len(w.machine("0").Addresses()) > 0 {
 		t.Errorf("after the loss the machine is %+v, with addresses %v", info, w.machine("0").Addresses())
 	}
-	w.refused(w.st.Agents().Check(w.ctx, entity.MachineTag("0"), password, "n"), entity.Unauthorized, "invalid entity name or password")
+	w.refused(w.st.Agents().Check(w.ctx, entity.MachineTag("0"), password, "n"), entity.Unauthorized,
+		"invalid entity name or password")
 	w.ok(m.LoseInstance(w.ctx, was))
 	w.ok(m.SetProvisioned(w.ctx, entity.Instance{ID: "i-1", Nonce: "m"}))
 	// A report made before the machine got another instance is about the old one.

@@ -89,7 +89,8 @@ func killAt(t *testing.T, st *stage, which int, r record, at point) {
 	ctx, cancel := context.WithTimeout(t.Context(), killTimeout)
 	defer cancel()
 	victim := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestVictim$")
-	victim.Env = append(os.Environ(), victimOf+"="+dir, fmt.Sprintf("%s_AT=%d %d %v", victimOf, which, at.message, at.after))
+	victim.Env = append(os.Environ(), victimOf+"="+dir,
+		fmt.Sprintf("%s_AT=%d %d %v", victimOf, which, at.message, at.after))
 	out, err := victim.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || ctx.Err() != nil {

@@ -318,7 +318,8 @@ func (e *election) check() {
 		if b.unit != leader.unit {
 			changes++
 			if b.from.Before(leader.to) {
-				e.t.Errorf("%s leads after %v, while %s believes until %v that it does", b.unit, b.from.Sub(e.began), leader.unit, leader.to.Sub(e.began))
+				e.t.Errorf("%s leads after %v, while %s believes until %v that it does", b.unit, b.from.Sub(e.began), leader.unit,
+					leader.to.Sub(e.began))
 			}
 			leader = b
 		} else if b.to.After(leader.to) {

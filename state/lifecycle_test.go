@@ -100,7 +100,8 @@ func (w *world) empty() {
 	}
 	counts, err := w.st.Counts()
 	w.ok(err)
-	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log", "txns.stash", "refusals"} {
+	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log",
+		"txns.stash", "refusals"} {
 		delete(counts, keep)
 	}
 	for collection, n := range counts {
@@ -387,7 +388,8 @@ func TestFindRelationByEndpoints(t *testing.T) {
 	w.refused(err, entity.AlreadyExists, `cannot add relation "wordpress:db mysql:server": relation already exists`)
 	peer, err := w.st.Relation(w.ctx, "riak:ring")
 	w.ok(err)
-	w.refused(peer.Destroy(w.ctx, entity.Destruction{}), entity.Invalid, `cannot destroy relation "riak:ring": is a peer relation`)
+	w.refused(peer.Destroy(w.ctx, entity.Destruction{}), entity.Invalid,
+		`cannot destroy relation "riak:ring": is a peer relation`)
 }
 
 func TestAddAndRemoveManyUnits(t *testing.T) {

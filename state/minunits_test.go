@@ -117,13 +117,16 @@ func TestWatchMinUnits(t *testing.T) {
 func TestServicesWithoutMinUnits(t *testing.T) {
 	w := newWorld(t)
 	sub := w.deploy("logging", statetest.Logging, 0)
-	w.refused(sub.SetMinUnits(w.ctx, 1), entity.Invalid, `cannot set minimum units for service "logging": service is a subordinate`)
+	w.refused(sub.SetMinUnits(w.ctx, 1), entity.Invalid,
+		`cannot set minimum units for service "logging": service is a subordinate`)
 	s := w.deploy("mysql", statetest.MySQL, 1)
-	w.refused(s.SetMinUnits(w.ctx, -1), entity.Invalid, `cannot set minimum units for service "mysql": cannot set a negative minimum number of units`)
+	w.refused(s.SetMinUnits(w.ctx, -1), entity.Invalid,
+		`cannot set minimum units for service "mysql": cannot set a negative minimum number of units`)
 	w.ok(s.SetMinUnits(w.ctx, 2))
 	w.started("mysql/0")
 	w.ok(s.Destroy(w.ctx, entity.Destruction{}))
-	w.refused(s.SetMinUnits(w.ctx, 1), entity.NotAlive, `cannot set minimum units for service "mysql": service is not alive`)
+	w.refused(s.SetMinUnits(w.ctx, 1), entity.NotAlive,
+		`cannot set minimum units for service "mysql": service is not alive`)
 	w.checkMinUnits("mysql", 1, 1)
 	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
 	w.end("mysql/0")

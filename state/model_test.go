@@ -25,12 +25,14 @@ const options = `options:
 func TestSettingsAreAllOrNothing(t *testing.T) {
 	w := newWorld(t)
 	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", options)
-	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Config: map[string]string{"nosuch": "1"}})
+	_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url,
+		Config: map[string]string{"nosuch": "1"}})
 	w.refused(err, entity.Invalid, `unknown option "nosuch"`)
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)
 
-	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url, Config: map[string]string{"port": "80"}})
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url,
+		Config: map[string]string{"port": "80"}})
 	w.ok(err)
 	config := func() map[string]any {
 		t.Helper()
@@ -42,7 +44,8 @@ func TestSettingsAreAllOrNothing(t *testing.T) {
 	if got := config(); !reflect.DeepEqual(got, want) {
 		t.Errorf("config is %#v, want %#v", got, want)
 	}
-	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": "many"}, nil), entity.Invalid, `option "port" expected int, got "many"`)
+	w.refused(s.SetConfig(w.ctx, map[string]string{"title": "x", "port": "many"}, nil), entity.Invalid,
+		`option "port" expected int, got "many"`)
 	w.refused(s.SetConfig(w.ctx, nil, []string{"nosuch"}), entity.Invalid, `unknown option "nosuch"`)
 	if got := config(); !reflect.DeepEqual(got, want) {
 		t.Errorf("a refused change changed it to %#v", got)
@@ -239,7 +242,8 @@ func TestLogin(t *testing.T) {
 	w.ok(w.st.Agents().SetPassword(w.ctx, unit, password))
 	w.ok(w.st.Agents().Check(w.ctx, unit, password, ""))
 	w.refused(w.st.Agents().Check(w.ctx, entity.UnitTag("mysql/1"), password, ""), entity.Unauthorized, "")
-	w.refused(w.st.Agents().SetPassword(w.ctx, unit, "short"), entity.Invalid, "password is only 5 bytes long, and is not a valid Agent password")
+	w.refused(w.st.Agents().SetPassword(w.ctx, unit, "short"), entity.Invalid,
+		"password is only 5 bytes long, and is not a valid Agent password")
 	w.ok(w.st.Agents().SetPassword(w.ctx, machine, password))
 	w.refused(w.st.Agents().Check(w.ctx, machine, password, "n"), entity.NotProvisioned, "machine 0 not provisioned")
 	m, err := w.st.Machine(w.ctx, "0")

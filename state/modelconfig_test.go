@@ -39,9 +39,11 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 	next(t, events)
 	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)"})
 
-	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "True", "provisioner-harvest-mode": "none"}, nil))
+	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "True",
+		"provisioner-harvest-mode": "none"}, nil))
 	next(t, events)
-	set := map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)", "provisioner-harvest-mode": "none (model)"}
+	set := map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)",
+		"provisioner-harvest-mode": "none (model)"}
 	w.checkConfig(w.st, set)
 
 	const cannot = "cannot change model config: "
@@ -54,7 +56,8 @@ func TestModelConfigIsSetAllOrNothing(t *testing.T) {
 			cannot + `unknown model config key "automatically-retry-hook"`},
 		{map[string]string{"automatically-retry-hooks": "false", "provisioner-harvest-mode": "some"}, nil,
 			cannot + `provisioner-harvest-mode: expected one of [none unknown destroyed all], got "some"`},
-		{map[string]string{"automatically-retry-hooks": "maybe"}, nil, cannot + `automatically-retry-hooks: expected bool, got "maybe"`},
+		{map[string]string{"automatically-retry-hooks": "maybe"}, nil,
+			cannot + `automatically-retry-hooks: expected bool, got "maybe"`},
 		{map[string]string{"default-series": "UPPER"}, nil, cannot + `invalid series "UPPER"`},
 		{map[string]string{"default-series": ""}, nil, cannot + `default-series: expected a value, got ""`},
 		{map[string]string{"provisioner-harvest-mode": "all"}, []string{"provisioner-harvest-mode"},
@@ -100,7 +103,8 @@ func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {
 
 func TestAddModelWithConfig(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy", Config: map[string]string{"x": "y"}})
+	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy",
+		Config: map[string]string{"x": "y"}})
 	w.refused(err, entity.Invalid, `cannot add model "bad": unknown model config key "x"`)
 	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "good", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "1", "default-series": "noble"}})
@@ -115,15 +119,17 @@ func TestModelConfigOfDyingModel(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"automatically-retry-hooks": "true"}, nil))
-	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
+	w.checkConfig(w.st, map[string]string{"default-series": "jammy (controller)",
+		"automatically-retry-hooks": "true (model)"})
 }
 
 // A client that resumes the creation of a model sets the configuration that it
 // was given itself.
 func TestResumedAddModelUsesTheNewConfig(t *testing.T) {
 	w := newWorld(t)
-	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin, Series: "jammy",
-		Step: "creating", Creator: "somebody", Config: map[string]string{"provisioner-harvest-mode": "none"}}
+	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin,
+		Series: "jammy",
+		Step:   "creating", Creator: "somebody", Config: map[string]string{"provisioner-harvest-mode": "none"}}
 	w.ok(w.ctrl.DB().Run(w.ctx, func(int) ([]txn.Op, error) {
 		return []txn.Op{
 			{C: "modelnames", Id: statetest.Admin + "#half", Assert: txn.DocMissing, Insert: bson.D{{"model", row.UUID}}},
@@ -133,5 +139,6 @@ func TestResumedAddModelUsesTheNewConfig(t *testing.T) {
 	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "true"}})
 	w.ok(err)
-	w.checkConfig(st, map[string]string{"default-series": "jammy (controller)", "automatically-retry-hooks": "true (model)"})
+	w.checkConfig(st, map[string]string{"default-series": "jammy (controller)",
+		"automatically-retry-hooks": "true (model)"})
 }

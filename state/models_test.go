@@ -111,7 +111,8 @@ func (w *world) checkStore(store *mongo.Store) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		w.Errorf("the store does not hold what it should: %s", diff)
 	}
-	if names, files := w.values(all, "blobs", "file"), w.values(all, "charms.files", "filename"); !slices.Equal(names, files) {
+	if names, files := w.values(all, "blobs", "file"), w.values(all, "charms.files", "filename"); !slices.Equal(names,
+		files) {
 		w.Errorf("got files %v for archives %v", files, names)
 	}
 	if left := w.values(all, "oldfiles", "_id"); len(left) > 0 {
@@ -184,8 +185,10 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	w.checkStore(store)
 	all, err := take(store)
 	w.ok(err)
-	if users, logins := w.values(all, "modelusers", "model"), w.values(all, "logins", "_id"); !slices.Equal(users, []string{two.UUID()}) ||
-		!slices.Equal(logins, []string{two.UUID() + "#bob", "bob"}) && !slices.Equal(logins, []string{"bob", two.UUID() + "#bob"}) {
+	if users, logins := w.values(all, "modelusers", "model"), w.values(all, "logins", "_id"); !slices.Equal(users,
+		[]string{two.UUID()}) ||
+		!slices.Equal(logins, []string{two.UUID() + "#bob", "bob"}) &&
+			!slices.Equal(logins, []string{"bob", two.UUID() + "#bob"}) {
 		t.Errorf("grants are left on %v, and logins %v", users, logins)
 	}
 	again := w.mustAddModel("one")
@@ -356,7 +359,8 @@ func TestManyModelsLeakNothing(t *testing.T) {
 			return err
 		}
 		<-watch
-		if err := errors.Join(st.Destroy(w.ctx, entity.Destruction{}), st.EnsureDead(w.ctx), w.ctrl.RemoveModel(w.ctx, st.UUID())); err != nil {
+		if err := errors.Join(st.Destroy(w.ctx, entity.Destruction{}), st.EnsureDead(w.ctx),
+			w.ctrl.RemoveModel(w.ctx, st.UUID())); err != nil {
 			return err
 		}
 		if _, open := <-watch; open {

@@ -193,7 +193,8 @@ func firsts() (all []mutator) {
 func quick() (all []mutator) {
 	for _, m := range cast() {
 		same := func(o mutator) bool { return o.name == m.name && !o.slow }
-		if m.slow && !soak && (slices.ContainsFunc(mutators, same) || slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name })) {
+		if m.slow && !soak && (slices.ContainsFunc(mutators, same) ||
+			slices.ContainsFunc(all, func(o mutator) bool { return o.name == m.name })) {
 			continue
 		}
 		all = append(all, m)

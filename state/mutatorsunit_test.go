@@ -147,7 +147,8 @@ var unitMutators = []mutator{
 	onUnit("Destroy", "never started", "mysql/1", destroyUnit(plain)),
 	onUnit("Destroy", "the last of a Dying service", "riak/0", destroyUnit(plain), destroysService("riak", plain)),
 	onUnit("Destroy", "of a service that keeps units", "mysql/0", destroyUnit(plain), keepsUnits("mysql", 2)),
-	onUnit("Destroy", "never started, of a service that keeps units", "mysql/1", destroyUnit(plain), keepsUnits("mysql", 2)),
+	onUnit("Destroy", "never started, of a service that keeps units", "mysql/1", destroyUnit(plain),
+		keepsUnits("mysql", 2)),
 	onUnit("Destroy", "with its machine", "mysql/0", destroyUnit(cleanly)),
 	onUnit("Destroy", "with its machine when Dying", "mysql/0", destroyUnit(cleanly), destroysUnit("mysql/0", plain)),
 	onUnit("Destroy", "never started, with its machine", "mysql/1", destroyUnit(cleanly)),
@@ -159,7 +160,8 @@ var unitMutators = []mutator{
 		s.ok(s.unit("mysql/0").EnterScope(s.ctx, logs))
 	}, destroysRelation(plain, "mysql", "logging")),
 	onUnit("DestroySubordinates", "", "mysql/0", destroySubordinates, destroysUnit("mysql/0", plain)),
-	onUnit("EnsureDead", "", "mysql/0", ensureDead, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql")),
+	onUnit("EnsureDead", "", "mysql/0", ensureDead, destroysUnit("mysql/0", plain), withoutLogging,
+		leaves("mysql/0", "wordpress", "mysql")),
 	onUnit("EnsureDead", "a subordinate", "logging/0", ensureDead, destroysRelation(plain, "mysql", "logging"),
 		func(s *scene) {
 			s.ok(s.unit("logging/0").DestroySelf(s.ctx))
@@ -173,7 +175,8 @@ var unitMutators = []mutator{
 	onUnit("EnterScope", "of peers", "riak/0", enter(ring)),
 	onUnit("LeaveScope", "", "mysql/0", leave(web)),
 	onUnit("LeaveScope", "a Dying relation", "mysql/0", leave(web), destroysRelation(plain, "wordpress", "mysql")),
-	onUnit("LeaveScope", "the last", "mysql/0", leave(web), destroysRelation(plain, "wordpress", "mysql"), leaves("wordpress/0", "wordpress", "mysql")),
+	onUnit("LeaveScope", "the last", "mysql/0", leave(web), destroysRelation(plain, "wordpress", "mysql"),
+		leaves("wordpress/0", "wordpress", "mysql")),
 	onUnit("LeaveScope", "the last of a forced one", "mysql/0", leave(web), destroysRelation(forced, "wordpress", "mysql"),
 		leaves("wordpress/0", "wordpress", "mysql")),
 	onUnit("LeaveScope", "the last, of two Dying services", "wordpress/0", leave(web), func(s *scene) {
@@ -187,22 +190,27 @@ var unitMutators = []mutator{
 		s.started("riak/0")
 		s.ok(s.service("riak").Destroy(s.ctx, plain))
 	}),
-	onUnit("Remove", "", "mysql/0", removeUnit, destroysUnit("mysql/0", plain), withoutLogging, leaves("mysql/0", "wordpress", "mysql"), kills("mysql/0")),
-	onUnit("Remove", "a subordinate", "logging/0", removeUnit, destroysRelation(plain, "mysql", "logging"), func(s *scene) {
-		s.ok(s.unit("logging/0").DestroySelf(s.ctx))
-		s.ok(s.unit("logging/0").LeaveScope(s.ctx, logs))
-		s.ok(s.unit("logging/0").EnsureDead(s.ctx))
-	}),
+	onUnit("Remove", "", "mysql/0", removeUnit, destroysUnit("mysql/0", plain), withoutLogging,
+		leaves("mysql/0", "wordpress", "mysql"), kills("mysql/0")),
+	onUnit("Remove", "a subordinate", "logging/0", removeUnit, destroysRelation(plain, "mysql", "logging"),
+		func(s *scene) {
+			s.ok(s.unit("logging/0").DestroySelf(s.ctx))
+			s.ok(s.unit("logging/0").LeaveScope(s.ctx, logs))
+			s.ok(s.unit("logging/0").EnsureDead(s.ctx))
+		}),
 	onUnit("Remove", "the last of a Dying service", "riak/0", removeUnit, starts("riak/0"), destroysService("riak", plain),
 		destroysUnit("riak/0", plain), kills("riak/0")),
 	onUnit("Remove", "the last of a service that had a leader", "riak/0", removeUnit, leads("riak/0"), starts("riak/0"),
 		destroysService("riak", plain), destroysUnit("riak/0", plain), kills("riak/0")),
 	onUnit("Remove", "with annotations", "riak/0", removeUnit, annotates(entity.UnitTag("riak/0")), starts("riak/0"),
 		destroysUnit("riak/0", plain), kills("riak/0")),
-	onUnit("Remove", "the last of a service that is forced", "riak/0", removeUnit, starts("riak/0"), destroysService("riak", forced),
+	onUnit("Remove", "the last of a service that is forced", "riak/0", removeUnit, starts("riak/0"),
+		destroysService("riak", forced),
 		destroysUnit("riak/0", forced), kills("riak/0")),
-	onUnit("Remove", "with its machine", "riak/0", removeUnit, starts("riak/0"), destroysUnit("riak/0", cleanly), kills("riak/0")),
-	onUnit("Remove", "with its machine, for its service goes so", "mysql/1", removeUnit, starts("mysql/1"), destroysUnit("mysql/1", plain),
+	onUnit("Remove", "with its machine", "riak/0", removeUnit, starts("riak/0"), destroysUnit("riak/0", cleanly),
+		kills("riak/0")),
+	onUnit("Remove", "with its machine, for its service goes so", "mysql/1", removeUnit, starts("mysql/1"),
+		destroysUnit("mysql/1", plain),
 		destroysService("mysql", cleanly), kills("mysql/1")),
 	onUnit("Remove", "one of a Dying service", "mysql/1", removeUnit, starts("mysql/1"), destroysService("mysql", plain),
 		destroysUnit("mysql/1", plain), kills("mysql/1")),

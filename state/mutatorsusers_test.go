@@ -93,9 +93,12 @@ var userMutators = []mutator{
 	onController("DisableUser", "", user("bob", (*state.Controller).DisableUser)),
 	onController("DisableUser", "a superuser", user("carol", (*state.Controller).DisableUser)),
 	onController("EnableUser", "", user("dave", (*state.Controller).EnableUser)),
-	onController("GrantController", "", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)),
-	onController("RevokeController", "", onTheController("carol", state.AccessSuperuser, (*state.Controller).RevokeController)),
-	onController("RevokeController", "from a user without it", onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
+	onController("GrantController", "", onTheController("bob", state.AccessSuperuser,
+		(*state.Controller).GrantController)),
+	onController("RevokeController", "", onTheController("carol", state.AccessSuperuser,
+		(*state.Controller).RevokeController)),
+	onController("RevokeController", "from a user without it",
+		onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
 	onController("GrantModel", "", grants("carol", state.AccessRead)),
 	onController("GrantModel", "more", grants("bob", state.AccessWrite)),
 	onController("RevokeModel", "", revokes("bob", state.AccessRead)),
@@ -110,12 +113,13 @@ var userMutators = []mutator{
 	secret(slow(onController("SetUserPassword", "", setsUserPassword("bob", "other")))),
 	removeModel("bobs"),
 	onController("DestroyModel", "", func(s *scene) error { return s.ctrl.DestroyModel(s.ctx, s.stage.UUID, plain) }),
-	{name: "Controller.DestroyModel", how: "by force when it is being removed", before: []func(*scene){deadModel, func(s *scene) {
-		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
-	}}, take: func(s *scene) func() error {
-		id := s.model("bobs")
-		return func() error { return s.ctrl.DestroyModel(s.ctx, id, forced) }
-	}},
+	{name: "Controller.DestroyModel", how: "by force when it is being removed",
+		before: []func(*scene){deadModel, func(s *scene) {
+			s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
+		}}, take: func(s *scene) func() error {
+			id := s.model("bobs")
+			return func() error { return s.ctrl.DestroyModel(s.ctx, id, forced) }
+		}},
 	leaving(onController("ResumeModels", "what is being removed", resumeModels, deadModel, func(s *scene) {
 		s.ok(s.ctrl.RemoveModel(s.ctx, s.model("bobs")))
 	})),

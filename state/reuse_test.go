@@ -100,7 +100,8 @@ func TestForceSparesSubordinatesOfANewRelation(t *testing.T) {
 	w.clean()
 	later(2 * time.Minute)
 	w.clean()
-	if info, err := w.unit("logging/0").Info(w.ctx); err != nil || info.Life != entity.Dying || info.Strength != entity.Plain {
+	if info, err := w.unit("logging/0").Info(w.ctx); err != nil || info.Life != entity.Dying ||
+		info.Strength != entity.Plain {
 		t.Errorf("logging/0 is %s with strength %s, %v, want dying, plain", info.Life, info.Strength, err)
 	}
 	w.checkCounts()

@@ -103,7 +103,8 @@ func TestDumpShowsEverythingButSecrets(t *testing.T) {
 			t.Errorf("the dump has %d of %d documents of %s", len(docs), counts[collection], collection)
 		}
 		for _, doc := range docs {
-			if collection == "credentials" && strings.Contains(string(doc), "mysql") && !strings.Contains(string(doc), "(not shown)") {
+			if collection == "credentials" && strings.Contains(string(doc), "mysql") &&
+				!strings.Contains(string(doc), "(not shown)") {
 				t.Errorf("the dump shows a secret: %s", doc)
 			}
 			if strings.Contains(string(doc), "txn-") {

@@ -171,7 +171,8 @@ func (s *sim) deploy(name string, n int, placement []string) *simAction {
 	return &simAction{what: fmt.Sprintf("deploy %s -n %d --to %v", name, n, placement), by: "user",
 		may: []entity.Kind{entity.AlreadyExists, entity.NotAlive, entity.Invalid},
 		run: func() error {
-			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n, Placement: placement})
+			_, err := s.st.AddService(s.ctx, state.AddServiceParams{Name: name, CharmURL: s.charms[name], Units: n,
+				Placement: placement})
 			return err
 		},
 		expect: func(error) (simulationtest.Answer, error) {

@@ -28,8 +28,9 @@ func (s *sim) adopt() {
 	}
 	for _, id := range s.shadow.names("machines") { // hosts come before their containers
 		d := s.shadow.docs["machines"][id]
-		x := &simulationtest.Machine{Life: d.life(), ID: id, Instance: d.Instance != "", Manager: slices.Contains(d.Jobs, state.JobManageModel),
-			Clean: d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{}, Containers: map[*simulationtest.Machine]bool{}}
+		x := &simulationtest.Machine{Life: d.life(), ID: id, Instance: d.Instance != "",
+			Manager: slices.Contains(d.Jobs, state.JobManageModel),
+			Clean:   d.Clean, ForUnits: d.ForUnits, Units: map[*simulationtest.Unit]bool{}, Containers: map[*simulationtest.Machine]bool{}}
 		x.DeadSince, _ = d.More["since"].(time.Time)
 		x.CloudErred = s.shadow.status("m#"+id+"#instance") == entity.StatusError
 		if x.Host = m.Machines[d.Host]; x.Host != nil {
@@ -43,7 +44,8 @@ func (s *sim) adopt() {
 			Units: map[*simulationtest.Unit]bool{}, Relations: map[*simulationtest.Relation]bool{}}
 	}
 	for id, d := range s.shadow.docs["units"] {
-		m.Units[id] = &simulationtest.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service], Machine: m.Machines[d.Machine],
+		m.Units[id] = &simulationtest.Unit{Life: d.life(), Name: id, Service: m.Services[d.Service],
+			Machine: m.Machines[d.Machine],
 			Started: d.Started, Resolved: d.Resolved != "", Erred: s.shadow.status("u#"+id+"#workload") == entity.StatusError,
 			Subs: map[*simulationtest.Unit]bool{}, Scopes: map[*simulationtest.Relation]bool{}}
 		m.Use("u#" + id)

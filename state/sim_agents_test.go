@@ -111,7 +111,8 @@ func (s *sim) waitsForOld(u *simulationtest.Unit, r *simulationtest.Relation) bo
 }
 
 // onUnit returns an action on a unit.
-func (s *sim) onUnit(by, what string, u *simulationtest.Unit, do func(*state.Unit) error, expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
+func (s *sim) onUnit(by, what string, u *simulationtest.Unit, do func(*state.Unit) error,
+	expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
 	return &simAction{what: what + " " + u.Name, by: by, may: may, expect: said(expect),
 		run: func() error {
 			handle, err := s.st.Unit(s.ctx, u.Name)
@@ -137,12 +138,14 @@ func (s *sim) destroySelf(u *simulationtest.Unit) *simAction {
 }
 
 func (s *sim) destroySubordinates(u *simulationtest.Unit) *simAction {
-	return s.onUnit("unit agent", "destroy subordinates of", u, func(h *state.Unit) error { return h.DestroySubordinates(s.ctx) },
+	return s.onUnit("unit agent", "destroy subordinates of", u,
+		func(h *state.Unit) error { return h.DestroySubordinates(s.ctx) },
 		func() simulationtest.Answer { s.model.DestroySubordinates(u); return nil })
 }
 
 func (s *sim) enter(u *simulationtest.Unit, r *simulationtest.Relation) *simAction {
-	a := s.onUnit("unit agent", fmt.Sprintf("enter %d:", r.ID), u, func(h *state.Unit) error { return h.EnterScope(s.ctx, r.ID) },
+	a := s.onUnit("unit agent", fmt.Sprintf("enter %d:", r.ID), u,
+		func(h *state.Unit) error { return h.EnterScope(s.ctx, r.ID) },
 		func() simulationtest.Answer {
 			return s.model.EnterScope(u, r, func(principal, service string) string {
 				return s.shadow.subordinate(principal, service, func(name string) bool { return s.model.Used("u#" + name) })
@@ -170,7 +173,8 @@ func (s *sim) enterAny(u *simulationtest.Unit) *simAction {
 }
 
 func (s *sim) leave(u *simulationtest.Unit, r *simulationtest.Relation) *simAction {
-	return s.onUnit("unit agent", fmt.Sprintf("leave %d:", r.ID), u, func(h *state.Unit) error { return h.LeaveScope(s.ctx, r.ID) },
+	return s.onUnit("unit agent", fmt.Sprintf("leave %d:", r.ID), u,
+		func(h *state.Unit) error { return h.LeaveScope(s.ctx, r.ID) },
 		func() simulationtest.Answer { s.model.LeaveScope(u, r); return nil })
 }
 
@@ -280,7 +284,8 @@ func (s *sim) removeUnit(u *simulationtest.Unit) *simAction {
 }
 
 // onMachine returns an action on a machine.
-func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*state.Machine) error, expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
+func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*state.Machine) error,
+	expect func() simulationtest.Answer, may ...entity.Kind) *simAction {
 	return &simAction{what: what + " " + m.ID, by: by, may: may, expect: said(expect),
 		run: func() error {
 			handle, err := s.st.Machine(s.ctx, m.ID)
@@ -293,7 +298,8 @@ func (s *sim) onMachine(by, what string, m *simulationtest.Machine, do func(*sta
 
 // machineAgent is what the agent of a machine does with the machine itself.
 func (s *sim) machineAgent(m *simulationtest.Machine) *simAction {
-	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers) > 0 && (s.calm || s.rnd.IntN(4) > 0) {
+	if m == nil || !s.machineUp(m) || m.Life.Life != entity.Dying || len(m.Units)+len(m.Containers) > 0 &&
+		(s.calm || s.rnd.IntN(4) > 0) {
 		return nil
 	}
 	return s.machineDead(m, "machine agent")
@@ -311,7 +317,8 @@ func (s *sim) provisioner(m *simulationtest.Machine) *simAction {
 		return nil
 	case !m.Instance && (m.Life.Life == entity.Alive || m.Life.Life == entity.Dying && len(m.Units) > 0):
 		return s.provision(m)
-	case m.Life.Life == entity.Dying && !m.Instance && (len(m.Units)+len(m.Containers) == 0 || !s.calm && s.rnd.IntN(4) == 0):
+	case m.Life.Life == entity.Dying && !m.Instance &&
+		(len(m.Units)+len(m.Containers) == 0 || !s.calm && s.rnd.IntN(4) == 0):
 		return s.machineDead(m, "provisioner")
 	case m.Life.Life == entity.Dead && m.Instance && !s.calm && s.rnd.IntN(5) == 0:
 		return s.cloudSays(m, true)

@@ -13,7 +13,8 @@ func (s *sim) destroyUnit(u *simulationtest.Unit, how entity.Destruction) *simAc
 	if u == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-unit %s %v %v machines=%t", u.Name, how.Strength, how.Timeout, how.Machines), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-unit %s %v %v machines=%t", u.Name, how.Strength, how.Timeout,
+		how.Machines), by: "user",
 		may: []entity.Kind{entity.Invalid},
 		rival: func() *simAction {
 			if u.Started || !s.up(unitTag(u)) {
@@ -35,7 +36,8 @@ func (s *sim) destroyRelation(r *simulationtest.Relation, how entity.Destruction
 	if r == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-relation %d %s %v %v", r.ID, r.Key, how.Strength, how.Timeout), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-relation %d %s %v %v", r.ID, r.Key, how.Strength, how.Timeout),
+		by:  "user",
 		may: []entity.Kind{entity.Invalid},
 		rival: func() *simAction {
 			return s.enterAny(one(s, r.Members()))
@@ -54,7 +56,8 @@ func (s *sim) destroyService(svc *simulationtest.Service, how entity.Destruction
 	if svc == nil {
 		return nil
 	}
-	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v machines=%t", svc.Name, how.Strength, how.Timeout, how.Machines), by: "user",
+	return &simAction{what: fmt.Sprintf("destroy-service %s %v %v machines=%t", svc.Name, how.Strength, how.Timeout,
+		how.Machines), by: "user",
 		rival: func() *simAction {
 			if s.rnd.IntN(2) == 0 {
 				return s.addUnits(svc, 1, nil)

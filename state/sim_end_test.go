@@ -212,7 +212,8 @@ func (s *sim) empty() error {
 	if err != nil {
 		return err
 	}
-	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log", "txns.stash", "refusals"} {
+	for _, keep := range []string{"sequence", "charms", "statushistory", "model", "schema", "txns", "txns.log",
+		"txns.stash", "refusals"} {
 		delete(counts, keep)
 	}
 	for _, own := range []string{"machines", "counts"} {

@@ -32,7 +32,8 @@ func (s *sim) checkExplain() error {
 			wantRefs[name] = min(n, 11)
 		}
 		if !maps.Equal(refs, wantRefs) || by != wantBy {
-			return fmt.Errorf("%s waits for %v and %q, but explain says %v and %q: %+v", key, wantRefs, wantBy, refs, by, e.Reasons)
+			return fmt.Errorf("%s waits for %v and %q, but explain says %v and %q: %+v", key, wantRefs, wantBy, refs, by,
+				e.Reasons)
 		}
 		if len(wantRefs) == 0 && wantBy == "" {
 			return fmt.Errorf("%s waits for nothing", key)

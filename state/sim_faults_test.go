@@ -110,21 +110,25 @@ var faults = []fault{
 	{"assert", "add-relation does not assert that the services are Alive", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "services", "") && onlyAsserts(op) && inserts(all, "relations")
 	})},
-	{"assert", "a unit that enters does not assert that the relation is Alive", dropped(func(op *txn.Op, all []txn.Op) bool {
-		return in(op, "relations", "") && onlyAsserts(op) && inserts(all, "scopes")
-	})},
+	{"assert", "a unit that enters does not assert that the relation is Alive",
+		dropped(func(op *txn.Op, all []txn.Op) bool {
+			return in(op, "relations", "") && onlyAsserts(op) && inserts(all, "scopes")
+		})},
 	{"assert", "a unit that enters does not assert that it is Alive", dropped(func(op *txn.Op, all []txn.Op) bool {
 		return in(op, "units", "") && onlyAsserts(op) && inserts(all, "scopes")
 	})},
-	{"assert", "a relation is removed without asserting that its scope is empty", unasserted(func(op *txn.Op, _ []txn.Op) bool {
-		return in(op, "counts", "r#") && op.Remove
-	})},
-	{"assert", "a service is removed without asserting that nothing refers to it", unasserted(func(op *txn.Op, _ []txn.Op) bool {
-		return in(op, "counts", "s#") && op.Remove
-	})},
-	{"assert", "a machine's end does not assert that it has no Alive units", unasserted(func(op *txn.Op, all []txn.Op) bool {
-		return in(op, "counts", "m#") && len(all) < 4 && op.Insert == nil
-	})},
+	{"assert", "a relation is removed without asserting that its scope is empty",
+		unasserted(func(op *txn.Op, _ []txn.Op) bool {
+			return in(op, "counts", "r#") && op.Remove
+		})},
+	{"assert", "a service is removed without asserting that nothing refers to it",
+		unasserted(func(op *txn.Op, _ []txn.Op) bool {
+			return in(op, "counts", "s#") && op.Remove
+		})},
+	{"assert", "a machine's end does not assert that it has no Alive units",
+		unasserted(func(op *txn.Op, all []txn.Op) bool {
+			return in(op, "counts", "m#") && len(all) < 4 && op.Insert == nil
+		})},
 	{"assert", "destroy-unit does not assert that the agent never came up", unasserted(func(op *txn.Op, _ []txn.Op) bool {
 		return in(op, "units", "") && op.Remove
 	})},
@@ -151,7 +155,8 @@ var faults = []fault{
 		}
 		return v
 	})},
-	{"value", "the relation becomes Dying, its endpoints do not", changed("endpoints", "life", func(any) any { return entity.Alive })},
+	{"value", "the relation becomes Dying, its endpoints do not",
+		changed("endpoints", "life", func(any) any { return entity.Alive })},
 	{"value", "lenience is taken for plain", changed("units", "strength", func(v any) any {
 		if v == entity.Lenient {
 			return entity.Plain
@@ -160,9 +165,11 @@ var faults = []fault{
 	})},
 	{"value", "a machine with a unit stays clean", changed("machines", "clean", func(any) any { return true })},
 	{"rest", "a port stays open", dropped(func(op *txn.Op, all []txn.Op) bool {
-		return in(op, "ports", "") && op.Update != nil && slices.ContainsFunc(all, func(o txn.Op) bool { return in(&o, "units", "") && o.Remove })
+		return in(op, "ports", "") && op.Update != nil &&
+			slices.ContainsFunc(all, func(o txn.Op) bool { return in(&o, "units", "") && o.Remove })
 	})},
-	{"rest", "what force leaves behind is not recorded", dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
+	{"rest", "what force leaves behind is not recorded",
+		dropped(func(op *txn.Op, _ []txn.Op) bool { return in(op, "leftovers", "") && op.Insert != nil })},
 }
 
 // plant makes a fault spoil the simulation's transactions.

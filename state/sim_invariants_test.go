@@ -57,7 +57,8 @@ func (h *history) check(s *shadow) (wrong []string) {
 // references, nothing that outlives its owner, and nothing ending with no actor
 // to end it.
 func (s *shadow) check() (wrong []string) {
-	c := &checker{shadow: s, owned: map[string]map[string]bool{}, allowed: map[string]map[string]bool{}, counts: map[string]map[string]int{}}
+	c := &checker{shadow: s, owned: map[string]map[string]bool{}, allowed: map[string]map[string]bool{},
+		counts: map[string]map[string]int{}}
 	c.machines()
 	c.services()
 	c.relations()

@@ -16,7 +16,8 @@ import (
 // begin makes a model for the simulation, and a reference model to compare it
 // with.
 func (s *sim) begin() (err error) {
-	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: fmt.Sprintf("sim%d", s.steps), Owner: statetest.Admin, Series: "jammy"}); err != nil {
+	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: fmt.Sprintf("sim%d", s.steps),
+		Owner: statetest.Admin, Series: "jammy"}); err != nil {
 		return err
 	}
 	for name, metadata := range simCharms {
@@ -161,7 +162,8 @@ func (s *sim) removeModel() error {
 		return errors.New("the model was not removed")
 	}
 	if s.cover != nil { // the model's row is in the controller's database, where moves are not counted
-		s.cover.rows[moveRow(lifecycle.Move{Kind: lifecycle.Model, From: entity.Dead, To: entity.Gone, By: lifecycle.Controller})]++
+		s.cover.rows[moveRow(lifecycle.Move{Kind: lifecycle.Model, From: entity.Dead, To: entity.Gone,
+			By: lifecycle.Controller})]++
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func (d *simDoc) life() simulationtest.Life {
 
 // simCollections lists the collections of entities, and of what must be removed
 // with them.
-var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments", "settings",
+var simCollections = []string{"machines", "units", "services", "relations", "endpoints", "scopes", "deployments",
+	"settings",
 	"constraints", "counts", "statuses", "ports", "credentials", "cleanups", "leftovers"}
 
 // A shadow is a copy of a model's database. After each step it reads only the
@@ -183,7 +184,8 @@ func (s *shadow) relation(n int) *simDoc {
 func (s *shadow) facts() map[string]string {
 	facts := map[string]string{}
 	for id, m := range s.docs["machines"] {
-		facts["m#"+id] = simulationtest.MachineFact(m.life(), m.Instance != "", slices.Contains(m.Jobs, state.JobManageModel), m.Clean, m.ForUnits)
+		facts["m#"+id] = simulationtest.MachineFact(m.life(), m.Instance != "",
+			slices.Contains(m.Jobs, state.JobManageModel), m.Clean, m.ForUnits)
 	}
 	for id, d := range s.docs["services"] {
 		facts["s#"+id] = d.life().String()

@@ -81,10 +81,12 @@ func isSubordinate(service string) bool {
 func newSim(t testing.TB, seed uint64) *sim {
 	t.Helper()
 	store := statetest.Store(t, mongo.Options{})
-	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{}, charms: map[string]string{}}
+	s := &sim{TB: t, ctx: t.Context(), store: store, rnd: rand.New(rand.NewPCG(seed, 1)), clock: &atomic.Int64{},
+		charms: map[string]string{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
 	s.clock.Store(time.Now().UnixMilli())
-	err := state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
+	err := state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
+		User:     statetest.Admin,
 		Password: statetest.Password}, s.options())
 	if err != nil {
 		t.Fatal(err)

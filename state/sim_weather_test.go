@@ -10,7 +10,8 @@ import (
 
 // nothing returns an action that does not involve state.
 func nothing(what string) *simAction {
-	return &simAction{what: what, by: "time", run: func() error { return nil }, expect: said(func() simulationtest.Answer { return nil })}
+	return &simAction{what: what, by: "time", run: func() error { return nil },
+		expect: said(func() simulationtest.Answer { return nil })}
 }
 
 // weather is what happens to agents, machines, hooks and the clock.
@@ -23,7 +24,8 @@ func (s *sim) weather() *simAction {
 		return nothing("later by " + d.String())
 	case n == 8 && s.rnd.IntN(4) == 0:
 		if err := s.restart(); err != nil {
-			return &simAction{what: "restart", run: func() error { return err }, expect: said(func() simulationtest.Answer { return nil })}
+			return &simAction{what: "restart", run: func() error { return err },
+				expect: said(func() simulationtest.Answer { return nil })}
 		}
 		return nothing("the controller restarts")
 	case n < 14 && u != nil && s.up(unitTag(u)) && u.Started && u.Life.Life != entity.Dead:

@@ -35,7 +35,8 @@ var capped = map[string]bool{"txns.log": true, "statushistory": true, "refusals"
 // newStore opens an empty store; tap, if not nil, wraps its connections.
 func newStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks,
+		Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
 	if err != nil {
 		t.Fatal(err)
 	}

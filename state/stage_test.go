@@ -158,7 +158,8 @@ func sharedStage(t *testing.T) *stage {
 		return theStage.stage
 	}
 	fs := vfs.NewMem()
-	s := &scene{stage: &stage{fs: fs, Now: time.Now().UTC().Truncate(time.Second), Files: map[string]string{}}, fs: fs, dir: "store"}
+	s := &scene{stage: &stage{fs: fs, Now: time.Now().UTC().Truncate(time.Second), Files: map[string]string{}}, fs: fs,
+		dir: "store"}
 	var err error
 	s.store, err = mongo.OpenEmbedded(s.dir, small(fs, nil, 0))
 	if err != nil {

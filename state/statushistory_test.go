@@ -42,7 +42,8 @@ func TestFirstStatusIsAsOldAsItsEntity(t *testing.T) {
 	w.ok(w.machine("0").Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour}))
 	status := w.status()
 	workload, machine := status.Services[0].Units[0].Workload, status.Machines[0].Status
-	if workload.Status != entity.StatusWaiting || !workload.Since.Equal(born) || machine.Status != entity.StatusPending || !machine.Since.Equal(born) {
+	if workload.Status != entity.StatusWaiting || !workload.Since.Equal(born) || machine.Status != entity.StatusPending ||
+		!machine.Since.Equal(born) {
 		t.Errorf("the workload is %v, the machine %v", workload, machine)
 	}
 	if said, err := w.unit("mysql/0").Status(w.ctx); err != nil || !said.Since.Equal(born) {
@@ -69,9 +70,11 @@ func TestStatusHistory(t *testing.T) {
 	w.deploy("mysql", statetest.MySQL, 2)
 	check(entity.HistoryUnitAgent, "mysql/0", all, "juju-unit allocating")
 	check(entity.HistoryMachine, "0", all, "juju-machine pending")
-	for i, s := range []entity.Status{{Status: entity.StatusMaintenance, Message: "installing"}, {Status: entity.StatusActive}, {Status: entity.StatusBlocked, Message: "no disk"}} {
+	for i, s := range []entity.Status{{Status: entity.StatusMaintenance, Message: "installing"},
+		{Status: entity.StatusActive}, {Status: entity.StatusBlocked, Message: "no disk"}} {
 		now = now.Add(time.Hour)
-		w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting, Message: fmt.Sprint("hook ", i)}))
+		w.ok(w.unit("mysql/0").SetAgentStatus(w.ctx, entity.Status{Status: entity.StatusExecuting,
+			Message: fmt.Sprint("hook ", i)}))
 		w.ok(w.unit("mysql/0").SetStatus(w.ctx, s))
 	}
 	check(entity.HistoryWorkload, "mysql/0", all,
@@ -135,7 +138,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	if n := len(got); n < 4 || n > 16 || !strings.HasPrefix(got[n-1], "workload active 63") {
 		t.Errorf("the history has %d of 64, the last %.20s", n, got[len(got)-1])
 	}
-	if got := w.history(entity.HistoryWorkload, "mysql/1", entity.HistoryFilter{}); !reflect.DeepEqual(got, []string{"workload active quiet"}) {
+	if got := w.history(entity.HistoryWorkload, "mysql/1", entity.HistoryFilter{}); !reflect.DeepEqual(got,
+		[]string{"workload active quiet"}) {
 		t.Errorf("the history of the other unit is %q", got)
 	}
 }

@@ -138,7 +138,8 @@ func (m mutator) one(t *testing.T, st *stage, c conflict, otherFirst bool) (o me
 }
 
 func (o meeting) is(other meeting) bool {
-	return sameError(o.mutator, other.mutator) && sameError(o.other, other.other) && differ(o.contents, other.contents) == ""
+	return sameError(o.mutator, other.mutator) && sameError(o.other, other.other) &&
+		differ(o.contents, other.contents) == ""
 }
 
 func (m mutator) between(t *testing.T, st *stage, c conflict, n int, first, last meeting) {

@@ -121,7 +121,8 @@ func TestCountsStayTrueUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	seed := testSeed(t)
 	charms := map[string]string{}
-	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "riak": statetest.Riak, "logging": statetest.Logging} {
+	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress,
+		"riak": statetest.Riak, "logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, w.st, meta)
 	}
 	names := []string{"mysql", "wordpress", "riak", "logging"}

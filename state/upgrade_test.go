@@ -109,7 +109,8 @@ func TestOpenFirstSchema(t *testing.T) {
 	w.checkCounts()
 	status, err := w.st.Status(w.ctx)
 	w.ok(err)
-	if len(status.Services) != 4 || len(status.Machines) != 5 || !status.Services[1].Exposed || len(status.Services[1].Units) != 2 ||
+	if len(status.Services) != 4 || len(status.Machines) != 5 || !status.Services[1].Exposed ||
+		len(status.Services[1].Units) != 2 ||
 		status.Services[1].Units[0].Workload.Message != "ready" || status.Services[1].Units[0].OpenedPorts[0].From != 3306 {
 		t.Errorf("the status is %+v", status)
 	}
@@ -196,11 +197,15 @@ func TestUpgradeStopsAtAFailedStep(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var ran []string
 	step := func(name string, err func() error) state.UpgradeStep {
-		return state.NewUpgradeStep(name, func(context.Context, *mongo.Database) error { ran = append(ran, name); return err() })
+		return state.NewUpgradeStep(name, func(context.Context, *mongo.Database) error {
+			ran = append(ran, name)
+			return err()
+		})
 	}
 	fine := func() error { return nil }
 	open := func(ctx context.Context, b func() error) error {
-		c, err := state.OpenController(ctx, store, state.Options{}.WithSteps([]state.UpgradeStep{step("a", fine), step("b", b), step("c", fine)}, nil))
+		c, err := state.OpenController(ctx, store, state.Options{}.WithSteps([]state.UpgradeStep{step("a", fine),
+			step("b", b), step("c", fine)}, nil))
 		if err == nil {
 			c.Close()
 		}

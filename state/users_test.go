@@ -147,20 +147,24 @@ func TestAccessLevels(t *testing.T) {
 	for _, level := range []string{"read", "write", "admin"} {
 		w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", level, statetest.Admin))
 		w.may("bob", "login", level)
-		w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", level, ""), entity.AlreadyExists, fmt.Sprintf("user already has %q access or greater", level))
+		w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", level, ""), entity.AlreadyExists,
+			fmt.Sprintf("user already has %q access or greater", level))
 	}
 	for _, step := range []struct{ revoked, left string }{{"admin", "write"}, {"write", "read"}, {"read", ""}} {
 		w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", step.revoked))
 		w.may("bob", "login", step.left)
-		w.refused(w.ctrl.RevokeModel(w.ctx, model, "bob", step.revoked), entity.NotFound, fmt.Sprintf(`user "bob" does not have %q access`, step.revoked))
+		w.refused(w.ctrl.RevokeModel(w.ctx, model, "bob", step.revoked), entity.NotFound,
+			fmt.Sprintf(`user "bob" does not have %q access`, step.revoked))
 	}
 	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", "admin", ""))
 	w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", "read")) // all access
 	w.may("bob", "login", "")
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
 	w.may("bob", "superuser", "admin")
-	w.refused(w.ctrl.GrantController(w.ctx, "bob", "add-model"), entity.AlreadyExists, `could not grant controller access: user already has "add-model" access or greater`)
-	for _, step := range []struct{ revoked, left string }{{"superuser", "add-model"}, {"add-model", "login"}, {"login", ""}} {
+	w.refused(w.ctrl.GrantController(w.ctx, "bob", "add-model"), entity.AlreadyExists,
+		`could not grant controller access: user already has "add-model" access or greater`)
+	for _, step := range []struct{ revoked, left string }{{"superuser", "add-model"}, {"add-model", "login"},
+		{"login", ""}} {
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", step.revoked))
 		w.may("bob", step.left, "")
 	}
@@ -172,9 +176,11 @@ func TestAccessLevels(t *testing.T) {
 
 	w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", "login", ""), entity.Invalid, `"login" model access not valid`)
 	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "read"), entity.Invalid, `"read" controller access not valid`)
-	w.refused(w.ctrl.GrantModel(w.ctx, model, "eve", "read", ""), entity.NotFound, `user "eve" does not exist locally: user "eve" not found`)
+	w.refused(w.ctrl.GrantModel(w.ctx, model, "eve", "read", ""), entity.NotFound,
+		`user "eve" does not exist locally: user "eve" not found`)
 	w.refused(w.ctrl.GrantModel(w.ctx, "nope", "bob", "read", ""), entity.NotFound, `model "nope" not found`)
-	w.refused(w.ctrl.RevokeModel(w.ctx, model, statetest.Admin, "admin"), entity.InUse, `user "admin" owns model "default"`)
+	w.refused(w.ctrl.RevokeModel(w.ctx, model, statetest.Admin, "admin"), entity.InUse,
+		`user "admin" owns model "default"`)
 }
 
 // An owner is admin of that model, and of no other.
@@ -248,7 +254,8 @@ func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
 		w.ok(w.ctrl.DisableUser(w.ctx, statetest.Admin))
 	})
-	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "superuser"), entity.InUse, `user "bob" is the only superuser who can log in`)
+	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "superuser"), entity.InUse,
+		`user "bob" is the only superuser who can log in`)
 }
 
 // Several superusers revoke each other's and a third one's rights concurrently:
@@ -283,7 +290,8 @@ func TestConcurrentGrantsAndRevokes(t *testing.T) {
 				case 4:
 					err = w.ctrl.GrantController(w.ctx, name, "superuser")
 				}
-				if kind := entity.KindOf(err); err != nil && kind != entity.InUse && kind != entity.NotFound && kind != entity.AlreadyExists {
+				if kind := entity.KindOf(err); err != nil && kind != entity.InUse && kind != entity.NotFound &&
+					kind != entity.AlreadyExists {
 					t.Errorf("%s: %v", name, err)
 				}
 			})

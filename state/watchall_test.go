@@ -34,7 +34,8 @@ func (v *view) right() bool {
 }
 
 // watching reads events, sometimes slowly, and updates the view on each.
-func watching[T any](w *world, group *sync.WaitGroup, v *view, slow func() bool, events <-chan T, update func(T) string) *view {
+func watching[T any](w *world, group *sync.WaitGroup, v *view, slow func() bool, events <-chan T,
+	update func(T) string) *view {
 	group.Go(func() {
 		for event := range events {
 			if slow() {
@@ -75,21 +76,23 @@ func (w *world) watch(ctx context.Context, rnd *rand.Rand, group *sync.WaitGroup
 		}
 		return watching(w, group, &view{name: name, fresh: read}, slow, events, func(struct{}) string { return read() })
 	}
-	named := func(name string, events <-chan []string, err error, life func(string) (entity.Life, error), all func() map[string]entity.Life) *view {
+	named := func(name string, events <-chan []string, err error, life func(string) (entity.Life,
+		error), all func() map[string]entity.Life) *view {
 		if err != nil {
 			return nil
 		}
 		lives := map[string]entity.Life{}
-		return watching(w, group, &view{name: name, fresh: func() string { return asText(all(), nil) }}, slow, events, func(ids []string) string {
-			for _, id := range ids {
-				if now, err := life(id); err == nil {
-					lives[id] = now
-				} else {
-					delete(lives, id)
+		return watching(w, group, &view{name: name, fresh: func() string { return asText(all(), nil) }}, slow, events,
+			func(ids []string) string {
+				for _, id := range ids {
+					if now, err := life(id); err == nil {
+						lives[id] = now
+					} else {
+						delete(lives, id)
+					}
 				}
-			}
-			return asText(lives, nil)
-		})
+				return asText(lives, nil)
+			})
 	}
 	background := context.Background()
 	switch rnd.IntN(9) {
@@ -220,7 +223,8 @@ func TestEveryWatchConverges(t *testing.T) {
 	w := &world{t, t.Context(), ctrl, st}
 	seed := testSeed(t)
 	charms := map[string]string{}
-	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress, "logging": statetest.Logging} {
+	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress,
+		"logging": statetest.Logging} {
 		charms[name] = statetest.Charm(t, st, meta)
 	}
 	names := []string{"mysql", "wordpress", "logging"}

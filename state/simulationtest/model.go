@@ -253,7 +253,8 @@ func MachineFact(l Life, instance, manager, clean, forUnits bool) string {
 
 // UnitFact returns the line of a unit.
 func UnitFact(l Life, service, machine, principal string, started, resolved bool) string {
-	return fmt.Sprintf("%s of %s on %q beside %q started=%t resolved=%t", l, service, machine, principal, started, resolved)
+	return fmt.Sprintf("%s of %s on %q beside %q started=%t resolved=%t", l, service, machine, principal, started,
+		resolved)
 }
 
 // RelationFact returns the line of a relation; in lists the units in scope,

@@ -74,7 +74,8 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 		case i < len(named) && p.Machine != named[i]:
 			return fmt.Errorf("%s is on machine %s, not on %s", p.Unit, p.Machine, named[i])
 		case i >= len(named) && x != nil && !x.isFree():
-			return fmt.Errorf("%s was put on machine %s: %s", p.Unit, p.Machine, MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits))
+			return fmt.Errorf("%s was put on machine %s: %s", p.Unit, p.Machine,
+				MachineFact(x.Life, x.Instance, x.Manager, x.Clean, x.ForUnits))
 		case x == nil && m.used["m#"+p.Machine]:
 			return fmt.Errorf("%s was put on machine %s, which is gone", p.Unit, p.Machine)
 		case x == nil:
@@ -94,7 +95,8 @@ func (m *Model) AddUnits(s *Service, placed []Placed, named []string, raced bool
 
 func (m *Model) addUnit(name string, s *Service, x *Machine, principal *Unit) {
 	m.fresh("u#" + name)
-	u := &Unit{Name: name, Service: s, Machine: x, Principal: principal, Subs: map[*Unit]bool{}, Scopes: map[*Relation]bool{}}
+	u := &Unit{Name: name, Service: s, Machine: x, Principal: principal, Subs: map[*Unit]bool{},
+		Scopes: map[*Relation]bool{}}
 	m.Units[name] = u
 	s.Units[u] = true
 	if x != nil {
@@ -106,7 +108,8 @@ func (m *Model) addUnit(name string, s *Service, x *Machine, principal *Unit) {
 
 func (m *Model) addMachine(id string, host *Machine, manager, clean bool) *Machine {
 	m.fresh("m#" + id)
-	x := &Machine{ID: id, Host: host, Manager: manager, Clean: clean, Units: map[*Unit]bool{}, Containers: map[*Machine]bool{}}
+	x := &Machine{ID: id, Host: host, Manager: manager, Clean: clean, Units: map[*Unit]bool{},
+		Containers: map[*Machine]bool{}}
 	m.Machines[id] = x
 	if host != nil {
 		host.Containers[x] = true
