@@ -370,6 +370,11 @@ func (s *Server) wireError(doing string, err error) *params.Error {
 		err = entity.Errorf(entity.Unavailable, "the controller took too long; try again")
 	case errors.Is(err, context.Canceled):
 		err = entity.Errorf(entity.Unavailable, "the request was given up")
+	case mongo.IsDiskFull(err):
+		// The store ends the process at once; this answer can be faster.
+		logger.Errorf("%s: %v", doing, err)
+		err = entity.WithHint(entity.Errorf(entity.Unavailable, "the controller's disk is full"),
+			"Make room on the controller's disk, and try again")
 	default:
 		logger.Errorf("%s: %v", doing, err)
 		if damage := mongo.Damage(err); damage != nil {

@@ -94,6 +94,9 @@ func TestErrorsOnTheWire(t *testing.T) {
 	w.with(map[string]handler{
 		"Panic":    act(func(context.Context, *caller, none) error { panic("hunter2") }),
 		"Internal": act(func(context.Context, *caller, none) error { return errors.New("mongo: hunter2") }),
+		"Full": act(func(context.Context, *caller, none) error {
+			return errors.New("cannot run a transaction: write 000004.log: no space left on device")
+		}),
 		"Hint": act(func(context.Context, *caller, none) error {
 			return entity.WithHint(entity.Errorf(entity.InUse, "machine 0 is busy"), "run 'juju status'")
 		}),
@@ -103,9 +106,11 @@ func TestErrorsOnTheWire(t *testing.T) {
 	for method, want := range map[string]params.Error{
 		"Panic":    {Message: params.Internal},
 		"Internal": {Message: params.Internal},
-		"Hint":     {Message: "machine 0 is busy", Code: "in use", Info: map[string]any{"hint": "run 'juju status'"}},
-		"Slow":     {Message: "the controller took too long; try again", Code: "try again"},
-		"Nothing":  {Message: "no such request - method Test.Nothing is not implemented", Code: "not implemented"},
+		"Full": {Message: "the controller's disk is full", Code: string(entity.Unavailable),
+			Info: map[string]any{"hint": "Make room on the controller's disk, and try again"}},
+		"Hint":    {Message: "machine 0 is busy", Code: "in use", Info: map[string]any{"hint": "run 'juju status'"}},
+		"Slow":    {Message: "the controller took too long; try again", Code: "try again"},
+		"Nothing": {Message: "no such request - method Test.Nothing is not implemented", Code: "not implemented"},
 	} {
 		reply := r.call("Test", 1, method, nil)
 		got := params.Error{Message: reply.Error, Code: reply.ErrorCode, Info: reply.ErrorInfo}

@@ -129,3 +129,18 @@ func (st *State) Counts() (map[string]int, error) { return st.db.Counts() }
 // LongestQueue returns the length of the longest transaction queue of the
 // model's documents.
 func (st *State) LongestQueue() (int, error) { return st.db.LongestQueue() }
+
+// HoldOpening keeps Model from opening a model that it has found ready: reached returns
+// when it has, and release lets it go on.
+func (c *Controller) HoldOpening(uuid string) (reached, release func()) {
+	first, second := make(chan struct{}), make(chan struct{})
+	set := func(ch chan struct{}) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.opening[uuid] = ch; ch == nil {
+			delete(c.opening, uuid)
+		}
+	}
+	set(first)
+	return func() { set(second); first <- struct{}{} }, func() { set(nil); close(second) }
+}

@@ -264,9 +264,20 @@ func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
 	// The row may have changed before the model was open, when there was nothing to
 	// close.
 	if _, err := c.readyRow(id); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.dropRemade(row.UUID))
 	}
 	return st, nil
+}
+
+// dropRemade drops the database of a model that was removed while it was being opened,
+// which makes collections that are missing. What was not removed yet is left alone.
+func (c *Controller) dropRemade(uuid string) error {
+	db := c.store.Open(uuid)
+	defer db.Close(closing())
+	if n, err := db.Count(modelC, nil); err != nil || n > 0 {
+		return err
+	}
+	return c.store.Drop(uuid)
 }
 
 // open returns the open model of a row, and whether it had to be opened. Only one call at

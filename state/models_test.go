@@ -338,6 +338,36 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 	w.mustAddModel("one")
 }
 
+// A model that is removed while another controller opens it leaves no database behind,
+// though opening makes collections that are missing.
+func TestModelIsRemovedWhileItIsOpened(t *testing.T) {
+	store := newStore(t, nil)
+	w := newController(t, store)
+	other := &world{T: t, ctx: t.Context()}
+	other.open(store)
+	w.st = w.mustAddModel("one")
+	uuid := w.st.UUID()
+	reached, release := other.ctrl.HoldOpening(uuid)
+	opened := make(chan error)
+	go func() {
+		_, err := other.ctrl.Model(w.ctx, uuid)
+		opened <- err
+	}()
+	reached()
+	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
+	w.clean()
+	w.ok(w.st.EnsureDead(w.ctx))
+	w.ok(w.ctrl.RemoveModel(w.ctx, uuid))
+	w.checkResumed()
+	release()
+	w.refused(<-opened, entity.NotFound, "not found")
+	names, err := store.Databases()
+	w.ok(err)
+	if slices.Contains(names, uuid) {
+		t.Error("the database of the model is left")
+	}
+}
+
 // Models are created, used, watched, and removed by two controllers,
 // concurrently. No goroutine, connection, database or name is left.
 func TestManyModelsLeakNothing(t *testing.T) {

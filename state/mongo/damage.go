@@ -2,6 +2,8 @@ package mongo
 
 import (
 	"errors"
+	"strings"
+	"syscall"
 
 	mgo "gopkg.in/mgo.v2"
 
@@ -28,6 +30,12 @@ func Damage(err error) error {
 	}
 	return entity.WithHint(entity.Errorf(entity.Damaged, "%s", what),
 		"What was in it can't be read any more: restore the controller from a backup, and look after its disk.")
+}
+
+// IsDiskFull reports whether err says that a disk is full: this process's, or the store's, whose
+// errors cross its protocol as text.
+func IsDiskFull(err error) bool {
+	return entity.IsDiskFull(err) || strings.Contains(err.Error(), syscall.ENOSPC.Error())
 }
 
 // cannotOpen adds a hint to the error of a store that is damaged.
