@@ -44,7 +44,13 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		if d.strength == entity.Plain && s.life().Life != entity.Alive {
 			return nil
 		}
-		return st.move(ctx, s, lifecycle.ToDestroy, by, d)
+		err := st.move(ctx, s, lifecycle.ToDestroy, by, d)
+		if err == nil && e.kind() == lifecycle.Model {
+			// Units before machines: a machine without an instance goes at once if nothing is
+			// on it any more.
+			err = st.destroySources(ctx, s, by, d)
+		}
+		return err
 	})
 }
 
