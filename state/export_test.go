@@ -133,14 +133,16 @@ func (st *State) LongestQueue() (int, error) { return st.db.LongestQueue() }
 // HoldOpening keeps Model from opening a model that it has found ready: reached returns
 // when it has, and release lets it go on.
 func (c *Controller) HoldOpening(uuid string) (reached, release func()) {
-	first, second := make(chan struct{}), make(chan struct{})
-	set := func(ch chan struct{}) {
+	held := make(chan struct{})
+	set := func(do func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.opening[uuid] = ch; ch == nil {
-			delete(c.opening, uuid)
-		}
+		do()
 	}
-	set(first)
-	return func() { set(second); first <- struct{}{} }, func() { set(nil); close(second) }
+	set(func() { c.opening[uuid] = held })
+	// A waiting Model receives this, and waits again.
+	return func() { held <- struct{}{} }, func() {
+		set(func() { delete(c.opening, uuid) })
+		close(held)
+	}
 }
