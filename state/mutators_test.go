@@ -89,7 +89,7 @@ var direct = map[string]string{
 
 // ofTests lists the methods declared in test files.
 var ofTests = map[string]string{
-	"Controller": "Before BeforeNext Contents DB Leases Make PutLease RewriteOps ShareStore Write",
+	"Controller": "Before BeforeNext Contents DB HoldOpening Leases Make PutLease RewriteOps ShareStore Write",
 	"State":      "Before BeforeNext Counts DB Die FailedAsserts LeadersText LongestQueue LoseTail MinUnitsChanges Refusals RewriteOps Write",
 	"Unit":       "WriteAsLeader",
 }
