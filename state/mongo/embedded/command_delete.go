@@ -13,21 +13,13 @@ func (r *request) delete() error {
 		return err
 	}
 	n := 0
-	for i, doc := range w.list {
+	err = w.each(func(_ int, doc bsoncore.Document) error {
 		o, err := r.deleteOne(w.collection, doc)
 		n += o.matched
-		if err == nil {
-			continue
-		}
-		if fatal(err) {
-			return err
-		}
-		if w.failed(i, err) {
-			break
-		}
-	}
-	if r.unacknowledged {
-		return nil
+		return err
+	})
+	if err != nil || r.unacknowledged {
+		return err
 	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", int32(n))
 	r.appendWriteErrors(w)

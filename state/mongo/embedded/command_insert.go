@@ -17,17 +17,15 @@ func (r *request) insert() error {
 		return err
 	}
 	n := int32(0)
-	for i, doc := range w.list {
-		if err := r.insertOne(w.collection, doc); err == nil {
+	err = w.each(func(_ int, doc bsoncore.Document) error {
+		err := r.insertOne(w.collection, doc)
+		if err == nil {
 			n++
-		} else if fatal(err) {
-			return err
-		} else if w.failed(i, err) {
-			break
 		}
-	}
-	if r.unacknowledged {
-		return nil
+		return err
+	})
+	if err != nil || r.unacknowledged {
+		return err
 	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", n)
 	r.appendWriteErrors(w)

@@ -17,7 +17,7 @@ func (r *request) update() error {
 	var matched, modified int
 	upserted := bsoncore.NewArrayBuilder()
 	n := 0
-	for i, doc := range w.list {
+	err = w.each(func(i int, doc bsoncore.Document) error {
 		o, err := r.updateOne(w.collection, doc)
 		matched, modified = matched+o.matched, modified+o.modified
 		if o.upserted.Type != 0 {
@@ -26,18 +26,10 @@ func (r *request) update() error {
 			upserted.AppendDocument(bsoncore.NewDocumentBuilder().
 				AppendInt32("index", int32(i)).AppendValue("_id", o.upserted).Build())
 		}
-		if err == nil {
-			continue
-		}
-		if fatal(err) {
-			return err
-		}
-		if w.failed(i, err) {
-			break
-		}
-	}
-	if r.unacknowledged {
-		return nil
+		return err
+	})
+	if err != nil || r.unacknowledged {
+		return err
 	}
 	r.out = bsoncore.AppendInt32Element(r.out, "n", int32(matched))
 	r.out = bsoncore.AppendInt32Element(r.out, "nModified", int32(modified))

@@ -59,10 +59,23 @@ func (r *request) writing(list string) (*writing, error) {
 	return w, nil
 }
 
-// failed records the failure of a write, and reports whether it ends the command.
-func (w *writing) failed(index int, err error) bool {
-	w.errors = append(w.errors, writeError{index, err})
-	return w.ordered
+// each executes the writes of a command. A write that fails is recorded, and ends an ordered
+// command; a fatal error is returned at once.
+func (w *writing) each(write func(index int, doc bsoncore.Document) error) error {
+	for i, doc := range w.list {
+		err := write(i, doc)
+		if err == nil {
+			continue
+		}
+		if fatal(err) {
+			return err
+		}
+		w.errors = append(w.errors, writeError{i, err})
+		if w.ordered {
+			break
+		}
+	}
+	return nil
 }
 
 func (r *request) appendWriteErrors(w *writing) {
