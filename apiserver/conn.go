@@ -373,8 +373,7 @@ func (s *Server) wireError(doing string, err error) *params.Error {
 	case mongo.IsDiskFull(err):
 		// The store ends the process at once; this answer can be faster.
 		logger.Errorf("%s: %v", doing, err)
-		err = entity.WithHint(entity.Errorf(entity.Unavailable, "the controller's disk is full"),
-			"Make room on the controller's disk, and try again")
+		err = diskFull("")
 	default:
 		logger.Errorf("%s: %v", doing, err)
 		if damage := mongo.Damage(err); damage != nil {

@@ -129,10 +129,16 @@ func (u *upload) close() {
 func diskError(err error) error {
 	if entity.IsDiskFull(err) {
 		logger.Errorf("cannot take an upload: %v", err)
-		return entity.WithHint(entity.Errorf(entity.Unavailable, "cannot take the upload: the controller's disk is full"),
-			"Make room on the controller's disk, and try again")
+		return diskFull("cannot take the upload: ")
 	}
 	return fmt.Errorf("cannot take the upload: %w", err)
+}
+
+// diskFull returns the error for a client when the controller's disk is full. what begins its
+// text.
+func diskFull(what string) error {
+	return entity.WithHint(entity.Errorf(entity.Unavailable, "%sthe controller's disk is full", what),
+		"Make room on the controller's disk, and try again")
 }
 
 // serveCharmUpload receives the archive of a charm and answers with the URL given to it. The
