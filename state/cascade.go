@@ -18,10 +18,7 @@ import (
 // also the Dying ones. A source that can't be destroyed does not hold up the others.
 func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Actor, d destruction) error {
 	var all []living
-	for _, ref := range lifecycle.RefsTo(e.kind()) {
-		if !ref.Reaches(d.strength) || !ref.Does(by) {
-			continue
-		}
+	for _, ref := range lifecycle.Reached(e.kind(), d.strength, by) {
 		sources, err := st.sources(ctx, ref, e.name())
 		if err != nil {
 			return err

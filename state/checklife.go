@@ -73,10 +73,7 @@ func judgeUnreached(v *view, e recorded) *wrong {
 	if v.hasCleanup(cleanupDestroy, e.key()) {
 		return nil
 	}
-	for _, ref := range lifecycle.RefsTo(e.kind) {
-		if !ref.Reaches(e.doc.strength()) || !ref.Does(lifecycle.Cleaner) {
-			continue
-		}
+	for _, ref := range lifecycle.Reached(e.kind, e.doc.strength(), lifecycle.Cleaner) {
 		for _, s := range v.sources(ref, e) {
 			if v.lifeOf(ref, s) != entity.Alive {
 				continue

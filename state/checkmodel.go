@@ -267,9 +267,8 @@ func ownerRules() (rules []rule) {
 
 // relationOf returns the number in a relation's key, or -1.
 func relationOf(key string) int {
-	kind, id, _ := strings.Cut(key, "#")
-	id, _, _ = strings.Cut(id, "#")
-	if n, err := strconv.Atoi(id); err == nil && kind == "r" {
+	kind, name := lifecycle.ParseKey(key)
+	if n, err := strconv.Atoi(name); err == nil && kind == lifecycle.Relation {
 		return n
 	}
 	return -1

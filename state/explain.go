@@ -153,12 +153,11 @@ func (st *State) unsetMachines() ([]string, error) {
 
 // tagOfStatus returns the tag of the unit or machine that a status is of.
 func tagOfStatus(key string) entity.Tag {
-	parts := strings.Split(key, "#")
-	switch parts[0] {
-	case "u":
-		return entity.UnitTag(parts[1])
-	case "m":
-		return entity.MachineTag(parts[1])
+	switch kind, name := lifecycle.ParseKey(key); kind {
+	case lifecycle.Principal:
+		return entity.UnitTag(name)
+	case lifecycle.Machine:
+		return entity.MachineTag(name)
 	}
 	return entity.Tag{}
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"gopkg.in/mgo.v2/bson"
@@ -199,7 +198,6 @@ func ownedIDs(e living, doc lifecycle.Document) []string {
 			ids = append(ids, endpointID(end.Service, e.docID()))
 		}
 	}
-	ids = slices.Clone(ids)
 	for i := range ids {
 		ids[i] += doc.Suffix
 	}

@@ -38,10 +38,7 @@ func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by f
 				return mongo.ErrNothing
 			}
 		}
-		if err := o.moveOps(ctx, e, goal, by(), d); err != nil {
-			return err
-		}
-		return nil
+		return o.moveOps(ctx, e, goal, by(), d)
 	})
 }
 
@@ -122,8 +119,8 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 	d destruction) (map[string]int, error) {
 	atOnce := map[string]int{}
 	o.moving[keyOf(e)] = true
-	for _, ref := range lifecycle.RefsTo(e.kind()) {
-		if !ref.Reaches(d.strength) || !ref.Does(lifecycle.User) || holders[ref.Name] > sourcesAtOnce {
+	for _, ref := range lifecycle.Reached(e.kind(), d.strength, lifecycle.User) {
+		if holders[ref.Name] > sourcesAtOnce {
 			continue
 		}
 		sources, err := e.state().sources(ctx, ref, e.name())
@@ -157,10 +154,7 @@ const sourcesAtOnce = 30
 func (o *ops) reachOps(e living, d destruction, holders, atOnce map[string]int) {
 	key := keyOf(e)
 	var reached []lifecycle.Ref
-	for _, ref := range lifecycle.RefsTo(e.kind()) {
-		if !ref.Reaches(d.strength) || !ref.Does(lifecycle.Cleaner) {
-			continue
-		}
+	for _, ref := range lifecycle.Reached(e.kind(), d.strength, lifecycle.Cleaner) {
 		if n, dealt := atOnce[ref.Name]; dealt {
 			o.expect(key, ref.Name, n)
 			continue
@@ -202,11 +196,8 @@ func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
 	if d.alone().raise(l) == nil {
 		return nil
 	}
-	for _, ref := range lifecycle.RefsTo(e.kind()) {
-		if ref.Reaches(d.strength) && ref.Does(lifecycle.Cleaner) {
-			o.reachLater(e, d)
-			break
-		}
+	if len(lifecycle.Reached(e.kind(), d.strength, lifecycle.Cleaner)) > 0 {
+		o.reachLater(e, d)
 	}
 	o.forceOps(keyOf(e), l, d)
 	return nil

@@ -87,6 +87,12 @@ func (r Ref) Reaches(s entity.Strength) bool {
 	return false
 }
 
+// Reached returns the references whose sources an actor destroys when an entity of this
+// kind is destroyed with this strength, once for each name.
+func Reached(kind Kind, s entity.Strength, by Actor) []Ref {
+	return slices.DeleteFunc(RefsTo(kind), func(r Ref) bool { return !r.Reaches(s) || !r.Does(by) })
+}
+
 // IsCounted reports whether state counts the sources on the target.
 func (r Ref) IsCounted() bool { return r.Field != "" }
 
