@@ -20,7 +20,7 @@ import (
 type deployed struct {
 	dir    string // agents/ below the directory of the machine or principal
 	config Config // that of the deploying agent
-	host   host
+	host   Host
 	ended  chan struct{}
 
 	ctx     context.Context // ends the goroutines that wait for agents
@@ -29,7 +29,7 @@ type deployed struct {
 	waiting map[string]bool
 }
 
-func newDeployed(ctx context.Context, dir string, h host, config Config) *deployed {
+func newDeployed(ctx context.Context, dir string, h Host, config Config) *deployed {
 	return &deployed{dir: filepath.Join(dir, "agents"), config: config, host: h,
 		ended: make(chan struct{}, 1), ctx: ctx, waiting: map[string]bool{}}
 }
@@ -89,7 +89,7 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 // Ensure starts the agent if it does not run. The error is deployer.ErrEnded if the agent has
 // ended for good.
 func (d *deployed) Ensure(ctx context.Context, unit string) error {
-	err := d.host.start(ctx, d.unitDir(unit))
+	err := d.host.Start(ctx, d.unitDir(unit))
 	if errors.Is(err, process.ErrEnded) {
 		return fmt.Errorf("cannot start the agent of unit %s: %w", unit, deployer.ErrEnded)
 	}
@@ -111,7 +111,7 @@ func (d *deployed) wait(unit string) {
 	d.waits.Add(1)
 	go func() {
 		defer d.waits.Done()
-		err := d.host.waitEnd(d.ctx, d.unitDir(unit))
+		err := d.host.WaitEnd(d.ctx, d.unitDir(unit))
 		d.mu.Lock()
 		delete(d.waiting, unit)
 		d.mu.Unlock()
@@ -132,7 +132,7 @@ func (d *deployed) Ended() <-chan struct{} { return d.ended }
 // Recall ends the agent and removes its directory. To others the removal is one step.
 func (d *deployed) Recall(ctx context.Context, unit string) error {
 	dir := d.unitDir(unit)
-	if err := d.host.end(ctx, dir, "recalled"); err != nil {
+	if err := d.host.End(ctx, dir, "recalled"); err != nil {
 		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 	}
 	out := filepath.Join(d.dir, "."+filepath.Base(dir))

@@ -19,7 +19,7 @@ type fakeHost struct {
 	fail    error
 }
 
-func (h *fakeHost) start(ctx context.Context, dir string) error {
+func (h *fakeHost) Start(ctx context.Context, dir string) error {
 	if h.fail != nil {
 		return h.fail
 	}
@@ -27,7 +27,7 @@ func (h *fakeHost) start(ctx context.Context, dir string) error {
 	return nil
 }
 
-func (h *fakeHost) waitEnd(ctx context.Context, dir string) error {
+func (h *fakeHost) WaitEnd(ctx context.Context, dir string) error {
 	if h.waitErr != nil {
 		return h.waitErr
 	}
@@ -35,12 +35,10 @@ func (h *fakeHost) waitEnd(ctx context.Context, dir string) error {
 	return ctx.Err()
 }
 
-func (h *fakeHost) end(ctx context.Context, dir, why string) error {
+func (h *fakeHost) End(ctx context.Context, dir, why string) error {
 	delete(h.running, dir)
 	return nil
 }
-
-func (h *fakeHost) hookTool() (string, error) { return "", nil }
 
 func testDeployed(t *testing.T, h *fakeHost) *deployed {
 	t.Helper()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	"github.com/juju/loggo"
 
@@ -88,6 +87,3 @@ func (q *logQueue) send(conn *client.Conn) func(context.Context) error {
 		}
 	}
 }
-
-// retryDelay is the pause before a failed worker is restarted.
-const retryDelay = 3 * time.Second

@@ -11,7 +11,7 @@ import (
 )
 
 // machineWorkers returns the workers of a machine's agent.
-func (a *agent) machineWorkers() (map[string]worker.Func, error) {
+func (a *Agent) machineWorkers() map[string]worker.Func {
 	a.config.HookLock = filepath.Join(a.dir, "hooks.lock")
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
@@ -20,14 +20,14 @@ func (a *agent) machineWorkers() (map[string]worker.Func, error) {
 				"deployer": a.deployer(conn),
 			}
 		}),
-	}, nil
+	}
 }
 
 // deployer is the worker that deploys the units of a machine, or the subordinates of a unit.
-func (a *agent) deployer(conn *client.Conn) worker.Func {
+func (a *Agent) deployer(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		agents := newDeployed(ctx, a.dir, a.host, a.config)
+		agents := newDeployed(ctx, a.dir, a.options.Host, a.config)
 		defer func() {
 			cancel()
 			agents.waits.Wait()

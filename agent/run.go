@@ -17,6 +17,9 @@ import (
 	"juju/worker"
 )
 
+// retryDelay is the pause before a failed worker is restarted.
+const retryDelay = 3 * time.Second
+
 // Main is the main function of an agent's program. Its one argument is the agent's directory.
 // It runs the agent until SIGTERM or SIGINT, or until the agent has nothing left to do, and
 // returns the exit status.
@@ -27,88 +30,101 @@ func Main(kind entity.TagKind, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	unitAgent, err := sibling("unit-agent")
-	var log io.Writer
-	if err == nil {
-		log, err = process.Log(args[0])
-	}
-	if err == nil {
-		err = run(ctx, kind, args[0], runParams{host: processes{unitAgent}, logs: startLog(log)})
-	}
-	if err != nil {
+	if err := runProgram(ctx, kind, args[0]); err != nil {
 		fmt.Fprintf(os.Stderr, "ERROR %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// runParams are the differences between an agent in production and one in a test.
-type runParams struct {
-	host  host
-	logs  *logQueue     // nil if the agent has no log of its own
-	delay time.Duration // before a failed worker is restarted; retryDelay if zero
-	idle  time.Duration // see uniter.Config.IdleDelay
-	// shared says that the process does not only run this agent.
-	shared bool
+// runProgram runs the agent in dir as this process.
+func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
+	unitAgent, err := sibling("unit-agent")
+	if err != nil {
+		return err
+	}
+	hookTool, err := sibling("hook-tool")
+	if err != nil {
+		return err
+	}
+	log, err := process.Log(dir)
+	if err != nil {
+		return err
+	}
+	a, err := New(kind, dir, Options{Host: processes{unitAgent}, HookTool: hookTool, RetryDelay: retryDelay, Log: log})
+	if err != nil {
+		return err
+	}
+	// The directory is held until the process has exited.
+	if _, err := process.Hold(a.dir); err != nil {
+		return fmt.Errorf("cannot run the agent of %s: %w", a.config.Tag, err)
+	}
+	return a.Run(ctx)
 }
 
-// run runs the agent in dir until ctx ends, or until its entity is Dead or gone. Then it
-// leaves a mark, so that the agent is not started again. It refuses to run while another
-// agent runs in the same directory.
-func run(ctx context.Context, kind entity.TagKind, dir string, p runParams) error {
-	if p.delay == 0 {
-		p.delay = retryDelay
-	}
+// Options say how an agent runs.
+type Options struct {
+	Host       Host          // where the agents run that it deploys
+	HookTool   string        // the path of the hook-tool program
+	RetryDelay time.Duration // before a failed worker is restarted
+	IdleDelay  time.Duration // see uniter.Config.IdleDelay
+	// Log gets all that this process logs. The controller gets it too, as the agent's log. If
+	// Log is nil, the agent sends no log.
+	Log io.Writer
+}
+
+// An Agent is the agent of one machine or of one unit.
+type Agent struct {
+	options  Options
+	dir      string
+	kind     entity.TagKind
+	config   Config
+	logs     *logQueue // nil if the agent sends no log
+	failures *worker.Failures
+}
+
+// New returns the agent of the given kind whose configuration is in dir.
+func New(kind entity.TagKind, dir string, o Options) (*Agent, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	config, err := ReadConfig(dir)
-	if err != nil {
-		return err
+	a := &Agent{options: o, dir: dir, kind: kind, failures: worker.NewFailures()}
+	if o.Log != nil {
+		a.logs = startLog(o.Log)
 	}
-	if config.Tag.Kind != kind {
-		return entity.Errorf(entity.Invalid, "cannot run a %s agent for %s", kind, config.Tag)
+	if a.config, err = ReadConfig(dir); err != nil {
+		return nil, err
 	}
-	held, err := process.Hold(dir)
-	if err != nil {
-		return fmt.Errorf("cannot run the agent of %s: %w", config.Tag, err)
+	if a.config.Tag.Kind != kind {
+		return nil, entity.Errorf(entity.Invalid, "cannot run a %s agent for %s", kind, a.config.Tag)
 	}
-	if p.shared {
-		defer held.Close()
-	} // else it is held until the process has exited
-	a := &agent{runParams: p, dir: dir, config: config, failures: worker.NewFailures()}
-	logger.Infof("agent of %s begins", config.Tag)
-	workers := a.machineWorkers
-	if kind == entity.KindUnit {
-		workers = a.unitWorkers
+	return a, nil
+}
+
+// Run runs the agent until ctx ends, or until its entity is Dead or gone. Then it leaves a mark
+// in its directory, so that the agent is not started again. The caller holds the directory, as
+// process.Hold does, so that no other agent runs there.
+func (a *Agent) Run(ctx context.Context) error {
+	logger.Infof("agent of %s begins", a.config.Tag)
+	workers := a.machineWorkers()
+	if a.kind == entity.KindUnit {
+		workers = a.unitWorkers()
 	}
-	set, err := workers()
-	if err != nil {
-		return err
-	}
-	err = worker.Run(worker.WithFailures(ctx, a.failures), p.delay, set)
-	logger.Infof("agent of %s ends: %v", config.Tag, err)
+	err := worker.Run(worker.WithFailures(ctx, a.failures), a.options.RetryDelay, workers)
+	logger.Infof("agent of %s ends: %v", a.config.Tag, err)
 	switch {
 	case errors.Is(err, worker.ErrTerminateAgent):
-		return process.MarkEnded(dir, err.Error())
+		return process.MarkEnded(a.dir, err.Error())
 	case ctx.Err() != nil:
 		return nil
 	}
 	return err
 }
 
-// An agent is what all workers of an agent need.
-type agent struct {
-	runParams
-	dir      string
-	config   Config
-	failures *worker.Failures
-}
-
 // connected is the worker that connects to the controller and runs other workers on the
 // connection. When the connection is lost, all of them restart on another.
-func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
+func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{
 			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
@@ -135,7 +151,7 @@ func (a *agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)
 		}
-		return worker.Run(ctx, a.delay, set)
+		return worker.Run(ctx, a.options.RetryDelay, set)
 	}
 }
 

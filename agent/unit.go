@@ -18,11 +18,7 @@ type uniterAPI struct {
 
 // unitWorkers returns the workers of a unit's agent. The uniter outlives connections, since a
 // running hook must not notice that the controller was away.
-func (a *agent) unitWorkers() (map[string]worker.Func, error) {
-	launcher, err := a.host.hookTool()
-	if err != nil {
-		return nil, err
-	}
+func (a *Agent) unitWorkers() map[string]worker.Func {
 	api := newLink()
 	facades := uniterAPI{client.UniterFacade{Caller: api}, client.RetryStrategyFacade{Caller: api}}
 	return map[string]worker.Func{
@@ -39,13 +35,13 @@ func (a *agent) unitWorkers() (map[string]worker.Func, error) {
 		"uniter": uniter.New(uniter.Config{
 			API:       facades,
 			Unit:      a.config.Tag,
-			IdleDelay: a.idle,
+			IdleDelay: a.options.IdleDelay,
 			StateDir:  filepath.Join(a.dir, "state"),
 			Hooks: hooks.RunnerParams{
 				CharmDir:     filepath.Join(a.dir, "charm"),
 				ToolsDir:     filepath.Join(a.dir, "tools"),
 				RunDir:       filepath.Join(a.dir, "run"),
-				LauncherPath: launcher,
+				LauncherPath: a.options.HookTool,
 				LockPath:     a.config.HookLock,
 			},
 			Context: hooks.ContextParams{
@@ -54,5 +50,5 @@ func (a *agent) unitWorkers() (map[string]worker.Func, error) {
 				APIAddresses: a.config.Addresses, Version: Version,
 			},
 		}),
-	}, nil
+	}
 }

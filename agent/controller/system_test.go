@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/agent"
+	"juju/agent/agenttest"
 	"juju/provider"
 	"juju/provider/dummytest"
 	"juju/provider/local"
@@ -50,7 +51,7 @@ type system struct {
 	ctx   context.Context
 	c     *controller
 	cloud *dummytest.Cloud
-	host  *agent.InProcess
+	host  *agenttest.Host
 	st    *state.State // of the user's model
 	model string       // its UUID
 	// machines has the directories of the machines' agents: "3-1234567" for machine 3.
@@ -82,8 +83,8 @@ func newSystem(t *testing.T, o Options) *system { t.Helper(); return newSystemIn
 func newSystemIn(t *testing.T, url string, o Options) *system {
 	t.Helper()
 	dir := memoryDir(t)
-	s := &system{T: t, ctx: t.Context(), host: &agent.InProcess{
-		HookTool: filepath.Join(binaries, "hook-tool"), Delay: 100 * time.Millisecond, Idle: 50 * time.Millisecond}}
+	s := &system{T: t, ctx: t.Context(), host: &agenttest.Host{Options: agent.Options{
+		HookTool: filepath.Join(binaries, "hook-tool"), RetryDelay: 100 * time.Millisecond, IdleDelay: 50 * time.Millisecond}}}
 	machines := memoryDir(t)
 	s.machines = machines
 	s.cloud = dummytest.New(func(_ context.Context, p provider.StartParams) (func(), error) {
