@@ -81,7 +81,7 @@ func TestDestroyModel(t *testing.T) {
 	working := w.admin()
 	working.send("Test", 1, "Work", "", nil)
 	w.ok(w.controller.RemoveModel(ctx, w.st.UUID()))
-	closes(t, theirs.Done())
+	closes(t, theirs.Context().Done())
 	if _, _, err := working.ws.ReadMessage(); err == nil {
 		if _, _, err = working.ws.ReadMessage(); err == nil { // the first may be the answer
 			t.Error("the user's connection is still there")
@@ -121,30 +121,34 @@ func TestDestroyController(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	root := w.dial(w.adminInfo(""))
-	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) ||
+	admin := w.adminInfo("")
+	root := w.raw("/api").login(admin.Tag, admin.Password, "")
+	destroy := func(models bool) error {
+		return root.do("Controller", 12, "DestroyController", params.DestroyControllerArgs{DestroyModels: models}, nil)
+	}
+	if err := destroy(false); !errors.Is(err, entity.InUse) ||
 		err.Error() != "cannot destroy controller: hosting 1 other model" {
 		t.Errorf("with one: %v", err)
 	}
 	other, err := w.controller.AddModel(ctx, state.AddModelParams{Name: "other", Owner: "admin"})
 	w.ok(err)
-	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) ||
+	if err := destroy(false); !errors.Is(err, entity.InUse) ||
 		err.Error() != "cannot destroy controller: hosting 2 other models" {
 		t.Errorf("with two: %v", err)
 	}
 	w.ok(other.Blocks().SwitchOn(ctx, entity.BlockRemove, "keep it"))
-	if err := root.DestroyController(ctx, true); !errors.Is(err, entity.OperationBlocked) || w.life() != entity.Alive {
+	if err := destroy(true); !errors.Is(err, entity.OperationBlocked) || w.life() != entity.Alive {
 		t.Errorf("one is blocked: %v, the other is %s", err, w.life())
 	}
 	w.ok(other.Blocks().SwitchOff(ctx, entity.BlockRemove))
-	w.ok(root.DestroyController(ctx, true))
+	w.ok(destroy(true))
 	for _, st := range []*state.State{w.st, other} {
 		w.ok(st.EnsureDead(ctx))
 		w.ok(w.controller.RemoveModel(ctx, st.UUID()))
 	}
 	_, err = w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
 	w.ok(err)
-	err = root.DestroyController(ctx, true)
+	err = destroy(true)
 	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "End it where it runs: juju destroy-environment test" {
 		t.Errorf("with none: %v (%s)", err, entity.Hint(err))
 	}

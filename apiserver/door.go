@@ -142,13 +142,6 @@ func (d *door) remove(g *guest) {
 	}
 }
 
-// count returns the number of guests.
-func (d *door) count() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.guests
-}
-
 // onPut sets how the guest's connection is ended.
 func (g *guest) onPut(put func()) {
 	if g.door != nil {

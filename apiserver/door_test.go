@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+// count returns the number of guests.
+func (d *door) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.guests
+}
+
 // A crowd is guests without connections, and records which ones are put out.
 type crowd struct {
 	*testing.T

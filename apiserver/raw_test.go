@@ -95,6 +95,19 @@ func (r *rawConn) call(facade string, version int, method string, args any) para
 	return reply
 }
 
+// do is call for requests with a result, a pointer or nil, which it reads from the reply.
+func (r *rawConn) do(facade string, version int, method string, args, result any) error {
+	r.Helper()
+	reply := r.call(facade, version, method, args)
+	if err := reply.Err(); err != nil || result == nil {
+		return err
+	}
+	if err := json.Unmarshal(reply.Response, result); err != nil {
+		r.Fatal(err)
+	}
+	return nil
+}
+
 // login logs in, or fails the test.
 func (r *rawConn) login(tag entity.Tag, password, nonce string) *rawConn {
 	r.Helper()

@@ -32,7 +32,7 @@ func TestReconnect(t *testing.T) {
 	}
 	w.end()
 	closes(t, watch)
-	<-c.Done()
+	<-c.Context().Done()
 	if err := c.Err(); err == nil {
 		t.Error("the connection has ended without an error")
 	}
@@ -129,7 +129,7 @@ func TestRemovedModelEndsConnections(t *testing.T) {
 	receive(t, watch)
 	w.controller.Close() // closes the models, as if one were removed
 	closes(t, watch)
-	closes(t, c.Done())
+	closes(t, c.Context().Done())
 	if err := c.Err(); !strings.Contains(err.Error(), errNoModel.Error()) {
 		t.Errorf("the connection to the model: %v", err)
 	}

@@ -41,9 +41,8 @@ func TestUsersStory(t *testing.T) {
 		t.Fatalf("models %+v, %v", models, err)
 	}
 	c := w.dial(w.adminInfo(models[1].UUID))
-	if c.ControllerUUID() != w.controller.UUID() || c.ServerVersion() != "1.2.3" || len(c.Addresses()) != 1 ||
-		c.Addresses()[0] != w.address {
-		t.Errorf("the controller is %s %s at %v", c.ControllerUUID(), c.ServerVersion(), c.Addresses())
+	if c.ControllerUUID() != w.controller.UUID() {
+		t.Errorf("the controller is %s", c.ControllerUUID())
 	}
 
 	upload := func(metadata string, files ...string) string {
@@ -195,9 +194,6 @@ func TestUsersStory(t *testing.T) {
 	if errs, err := c.DestroyMachines(ctx, entity.Destruction{}, "3", "9"); err != nil || errs[0] != nil ||
 		!errors.Is(errs[1], entity.NotFound) {
 		t.Errorf("destroying machines: %v, %v", errs, err)
-	}
-	if err := root.DestroyController(ctx, false); !errors.Is(err, entity.InUse) || entity.Hint(err) == "" {
-		t.Errorf("destroying the controller: %v", err)
 	}
 	if m, err := root.CreateModel(ctx, "second", nil); err != nil || m.Name != "second" || !entity.IsValidUUID(m.UUID) {
 		t.Errorf("a second model: %+v, %v", m, err)

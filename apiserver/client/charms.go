@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"juju/apiserver/params"
@@ -118,8 +116,4 @@ func readError(response *http.Response) error {
 		return nil
 	}
 	return params.FromError(&params.Error{Message: e.Error, Code: e.ErrorCode, Info: e.ErrorInfo})
-}
-
-func joinHostPort(hp params.HostPort) string {
-	return net.JoinHostPort(hp.Value, strconv.Itoa(hp.Port))
 }

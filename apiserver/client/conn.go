@@ -65,9 +65,6 @@ func newConn(ws *websocket.Conn, d *dialer) *Conn {
 // Context ends when the connection does; its cause is Err.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// Done is closed when the connection has ended.
-func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
-
 // During returns a context for work on the connection. It ends with ctx, or with the
 // connection, whose Err is then its cause. The caller must call cancel.
 func (c *Conn) During(ctx context.Context) (during context.Context, cancel context.CancelFunc) {
@@ -121,20 +118,6 @@ func (c *Conn) Model() string { return c.dialer.info.Model }
 
 // ControllerUUID returns the UUID of the controller.
 func (c *Conn) ControllerUUID() string { return c.hello.ControllerTag.ID }
-
-// ServerVersion returns the version of the controller's program.
-func (c *Conn) ServerVersion() string { return c.hello.ServerVersion }
-
-// Addresses returns the addresses of the API according to the controller, as "host:port";
-// there may be none.
-func (c *Conn) Addresses() (all []string) {
-	for _, server := range c.hello.Servers {
-		for _, hp := range server {
-			all = append(all, joinHostPort(hp))
-		}
-	}
-	return all
-}
 
 func (c *Conn) login(ctx context.Context) error {
 	return c.call(ctx, "Admin", 3, "Login", params.LoginRequest{

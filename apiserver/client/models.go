@@ -202,11 +202,3 @@ func (c *Conn) DumpModel(ctx context.Context, uuid string) (map[string][]json.Ra
 	}
 	return result.Results[0].Result, nil
 }
-
-// DestroyController begins the destruction of the controller. It is refused (entity.InUse) if
-// there are other models than the controller's own, unless destroyModels is set. The
-// connection must be to the controller itself.
-func (c *Conn) DestroyController(ctx context.Context, destroyModels bool) error {
-	return c.call(ctx, "Controller", 12, "DestroyController", params.DestroyControllerArgs{DestroyModels: destroyModels},
-		nil)
-}
