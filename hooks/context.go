@@ -137,9 +137,6 @@ func (c *Context) HookName() string {
 	return c.params.Info.Name(c.params.Relations[c.params.Info.RelationID].Name)
 }
 
-// Info returns the hook that the context is for.
-func (c *Context) Info() Info { return c.params.Info }
-
 // Changes returns what the hook has buffered so far; when the hook is over,
 // all of it. It shares nothing with the context.
 func (c *Context) Changes() entity.HookChanges {

@@ -375,7 +375,7 @@ func (r notedRunner) Run(ctx context.Context, hctx *hooks.Context, persist func(
 		return err
 	}
 	line := hctx.HookName()
-	if unit := hctx.Info().RemoteUnit; unit != "" {
+	if unit := r.h.memory.Op.Hook.RemoteUnit; unit != "" {
 		line += " " + unit
 	}
 	r.h.mu.Lock()

@@ -91,7 +91,7 @@ func (l *life) chance(n int) bool { return l.rand.IntN(n) == 0 }
 func (l *life) hook(ctx context.Context, hctx *hooks.Context) error {
 	l.mu.Lock()
 	fails, takes, finishes := !l.quiet && l.chance(12), time.Duration(l.rand.IntN(2000))*time.Millisecond, l.chance(2)
-	l.o.begin(hctx.Info())
+	l.o.begin(l.h.memory.Op.Hook)
 	l.mu.Unlock()
 	timer := time.NewTimer(takes)
 	defer timer.Stop()
