@@ -63,7 +63,7 @@ check: ## what to run before a commit; CI runs it too
 docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) generate ./...
 	$(GO) test -vet=off -count=1 ./cmd/juju -run '^TestReference$$' -update
-	$(GO) test -vet=off -count=1 ./state/lifecycle -run '^TestTheDocumentIsFresh$$' -update
+	$(GO) test -vet=off -count=1 ./state/lifecycle -run '^TestDocumentIsUpToDate$$' -update
 	$(GO) test -vet=off -count=1 ./apiserver -run '^TestSecurityPage$$' -update
 
 bench: ## run the benchmarks

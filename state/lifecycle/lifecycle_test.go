@@ -12,13 +12,13 @@ import (
 	"juju/state/entity"
 )
 
-func TestTheTablesAreSound(t *testing.T) {
-	for _, err := range Check(Moves, Refs) {
+func TestTablesAreConsistent(t *testing.T) {
+	for _, err := range checkTables(Moves, Refs) {
 		t.Error(err)
 	}
 }
 
-func TestCheckFindsPlantedFaults(t *testing.T) {
+func TestCheckTablesFindsFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		moves []Move
 		refs  []Ref
@@ -30,7 +30,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 		"bars alive":   {Moves, []Ref{{Name: "x", From: Scope, To: Relation, In: "scopes", Bars: alive, Then: Leave, By: []Actor{User}}}},
 		"stored where": {Moves, []Ref{{Name: "x", From: Scope, To: Relation, Bars: gone, Then: Leave, By: []Actor{User}}}},
 	} {
-		if len(Check(c.moves, c.refs)) == 0 {
+		if len(checkTables(c.moves, c.refs)) == 0 {
 			t.Errorf("%s: not found", name)
 		}
 	}
@@ -45,13 +45,13 @@ func TestPlan(t *testing.T) {
 		goal  Goal
 		by    Actor
 		facts Facts
-		to    entity.Life // Alive stands for nothing to do
-		bar   string      // the reference that bars it
+		to    entity.Life // Alive if nothing is to be done
+		bar   string      // the reference that bars the move; "" if none does
 	}{
 		{"destroying what is Dying is a no-op", Service, ToDestroy, User, Facts{Life: dying}, alive, ""},
 		{"a machine with Alive units can't be destroyed", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast}, Holders: holders{"alive-units": 1, "units": 1}}, alive, "alive-units"},
-		{"a machine whose units are all Dying can", Machine, ToDestroy, User,
+		{"a machine whose units are all Dying can be destroyed", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast}, Holders: holders{"units": 1}}, dying, ""},
 		{"an unprovisioned machine goes at once", Machine, ToDestroy, User,
 			Facts{Guards: []Guard{NotLast, Unprovisioned}}, gone, ""},
@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 			Facts{Guards: []Guard{NotLast, Unprovisioned}, Holders: holders{"units": 1}}, dying, ""},
 		{"a machine is not Dead before its units are gone", Machine, ToDead, MachineAgent,
 			Facts{Life: dying, Holders: holders{"units": 2}}, alive, "units"},
-		{"a unit becomes Dying whatever it is in", Principal, ToDestroy, User,
+		{"a unit in scopes and with subordinates becomes Dying", Principal, ToDestroy, User,
 			Facts{Holders: holders{"scopes": 3, "subordinates": 1}}, dying, ""},
 		{"a unit whose agent never came up goes at once", Principal, ToDestroy, User,
 			Facts{Guards: []Guard{Unstarted}}, gone, ""},
@@ -73,7 +73,7 @@ func TestPlan(t *testing.T) {
 		{"a Dying service goes with its last reference", Service, ToRemove, LastRef, Facts{Life: dying}, gone, ""},
 		{"a relation with units in scope becomes Dying", Relation, ToDestroy, User,
 			Facts{Holders: holders{"scopes": 1}}, dying, ""},
-		{"a relation without goes at once", Relation, ToDestroy, User, Facts{}, gone, ""},
+		{"a relation without units in scope goes at once", Relation, ToDestroy, User, Facts{}, gone, ""},
 	} {
 		step, err := Plan(c.kind, c.goal, c.by, c.facts)
 		var barred *Barred
@@ -90,9 +90,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The branch that was not taken must be asserted, or a service could be left
-// Dying with nobody to remove it.
-func TestANearerMoveAssertsWhatBarredTheFarther(t *testing.T) {
+// A service with relations becomes Dying and is removed with the last of them. The transaction
+// asserts that there still is one: otherwise nothing would remove the service.
+func TestBecomingDyingAssertsWhatBarredRemoval(t *testing.T) {
 	step, err := Plan(Service, ToDestroy, User, Facts{Holders: map[string]int{"relations": 2}})
 	if err != nil {
 		t.Fatal(err)
@@ -102,14 +102,14 @@ func TestANearerMoveAssertsWhatBarredTheFarther(t *testing.T) {
 	}
 }
 
-func TestNobodyElseMay(t *testing.T) {
+func TestUsersCannotDestroySubordinates(t *testing.T) {
 	_, err := Plan(Subordinate, ToDestroy, User, Facts{})
 	if !errors.Is(err, entity.Invalid) {
 		t.Errorf("a user destroyed a subordinate: %v", err)
 	}
 }
 
-// sentences renders doc/behaviours.txt, below its own head, as Markdown.
+// sentences renders doc/behaviours.txt, without its heading, as Markdown.
 func sentences(t *testing.T) string {
 	text, err := os.ReadFile("../../doc/behaviours.txt")
 	if err != nil {
@@ -134,10 +134,10 @@ func sentences(t *testing.T) string {
 	return b.String()
 }
 
-var update = flag.Bool("update", false, "write doc/lifecycles.md anew")
+var update = flag.Bool("update", false, "rewrite doc/lifecycles.md")
 
-// doc/lifecycles.md holds the tables as they are.
-func TestTheDocumentIsFresh(t *testing.T) {
+// doc/lifecycles.md shows the tables of this package and the sentences of doc/behaviours.txt.
+func TestDocumentIsUpToDate(t *testing.T) {
 	const file, mark = "../../doc/lifecycles.md", "<!-- made from state/lifecycle by its test: go test ./state/lifecycle -update -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -145,9 +145,9 @@ func TestTheDocumentIsFresh(t *testing.T) {
 	}
 	head, _, found := strings.Cut(string(text), mark)
 	if !found {
-		t.Fatalf("%s does not have the line that says where the tables begin", file)
+		t.Fatalf("%s lacks the line below which the tables begin", file)
 	}
-	want := head + mark + "\n" + Render() + sentences(t)
+	want := head + mark + "\n" + renderTables() + sentences(t)
 	if want == string(text) {
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Render writes the tables as Markdown, for doc/lifecycles.md.
-func Render() string {
+// renderTables writes the tables as Markdown, for doc/lifecycles.md.
+func renderTables() string {
 	var b strings.Builder
 	b.WriteString("## Moves\n\n| kind | from | to | moved by | when |\n|---|---|---|---|---|\n")
 	for _, m := range Moves {

@@ -6,11 +6,11 @@ import (
 	"juju/state/entity"
 )
 
-// Check returns what is wrong with the tables of moves and references: a move that goes
+// checkTables returns what is wrong with the tables of moves and references: a move that goes
 // back or is there twice, a kind that no move takes from one of its lives or that is
 // never gone, a reference to a kind without moves, without an actor or a collection, or
 // that bars being alive.
-func Check(moves []Move, refs []Ref) []error {
+func checkTables(moves []Move, refs []Ref) []error {
 	var wrong []error
 	seen := map[Move]bool{}
 	leaves := map[Kind]map[entity.Life]bool{}
