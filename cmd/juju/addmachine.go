@@ -16,21 +16,23 @@ func addMachineCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-machine [PLACEMENT]",
 		Short: "Add machines without units",
-		Long: `Add one machine, or as many as -n says. deploy and add-unit put units on them with
---to.
+		Long: `Add one machine, or as many as -n says. To put units on them, use deploy or add-unit
+with --to.
 
---constraints override those of the model. The command fails if the cloud cannot meet
-the constraints or the series, and warns about constraints that the cloud ignores.
+The constraints given here override those of the model. The command fails if the cloud
+cannot meet the constraints or the series, and warns about constraints that the cloud
+ignores.
 
 PLACEMENT is for the cloud to interpret, for example zone=a; the local cloud accepts
 none. Containers (lxd:0) are not supported yet.`,
 		Example: `  juju add-machine
   juju add-machine -n 2
   juju add-machine --constraints mem=2G`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+		Annotations: seeAlso("destroy-machine", "deploy", "add-unit", "set-model-constraints"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "the number of machines")
-	cmd.Flags().StringVar(&a.constraints, "constraints", "", "the constraints of the machines, as KEY=VALUE")
+	cmd.Flags().StringVar(&a.constraints, "constraints", "", "the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
 	a.wait.flag(cmd, "until the machines are started")
 	s.modelFlag(cmd)

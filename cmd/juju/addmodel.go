@@ -21,10 +21,11 @@ a whole.`,
 		Example: `  juju add-model staging
   juju add-model staging --no-switch
   juju add-model staging --config automatically-retry-hooks=true`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+		Annotations: seeAlso("models", "switch", "model-config", "destroy-model"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&a.config, "config", nil,
-		"a setting of the model, as KEY=VALUE (see juju help model-config)")
+		"a setting of the model, as `KEY=VALUE` (see juju help model-config)")
 	cmd.Flags().BoolVar(&a.noSwitch, "no-switch", false, "do not select the new model")
 	s.controllerFlag(cmd)
 	return cmd

@@ -20,6 +20,7 @@ func addRelationCommand(s *session) *cobra.Command {
 other requires. Name the endpoints only if more than one pair fits.`,
 		Example: `  juju add-relation web store
   juju add-relation web:store store:db`,
+		Annotations: seeAlso("destroy-relation", "deploy", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := endpoints(args); err != nil {
 				return err

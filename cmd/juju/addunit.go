@@ -17,10 +17,11 @@ unless --to names existing machines.`,
 		Example: `  juju add-unit web
   juju add-unit web -n 3
   juju add-unit web -n 2 --to 3,4 --wait`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
+		Annotations: seeAlso("destroy-unit", "set-min-units", "add-machine"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.units, "num-units", "n", 1, "the number of units")
-	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the machines to put the units on, separated by commas")
+	cmd.Flags().StringArrayVar(&a.to, "to", nil, "the `machines` to put the units on, separated by commas")
 	a.wait.flag(cmd, "until the new units are active")
 	s.modelFlag(cmd)
 	return cmd

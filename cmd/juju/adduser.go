@@ -19,6 +19,7 @@ and chooses a password there. Until then anyone who has the string can become th
 user, so send it where others cannot read it.`,
 		Example: `  juju add-user bob
   juju add-user bob "Bob Dobbs" -c prod`,
+		Annotations: seeAlso("register", "grant", "users", "change-user-password"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			displayName := ""
 			if len(args) > 1 {

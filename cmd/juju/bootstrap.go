@@ -52,10 +52,11 @@ it removes what it created, unless you give --keep-broken.`,
   juju bootstrap local test
   juju bootstrap --config automatically-retry-hooks=true
   juju bootstrap local prod --mongo-url @mongodb.url`,
-		RunE: func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
+		Annotations: seeAlso("destroy-environment", "add-model", "register", "whoami"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return b.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&b.config, "config", nil,
-		"a setting of the default model, as KEY=VALUE (see juju help model-config)")
+		"a setting of the default model, as `KEY=VALUE` (see juju help model-config)")
 	cmd.Flags().BoolVar(&b.keepBroken, "keep-broken", false,
 		"if bootstrap fails, keep what it created, so that you can look into it")
 	cmd.Flags().StringVar(&b.mongoURL, "mongo-url", "",

@@ -24,7 +24,8 @@ The command prints a registration string, with which the user sets a new passwor
 		Example: `  juju change-user-password
   juju change-user-password bob
   juju change-user-password bob --reset`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Annotations: seeAlso("login", "register", "add-user"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.reset, "reset", false, "make the password invalid, and print a registration string")
 	cmd.Flags().BoolVar(&c.noPrompt, "no-prompt", false, "do not prompt: read the password, one line, from standard input")

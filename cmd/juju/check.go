@@ -38,7 +38,8 @@ too.`,
 		Example: `  juju check
   juju check --repair
   juju check -m prod --format json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Annotations: seeAlso("dump-db", "explain"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&c.repair, "repair", false, "repair the problems, and print what was done")
 	c.output.flags(cmd, "tabular", listFormats...)

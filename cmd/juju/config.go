@@ -18,10 +18,11 @@ or reset them to their defaults, like unset.`,
   juju config web title
   juju config web title="Good morning" --reset port
   juju config web --file web.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Annotations: seeAlso("get", "set", "unset", "model-config"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.file, "file", "", "a YAML file of settings")
-	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "settings to reset to their defaults, separated by commas")
+	cmd.Flags().StringSliceVar(&c.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
 	c.output.flags(cmd, "yaml", "yaml", "json")
 	s.modelFlag(cmd)
 	return cmd

@@ -24,7 +24,8 @@ func setConstraintsCommand(s *session) *cobra.Command {
 		Long: `Replace the constraints of a service. They apply to the machines of units added from
 now on; existing machines stay as they are. A key that is not given is taken from the
 model's constraints (see set-model-constraints). A key without a value, as in "mem=",
-means no such constraint, whatever the model says.
+means no such constraint, whatever the model says. An empty argument, "", removes all
+constraints of the service.
 
 The keys and their values:
 
@@ -32,6 +33,7 @@ The keys and their values:
 		Example: `  juju set-constraints web mem=4G cores=2
   juju set-constraints --service web mem=4G
   juju set-constraints web ""`,
+		Annotations: seeAlso("constraints", "set-model-constraints", "deploy"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if service == "" {
 				if len(args) == 0 || strings.Contains(args[0], "=") {
@@ -68,13 +70,15 @@ func setModelConstraintsCommand(s *session) *cobra.Command {
 		Short:   "Set the constraints of a model",
 		Long: `Replace the constraints of a model. They apply to machines added from now on, unless
 the service or add-machine gives others. A key that conflicts with one of the service,
-as mem does with instance-type, is ignored for that service.
+as mem does with instance-type, is ignored for that service. An empty argument, "",
+removes all constraints of the model.
 
 The keys and their values:
 
 ` + entity.ConstraintHelp(),
 		Example: `  juju set-model-constraints mem=2G arch=amd64
   juju set-model-constraints ""`,
+		Annotations: seeAlso("model-constraints", "set-constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			constraints, err := demands(args, "juju set-model-constraints")
 			if err != nil {
@@ -114,6 +118,7 @@ func constraintsCommand(s *session) *cobra.Command {
 on, together with those of the model.`,
 		Example: `  juju constraints web
   juju constraints web --format yaml`,
+		Annotations: seeAlso("set-constraints", "model-constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return withHint(usagef("no service specified"), "For those of the model: juju model-constraints")
@@ -140,6 +145,7 @@ func modelConstraintsCommand(s *session) *cobra.Command {
 service or add-machine gives others.`,
 		Example: `  juju model-constraints
   juju model-constraints --format json`,
+		Annotations: seeAlso("set-model-constraints", "constraints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)

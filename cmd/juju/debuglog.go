@@ -31,16 +31,17 @@ match one of them; with several flags, it must match them all.`,
   juju debug-log --replay --no-tail -l WARNING
   juju debug-log -n 100 -i web/0 -i 'store*'
   juju debug-log -x machine-0 --include-module unit`,
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Annotations: seeAlso("status", "show-status-log", "explain"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show the lines of these agents")
-	f.StringArrayVarP(&d.query.ExcludeEntity, "exclude", "x", nil, "hide the lines of these agents")
-	f.StringArrayVar(&d.query.IncludeModule, "include-module", nil, "show the lines of these modules")
-	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "hide the lines of these modules")
+	f.StringArrayVarP(&d.query.IncludeEntity, "include", "i", nil, "show the lines of these `agents`")
+	f.StringArrayVarP(&d.query.ExcludeEntity, "exclude", "x", nil, "hide the lines of these `agents`")
+	f.StringArrayVar(&d.query.IncludeModule, "include-module", nil, "show the lines of these `modules`")
+	f.StringArrayVar(&d.query.ExcludeModule, "exclude-module", nil, "hide the lines of these `modules`")
 	f.StringVarP(&d.query.Level, "level", "l", "", "the lowest level to show: "+oneOf(logLevels))
 	f.IntVarP(&d.query.Backlog, "lines", "n", 10, "how many existing lines to show first")
-	f.IntVar(&d.query.Limit, "limit", 0, "exit after this many lines")
+	f.IntVar(&d.query.Limit, "limit", 0, "exit after this many lines; 0 for no limit")
 	f.BoolVar(&d.query.Replay, "replay", false, "start with the oldest line")
 	f.BoolVarP(&d.noTail, "no-tail", "T", false, "exit instead of waiting for more lines")
 	f.BoolVar(&d.tail, "tail", false, "wait for more lines, even if the output is not a terminal")

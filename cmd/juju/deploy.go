@@ -26,8 +26,7 @@ func deployCommand(s *session) *cobra.Command {
 a charm's directory or zip archive. The service is called SERVICE, or else has the
 name of its charm.
 
-Each unit gets a machine of its own, unless --to gives the numbers of existing
-machines, separated by commas.
+Each unit gets a machine of its own, unless --to names existing machines.
 
 New machines have the series that --series names; else the model's default-series, if
 the charm supports it; else a series that the charm supports. The command fails if the
@@ -42,17 +41,18 @@ service's name. Settings given one by one override those in the YAML file.`,
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait
   juju deploy ./charms/store --constraints "mem=2G cores=2"`,
+		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.unitsGiven = cmd.Flags().Changed("num-units")
 			return d.run(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&d.units, "num-units", "n", 1, "how many units")
-	f.StringArrayVar(&d.to, "to", nil, "where the units go, separated by commas")
-	f.StringArrayVar(&d.config, "config", nil, "a setting as KEY=VALUE or KEY=@FILE, or a YAML file of settings")
-	f.StringVar(&d.constraints, "constraints", "", "what the machines must have")
-	f.StringVar(&d.series, "series", "", "the series of the machines")
+	f.IntVarP(&d.units, "num-units", "n", 1, "the number of units")
+	f.StringArrayVar(&d.to, "to", nil, "the `machines` to put the units on, separated by commas")
+	f.StringArrayVar(&d.config, "config", nil, "a setting as `KEY=VALUE` or KEY=@FILE, or a YAML file of settings")
+	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
+	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
 		"with --series: deploy to a series that the charm does not name, or the cloud does not have")
 	d.wait.flag(cmd, "until the service is active")

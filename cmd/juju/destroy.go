@@ -86,6 +86,7 @@ A machine that add-machine added always stays.`,
 			Example: `  juju destroy-unit web/1
   juju destroy-unit web/1 --destroy-machines
   juju destroy-unit web/1 web/2 --wait`,
+			Annotations: seeAlso("add-unit", "destroy-service", "destroy-machine", "explain", "resolved"),
 		},
 		entities: "units", check: units, machines: true,
 		destroy: modelAPI.DestroyUnits,
@@ -108,6 +109,7 @@ it. A machine that add-machine added always stays.`,
 			Example: `  juju destroy-service web
   juju destroy-service web --destroy-machines
   juju destroy-service web store --wait`,
+			Annotations: seeAlso("destroy-unit", "destroy-machine", "explain", "deploy"),
 		},
 		entities: "services", check: services, machines: true, plain: true,
 		destroy: modelAPI.DestroyServices,
@@ -119,12 +121,14 @@ func destroyMachineCommand(s *session) *cobra.Command {
 		Command: cobra.Command{
 			Use:     "destroy-machine MACHINE...",
 			Aliases: []string{"remove-machine", "terminate-machine"},
-			Short:   "Destroy machines that have no units",
-			Long: `Destroy machines. A machine that has containers, or units that are not being destroyed,
-is refused; with --force, the containers and units are destroyed too. If some of the
-machines cannot be destroyed, the others still are.`,
+			Short:   "Destroy machines",
+			Long: `Destroy machines and stop their instances. A machine that has containers, or units that
+are not being destroyed, is refused unless you give --force, which destroys these too.
+If some of the machines cannot be destroyed, the others still are.`,
 			Example: `  juju destroy-machine 3
-  juju destroy-machine 3 4 --wait`,
+  juju destroy-machine 3 4 --wait
+  juju destroy-machine 3 --force --timeout 10s`,
+			Annotations: seeAlso("add-machine", "destroy-unit", "explain"),
 		},
 		entities: "machines", check: machines,
 		destroy: func(api modelAPI, ctx context.Context, how entity.Destruction, ids ...string) (

@@ -36,7 +36,8 @@ The command kills the processes: no service runs its stop hook. It works whether
 controller runs or not, and also removes what an interrupted bootstrap left behind.`,
 		Example: `  juju destroy-environment local
   juju destroy-environment test -y`,
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Annotations: seeAlso("destroy-model", "enable-destroy-controller", "unregister", "bootstrap"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVarP(&d.yes, "yes", "y", false, "do not ask")
 	for _, name := range []string{"no-prompt", "force", "destroy-all-models"} {

@@ -30,6 +30,7 @@ The command prints what the cloud has not released by then.`,
 		Example: `  juju destroy-model staging
   juju destroy-model staging -y --wait
   juju destroy-model staging --force --timeout 10s`,
+		Annotations: seeAlso("destroy-service", "destroy-environment", "explain", "disable-command"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneModel(args); err != nil {
 				return err

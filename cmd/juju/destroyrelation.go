@@ -22,6 +22,7 @@ relation's number, which status shows in its yaml and json formats.`,
 		Example: `  juju destroy-relation web store
   juju destroy-relation web:store store:db --wait
   juju destroy-relation 4`,
+		Annotations: seeAlso("add-relation", "explain"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			destroy, err := destroyRelation(args)
 			if err != nil {

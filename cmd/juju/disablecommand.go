@@ -57,7 +57,7 @@ func setName(t entity.BlockType) string {
 
 const setsHelp = `The sets of commands are
   destroy-model   destroy-model, destroy-environment
-  remove-object   these, and destroy-machine, destroy-unit, destroy-service and
+  remove-object   the above, and destroy-machine, destroy-unit, destroy-service and
                   destroy-relation
   all             every command that changes anything`
 
@@ -76,6 +76,7 @@ In the model "controller", all also disables the commands about users and models
 		Example: `  juju disable-command destroy-model "Check with SA before destruction."
   juju disable-command remove-object
   juju disable-command all "Model locked down" -m prod`,
+		Annotations: seeAlso("enable-command", "disabled-commands"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := commandSet(args)
 			if err != nil {

@@ -21,7 +21,8 @@ func disabledCommandsCommand(s *session) *cobra.Command {
 		Example: `  juju disabled-commands
   juju disabled-commands --all
   juju disabled-commands -m prod --format yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Annotations: seeAlso("disable-command", "enable-command", "enable-destroy-controller"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&d.all, "all", false, "list those of all models")
 	d.output.flags(cmd, "tabular", listFormats...)

@@ -12,7 +12,8 @@ func disableUserCommand(s *session) *cobra.Command {
 connections end at once. They keep the access that was granted to them.
 
 The last superuser who can log in cannot be disabled.`,
-		Example: `  juju disable-user bob`,
+		Example:     `  juju disable-user bob`,
+		Annotations: seeAlso("enable-user", "remove-user", "revoke"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneUser(args); err != nil {
 				return err

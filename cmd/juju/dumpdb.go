@@ -19,7 +19,8 @@ without passwords and without the bookkeeping of transactions. Use it to look in
 problem closely, or attach it to a bug report.`,
 		Example: `  juju dump-db
   juju dump-db -m controller --format json -o dump.json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+		Annotations: seeAlso("check", "status"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	d.output.flags(cmd, "yaml", "yaml", "json")
 	s.modelFlag(cmd)

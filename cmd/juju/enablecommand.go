@@ -15,6 +15,7 @@ another disabled set stays disabled.
 ` + setsHelp,
 		Example: `  juju enable-command remove-object
   juju enable-command all -m prod`,
+		Annotations: seeAlso("disable-command", "disabled-commands"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := commandSet(args)
 			if err != nil {

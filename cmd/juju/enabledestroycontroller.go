@@ -21,7 +21,8 @@ func enableDestroyControllerCommand(s *session) *cobra.Command {
 		Short:   "Enable all disabled commands, in all models",
 		Long: `Enable all commands that are disabled, in all models of a controller. Otherwise they
 keep the controller from being destroyed.`,
-		Example: `  juju enable-destroy-controller`,
+		Example:     `  juju enable-destroy-controller`,
+		Annotations: seeAlso("disabled-commands", "enable-command", "destroy-environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)

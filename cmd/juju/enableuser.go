@@ -10,7 +10,8 @@ func enableUserCommand(s *session) *cobra.Command {
 		Short: "Enable a disabled user",
 		Long: `Enable a user that was disabled, with the access they had. Enabling a user who is not
 disabled does nothing.`,
-		Example: `  juju enable-user bob`,
+		Example:     `  juju enable-user bob`,
+		Annotations: seeAlso("disable-user", "users"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneUser(args); err != nil {
 				return err

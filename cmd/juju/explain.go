@@ -31,6 +31,7 @@ Without arguments, explain every entity that is waiting for something.`,
 		Example: `  juju explain web/0
   juju explain web store
   juju explain`,
+		Annotations: seeAlso("status", "debug-log", "resolved", "check"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return usagef("unrecognized args: %q", args[2:])

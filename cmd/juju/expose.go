@@ -8,7 +8,8 @@ func exposeCommand(s *session) *cobra.Command {
 		Short: "Open a service's ports to the world",
 		Long: `Let the world reach the ports that the units of a service open. On a cloud without a
 firewall, like local, this is only recorded.`,
-		Example: `  juju expose web`,
+		Example:     `  juju expose web`,
+		Annotations: seeAlso("unexpose", "status"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
 		return api.Expose(cmd.Context(), service)
 	})

@@ -26,7 +26,8 @@ cannot be seen are escaped, unless you give --format.`,
 		Example: `  juju get web
   juju get web title
   juju get web --format json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
+		Annotations: seeAlso("set", "unset", "config"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
 	g.output.flags(cmd, "yaml", "yaml", "json")
 	s.modelFlag(cmd)

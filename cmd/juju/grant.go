@@ -22,5 +22,6 @@ that.`,
 		Example: `  juju grant bob read staging
   juju grant bob write staging prod
   juju grant bob superuser`,
+		Annotations: seeAlso("revoke", "users", "add-user"),
 	}, client.Grant)
 }

@@ -22,6 +22,7 @@ password. The command asks for the password, or reads it from standard input.
 A new user begins with juju register.`,
 		Example: `  juju login
   juju login -u bob -c prod`,
+		Annotations: seeAlso("logout", "register", "change-user-password"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)

@@ -21,6 +21,7 @@ bootstrap generates a password that is stored here only: change it first, or you
 never log in again.`,
 		Example: `  juju logout
   juju logout -c prod`,
+		Annotations: seeAlso("login", "change-user-password", "unregister"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)

@@ -31,6 +31,7 @@ The settings are:
   juju model-config automatically-retry-hooks
   juju model-config automatically-retry-hooks=true
   juju model-config --file model.yaml --reset provisioner-harvest-mode`,
+		Annotations: seeAlso("model-constraints", "config", "show-model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The older names are commands that take only one kind of argument.
 			if cmd.CalledAs() == "unset-model-config" || cmd.CalledAs() == "unset-env" {
@@ -40,7 +41,7 @@ The settings are:
 		},
 	}
 	cmd.Flags().StringVar(&m.file, "file", "", "a YAML file of settings")
-	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "settings to reset to their defaults, separated by commas")
+	cmd.Flags().StringSliceVar(&m.reset, "reset", nil, "`settings` to reset to their defaults, separated by commas")
 	m.output.flags(cmd, "tabular", listFormats...)
 	s.modelFlag(cmd)
 	return cmd

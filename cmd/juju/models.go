@@ -21,7 +21,8 @@ func modelsCommand(s *session) *cobra.Command {
 marks the selected model.`,
 		Example: `  juju models
   juju models -c prod --format yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
+		Annotations: seeAlso("switch", "show-model", "add-model"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
 	m.output.flags(cmd, "tabular", listFormats...)
 	s.controllerFlag(cmd)

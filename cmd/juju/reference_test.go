@@ -84,8 +84,23 @@ followed by a line that says what to do next. Standard output has only results.
 			examples = append(examples, "    "+strings.TrimSpace(line))
 		}
 		fmt.Fprintf(&b, "\nExamples:\n\n%s\n", strings.Join(examples, "\n"))
+		if related := related(cmd); len(related) > 0 {
+			for i, name := range related {
+				related[i] = fmt.Sprintf("[%s](#%[1]s)", name)
+			}
+			fmt.Fprintf(&b, "\nSee also: %s\n", strings.Join(related, ", "))
+		}
 	}
 	return b.String()
+}
+
+// related returns the commands that the help of a command refers to under "See also".
+func related(cmd *cobra.Command) []string {
+	names := cmd.Annotations[seeAlsoKey]
+	if names == "" {
+		return nil
+	}
+	return strings.Split(names, ", ")
 }
 
 // flags writes a table of flags.
@@ -100,11 +115,12 @@ func flags(b *strings.Builder, set *pflag.FlagSet) {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
 		value := f.DefValue
+		_, usage := pflag.UnquoteUsage(f)
 		switch value {
 		case "false", "[]", "0s":
 			value = ""
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", name, value, f.Usage)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, value, usage)
 	})
 }
 
@@ -128,6 +144,21 @@ func TestHelp(t *testing.T) {
 				}
 			}
 		}
+		names := related(cmd)
+		if len(names) == 0 && cmd.Name() != "help" {
+			t.Errorf("juju %s names no related command: give it Annotations: seeAlso(…)", cmd.Name())
+		}
+		for _, name := range names {
+			found, _, err := root.Find([]string{name})
+			if err != nil || found.Hidden || found.Name() != name || found == cmd {
+				t.Errorf("juju help %s: see also %s, which is not another command", cmd.Name(), name)
+			}
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" && !f.Hidden {
+				t.Errorf("juju help %s does not explain --%s", cmd.Name(), f.Name)
+			}
+		})
 		for _, line := range strings.Split(cmd.Example, "\n") {
 			words := strings.Fields(line)
 			if len(words) < 2 || words[0] != "juju" || words[1] != cmd.Name() {

@@ -27,6 +27,7 @@ arguments of a command. The password is kept in $JUJU_DATA, where only you can r
 it; juju logout forgets it.`,
 		Example: `  juju register MIIB5AQDYm9iMBEWDzEyNy4wLjAuMToxNzA3MAQg
   juju register`,
+		Annotations: seeAlso("add-user", "login", "unregister"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("unrecognized args: %q", args[1:])

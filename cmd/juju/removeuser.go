@@ -20,6 +20,7 @@ owns stay; superusers can administer them.
 The last superuser who can log in cannot be removed.`,
 		Example: `  juju remove-user bob
   juju remove-user bob -y`,
+		Annotations: seeAlso("disable-user", "add-user"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneUser(args); err != nil {
 				return err

@@ -11,19 +11,20 @@ func resolvedCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resolved UNIT...",
 		Aliases: []string{"resolve"},
-		Short:   "Let units go on after a failed hook",
+		Short:   "Let units continue after a failed hook",
 		Long: `Mark units whose hook has failed as resolved. The hook runs again, so first fix what
-made it fail; with --no-retry, the unit skips the hook and goes on. Units retry failed
-hooks by themselves only if the model has automatically-retry-hooks on: see juju help
+made it fail; with --no-retry, the unit skips the hook. Units retry failed hooks by
+themselves only if the model has automatically-retry-hooks on: see juju help
 model-config.`,
 		Example: `  juju resolved web/0
   juju resolved web/0 web/1 --no-retry
   juju resolved --all`,
-		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+		Annotations: seeAlso("status", "debug-log", "model-config", "destroy-unit"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&r.noRetry, "no-retry", false, "skip the hook instead of running it again")
 	cmd.Flags().BoolVarP(&r.retry, "retry", "r", false, "run the hook again (the default)")
-	cmd.Flags().BoolVar(&r.all, "all", false, "every unit whose hook has failed")
+	cmd.Flags().BoolVar(&r.all, "all", false, "resolve every unit whose hook has failed")
 	s.modelFlag(cmd)
 	return cmd
 }

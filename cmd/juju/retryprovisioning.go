@@ -16,6 +16,7 @@ have fixed the cause. status shows these machines in error, without an instance,
 why.`,
 		Example: `  juju retry-provisioning 3
   juju retry-provisioning --all`,
+		Annotations: seeAlso("status", "add-machine", "destroy-machine"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all && len(args) > 0 {
 				return usagef("--all takes no machines")
@@ -29,7 +30,7 @@ why.`,
 			return s.withModel(ctx, func(api modelAPI) error { return retryProvisioning(ctx, s, api, all, args) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "every machine that failed to start")
+	cmd.Flags().BoolVar(&all, "all", false, "retry every machine that failed to start")
 	s.modelFlag(cmd)
 	return cmd
 }

@@ -18,5 +18,6 @@ who can log in keeps that level.
 		Example: `  juju revoke bob write staging
   juju revoke bob read staging prod
   juju revoke bob login`,
+		Annotations: seeAlso("grant", "users", "disable-user"),
 	}, client.Revoke)
 }

@@ -100,6 +100,13 @@ own services, relations and machines.`,
 	return root
 }
 
+// seeAlso returns the annotation of a command that names related commands.
+func seeAlso(names ...string) map[string]string {
+	return map[string]string{seeAlsoKey: strings.Join(names, ", ")}
+}
+
+const seeAlsoKey = "see also"
+
 // hintUsage makes the usage errors of a command point to its help.
 func hintUsage(cmd *cobra.Command) {
 	run := cmd.RunE
@@ -148,7 +155,9 @@ Flags of all commands:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasExample}}
 
 Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+{{.Example}}{{end}}{{with index .Annotations "see also"}}
+
+See also: {{.}}{{end}}{{if .HasAvailableSubCommands}}
 
 More about a command: {{.CommandPath}} help COMMAND{{end}}
 `

@@ -23,7 +23,8 @@ with settings below the service's name.`,
   juju set web motd=@motd.txt
   juju set web --config web.yaml
   juju set web --to-default title port`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Annotations: seeAlso("get", "unset", "config"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&c.file, "config", "", "a YAML file of settings")
 	cmd.Flags().BoolVar(&c.toDefault, "to-default", false, "reset the named settings to the charm's defaults")

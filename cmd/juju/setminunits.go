@@ -18,6 +18,7 @@ destroyed; units that are being destroyed do not count. With 0, the service no l
 keeps a minimum; its units stay.`,
 		Example: `  juju set-min-units web 3
   juju set-min-units web 0`,
+		Annotations: seeAlso("add-unit", "destroy-unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := services(args[:min(1, len(args))]); err != nil {
 				return err

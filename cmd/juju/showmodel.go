@@ -19,7 +19,8 @@ MODEL, show the selected model.`,
 		Example: `  juju show-model
   juju show-model staging
   juju show-model prod:staging --format json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
+		Annotations: seeAlso("models", "model-config", "status"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },
 	}
 	m.output.flags(cmd, "yaml", "yaml", "json")
 	s.controllerFlag(cmd)

@@ -29,15 +29,16 @@ those from the cloud (machine).`,
   juju show-status-log web/0 --type workload -n 100
   juju show-status-log 3 --days 2
   juju show-status-log web/0 --from-date 2026-11-21 --utc`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		Annotations: seeAlso("status", "debug-log"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.kind, "type", "", "which statuses: unit, juju-unit, workload, machine or juju-machine")
 	f.IntVarP(&c.size, "lines", "n", 20, "how many statuses to show, counted from the newest")
-	f.IntVar(&c.days, "days", 0, "show those of this many days, instead of a number")
-	f.StringVar(&c.from, "from-date", "", "show those since this date, as in 2026-11-21, instead of a number")
+	f.IntVar(&c.days, "days", 0, "show the statuses of this many days, instead of --lines")
+	f.StringVar(&c.from, "from-date", "", "show the statuses since this date, as in 2026-11-21, instead of --lines")
 	f.BoolVar(&c.utc, "utc", false, "show times in UTC")
-	f.BoolVar(&c.updates, "include-status-updates", false, "include those of update-status hooks")
+	f.BoolVar(&c.updates, "include-status-updates", false, "include the statuses of update-status hooks")
 	c.output.flags(cmd, "tabular", "tabular", "yaml", "json")
 	s.modelFlag(cmd)
 	return cmd

@@ -15,6 +15,7 @@ func showUserCommand(s *session) *cobra.Command {
 		Long:  "Show a user of a controller: by default, the user that you are logged in as.",
 		Example: `  juju show-user
   juju show-user bob --format json`,
+		Annotations: seeAlso("users", "whoami"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := atMostOneUser(args); err != nil {
 				return err

@@ -34,7 +34,8 @@ with one line for each unit; summary, with counts.`,
   juju status error
   juju status --format yaml
   juju status --watch 2s --relations`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Annotations: seeAlso("explain", "wait-for", "show-status-log", "debug-log"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	c.output.flags(cmd, "tabular", statusfmt.Formats...)

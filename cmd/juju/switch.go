@@ -18,14 +18,15 @@ func switchCommand(s *session) *cobra.Command {
 		Aliases: []string{"env"},
 		Short:   "Select a model or a controller",
 		Long: `Select the model, or the controller, that commands work with when they name none.
-Without an argument, print what is selected. If NAME is both a model of the selected
-controller and a controller, it means the model; NAME: means the controller, with the
-model that was last selected there.`,
+Without an argument, print what is selected. A name that is both a model of the selected
+controller and a controller means the model. With a colon, as in prod:, it means the
+controller, and selects the model that was last selected there.`,
 		Example: `  juju switch
   juju switch staging
   juju switch prod:
   juju switch prod:staging`,
-		RunE: func(cmd *cobra.Command, args []string) error { return s.switchTo(cmd.Context(), args) },
+		Annotations: seeAlso("models", "whoami"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return s.switchTo(cmd.Context(), args) },
 	}
 }
 

@@ -6,9 +6,10 @@ func unexposeCommand(s *session) *cobra.Command {
 	return onService(s, &cobra.Command{
 		Use:   "unexpose SERVICE",
 		Short: "Close a service's ports to the world",
-		Long: `Close to the world again the ports that expose opened. Units can still reach each other's
-ports.`,
-		Example: `  juju unexpose web`,
+		Long: `Stop letting the world reach the ports that the units of a service open. Units can still
+reach each other's ports.`,
+		Example:     `  juju unexpose web`,
+		Annotations: seeAlso("expose"),
 	}, func(cmd *cobra.Command, api exposeAPI, service string) error {
 		return api.Unexpose(cmd.Context(), service)
 	})

@@ -21,6 +21,7 @@ func unregisterCommand(s *session) *cobra.Command {
 controller itself is not affected.`,
 		Example: `  juju unregister prod
   juju unregister prod -y`,
+		Annotations: seeAlso("register", "logout", "destroy-environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no controller specified")

@@ -8,7 +8,8 @@ func unsetCommand(s *session) *cobra.Command {
 		Short: "Reset settings of a service to their defaults",
 		Long: `Reset settings of a service to the charm's defaults, or to no value if the charm has no
 default.`,
-		Example: `  juju unset web title port`,
+		Example:     `  juju unset web title port`,
+		Annotations: seeAlso("set", "get", "config"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := services(args[:min(1, len(args))]); err != nil {
 				return err

@@ -20,7 +20,8 @@ sees its other users.`,
 		Example: `  juju users
   juju users --all -c prod
   juju users staging --format yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
+		Annotations: seeAlso("show-user", "add-user", "grant"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return u.run(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&u.all, "all", false, "include disabled users")
 	cmd.Flags().BoolVar(&u.exact, "exact-time", false, "show exact times")

@@ -17,6 +17,7 @@ func versionCommand(s *session) *cobra.Command {
 		Long:  "Print the version of this program. status shows the version of a controller.",
 		Example: `  juju version
   juju version --all`,
+		Annotations: seeAlso("status"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)

@@ -30,7 +30,8 @@ juju resolved.`,
   juju wait-for web store --timeout 2m
   juju wait-for web --status blocked
   juju wait-for web/1 --gone`,
-		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
+		Annotations: seeAlso("status", "explain"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&w.status, "status", "", "the status to wait for, instead of active")
 	cmd.Flags().BoolVar(&w.gone, "gone", false, "wait until they are gone")

@@ -11,10 +11,11 @@ import (
 func whoamiCommand(s *session) *cobra.Command {
 	var output output
 	cmd := &cobra.Command{
-		Use:     "whoami",
-		Short:   "Show the selected controller and model, and your user",
-		Long:    "Show the selected controller and model, and the user that you are logged in as.",
-		Example: `  juju whoami`,
+		Use:         "whoami",
+		Short:       "Show the selected controller and model, and your user",
+		Long:        "Show the selected controller and model, and the user that you are logged in as.",
+		Example:     `  juju whoami`,
+		Annotations: seeAlso("switch", "login", "models"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unrecognized args: %q", args)

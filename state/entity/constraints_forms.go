@@ -50,11 +50,11 @@ var constraintForms = map[string]constraintForm{
 // ConstraintHelp returns a line for each key of constraints: what it demands, and how its value
 // is written.
 func ConstraintHelp() string {
-	var b strings.Builder
+	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(constraintForms)) {
-		fmt.Fprintf(&b, "  %-19s %s\n", key, constraintForms[key].takes)
+		lines = append(lines, fmt.Sprintf("  %-19s %s", key, constraintForms[key].takes))
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 var (

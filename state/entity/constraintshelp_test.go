@@ -9,7 +9,7 @@ import (
 // value is written.
 func TestConstraintHelp(t *testing.T) {
 	help := ConstraintHelp()
-	if n := strings.Count(help, "\n"); n != len(constraintForms) {
+	if n := len(strings.Split(help, "\n")); n != len(constraintForms) {
 		t.Errorf("%d lines for %d keys", n, len(constraintForms))
 	}
 	for key, form := range constraintForms {
