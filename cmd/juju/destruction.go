@@ -25,7 +25,7 @@ func (f *destroyFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.force, "force", false,
 		"run no more hooks, finish without the agents after --timeout, and wait until it is done")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", entity.ForceTimeout, "how long --force waits for the agents")
-	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents, as --timeout 0")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "with --force, do not wait for the agents: the same as --timeout 0")
 }
 
 // machinesFlag adds the flag --destroy-machines to a command that destroys units.
@@ -139,7 +139,7 @@ func (s *session) end(ctx context.Context, api interface {
 				waiting = name
 				reasons := len(e.Reasons)
 				if reasons > 0 {
-					waiting = e.Reasons[reasons-1].Text
+					waiting = name + ": " + e.Reasons[reasons-1].Text
 				}
 				if more := time.Now().Add(cloudTime); reasons < fewest && more.After(end) {
 					end = more

@@ -45,8 +45,9 @@ func TestForceReportsLeftovers(t *testing.T) {
 			{Name: "machine 3", Life: entity.Gone, Leftovers: []entity.Leftover{
 				{What: "instance i-3 of machine 3", Where: "cloud local", Why: "it is on fire", How: "Put it out: rm -r /dir"}}},
 		}
-		u.types("destroy-machine", "3", "--force", "-q")
-		u.sees(1, "", "ERROR machine 3 is gone, but instance i-3 of machine 3 is left in cloud local: it is on fire\n"+
+		u.types("destroy-machine", "3", "--force")
+		u.sees(1, "", "Waiting for 3: the agent of machine 3 must set it dead\n"+
+			"ERROR machine 3 is gone, but instance i-3 of machine 3 is left in cloud local: it is on fire\n"+
 			"Put it out: rm -r /dir\n")
 	})
 }
