@@ -20,10 +20,21 @@ import (
 // retryDelay is the pause before a failed worker is restarted.
 const retryDelay = 3 * time.Second
 
-// Main is the main function of an agent's program. Its one argument is the agent's directory.
-// It runs the agent until SIGTERM or SIGINT, or until the agent has nothing left to do, and
-// returns the exit status.
+const usage = `Usage: %[1]s-agent DIR
+
+Run the agent of one %[1]s until it is stopped or the %[1]s is removed. DIR is the
+agent's directory; it holds %[2]s, which says who the agent is and where its controller
+is. juju starts agents itself: to look at one, see its log in DIR/log, or juju debug-log.
+`
+
+// Main is the main function of an agent's program. Its one argument is the agent's directory,
+// or --help. It runs the agent until SIGTERM or SIGINT, or until the agent has nothing left to
+// do, and returns the exit status.
 func Main(kind entity.TagKind, args []string) int {
+	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+		fmt.Printf(usage, kind, ConfigName)
+		return 0
+	}
 	if len(args) != 1 {
 		fmt.Fprintf(os.Stderr, "ERROR an agent needs one argument: its directory, which holds %s\n", ConfigName)
 		return 2

@@ -16,7 +16,10 @@ func bootstrapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap --dir DIR",
 		Short: "Create a controller in a directory (used by juju bootstrap)",
-		Args:  cobra.NoArgs,
+		Long: `Create a controller in a directory: its keys, its store and its first model. It reads its
+parameters as JSON from standard input, and prints what clients need to reach the
+controller as JSON. It does not run the controller. juju bootstrap calls it.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var p controller.BootstrapParams
 			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&p); err != nil {
@@ -29,10 +32,12 @@ func bootstrapCommand() *cobra.Command {
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(made)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd
 }
+
+const dirUsage = "the directory of the controller's cloud; the controller's files are in DIR/controller"
 
 // controllerCommand runs a controller.
 func controllerCommand() *cobra.Command {
@@ -40,7 +45,10 @@ func controllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller --dir DIR",
 		Short: "Run the controller in a directory (started by its keeper)",
-		Args:  cobra.NoArgs,
+		Long: `Run the controller in a directory until it is interrupted: its API server, its workers and,
+unless it uses a MongoDB, its store. Its keeper, a process that juju starts, calls it,
+and calls it again when it has died.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := controller.StartLog(dir); err != nil {
 				return err
@@ -48,7 +56,7 @@ func controllerCommand() *cobra.Command {
 			return controller.Run(cmd.Context(), dir, controller.Options{})
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd
 }
@@ -67,10 +75,12 @@ func removeStoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove-store --dir DIR",
 		Short: "Remove a controller's databases from its MongoDB (used by juju destroy-environment)",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return controller.RemoveStore(cmd.Context(), dir) },
+		Long: `Remove the databases of a controller from the MongoDB that its directory names. Databases
+of other controllers stay. juju destroy-environment calls it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return controller.RemoveStore(cmd.Context(), dir) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the controller's directory")
+	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)
 	must(cmd.MarkFlagRequired("dir"))
 	return cmd
 }

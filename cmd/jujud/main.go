@@ -24,10 +24,13 @@ func main() {
 
 func root() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:           "jujud",
-		Short:         "The server side of juju",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:   "jujud",
+		Short: "Run a juju controller, or its store",
+		Long: `Run a juju controller, or its store. juju bootstrap and juju destroy-environment call the
+commands that manage controllers; mongod and mongo-proxy are for developers and for repairs.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagerror.Plain(err)} })
 	cmd.AddCommand(bootstrapCommand(), controllerCommand(), removeStoreCommand(), mongodCommand(), mongoProxyCommand())

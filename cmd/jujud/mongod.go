@@ -42,7 +42,8 @@ It logs to standard error, or to the file that --logpath names. When the file re
 --nssize, --noprealloc and --smallfiles, which test harnesses pass to a real mongod,
 are ignored.`,
 		Example: `  jujud mongod --dbpath /tmp/db
-  jujud mongod --dbpath /tmp/db --port 27018 --bind_ip ::1 --nojournal`,
+  jujud mongod --dbpath /tmp/db --port 27018 --bind_ip ::1 --nojournal
+  jujud mongod --repair --dbpath /tmp/db`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unrecognized args: %q", args)}
