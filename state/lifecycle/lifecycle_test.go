@@ -117,7 +117,7 @@ func sentences(t *testing.T) string {
 	}
 	_, text, _ = bytes.Cut(text, []byte("\n\n"))
 	b := &strings.Builder{}
-	fmt.Fprintln(b, "\n## Sentence by sentence")
+	fmt.Fprintln(b, "\n## Behaviours and their tests")
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if title, ok := strings.CutPrefix(line, "# "); ok {
