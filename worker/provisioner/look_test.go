@@ -283,8 +283,9 @@ func (l *looks) Instances(ctx context.Context) ([]provider.Instance, error) {
 	return slices.DeleteFunc(all, func(in provider.Instance) bool { return slices.Contains(l.hidden, in.ID) }), err
 }
 
-// A Dying machine gets a new instance for the units on it, and for nothing else.
-func TestADyingMachineLosesItsInstance(t *testing.T) {
+// Two Dying machines lose their instances. The one with a unit gets another, on which the unit
+// can end; the one without is removed.
+func TestADyingMachineGetsAnInstanceOnlyForItsUnits(t *testing.T) {
 	one := entity.MachineInfo{ID: "1", Life: entity.Dying, InstanceID: "lost-1"}
 	two := entity.MachineInfo{ID: "2", Life: entity.Dying, InstanceID: "lost-2"}
 	model, cloud := newModel(one, two), &fakeCloud{}
@@ -299,7 +300,7 @@ func TestADyingMachineLosesItsInstance(t *testing.T) {
 }
 
 // The units of a Dying machine go while its new instance is being started.
-func TestADyingMachineThatNeedsNoInstanceAnyMore(t *testing.T) {
+func TestUnitsGoWhileAnInstanceStarts(t *testing.T) {
 	model, cloud := newModel(entity.MachineInfo{ID: "1", Life: entity.Dying}), &fakeCloud{}
 	model.units["1"] = 1
 	cloud.onStart = func(context.Context, provider.StartParams) error {

@@ -95,6 +95,7 @@ func TestMachinesThatNeedNoInstance(t *testing.T) {
 	model, cloud := newModel(manager, failed,
 		entity.MachineInfo{ID: "1", Life: entity.Dying},
 		entity.MachineInfo{ID: "2", Life: entity.Dead}), &fakeCloud{}
+	cloud.onStart = func(context.Context, provider.StartParams) error { return errors.New("not expected") }
 	story(t, model, cloud, nil, func(t *testing.T) {
 		expect(t, model, "0 alive", "3 alive error")
 		manager.Life = entity.Dead
