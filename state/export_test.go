@@ -49,7 +49,7 @@ func rewrite(db *mongo.Database, f func([]txn.Op) []txn.Op) (restore func()) {
 // FailedAsserts returns the asserts of operations on the model that do not hold
 // now.
 func (st *State) FailedAsserts(ops []txn.Op) ([]mongo.FailedAssert, error) {
-	return st.db.FailedAsserts(ops)
+	return st.db.FailedAsserts(ops, len(ops))
 }
 
 // Refusals returns the refused transactions that concerned a document.
@@ -128,7 +128,7 @@ func (st *State) Counts() (map[string]int, error) { return st.db.Counts() }
 
 // LongestQueue returns the length of the longest transaction queue of the
 // model's documents.
-func (st *State) LongestQueue() (int, error) { return st.db.LongestQueue() }
+func (st *State) LongestQueue() (int, error) { return mongotest.LongestQueue(st.db) }
 
 // HoldOpening keeps Model from opening a model that it has found ready: reached returns
 // when it has, and release lets it go on.

@@ -183,7 +183,7 @@ func other(c bson.DocElem) (field string, value any) {
 // refuses checks that the store refuses operations because of this one fact,
 // and no other document.
 func (s *scene) refuses(db *mongo.Database, ops []txn.Op, op txn.Op, fact string) error {
-	failed, err := db.FailedAsserts(ops)
+	failed, err := db.FailedAsserts(ops, len(ops))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 )
 
 // A byte of a table on disk changes. Readers of its data get an error that names the damaged
@@ -36,10 +37,10 @@ func TestDamagedTable(t *testing.T) {
 		}
 	}
 	session.Close()
-	if err := store.Embedded().Compact(t.Context()); err != nil {
+	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	if err := mongotest.Compact(t.Context(), "store", fs); err != nil {
 		t.Fatal(err)
 	}
 	name := flipTable(t, fs)

@@ -198,23 +198,6 @@ func (d *Database) each(f func(*mgo.Collection) error) error {
 	return nil
 }
 
-// LongestQueue returns the length of the longest queue of transactions that a document has. Every
-// other transaction on that document reads all of them.
-func (d *Database) LongestQueue() (longest int, err error) {
-	err = d.each(func(c *mgo.Collection) error {
-		var doc struct {
-			Queue []string `bson:"txn-queue"`
-		}
-		iter := c.Find(nil).Select(bson.D{{"txn-queue", 1}}).Iter()
-		for iter.Next(&doc) {
-			longest = max(longest, len(doc.Queue))
-			doc.Queue = nil
-		}
-		return iter.Close()
-	})
-	return longest, err
-}
-
 // Next takes n numbers of a sequence, which begins with 0, and returns the first. It writes
 // outside transactions: the number of a failed transaction is never used again.
 func (d *Database) Next(ctx context.Context, sequence string, n int) (first int, err error) {

@@ -282,7 +282,7 @@ func TestPruningRemovesOldFinishedTransactions(t *testing.T) {
 	if n, err := db.Count(mongo.TxnsC, nil); err != nil || n != 0 {
 		t.Errorf("%d transactions are left (%v)", n, err)
 	}
-	if longest, err := db.LongestQueue(); err != nil || longest != 0 {
+	if longest, err := mongotest.LongestQueue(db); err != nil || longest != 0 {
 		t.Errorf("a queue still names %d (%v)", longest, err)
 	}
 	insert(t, db, doc{"after", 1})

@@ -42,16 +42,12 @@ func (f FailedAssert) String() string {
 }
 
 // FailedAsserts evaluates the asserts of ops against the current documents, each as mgo/txn
-// would, and returns those that don't hold, in the order of ops. Other transactions may change
-// the documents meanwhile.
-func (d *Database) FailedAsserts(ops []txn.Op) ([]FailedAssert, error) {
-	return d.failedAsserts(ops, len(ops))
-}
-
-func (r *Runner) failedAsserts(ops []txn.Op, most int) (failed []FailedAssert, err error) {
+// would, and returns those that don't hold, in the order of ops and up to a number of them. Other
+// transactions may change the documents meanwhile.
+func (r *Runner) FailedAsserts(ops []txn.Op, limit int) (failed []FailedAssert, err error) {
 	err = r.with(func(db *mgo.Database) error {
 		for _, op := range ops {
-			if op.Assert == nil || len(failed) >= most {
+			if op.Assert == nil || len(failed) >= limit {
 				continue
 			}
 			f, err := failedAssert(db.C(op.C), op)
@@ -272,7 +268,7 @@ func (r *Runner) refused(ops []txn.Op) Refusal {
 			refusal.Docs = append(refusal.Docs, key)
 		}
 	}
-	failed, err := r.failedAsserts(ops, 1)
+	failed, err := r.FailedAsserts(ops, 1)
 	if err != nil {
 		logger.Warningf("cannot tell why a transaction of %s was refused: %v", r.name, err)
 	} else if len(failed) > 0 {

@@ -54,7 +54,7 @@ func TestFailedAssertsAreDescribed(t *testing.T) {
 		{"a", bson.D{{"long", "y"}}, `c a: long is "` + long[:199] + `…, not "y"`},
 	} {
 		ops := []txn.Op{{C: "c", Id: "a", Assert: bson.D{{"n", 3}}}, {C: "c", Id: c.id, Assert: c.assert}}
-		failed, err := db.FailedAsserts(ops)
+		failed, err := db.FailedAsserts(ops, len(ops))
 		if err != nil {
 			t.Fatalf("%v: %v", c.assert, err)
 		}
@@ -89,7 +89,7 @@ func TestAbandonedTransactionsAreRecorded(t *testing.T) {
 	if all, err := db.Refusals("c", "z"); err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
-	if longest, err := db.LongestQueue(); err != nil || longest > 20 {
+	if longest, err := mongotest.LongestQueue(db); err != nil || longest > 20 {
 		t.Errorf("a queue of %d (%v)", longest, err)
 	}
 }

@@ -21,12 +21,18 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/mongo/embedded"
+	"juju/state/mongo/mongotest"
 )
 
 // onDisk opens an embedded store in a directory of the benchmark's.
 func onDisk(b *testing.B) *embedded.Server {
 	b.Helper()
-	server, err := embedded.Open(b.TempDir(), embedded.Options{})
+	return openIn(b, b.TempDir())
+}
+
+func openIn(b *testing.B, dir string) *embedded.Server {
+	b.Helper()
+	server, err := embedded.Open(dir, embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -165,7 +171,8 @@ func fsync(b *testing.B) time.Duration {
 // index, among 5,000 and among 100,000.
 func BenchmarkFind(b *testing.B) {
 	for _, docs := range []int{5000, 100_000} {
-		server := onDisk(b)
+		dir := b.TempDir()
+		server := openIn(b, dir)
 		session := connect(b, server)
 		c := session.DB("bench").C("units")
 		fill(b, c, docs)
@@ -203,7 +210,8 @@ func BenchmarkMemory(b *testing.B) {
 	const docs = 100_000
 	for b.Loop() {
 		before := resident(b)
-		server := onDisk(b)
+		dir := b.TempDir()
+		server := openIn(b, dir)
 		session := connect(b, server)
 		c := session.DB("bench").C("units")
 		fill(b, c, docs)
@@ -214,9 +222,14 @@ func BenchmarkMemory(b *testing.B) {
 			b.Fatal(n, err)
 		}
 		b.ReportMetric(float64(resident(b)-before)/1e6, "MB-memory")
-		if err := server.Compact(b.Context()); err != nil {
+		session.Close()
+		if err := server.Close(); err != nil {
 			b.Fatal(err)
 		}
+		if err := mongotest.Compact(b.Context(), dir, nil); err != nil {
+			b.Fatal(err)
+		}
+		session = connect(b, openIn(b, dir))
 		var status struct {
 			Engine struct {
 				DiskBytes int64 `bson:"diskBytes"`

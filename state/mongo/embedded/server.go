@@ -211,9 +211,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // error.
 func (s *Server) Barrier(ctx context.Context) error { return s.store.Barrier(ctx) }
 
-// Compact rewrites the files, so that deleted data takes no space.
-func (s *Server) Compact(ctx context.Context) error { return s.store.Compact(ctx) }
-
 // Check compares every index with its documents and returns the differences.
 func (s *Server) Check(ctx context.Context) error { return s.store.Check(ctx) }
 

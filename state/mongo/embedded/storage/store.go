@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -182,17 +181,6 @@ func (s *Store) Close() (err error) {
 	s.sync.wait()
 	if err := errors.Join(s.db.Close(), s.synced.close()); err != nil {
 		return fmt.Errorf("cannot close store: %w", err)
-	}
-	return nil
-}
-
-// Compact rewrites all files, so that deleted data takes no space.
-func (s *Store) Compact(ctx context.Context) error {
-	if err := s.safely(s.db.Flush); err != nil {
-		return fmt.Errorf("cannot compact store: %w", err)
-	}
-	if err := s.db.Compact(ctx, []byte{0}, []byte{0xff}, true); err != nil {
-		return fmt.Errorf("cannot compact store: %w", damaged(err))
 	}
 	return nil
 }

@@ -1,0 +1,64 @@
+package mongotest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo"
+)
+
+// LongestQueue returns the length of the longest queue of transactions that a document has. Every
+// other transaction on that document reads all of them.
+func LongestQueue(db *mongo.Database) (longest int, err error) {
+	counts, err := db.Counts()
+	if err != nil {
+		return 0, err
+	}
+	for name := range counts {
+		err := db.With(name, func(c *mgo.Collection) error {
+			var doc struct {
+				Queue []string `bson:"txn-queue"`
+			}
+			iter := c.Find(nil).Select(bson.D{{"txn-queue", 1}}).Iter()
+			for iter.Next(&doc) {
+				longest = max(longest, len(doc.Queue))
+				doc.Queue = nil
+			}
+			return iter.Close()
+		})
+		if err != nil {
+			return 0, fmt.Errorf("cannot read %s: %w", name, err)
+		}
+	}
+	return longest, nil
+}
+
+// Compact rewrites the files of an embedded store that is closed, so that deleted data takes no
+// space. fs is nil for the disk.
+func Compact(ctx context.Context, dir string, fs vfs.FS) (err error) {
+	db, err := pebble.Open(dir, &pebble.Options{FS: fs, ErrorIfNotExists: true, Logger: silent{}})
+	if err != nil {
+		return fmt.Errorf("cannot compact %s: %w", dir, err)
+	}
+	if err = db.Flush(); err == nil {
+		err = db.Compact(ctx, []byte{0}, []byte{0xff}, true)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("cannot compact %s: %w", dir, err)
+	}
+	return nil
+}
+
+// silent is a pebble.Logger.
+type silent struct{}
+
+func (silent) Infof(string, ...any)  {}
+func (silent) Errorf(string, ...any) {}
+
+func (silent) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
