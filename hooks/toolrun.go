@@ -30,10 +30,11 @@ type command interface {
 
 // A commandInfo is the help text of a tool, and its constructor.
 type commandInfo struct {
-	args    string
-	purpose string
-	details string
-	make    func() command
+	args     string
+	purpose  string
+	details  string
+	examples []string
+	make     func() command
 }
 
 // A toolRun is one use of a tool.
@@ -112,6 +113,10 @@ func (i commandInfo) help(name string, flags *pflag.FlagSet) string {
 	}
 	if i.details != "" {
 		text += "\nDetails:\n" + i.details
+	}
+	text += "\nExamples:\n"
+	for _, example := range i.examples {
+		text += "  " + example + "\n"
 	}
 	return text
 }

@@ -11,21 +11,23 @@ import (
 
 var openPortInfo = commandInfo{
 	args:    "<port>[/<protocol>] or <from>-<to>[/<protocol>] or icmp",
-	purpose: "Mark a port or range of ports as ready to be opened.",
-	details: `The protocol is tcp unless given. The ports become reachable from outside when
-the hook has succeeded and the service is exposed. Ports that another unit of
-the machine has open are refused.
+	purpose: "Open a port or a range of ports.",
+	details: `The protocol is tcp unless given. The ports can be reached from outside once the
+hook has succeeded and the service is exposed. A port that another unit of the
+machine has opened is refused.
 `,
-	make: func() command { return &changePort{change: (*portBuffer).openRange} },
+	examples: []string{"open-port 443", "open-port 9000-9010/udp"},
+	make:     func() command { return &changePort{change: (*portBuffer).openRange} },
 }
 
 var closePortInfo = commandInfo{
 	args:    "<port>[/<protocol>] or <from>-<to>[/<protocol>] or icmp",
-	purpose: "Take back what open-port has opened.",
-	details: `A range is closed as it was opened. The ports are closed when the hook has
-succeeded.
+	purpose: "Close a port or a range of ports.",
+	details: `A range must be given as open-port opened it. The ports are closed once the hook
+has succeeded.
 `,
-	make: func() command { return &changePort{change: (*portBuffer).closeRange} },
+	examples: []string{"close-port 443", "close-port 9000-9010/udp"},
+	make:     func() command { return &changePort{change: (*portBuffer).closeRange} },
 }
 
 type changePort struct {
@@ -51,9 +53,10 @@ func (t *changePort) run(ctx context.Context, run *toolRun) error {
 
 var openedPortsInfo = commandInfo{
 	purpose: "List the ports that the unit has opened.",
-	details: `The list shows what the hook has opened and closed so far.
+	details: `The list includes what the hook has opened so far, and not what it has closed.
 `,
-	make: func() command { return &openedPorts{} },
+	examples: []string{"opened-ports", "opened-ports --format json"},
+	make:     func() command { return &openedPorts{} },
 }
 
 type openedPorts struct {

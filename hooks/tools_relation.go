@@ -22,7 +22,7 @@ type relationFlag struct {
 
 func (r *relationFlag) add(flags *pflag.FlagSet) {
 	flags.StringVarP(&r.value, "relation", "r", "",
-		"the `relation`, as name:id or id; in a relation hook, that hook's unless given")
+		"the `relation`, as name:id or id; in a relation hook, by default the hook's")
 }
 
 // resolve finds the relation, which must be one that the unit is in.
@@ -53,14 +53,15 @@ func (r *relationFlag) resolve(hook *Context) error {
 
 var relationGetInfo = commandInfo{
 	args:    "[<key>|-] [<unit>]",
-	purpose: "Print relation settings.",
-	details: `Prints the value that the unit has set for the key, or all its settings if the
-key is - or not given. In hooks about a remote unit, that is the unit unless
-another is named. A key that is not set prints nothing, and is no error.
+	purpose: "Print the settings of a unit in a relation.",
+	details: `Print the value that the unit has set for the key or, if the key is - or not
+given, all its settings. In a hook about a remote unit, that is the default unit.
+A key that is not set prints nothing; that is no error.
 
-Settings of the unit whose hook runs show what the hook has set so far.
+The settings of the hook's own unit include what the hook has set so far.
 `,
-	make: func() command { return &relationGet{} },
+	examples: []string{"relation-get host", "relation-get - mysql/0", "relation-get -r db:7 host mysql/0"},
+	make:     func() command { return &relationGet{} },
 }
 
 type relationGet struct {
@@ -119,14 +120,15 @@ func (t *relationGet) run(ctx context.Context, run *toolRun) error {
 
 var relationSetInfo = commandInfo{
 	args:    "<key>=<value> [<key>=<value> ...]",
-	purpose: "Set relation settings of the unit.",
-	details: `An empty value deletes the key. Settings given as arguments go before those of
-the file, a YAML map.
+	purpose: "Set the settings of the hook's unit in a relation.",
+	details: `An empty value deletes the key. Arguments override the settings in the file, a
+YAML map.
 
-The other units see the changes when the hook has succeeded. Those of a hook
-that fails are forgotten.
+The other units see the changes once the hook has succeeded. If the hook fails,
+nothing is changed.
 `,
-	make: func() command { return &relationSet{} },
+	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set -r db:7 user=", `echo "user: wp" | relation-set --file -`},
+	make:     func() command { return &relationSet{} },
 }
 
 type relationSet struct {
@@ -187,11 +189,12 @@ func (t *relationSet) run(ctx context.Context, run *toolRun) error {
 
 var relationIDsInfo = commandInfo{
 	args:    "[<endpoint>]",
-	purpose: "List the ids of all relations over one of the charm's endpoints.",
-	details: `In a relation hook, the endpoint is that hook's unless given. An endpoint
-without relations, or that the charm doesn't have, has an empty list.
+	purpose: "List the ids of the relations of one of the charm's endpoints.",
+	details: `In a relation hook, the default endpoint is that of the hook's relation. The list
+is empty if the endpoint has no relations, or the charm does not have it.
 `,
-	make: func() command { return &relationIDs{} },
+	examples: []string{"relation-ids", "relation-ids db"},
+	make:     func() command { return &relationIDs{} },
 }
 
 type relationIDs struct {
@@ -229,11 +232,12 @@ func (t *relationIDs) run(ctx context.Context, run *toolRun) error {
 }
 
 var relationListInfo = commandInfo{
-	purpose: "List the units of a related service.",
-	details: `These are the units that have joined and not departed, as this unit's hooks
-have been told so far.
+	purpose: "List the remote units in a relation.",
+	details: `A unit is in the list from its relation-joined hook on. In its relation-departed
+hook it is no longer.
 `,
-	make: func() command { return &relationList{} },
+	examples: []string{"relation-list", "relation-list -r db:7 --format json"},
+	make:     func() command { return &relationList{} },
 }
 
 type relationList struct {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 
 	"juju/hooks/tool"
@@ -190,4 +191,58 @@ func (s *scriptHook) world(words string) string {
 		s.t.Fatalf("cannot understand %q", words)
 	}
 	return ""
+}
+
+// TestExamplesInHelp runs the examples in the help of every tool, in a hook about a remote unit.
+func TestExamplesInHelp(t *testing.T) {
+	for _, name := range ToolNames() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			info := commands()[name]
+			if len(info.examples) == 0 || info.details == "" {
+				t.Errorf("%s --help has no examples or no details", name)
+			}
+			for _, example := range info.examples {
+				s := &scriptHook{t: t, dir: t.TempDir()}
+				s.begin([]string{"relation-changed", "0", "mysql/0"})
+				if out := s.run(example); strings.Contains(out, "exit ") || !strings.Contains(example, name) {
+					t.Errorf("%s: %s", example, out)
+				}
+				s.end()
+			}
+		})
+	}
+}
+
+// doc/hook-tools.md is generated from the help of the tools, and up to date.
+func TestReference(t *testing.T) {
+	path := filepath.Join("..", "doc", "hook-tools.md")
+	var b strings.Builder
+	b.WriteString(`# The hook tools
+
+The help of every tool that hooks can call, for authors of charms. This page is generated: ` + "`go test ./hooks -update`" + `.
+
+The tools are in PATH while a hook runs, and work only there. What a hook reads stays the same until the hook ends. What
+it writes takes effect when it has exited 0, unless the tool's help says otherwise.
+
+Exit codes: 0 done, 1 failed, 2 invalid command line. An error is a line on standard error that begins with ERROR.
+`)
+	for _, name := range ToolNames() {
+		info := commands()[name]
+		flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+		info.make().flags(flags)
+		fmt.Fprintf(&b, "\n## %s\n\n```\n%s```\n", name, info.help(name, flags))
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(text), b.String()); diff != "" {
+		t.Errorf("doc/hook-tools.md (-) is out of date (+); to generate it: go test ./hooks -update\n%s", diff)
+	}
 }

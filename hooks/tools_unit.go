@@ -14,9 +14,10 @@ import (
 var jujuLogInfo = commandInfo{
 	args:    "<message>",
 	purpose: "Write a message to the log.",
-	details: `Whatever a hook prints is in the log anyway; this tool gives it a level.
+	details: `What a hook prints is logged anyway; this tool gives the message a level.
 `,
-	make: func() command { return &jujuLog{} },
+	examples: []string{"juju-log cache is cold", `juju-log -l WARNING "certificate expires soon"`},
+	make:     func() command { return &jujuLog{} },
 }
 
 type jujuLog struct {
@@ -61,7 +62,10 @@ func (t *jujuLog) run(ctx context.Context, run *toolRun) error {
 var unitGetInfo = commandInfo{
 	args:    "private-address|public-address",
 	purpose: "Print an address of the unit.",
-	make:    func() command { return &unitGet{} },
+	details: `Other units reach this unit at its private address, users at its public address.
+`,
+	examples: []string{"unit-get private-address"},
+	make:     func() command { return &unitGet{} },
 }
 
 type unitGet struct {
@@ -103,10 +107,11 @@ func (t *unitGet) run(ctx context.Context, run *toolRun) error {
 var configGetInfo = commandInfo{
 	args:    "[<key>]",
 	purpose: "Print the service's configuration.",
-	details: `Without a key, prints all options that have a value; with --all, those
-without one too. A key that has no value, or is unknown, prints nothing.
+	details: `Without a key, print all options that have a value; with --all, those without one
+too. A key that has no value, or is unknown, prints nothing; that is no error.
 `,
-	make: func() command { return &configGet{} },
+	examples: []string{"config-get title", "config-get --all --format json"},
+	make:     func() command { return &configGet{} },
 }
 
 type configGet struct {
@@ -153,9 +158,10 @@ func (t *configGet) run(ctx context.Context, run *toolRun) error {
 var statusSetInfo = commandInfo{
 	args:    "<maintenance|blocked|waiting|active> [<message>]",
 	purpose: "Set the status of the unit's workload.",
-	details: `The status is set at once, and stays if the hook fails.
+	details: `The status is set at once, and stays even if the hook fails.
 `,
-	make: func() command { return &statusSet{} },
+	examples: []string{`status-set maintenance "installing packages"`, "status-set active"},
+	make:     func() command { return &statusSet{} },
 }
 
 type statusSet struct {
@@ -189,9 +195,10 @@ func (t *statusSet) run(ctx context.Context, run *toolRun) error {
 
 var statusGetInfo = commandInfo{
 	purpose: "Print the status of the unit's workload.",
-	details: `Prints the status alone; with --include-data, its message and data too.
+	details: `Print only the status; with --include-data, its message and data too.
 `,
-	make: func() command { return &statusGet{} },
+	examples: []string{"status-get", "status-get --include-data --format yaml"},
+	make:     func() command { return &statusGet{} },
 }
 
 type statusGet struct {
@@ -200,7 +207,7 @@ type statusGet struct {
 }
 
 func (t *statusGet) flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&t.data, "include-data", false, "print message and data too")
+	flags.BoolVar(&t.data, "include-data", false, "print the message and the data too")
 	t.out.add(flags)
 }
 
