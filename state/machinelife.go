@@ -8,6 +8,7 @@ import (
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
+	"juju/state/mongo"
 )
 
 // Destroy sets the machine Dying, or removes it if it has no instance and nothing is on
@@ -165,10 +166,7 @@ func (m *Machine) hostsContainers(ref lifecycle.Ref) error {
 
 // tooQuick is the error when transactions keep failing because of others, or when what
 // barred a move is gone before it could be named.
-func tooQuick() error {
-	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"),
-		"Others are changing the same things just now; run the command again.")
-}
+func tooQuick() error { return mongo.Contention("") }
 
 // containers reads the machine's containers.
 func (m *Machine) containers() ([]*Machine, error) { return m.st.machines(bson.D{{"host", m.doc.ID}}) }

@@ -158,11 +158,17 @@ func (r *Runner) try(ctx context.Context, build Builder) (applied bool, err erro
 			return false, err
 		}
 	}
+	return false, Contention(r.refused(ops).Why)
+}
+
+// Contention returns the entity.Contention error of a change that is given up because others keep
+// changing what it depends on. why, which may be "", says what it met.
+func Contention(why string) error {
 	hint := "Others are changing the same things just now; run the command again."
-	if why := r.refused(ops).Why; why != "" {
+	if why != "" {
 		hint = "It was refused because of " + why + ". " + hint
 	}
-	return false, entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
+	return entity.WithHint(entity.Errorf(entity.Contention, "state changing too quickly; try again soon"), "%s", hint)
 }
 
 func (t *trial) letGo() {
