@@ -18,7 +18,7 @@ func (c *Conn) Status(ctx context.Context, patterns ...string) (*entity.ModelSta
 	return result.ModelStatus()
 }
 
-// WatchStatus fires at once, and then whenever what Status returns may have changed.
+// WatchStatus sends an event at once, and another whenever what Status returns may have changed.
 // The channel closes with ctx, and when the watch or the connection ends.
 func (c *Conn) WatchStatus(ctx context.Context) (<-chan struct{}, error) {
 	return notify(ctx, c, "Status", "WatchStatus", nil)

@@ -24,8 +24,9 @@ type Streams struct {
 	Stdout, Stderr io.Writer
 }
 
-// Main runs the named tool with its arguments, as a process of its own would. It asks the agent
-// that getenv (os.Getenv, say) leads to, writes the answer, and returns the exit code.
+// Main runs the named tool with its arguments: it asks the agent whose socket is in the
+// environment, writes the answer, and returns the exit code of the process. getenv reads the
+// environment, as os.Getenv does.
 func Main(name string, args []string, getenv func(string) string, io Streams) int {
 	reply, err := call(name, args, getenv, io.Stdin)
 	if err != nil {

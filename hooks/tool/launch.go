@@ -36,9 +36,9 @@ func LaunchCommand(binary, program string) *exec.Cmd {
 	return &exec.Cmd{Path: binary, Args: []string{BinaryName, LaunchName, "--", program}}
 }
 
-// Launch is the launcher's own side: it waits for the word and becomes the
-// program in args, which is what follows "launch". It returns only if that can't
-// be, with the exit code that a shell would have.
+// Launch is what the process of a launcher runs: it waits until the agent tells it to go, and
+// becomes the program in args, the arguments after "launch". It returns only if it can't, with
+// the exit code that a shell would return.
 func Launch(args []string) (code int, err error) {
 	if len(args) < 2 || args[0] != "--" {
 		return 2, fmt.Errorf("expected %s %s -- PROGRAM ARG..., got %q", BinaryName, LaunchName, args)

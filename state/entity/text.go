@@ -23,7 +23,7 @@ func Cut(text string, max int) string {
 	return fmt.Sprintf("%s [%d bytes cut]", text[:kept], len(text)-kept)
 }
 
-// Named returns a name chosen by a stranger in a form that is safe in a line of a log: it is cut,
+// Named returns a name from an untrusted client in a form that is safe in a line of a log: it is cut,
 // and quoted if it contains anything that could pass for another line.
 func Named(name string) string {
 	name = Cut(name, maxNamed)

@@ -3,5 +3,5 @@
 //
 // It holds what only the agent knows: which hooks have run, which one is running, and what
 // the charm has been told about its relations. What is also in the controller's state, such
-// state, such as the scopes that the unit is in, is read there and never from here.
+// as the scopes that the unit is in, is read there and never from here.
 package localstate
