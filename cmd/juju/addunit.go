@@ -12,8 +12,10 @@ func addUnitCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-unit SERVICE",
 		Short: "Add units to a service",
-		Long: `Add one unit to a service, or as many as -n says. Each unit gets a machine of its own,
-unless --to names existing machines.`,
+		Long: `Add one unit to a service, or as many as -n says.
+
+Each unit gets a machine of its own, unless --to names the machines: one that has never
+had a unit, if its series and constraints fit, or else a new one.`,
 		Example: `  juju add-unit web
   juju add-unit web -n 3
   juju add-unit web -n 2 --to 3,4 --wait`,

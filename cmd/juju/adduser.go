@@ -11,8 +11,8 @@ func addUserCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-user NAME [DISPLAY-NAME]",
 		Short: "Add a user",
-		Long: `Add a user to a controller. The user can log in, but nothing else until you grant them
-access.
+		Long: `Add a user to a controller. The user can log in, but do nothing else until you grant
+them access.
 
 The command prints a registration string, once. The user passes it to juju register
 and chooses a password there. Until then anyone who has the string can become that

@@ -26,7 +26,8 @@ func deployCommand(s *session) *cobra.Command {
 a charm's directory or zip archive. The service is called SERVICE, or else has the
 name of its charm.
 
-Each unit gets a machine of its own, unless --to names existing machines.
+Each unit gets a machine of its own, unless --to names the machines: one that has never
+had a unit, if its series and constraints fit, or else a new one.
 
 New machines have the series that --series names; else the model's default-series, if
 the charm supports it; else a series that the charm supports. The command fails if the
