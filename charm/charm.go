@@ -17,6 +17,7 @@ const (
 	revisionFile = "revision"
 	versionFile  = "version"
 	ignoreFile   = ".jujuignore"
+	dispatchFile = "dispatch"
 )
 
 // maxParsed bounds a parsed file, in bytes.
@@ -29,7 +30,8 @@ type Charm struct {
 	Actions  *Actions // never nil
 	Revision int      // 0 when the charm has no revision file
 	Version  string   // free text: the source it was built from, if known
-	Hooks    []string // the hooks it has, sorted
+	Dispatch bool     // it has a file "dispatch", which is run for every hook
+	Hooks    []string // the hooks it has in hooks/, sorted
 	Ignored  []string // files it has that are not used; see Warnings
 }
 
@@ -69,19 +71,26 @@ func (c *Charm) load(open func(name string) (io.ReadCloser, error)) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, file := range ignoredFiles {
-		if f, err := open(file.name); err == nil {
+	has := func(name string) bool {
+		f, err := open(name)
+		if err == nil {
 			f.Close()
+		}
+		return err == nil
+	}
+	for _, file := range ignoredFiles {
+		if has(file.name) {
 			c.Ignored = append(c.Ignored, file.name)
 		}
 	}
+	c.Dispatch = has(dispatchFile)
 	if data, err = readSmall(open, versionFile); err == nil {
 		c.Version = strings.ToValidUTF8(strings.TrimSpace(string(data)), "?")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return c.checkContract()
 }
 
 func readSmall(open func(name string) (io.ReadCloser, error), name string) ([]byte, error) {

@@ -1,6 +1,9 @@
 package charm
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // UnitHooks returns the names of the hooks that every charm can have.
 func UnitHooks() []string {
@@ -27,4 +30,36 @@ func (m *Meta) Hooks() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// OriginalHooks are the hooks whose order charms have relied on from the beginning. A name that
+// begins with a hyphen follows the name of a relation.
+var OriginalHooks = []string{
+	"install", "config-changed", "start", "upgrade-charm", "stop",
+	"-relation-joined", "-relation-changed", "-relation-departed", "-relation-broken",
+}
+
+// A LaterHook is a hook that came after the OriginalHooks, and its place among them.
+type LaterHook struct {
+	Name  string // as in OriginalHooks
+	Place string // a sentence: when it runs
+}
+
+// LaterHooks are the only exceptions from the order of the OriginalHooks: a charm that has none
+// of them sees that order exactly, and the hooks of one that does, in its journal say, are in
+// that order once these are left out. One more effect is allowed: a unit whose charm has
+// -relation-created enters that relation before config-changed, so that its counterparts may see
+// it before its start hook has run.
+var LaterHooks = []LaterHook{
+	{"-relation-created", "Once for a relation, before any other hook of it: right after install for the relations " +
+		"that are there by then, peer relations among them, otherwise when the unit enters the relation."},
+	{"update-status", "Again and again while there is nothing else to do, as often as the model's setting " +
+		"update-status-hook-interval says."},
+	{"remove", "Once, after stop: it is the last of all."},
+}
+
+// isHook reports whether a hook's file is of the kind that the name in OriginalHooks or
+// LaterHooks stands for.
+func isHook(file, name string) bool {
+	return file == name || name[0] == '-' && strings.HasSuffix(file, name)
 }

@@ -23,6 +23,8 @@ type Meta struct {
 	Payloads       map[string]string // type by class
 	Terms          []string
 	MinJujuVersion Version
+	Assumes        []Assumption
+	Containers     []string // of Kubernetes charms, sorted
 	OldRevision    int      // the obsolete field "revision"; a revision file goes before it
 	Unknown        []string // keys that are passed over, sorted; see Warnings
 }
@@ -89,6 +91,14 @@ func ParseMeta(data []byte) (*Meta, error) {
 			return nil, f.errorf("%w", err)
 		}
 	}
+	if m.Assumes, err = parseAssumes(fs.get("assumes")); err != nil {
+		return nil, err
+	}
+	containers, err := fs.get("containers").fields()
+	if err != nil {
+		return nil, err
+	}
+	m.Containers = slices.Sorted(maps.Keys(containers.keys))
 	if f := fs.get("revision"); !f.empty() {
 		if m.OldRevision, err = f.integer(); err != nil {
 			return nil, err

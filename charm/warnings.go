@@ -7,10 +7,8 @@ import (
 	"strings"
 )
 
-// Files that a charm may have and that have no effect here. dispatch is a program that later
-// versions of Juju run instead of hooks.
+// Files that a charm may have and that have no effect here.
 var ignoredFiles = []struct{ name, why string }{
-	{"dispatch", "it is not run: hooks are the files in hooks/"},
 	{"lxd-profile.yaml", "it is not applied: containers get the profile of their cloud"},
 	{"manifest.yaml", "it is not read: series stand in metadata.yaml"},
 	{"metrics.yaml", "it is not read: no metrics are collected"},
@@ -18,9 +16,7 @@ var ignoredFiles = []struct{ name, why string }{
 
 // ignoredKeys are top-level keys of metadata.yaml on which later versions of Juju act.
 var ignoredKeys = map[string]string{
-	"assumes":    "what it demands is not checked",
 	"charm-user": "hooks run as the user of their agent",
-	"containers": "no containers are started for the charm",
 	"deployment": "it is for Kubernetes",
 	"devices":    "no devices are provided",
 }
@@ -33,8 +29,9 @@ var plainKeys = []string{
 
 // knownKeys are the keys that ParseMeta reads.
 var knownKeys = []string{
-	"categories", "description", "extra-bindings", "min-juju-version", "name", "payloads", "peers", "provides", "requires",
-	"resources", "revision", "series", "storage", "subordinate", "summary", "tags", "terms",
+	"assumes", "categories", "containers", "description", "extra-bindings", "min-juju-version", "name", "payloads",
+	"peers", "provides", "requires", "resources", "revision", "series", "storage", "subordinate", "summary", "tags",
+	"terms",
 }
 
 // unknownKeys returns, sorted, the keys of metadata.yaml that ParseMeta does not use and that
@@ -49,19 +46,90 @@ func unknownKeys(fs fields) (keys []string) {
 	return keys
 }
 
-// runHooks are the UnitHooks and relation hooks that agents run.
-var runHooks = []string{"install", "start", "config-changed", "upgrade-charm", "stop",
-	"-relation-joined", "-relation-changed", "-relation-departed", "-relation-broken"}
+// A gap is something that a charm can declare and that has no effect here, or not the effect its
+// author may expect.
+type gap struct {
+	file, what string
+	names      func(*Charm) []string // what of it the charm declares, in order
+	why        string
+	refused    bool // the charm can't do without it, so it is not deployed
+}
+
+// gaps is all that a charm can declare without its full effect: what comes to work here is
+// struck from it, and nothing else says so.
+var gaps = []gap{
+	{metaFile, "the limit of relation", limitedRelations, "it is not enforced", false},
+	{metaFile, "required storage", stores(func(s Storage) bool { return s.CountMin > 0 }),
+		"storage is not supported yet: the units would get none", true},
+	{metaFile, "storage", stores(func(s Storage) bool { return s.CountMin == 0 }),
+		"storage is not supported yet: the units get none", false},
+	{metaFile, "resource", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Resources)) },
+		"resources are not supported yet: the units would get none", true},
+	{metaFile, "container", func(c *Charm) []string { return c.Meta.Containers },
+		"the charm is for Kubernetes: there are only machines here", true},
+	{metaFile, "payload", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Meta.Payloads)) },
+		"payloads are not supported yet", false},
+	{metaFile, "extra binding", func(c *Charm) []string { return c.Meta.ExtraBindings },
+		"a machine has one network: nothing is bound", false},
+	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "no one is asked to agree to them", false},
+	{configFile, "option", secretOptions,
+		"secrets are not supported yet: the charm gets the text that is set", false},
+	{actionsFile, "action", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Actions.Specs)) },
+		"actions cannot be run yet", false},
+	{"hooks", "hook", neverRun, "there is no such event yet: it never runs", false},
+}
+
+func limitedRelations(c *Charm) (names []string) {
+	for name, r := range c.Meta.Relations() {
+		if r.Limit > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// stores returns the function that names the stores of a charm that match.
+func stores(match func(Storage) bool) func(*Charm) []string {
+	return func(c *Charm) (names []string) {
+		for name, s := range c.Meta.Storage {
+			if match(s) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+}
+
+func secretOptions(c *Charm) (names []string) {
+	for name, o := range c.Config.Options {
+		if o.Type == OptionSecret {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// neverRun returns the hooks in hooks/ for which there is no event.
+func neverRun(c *Charm) (names []string) {
+	runs := slices.Clone(OriginalHooks)
+	for _, later := range LaterHooks {
+		runs = append(runs, later.Name)
+	}
+	for _, hook := range c.Hooks {
+		if !slices.ContainsFunc(runs, func(run string) bool { return isHook(hook, run) }) {
+			names = append(names, hook)
+		}
+	}
+	return names
+}
 
 // Warnings lists everything the charm declares that has no effect here, or not the effect its
 // author may expect, a line for each kind. No declaration is silently dropped: it works, is
 // refused, or is in this list.
 func (c *Charm) Warnings() (all []string) {
-	add := func(file, what string, names []string, why string) {
-		if len(names) > 0 {
-			all = append(all, fmt.Sprintf("%s: %s %s: %s", file, what, listed(names), why))
-		}
-	}
 	m := c.Meta
 	for _, name := range slices.Sorted(maps.Keys(m.Requires)) {
 		r := m.Requires[name]
@@ -74,52 +142,23 @@ func (c *Charm) Warnings() (all []string) {
 		}
 		all = append(all, fmt.Sprintf("%s: the container-scoped relation %q over %q %s", metaFile, name, r.Interface, why))
 	}
-	var limited []string
-	for name, r := range m.Relations() {
-		if r.Limit > 0 {
-			limited = append(limited, name)
+	for _, g := range gaps {
+		if names := g.names(c); len(names) > 0 {
+			all = append(all, fmt.Sprintf("%s: %s %s: %s", g.file, g.what, listed(names), g.why))
 		}
-	}
-	slices.Sort(limited)
-	add(metaFile, "the limit of relation", limited, "it is not enforced")
-	add(metaFile, "storage", slices.Sorted(maps.Keys(m.Storage)), "storage is not supported yet: the units get none")
-	add(metaFile, "resource", slices.Sorted(maps.Keys(m.Resources)), "resources are not supported yet: the units get none")
-	add(metaFile, "payload", slices.Sorted(maps.Keys(m.Payloads)), "payloads are not supported yet")
-	add(metaFile, "extra binding", m.ExtraBindings, "a machine has one network: nothing is bound")
-	add(metaFile, "terms", m.Terms, "no one is asked to agree to them")
-	if m.MinJujuVersion != (Version{}) {
-		add(metaFile, "min-juju-version", []string{m.MinJujuVersion.String()},
-			"it is not compared with the version of this controller")
 	}
 	for _, key := range m.Unknown {
 		why, ok := ignoredKeys[key]
 		if !ok {
 			why = "it is not known here"
 		}
-		add(metaFile, "field", []string{key}, why)
+		all = append(all, fmt.Sprintf("%s: field %s: %s", metaFile, listed([]string{key}), why))
 	}
-	var secrets []string
-	for name, o := range c.Config.Options {
-		if o.Type == OptionSecret {
-			secrets = append(secrets, name)
-		}
-	}
-	slices.Sort(secrets)
-	add(configFile, "option", secrets, "secrets are not supported yet: the charm gets the text that is set")
-	add(actionsFile, "action", slices.Sorted(maps.Keys(c.Actions.Specs)), "actions cannot be run yet")
 	for _, f := range ignoredFiles {
 		if slices.Contains(c.Ignored, f.name) {
 			all = append(all, f.name+": "+f.why)
 		}
 	}
-	var never []string
-	for _, hook := range c.Hooks {
-		if !slices.ContainsFunc(runHooks,
-			func(run string) bool { return hook == run || run[0] == '-' && strings.HasSuffix(hook, run) }) {
-			never = append(never, hook)
-		}
-	}
-	add("hooks", "hook", never, "there is no such event yet: it never runs")
 	return all
 }
 

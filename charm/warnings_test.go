@@ -44,23 +44,21 @@ requires:
   info: {interface: juju-info, scope: container}
   db: mysql
 storage:
-  data: {type: filesystem}
-resources:
-  theme: {filename: t.tgz}
+  data: {type: filesystem, multiple: {range: 0-1}}
 payloads:
   kvm: {type: kvm}
 extra-bindings:
   admin:
 terms: [lorem/1]
 min-juju-version: 2.9.1
-assumes: [juju]
+assumes: [juju >= 2.9]
 oddity: 1
 "odd\x1bkey": 2
 `,
 		"config.yaml":                  "options:\n  key: {type: secret}\n  title: {type: string}\n",
 		"actions.yaml":                 "backup: {description: b}\nrestore: {}\n",
 		"metrics.yaml":                 "metrics: {}\n",
-		"dispatch":                     "#!/bin/sh\n",
+		"hooks/update-status":          "#!/bin/sh\n",
 		"hooks/install":                "#!/bin/sh\n",
 		"hooks/web-relation-joined":    "#!/bin/sh\n",
 		"hooks/web-relation-created":   "#!/bin/sh\n",
@@ -76,20 +74,15 @@ oddity: 1
 			`its name is reserved, and may be refused by later versions`,
 		`metadata.yaml: the limit of relation "web": it is not enforced`,
 		`metadata.yaml: storage "data": storage is not supported yet: the units get none`,
-		`metadata.yaml: resource "theme": resources are not supported yet: the units get none`,
 		`metadata.yaml: payload "kvm": payloads are not supported yet`,
 		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
 		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
-		`metadata.yaml: min-juju-version "2.9.1": it is not compared with the version of this controller`,
-		`metadata.yaml: field "assumes": what it demands is not checked`,
-		`metadata.yaml: field "odd\x1bkey": it is not known here`,
-		`metadata.yaml: field "oddity": it is not known here`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
 		`actions.yaml: action "backup", "restore": actions cannot be run yet`,
-		`dispatch: it is not run: hooks are the files in hooks/`,
+		`hooks: hook "data-storage-attached", "leader-elected": there is no such event yet: it never runs`,
+		`metadata.yaml: field "odd\x1bkey": it is not known here`,
+		`metadata.yaml: field "oddity": it is not known here`,
 		`metrics.yaml: it is not read: no metrics are collected`,
-		`hooks: hook "data-storage-attached", "leader-elected", "web-relation-created": there is no such event yet: it ` +
-			`never runs`,
 	}
 	d, err := charm.ReadDir(dir)
 	if err != nil {
@@ -145,8 +138,8 @@ func TestOrdinaryCharmsGetNoWarnings(t *testing.T) {
 // action, or cause a warning.
 func TestEveryFieldOfACharmWorksOrCausesAWarning(t *testing.T) {
 	works := []string{"Name", "Summary", "Description", "Subordinate", "Provides", "Requires", "Peers", "Categories",
-		"Tags", "Series", "OldRevision"}
-	warned := []string{"ExtraBindings", "Storage", "Resources", "Payloads", "Terms", "MinJujuVersion", "Unknown"}
+		"Tags", "Series", "OldRevision", "MinJujuVersion", "Assumes"}
+	warned := []string{"ExtraBindings", "Storage", "Resources", "Containers", "Payloads", "Terms", "Unknown"}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[charm.Meta]()) {
 		if !slices.Contains(works, f.Name) && !slices.Contains(warned, f.Name) {
 			t.Errorf("is Meta.%s acted on? See warnings.go", f.Name)

@@ -1,0 +1,71 @@
+package charm_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"juju/charm"
+)
+
+// A charm that demands what is not here is refused by name, in a directory and in an archive.
+func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
+	contract := charm.Contract.String()
+	for name, test := range map[string]struct{ meta, want string }{
+		"an older Juju":   {"min-juju-version: 2.0", ""},
+		"this very Juju":  {"min-juju-version: " + contract, ""},
+		"an earlier beta": {"min-juju-version: 2.9-beta1", ""},
+		"a later patch":   {"min-juju-version: 2.9.999", "min-juju-version: Charm's min version (2.9.999) is higher than"},
+		"a later Juju": {"min-juju-version: 3.0.3", "Charm's min version (3.0.3) is higher than this juju " +
+			"environment's version (" + contract + ")"},
+		"assumes met": {"assumes: [juju >= 2.8, juju < 3.0, juju]", ""},
+		"assumes any": {"assumes: [any-of: [juju >= 3.1, all-of: [juju >=2.9.1, juju <3.0]]]", ""},
+		"assumes a later": {"assumes: [juju >= 3.1]", "assumes: Charm feature requirements cannot be met:\n    - charm " +
+			"requires all of the following:\n      - charm requires feature \"juju\" (version >= 3.1.0) but model currently " +
+			"supports version " + contract},
+		"assumes an older": {"assumes: [juju < 2.9]", `charm requires feature "juju" (version < 2.9.0) but model ` +
+			`currently supports version ` + contract},
+		"assumes a feature": {"assumes: [k8s-api]", "\n      - charm requires feature \"k8s-api\" but model does not " +
+			"support it"},
+		"assumes none of": {"assumes:\n- any-of:\n  - k8s-api\n  - all-of: [juju >= 3.1, juju >= 2.9]",
+			"\n      - charm requires at least one of the following:\n        - charm requires feature \"k8s-api\" but model " +
+				"does not support it\n        - charm requires all of the following:\n          - charm requires feature " +
+				"\"juju\" (version >= 3.1.0)"},
+		"assumes nonsense":  {"assumes: [juju = 2]", `assumes.0: expected a feature such as k8s-api, or a version of one`},
+		"assumes a version": {"assumes: [juju >= x]", `assumes.0: invalid version "x"`},
+		"assumes nothing":   {"assumes: [any-of: []]", `assumes.0.any-of: expected list`},
+		"assumes a map":     {"assumes: [one-of: [juju]]", `assumes.0: expected a feature, any-of or all-of`},
+		"containers": {"containers: {app: {resource: image}}", `metadata.yaml: container "app": the charm is for ` +
+			`Kubernetes`},
+		"required storage": {"storage: {data: {type: filesystem}, log: {type: block}}", `metadata.yaml: required storage ` +
+			`"data", "log": `},
+		"optional storage": {"storage: {data: {type: filesystem, multiple: {range: 0+}}}", ""},
+		"a resource":       {"resources: {theme: {filename: t.tgz}}", `metadata.yaml: resource "theme": `},
+		"several":          {"min-juju-version: 3.0\ncontainers: {app: {}}", "(" + contract + ")\nmetadata.yaml: container"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := charmOf(t, map[string]string{"metadata.yaml": "name: a\nsummary: s\ndescription: d\n" + test.meta + "\n"})
+			_, err := charm.ReadDir(dir)
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case test.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, charm.ErrInvalid)):
+				t.Errorf("got %v\nwant ... %s", err, test.want)
+			}
+		})
+	}
+}
+
+// A program for every hook is no file without effect, and the hooks beside it are not missed.
+func TestACharmWithDispatch(t *testing.T) {
+	c, err := charm.ReadDir(charmOf(t, map[string]string{
+		"metadata.yaml": "name: a\nsummary: s\ndescription: d\n", "dispatch": "#!/bin/sh\n", "hooks/install": "",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Warnings(); !c.Dispatch || len(got) > 0 {
+		t.Errorf("dispatch is %v, warned of %q", c.Dispatch, got)
+	}
+}
