@@ -10,17 +10,10 @@ import (
 	"juju/worker/uniter"
 )
 
-// uniterAPI is the uniter.API of a connection.
-type uniterAPI struct {
-	client.UniterFacade
-	client.RetryStrategyFacade
-}
-
 // unitWorkers returns the workers of a unit's agent. The uniter outlives connections, since a
 // running hook must not notice that the controller was away.
 func (a *Agent) unitWorkers() map[string]worker.Func {
 	api := newLink()
-	facades := uniterAPI{client.UniterFacade{Caller: api}, client.RetryStrategyFacade{Caller: api}}
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
 			return map[string]worker.Func{
@@ -33,7 +26,7 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			}
 		}),
 		"uniter": uniter.New(uniter.Config{
-			API:       facades,
+			API:       client.UniterFacade{Caller: api},
 			Unit:      a.config.Tag,
 			IdleDelay: a.options.IdleDelay,
 			StateDir:  filepath.Join(a.dir, "state"),
@@ -47,7 +40,7 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			Context: hooks.ContextParams{
 				Unit: a.config.Tag.ID, Machine: a.config.Machine, Principal: a.config.Principal,
 				ModelName: a.config.ModelName, ModelUUID: a.config.Model,
-				APIAddresses: a.config.Addresses, Version: Version,
+				APIAddresses: a.config.Addresses,
 			},
 		}),
 	}

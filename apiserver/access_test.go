@@ -108,7 +108,6 @@ var mayCall = map[string]string{
 	"LeadershipService.*": "u0",
 	"Machiner.*":          "m0",
 	"Provisioner.*":       "manager",
-	"RetryStrategy.*":     "u0",
 	"Uniter.*":            "u0",
 }
 
@@ -377,7 +376,7 @@ func TestLoginListsFacades(t *testing.T) {
 	u0, m0, admin := entity.UnitTag("mysql/0"), entity.MachineTag("0"), entity.UserTag(statetest.Admin)
 	for _, test := range []struct{ who, got, want string }{
 		{"unit", list(w.raw(w.modelPath()), u0, w.passwords[u0], ""),
-			"Admin Agent Deployer LeadershipService Pinger RetryStrategy Uniter Watcher"},
+			"Admin Agent Deployer LeadershipService Pinger Uniter Watcher"},
 		{"machine", list(w.raw(w.modelPath()), m0, w.passwords[m0], nonce), "Admin Agent Deployer Machiner Pinger Watcher"},
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
 			"Admin ApplicationScaler Pinger Provisioner Watcher"},

@@ -119,13 +119,11 @@ func reported(status entity.Status, words []entity.StatusWord) (entity.Status, e
 // firstSince is earlier than any status.
 var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// retryStrategy reports whether failed hooks run again by themselves. It is all that a
-// unit's agent learns of the model's settings.
-func (c *caller) retryStrategy(ctx context.Context, _ entity.Tag) (bool, error) {
-	config, err := c.model.ModelConfig(ctx)
-	return config.RetryHooks(), err
+// unitModelConfig returns the model's settings, none of which is a secret.
+func (c *caller) unitModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
+	return c.model.ModelConfig(ctx)
 }
 
-func (c *caller) watchRetryStrategy(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+func (c *caller) watchUnitModelConfig(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
 	return c.model.Watches().ModelConfig(ctx)
 }

@@ -60,12 +60,6 @@ func agentFacades() []agentFacade {
 			{"ReleaseLeadership", self, calls((*state.Unit).ReleaseLeadership).orGone()},
 		}},
 
-		// For the agent of a unit: whether its failed hooks run again by themselves.
-		{"RetryStrategy", unitAgent, []agentRoute{
-			{"RetryStrategy", self, calls((*caller).retryStrategy, "tag").returns("should-retry")},
-			{"WatchRetryStrategy", self, calls((*caller).watchRetryStrategy, "tag")},
-		}},
-
 		// For the agent of a unit: the unit, and what it shares with its relations.
 		{"Uniter", unitAgent, []agentRoute{
 			{"ClearResolved", self, calls((*state.Unit).ClearResolved)},
@@ -76,6 +70,7 @@ func agentFacades() []agentFacade {
 			{"EnsureDead", self, calls((*state.Unit).EnsureDead).orGone()},
 			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
+			{"ModelConfig", self, calls((*caller).unitModelConfig, "tag").returns("config")},
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
 			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
 			{"Relations", self, calls((*state.Unit).Relations).returns("relations")},
@@ -84,6 +79,7 @@ func agentFacades() []agentFacade {
 			{"SetUnitStatus", self, calls((*caller).setUnitStatus, "tag", "status")},
 			{"Unit", self, calls((*state.Unit).Info)},
 			{"UnitStatus", self, calls((*state.Unit).Status)},
+			{"WatchModelConfig", self, calls((*caller).watchUnitModelConfig, "tag")},
 			{"WatchRelationUnits", self, calls(state.Watches.RelationUnits, "tag", "relation")},
 			{"WatchRelations", self, calls(state.Watches.Relations, "tag")},
 			{"WatchUnit", self, calls(state.Watches.Unit, "tag")},

@@ -65,7 +65,6 @@ func testParams(info Info) ContextParams {
 		ModelUUID:    "c0ffee00-0000-4000-8000-000000000001",
 		APIAddresses: []string{"10.0.0.1:17070", "10.0.0.2:17070"},
 		Machine:      "4",
-		Version:      "1.2.3",
 	}
 }
 

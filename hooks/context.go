@@ -59,7 +59,8 @@ type ContextParams struct {
 	APIAddresses []string // host:port
 	Machine      string   // id of the machine, "0"
 	Principal    string   // the unit that a subordinate belongs to, or ""
-	Version      string   // of the agent
+	// Settings are those of the model, by key; the environment has its proxies.
+	Settings map[string]string
 }
 
 // A Context is the sandbox of one execution of one hook. What the hook has read once stays the

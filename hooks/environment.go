@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"juju/charm"
 	"juju/hooks/tool"
 	"juju/state/entity"
 )
@@ -49,7 +50,10 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("JUJU_CHARM_DIR", charmDir)
 	set(tool.ContextVar, c.id)
 	set(tool.SocketVar, socket)
+	set("JUJU_AGENT_SOCKET_ADDRESS", socket)
+	set("JUJU_AGENT_SOCKET_NETWORK", "unix")
 	set("JUJU_HOOK_NAME", c.HookName())
+	set("JUJU_DISPATCH_PATH", "hooks/"+c.HookName())
 	set("JUJU_UNIT_NAME", p.Unit)
 	set("JUJU_MODEL_NAME", p.ModelName)
 	set("JUJU_MODEL_UUID", p.ModelUUID)
@@ -58,7 +62,20 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set("JUJU_API_ADDRESSES", strings.Join(p.APIAddresses, " "))
 	set("JUJU_MACHINE_ID", p.Machine)
 	set("JUJU_PRINCIPAL_UNIT", p.Principal)
-	set("JUJU_VERSION", p.Version)
+	set("JUJU_AVAILABILITY_ZONE", "") // no cloud has zones yet
+	set("JUJU_VERSION", charm.Contract.String())
+	set("CLOUD_API_VERSION", "") // only Kubernetes has one
+	set("JUJU_SLA", "unsupported")
+	set("JUJU_METER_STATUS", "AMBER") // what a charm sees that is not metered
+	set("JUJU_METER_INFO", "not set")
+	for _, kind := range []string{"http", "https", "ftp", "no"} {
+		name := strings.ToUpper(kind) + "_PROXY"
+		set("JUJU_CHARM_"+name, p.Settings["juju-"+kind+"-proxy"])
+		if value := p.Settings[kind+"-proxy"]; value != "" {
+			set(name, value)
+			set(strings.ToLower(name), value)
+		}
+	}
 	if p.Info.Kind.IsRelation() {
 		relation := p.Relations[p.Info.RelationID]
 		remote := relation.Remote
@@ -67,7 +84,7 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 		}
 		set("JUJU_RELATION", relation.Name)
 		set("JUJU_RELATION_ID", c.relationID(p.Info.RelationID))
-		set("JUJU_REMOTE_UNIT", p.Info.RemoteUnit) // there, but empty, in relation-broken
+		set("JUJU_REMOTE_UNIT", p.Info.RemoteUnit) // there, but empty, in relation-created and relation-broken
 		set("JUJU_REMOTE_APP", remote)
 		if p.Info.Kind == RelationDeparted {
 			set("JUJU_DEPARTING_UNIT", p.DepartingUnit)

@@ -13,6 +13,7 @@ type Kind string
 // The kinds of hooks, in the order of a unit's life.
 const (
 	Install          Kind = "install"
+	RelationCreated  Kind = "relation-created"
 	ConfigChanged    Kind = "config-changed"
 	Start            Kind = "start"
 	UpgradeCharm     Kind = "upgrade-charm"
@@ -20,13 +21,15 @@ const (
 	RelationChanged  Kind = "relation-changed"
 	RelationDeparted Kind = "relation-departed"
 	RelationBroken   Kind = "relation-broken"
+	UpdateStatus     Kind = "update-status"
 	Stop             Kind = "stop"
+	Remove           Kind = "remove"
 )
 
 // IsRelation reports whether hooks of this kind are about a relation.
 func (k Kind) IsRelation() bool {
 	switch k {
-	case RelationJoined, RelationChanged, RelationDeparted, RelationBroken:
+	case RelationCreated, RelationJoined, RelationChanged, RelationDeparted, RelationBroken:
 		return true
 	}
 	return false
@@ -58,7 +61,7 @@ func (i Info) Name(relation string) string {
 // exists, and a remote unit exactly where the kind has one.
 func (i Info) Check() error {
 	switch i.Kind {
-	case Install, ConfigChanged, Start, UpgradeCharm, Stop, RelationBroken:
+	case Install, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop, Remove, RelationCreated, RelationBroken:
 		if i.RemoteUnit != "" {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,13 +116,13 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if _, err := os.Stat(r.params.CharmDir); err != nil {
 		return err
 	}
-	// A link that leads nowhere is a hook, which fails.
-	path := filepath.Join(r.params.CharmDir, "hooks", name)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+	path, err := handler(r.params.CharmDir, name)
+	if err != nil {
+		return err
+	}
+	if path == "" {
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
-	} else if err != nil {
-		return err
 	}
 	unlock, err := lockMachine(ctx, r.params.LockPath, func() {
 		r.params.Log(module, loggo.DEBUG, fmt.Sprintf("%q hook waits for another hook of the machine", name))

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -259,31 +260,43 @@ func TestEnvironment(t *testing.T) {
 	}
 	delete(got, "JUJU_CONTEXT_ID")
 	want := map[string]string{
-		"APT_LISTCHANGES_FRONTEND": "none",
-		"CHARM_DIR":                r.params.CharmDir,
-		"DEBIAN_FRONTEND":          "noninteractive",
-		"JUJU_AGENT_SOCKET":        filepath.Join(r.params.RunDir, "agent.socket"),
-		"JUJU_API_ADDRESSES":       "10.0.0.1:17070 10.0.0.2:17070",
-		"JUJU_CHARM_DIR":           r.params.CharmDir,
-		"JUJU_DEPARTING_UNIT":      "mysql/3",
-		"JUJU_ENV_NAME":            "default",
-		"JUJU_ENV_UUID":            "c0ffee00-0000-4000-8000-000000000001",
-		"JUJU_HOOK_NAME":           "db-relation-departed",
-		"JUJU_MACHINE_ID":          "4",
-		"JUJU_MODEL_NAME":          "default",
-		"JUJU_MODEL_UUID":          "c0ffee00-0000-4000-8000-000000000001",
-		"JUJU_PRINCIPAL_UNIT":      "haproxy/2",
-		"JUJU_RELATION":            "db",
-		"JUJU_RELATION_ID":         "db:0",
-		"JUJU_REMOTE_APP":          "mysql",
-		"JUJU_REMOTE_UNIT":         "mysql/3",
-		"JUJU_UNIT_NAME":           "wordpress/0",
-		"JUJU_VERSION":             "1.2.3",
-		"LANG":                     "C.UTF-8",
-		"PATH":                     toolsDir + ":" + os.Getenv("PATH"),
-		"TERM":                     "dumb",
-		"TMPDIR":                   os.Getenv("TMPDIR"),
-		"TZ":                       "UTC",
+		"APT_LISTCHANGES_FRONTEND":  "none",
+		"CHARM_DIR":                 r.params.CharmDir,
+		"DEBIAN_FRONTEND":           "noninteractive",
+		"JUJU_AGENT_SOCKET":         filepath.Join(r.params.RunDir, "agent.socket"),
+		"JUJU_AGENT_SOCKET_ADDRESS": filepath.Join(r.params.RunDir, "agent.socket"),
+		"JUJU_AGENT_SOCKET_NETWORK": "unix",
+		"JUJU_AVAILABILITY_ZONE":    "",
+		"JUJU_CHARM_FTP_PROXY":      "",
+		"JUJU_CHARM_HTTPS_PROXY":    "",
+		"JUJU_CHARM_HTTP_PROXY":     "",
+		"JUJU_CHARM_NO_PROXY":       "",
+		"JUJU_DISPATCH_PATH":        "hooks/db-relation-departed",
+		"JUJU_METER_INFO":           "not set",
+		"JUJU_METER_STATUS":         "AMBER",
+		"JUJU_SLA":                  "unsupported",
+		"CLOUD_API_VERSION":         "",
+		"JUJU_API_ADDRESSES":        "10.0.0.1:17070 10.0.0.2:17070",
+		"JUJU_CHARM_DIR":            r.params.CharmDir,
+		"JUJU_DEPARTING_UNIT":       "mysql/3",
+		"JUJU_ENV_NAME":             "default",
+		"JUJU_ENV_UUID":             "c0ffee00-0000-4000-8000-000000000001",
+		"JUJU_HOOK_NAME":            "db-relation-departed",
+		"JUJU_MACHINE_ID":           "4",
+		"JUJU_MODEL_NAME":           "default",
+		"JUJU_MODEL_UUID":           "c0ffee00-0000-4000-8000-000000000001",
+		"JUJU_PRINCIPAL_UNIT":       "haproxy/2",
+		"JUJU_RELATION":             "db",
+		"JUJU_RELATION_ID":          "db:0",
+		"JUJU_REMOTE_APP":           "mysql",
+		"JUJU_REMOTE_UNIT":          "mysql/3",
+		"JUJU_UNIT_NAME":            "wordpress/0",
+		"JUJU_VERSION":              charm.Contract.String(),
+		"LANG":                      "C.UTF-8",
+		"PATH":                      toolsDir + ":" + os.Getenv("PATH"),
+		"TERM":                      "dumb",
+		"TMPDIR":                    os.Getenv("TMPDIR"),
+		"TZ":                        "UTC",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("environment:\n%s", diff)

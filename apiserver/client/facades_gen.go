@@ -228,23 +228,6 @@ func (f LeadershipServiceFacade) ReleaseLeadership(ctx context.Context, tag enti
 	return call(ctx, f, "LeadershipService", "ReleaseLeadership", params.Entity{Tag: params.TagOf(tag)}, nil)
 }
 
-// RetryStrategyFacade makes the requests of facade RetryStrategy.
-type RetryStrategyFacade struct{ Caller }
-
-// RetryStrategy calls caller.retryStrategy.
-func (f RetryStrategyFacade) RetryStrategy(ctx context.Context, tag entity.Tag) (bool, error) {
-	var reply struct {
-		ShouldRetry bool `json:"should-retry"`
-	}
-	err := call(ctx, f, "RetryStrategy", "RetryStrategy", params.Entity{Tag: params.TagOf(tag)}, &reply)
-	return reply.ShouldRetry, err
-}
-
-// WatchRetryStrategy calls caller.watchRetryStrategy.
-func (f RetryStrategyFacade) WatchRetryStrategy(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
-	return notify(ctx, f, "RetryStrategy", "WatchRetryStrategy", params.Entity{Tag: params.TagOf(tag)})
-}
-
 // UniterFacade makes the requests of facade Uniter.
 type UniterFacade struct{ Caller }
 
@@ -299,6 +282,15 @@ func (f UniterFacade) LeaveScope(ctx context.Context, tag entity.Tag, relation i
 		Tag      params.Tag `json:"tag"`
 		Relation int        `json:"relation"`
 	}{params.TagOf(tag), relation}, nil)
+}
+
+// ModelConfig calls caller.unitModelConfig.
+func (f UniterFacade) ModelConfig(ctx context.Context, tag entity.Tag) (entity.ModelConfig, error) {
+	var reply struct {
+		Config params.ModelConfig `json:"config"`
+	}
+	err := call(ctx, f, "Uniter", "ModelConfig", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return entity.ModelConfig(reply.Config), err
 }
 
 // OpenedPorts calls state.Unit.OpenedPorts.
@@ -370,6 +362,11 @@ func (f UniterFacade) UnitStatus(ctx context.Context, tag entity.Tag) (entity.St
 	var result entity.Status
 	err := call(ctx, f, "Uniter", "UnitStatus", params.Entity{Tag: params.TagOf(tag)}, &result)
 	return result, err
+}
+
+// WatchModelConfig calls caller.watchUnitModelConfig.
+func (f UniterFacade) WatchModelConfig(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Uniter", "WatchModelConfig", params.Entity{Tag: params.TagOf(tag)})
 }
 
 // WatchRelationUnits calls state.Watches.RelationUnits.

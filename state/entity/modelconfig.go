@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The settings of a model.
@@ -12,6 +13,7 @@ const (
 	ConfigRetryHooks    = "automatically-retry-hooks"
 	ConfigDefaultSeries = "default-series"
 	ConfigHarvestMode   = "provisioner-harvest-mode"
+	ConfigUpdateStatus  = "update-status-hook-interval"
 )
 
 // The values of ConfigHarvestMode.
@@ -32,9 +34,10 @@ const (
 // A ModelSetting describes one setting of a model.
 type ModelSetting struct {
 	Key     string
-	Type    string   // "bool" or "string"
+	Type    string   // "bool", "duration" or "string"
 	Values  []string // the only values that it can have, if they are few
 	Default string   // "" for a setting whose default depends on the controller
+	Empty   bool     // it may have the value ""
 	Doc     string
 }
 
@@ -42,19 +45,37 @@ type ModelSetting struct {
 var ModelSettings = []ModelSetting{
 	{
 		Key: ConfigRetryHooks, Type: "bool", Default: "false",
-		Doc: "whether a unit runs a failed hook again by itself, first after 5 seconds, then after twice as long each time, " +
-			"up to 5 minutes; otherwise it waits for juju resolved",
+		Doc: "whether a unit runs a failed hook again by itself, first after 5 seconds, then after twice as long each " +
+			"time, up to 5 minutes; otherwise it waits for juju resolved",
 	},
 	{
 		Key: ConfigDefaultSeries, Type: "string",
 		Doc: "the series of machines when neither the user nor the charm names one",
 	},
+	proxySetting("ftp-proxy", "the proxy for FTP, for all programs that hooks run: $FTP_PROXY and $ftp_proxy"),
+	proxySetting("http-proxy", "the proxy for HTTP, for all programs that hooks run: $HTTP_PROXY and $http_proxy"),
+	proxySetting("https-proxy", "the proxy for HTTPS, for all programs that hooks run: $HTTPS_PROXY and $https_proxy"),
+	proxySetting("juju-ftp-proxy", "the proxy for FTP, for charms that look for it: $JUJU_CHARM_FTP_PROXY"),
+	proxySetting("juju-http-proxy", "the proxy for HTTP, for charms that look for it: $JUJU_CHARM_HTTP_PROXY"),
+	proxySetting("juju-https-proxy", "the proxy for HTTPS, for charms that look for it: $JUJU_CHARM_HTTPS_PROXY"),
+	proxySetting("juju-no-proxy", "the hosts that need no proxy, separated by commas, for charms that look for it: "+
+		"$JUJU_CHARM_NO_PROXY"),
+	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run: "+
+		"$NO_PROXY and $no_proxy"),
 	{
 		Key: ConfigHarvestMode, Type: "string", Default: HarvestAll,
 		Values: []string{HarvestNone, HarvestUnknown, HarvestDestroyed, HarvestAll},
-		Doc: "which instances are stopped that no machine needs: those of destroyed machines (destroyed), those that no machine " +
-			"is known for (unknown), both (all) or neither (none). Destroying the model stops all of them",
+		Doc: "which instances are stopped that no machine needs: those of destroyed machines (destroyed), those that no " +
+			"machine is known for (unknown), both (all) or neither (none). Destroying the model stops all of them",
 	},
+	{
+		Key: ConfigUpdateStatus, Type: "duration", Default: "5m",
+		Doc: "how often a unit that has nothing else to do runs the hook update-status, give or take a fifth; from 1m to 60m",
+	},
+}
+
+func proxySetting(key, doc string) ModelSetting {
+	return ModelSetting{Key: key, Type: "string", Empty: true, Doc: doc}
 }
 
 // FindModelSetting returns the setting with this key; Invalid for an unknown key.
@@ -68,7 +89,8 @@ func FindModelSetting(key string) (ModelSetting, error) {
 	for i, s := range ModelSettings {
 		keys[i] = s.Key
 	}
-	return ModelSetting{}, WithHint(Errorf(Invalid, "unknown model config key %q", key), "Valid keys: %s", strings.Join(keys, ", "))
+	return ModelSetting{},
+		WithHint(Errorf(Invalid, "unknown model config key %q", key), "Valid keys: %s", strings.Join(keys, ", "))
 }
 
 // Canonical returns the form in which a value is stored, or an Invalid error if the setting can't
@@ -81,13 +103,31 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 		}
 		return strconv.FormatBool(b), nil
 	}
+	if s.Key == ConfigUpdateStatus {
+		return value, checkUpdateStatus(value)
+	}
 	if len(s.Values) > 0 && !slices.Contains(s.Values, value) {
 		return "", Errorf(Invalid, "%s: expected one of [%s], got %q", s.Key, strings.Join(s.Values, " "), value)
 	}
-	if value == "" {
-		return "", WithHint(Errorf(Invalid, "%s: expected a value, got %q", s.Key, value), "To give it its default: --reset %s", s.Key)
+	if value == "" && !s.Empty {
+		return "", WithHint(Errorf(Invalid, "%s: expected a value, got %q", s.Key, value), "To give it its default: "+
+			"--reset %s", s.Key)
 	}
 	return value, nil
+}
+
+// checkUpdateStatus returns an Invalid error unless units can run update-status this often.
+func checkUpdateStatus(value string) error {
+	interval, err := time.ParseDuration(value)
+	switch {
+	case err != nil:
+		return Errorf(Invalid, "invalid update status hook interval in model configuration: %w", err)
+	case interval < time.Minute:
+		return Errorf(Invalid, "update status hook frequency %v cannot be less than 1m", interval)
+	case interval > time.Hour:
+		return Errorf(Invalid, "update status hook frequency %v cannot be greater than 60m", interval)
+	}
+	return nil
 }
 
 // Plain converts a stored value for JSON and YAML: a bool is true or false.
@@ -152,4 +192,19 @@ func (c ModelConfig) HarvestsUnknown() bool {
 func (c ModelConfig) HarvestsDestroyed() bool {
 	mode := c[ConfigHarvestMode].Value
 	return mode == HarvestDestroyed || mode == HarvestAll
+}
+
+// UpdateStatusInterval returns the time between update-status hooks of a unit.
+func (c ModelConfig) UpdateStatusInterval() time.Duration {
+	interval, _ := time.ParseDuration(c[ConfigUpdateStatus].Value) // checked when it was set
+	return interval
+}
+
+// Values returns the values alone, by key.
+func (c ModelConfig) Values() map[string]string {
+	values := make(map[string]string, len(c))
+	for key, v := range c {
+		values[key] = v.Value
+	}
+	return values
 }

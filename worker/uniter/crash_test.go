@@ -346,6 +346,7 @@ type notedHost struct {
 	memory localstate.State
 	meta   *charm.Meta
 	run    func(ctx context.Context, hctx *hooks.Context) error // what hooks do besides
+	has    hooks.Implemented                                    // of the later hooks
 }
 
 func newNotedHost() *notedHost {
@@ -358,6 +359,7 @@ func newNotedHost() *notedHost {
 
 func (h *notedHost) host() *host {
 	return &host{store: h, runner: notedRunner{h}, record: func(string) error { return nil },
+		hooks:  func() (hooks.Implemented, error) { return h.has, nil },
 		deploy: func(context.Context, string) (*charm.Meta, error) { return h.meta, nil }}
 }
 

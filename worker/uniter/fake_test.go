@@ -18,7 +18,8 @@ type controller struct {
 	unit entity.UnitInfo
 	gone bool // the unit was removed
 
-	retryHooks bool // the model's setting
+	retryHooks   bool   // the model's setting
+	updateStatus string // its setting for the interval of update-status; "" for the default
 
 	relations map[int]*relation
 	config    map[string]any
@@ -309,14 +310,18 @@ func (c *controller) UnitStatus(context.Context, entity.Tag) (entity.Status, err
 	return c.workload, nil
 }
 
-func (c *controller) RetryStrategy(context.Context, entity.Tag) (bool, error) {
+func (c *controller) ModelConfig(context.Context, entity.Tag) (entity.ModelConfig, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.retryHooks, nil
+	set := map[string]string{entity.ConfigRetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": "http://proxy"}
+	if c.updateStatus != "" {
+		set[entity.ConfigUpdateStatus] = c.updateStatus
+	}
+	return entity.NewModelConfig(set, "jammy"), nil
 }
 
-func (c *controller) WatchRetryStrategy(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks) }, func(string, string) struct{} {
+func (c *controller) WatchModelConfig(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
+	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks, c.updateStatus) }, func(string, string) struct{} {
 		return struct{}{}
 	}), nil
 }

@@ -22,6 +22,7 @@ type host struct {
 	runner runner
 	deploy func(ctx context.Context, url string) (*charm.Meta, error) // puts a charm into the charm directory
 	record func(message string) error                                 // commits the directory to its history
+	hooks  func() (hooks.Implemented, error)                          // which hooks the charm has
 }
 
 // A store stores the unit's state.
@@ -58,6 +59,7 @@ func newHost(config Config) (*host, error) {
 		store:  localstate.Open(filepath.Join(config.StateDir, stateFile)),
 		runner: processRunner{r},
 		deploy: func(ctx context.Context, url string) (*charm.Meta, error) { return dir.Deploy(ctx, config.API, url) },
+		hooks:  func() (hooks.Implemented, error) { return hooks.ReadImplemented(dir.Path) },
 		record: charmdir.History{Path: dir.Path, Author: "unit " + config.Unit.ID}.Record,
 	}, nil
 }

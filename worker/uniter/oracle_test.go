@@ -13,6 +13,7 @@ import (
 // An oracle watches the hooks of a unit and knows what charms are promised. It is written
 // from the promises alone, and knows nothing of how the unit's agent keeps them.
 type oracle struct {
+	later bool     // the charm has all hooks of charm.LaterHooks
 	wrong []string // promises that were broken
 	log   []string // what the oracle has seen
 
@@ -24,6 +25,7 @@ type oracle struct {
 	configs   int // config-changed hooks that have succeeded
 	started   bool
 	stopped   bool
+	removed   bool
 	upgraded  bool // upgrade-charm was last
 	relations map[int]*seen
 	forced    time.Time // when the unit was destroyed with force; no hook begins later
@@ -37,6 +39,7 @@ type ran struct {
 
 // seen is what the charm was told of a relation.
 type seen struct {
+	created bool
 	told    map[string]int64
 	joined  string // its next hook is changed for this unit
 	broken  bool
@@ -121,6 +124,10 @@ func (o *oracle) succeed(info hooks.Info) {
 		o.upgraded = true
 	case hooks.Stop:
 		o.stopped = true
+	case hooks.Remove:
+		o.removed = true
+	case hooks.RelationCreated:
+		o.relation(info.RelationID).created = true
 	case hooks.RelationJoined:
 		r := o.relation(info.RelationID)
 		r.told[info.RemoteUnit], r.joined = info.ChangeVersion, info.RemoteUnit
@@ -137,8 +144,11 @@ func (o *oracle) succeed(info hooks.Info) {
 // check records which promises a hook breaks by running now.
 func (o *oracle) check(info hooks.Info) {
 	switch {
-	case o.stopped:
-		o.complain("%s after stop", info)
+	case o.removed:
+		o.complain("%s after remove", info)
+	case o.stopped != (info.Kind == hooks.Remove):
+		o.complain("%s when stop has run is %v", info, o.stopped)
+	case info.Kind == hooks.RelationCreated && o.installed && o.configs == 0:
 	case !o.installed && info.Kind != hooks.Install:
 		o.complain("%s before install", info)
 	case o.installed && o.configs == 0 && info.Kind != hooks.ConfigChanged:
@@ -149,6 +159,10 @@ func (o *oracle) check(info hooks.Info) {
 		o.complain("%s right after upgrade-charm", info)
 	}
 	switch info.Kind {
+	case hooks.UpdateStatus, hooks.Remove, hooks.RelationCreated:
+		if !o.later {
+			o.complain("%s for a charm that does not have it", info)
+		}
 	case hooks.Install:
 		if o.installed {
 			o.complain("install runs again")
@@ -173,6 +187,11 @@ func (o *oracle) checkRelation(info hooks.Info, r *seen) {
 	_, member := r.told[info.RemoteUnit]
 	switch {
 	case r.removed: // the news may not have reached the unit
+	case info.Kind == hooks.RelationCreated && (r.created || len(r.told) > 0):
+		o.complain("%s, which has had hooks already", info)
+	case info.Kind == hooks.RelationCreated:
+	case o.later && info.Kind == hooks.RelationJoined && !r.created:
+		o.complain("%s before created", info)
 	case !o.started:
 		o.complain("%s before start", info)
 	case r.broken:
@@ -192,7 +211,7 @@ func (o *oracle) checkRelation(info hooks.Info, r *seen) {
 // the scopes of these relations.
 func (o *oracle) lost(scopes []int) {
 	o.note("-- the machine is lost")
-	*o = oracle{wrong: o.wrong, log: o.log, relations: map[int]*seen{}, forced: o.forced}
+	*o = oracle{later: o.later, wrong: o.wrong, log: o.log, relations: map[int]*seen{}, forced: o.forced}
 	for _, id := range scopes {
 		o.relation(id)
 	}
@@ -206,6 +225,8 @@ func (o *oracle) buried() {
 		return
 	case !o.stopped:
 		o.complain("the unit is dead, and stop has not run")
+	case o.later && !o.removed:
+		o.complain("the unit is dead, and remove has not run")
 	}
 	for id, r := range o.relations {
 		if !r.broken && !r.removed {

@@ -66,6 +66,8 @@ type life struct {
 func newLife(t *testing.T, seed uint64) *life {
 	l := &life{t: t, rand: rand.New(rand.NewPCG(seed, 7)), c: newController(), h: newNotedHost(), k: &crasher{},
 		o: newOracle()}
+	l.o.later = l.chance(2)
+	l.h.has.Dispatch = l.o.later
 	l.h.run = l.hook
 	l.c.onCall = func(method string, do func() error) error {
 		err := l.k.around(method, do)

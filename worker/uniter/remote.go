@@ -25,8 +25,6 @@ func (e *goneError) Unwrap() error { return e.error }
 
 // remoteAPI is what a remote reads and watches of the unit and its relations.
 type remoteAPI interface {
-	retryAPI
-
 	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
 	// WatchUnit fires when anything in UnitInfo may have changed: the unit, its
 	// service's life, charm or settings, its relations to its principal.
@@ -38,6 +36,10 @@ type remoteAPI interface {
 	Relations(ctx context.Context, unit entity.Tag) ([]entity.RelationInfo, error)
 	// WatchRelations fires when anything in Relations may have changed.
 	WatchRelations(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
+	// ModelConfig returns the settings of the unit's model.
+	ModelConfig(ctx context.Context, unit entity.Tag) (entity.ModelConfig, error)
+	// WatchModelConfig fires when one of them may have changed.
+	WatchModelConfig(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 	// WatchRelationUnits reports changes of the counterparts of the unit in a relation.
 	WatchRelationUnits(ctx context.Context, unit entity.Tag, relation int) (<-chan entity.RelationUnitsChange, error)
 }
@@ -51,15 +53,14 @@ type remote struct {
 	snapshot resolver.Remote
 
 	units          <-chan struct{} // the watch of the unit
-	relations      <-chan struct{} // and that of its relations
+	relations      <-chan struct{} // that of its relations
+	configs        <-chan struct{} // and that of its model's settings
 	unitStale      bool            // to be read again
 	relationsStale bool
+	configStale    bool
 	woken          bool // a watch has fired since an operation began
 
-	retries      <-chan struct{} // watches retryHooks; nil while no hook has failed
-	endRetries   context.CancelFunc
-	retriesStale bool
-	retryHooks   bool // failed hooks run again by themselves
+	config entity.ModelConfig
 
 	counterparts chan counterpart // events of the relations' watches
 	watched      map[int]context.CancelFunc
@@ -81,6 +82,7 @@ func newRemote(ctx context.Context, api remoteAPI, unit entity.Tag) (*remote, er
 		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]bool{}},
 		unitStale:      true,
 		relationsStale: true,
+		configStale:    true,
 		counterparts:   make(chan counterpart),
 		watched:        map[int]context.CancelFunc{},
 		ctx:            ctx, cancel: cancel,
@@ -88,6 +90,9 @@ func newRemote(ctx context.Context, api remoteAPI, unit entity.Tag) (*remote, er
 	var err error
 	if r.units, err = api.WatchUnit(ctx, unit); err == nil {
 		r.relations, err = api.WatchRelations(ctx, unit)
+	}
+	if err == nil {
+		r.configs, err = api.WatchModelConfig(ctx, unit)
 	}
 	if err != nil {
 		cancel()
@@ -122,6 +127,13 @@ func (r *remote) refresh(ctx context.Context) error {
 			return ofUnit(err)
 		}
 		r.snapshot.Unit, r.unitStale = unit, false
+	}
+	if r.configStale {
+		config, err := r.api.ModelConfig(ctx, r.unit)
+		if err != nil {
+			return ofUnit(err)
+		}
+		r.config, r.configStale = config, false
 	}
 	if r.relationsStale {
 		r.relationsStale = false // unless one is removed meanwhile
@@ -226,6 +238,8 @@ func (r *remote) drain(ctx context.Context) error {
 			err = r.event(ctx, ok, &r.unitStale)
 		case _, ok := <-r.relations:
 			err = r.event(ctx, ok, &r.relationsStale)
+		case _, ok := <-r.configs:
+			err = r.event(ctx, ok, &r.configStale)
 		case c := <-r.counterparts:
 			r.counterpart(c)
 		default:
@@ -248,12 +262,8 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 		return r.event(ctx, ok, &r.unitStale)
 	case _, ok := <-r.relations:
 		return r.event(ctx, ok, &r.relationsStale)
-	case _, ok := <-r.retries:
-		if !ok {
-			return worker.Ended(ctx)
-		}
-		r.retriesStale = true
-		return nil
+	case _, ok := <-r.configs:
+		return r.event(ctx, ok, &r.configStale)
 	case c := <-r.counterparts:
 		r.counterpart(c)
 		return nil

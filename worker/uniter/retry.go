@@ -6,19 +6,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"juju/state/entity"
 	"juju/worker/uniter/localstate"
 	"juju/worker/uniter/resolver"
 )
-
-// retryAPI is what a remote reads and watches of the model's settings.
-type retryAPI interface {
-	// RetryStrategy reports whether hooks that fail in the unit's model run again by
-	// themselves.
-	RetryStrategy(ctx context.Context, unit entity.Tag) (bool, error)
-	// WatchRetryStrategy fires when that may have changed.
-	WatchRetryStrategy(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
-}
 
 // The first and the longest pause before a failed hook runs again by itself.
 const (
@@ -34,13 +24,23 @@ type retry struct {
 }
 
 // pause returns how long to wait before the next attempt. Each pause is twice as long as the
-// one before, give or take a fifth, so that units that fail together don't retry together.
+// one before.
 func (r retry) pause() time.Duration {
 	pause := firstRetry
 	for range r.attempts {
 		pause = min(2*pause, lastRetry)
 	}
-	return min(time.Duration(float64(pause)*(0.8+0.4*rand.Float64())), lastRetry)
+	return min(newJitter().of(pause), lastRetry)
+}
+
+// A jitter makes a pause shorter or longer, by a fifth at most, so that units that do something
+// at the same time don't do it at the same time again.
+type jitter float64
+
+func newJitter() jitter { return jitter(0.8 + 0.4*rand.Float64()) }
+
+func (j jitter) of(pause time.Duration) time.Duration {
+	return time.Duration(float64(j) * float64(pause))
 }
 
 // after returns the retry after an operation. s is the unit's state then.
@@ -56,11 +56,7 @@ func (r retry) after(op resolver.Op, s localstate.State) retry {
 
 // awaitRetry waits until something changes, or until the failed hook should run again.
 func (u *uniter) awaitRetry(ctx context.Context) error {
-	wanted, err := u.remote.wantsRetries(ctx)
-	if err != nil {
-		return err
-	}
-	if !wanted {
+	if !u.remote.config.RetryHooks() {
 		u.retry.due = time.Time{}
 		return u.remote.wait(ctx, nil)
 	}
@@ -70,42 +66,10 @@ func (u *uniter) awaitRetry(ctx context.Context) error {
 		logger.Infof("unit %s: hook %q runs again in %v", u.Unit.ID, u.executor.State().FailedHook().Name,
 			pause.Round(time.Second))
 	}
-	timer := time.NewTimer(time.Until(u.retry.due))
-	defer timer.Stop()
-	err = u.remote.wait(ctx, timer.C)
+	err := u.waitUntil(ctx, u.retry.due)
 	if errors.Is(err, errTimeout) {
 		u.remote.snapshot.RetryDue = true
 		return nil
 	}
 	return err
-}
-
-// wantsRetries reports whether failed hooks run again by themselves in the unit's model. The
-// setting is watched only while a hook has failed, since most units never need it.
-func (r *remote) wantsRetries(ctx context.Context) (bool, error) {
-	if r.retries == nil {
-		ctx, cancel := context.WithCancel(r.ctx)
-		events, err := r.api.WatchRetryStrategy(ctx, r.unit)
-		if err != nil {
-			cancel()
-			return false, ofUnit(err)
-		}
-		r.retries, r.endRetries, r.retriesStale = events, cancel, true
-	}
-	if r.retriesStale {
-		wanted, err := r.api.RetryStrategy(ctx, r.unit)
-		if err != nil {
-			return false, ofUnit(err)
-		}
-		r.retryHooks, r.retriesStale = wanted, false
-	}
-	return r.retryHooks, nil
-}
-
-// forgetRetries ends the watch of that setting.
-func (r *remote) forgetRetries() {
-	if r.retries != nil {
-		r.endRetries()
-		r.retries = nil
-	}
 }

@@ -83,7 +83,7 @@ func run(ctx context.Context, config Config) error {
 		return err
 	}
 	u := &uniter{Config: config, host: host, remote: remote, executor: operation.NewExecutor(host.store, state),
-		busy: time.Now()}
+		busy: time.Now(), updated: time.Now(), jitter: newJitter()}
 	u.factory = operation.Factory{
 		API: config.API, Unit: config.Unit,
 		Runner: host.runner, EndInterrupted: host.runner.EndInterrupted, Deploy: host.deploy,
@@ -101,6 +101,8 @@ type uniter struct {
 	executor *operation.Executor
 	factory  operation.Factory
 	busy     time.Time // when the last operation ended
+	updated  time.Time // when it was last time for update-status
+	jitter   jitter    // of the pause since then
 	reported bool      // the workload's status shows the failed hook
 	retry    retry     // of that hook
 	status   struct {  // what the agent's status was last set to
@@ -117,9 +119,12 @@ func (u *uniter) loop(ctx context.Context) error {
 		if err := u.remote.refresh(ctx); err != nil {
 			return err
 		}
+		var err error
+		if u.remote.snapshot.Hooks, err = u.host.hooks(); err != nil {
+			return fmt.Errorf("cannot look up the charm's hooks: %w", err)
+		}
 		op := resolver.NextOp(u.executor.State(), u.remote.snapshot)
 		logger.Debugf("unit %s: %s", u.Unit.ID, op)
-		var err error
 		switch op.Verb {
 		case resolver.Terminate:
 			return fmt.Errorf("unit %s is dead: %w", u.Unit.ID, worker.ErrTerminateAgent)
@@ -136,18 +141,35 @@ func (u *uniter) loop(ctx context.Context) error {
 	}
 }
 
-// idle waits until something changes. After IdleDelay the agent's status is idle.
+// idle waits until something changes, or it is time for an update-status hook. After IdleDelay
+// the agent's status is idle.
 func (u *uniter) idle(ctx context.Context) error {
-	if u.status.word == entity.StatusIdle || !u.remote.complete() {
+	if !u.remote.complete() {
 		return u.remote.wait(ctx, nil)
 	}
-	timer := time.NewTimer(time.Until(u.busy.Add(u.IdleDelay)))
-	defer timer.Stop()
-	err := u.remote.wait(ctx, timer.C)
+	if u.status.word != entity.StatusIdle {
+		err := u.waitUntil(ctx, u.busy.Add(u.IdleDelay))
+		if errors.Is(err, errTimeout) {
+			return u.setAgentStatus(ctx, entity.StatusIdle, "")
+		}
+		return err
+	}
+	if u.remote.snapshot.Unit.Life != entity.Alive || !u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) {
+		return u.remote.wait(ctx, nil)
+	}
+	err := u.waitUntil(ctx, u.updated.Add(u.jitter.of(u.remote.config.UpdateStatusInterval())))
 	if errors.Is(err, errTimeout) {
-		return u.setAgentStatus(ctx, entity.StatusIdle, "")
+		u.updated, u.jitter, u.remote.snapshot.UpdateStatusDue = time.Now(), newJitter(), true
+		return nil
 	}
 	return err
+}
+
+// waitUntil waits until something changes; it returns errTimeout if that is not before at.
+func (u *uniter) waitUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	return u.remote.wait(ctx, timer.C)
 }
 
 // awaitResolution shows the user the failed hook, and waits until something changes or the
@@ -180,6 +202,7 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 // carryOut carries out one operation and notes what it changes.
 func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	before := u.executor.State()
+	u.factory.Hook.Settings = u.remote.config.Values()
 	op, err := u.factory.New(next, before, u.remote.copy())
 	if err != nil {
 		return err
@@ -187,10 +210,10 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	err = u.remote.watchOver(ctx, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
 	u.busy, u.reported = time.Now(), false
 	u.remote.snapshot.RetryDue = false
-	u.retry = u.retry.after(next, u.executor.State())
-	if u.executor.State().FailedHook() == nil {
-		u.remote.forgetRetries()
+	if next.Hook.Kind == hooks.UpdateStatus {
+		u.remote.snapshot.UpdateStatusDue = false
 	}
+	u.retry = u.retry.after(next, u.executor.State())
 	// Only a new failure is logged, not one that a forced upgrade returns to.
 	failed := u.executor.State().FailedHook()
 	if failed != nil && failed != before.Op && (before.Op == nil || failed != before.Op.After) {

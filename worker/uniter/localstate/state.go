@@ -17,7 +17,8 @@ type State struct {
 
 	Installed bool `json:"installed,omitempty"` // the install hook has succeeded
 	Started   bool `json:"started,omitempty"`   // the start hook has
-	Stopped   bool `json:"stopped,omitempty"`   // the stop hook has; no other hook runs
+	Stopped   bool `json:"stopped,omitempty"`   // the stop hook has; none but remove runs
+	Removed   bool `json:"removed,omitempty"`   // the remove hook has
 
 	UpgradePending bool   `json:"upgrade-pending,omitempty"` // upgrade-charm must run before any other hook
 	ConfigPending  bool   `json:"config-pending,omitempty"`  // config-changed must run, after upgrade-charm
@@ -48,6 +49,9 @@ type Relation struct {
 	// ChangedPending is the unit that has just joined: the relation's next hook must be
 	// relation-changed for it.
 	ChangedPending string `json:"changed-pending,omitempty"`
+	// CreatedPending says that the unit enters the relation with a charm that has a
+	// relation-created hook, which has not run: it must be the relation's first.
+	CreatedPending bool `json:"created-pending,omitempty"`
 	// Broken says that relation-broken has run: the unit has only to leave the scope.
 	Broken bool `json:"broken,omitempty"`
 }
@@ -143,13 +147,29 @@ func (s State) Ran(hook hooks.Info, config Config) State {
 		s.UpgradePending, s.ConfigPending = false, true
 	case hooks.Stop:
 		s.Stopped = true
+	case hooks.Remove:
+		s.Removed = true
+	case hooks.UpdateStatus:
 	default:
-		s.Relations = maps.Clone(s.Relations)
-		if s.Relations == nil {
-			s.Relations = map[int]Relation{}
-		}
-		s.Relations[hook.RelationID] = s.Relations[hook.RelationID].ran(hook)
+		s = s.withRelation(hook.RelationID, s.Relations[hook.RelationID].ran(hook))
 	}
+	return s
+}
+
+// Entering returns the state before the unit enters a relation whose first hook must be
+// relation-created.
+func (s State) Entering(relation int) State {
+	r := s.Relations[relation]
+	r.CreatedPending = true
+	return s.withRelation(relation, r)
+}
+
+func (s State) withRelation(id int, r Relation) State {
+	s.Relations = maps.Clone(s.Relations)
+	if s.Relations == nil {
+		s.Relations = map[int]Relation{}
+	}
+	s.Relations[id] = r
 	return s
 }
 
@@ -159,6 +179,8 @@ func (r Relation) ran(hook hooks.Info) Relation {
 		r.Members = map[string]int64{}
 	}
 	switch hook.Kind {
+	case hooks.RelationCreated:
+		r.CreatedPending = false
 	case hooks.RelationJoined:
 		r.Members[hook.RemoteUnit] = hook.ChangeVersion
 		r.ChangedPending = hook.RemoteUnit

@@ -16,9 +16,10 @@ import (
 func TestFileRemembersEverything(t *testing.T) {
 	full := State{
 		Charm: "local:web-1", Endpoints: []string{"db"},
-		Installed: true, Started: true, Stopped: true, UpgradePending: true, ConfigPending: true,
-		Config:    Config{Version: 7, PrivateAddress: "10.0.0.1", PublicAddress: "8.8.8.8"},
-		Relations: map[int]Relation{0: {Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0", Broken: true}},
+		Installed: true, Started: true, Stopped: true, Removed: true, UpgradePending: true, ConfigPending: true,
+		Config: Config{Version: 7, PrivateAddress: "10.0.0.1", PublicAddress: "8.8.8.8"},
+		Relations: map[int]Relation{0: {Members: map[string]int64{"mysql/0": 3}, ChangedPending: "mysql/0", Broken: true},
+			1: {CreatedPending: true}},
 		Op: &Op{
 			Kind: RunHook, Step: Done, Charm: "local:web-2", After: &Op{Kind: RunHook, Step: Failed},
 			Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: 4, RemoteUnit: "mysql/0", ChangeVersion: 9},

@@ -86,8 +86,12 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 	}), nil
 }
 
-// announce sets the statuses to what is about to run.
+// announce sets the statuses to what is about to run. update-status runs all the time, and is
+// not announced.
 func (o *runHook) announce(ctx context.Context) error {
+	if o.op.Hook.Kind == hooks.UpdateStatus {
+		return nil
+	}
 	message := fmt.Sprintf("running %s hook", o.name)
 	if unit := o.op.Hook.RemoteUnit; unit != "" {
 		message += " for " + unit

@@ -88,9 +88,14 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 	simple, ok := map[resolver.Verb]simple{
 		resolver.Fail:    {execute: f.fail},
 		resolver.Abandon: {prepare: f.showWorkload, execute: f.abandon},
-		resolver.Enter: {call: func(ctx context.Context) error {
-			return barred(f.API.EnterScope(ctx, f.Unit, op.Relation), entity.CannotEnter, entity.CannotEnterYet, entity.NotFound)
-		}},
+		resolver.Enter: {
+			// Before the unit enters, or a crash could make it miss the relation's first hook.
+			record: func(s localstate.State) localstate.State { return f.entering(s, op.Relation, remote) },
+			call: func(ctx context.Context) error {
+				err := f.API.EnterScope(ctx, f.Unit, op.Relation)
+				return barred(err, entity.CannotEnter, entity.CannotEnterYet, entity.NotFound)
+			},
+		},
 		resolver.Leave: {
 			call: func(ctx context.Context) error {
 				return ignore(f.API.LeaveScope(ctx, f.Unit, op.Relation), entity.NotFound)
@@ -133,6 +138,7 @@ func ignore(err error, kind entity.Kind) error {
 type simple struct {
 	name    string
 	prepare func(context.Context, localstate.State) error
+	record  func(localstate.State) localstate.State
 	call    func(context.Context) error
 	execute func(localstate.State) (localstate.State, error)
 	commit  func(localstate.State) localstate.State
@@ -144,6 +150,9 @@ func (o *simple) History() string { return "" }
 func (o *simple) Prepare(ctx context.Context, s localstate.State) (localstate.State, error) {
 	if o.prepare != nil {
 		return s, o.prepare(ctx, s)
+	}
+	if o.record != nil {
+		return o.record(s), nil
 	}
 	return s, nil
 }
@@ -165,6 +174,18 @@ func (o *simple) Commit(_ context.Context, s localstate.State) (localstate.State
 		return o.commit(s), nil
 	}
 	return s, nil
+}
+
+// entering records that relation-created must be the first hook of a relation, if the charm has
+// that hook.
+func (f Factory) entering(s localstate.State, relation int, remote resolver.Remote) localstate.State {
+	for _, rel := range remote.Relations {
+		hook := hooks.Info{Kind: hooks.RelationCreated}.Name(rel.Endpoint)
+		if rel.ID == relation && !rel.Implicit && remote.Hooks.Has(hook) {
+			return s.Entering(relation)
+		}
+	}
+	return s
 }
 
 // fail ends the processes that the interrupted hook has left.

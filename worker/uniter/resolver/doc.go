@@ -19,6 +19,9 @@
 //  6. The charm is deployed. Then install, config-changed and start run, in this order.
 //     Nothing interrupts this sequence once install has run, nor the sequence of
 //     upgrade-charm and config-changed.
+//     One thing comes between install and config-changed: if the charm has
+//     relation-created hooks, the unit enters the Alive relations they are for, and they run.
+//     They also run at once for such relations that come later, but within no sequence.
 //  7. The charm of an Alive unit is upgraded.
 //  8. config-changed runs when the settings or the unit's addresses differ from those of its
 //     last run, and once after each start of the agent.
@@ -27,6 +30,7 @@
 //     settings. After joined the relation's next hook is changed for the same unit. If the
 //     relation or the unit is not Alive, departed runs for all, then broken, and the unit
 //     leaves the scope. Relations of the implicit endpoint have no hooks.
-//  10. A unit that is not Alive then runs stop, waits until its subordinates are gone, and
-//     becomes Dead.
+//  10. A unit that is not Alive then runs stop, and remove if the charm has it. It waits until
+//     its subordinates are gone, and becomes Dead.
+//  11. An Alive unit that has nothing else to do runs update-status when it is time.
 package resolver

@@ -24,6 +24,11 @@ type Remote struct {
 	Barred bool
 	// RetryDue says that the failed hook should run again by itself.
 	RetryDue bool
+	// UpdateStatusDue says that it is time for an update-status hook.
+	UpdateStatusDue bool
+	// Hooks are the hooks that the deployed charm has now. Only those of charm.LaterHooks matter:
+	// a charm without them is not even asked.
+	Hooks hooks.Implemented
 }
 
 // A Relation is a relation of the unit.
@@ -60,19 +65,51 @@ func NextOp(local localstate.State, remote Remote) Op {
 	case going && !local.Installed:
 		return goSilently(local, remote)
 	}
+	if op, ok := nextCreated(local, remote); ok {
+		return op
+	}
 	if op, ok := nextInChain(local, remote); ok {
 		return op
 	}
 	if op, ok := nextInRelations(local, remote); ok {
 		return op
 	}
-	if !going {
+	switch {
+	case !going && remote.UpdateStatusDue:
+		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.UpdateStatus}}
+	case !going:
 		return Op{Verb: Wait}
-	}
-	if local.Started && !local.Stopped {
+	case local.Started && !local.Stopped:
 		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.Stop}}
+	case local.Stopped && !local.Removed && remote.Hooks.Has(string(hooks.Remove)):
+		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.Remove}}
 	}
 	return die(remote)
+}
+
+// nextCreated enters Alive relations and runs their relation-created hooks, if the charm has
+// these. It does so before the first config-changed, and later between hooks of the unit, but
+// interrupts none of the sequences of nextInChain.
+func nextCreated(local localstate.State, remote Remote) (Op, bool) {
+	if remote.Unit.Life != entity.Alive || !local.Installed || local.UpgradePending ||
+		local.ConfigPending == local.Started {
+		return Op{}, false
+	}
+	for _, rel := range remote.Relations {
+		told, known := local.Relations[rel.ID]
+		info := hooks.Info{Kind: hooks.RelationCreated, RelationID: rel.ID}
+		has := remote.Hooks.Has(info.Name(rel.Endpoint))
+		// The unit is in a relation that it does not know when its machine was lost.
+		lost := has && !known && !local.Started
+		switch {
+		case rel.Life != entity.Alive || rel.Implicit:
+		case rel.InScope && (told.CreatedPending || lost):
+			return Op{Verb: Run, Hook: info}, true
+		case has && !rel.InScope && !rel.Barred && local.Has(rel.Endpoint):
+			return Op{Verb: Enter, Relation: rel.ID}, true
+		}
+	}
+	return Op{}, false
 }
 
 // die makes the unit Dead as soon as its subordinates are gone.
@@ -268,6 +305,8 @@ func nextInLeaving(told localstate.Relation, rel Relation) Op {
 		return Op{Verb: Run, Hook: hooks.Info{Kind: kind, RelationID: rel.ID, RemoteUnit: unit}}
 	}
 	switch {
+	case told.CreatedPending && !rel.InScope:
+		return Op{Verb: Forget, Relation: rel.ID} // it was never entered
 	case told.Broken || rel.Implicit || rel.Strength == entity.Force:
 		return Op{Verb: Leave, Relation: rel.ID}
 	case told.ChangedPending != "":

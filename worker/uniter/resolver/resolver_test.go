@@ -25,6 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	relation 3 db life=...     and about a relation; members=mysql/0:1,mysql/1:7
 //	local installed ...        what the unit remembers; settled: config-changed has run since the restart
 //	told 3 members=... ...     and what its charm knows about a relation
+//	hooks remove ...           which of the later hooks its charm has, or dispatch
 //	op run-hook pending ...    what is in progress
 //	gone 3                     the controller no longer lists a relation
 //	fail start                 the next run of this hook fails
@@ -177,6 +178,10 @@ func (w *world) do(op Op) {
 		for i := range w.remote.Relations {
 			rel := &w.remote.Relations[i]
 			if rel.ID == op.Relation {
+				created := hooks.Info{Kind: hooks.RelationCreated}.Name(rel.Endpoint)
+				if op.Verb == Enter && !rel.Implicit && w.remote.Hooks.Has(created) {
+					w.local = w.local.Entering(rel.ID)
+				}
 				rel.InScope, rel.Known = op.Verb == Enter, true
 				if op.Verb == Leave && rel.Life != entity.Alive {
 					w.remote.Relations = slices.Delete(w.remote.Relations, i, i+1)
@@ -193,6 +198,9 @@ func (w *world) do(op Op) {
 }
 
 func (w *world) ran(hook hooks.Info) {
+	if hook.Kind == hooks.UpdateStatus {
+		w.remote.UpdateStatusDue = false
+	}
 	w.local = w.local.Ran(hook, localstate.ConfigOf(w.remote.Unit))
 	if hook.Kind == hooks.ConfigChanged {
 		w.remote.Recovering = false
@@ -220,6 +228,11 @@ func (w *world) happen(what string, words []string) error {
 		return w.relation(words)
 	case "told":
 		return w.told(words)
+	case "hooks":
+		w.remote.Hooks = hooks.Implemented{Dispatch: slices.Contains(words, "dispatch"), Files: map[string]bool{}}
+		for _, word := range words {
+			w.remote.Hooks.Files[word] = true
+		}
 	case "op":
 		return w.op(words)
 	default:
@@ -266,6 +279,8 @@ func (w *world) unit(key, value string) (err error) {
 		w.remote.Barred = value != "no"
 	case "retry-due":
 		w.remote.RetryDue = true
+	case "update-status-due":
+		w.remote.UpdateStatusDue = true
 	default:
 		return fmt.Errorf("unknown key %q", key)
 	}
@@ -357,6 +372,8 @@ func (w *world) told(words []string) error {
 			told.ChangedPending = value
 		case "broken":
 			told.Broken = true
+		case "created-pending":
+			told.CreatedPending = true
 		default:
 			return fmt.Errorf("unknown key %q", key)
 		}

@@ -1,0 +1,59 @@
+package hooks
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// dispatchName is the charm's program that runs for every event, if the charm has it.
+const dispatchName = "dispatch"
+
+// Implemented is which hooks the charm in a directory has.
+type Implemented struct {
+	Dispatch bool            // it has a program for all of them
+	Files    map[string]bool // the names in its hooks directory
+}
+
+// Has reports whether something runs for the hook with this name.
+func (i Implemented) Has(name string) bool { return i.Dispatch || i.Files[name] }
+
+// ReadImplemented looks up which hooks the charm in a directory has now: hooks may write more of
+// them. A directory that is missing has none.
+func ReadImplemented(charmDir string) (Implemented, error) {
+	_, ok, err := lookup(filepath.Join(charmDir, dispatchName))
+	if err != nil {
+		return Implemented{}, err
+	}
+	entries, err := os.ReadDir(filepath.Join(charmDir, "hooks"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Implemented{}, err
+	}
+	files := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		files[e.Name()] = true
+	}
+	return Implemented{Dispatch: ok, Files: files}, nil
+}
+
+// handler returns the charm's program for the hook: dispatch if the charm has that, whatever is
+// in its hooks directory; else the file in hooks. It returns "" if the charm has neither.
+func handler(charmDir, hook string) (string, error) {
+	for _, name := range []string{dispatchName, filepath.Join("hooks", hook)} {
+		if path, ok, err := lookup(filepath.Join(charmDir, name)); ok || err != nil {
+			return path, err
+		}
+	}
+	return "", nil
+}
+
+// lookup reports whether there is something at path that can be run, or that fails when it is: a
+// file that is not executable, or a link that leads nowhere.
+func lookup(path string) (string, bool, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	return path, err == nil && !info.IsDir(), err
+}

@@ -1,0 +1,42 @@
+package entity_test
+
+import (
+	"testing"
+	"time"
+
+	"juju/state/entity"
+)
+
+// The interval of update-status is a time from one minute to an hour, in any form that Go reads.
+// A proxy may be set to nothing.
+func TestSettingsOfHooks(t *testing.T) {
+	const key = entity.ConfigUpdateStatus
+	for _, test := range []struct{ key, value, err string }{
+		{key, "1m", ""},
+		{key, "90s", ""},
+		{key, "1h", ""},
+		{key, "59s", "update status hook frequency 59s cannot be less than 1m"},
+		{key, "60m1s", "update status hook frequency 1h0m1s cannot be greater than 60m"},
+		{key, "-5m", "update status hook frequency -5m0s cannot be less than 1m"},
+		{key, "5", `invalid update status hook interval in model configuration: time: missing unit in duration "5"`},
+		{key, "", `invalid update status hook interval in model configuration: time: invalid duration ""`},
+		{"http-proxy", "", ""},
+		{"juju-no-proxy", "localhost,10.0.0.0/8", ""},
+	} {
+		got, err := entity.ParseModelConfig(map[string]string{test.key: test.value})
+		switch {
+		case test.err == "" && (err != nil || got[test.key] != test.value):
+			t.Errorf("%s=%q became %q, %v", test.key, test.value, got[test.key], err)
+		case test.err != "" && (entity.KindOf(err) != entity.Invalid || err.Error() != test.err):
+			t.Errorf("%s=%q: %v, want %s", test.key, test.value, err, test.err)
+		}
+	}
+	config := entity.NewModelConfig(nil, "jammy")
+	if got := config.UpdateStatusInterval(); got != 5*time.Minute {
+		t.Errorf("the default is %v", got)
+	}
+	config = entity.NewModelConfig(map[string]string{key: "90s", "http-proxy": "p"}, "jammy")
+	if got := config.UpdateStatusInterval(); got != 90*time.Second || config.Values()["http-proxy"] != "p" {
+		t.Errorf("the interval is %v, the values are %v", got, config.Values())
+	}
+}
