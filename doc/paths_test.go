@@ -14,7 +14,8 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	path := regexp.MustCompile("`((?:agent|apiserver|charm|cmd|doc|hooks|provider|state|worker)/[a-zA-Z0-9_./*-]+)`|" +
 		`\]\(([a-zA-Z.][a-zA-Z0-9_./-]*)\)`)
 	seen := 0
-	for _, document := range []string{"../README.md", "../CHANGELOG.md", "architecture.md", "hacking.md", "lifecycles.md",
+	for _, document := range []string{"../README.md", "../CHANGELOG.md", "architecture.md", "charms.md", "hacking.md",
+		"lifecycles.md",
 		"security.md", "unproven.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
