@@ -2,31 +2,49 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"juju/state/entity"
 )
+
+const validKeys = "Valid keys: automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
+	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, no-proxy, provisioner-harvest-mode, " +
+	"update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
 	u.fake.modelConfig = entity.NewModelConfig(map[string]string{entity.ConfigRetryHooks: "true"}, "jammy")
 	u.types("model-config")
 	u.asked("ModelConfig")
-	u.sees(0, "Attribute                  From        Value\n"+
-		"automatically-retry-hooks  model       true\n"+
-		"default-series             controller  jammy\n"+
-		"provisioner-harvest-mode   default     all\n", "")
+	u.sees(0, "Attribute                    From        Value\n"+
+		"automatically-retry-hooks    model       true\n"+
+		"default-series               controller  jammy\n"+
+		"ftp-proxy                    default\n"+
+		"http-proxy                   default\n"+
+		"https-proxy                  default\n"+
+		"juju-ftp-proxy               default\n"+
+		"juju-http-proxy              default\n"+
+		"juju-https-proxy             default\n"+
+		"juju-no-proxy                default\n"+
+		"no-proxy                     default\n"+
+		"provisioner-harvest-mode     default     all\n"+
+		"update-status-hook-interval  default     5m\n", "")
 	u.types("get-model-config", "automatically-retry-hooks")
 	u.sees(0, "true\n", "")
 	u.types("get-env", "--format", "json")
+	proxies := ""
+	for _, key := range []string{"ftp", "http", "https", "juju-ftp", "juju-http", "juju-https", "juju-no", "no"} {
+		proxies += `"` + key + `-proxy":{"value":"","source":"default"},`
+	}
 	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
-		`"source":"controller"},`+
-		`"provisioner-harvest-mode":{"value":"all","source":"default"}}`+"\n", "")
+		`"source":"controller"},`+proxies+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
+		`"update-status-hook-interval":{"value":"5m","source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")
 	u.types("model-config", "retry")
 	u.sees(1, "", "ERROR key \"retry\" not found in model settings\n"+
-		"Valid keys: automatically-retry-hooks, default-series, provisioner-harvest-mode\n")
+		validKeys)
 	u.types("model-config", "--format", "oneline")
 	u.asked()
 	u.sees(2, "", "ERROR unknown format \"oneline\"\nValid formats: tabular, yaml, json\n")
@@ -66,7 +84,7 @@ func TestSetModelConfig(t *testing.T) {
 		{2, []string{"model-config", "--reset", "a=b"},
 			"--reset accepts a comma delimited set of keys \"a,b,c\", received: \"a=b\"\nFor usage: juju help model-config"},
 		{1, []string{"model-config", "default-series=x", "--reset", "retry"}, "unknown model config key \"retry\"\n" +
-			"Valid keys: automatically-retry-hooks, default-series, provisioner-harvest-mode"},
+			strings.TrimSpace(validKeys)},
 		{1, []string{"model-config", "--file", list}, "cannot read " + list + ": default-series has no single value"},
 	} {
 		u.types(c.args...)
