@@ -12,6 +12,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -28,39 +29,40 @@ func (c *Controller) archiveRules(ctx context.Context) []rule {
 
 // judgeReference finds references of models that do not exist, or that have no charm that
 // uses the archive, which a refused deployment leaves.
-func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *wrong {
-	return func(v *view, sum string) *wrong {
-		b := v.get(blobsC, sum)
-		for _, m := range b.texts("models") {
-			w := &wrong{where: docID{blobsC, sum}, repair: "drop the reference", act: func(ctx context.Context) error {
-				if !c.archives.TryLock() {
-					return errNotWrong // the charm may just be being added
-				}
-				defer c.archives.Unlock()
-				if used, err := c.uses(ctx, m, sum); err != nil || used {
-					return err
-				}
-				if err := c.releaseBlob(ctx, m, sum); err != nil {
-					return err
-				}
-				return c.deleteOldFiles(ctx)
-			}}
-			r := v.get(modelsC, m)
+func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *check.Wrong {
+	return func(v *view, sum string) *check.Wrong {
+		b := v.Get(blobsC, sum)
+		for _, m := range b.Texts("models") {
+			w := &check.Wrong{Where: check.DocID{blobsC, sum},
+				Repair: "drop the reference", Act: func(ctx context.Context) error {
+					if !c.archives.TryLock() {
+						return check.ErrNotWrong // the charm may just be being added
+					}
+					defer c.archives.Unlock()
+					if used, err := c.uses(ctx, m, sum); err != nil || used {
+						return err
+					}
+					if err := c.releaseBlob(ctx, m, sum); err != nil {
+						return err
+					}
+					return c.deleteOldFiles(ctx)
+				}}
+			r := v.Get(modelsC, m)
 			if r == nil {
-				w.what = fmt.Sprintf("model %s refers to it and does not exist", m)
+				w.What = fmt.Sprintf("model %s refers to it and does not exist", m)
 				return w
 			}
-			if r.text("step") != stepReady || !c.alone || !c.archives.TryLock() {
+			if r.Text("step") != stepReady || !c.alone || !c.archives.TryLock() {
 				continue
 			}
 			used, err := c.uses(ctx, m, sum)
 			c.archives.Unlock()
 			if err != nil {
-				v.fail(err)
+				v.Fail(err)
 				return nil
 			}
 			if !used {
-				w.what = fmt.Sprintf("model %q refers to it and has no charm that uses it", r.text("name"))
+				w.What = fmt.Sprintf("model %q refers to it and has no charm that uses it", r.Text("name"))
 				return w
 			}
 		}
@@ -82,21 +84,21 @@ func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) 
 }
 
 // judgeOldFile finds files marked for deletion that an archive still has.
-func judgeOldFile(v *view, name string) *wrong {
-	if v.get(oldFilesC, name) == nil {
+func judgeOldFile(v *view, name string) *check.Wrong {
+	if v.Get(oldFilesC, name) == nil {
 		return nil
 	}
-	for _, b := range v.where(blobsC, "file", name) {
-		v.get(blobsC, b.text("_id"))
-		return toRemove(docID{oldFilesC, name}, fmt.Sprintf("archive %s has this file", b.text("_id")), "keep the file")
+	for _, b := range v.Where(blobsC, "file", name) {
+		v.Get(blobsC, b.Text("_id"))
+		return toRemove(check.DocID{oldFilesC, name}, fmt.Sprintf("archive %s has this file", b.Text("_id")), "keep the file")
 	}
 	return nil
 }
 
 // fileNames returns the names of all files of archives.
 func (c *Controller) fileNames(v *view) []string {
-	return remembered(v, "files", func() (names []string) {
-		v.fail(c.files(func(fs *mgo.GridFS) error { return fs.Find(nil).Distinct("filename", &names) }))
+	return check.Remembered(v.View, "files", func() (names []string) {
+		v.Fail(c.files(func(fs *mgo.GridFS) error { return fs.Find(nil).Distinct("filename", &names) }))
 		return names
 	})
 }
@@ -104,34 +106,35 @@ func (c *Controller) fileNames(v *view) []string {
 // judgeFile finds files that no archive has. An archive has a record before its file
 // exists, and the file is marked for deletion once the record goes. If charms need the
 // file, it is the archive's record that is missing.
-func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *wrong {
-	return func(v *view, name string) *wrong {
-		if v.get(oldFilesC, name) != nil || len(v.where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
+func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *check.Wrong {
+	return func(v *view, name string) *check.Wrong {
+		if v.Get(oldFilesC, name) != nil || len(v.Where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
 			return nil
 		}
 		sum, err := c.sumOf(name)
 		if isNotFound(err) {
 			return nil // deleted meanwhile
 		}
-		v.fail(err)
+		v.Fail(err)
 		doc := blobDoc{SHA256: sum, File: name}
-		for _, r := range v.all(modelsC) {
-			if r.text("step") != stepReady {
+		for _, r := range v.All(modelsC) {
+			if r.Text("step") != stepReady {
 				continue
 			}
-			used, err := c.uses(ctx, r.text("_id"), sum)
-			v.fail(err)
+			used, err := c.uses(ctx, r.Text("_id"), sum)
+			v.Fail(err)
 			if used {
-				doc.Models = append(doc.Models, r.text("_id"))
+				doc.Models = append(doc.Models, r.Text("_id"))
 			}
 		}
-		if len(doc.Models) > 0 && v.get(blobsC, sum) == nil {
+		if len(doc.Models) > 0 && v.Get(blobsC, sum) == nil {
 			slices.Sort(doc.Models)
-			return toInsert(docID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name),
+			return toInsert(check.DocID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name),
 				"write it", doc)
 		}
-		return &wrong{where: docID{charmBlobs + ".files", name}, what: "no archive has this file", repair: "delete it",
-			act: func(context.Context) error { return c.files(func(fs *mgo.GridFS) error { return fs.Remove(name) }) }}
+		return &check.Wrong{Where: check.DocID{charmBlobs + ".files", name},
+			What: "no archive has this file", Repair: "delete it",
+			Act: func(context.Context) error { return c.files(func(fs *mgo.GridFS) error { return fs.Remove(name) }) }}
 	}
 }
 
@@ -155,8 +158,8 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 // strayChunks returns the ids, in hex, of files of which only the content exists: their
 // writing or deletion was cut short.
 func (c *Controller) strayChunks(v *view) []string {
-	return remembered(v, "chunks", func() (ids []string) {
-		v.fail(c.files(func(fs *mgo.GridFS) error {
+	return check.Remembered(v.View, "chunks", func() (ids []string) {
+		v.Fail(c.files(func(fs *mgo.GridFS) error {
 			var written, there []bson.ObjectId
 			if err := fs.Chunks.Find(nil).Distinct("files_id", &written); err != nil {
 				return err
@@ -175,7 +178,7 @@ func (c *Controller) strayChunks(v *view) []string {
 	})
 }
 
-func (c *Controller) judgeChunks(v *view, id string) *wrong {
+func (c *Controller) judgeChunks(v *view, id string) *check.Wrong {
 	if !c.alone || !c.archives.TryLock() {
 		return nil // it may be being written
 	}
@@ -183,8 +186,9 @@ func (c *Controller) judgeChunks(v *view, id string) *wrong {
 	if !slices.Contains(c.strayChunks(v), id) {
 		return nil
 	}
-	return &wrong{where: docID{charmBlobs + ".chunks", id}, what: "no file has this content", repair: "delete it",
-		act: func(context.Context) error {
+	return &check.Wrong{Where: check.DocID{charmBlobs + ".chunks", id},
+		What: "no file has this content", Repair: "delete it",
+		Act: func(context.Context) error {
 			return c.files(func(fs *mgo.GridFS) error {
 				_, err := fs.Chunks.RemoveAll(bson.D{{"files_id", bson.ObjectIdHex(id)}})
 				return err
@@ -194,33 +198,33 @@ func (c *Controller) judgeChunks(v *view, id string) *wrong {
 
 // judgeArchive finds charms whose archive does not exist, or has no reference from the
 // model.
-func (st *State) judgeArchive(v *view, url string) *wrong {
-	ch := v.get(charmsC, url)
+func (st *State) judgeArchive(v *view, url string) *check.Wrong {
+	ch := v.Get(charmsC, url)
 	if ch == nil {
 		return nil
 	}
-	where, sum := docID{charmsC, url}, ch.text("sha256")
+	where, sum := check.DocID{charmsC, url}, ch.Text("sha256")
 	b, err := st.controller.blob(sum)
 	if err != nil && !isNotFound(err) {
-		v.fail(err)
+		v.Fail(err)
 		return nil
 	}
 	n := 0
 	if err == nil {
-		v.fail(st.controller.files(func(fs *mgo.GridFS) (err error) {
+		v.Fail(st.controller.files(func(fs *mgo.GridFS) (err error) {
 			n, err = fs.Find(bson.D{{"filename", b.File}}).Count()
 			return err
 		}))
 	}
 	switch {
-	case v.err != nil:
+	case v.Err() != nil:
 		return nil
 	case n == 0:
-		return &wrong{where: where,
-			what: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
+		return &check.Wrong{Where: where,
+			What: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
 	case !slices.Contains(b.Models, st.uuid):
-		return &wrong{where: where, what: "its archive has no reference from the model", repair: "add the reference",
-			act: func(ctx context.Context) error {
+		return &check.Wrong{Where: where, What: "its archive has no reference from the model", Repair: "add the reference",
+			Act: func(ctx context.Context) error {
 				_, err := st.controller.referToBlob(ctx, st.uuid, sum, b.File)
 				return err
 			}}
@@ -232,10 +236,10 @@ func (st *State) judgeArchive(v *view, url string) *wrong {
 // program's form, so that is what the repair writes.
 func schemaRule(f form) rule {
 	return rule{of: schemaC, ids: func(*view) []string { return []string{schemaC} },
-		judge: func(v *view, id string) *wrong {
-			if v.get(schemaC, id) != nil {
+		judge: func(v *view, id string) *check.Wrong {
+			if v.Get(schemaC, id) != nil {
 				return nil
 			}
-			return toInsert(docID{schemaC, id}, "it is missing, so all upgrades would run again", "write it", f.doc())
+			return toInsert(check.DocID{schemaC, id}, "it is missing, so all upgrades would run again", "write it", f.doc())
 		}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
 )
 
@@ -24,8 +25,8 @@ var controllerFields = map[string][]string{
 }
 
 var controllerPointers = []pointer{
-	{modelsC, "its owner", func(_ *view, _ string, r row) []docID {
-		return []docID{{usersC, userID(r.text("owner"))}}
+	{modelsC, "its owner", func(_ *view, _ string, r check.Row) []check.DocID {
+		return []check.DocID{{usersC, userID(r.Text("owner"))}}
 	}, ""},
 	{modelUsersC, "its model", named(modelsC, "model"), "remove it"},
 	{modelUsersC, "its user", named(usersC, "user"), "remove it"},
@@ -35,12 +36,14 @@ var controllerPointers = []pointer{
 func (c *Controller) controllerRules(ctx context.Context) []rule {
 	return append(slices.Concat(c.archiveRules(ctx), pointerRules(controllerPointers)), []rule{
 		schemaRule(c.controllerForm()),
-		{of: controllerC, ids: func(*view) []string { return []string{controllerC} }, judge: func(v *view, id string) *wrong {
-			if v.get(controllerC, id) != nil {
-				return nil
-			}
-			return &wrong{where: docID{controllerC, id}, what: "it is missing, so the controller can't be started again"}
-		}},
+		{of: controllerC, ids: func(*view) []string { return []string{controllerC} },
+			judge: func(v *view, id string) *check.Wrong {
+				if v.Get(controllerC, id) != nil {
+					return nil
+				}
+				return &check.Wrong{Where: check.DocID{controllerC, id},
+					What: "it is missing, so the controller can't be started again"}
+			}},
 		{of: modelsC, judge: c.judgeDatabase},
 		{of: modelsC, ids: c.databases, judge: c.judgeStray},
 		{of: modelsC, judge: judgeModelRow},
@@ -51,23 +54,24 @@ func (c *Controller) controllerRules(ctx context.Context) []rule {
 
 // databases returns the names of the databases that can be models'.
 func (c *Controller) databases(v *view) []string {
-	return remembered(v, "databases", func() []string {
+	return check.Remembered(v.View, "databases", func() []string {
 		names, err := c.store.Databases()
-		v.fail(err)
+		v.Fail(err)
 		return slices.DeleteFunc(names, func(name string) bool { return !entity.IsValidUUID(name) })
 	})
 }
 
 // judgeDatabase finds models that are ready and have no database. A model that is being
 // made or removed has another step.
-func (c *Controller) judgeDatabase(v *view, id string) *wrong {
-	r := v.get(modelsC, id)
-	if r == nil || r.text("step") != stepReady || slices.Contains(c.databases(v), id) {
+func (c *Controller) judgeDatabase(v *view, id string) *check.Wrong {
+	r := v.Get(modelsC, id)
+	if r == nil || r.Text("step") != stepReady || slices.Contains(c.databases(v), id) {
 		return nil
 	}
-	return &wrong{where: docID{modelsC, id}, what: fmt.Sprintf("the database of model %q does not exist", r.text("name")),
-		repair: "create it, empty",
-		act: func(ctx context.Context) error {
+	return &check.Wrong{Where: check.DocID{modelsC, id},
+		What:   fmt.Sprintf("the database of model %q does not exist", r.Text("name")),
+		Repair: "create it, empty",
+		Act: func(ctx context.Context) error {
 			row, err := c.row(id)
 			if err != nil {
 				return err
@@ -78,50 +82,50 @@ func (c *Controller) judgeDatabase(v *view, id string) *wrong {
 
 // judgeStray finds databases of models that have no row. A model's row is written before
 // its database is made, and removed after that is dropped; a UUID is never used twice.
-func (c *Controller) judgeStray(v *view, id string) *wrong {
+func (c *Controller) judgeStray(v *view, id string) *check.Wrong {
 	there := slices.Contains(c.databases(v), id)
-	if !there || v.get(modelsC, id) != nil {
+	if !there || v.Get(modelsC, id) != nil {
 		return nil
 	}
-	return &wrong{where: docID{"database", id}, what: "it belongs to no model", repair: "drop it",
-		act: func(context.Context) error { return c.store.Drop(id) }}
+	return &check.Wrong{Where: check.DocID{"database", id}, What: "it belongs to no model", Repair: "drop it",
+		Act: func(context.Context) error { return c.store.Drop(id) }}
 }
 
 // judgeModelRow finds models whose name is not reserved for them.
-func judgeModelRow(v *view, id string) *wrong {
-	r := v.get(modelsC, id)
+func judgeModelRow(v *view, id string) *check.Wrong {
+	r := v.Get(modelsC, id)
 	if r == nil {
 		return nil
 	}
-	where := docID{modelNamesC, modelNameID(r.text("owner"), r.text("name"))}
-	switch name := v.get(modelNamesC, where.id); {
+	where := check.DocID{modelNamesC, modelNameID(r.Text("owner"), r.Text("name"))}
+	switch name := v.Get(modelNamesC, where.ID); {
 	case name == nil:
 		return toInsert(where, "it is missing, so another model can take the name", "write it", bson.D{{"model", id}})
-	case name.text("model") != id:
-		return &wrong{where: docID{modelsC, id},
-			what: fmt.Sprintf("its name, %s, is taken by model %s", where.id, name.text("model"))}
+	case name.Text("model") != id:
+		return &check.Wrong{Where: check.DocID{modelsC, id},
+			What: fmt.Sprintf("its name, %s, is taken by model %s", where.ID, name.Text("model"))}
 	}
 	return nil
 }
 
 // judgeModelName finds names that are reserved for no model.
-func judgeModelName(v *view, id string) *wrong {
-	n := v.get(modelNamesC, id)
+func judgeModelName(v *view, id string) *check.Wrong {
+	n := v.Get(modelNamesC, id)
 	if n == nil {
 		return nil
 	}
-	r := v.get(modelsC, n.text("model"))
-	if r != nil && modelNameID(r.text("owner"), r.text("name")) == id {
+	r := v.Get(modelsC, n.Text("model"))
+	if r != nil && modelNameID(r.Text("owner"), r.Text("name")) == id {
 		return nil
 	}
-	return toRemove(docID{modelNamesC, id}, "no model has this name, and none can take it", "remove it")
+	return toRemove(check.DocID{modelNamesC, id}, "no model has this name, and none can take it", "remove it")
 }
 
 // Check checks the controller's own records as State.Check checks a model's, the
 // databases of models, and the store if it is the embedded one.
 func (c *Controller) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
-	k := &checker{db: c.db, now: c.now(), rules: c.controllerRules(ctx), fields: controllerFields}
-	found, err := k.run(ctx, repair)
+	k := &check.Checker{DB: c.db, Now: c.now(), Rules: asRules(c.controllerRules(ctx)), Fields: controllerFields}
+	found, err := k.Run(ctx, repair)
 	if err != nil {
 		return found, fmt.Errorf("cannot check the controller: %w", err)
 	}
