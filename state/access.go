@@ -136,7 +136,7 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 	}
 	doc := modelUserDoc{ID: modelUserID(model, user), Model: model, User: userID(user), Access: level, CreatedBy: by,
 		Created: c.now()}
-	err := change(ctx, c.db, func(o *ops) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
 			return fmt.Errorf("user %q does not exist locally: %w", user, err)
@@ -156,12 +156,12 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		if _, err := modelLadder.granted(has, level); err != nil {
 			return err
 		}
-		o.assert(usersC, target.ID, bson.D{{"removed", false}})
-		o.assert(modelsC, row.UUID, bson.D{{"step", stepReady}})
+		o.Assert(usersC, target.ID, bson.D{{"removed", false}})
+		o.Assert(modelsC, row.UUID, bson.D{{"step", stepReady}})
 		if has == "" {
-			o.insert(modelUsersC, doc.ID, doc)
+			o.Insert(modelUsersC, doc.ID, doc)
 		} else {
-			o.update(modelUsersC, doc.ID, bson.D{{"access", has}}, bson.D{{"$set", bson.D{{"access", level}}}})
+			o.Update(modelUsersC, doc.ID, bson.D{{"access", has}}, bson.D{{"$set", bson.D{{"access", level}}}})
 		}
 		return nil
 	})
@@ -177,7 +177,7 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 	if err := modelLadder.check("model", level); err != nil {
 		return err
 	}
-	err := change(ctx, c.db, func(o *ops) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
 			return err
@@ -203,9 +203,9 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 		}
 		seen := bson.D{{"access", has}}
 		if left == "" {
-			o.remove(modelUsersC, modelUserID(model, user), seen)
+			o.Remove(modelUsersC, modelUserID(model, user), seen)
 		} else {
-			o.update(modelUsersC, modelUserID(model, user), seen, bson.D{{"$set", bson.D{{"access", left}}}})
+			o.Update(modelUsersC, modelUserID(model, user), seen, bson.D{{"$set", bson.D{{"access", left}}}})
 		}
 		return nil
 	})
@@ -353,7 +353,7 @@ const rightsAtOnce = 100
 // caller ensures that no new ones are added.
 func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 	for done := false; !done; {
-		err := change(ctx, c.db, func(o *ops) error {
+		err := c.db.Change(ctx, func(o *mongo.Ops) error {
 			var docs []modelUserDoc
 			if err := c.db.All(modelUsersC, query, &docs); err != nil {
 				return err
@@ -362,7 +362,7 @@ func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 				return mongo.ErrNothing
 			}
 			for _, d := range docs[:min(len(docs), rightsAtOnce)] {
-				o.remove(modelUsersC, d.ID, exists)
+				o.Remove(modelUsersC, d.ID, exists)
 			}
 			return nil
 		})

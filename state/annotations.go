@@ -95,16 +95,16 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 		}
 		switch {
 		case there:
-			o.update(annotationsC, key, bson.D{{"version", doc.Version}},
+			o.Update(annotationsC, key, bson.D{{"version", doc.Version}},
 				bson.D{{"$set", bson.D{{"annotations", escapeKeys(after)}}}, {"$inc", bson.D{{"version", 1}}}})
 		case key == modelKey:
-			o.assert(modelC, modelC, exists)
-			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+			o.Assert(modelC, modelC, exists)
+			o.Insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		default:
 			// The counts are inserted and removed with the entity.
 			o.expect(key, annotationsC, bson.D{{"$exists", false}})
 			o.inc(key, annotationsC, 1)
-			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+			o.Insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		}
 		return nil
 	})

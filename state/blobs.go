@@ -88,18 +88,18 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 // referToBlob adds a model that is ready to those that refer to an archive. It returns
 // the name of the archive's file, which is newFile if no model referred to it.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
-	err = change(ctx, c.db, func(o *ops) error {
+	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		if row, err := c.row(model); err != nil {
 			return err
 		} else if row.Step != stepReady {
 			return notReady(model)
 		}
-		o.assert(modelsC, model, bson.D{{"step", stepReady}})
+		o.Assert(modelsC, model, bson.D{{"step", stepReady}})
 		doc, err := c.blob(sum)
 		switch {
 		case isNotFound(err):
 			file = newFile
-			o.insert(blobsC, sum, blobDoc{sum, file, []string{model}})
+			o.Insert(blobsC, sum, blobDoc{sum, file, []string{model}})
 		case err != nil:
 			return err
 		default:
@@ -107,7 +107,7 @@ func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string
 			if slices.Contains(doc.Models, model) {
 				return mongo.ErrNothing
 			}
-			o.update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
+			o.Update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
 		}
 		return nil
 	})
@@ -178,7 +178,7 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 		// Not found: another controller has deleted it, or one of two files of this
 		// name.
 		if err == nil || errors.Is(err, mgo.ErrNotFound) {
-			err = change(ctx, c.db, func(o *ops) error { o.remove(oldFilesC, f.File, nil); return nil })
+			err = c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(oldFilesC, f.File, nil); return nil })
 		}
 		if err != nil {
 			return fmt.Errorf("cannot delete file %s: %w", f.File, err)
@@ -188,7 +188,7 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 }
 
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.blob(sum)
 		if isNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
 			return mongo.ErrNothing
@@ -198,11 +198,11 @@ func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
 		if len(doc.Models) > 1 {
 			// Assert that another model refers to it: the last one to go marks the
 			// file for deletion.
-			o.update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
+			o.Update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
 			return nil
 		}
-		o.remove(blobsC, sum, bson.D{{"models", doc.Models}})
-		o.insert(oldFilesC, doc.File, bson.D{})
+		o.Remove(blobsC, sum, bson.D{{"models", doc.Models}})
+		o.Insert(oldFilesC, doc.File, bson.D{})
 		return nil
 	})
 }

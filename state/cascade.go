@@ -98,7 +98,7 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 	}
 	for _, c := range owed {
 		if sameServices(c.Arg, doc.Key) {
-			o.remove(cleanupsC, c.ID, nil)
+			o.Remove(cleanupsC, c.ID, nil)
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 func (st *State) cleanupOrphans(ctx context.Context, owed cleanupDoc, d destruction) error {
 	still := func(o *ops) (bool, error) {
 		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})
-		o.assert(cleanupsC, owed.ID, exists)
+		o.Assert(cleanupsC, owed.ID, exists)
 		return n > 0, err
 	}
 	names := endpointServices(owed.Arg)

@@ -84,7 +84,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		}
 		doc.URL = fmt.Sprintf("%s-%d", doc.Base, doc.Revision)
 		o.assertModelAlive()
-		o.insert(charmsC, doc.URL, doc)
+		o.Insert(charmsC, doc.URL, doc)
 		return nil
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 
 // cleanup adds a cleanup of a kind that is only ever added once for an arg.
 func (o *ops) cleanup(kind, arg string) {
-	o.insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
+	o.Insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
 // A Cleaner is the part of a model's state that its cleaner uses.
@@ -98,7 +98,7 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 		if !doc.Deadline.IsZero() {
 			deadline = bson.D{{"$eq", doc.Deadline}}
 		}
-		o.remove(cleanupsC, doc.ID, bson.D{{"deadline", deadline}})
+		o.Remove(cleanupsC, doc.ID, bson.D{{"deadline", deadline}})
 		return nil
 	})
 }

@@ -102,7 +102,7 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	}
 	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User,
 		Created: c.now()}
-	err = change(ctx, c.db, func(o *ops) error {
+	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		var there controllerDoc
 		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
 			c.doc = there
@@ -110,9 +110,9 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 		} else if !isNotFound(err) {
 			return err
 		}
-		o.insert(controllerC, controllerC, c.doc)
-		o.insert(schemaC, schemaC, c.controllerForm().doc())
-		o.insert(usersC, first.ID, first)
+		o.Insert(controllerC, controllerC, c.doc)
+		o.Insert(schemaC, schemaC, c.controllerForm().doc())
+		o.Insert(usersC, first.ID, first)
 		return nil
 	})
 	if err != nil {

@@ -133,7 +133,7 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	if n, err := st.db.Count(credentialsC, bson.D{{"_id", id}}); err != nil {
 		return err
 	} else if n > 0 {
-		o.update(credentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
+		o.Update(credentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
 		return nil
 	}
 	owner := unitsC
@@ -145,7 +145,7 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	} else if n == 0 {
 		return entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
 	}
-	o.assert(owner, tag.ID, exists)
-	o.insert(credentialsC, id, credentialDoc{ID: id, Hash: hash})
+	o.Assert(owner, tag.ID, exists)
+	o.Insert(credentialsC, id, credentialDoc{ID: id, Hash: hash})
 	return nil
 }

@@ -109,15 +109,15 @@ func (o *ops) forceOps(key string, l lifeDoc, d destruction) {
 	case !d.forces(l) || key == modelKey:
 		return
 	case l.forced():
-		o.update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
+		o.Update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
 		return
 	}
-	o.insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength,
+	o.Insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength,
 		Deadline: d.deadline})
 }
 
 // owe leaves to the cleaner what a destruction does to others.
 func (o *ops) owe(kind, arg string, d destruction) {
 	id := d.id + "-" + kind + "-" + arg
-	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
+	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
 }

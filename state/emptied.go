@@ -51,7 +51,7 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
 	}
 	id := cleanupEmptied + "-" + u.doc.Name // unit names are never used twice
-	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
+	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
 		Deadline: d.deadline})
 	return nil
 }

@@ -118,7 +118,7 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", cloudTimeout)), At: st.now()}
 	left.How, _ = said.Data["hint"].(string)
 	err = st.move(ctx, m, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
-		o.insert(leftoversC, left.ID, left)
+		o.Insert(leftoversC, left.ID, left)
 		return true, nil
 	})
 	return err == nil, 0, err

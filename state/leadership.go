@@ -160,7 +160,7 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 		// The counts are inserted and removed with the service.
 		o.expect(serviceKey(service), leadersC, bson.D{{"$exists", false}})
 		o.inc(serviceKey(service), leadersC, 1)
-		o.insert(leadersC, service, leadersDoc{Service: service, Token: token})
+		o.Insert(leadersC, service, leadersDoc{Service: service, Token: token})
 		return nil
 	})
 }
@@ -183,7 +183,7 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 			return refusedLeadership() // another unit has led since the lease was taken
 		}
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)
-		o.update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
+		o.Update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
 			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
 		return nil
 	})
@@ -199,7 +199,7 @@ func (u *Unit) leaderOps(o *ops, epoch int64) error {
 	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
 		return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
 	}
-	o.assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
+	o.Assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 		if leader.Holder != u.doc.Name || leader.Epoch != epoch {
 			return mongo.ErrNothing
 		}
-		o.update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
+		o.Update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
 			bson.D{{"$set", bson.D{{"holder", ""}}}})
 		return nil
 	})

@@ -4,25 +4,23 @@ import (
 	"context"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 )
 
 // WriteAsLeader writes a text that only the leader of the unit's service can
 // write. epoch is what its claim returned.
 func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) error {
-	return u.st.db.Run(ctx, func(int) ([]txn.Op, error) {
-		o := newOps()
+	return u.st.change(ctx, func(o *ops) error {
 		if err := u.leaderOps(o, epoch); err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := u.st.LeadersText(u.doc.Service); isNotFound(err) {
-			o.insert(ledC, u.doc.Service, bson.D{{"text", text}})
+			o.Insert(ledC, u.doc.Service, bson.D{{"text", text}})
 		} else if err != nil {
-			return nil, err
+			return err
 		} else {
-			o.update(ledC, u.doc.Service, exists, bson.D{{"$set", bson.D{{"text", text}}}})
+			o.Update(ledC, u.doc.Service, exists, bson.D{{"$set", bson.D{{"text", text}}}})
 		}
-		return o.build()
+		return nil
 	})
 }
 

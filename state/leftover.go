@@ -54,7 +54,7 @@ func (st *State) DropLeftovers(ctx context.Context, instance string) error {
 			return mongo.ErrNothing
 		}
 		for _, d := range docs {
-			o.remove(leftoversC, d.ID, nil)
+			o.Remove(leftoversC, d.ID, nil)
 		}
 		return nil
 	})

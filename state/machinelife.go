@@ -94,7 +94,7 @@ func (m *Machine) asserts() bson.D {
 // turning hands the job of a destroyed manager to another one.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
-		o.assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
+		o.Assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
 		update = bson.D{{"$pull", bson.D{{"jobs", JobManageModel}}}}
 	}
 	return update, nil

@@ -92,7 +92,7 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 			return mongo.ErrNothing
 		}
 		// Nothing else is asserted: a key is replaced whatever its value was.
-		o.update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
+		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
 		return nil
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 	if !isNotFound(err) {
 		return err
 	}
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		row, err := c.row(id)
 		if err != nil {
 			return err
@@ -42,11 +42,11 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 
 // forceOps marks the removal as forced, so that it does not wait for what the cloud fails
 // to do.
-func (r ModelRow) forceOps(o *ops) error {
+func (r ModelRow) forceOps(o *mongo.Ops) error {
 	if r.Forced {
 		return mongo.ErrNothing
 	}
-	o.update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
+	o.Update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 // beginRemoval moves a row from the step that it was read in to removing.
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
-	err := change(ctx, c.db, func(o *ops) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		now, err := c.row(row.UUID)
 		if err == nil && now.Step == stepRemoving {
 			return mongo.ErrNothing
@@ -102,7 +102,7 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 		if row.Step == stepCreating {
 			assert = row.isMade()
 		}
-		o.update(modelsC, row.UUID, assert, bson.D{{"$set", set}, {"$unset", bson.D{{"creator", 1}}}})
+		o.Update(modelsC, row.UUID, assert, bson.D{{"$set", set}, {"$unset", bson.D{{"creator", 1}}}})
 		return nil
 	})
 	if err == nil {
@@ -128,7 +128,7 @@ func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 		return err
 	}
 	row.Forced = true
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		now, err := c.row(row.UUID)
 		if isNotFound(err) {
 			return mongo.ErrNothing // another controller has removed it
@@ -233,14 +233,14 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 
 // removeRow is the last step. It frees the name; the UUID is never used again.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		if _, err := c.row(row.UUID); isNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
 		}
-		o.remove(modelsC, row.UUID, bson.D{{"step", stepRemoving}})
-		o.remove(modelNamesC, modelNameID(row.Owner, row.Name), bson.D{{"model", row.UUID}})
+		o.Remove(modelsC, row.UUID, bson.D{{"step", stepRemoving}})
+		o.Remove(modelNamesC, modelNameID(row.Owner, row.Name), bson.D{{"model", row.UUID}})
 		return nil
 	})
 }

@@ -76,7 +76,7 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
 		Created: c.now(), Creator: c.id, Config: config}
 	takenOver := false
-	err = change(ctx, c.db, func(o *ops) error {
+	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		owner, err := c.userDocOf(p.Owner)
 		if err != nil {
 			return err
@@ -85,17 +85,17 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
 			return err
 		}
-		o.assert(usersC, owner.ID, bson.D{{"removed", false}})
+		o.Assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
 			// The unique index alone is not enough: mgo/txn takes a duplicate key for
 			// an insert that was made already.
-			o.insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
-			o.insert(modelsC, row.UUID, row)
+			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
+			o.Insert(modelsC, row.UUID, row)
 			return nil
 		}
 		if c.isAbandoned(same[0]) {
 			row, takenOver = same[0], true
-			o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
+			o.Update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
 			row.Creator = c.id
 			return nil
 		}
@@ -177,7 +177,7 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	if err := c.makeDatabase(ctx, row); err != nil {
 		return err
 	}
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		var now ModelRow
 		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !isNotFound(err) {
 			return err
@@ -185,7 +185,7 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 		if now.Step != stepCreating || now.Creator != row.Creator {
 			return errLostStep
 		}
-		o.update(modelsC, row.UUID, row.isMade(),
+		o.Update(modelsC, row.UUID, row.isMade(),
 			bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
 		return nil
 	})
@@ -199,15 +199,15 @@ func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
 	}
 	db := c.store.Open(row.UUID)
 	defer db.Close(closing())
-	return change(ctx, db, func(o *ops) error {
+	return db.Change(ctx, func(o *mongo.Ops) error {
 		var there modelDoc
 		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
 			return mongo.ErrNothing
 		} else if !isNotFound(err) {
 			return err
 		}
-		o.insert(modelC, modelC, c.newModelDoc(row))
-		o.insert(schemaC, schemaC, form.doc())
+		o.Insert(modelC, modelC, c.newModelDoc(row))
+		o.Insert(schemaC, schemaC, form.doc())
 		return nil
 	})
 }

@@ -30,14 +30,14 @@ func mergeCleanups(ctx context.Context, _ *Controller, db *mongo.Database) error
 		if !old {
 			continue
 		}
-		err := change(ctx, db, func(o *ops) error {
+		err := db.Change(ctx, func(o *mongo.Ops) error {
 			var now cleanup
 			if err := db.Get("cleanups", doc.ID, &now, "cleanup"); isNotFound(err) || err == nil && now.Kind != doc.Kind {
 				return mongo.ErrNothing // another controller has done it
 			} else if err != nil {
 				return err
 			}
-			o.update("cleanups", doc.ID, bson.D{{"kind", doc.Kind}},
+			o.Update("cleanups", doc.ID, bson.D{{"kind", doc.Kind}},
 				bson.D{{"$set", bson.D{{"kind", "destroy"}, {"arg", prefix + doc.Arg}}}})
 			return nil
 		})
@@ -59,14 +59,14 @@ func renameCollection(from, to string) func(context.Context, *Controller, *mongo
 			id := fmt.Sprint(doc["_id"])
 			delete(doc, "txn-queue")
 			delete(doc, "txn-revno")
-			err := change(ctx, db, func(o *ops) error {
+			err := db.Change(ctx, func(o *mongo.Ops) error {
 				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
 					return err
 				} else if n == 0 {
 					return mongo.ErrNothing // another controller has done it
 				}
-				o.insert(to, id, doc)
-				o.remove(from, id, exists)
+				o.Insert(to, id, doc)
+				o.Remove(from, id, exists)
 				return nil
 			})
 			if err != nil {

@@ -180,14 +180,14 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		}
 		key := serviceKey(p.Name)
 		o.assertModelAlive()
-		o.assert(charmsC, p.CharmURL, exists)
+		o.Assert(charmsC, p.CharmURL, exists)
 		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Maker: maker}
-		o.insert(servicesC, p.Name, doc)
+		o.Insert(servicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
-		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
-		o.insert(constraintsC, key, constraintsDoc{key, constraints.String()})
-		o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.controller.now()))
+		o.Insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
+		o.Insert(constraintsC, key, constraintsDoc{key, constraints.String()})
+		o.Insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.controller.now()))
 		for _, r := range peers {
 			st.addRelationOps(o, r)
 		}
@@ -223,7 +223,7 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 		if s.doc.Exposed == exposed {
 			return mongo.ErrNothing
 		}
-		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
+		o.Update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
 		return nil
 	})
 }
@@ -280,9 +280,9 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 		if err := o.changeSettings(doc, changes); err != nil {
 			return err
 		}
-		if len(o.list) > 0 {
+		if o.Len() > 0 {
 			// The values were checked against this charm's options.
-			o.assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
+			o.Assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
 		}
 		return nil
 	})

@@ -96,11 +96,6 @@ func (st *State) Transactions() Transactions { return Transactions{st} }
 // Barrier waits until everything written before is on disk.
 func (t Transactions) Barrier(ctx context.Context) error { return t.st.controller.store.Barrier(ctx) }
 
-// change runs a transaction on the model: see the function change.
-func (st *State) change(ctx context.Context, build func(*ops) error) error {
-	return change(ctx, st.db, build)
-}
-
 // ResumeTransactions finishes unfinished transactions, except young ones that their own
 // process is probably still running.
 func (t Transactions) ResumeTransactions(ctx context.Context) error {

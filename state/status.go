@@ -110,7 +110,7 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 		}
 		o.replaceStatus(was, doc, exists)
 		for _, op := range more {
-			o.add(op)
+			o.Add(op)
 		}
 		return nil
 	})
@@ -129,12 +129,12 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 func (o *ops) replaceStatus(was, doc statusDoc, assert any) {
 	if was.unset {
 		owner := beginner(doc.ID)
-		o.assert(owner.Collection, owner.ID, exists)
+		o.Assert(owner.Collection, owner.ID, exists)
 		doc.Kept = true
-		o.insert(statusesC, doc.ID, doc)
+		o.Insert(statusesC, doc.ID, doc)
 		return
 	}
-	o.update(statusesC, doc.ID, assert, bson.D{{"$set", bson.D{
+	o.Update(statusesC, doc.ID, assert, bson.D{{"$set", bson.D{
 		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }
 

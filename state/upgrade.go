@@ -117,7 +117,7 @@ func readSchema(db *mongo.Database) (doc schemaDoc, there bool, err error) {
 // changeSchema records that a database has reached a version; nothing if it is there
 // already.
 func changeSchema(ctx context.Context, db *mongo.Database, to int, made string) error {
-	return change(ctx, db, func(o *ops) error {
+	return db.Change(ctx, func(o *mongo.Ops) error {
 		now, there, err := readSchema(db)
 		if err != nil {
 			return err
@@ -126,9 +126,9 @@ func changeSchema(ctx context.Context, db *mongo.Database, to int, made string) 
 		case now.Version > to || now.Version == to && now.Made == made:
 			return mongo.ErrNothing
 		case !there:
-			o.insert(schemaC, schemaC, schemaDoc{schemaC, to, made})
+			o.Insert(schemaC, schemaC, schemaDoc{schemaC, to, made})
 		default:
-			o.update(schemaC, schemaC, bson.D{{"version", now.Version}},
+			o.Update(schemaC, schemaC, bson.D{{"version", now.Version}},
 				bson.D{{"$set", bson.D{{"version", to}, {"made", made}}}})
 		}
 		return nil
@@ -190,7 +190,7 @@ func referToBlobs(ctx context.Context, c *Controller, db *mongo.Database) error 
 }
 
 func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) error {
-	return change(ctx, db, func(o *ops) error {
+	return db.Change(ctx, func(o *mongo.Ops) error {
 		var doc struct {
 			Models []string `bson:"models"`
 		}
@@ -201,16 +201,16 @@ func referToOldBlob(ctx context.Context, db *mongo.Database, model, sum string) 
 			return mongo.ErrNothing // the model was removed meanwhile
 		}
 		err := db.Get("blobs", sum, &doc, "archive "+sum)
-		o.assert("models", model, isReady)
+		o.Assert("models", model, isReady)
 		switch {
 		case isNotFound(err):
-			o.insert("blobs", sum, bson.D{{"file", sum}, {"models", []string{model}}})
+			o.Insert("blobs", sum, bson.D{{"file", sum}, {"models", []string{model}}})
 		case err != nil:
 			return err
 		case slices.Contains(doc.Models, model):
 			return mongo.ErrNothing
 		default:
-			o.update("blobs", sum, exists, bson.D{{"$addToSet", bson.D{{"models", model}}}})
+			o.Update("blobs", sum, exists, bson.D{{"$addToSet", bson.D{{"models", model}}}})
 		}
 		return nil
 	})

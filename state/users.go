@@ -184,7 +184,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 		key, doc.Key = newKey()
 	}
 	if err == nil {
-		err = change(ctx, c.db, func(o *ops) error {
+		err = c.db.Change(ctx, func(o *mongo.Ops) error {
 			var there userDoc
 			switch err := c.db.Get(usersC, doc.ID, &there, "user"); {
 			case err == nil && there.Removed:
@@ -195,7 +195,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 			case !isNotFound(err):
 				return err
 			}
-			o.insert(usersC, doc.ID, doc)
+			o.Insert(usersC, doc.ID, doc)
 			return nil
 		})
 	}
@@ -209,7 +209,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 // given the user as just read; nil if there is nothing to change. A change that removes a
 // superuser asserts that there is another.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.userDocOf(name)
 		if err != nil {
 			return err
@@ -224,14 +224,14 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 		if err := c.keepSuperuser(o, doc, fields); err != nil {
 			return err
 		}
-		o.update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
+		o.Update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
 		return nil
 	})
 }
 
 // keepSuperuser asserts, for a change that removes a superuser, that another one can log
 // in: someone must be able to undo it.
-func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
+func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) error {
 	after := doc
 	for _, f := range fields {
 		switch f.Name {
@@ -259,7 +259,7 @@ func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
 		return entity.WithHint(entity.Errorf(entity.InUse, "user %q is the only superuser who can log in", doc.Name),
 			"Make another user a superuser first: juju grant USER superuser")
 	}
-	o.assert(usersC, others[i].ID, others[i].facts())
+	o.Assert(usersC, others[i].ID, others[i].facts())
 	return nil
 }
 
