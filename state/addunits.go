@@ -192,7 +192,7 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 	if err := s.st.db.All(machinesC, query, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d machineDoc) string { return d.ID })
+	entity.SortBy(docs, func(d machineDoc) string { return d.ID })
 	var ids []string
 	for _, doc := range docs {
 		have, err := s.st.constraints(machineKey(doc.ID))

@@ -50,7 +50,7 @@ func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, err
 
 func (st *State) annotations(key string) (doc annotationsDoc, there bool, err error) {
 	err = st.db.Get(annotationsC, key, &doc, "annotations of "+key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return annotationsDoc{Key: key, Annotations: map[string]string{}}, false, nil
 	}
 	doc.Annotations = unescapeKeys(doc.Annotations)

@@ -9,6 +9,7 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/lifecycle"
 )
 
@@ -40,15 +41,15 @@ func judgeMinUnits(v *view, service string) *check.Wrong {
 	case s == nil || keeps == watched:
 		return nil // or for another rule
 	case keeps:
-		return toInsert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
+		return check.Insert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
 			minUnitsDoc{Service: service, Token: "mended"})
 	}
-	return toRemove(where, "its service has no minimum number of units", "remove it")
+	return check.Remove(where, "its service has no minimum number of units", "remove it")
 }
 
 // leasesOf returns the ids of the model's leases.
 func (st *State) leasesOf(v *view) []string {
-	ids, err := st.controller.leaseIDs(st.uuid)
+	ids, err := st.host.Leases.IDs(st.uuid)
 	v.Fail(err)
 	return ids
 }
@@ -64,12 +65,12 @@ func (st *State) judgeLease(v *view, id string) *check.Wrong {
 			return nil // the cleanup removes it
 		}
 	}
-	l, err := st.controller.readLease(id)
+	l, err := st.host.Leases.Read(id)
 	v.Fail(err)
-	if err != nil || !l.there {
+	if err != nil || !l.There {
 		return nil
 	}
-	return &check.Wrong{Where: check.DocID{leasesC, id},
+	return &check.Wrong{Where: check.DocID{lease.Collection, id},
 		What: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), Repair: "remove it",
 		Act: func(ctx context.Context) error {
 			_, err := st.cleanupLease(ctx, service)
@@ -77,12 +78,26 @@ func (st *State) judgeLease(v *view, id string) *check.Wrong {
 		}}
 }
 
-// judgeLeaseModel finds leases of models that are gone.
-func (c *Controller) judgeLeaseModel(v *view, id string) *check.Wrong {
-	model, _, _ := strings.Cut(id, "#")
-	if v.Get(leasesC, id) == nil || v.Get(modelsC, model) != nil {
+// judgeArchive finds charms whose archive does not exist, or has no reference from the
+// model.
+func (st *State) judgeArchive(v *view, url string) *check.Wrong {
+	ch := v.Get(charmsC, url)
+	if ch == nil {
 		return nil
 	}
-	return &check.Wrong{Where: check.DocID{leasesC, id}, What: "model " + model + " is gone", Repair: "remove it",
-		Act: func(ctx context.Context) error { return c.dropLeases(ctx, model) }}
+	where, sum := check.DocID{charmsC, url}, ch.Text("sha256")
+	there, referred, err := st.host.Archives.Find(sum)
+	if err != nil {
+		v.Fail(err)
+		return nil
+	}
+	switch {
+	case !there:
+		return &check.Wrong{Where: where,
+			What: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
+	case !referred:
+		return &check.Wrong{Where: where, What: "its archive has no reference from the model", Repair: "add the reference",
+			Act: func(ctx context.Context) error { return st.host.Archives.Refer(ctx, sum) }}
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ func judgeCleanup(v *view, id string) *check.Wrong {
 	if c == nil || slices.Contains(cleanupKinds, c.Text("kind")) {
 		return nil
 	}
-	return toRemove(check.DocID{cleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.Text("kind")), "remove it")
+	return check.Remove(check.DocID{cleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.Text("kind")), "remove it")
 }
 
 // lifeRules check each entity against the lifecycle tables.
@@ -58,11 +58,11 @@ func judgeBlocked(v *view, e recorded) *check.Wrong {
 			switch r := v.Get(where.Collection, where.ID); {
 			case r == nil:
 			case ref.From != lifecycle.Scope && r.Life() == entity.Alive && life == entity.Dying:
-				return toUpdate(where, "it is alive, and "+is, "set it dying", bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
+				return check.Update(where, "it is alive, and "+is, "set it dying", bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
 			case ref.From == lifecycle.Scope:
-				return toRemove(where, is, "remove it")
+				return check.Remove(where, is, "remove it")
 			default:
-				return toRemove(where, is, outOfState)
+				return check.Remove(where, is, outOfState)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func judgeUnreferred(v *view, e recorded) *check.Wrong {
 			return nil
 		}
 	}
-	return toRemove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.Life()),
+	return check.Remove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.Life()),
 		outOfState)
 }
 
@@ -130,7 +130,7 @@ func judgeForced(v *view, e recorded) *check.Wrong {
 		return nil
 	}
 	deadline, _ := e.doc["deadline"].(time.Time)
-	return toInsert(where, fmt.Sprintf("it is missing, so %s will not be removed by force", e), "write it",
+	return check.Insert(where, fmt.Sprintf("it is missing, so %s will not be removed by force", e), "write it",
 		cleanupDoc{ID: where.ID, Kind: cleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
 }
 

@@ -11,55 +11,56 @@ import (
 
 	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/lifecycle"
+	"juju/state/schema"
 )
 
 // modelFields are the collections of a model that rules read, and the fields that they
 // read; nil means all. A collection is either here and has rules, or is in unruled.
 var modelFields = map[string][]string{
-	modelC:       {"life"},
-	machinesC:    {"life", "strength", "deadline", "host", "addresses"},
-	unitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
-	servicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits"},
-	relationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
-	endpointsC:   {"life", "strength", "service", "relation"},
-	scopesC:      {"relation", "unit"},
-	deploymentsC: {"parent", "unit"},
-	settingsC:    {"relation"},
-	constraintsC: {"_id"},
-	annotationsC: {"_id"},
-	countsC:      nil,
-	statusesC:    {"status", "message", "data", "since"},
-	leadersC:     {"_id"},
-	minUnitsC:    {"_id"},
-	portsC:       nil,
-	credentialsC: {"_id"},
-	charmsC:      {"sha256"},
-	cleanupsC:    {"kind", "arg"},
-	sequenceC:    {"counter"},
-	schemaC:      {"_id"},
+	modelC:            {"life"},
+	machinesC:         {"life", "strength", "deadline", "host", "addresses"},
+	unitsC:            {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
+	servicesC:         {"life", "strength", "deadline", "machines", "charm", "minunits"},
+	relationsC:        {"life", "strength", "deadline", "id", "endpoints.service"},
+	endpointsC:        {"life", "strength", "service", "relation"},
+	scopesC:           {"relation", "unit"},
+	deploymentsC:      {"parent", "unit"},
+	settingsC:         {"relation"},
+	constraintsC:      {"_id"},
+	annotationsC:      {"_id"},
+	countsC:           nil,
+	statusesC:         {"status", "message", "data", "since"},
+	leadersC:          {"_id"},
+	minUnitsC:         {"_id"},
+	portsC:            nil,
+	credentialsC:      {"_id"},
+	charmsC:           {"sha256"},
+	cleanupsC:         {"kind", "arg"},
+	sequenceC:         {"counter"},
+	schema.Collection: {"_id"},
 }
 
 // unruled are the collections in which nothing can be wrong, and why.
 var unruled = map[string]string{
-	historyC:        "the past; bounded, and written outside transactions",
-	blocksC:         "each stands alone",
-	leftoversC:      "their entities are gone",
-	modelLeftoversC: "their entities are gone",
-	loginsC:         "times of logins; written outside transactions, and nothing depends on them",
+	historyC:   "the past; bounded, and written outside transactions",
+	blocksC:    "each stands alone",
+	leftoversC: "their entities are gone",
 }
 
 // rules returns the rules of a model's database.
-func (st *State) rules() []rule {
-	return append(slices.Clone(modelRules), schemaRule(st.controller.modelForm()),
-		rule{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
-		rule{of: charmsC, judge: st.judgeArchive},
-		rule{of: leasesC, ids: st.leasesOf, judge: st.judgeLease})
+func (st *State) rules() []check.Rule {
+	return append(slices.Concat(check.PointerRules(modelPointers()), asRules(modelRules), asRules([]rule{
+		{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
+		{of: charmsC, judge: st.judgeArchive},
+		{of: lease.Collection, ids: st.leasesOf, judge: st.judgeLease},
+	})), st.host.Form.Rule())
 }
 
 // modelRules are the rules that need only the model's database.
 var modelRules = slices.Concat(
-	pointerRules(modelPointers()), ownedRules(), ownerRules(), countRules(), lifeRules(),
+	ownedRules(), ownerRules(), countRules(), lifeRules(),
 	[]rule{
 		{of: deploymentsC, judge: judgeDeployment},
 		{of: relationsC, judge: judgeEnds},
@@ -76,57 +77,32 @@ var modelRules = slices.Concat(
 		{of: minUnitsC, judge: judgeMinUnits},
 	})
 
-// toInsert reports a missing document, and writes it.
-func toInsert(where check.DocID, what, repair string, doc any) *check.Wrong {
-	return &check.Wrong{Where: where, What: what, Repair: repair,
-		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Insert: doc}}}
-}
-
-// toUpdate reports a document with a wrong content, and changes it.
-func toUpdate(where check.DocID, what, repair string, change bson.D) *check.Wrong {
-	return &check.Wrong{Where: where, What: what, Repair: repair,
-		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Update: change}}}
-}
-
-// toRemove reports a document that must not exist, and removes it.
-func toRemove(where check.DocID, what, repair string) *check.Wrong {
-	return &check.Wrong{Where: where, What: what, Repair: repair,
-		Ops: []txn.Op{{C: where.Collection, Id: where.ID, Remove: true}}}
-}
-
 func (st *State) judgeModel(v *view, id string) *check.Wrong {
 	if v.Get(modelC, id) != nil {
 		return nil
 	}
-	row, err := st.controller.row(st.uuid)
+	made, err := st.host.Made()
 	if err != nil {
 		v.Fail(err)
 		return nil
 	}
-	return toInsert(check.DocID{modelC, id}, "it is missing, so nothing can be added to the model",
-		"write it as for a new model", st.controller.newModelDoc(row))
-}
-
-// A pointer says that each document of a collection names others, which must exist.
-type pointer struct {
-	from, what string
-	to         func(v *view, id string, r check.Row) []check.DocID // the documents that it names
-	repair     string                                              // what to do with the document; "" if it must stay
+	return check.Insert(check.DocID{modelC, id}, "it is missing, so nothing can be added to the model",
+		"write it as for a new model", made.doc())
 }
 
 const outOfState = "remove it with everything that it owns"
 
 // modelPointers are the references of lifecycle.Refs, and those that no life depends on.
-func modelPointers() []pointer {
-	all := []pointer{
-		{unitsC, "its charm", named(charmsC, "charm"), ""},
-		{servicesC, "its charm", named(charmsC, "charm"), ""},
-		{endpointsC, "its relation", named(relationsC, "relation"), "remove it"},
-		{deploymentsC, "its unit", named(unitsC, "unit"), "remove it"},
-		{deploymentsC, "its deployer", func(_ *view, _ string, r check.Row) []check.DocID {
+func modelPointers() []check.Pointer {
+	all := []check.Pointer{
+		{unitsC, "its charm", check.Named(charmsC, "charm"), ""},
+		{servicesC, "its charm", check.Named(charmsC, "charm"), ""},
+		{endpointsC, "its relation", check.Named(relationsC, "relation"), "remove it"},
+		{deploymentsC, "its unit", check.Named(unitsC, "unit"), "remove it"},
+		{deploymentsC, "its deployer", func(_ *check.View, _ string, r check.Row) []check.DocID {
 			return []check.DocID{ownerOfTag(r.Text("parent"))}
 		}, "remove it"},
-		{relationsC, "its service", func(_ *view, _ string, r check.Row) (all []check.DocID) {
+		{relationsC, "its service", func(_ *check.View, _ string, r check.Row) (all []check.DocID) {
 			for _, end := range r.Docs("endpoints") {
 				all = append(all, check.DocID{servicesC, end.Text("service")})
 			}
@@ -139,28 +115,18 @@ func modelPointers() []pointer {
 			continue
 		}
 		seen[ref.In+ref.Field] = true
-		p := pointer{ref.In, "its " + ref.Field, named(lifecycle.RowOf(ref.To).In, ref.Field), outOfState}
+		p := check.Pointer{ref.In, "its " + ref.Field, check.Named(lifecycle.RowOf(ref.To).In, ref.Field), outOfState}
 		if ref.From == lifecycle.Scope {
-			p.repair = "remove it"
+			p.Repair = "remove it"
 		}
 		if ref.To == lifecycle.Relation {
-			p.to = func(v *view, _ string, r check.Row) []check.DocID {
-				return []check.DocID{v.relation(r.Number(ref.Field))}
+			p.To = func(v *check.View, _ string, r check.Row) []check.DocID {
+				return []check.DocID{(&view{v}).relation(r.Number(ref.Field))}
 			}
 		}
 		all = append(all, p)
 	}
 	return all
-}
-
-// named returns a reader of a field that holds an id or is empty.
-func named(collection, field string) func(*view, string, check.Row) []check.DocID {
-	return func(_ *view, _ string, r check.Row) []check.DocID {
-		if id := r.Text(field); id != "" {
-			return []check.DocID{{collection, id}}
-		}
-		return nil
-	}
 }
 
 // relation finds a relation by its number. A relation that does not exist has no counts
@@ -171,29 +137,6 @@ func (v *view) relation(number int) check.DocID {
 		return check.DocID{relationsC, r.Text("_id")}
 	}
 	return check.DocID{relationsC, fmt.Sprintf("(number %d)", number)}
-}
-
-func pointerRules(pointers []pointer) (rules []rule) {
-	for _, p := range pointers {
-		rules = append(rules, rule{of: p.from, judge: func(v *view, id string) *check.Wrong {
-			r := v.Get(p.from, id)
-			if r == nil {
-				return nil
-			}
-			for _, to := range p.to(v, id, r) {
-				if v.Get(to.Collection, to.ID) != nil {
-					continue
-				}
-				w := toRemove(check.DocID{p.from, id}, fmt.Sprintf("%s does not exist: %v", p.what, to), p.repair)
-				if p.repair == "" {
-					w.Ops = nil
-				}
-				return w
-			}
-			return nil
-		}})
-	}
-	return rules
 }
 
 // ownerOfTag returns the document of a machine's or unit's tag.
@@ -253,7 +196,7 @@ func ownerRules() (rules []rule) {
 			if n := relationOf(id); collection == settingsC && n >= 0 {
 				return v.orphanedSettings(where, n)
 			}
-			return toRemove(where, fmt.Sprintf("its owner does not exist: %v", to), "remove it")
+			return check.Remove(where, fmt.Sprintf("its owner does not exist: %v", to), "remove it")
 		}})
 	}
 	for _, kind := range lifecycle.Kinds {
@@ -411,7 +354,7 @@ func (v *view) judgeCounts(key string, want bson.M) *check.Wrong {
 	has := v.Get(countsC, key)
 	where := check.DocID{countsC, key}
 	if has == nil {
-		return toInsert(where, "it is missing", "write the right counts", want)
+		return check.Insert(where, "it is missing", "write the right counts", want)
 	}
 	var off []string
 	set, unset := bson.M{}, bson.M{}
@@ -441,5 +384,5 @@ func (v *view) judgeCounts(key string, want bson.M) *check.Wrong {
 	if len(unset) > 0 {
 		change = append(change, bson.DocElem{Name: "$unset", Value: unset})
 	}
-	return toUpdate(where, "it "+strings.Join(off, "; it "), "set it to the right counts", change)
+	return check.Update(where, "it "+strings.Join(off, "; it "), "set it to the right counts", change)
 }

@@ -60,7 +60,7 @@ func ownedRules() (rules []rule) {
 					if mind := remade[doc.In].mind; mind != "" {
 						repair += "; " + mind
 					}
-					return toInsert(check.DocID{doc.In, id}, "it is missing", repair, remade[doc.In].empty(v, id, e.doc))
+					return check.Insert(check.DocID{doc.In, id}, "it is missing", repair, remade[doc.In].empty(v, id, e.doc))
 				}
 			}
 			return nil
@@ -80,7 +80,7 @@ func judgeDeployment(v *view, id string) *check.Wrong {
 		return nil // for another rule
 	}
 	if is := deployerOf(u).String(); is != d.Text("parent") || id != is+"#"+d.Text("unit") {
-		return toRemove(check.DocID{deploymentsC, id},
+		return check.Remove(check.DocID{deploymentsC, id},
 			fmt.Sprintf("unit %s is deployed by %q", d.Text("unit"), is), "remove it")
 	}
 	return nil
@@ -99,10 +99,10 @@ func judgeEnds(v *view, key string) *check.Wrong {
 		where := check.DocID{endpointsC, id}
 		switch {
 		case e == nil:
-			return toInsert(where, "it is missing", "write it like the relation",
+			return check.Insert(where, "it is missing", "write it like the relation",
 				endpointDoc{Service: end.Text("service"), Relation: key, Life: r.Life(), Strength: r.Strength()})
 		case e.Life() != r.Life() || e.Strength() != r.Strength():
-			return toUpdate(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.Life(), e.Strength(), r.Life(),
+			return check.Update(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.Life(), e.Strength(), r.Life(),
 				r.Strength()),
 				"make it like the relation", bson.D{{"$set", bson.D{{"life", r.Life()}, {"strength", r.Strength()}}}})
 		}
@@ -126,7 +126,7 @@ func judgeEndpoint(v *view, id string) *check.Wrong {
 	if has && id == endpointID(e.Text("service"), e.Text("relation")) {
 		return nil
 	}
-	return toRemove(check.DocID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.Text("relation")),
+	return check.Remove(check.DocID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.Text("relation")),
 		"remove it")
 }
 
@@ -141,7 +141,7 @@ func judgeScope(v *view, id string) *check.Wrong {
 	if v.Get(settingsC, key) != nil {
 		return nil
 	}
-	return toInsert(check.DocID{settingsC, key}, "it is missing",
+	return check.Insert(check.DocID{settingsC, key}, "it is missing",
 		"write an empty one; what the unit set in the relation is lost",
 		settingsDoc{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
 }
@@ -164,7 +164,7 @@ func judgeSettings(v *view, id string) *check.Wrong {
 	if s == nil || n < 0 || s.Number("relation") == n && s["relation"] != nil {
 		return nil
 	}
-	return toUpdate(check.DocID{settingsC, id}, "it does not name its relation", "set that from its id",
+	return check.Update(check.DocID{settingsC, id}, "it does not name its relation", "set that from its id",
 		bson.D{{"$set", bson.D{{"relation", n}}}})
 }
 
@@ -190,7 +190,7 @@ func judgePorts(v *view, machine string) *check.Wrong {
 		return nil
 	}
 	slices.Sort(gone)
-	return toUpdate(check.DocID{portsC, machine},
+	return check.Update(check.DocID{portsC, machine},
 		"units that are not on the machine have open ports: "+strings.Join(gone, ", "),
 		"close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"unit", bson.D{{"$in", gone}}}}}}}, {"$inc", bson.D{{"version", 1}}}})

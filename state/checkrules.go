@@ -34,8 +34,8 @@ func asRules(rules []rule) []check.Rule {
 // the model, and does not report what is wrong only for a moment. With repair it repairs
 // what it finds, and what that shows in turn, until nothing is left to repair.
 func (st *State) Check(ctx context.Context, repair bool) ([]entity.Finding, error) {
-	k := &check.Checker{DB: st.db, Model: st.name, Now: st.controller.now(),
-		Rules: asRules(st.rules()), Fields: modelFields}
+	k := &check.Checker{DB: st.db, Model: st.name, Now: st.host.Now(),
+		Rules: st.rules(), Fields: modelFields}
 	found, err := k.Run(ctx, repair)
 	if err != nil {
 		return found, fmt.Errorf("cannot check model %q: %w", st.name, err)

@@ -36,7 +36,7 @@ func judgeStatus(v *view, id string) *check.Wrong {
 	if mended.Since.IsZero() {
 		mended.Since = v.Now
 	}
-	return toUpdate(check.DocID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
+	return check.Update(check.DocID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
 		bson.D{{"$set", bson.D{{"status", mended.Status}, {"message", mended.Message},
 			{"data", escapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
 }
@@ -83,7 +83,7 @@ func judgeRanges(v *view, machine string) *check.Wrong {
 	if len(bad) == 0 {
 		return nil
 	}
-	return toUpdate(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
+	return check.Update(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"$or", bad}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
@@ -101,7 +101,7 @@ func judgeAddresses(v *view, id string) *check.Wrong {
 	good := slices.DeleteFunc(slices.Clone(addresses),
 		func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
 	good = good[:min(len(good), entity.LimitAddresses.Max)]
-	return toUpdate(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
+	return check.Update(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
 		"keep the valid ones",
 		bson.D{{"$set", bson.D{{"addresses", good}}}})
 }

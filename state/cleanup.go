@@ -89,7 +89,7 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 	return st.change(ctx, func(o *ops) error {
 		var now cleanupDoc
 		err := st.db.Get(cleanupsC, doc.ID, &now, "cleanup "+doc.ID)
-		if isNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
+		if entity.IsNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

@@ -23,7 +23,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		gone := false
 		for id, values := range changes.Relations {
 			rel, err := u.st.RelationByID(ctx, id)
-			if isNotFound(err) {
+			if entity.IsNotFound(err) {
 				gone = true // the unit may be gone too
 				continue
 			} else if err != nil {

@@ -19,7 +19,7 @@ type constraintsDoc struct {
 func (st *State) constraints(key string) (string, error) {
 	var doc constraintsDoc
 	err := st.db.Get(constraintsC, key, &doc, "constraints of "+key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return "", nil
 	}
 	return doc.Value, err

@@ -58,7 +58,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 	lost := false
 	err := m.st.change(ctx, func(o *ops) error {
 		lost = false
-		if err := m.refresh(ctx); isNotFound(err) {
+		if err := m.refresh(ctx); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Container != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := st.status(machineKey(m.doc.ID)); isNotFound(err) {
+		if said, err := st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -186,7 +186,7 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 			return err
 		}
 		o.Assert(machinesC, m.doc.ID, exists)
-		if _, err := m.st.status(key); isNotFound(err) {
+		if _, err := m.st.status(key); entity.IsNotFound(err) {
 			o.Insert(statusesC, key, doc)
 		} else if err != nil {
 			return err

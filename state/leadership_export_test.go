@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 
+	"juju/state/entity"
+
 	"gopkg.in/mgo.v2/bson"
 )
 
@@ -13,7 +15,7 @@ func (u *Unit) WriteAsLeader(ctx context.Context, epoch int64, text string) erro
 		if err := u.leaderOps(o, epoch); err != nil {
 			return err
 		}
-		if _, err := u.st.LeadersText(u.doc.Service); isNotFound(err) {
+		if _, err := u.st.LeadersText(u.doc.Service); entity.IsNotFound(err) {
 			o.Insert(ledC, u.doc.Service, bson.D{{"text", text}})
 		} else if err != nil {
 			return err
@@ -33,17 +35,4 @@ func (st *State) LeadersText(service string) (string, error) {
 	}
 	err := st.db.Get(ledC, service, &doc, "text")
 	return doc.Text, err
-}
-
-// Leases returns the number of leases, of all models.
-func (c *Controller) Leases() (int, error) { return c.db.Count(leasesC, nil) }
-
-// PutLease overwrites a lease, as a restored backup does.
-func (c *Controller) PutLease(ctx context.Context, model, service, holder string, epoch int64) error {
-	l, err := c.readLease(leaseID(model, service))
-	if err != nil {
-		return err
-	}
-	_, err = c.swapLease(ctx, l, leaseDoc{ID: l.ID, Holder: holder, Epoch: epoch, Duration: MinLease})
-	return err
 }

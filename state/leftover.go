@@ -32,7 +32,7 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	if err := st.db.All(leftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d leftoverDoc) string { return d.Of })
+	entity.SortBy(docs, func(d leftoverDoc) string { return d.Of })
 	all := make([]entity.Leftover, len(docs))
 	for i, d := range docs {
 		machine := strings.TrimPrefix(d.Of, "m#")

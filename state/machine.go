@@ -302,9 +302,10 @@ func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 // Bootstrap started it and no provisioner touches it; its agent is jujud itself.
 const ManagerNonce = "controller"
 
-// addManager adds machine 0 to the controller's model, unless it is there.
-func (st *State) addManager(ctx context.Context, series string) error {
-	if _, err := st.Machine(ctx, "0"); !isNotFound(err) {
+// AddManager adds machine 0, the controller's own, to the controller's model, unless it is
+// there.
+func AddManager(ctx context.Context, st *State, series string) error {
+	if _, err := st.Machine(ctx, "0"); !entity.IsNotFound(err) {
 		return err
 	}
 	if _, err := st.newMachineID(ctx); err != nil {

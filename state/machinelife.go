@@ -142,7 +142,7 @@ func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 	if len(units) == 0 {
 		return tooQuick()
 	}
-	sortBy(units, func(u unitDoc) string { return u.Name })
+	entity.SortBy(units, func(u unitDoc) string { return u.Name })
 	return entity.WithHint(entity.Errorf(entity.InUse, ref.Why, m.doc.ID, units[0].Name),
 		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
 }

@@ -36,7 +36,7 @@ func (s *Service) MinUnits() int { return s.doc.MinUnits }
 // SetMinUnits sets the minimum number of Alive units of the service. Missing units are
 // added, now and whenever one is destroyed. 0 removes the minimum.
 func (s *Service) SetMinUnits(ctx context.Context, n int) error {
-	token := newID()
+	token := mongo.NewID()
 	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 // enough.
 func (st *State) ensureSome(ctx context.Context, service string) (full bool, err error) {
 	s, err := st.Service(ctx, service)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return true, nil
 	} else if err != nil {
 		return false, err
@@ -153,7 +153,7 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 	b := unitBatch{service: s, born: st.born()}
 	err = st.change(ctx, func(o *ops) error {
 		full = true
-		if err := s.refresh(ctx); isNotFound(err) || err == nil && (s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
+		if err := s.refresh(ctx); entity.IsNotFound(err) || err == nil && (s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

@@ -26,7 +26,7 @@ func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lif
 func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction,
 	conditions ...condition) error {
 	return st.change(ctx, func(o *ops) error {
-		if err := e.refresh(ctx); isNotFound(err) {
+		if err := e.refresh(ctx); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

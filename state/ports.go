@@ -42,7 +42,7 @@ func (p openPort) portRange() entity.PortRange {
 func (st *State) ports(machine string) (portsDoc, error) {
 	var doc portsDoc
 	err := st.db.Get(portsC, machine, &doc, "ports of machine "+machine)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return portsDoc{ID: machine, missing: true}, nil
 	}
 	return doc, err

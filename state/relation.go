@@ -126,7 +126,7 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	var found []*Relation
 	for _, ends := range candidates {
 		r, err := st.relation(newRelationDoc(0, ends...).Key)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
@@ -177,7 +177,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 				strings.Join(names, " "))
 		} else if err == nil {
 			return entity.Errorf(entity.AlreadyExists, "relation already exists")
-		} else if !isNotFound(err) {
+		} else if !entity.IsNotFound(err) {
 			return err
 		}
 		o.assertModelAlive()

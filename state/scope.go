@@ -75,7 +75,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 	number, born := -1, u.st.born() // the subordinate's, kept from try to try
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		} else if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	}
 	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
 	old, err := ru.st.settings(key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		id := ru.rel.doc.ID
 		o.Insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Container: ru.container(), Settings: escapeKeys(first)})
 		return nil
@@ -196,7 +196,7 @@ func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
 func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor) error {
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

@@ -55,7 +55,7 @@ func (st *State) status(key string) (entity.Status, error) {
 func (st *State) statusDoc(key string) (statusDoc, error) {
 	var doc statusDoc
 	err := st.db.Get(statusesC, key, &doc, "status of "+key)
-	if owner := beginner(key); isNotFound(err) && owner.ID != "" {
+	if owner := beginner(key); entity.IsNotFound(err) && owner.ID != "" {
 		var its birth
 		err = st.db.Get(owner.Collection, owner.ID, &its, "status of "+key)
 		return firstStatus(key, its), err
@@ -101,7 +101,7 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
 	}
-	doc := newStatusDoc(key, s, st.controller.now())
+	doc := newStatusDoc(key, s, st.host.Now())
 	var was statusDoc
 	err := st.change(ctx, func(o *ops) error {
 		var err error

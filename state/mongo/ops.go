@@ -3,8 +3,13 @@ package mongo
 import (
 	"context"
 
+	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 )
+
+// NewID returns a new id for a document that has no natural one. Take it before building a
+// transaction, so that each try makes the same operations.
+func NewID() string { return bson.NewObjectId().Hex() }
 
 // Ops collects the operations of one transaction.
 type Ops struct{ list []txn.Op }

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // completeUsers is the controller's step to version 3. In version 2 a user had a name as
 // id, a password and access.
-func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error {
+func completeUsers(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 	old := bson.D{{"name", bson.D{{"$exists", false}}}}
 	var users []struct {
 		ID string `bson:"_id"`

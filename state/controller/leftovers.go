@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []en
 	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d leftDoc) string { return d.Name })
+	entity.SortBy(docs, func(d leftDoc) string { return d.Name })
 	for _, d := range docs {
 		if owner == "" || userID(owner) == userID(d.Owner) {
 			all = append(all, entity.Leftover{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 	"juju/state/mongo"
 )
 
@@ -57,7 +58,7 @@ func (d *userDoc) facts() bson.D {
 
 func (d *userDoc) user() User {
 	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy,
-		Created: d.Created, password: stampOf(d.Password)}
+		Created: d.Created, password: secret.Stamp(d.Password)}
 }
 
 // userDocOf reads a user who has not been removed.
@@ -101,7 +102,7 @@ func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 	if err := c.db.All(usersC, query, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d userDoc) string { return d.Name })
+	entity.SortBy(docs, func(d userDoc) string { return d.Name })
 	return c.withLogins(docs)
 }
 
@@ -192,7 +193,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 			case err == nil:
 				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"),
 					"To list the users: juju users --all")
-			case !isNotFound(err):
+			case !entity.IsNotFound(err):
 				return err
 			}
 			o.Insert(usersC, doc.ID, doc)
@@ -300,7 +301,7 @@ func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	})
 	// Grants that are left mean nothing without the user. If this is interrupted, the
 	// next attempt removes them, although its error is that there is no such user.
-	if err == nil || isNotFound(err) {
+	if err == nil || entity.IsNotFound(err) {
 		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
 			err = dropErr
 		}

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -28,6 +28,46 @@ type blobDoc struct {
 // charmBlobs is the prefix of the collections that hold the files.
 const charmBlobs = "charms"
 
+// archives are the archives of one model: see state.Archives.
+type archives struct {
+	*Controller
+	model string
+}
+
+func (a archives) Adding() (done func()) {
+	a.adding.RLock()
+	return a.adding.RUnlock
+}
+
+func (a archives) Keep(ctx context.Context, archive io.ReadSeeker) (sum string, size int64, err error) {
+	return a.keepBlob(ctx, a.model, archive)
+}
+
+func (a archives) Open(sum string) (io.ReadCloser, error) { return a.openBlob(sum) }
+
+func (a archives) Find(sum string) (there, referred bool, err error) {
+	b, err := a.blob(sum)
+	if entity.IsNotFound(err) {
+		return false, false, nil
+	} else if err != nil {
+		return false, false, err
+	}
+	err = a.files(func(fs *mgo.GridFS) error {
+		n, err := fs.Find(bson.D{{"filename", b.File}}).Count()
+		there = n > 0
+		return err
+	})
+	return there, slices.Contains(b.Models, a.model), err
+}
+
+func (a archives) Refer(ctx context.Context, sum string) error {
+	b, err := a.blob(sum)
+	if err == nil {
+		_, err = a.referToBlob(ctx, a.model, sum, b.File)
+	}
+	return err
+}
+
 // files calls f with the files in the store.
 func (c *Controller) files(f func(*mgo.GridFS) error) error {
 	session := c.store.Session()
@@ -44,7 +84,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string,
 		return "", 0, err
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
-	file, err := c.referToBlob(ctx, model, sum, newID())
+	file, err := c.referToBlob(ctx, model, sum, mongo.NewID())
 	if err != nil {
 		return "", 0, err
 	}
@@ -97,7 +137,7 @@ func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string
 		o.Assert(modelsC, model, bson.D{{"step", stepReady}})
 		doc, err := c.blob(sum)
 		switch {
-		case isNotFound(err):
+		case entity.IsNotFound(err):
 			file = newFile
 			o.Insert(blobsC, sum, blobDoc{sum, file, []string{model}})
 		case err != nil:
@@ -190,7 +230,7 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
 	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.blob(sum)
-		if isNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
+		if entity.IsNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -8,8 +8,10 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -123,7 +125,7 @@ func modelUserID(model, user string) string { return model + "#" + userID(user) 
 func (c *Controller) modelAccess(model, user string) (string, error) {
 	var doc modelUserDoc
 	err := c.db.Get(modelUsersC, modelUserID(model, user), &doc, "access")
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return "", nil
 	}
 	return doc.Access, err
@@ -228,13 +230,13 @@ type Rights struct {
 // controller. It reads one to three documents by id.
 func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, error) {
 	doc, err := c.userDocOf(user)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return Rights{}, nil
 	}
 	if err != nil || !doc.stands() || doc.Access == "" {
 		return Rights{}, err
 	}
-	rights := Rights{Controller: doc.Access, Password: stampOf(doc.Password)}
+	rights := Rights{Controller: doc.Access, Password: secret.Stamp(doc.Password)}
 	if model == "" {
 		return rights, nil
 	}
@@ -246,7 +248,7 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 		return rights, err
 	}
 	row, err := c.readyRow(model)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return rights, nil
 	}
 	if userID(row.Owner) == doc.ID {
@@ -299,7 +301,7 @@ func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser,
 			users = append(users, ModelUser{known[i].Name, known[i].DisplayName, d.Access, at[d.ID]})
 		}
 	}
-	sortBy(users, func(u ModelUser) string { return u.Name })
+	entity.SortBy(users, func(u ModelUser) string { return u.Name })
 	return users, nil
 }
 
@@ -362,7 +364,7 @@ func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 				return mongo.ErrNothing
 			}
 			for _, d := range docs[:min(len(docs), rightsAtOnce)] {
-				o.Remove(modelUsersC, d.ID, exists)
+				o.Remove(modelUsersC, d.ID, txn.DocExists)
 			}
 			return nil
 		})

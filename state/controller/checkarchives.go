@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -18,27 +18,27 @@ import (
 )
 
 // archiveRules check the archives of charms: which models refer to each, and their files.
-func (c *Controller) archiveRules(ctx context.Context) []rule {
-	return []rule{
-		{of: blobsC, judge: c.judgeReference(ctx)},
-		{of: oldFilesC, judge: judgeOldFile},
-		{of: charmBlobs, ids: c.fileNames, judge: c.judgeFile(ctx)},
-		{of: charmBlobs, ids: c.strayChunks, judge: c.judgeChunks},
+func (c *Controller) archiveRules(ctx context.Context) []check.Rule {
+	return []check.Rule{
+		{Of: blobsC, Judge: c.judgeReference(ctx)},
+		{Of: oldFilesC, Judge: judgeOldFile},
+		{Of: charmBlobs, IDs: c.fileNames, Judge: c.judgeFile(ctx)},
+		{Of: charmBlobs, IDs: c.strayChunks, Judge: c.judgeChunks},
 	}
 }
 
 // judgeReference finds references of models that do not exist, or that have no charm that
 // uses the archive, which a refused deployment leaves.
-func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *check.Wrong {
-	return func(v *view, sum string) *check.Wrong {
+func (c *Controller) judgeReference(ctx context.Context) func(*check.View, string) *check.Wrong {
+	return func(v *check.View, sum string) *check.Wrong {
 		b := v.Get(blobsC, sum)
 		for _, m := range b.Texts("models") {
 			w := &check.Wrong{Where: check.DocID{blobsC, sum},
 				Repair: "drop the reference", Act: func(ctx context.Context) error {
-					if !c.archives.TryLock() {
+					if !c.adding.TryLock() {
 						return check.ErrNotWrong // the charm may just be being added
 					}
-					defer c.archives.Unlock()
+					defer c.adding.Unlock()
 					if used, err := c.uses(ctx, m, sum); err != nil || used {
 						return err
 					}
@@ -52,11 +52,11 @@ func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *ch
 				w.What = fmt.Sprintf("model %s refers to it and does not exist", m)
 				return w
 			}
-			if r.Text("step") != stepReady || !c.alone || !c.archives.TryLock() {
+			if r.Text("step") != stepReady || !c.alone || !c.adding.TryLock() {
 				continue
 			}
 			used, err := c.uses(ctx, m, sum)
-			c.archives.Unlock()
+			c.adding.Unlock()
 			if err != nil {
 				v.Fail(err)
 				return nil
@@ -74,30 +74,29 @@ func (c *Controller) judgeReference(ctx context.Context) func(*view, string) *ch
 // gone.
 func (c *Controller) uses(ctx context.Context, model, sum string) (bool, error) {
 	st, err := c.Model(ctx, model)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	n, err := st.db.Count(charmsC, bson.D{{"sha256", sum}})
-	return n > 0, err
+	return st.Charms().Uses(ctx, sum)
 }
 
 // judgeOldFile finds files marked for deletion that an archive still has.
-func judgeOldFile(v *view, name string) *check.Wrong {
+func judgeOldFile(v *check.View, name string) *check.Wrong {
 	if v.Get(oldFilesC, name) == nil {
 		return nil
 	}
 	for _, b := range v.Where(blobsC, "file", name) {
 		v.Get(blobsC, b.Text("_id"))
-		return toRemove(check.DocID{oldFilesC, name}, fmt.Sprintf("archive %s has this file", b.Text("_id")), "keep the file")
+		return check.Remove(check.DocID{oldFilesC, name}, fmt.Sprintf("archive %s has this file", b.Text("_id")), "keep the file")
 	}
 	return nil
 }
 
 // fileNames returns the names of all files of archives.
-func (c *Controller) fileNames(v *view) []string {
-	return check.Remembered(v.View, "files", func() (names []string) {
+func (c *Controller) fileNames(v *check.View) []string {
+	return check.Remembered(v, "files", func() (names []string) {
 		v.Fail(c.files(func(fs *mgo.GridFS) error { return fs.Find(nil).Distinct("filename", &names) }))
 		return names
 	})
@@ -106,13 +105,13 @@ func (c *Controller) fileNames(v *view) []string {
 // judgeFile finds files that no archive has. An archive has a record before its file
 // exists, and the file is marked for deletion once the record goes. If charms need the
 // file, it is the archive's record that is missing.
-func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *check.Wrong {
-	return func(v *view, name string) *check.Wrong {
+func (c *Controller) judgeFile(ctx context.Context) func(*check.View, string) *check.Wrong {
+	return func(v *check.View, name string) *check.Wrong {
 		if v.Get(oldFilesC, name) != nil || len(v.Where(blobsC, "file", name)) > 0 || !slices.Contains(c.fileNames(v), name) {
 			return nil
 		}
 		sum, err := c.sumOf(name)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			return nil // deleted meanwhile
 		}
 		v.Fail(err)
@@ -129,7 +128,7 @@ func (c *Controller) judgeFile(ctx context.Context) func(*view, string) *check.W
 		}
 		if len(doc.Models) > 0 && v.Get(blobsC, sum) == nil {
 			slices.Sort(doc.Models)
-			return toInsert(check.DocID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name),
+			return check.Insert(check.DocID{blobsC, sum}, fmt.Sprintf("it is missing, but charms use the archive in file %s", name),
 				"write it", doc)
 		}
 		return &check.Wrong{Where: check.DocID{charmBlobs + ".files", name},
@@ -157,8 +156,8 @@ func (c *Controller) sumOf(name string) (sum string, err error) {
 
 // strayChunks returns the ids, in hex, of files of which only the content exists: their
 // writing or deletion was cut short.
-func (c *Controller) strayChunks(v *view) []string {
-	return check.Remembered(v.View, "chunks", func() (ids []string) {
+func (c *Controller) strayChunks(v *check.View) []string {
+	return check.Remembered(v, "chunks", func() (ids []string) {
 		v.Fail(c.files(func(fs *mgo.GridFS) error {
 			var written, there []bson.ObjectId
 			if err := fs.Chunks.Find(nil).Distinct("files_id", &written); err != nil {
@@ -178,11 +177,11 @@ func (c *Controller) strayChunks(v *view) []string {
 	})
 }
 
-func (c *Controller) judgeChunks(v *view, id string) *check.Wrong {
-	if !c.alone || !c.archives.TryLock() {
+func (c *Controller) judgeChunks(v *check.View, id string) *check.Wrong {
+	if !c.alone || !c.adding.TryLock() {
 		return nil // it may be being written
 	}
-	defer c.archives.Unlock()
+	defer c.adding.Unlock()
 	if !slices.Contains(c.strayChunks(v), id) {
 		return nil
 	}
@@ -193,53 +192,5 @@ func (c *Controller) judgeChunks(v *view, id string) *check.Wrong {
 				_, err := fs.Chunks.RemoveAll(bson.D{{"files_id", bson.ObjectIdHex(id)}})
 				return err
 			})
-		}}
-}
-
-// judgeArchive finds charms whose archive does not exist, or has no reference from the
-// model.
-func (st *State) judgeArchive(v *view, url string) *check.Wrong {
-	ch := v.Get(charmsC, url)
-	if ch == nil {
-		return nil
-	}
-	where, sum := check.DocID{charmsC, url}, ch.Text("sha256")
-	b, err := st.controller.blob(sum)
-	if err != nil && !isNotFound(err) {
-		v.Fail(err)
-		return nil
-	}
-	n := 0
-	if err == nil {
-		v.Fail(st.controller.files(func(fs *mgo.GridFS) (err error) {
-			n, err = fs.Find(bson.D{{"filename", b.File}}).Count()
-			return err
-		}))
-	}
-	switch {
-	case v.Err() != nil:
-		return nil
-	case n == 0:
-		return &check.Wrong{Where: where,
-			What: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
-	case !slices.Contains(b.Models, st.uuid):
-		return &check.Wrong{Where: where, What: "its archive has no reference from the model", Repair: "add the reference",
-			Act: func(ctx context.Context) error {
-				_, err := st.controller.referToBlob(ctx, st.uuid, sum, b.File)
-				return err
-			}}
-	}
-	return nil
-}
-
-// schemaRule checks that a database records its form. The upgrade has brought it to this
-// program's form, so that is what the repair writes.
-func schemaRule(f form) rule {
-	return rule{of: schemaC, ids: func(*view) []string { return []string{schemaC} },
-		judge: func(v *view, id string) *check.Wrong {
-			if v.Get(schemaC, id) != nil {
-				return nil
-			}
-			return toInsert(check.DocID{schemaC, id}, "it is missing, so all upgrades would run again", "write it", f.doc())
 		}}
 }
