@@ -102,6 +102,19 @@ func kindOf(name string) string {
 // tree, no map has a key twice, no alias is within its own anchor, and following all aliases
 // visits at most l.Nodes nodes.
 func Parse(text []byte, l Limits) (*yaml.Node, error) {
+	roots, err := parse(text, l, true)
+	if err != nil || len(roots) == 0 {
+		return nil, err
+	}
+	return roots[0], nil
+}
+
+// ParseAll returns the roots of all documents in a text. The root of a document without content
+// is null. The limits are for all documents together.
+func ParseAll(text []byte, l Limits) ([]*yaml.Node, error) { return parse(text, l, false) }
+
+// parse is ParseAll, or with only an error if there is a second document.
+func parse(text []byte, l Limits, only bool) (roots []*yaml.Node, err error) {
 	if len(text) > l.Bytes {
 		return nil, errorAt(0, "larger than %d bytes", l.Bytes)
 	}
@@ -109,25 +122,32 @@ func Parse(text []byte, l Limits) (*yaml.Node, error) {
 		return nil, errorAt(0, "too many values: more than %d commas, colons, brackets, dashes and lines", l.Marks)
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, more yaml.Node
-	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, nil
-	} else if err != nil {
-		return nil, plain(err)
+	for n := 0; ; n++ {
+		var doc yaml.Node
+		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, plain(err)
+		}
+		if only && n == 1 {
+			return nil, errorAt(doc.Line, "expected one YAML document, got a second")
+		}
+		if len(doc.Content) == 1 {
+			roots = append(roots, doc.Content[0])
+		}
 	}
-	if err := dec.Decode(&more); err == nil {
-		return nil, errorAt(more.Line, "expected one YAML document, got a second")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, plain(err)
+	for i, root := range roots {
+		c := checker{limits: l, known: map[*yaml.Node]extent{}}
+		e, err := c.check(root, 0)
+		if err != nil {
+			return nil, err
+		}
+		if l.Nodes -= e.nodes; l.Nodes < 0 {
+			return nil, errorAt(root.Line, "too many values in all documents together")
+		}
+		roots[i] = Resolve(root)
 	}
-	if len(doc.Content) != 1 {
-		return nil, nil
-	}
-	c := checker{limits: l, known: map[*yaml.Node]extent{}}
-	if _, err := c.check(doc.Content[0], 0); err != nil {
-		return nil, err
-	}
-	return Resolve(doc.Content[0]), nil
+	return roots, nil
 }
 
 // Unmarshal decodes a text into a struct, or a map with keys that are strings.

@@ -244,3 +244,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestParseAll(t *testing.T) {
+	roots, err := ParseAll([]byte("---\na: 1\n---\n# nothing\n---\n&x [b, *x0]\n"), Default)
+	if err == nil {
+		t.Errorf("an alias without an anchor: %v", roots)
+	}
+	roots, err = ParseAll([]byte("a: 1\n---\n# nothing\n---\n- b\n"), Default)
+	if err != nil || len(roots) != 3 || roots[0].Kind != yaml.MappingNode || roots[1].ShortTag() != "!!null" ||
+		roots[2].Line != 5 {
+		t.Errorf("got %v, %v", roots, err)
+	}
+	if roots, err := ParseAll(nil, Default); err != nil || len(roots) != 0 {
+		t.Errorf("an empty text: %v, %v", roots, err)
+	}
+	for text, want := range map[string]string{
+		lines(60_000, "---\na\n"):      "line 100002: too many values in all documents together",
+		"a: 1\n---\nb: {x: 1, x: 2}\n": `line 3: mapping key "x" already defined at line 3`,
+		lines(3, "---\n- ["+strings.Repeat("a,", 20_000)+"]\n"): "line 6: too many values: more than 9996, " +
+			"aliases counted wherever they are used",
+	} {
+		if _, err := ParseAll([]byte(text), Default); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
