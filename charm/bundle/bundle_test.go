@@ -1,0 +1,260 @@
+package bundle
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/charm"
+)
+
+var update = flag.Bool("update", false, "write what the cases in testdata give")
+
+// charms are those that the test's bundles can name, by their paths below /charms.
+var charms = func() map[string]*charm.Charm {
+	all := map[string]*charm.Charm{}
+	for name, text := range map[string][2]string{
+		"web": {"requires: {store: kv, log: {interface: log, optional: true}}\nprovides: {site: http}\npeers: {ring: web}",
+			"options: {title: {type: string}, port: {type: int, default: 80}, debug: {type: boolean}}"},
+		"store": {"provides: {db: kv}", ""},
+		"two":   {"provides: {db: kv, admin: kv}", ""},
+		"proxy": {"requires: {backend: http}\nprovides: {site: http}", ""},
+		"log":   {"subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}", ""},
+		"sub": {"subordinate: true\nprovides: {log: {interface: log, scope: container}}\n" +
+			"requires: {any: {interface: juju-info, scope: container}}", ""},
+		"near": {"provides: {db: {interface: kv, scope: container}}", ""},
+	} {
+		meta, err := charm.ParseMeta([]byte("name: " + name + "\nsummary: s\ndescription: d\n" + text[0] + "\n"))
+		if err != nil {
+			panic(err)
+		}
+		config, err := charm.ParseConfig([]byte(text[1]))
+		if text[1] == "" {
+			config, err = &charm.Config{}, nil
+		}
+		if err != nil {
+			panic(err)
+		}
+		all["/charms/"+name] = &charm.Charm{Meta: meta, Config: config}
+	}
+	return all
+}()
+
+var checks = Checks{
+	Charm: func(s *Service) (*charm.Charm, error) {
+		path := s.CharmPath()
+		if path == "" {
+			return nil, errors.New("there is no store")
+		}
+		if strings.HasSuffix(path, "broken") {
+			return nil, errors.New("it is broken")
+		}
+		if ch := charms[path]; ch != nil {
+			return ch, nil
+		}
+		return nil, fs.ErrNotExist
+	},
+	Constraints: func(text string) error {
+		if strings.Contains(text, "bad") {
+			return errors.New("bad constraint")
+		}
+		return nil
+	},
+	Series: func(base string) string {
+		return map[string]string{"ubuntu@22.04": "jammy", "ubuntu@24.04": "noble"}[base]
+	},
+}
+
+// sources splits a case into its files: each begins with a line "+ NAME". The first is
+// /charms/bundle.yaml.
+func sources(text string) (all []Source) {
+	for i, part := range strings.Split("+ /charms/bundle.yaml\n"+text, "\n+ ") {
+		name, text, _ := strings.Cut(strings.TrimPrefix(part, "+ "), "\n")
+		if i == 0 {
+			name = "/charms/bundle.yaml"
+		}
+		all = append(all, Source{Name: filepath.Base(name), Text: []byte(text), Dir: filepath.Dir(name),
+			Include: func(path string) ([]byte, error) {
+				if strings.HasSuffix(path, "missing") {
+					return nil, fs.ErrNotExist
+				}
+				return []byte("content of " + path + "\n"), nil
+			}})
+	}
+	return all
+}
+
+// outcome describes what a bundle gives.
+func outcome(text string) string {
+	var out strings.Builder
+	b, err := Read(sources(text)...)
+	if err != nil {
+		return "cannot read: " + err.Error() + "\n"
+	}
+	relations, err := b.Verify(checks)
+	for _, w := range b.Warnings {
+		fmt.Fprintln(&out, "warning:", w)
+	}
+	if len(b.Unsupported) > 0 {
+		fmt.Fprintln(&out, "unsupported:", b.Unsupported)
+	}
+	if err != nil {
+		return out.String() + err.Error() + "\n"
+	}
+	if b.Series != "" {
+		fmt.Fprintln(&out, "series", b.Series)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
+		s := b.Services[name]
+		fmt.Fprintf(&out, "%s: charm %s", name, s.CharmPath())
+		for _, p := range b.Placements(name) {
+			fmt.Fprintf(&out, " [%s]", p)
+		}
+		if s.Expose != nil {
+			fmt.Fprintf(&out, " expose %v", *s.Expose)
+		}
+		if s.ConstraintsGiven {
+			fmt.Fprintf(&out, " constraints %q", s.Constraints)
+		}
+		if s.Series != "" {
+			fmt.Fprintf(&out, " series %s", s.Series)
+		}
+		if s.Trust {
+			fmt.Fprint(&out, " trust")
+		}
+		if len(s.Annotations) > 0 {
+			fmt.Fprint(&out, " annotations ", s.Annotations)
+		}
+		if len(s.Unsupported) > 0 {
+			fmt.Fprint(&out, " unsupported ", s.Unsupported)
+		}
+		fmt.Fprintln(&out)
+		options, err := s.OptionsYAML(name)
+		fmt.Fprint(&out, options)
+		if err != nil {
+			fmt.Fprintln(&out, err)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.Machines)) {
+		fmt.Fprintf(&out, "machine %s: %+v\n", id, *b.Machines[id])
+	}
+	for _, r := range relations {
+		fmt.Fprintln(&out, "relation", r[0], r[1])
+	}
+	return out.String()
+}
+
+// The cases in testdata: a line "=== what it is about", the bundle, a line "=>", and what that
+// gives.
+func TestBundles(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, rest, _ := strings.Cut(string(text), "=== ")
+		fresh := head
+		for _, c := range strings.Split(rest, "\n=== ") {
+			about, body, _ := strings.Cut(c, "\n")
+			input, want, _ := strings.Cut(body, "\n=>\n")
+			got := strings.TrimRight(outcome(input+"\n"), "\n")
+			fresh += "=== " + about + "\n" + input + "\n=>\n" + got + "\n\n"
+			if strings.TrimRight(want, "\n") != got && !*update {
+				t.Errorf("%s: %s:\n%s\n\ngot\n%s\nwant\n%s", file, about, input, got, want)
+			}
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(strings.TrimSuffix(fresh, "\n")), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestParsePlacement(t *testing.T) {
+	for text, want := range map[string]Placement{
+		"0": {"", "0", "", -1}, "new": {"", "", "", -1}, "lxd:new": {"lxd", "", "", -1}, "lxd:7": {"lxd", "7", "", -1},
+		"db": {"", "", "db", -1}, "kvm:web-a/12": {"kvm", "", "web-a", 12},
+	} {
+		p, err := ParsePlacement(text)
+		if err != nil || p != want || p.String() != text {
+			t.Errorf("%q is %+v, written %s, %v", text, p, p, err)
+		}
+	}
+	for _, text := range []string{"", "01", "new/0", "db/", "db/01", "a/b", "lxd:", ":0", "zone=a", "0/lxd/1", "-1",
+		"99999999999"} {
+		if p, err := ParsePlacement(text); err == nil || err.Error() != fmt.Sprintf("invalid placement syntax %q", text) {
+			t.Errorf("%q is %+v, %v", text, p, err)
+		}
+	}
+}
+
+// Reading and verifying must not panic, hang, or name a mistake that the terminal acts on.
+func FuzzBundle(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, c := range strings.Split(string(text), "=== ") {
+			_, body, _ := strings.Cut(c, "\n")
+			input, _, _ := strings.Cut(body, "\n=>\n")
+			f.Add([]byte(input))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b, err := Read(sources(string(text))...)
+		if err != nil {
+			if all := (Errors)(nil); !errors.As(err, &all) || len(all) == 0 {
+				t.Fatalf("not an Errors: %v", err)
+			}
+			return
+		}
+		relations, err := b.Verify(checks)
+		if err != nil {
+			return
+		}
+		for name, s := range b.Services {
+			places := b.Placements(name)
+			if len(places) != s.Units {
+				t.Errorf("%s has %d units and %d placements", name, s.Units, len(places))
+			}
+			for _, p := range places[:min(len(places), 100)] {
+				if again, err := ParsePlacement(p.String()); err != nil || p.Service != "" && again != p {
+					t.Errorf("placement %+v is written %s and read as %+v, %v", p, p, again, err)
+				}
+			}
+			options, err := s.OptionsYAML(name)
+			var back any
+			if err == nil {
+				err = yaml.Unmarshal([]byte(options), &back)
+			}
+			if err != nil {
+				t.Errorf("options of %s: %v\n%s", name, err, options)
+			}
+			if _, err := json.Marshal(s.Annotations); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, r := range relations {
+			if r[0].Name == "" || r[1].Name == "" || b.Services[r[0].Service] == nil || b.Services[r[1].Service] == nil {
+				t.Errorf("relation %v", r)
+			}
+		}
+	})
+}

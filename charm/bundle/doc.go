@@ -1,0 +1,19 @@
+// Package bundle reads bundles. A bundle is a YAML file that says which services to deploy
+// together, on which machines, and how they relate:
+//
+//	series: jammy
+//	applications:
+//	  web:
+//	    charm: ./web
+//	    num_units: 2
+//	    to: ["0", "store/0"]
+//	    options: {title: Hello}
+//	  store: {charm: ./store, num_units: 1, to: [new]}
+//	machines:
+//	  "0": {constraints: mem=2G}
+//	relations:
+//	- [web:store, store:db]
+//
+// Read merges a bundle with its overlays. Verify finds every mistake in the result. Both name all
+// mistakes at once, in an Errors.
+package bundle

@@ -1,0 +1,205 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/charm"
+	"juju/charm/safeyaml"
+)
+
+// Read reads a bundle from the first document of the first source, and lays all other documents
+// over it in order. Its error is an Errors that names every value of a wrong form.
+func Read(sources ...Source) (*Bundle, error) {
+	r := &reader{}
+	var all *layer
+	for i := range sources {
+		src := &sources[i]
+		roots, err := safeyaml.ParseAll(src.Text, safeyaml.Default)
+		if bad := (*safeyaml.Error)(nil); errors.As(err, &bad) {
+			r.mistakes = append(r.mistakes, &charm.FileError{File: src.Name, Line: bad.Line, Err: bad.Err})
+		} else if err != nil {
+			return nil, err
+		}
+		for _, root := range roots {
+			l := r.layer(field{src: src, node: root})
+			if all == nil {
+				all = l
+			} else {
+				all.overlay(l)
+			}
+		}
+	}
+	if all == nil {
+		all = &layer{}
+	}
+	b := r.bundle(all)
+	if len(r.mistakes) > 0 {
+		return nil, Errors(r.mistakes)
+	}
+	b.Warnings = r.warnings
+	return b, nil
+}
+
+// bundle reads the values of a layer.
+func (r *reader) bundle(l *layer) *Bundle {
+	b := &Bundle{Services: map[string]*Service{}, Machines: map[string]*Machine{}}
+	if f, ok := l.values["series"]; ok {
+		b.Series = r.text(f)
+	}
+	if f, ok := l.values["default-base"]; ok {
+		b.Base = r.text(f)
+	}
+	if f, ok := l.values["bundle"]; ok && r.text(f) != "" {
+		if kind := r.text(f); kind == "kubernetes" {
+			r.fail(f, "Kubernetes bundles are not supported")
+		} else {
+			r.fail(f, "bundle has an invalid type %q", kind)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.services)) {
+		b.Services[name] = r.finishService(name, l.services[name])
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.machines)) {
+		b.Machines[id] = r.machine(l.machines[id])
+	}
+	for _, f := range l.relations {
+		b.Relations = append(b.Relations, r.relation(f)...)
+	}
+	if len(l.saas) > 0 {
+		b.Unsupported = append(b.Unsupported, "saas")
+	}
+	return b
+}
+
+func (r *reader) finishService(name string, l *serviceLayer) *Service {
+	s := &Service{Dir: l.at.src.Dir}
+	if l.at.isNull() {
+		r.fail(l.at, "bundle application for key %q is undefined", name)
+		return s
+	}
+	for _, key := range serviceValues {
+		f, ok := l.values[key]
+		if !ok {
+			continue
+		}
+		switch key {
+		case "charm":
+			s.Charm, s.Dir = r.text(f), f.src.Dir
+		case "series":
+			s.Series = r.text(f)
+		case "base":
+			s.Base = r.text(f)
+		case "num_units":
+			s.Units, s.UnitsGiven = r.integer(f), true
+		case "to":
+			for _, item := range r.items(f) {
+				s.To = append(s.To, r.text(item))
+			}
+		case "expose":
+			expose := r.boolean(f)
+			s.Expose = &expose
+		case "constraints":
+			s.Constraints, s.ConstraintsGiven = r.text(f), true
+		case "trust":
+			s.Trust = r.boolean(f)
+		default: // channel, revision, plan
+			r.warn(f, "ignored: it is about a charm store")
+		}
+	}
+	for _, key := range serviceMaps {
+		values := l.maps[key]
+		if len(values) == 0 {
+			continue
+		}
+		switch key {
+		case "options":
+			s.options = map[string]*yaml.Node{}
+			for option, f := range values {
+				if f.node.Kind != yaml.ScalarNode {
+					r.expected(f, "one value")
+				} else if !f.isNull() {
+					s.options[option] = r.included(f)
+				}
+			}
+		case "annotations":
+			s.Annotations = r.texts(values)
+		case "bindings":
+			r.warn(l.at, "bindings are ignored: the model has no spaces")
+		case "resources":
+			s.Unsupported = append(s.Unsupported, r.resources(l.at, values)...)
+		default:
+			s.Unsupported = append(s.Unsupported, key)
+		}
+	}
+	return s
+}
+
+// resources returns "resources" if one is a file. A number is a revision in a charm store.
+func (r *reader) resources(at field, values map[string]field) []string {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		f := values[name]
+		if f.node.Kind != yaml.ScalarNode || f.node.ShortTag() != "!!int" {
+			return []string{"resources"}
+		}
+		r.warn(f, "ignored: it is about a charm store")
+	}
+	return nil
+}
+
+func (r *reader) machine(at field) *Machine {
+	m := &Machine{}
+	for _, e := range r.entries(at) {
+		switch e.key {
+		case "constraints":
+			m.Constraints = r.text(e.value)
+		case "series":
+			m.Series = r.text(e.value)
+		case "base":
+			m.Base = r.text(e.value)
+		case "annotations":
+			values := map[string]field{}
+			for _, v := range r.entries(e.value) {
+				values[v.key] = v.value
+			}
+			m.Annotations = r.texts(values)
+		default:
+			r.warn(e.value, "unknown key, ignored")
+		}
+	}
+	return m
+}
+
+// relation returns the pairs of endpoints that one element of the relations stands for. The
+// second endpoint may be a list, which stands for a relation of the first with each.
+func (r *reader) relation(f field) (pairs [][]string) {
+	if f.node.Kind != yaml.SequenceNode {
+		r.expected(f, "list of two endpoints")
+		return nil
+	}
+	items := r.items(f)
+	if len(items) == 2 && items[1].node.Kind == yaml.SequenceNode {
+		first := r.text(items[0])
+		for _, item := range r.items(items[1]) {
+			pairs = append(pairs, []string{first, r.text(item)})
+		}
+		return pairs
+	}
+	pair := []string{}
+	for _, item := range items {
+		pair = append(pair, r.text(item))
+	}
+	return [][]string{pair}
+}
+
+// String returns an endpoint as a bundle writes it.
+func (e Endpoint) String() string {
+	if e.Name == "" {
+		return e.Service
+	}
+	return fmt.Sprintf("%s:%s", e.Service, e.Name)
+}

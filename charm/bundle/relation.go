@@ -1,0 +1,129 @@
+package bundle
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"juju/charm"
+)
+
+// An Endpoint is one end of a relation.
+type Endpoint struct {
+	Service string
+	Name    string // of the relation in the service's charm; "" if not said
+}
+
+// A Relation is a relation between two services, with the names of both endpoints, in the order
+// of the bundle.
+type Relation [2]Endpoint
+
+// Key returns the relation's endpoints in an order that does not depend on the bundle's.
+func (r Relation) Key() string {
+	ends := []string{r[0].String(), r[1].String()}
+	slices.Sort(ends)
+	return strings.Join(ends, " ")
+}
+
+var endpointPattern = regexp.MustCompile(`^(` + nameSnippet + `)(?::([a-z][a-z0-9]*(?:[_-][a-z0-9]+)*))?$`)
+
+func parseEndpoint(text string) (Endpoint, error) {
+	m := endpointPattern.FindStringSubmatch(text)
+	if m == nil {
+		return Endpoint{}, fmt.Errorf("invalid relation syntax %q", text)
+	}
+	return Endpoint{m[1], m[2]}, nil
+}
+
+// relations returns the endpoints of a service that e can stand for: the one that it names, or
+// all but those for peers.
+func (e Endpoint) relations(meta *charm.Meta) (all []charm.Relation) {
+	declared := meta.Relations()
+	if implicit := charm.ImplicitRelation(); declared[implicit.Name].Name == "" {
+		declared[implicit.Name] = implicit
+	}
+	for name, r := range declared {
+		if r.Role != charm.RolePeer && (e.Name == "" || e.Name == name) {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b charm.Relation) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// A match is a pair of endpoints that fit.
+type match struct {
+	relation Relation
+	ends     [2]charm.Relation
+}
+
+// matches returns the pairs of endpoints that two ends can stand for.
+func matches(a, b Endpoint, metaA, metaB *charm.Meta) (all []match) {
+	for _, ra := range a.relations(metaA) {
+		for _, rb := range b.relations(metaB) {
+			if ra.Interface == rb.Interface && ra.Role.Counterpart() == rb.Role {
+				all = append(all, match{Relation{{a.Service, ra.Name}, {b.Service, rb.Name}}, [2]charm.Relation{ra, rb}})
+			}
+		}
+	}
+	return all
+}
+
+// infer returns the only pair of endpoints that two ends can stand for. A pair with the endpoint
+// that every charm has is left out if there are others.
+func infer(a, b Endpoint, metaA, metaB *charm.Meta) (match, error) {
+	all := matches(a, b, metaA, metaB)
+	if len(all) == 0 {
+		return match{}, fmt.Errorf("no relations found")
+	}
+	if len(all) > 1 {
+		implicit := charm.ImplicitRelation().Name
+		explicit := slices.DeleteFunc(slices.Clone(all), func(m match) bool {
+			return m.ends[0].Name == implicit || m.ends[1].Name == implicit
+		})
+		if len(explicit) == 1 {
+			all = explicit
+		}
+	}
+	if len(all) > 1 {
+		var keys []string
+		for _, m := range all {
+			keys = append(keys, fmt.Sprintf("%q", m.relation.Key()))
+		}
+		slices.Sort(keys)
+		return match{}, fmt.Errorf("ambiguous relation: %q could refer to %s", a.String()+" "+b.String(),
+			strings.Join(keys, "; "))
+	}
+	return all[0], nil
+}
+
+// check returns the mistakes of a relation whose endpoints are both named.
+func check(a, b Endpoint, charmA, charmB string, metaA, metaB *charm.Meta) (match, []error) {
+	ra, rb := a.relations(metaA), b.relations(metaB)
+	var mistakes []error
+	if len(ra) == 0 {
+		mistakes = append(mistakes, fmt.Errorf("charm %q used by application %q does not define relation %q", charmA,
+			a.Service, a.Name))
+	}
+	if len(rb) == 0 {
+		mistakes = append(mistakes, fmt.Errorf("charm %q used by application %q does not define relation %q", charmB,
+			b.Service, b.Name))
+	}
+	switch {
+	case len(mistakes) > 0:
+	case ra[0].Role == rb[0].Role:
+		mistakes = append(mistakes, fmt.Errorf("relation %q to %q relates %s to %s", a, b, ra[0].Role, rb[0].Role))
+	case ra[0].Interface != rb[0].Interface && ra[0].Role == charm.RoleProvider:
+		mistakes = append(mistakes, mismatch(a, b, ra[0], rb[0]))
+	case ra[0].Interface != rb[0].Interface:
+		mistakes = append(mistakes, mismatch(b, a, rb[0], ra[0]))
+	default:
+		return match{Relation{a, b}, [2]charm.Relation{ra[0], rb[0]}}, nil
+	}
+	return match{}, mistakes
+}
+
+func mismatch(provider, requirer Endpoint, p, r charm.Relation) error {
+	return fmt.Errorf("mismatched interface between %q and %q (%q vs %q)", provider, requirer, p.Interface, r.Interface)
+}

@@ -1,0 +1,314 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"juju/charm"
+)
+
+// Checks are what Verify needs from its caller.
+type Checks struct {
+	// Charm returns the charm of a service. Verify calls it once for each service whose charm has
+	// a valid path or URL. It returns an fs.ErrNotExist if there is nothing at the path.
+	Charm func(s *Service) (*charm.Charm, error)
+	// Constraints returns what is wrong with constraints.
+	Constraints func(text string) error
+	// Series returns the series of a base, "" if the base is not known.
+	Series func(base string) string
+}
+
+// maxUnits bounds the units of a service, for each of which there is a Placement.
+const maxUnits = 100_000
+
+// A verifier collects mistakes.
+type verifier struct {
+	*Bundle
+	checks   Checks
+	charms   map[string]*charm.Charm // service → charm, only those that could be read
+	mistakes []error
+}
+
+// Verify returns the bundle's relations with the names of all endpoints, and sets the series of
+// what names a base. Its error is an Errors with every mistake in the bundle, or between it and
+// its charms.
+func (b *Bundle) Verify(checks Checks) ([]Relation, error) {
+	v := &verifier{Bundle: b, checks: checks, charms: map[string]*charm.Charm{}}
+	b.Series = v.series("bundle", b.Series, b.Base, "bundle declares an invalid series %q", b.Series)
+	if len(b.Services) == 0 {
+		v.failf("at least one application must be specified")
+	}
+	v.machines()
+	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
+		v.service(name, b.Services[name])
+	}
+	if len(v.mistakes) == 0 { // else a chain may have no end for another reason
+		v.chains()
+	}
+	relations := v.relations()
+	if len(v.mistakes) > 0 {
+		return nil, Errors(v.mistakes)
+	}
+	return relations, nil
+}
+
+func (v *verifier) failf(format string, args ...any) {
+	v.mistakes = append(v.mistakes, fmt.Errorf(format, args...))
+}
+
+// series returns the series that what names as such, as a base, or both. invalid is the error for
+// an invalid name.
+func (v *verifier) series(what, series, base, invalid string, args ...any) string {
+	if series != "" && !charm.IsValidSeries(series) {
+		v.failf(invalid, args...)
+	}
+	if base == "" {
+		return series
+	}
+	of := v.checks.Series(base)
+	switch {
+	case of == "":
+		v.failf("%s declares an unknown base %q", what, base)
+	case series != "" && series != of:
+		v.failf("%s series %q and base %q must match if both supplied", what, series, base)
+	}
+	return of
+}
+
+func (v *verifier) machines() {
+	used := map[string]bool{}
+	for _, s := range v.Services {
+		for _, to := range s.To {
+			if p, err := ParsePlacement(to); err == nil {
+				used[p.Machine] = true
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.Machines)) {
+		m := v.Machines[id]
+		if !machinePattern.MatchString(id) {
+			v.failf("invalid machine id %q found in machines", id)
+		}
+		if err := v.checks.Constraints(m.Constraints); err != nil {
+			v.failf("invalid constraints %q in machine %q: %w", m.Constraints, id, err)
+		}
+		m.Series = v.series(fmt.Sprintf("machine %q", id), m.Series, m.Base, "invalid series %s for machine %q", m.Series, id)
+		if !used[id] {
+			v.failf("machine %q is not referred to by a placement directive", id)
+		}
+	}
+}
+
+func (v *verifier) service(name string, s *Service) {
+	if !charm.IsValidName(name) {
+		v.failf("invalid application name %q", name)
+	}
+	s.Series = v.series(fmt.Sprintf("application %q", name), s.Series, s.Base,
+		"application %q declares an invalid series %q", name, s.Series)
+	if err := v.checks.Constraints(s.Constraints); err != nil {
+		v.failf("invalid constraints %q in application %q: %w", s.Constraints, name, err)
+	}
+	switch {
+	case s.Units < 0:
+		v.failf("negative number of units specified on application %q", name)
+	case s.Units > maxUnits:
+		v.failf("more than %d units specified on application %q", maxUnits, name)
+	}
+	v.placement(name, s)
+	if ch := v.charm(name, s); ch != nil {
+		v.charms[name] = ch
+		v.withCharm(name, s, ch)
+	}
+}
+
+func (v *verifier) placement(name string, s *Service) {
+	if s.Units >= 0 && len(s.To) > s.Units {
+		v.failf("too many units specified in unit placement for application %q", name)
+	}
+	for _, to := range s.To {
+		p, err := ParsePlacement(to)
+		if err != nil {
+			v.mistakes = append(v.mistakes, err)
+			continue
+		}
+		host, known := v.Services[p.Service]
+		switch {
+		case p.Service != "" && !known:
+			v.failf("placement %q refers to an application not defined in this bundle", to)
+		case p.Service != "" && p.Unit >= host.Units:
+			v.failf("placement %q specifies a unit greater than the %d unit(s) started by the target application", to,
+				host.Units)
+		case p.Machine != "" && v.Machines[p.Machine] == nil:
+			v.failf("placement %q refers to a machine not defined in this bundle", to)
+		}
+	}
+}
+
+// charm returns the charm of a service, nil if it can't be read.
+func (v *verifier) charm(name string, s *Service) *charm.Charm {
+	if s.Charm == "" {
+		v.failf("empty charm path in application %q", name)
+		return nil
+	}
+	path := s.CharmPath()
+	if path == "" {
+		u, err := charm.ParseURL(s.Charm)
+		if err != nil {
+			v.failf("invalid charm URL in application %q: %w", name, err)
+			return nil
+		}
+		if u.Series != "" && s.Series != "" && u.Series != s.Series {
+			v.failf("the charm URL for application %q has a series which does not match, please remove the series from the URL",
+				name)
+		}
+	}
+	ch, err := v.checks.Charm(s)
+	switch {
+	case err == nil:
+		return ch
+	case path != "" && errors.Is(err, fs.ErrNotExist):
+		v.failf("charm path in application %q does not exist: %s", name, path)
+	case path != "":
+		v.failf("invalid charm path in application %q: %w", name, err)
+	default:
+		v.failf("application %q refers to non-existent charm %q: %w", name, s.Charm, err)
+	}
+	return nil
+}
+
+func (v *verifier) withCharm(name string, s *Service, ch *charm.Charm) {
+	if ch.Meta.Subordinate {
+		if len(s.To) > 0 {
+			v.failf("application %q is subordinate but specifies unit placement", name)
+		}
+		if s.Units > 0 {
+			v.failf("application %q is subordinate but has non-zero num_units", name)
+		}
+		if s.Constraints != "" {
+			v.failf("application %q is subordinate but has constraints", name)
+		}
+	}
+	for _, option := range slices.Sorted(maps.Keys(s.options)) {
+		if _, ok := ch.Config.Options[option]; !ok {
+			v.failf("cannot validate application %q: configuration option %q not found in charm %q", name, option, s.Charm)
+			continue
+		}
+		one := Service{options: map[string]*yaml.Node{option: s.options[option]}}
+		text, err := one.OptionsYAML(name)
+		if err == nil {
+			_, err = ch.Config.ParseSettingsYAML([]byte(text), name)
+		}
+		if inner := (*charm.FileError)(nil); errors.As(err, &inner) {
+			err = inner.Err // the file is none of the user's
+		}
+		if err != nil {
+			v.failf("cannot validate application %q: %w", name, err)
+		}
+	}
+}
+
+// chains finds units whose placements name one another: a beside b, and b beside a.
+func (v *verifier) chains() {
+	places := map[string][]Placement{}
+	for name := range v.Services {
+		places[name] = v.Placements(name)
+	}
+	type unit struct {
+		service string
+		number  int
+	}
+	done := map[unit]bool{} // what their chains come to is known
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		for i := range places[name] {
+			chain := map[unit]bool{}
+			for u := (unit{name, i}); !done[u]; {
+				if chain[u] {
+					v.failf("placement of unit \"%s/%d\" depends on itself", u.service, u.number)
+					break
+				}
+				chain[u] = true
+				p := places[u.service][u.number]
+				if p.Service == "" {
+					break
+				}
+				u = unit{p.Service, p.Unit}
+			}
+			maps.Copy(done, chain)
+		}
+	}
+}
+
+// relations returns all relations that are valid.
+func (v *verifier) relations() (all []Relation) {
+	seen := map[string]bool{}
+	for _, written := range v.Relations {
+		if len(written) != 2 {
+			v.failf("relation %q has %d endpoint(s), not 2", written, len(written))
+			continue
+		}
+		r, ok := v.relation(written)
+		if !ok {
+			continue
+		}
+		if seen[r.Key()] {
+			v.failf("relation %q is defined more than once", written)
+		}
+		seen[r.Key()] = true
+		all = append(all, r)
+	}
+	return all
+}
+
+// relation returns a relation as far as it is known: without the charms, as it is written.
+func (v *verifier) relation(written []string) (r Relation, ok bool) {
+	ok = true
+	for i, end := range written {
+		var err error
+		if r[i], err = parseEndpoint(end); err != nil {
+			v.mistakes = append(v.mistakes, err)
+			ok = false
+		} else if v.Services[r[i].Service] == nil {
+			v.failf("relation %q refers to application %q not defined in this bundle", written, r[i].Service)
+			ok = false
+		}
+	}
+	if ok && r[0].Service == r[1].Service {
+		v.failf("relation %q relates an application to itself", written)
+		ok = false
+	}
+	a, b := v.charms[r[0].Service], v.charms[r[1].Service]
+	if !ok || a == nil || b == nil {
+		return r, ok
+	}
+	var m match
+	if r[0].Name == "" || r[1].Name == "" {
+		var err error
+		if m, err = infer(r[0], r[1], a.Meta, b.Meta); err != nil {
+			v.failf("cannot infer endpoint between %s and %s: %w", r[0], r[1], err)
+			return r, false
+		}
+	} else {
+		var mistakes []error
+		m, mistakes = check(r[0], r[1], v.Services[r[0].Service].Charm, v.Services[r[1].Service].Charm, a.Meta, b.Meta)
+		if len(mistakes) > 0 {
+			v.mistakes = append(v.mistakes, mistakes...)
+			return r, false
+		}
+	}
+	if m.isContainer() && !a.Meta.Subordinate && !b.Meta.Subordinate {
+		v.failf("relation %q: container scoped relation requires at least one subordinate service",
+			strings.Join([]string{m.relation[0].String(), m.relation[1].String()}, " "))
+	}
+	return m.relation, true
+}
+
+// isContainer reports whether the relation is between units on the same machine only.
+func (m match) isContainer() bool {
+	return m.ends[0].Scope == charm.ScopeContainer || m.ends[1].Scope == charm.ScopeContainer
+}
