@@ -11,7 +11,6 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -89,7 +88,7 @@ func explainWorkers(c *caller) (all []entity.Explanation) {
 			all = append(all, e)
 		}
 	}
-	if c.controllerAccess == controller.AccessSuperuser {
+	if c.controllerAccess == state.AccessSuperuser {
 		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()},
 			c.server.workerFailures(""))
 	}

@@ -15,7 +15,6 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/logs"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -51,7 +50,7 @@ var pki = sync.OnceValue(func() (p struct {
 // units each, on two machines, and the agents of all of them.
 type world struct {
 	testing.TB
-	controller *controller.Controller
+	controller *state.Controller
 	st         *state.State // the model "default"
 	server     *Server
 	address    string

@@ -16,7 +16,6 @@ import (
 
 	"juju/apiserver/logs"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -24,7 +23,7 @@ var logger = loggo.GetLogger("juju.apiserver")
 
 // A Config configures a server.
 type Config struct {
-	Controller *controller.Controller
+	Controller *state.Controller
 	TLS        *tls.Config     // see TLSConfig
 	Logs       *logs.Store     // for agents' logs
 	Version    string          // of this program, for clients to compare with theirs
@@ -46,7 +45,7 @@ type Config struct {
 // A Server serves the API of one controller until the context of Serve ends.
 type Server struct {
 	config          Config
-	controller      *controller.Controller
+	controller      *state.Controller
 	controllerModel *state.State
 	limits          Limits
 	table           *table
