@@ -1,0 +1,132 @@
+package bundlechanges
+
+import (
+	"fmt"
+
+	"juju/charm/bundle"
+)
+
+// A Change is one of the types below. Its String describes it in Juju's words. Who makes the
+// changes sets what is known only then: URLs, names of units and ids of machines.
+type Change interface{ String() string }
+
+// An AddCharm uploads a charm, for one service or several.
+type AddCharm struct {
+	Charm  string // as the bundle names it
+	Of     string // one of its services
+	Series string
+	URL    string // of the charm in the model
+}
+
+// An AddService deploys a service without units.
+type AddService struct {
+	Name   string
+	Series string
+	Charm  *AddCharm
+}
+
+// A SetOptions sets a service's options to those of the bundle.
+type SetOptions struct{ Service string }
+
+// A SetConstraints replaces a service's constraints.
+type SetConstraints struct{ Service, Constraints string }
+
+// A SetExposed exposes a service, or undoes that.
+type SetExposed struct {
+	Service string
+	Exposed bool
+}
+
+// A SetAnnotations sets annotations of a service or, if Service is "", of a machine.
+type SetAnnotations struct {
+	Service     string
+	Machine     *Spot
+	Annotations map[string]string
+}
+
+// An AddMachine adds a machine for the bundle's machine ID.
+type AddMachine struct {
+	ID   string
+	For  string // the service of its first unit
+	Spot *Spot
+}
+
+// An AddUnit adds a unit to a service, on a new machine of its own if Own is set.
+type AddUnit struct {
+	Service   string
+	Unit      string // its name
+	Spot      *Spot
+	Own       bool
+	Directive string // why it goes there, if another unit is there
+}
+
+// An AddRelation relates two services.
+type AddRelation struct{ bundle.Relation }
+
+// A Spot is a machine that units go to.
+type Spot struct {
+	ID  string // expected for a machine that is yet to be added
+	New bool   // added by one of the changes
+}
+
+func (c *AddCharm) String() string {
+	return "upload charm " + c.Charm + optional(" for series ", c.Series)
+}
+
+func (c *AddService) String() string {
+	return "deploy application " + c.Name + optional(" on ", c.Series) + " using " + c.Charm.Charm
+}
+
+func (c *SetOptions) String() string { return "set application options for " + c.Service }
+
+func (c *SetConstraints) String() string {
+	return fmt.Sprintf("set constraints for %s to %q", c.Service, c.Constraints)
+}
+
+func (c *SetExposed) String() string {
+	if c.Exposed {
+		return "expose all endpoints of " + c.Service + " and allow access from CIDRs 0.0.0.0/0 and ::/0"
+	}
+	return "unexpose " + c.Service
+}
+
+func (c *SetAnnotations) String() string {
+	if c.Service != "" {
+		return "set annotations for " + c.Service
+	}
+	return "set annotations for " + c.Machine.String()
+}
+
+func (c *AddMachine) String() string {
+	text := "add " + c.Spot.String()
+	if c.Spot.ID != c.ID {
+		text += " (bundle machine " + c.ID + ")"
+	}
+	return text
+}
+
+func (c *AddUnit) String() string {
+	text := "add unit " + c.Unit + " to " + c.Spot.String()
+	if c.Directive != "" {
+		text += " to satisfy [" + c.Directive + "]"
+	}
+	return text
+}
+
+func (c *AddRelation) String() string {
+	return fmt.Sprintf("add relation %s - %s", c.Relation[0], c.Relation[1])
+}
+
+func (s *Spot) String() string {
+	if s.New {
+		return "new machine " + s.ID
+	}
+	return "existing machine " + s.ID
+}
+
+func optional(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
+}

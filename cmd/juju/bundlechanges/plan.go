@@ -1,0 +1,263 @@
+package bundlechanges
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"juju/charm/bundle"
+	"juju/state/entity"
+)
+
+// Plan returns the changes that give a model what it lacks of a bundle, in an order in which they
+// can be made: services, machines with their units, relations. It does not remove anything, and
+// warns of what the model has too much. Its error is a bundle.Errors with all that cannot be done.
+func Plan(w Wanted, m *Model) (changes []Change, warnings []string, err error) {
+	p := newPlanner(w, m)
+	names := slices.Sorted(maps.Keys(w.Services))
+	for _, name := range names {
+		p.service(name)
+	}
+	p.place(names)
+	for _, name := range names {
+		p.unit(name, len(p.slots[name])-1)
+	}
+	for _, name := range names {
+		for i := range p.slots[name] {
+			p.oneUnit(name, i) // those that were passed over
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.Bundle.Machines)) {
+		p.machineAnnotations(id)
+	}
+	p.relations()
+	if len(p.refused) > 0 {
+		return nil, nil, bundle.Errors(p.refused)
+	}
+	return p.changes, p.warnings, nil
+}
+
+// A planner collects changes.
+type planner struct {
+	Wanted
+	model    *Model
+	changes  []Change
+	warnings []string
+	refused  []error
+
+	charms   map[string]*AddCharm // by the bundle's name of the charm, and its series
+	places   map[string][]bundle.Placement
+	slots    map[string][]*slot // by service
+	planned  map[string]int     // service → how many of its slots are done or being done
+	spots    map[string]*Spot   // by the bundle's id of the machine
+	machine  int                // the expected id of the next machine
+	nextUnit map[string]int     // by service
+}
+
+// A slot is a unit that the bundle wants.
+type slot struct {
+	unit  *Unit // the one in the model that it is; nil if it is to be added
+	spot  *Spot // its machine, once it is known
+	doing bool
+}
+
+func newPlanner(w Wanted, m *Model) *planner {
+	p := &planner{Wanted: w, model: m, charms: map[string]*AddCharm{}, places: map[string][]bundle.Placement{},
+		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, nextUnit: map[string]int{}}
+	for id := range m.Machines {
+		if n, err := strconv.Atoi(id); err == nil {
+			p.machine = max(p.machine, n+1)
+		}
+	}
+	for name, s := range m.Services {
+		p.nextUnit[name] = s.NextUnit
+	}
+	for id, of := range w.Machines {
+		p.spots[id] = &Spot{ID: of}
+	}
+	return p
+}
+
+func (p *planner) add(c Change) { p.changes = append(p.changes, c) }
+
+func (p *planner) refuse(format string, args ...any) {
+	p.refused = append(p.refused, entity.Errorf(entity.Invalid, format, args...))
+}
+
+// service plans all about a service but its units and relations.
+func (p *planner) service(name string) {
+	want, have := p.Services[name], p.model.Services[name]
+	if have == nil {
+		p.newService(name, want)
+		have = &Service{}
+	} else {
+		p.changeService(name, want, have)
+	}
+	if want.Expose != nil && *want.Expose != have.Exposed {
+		p.add(&SetExposed{name, *want.Expose})
+	}
+	if missing := lacking(have.Annotations, want.Annotations); len(missing) > 0 {
+		p.add(&SetAnnotations{Service: name, Annotations: missing})
+	}
+}
+
+func (p *planner) newService(name string, want *bundle.Service) {
+	series := p.Series[name]
+	ch := &AddCharm{Charm: want.Charm, Of: name, Series: series, URL: p.CharmURLs[name]}
+	if ch.URL == "" {
+		key := want.CharmPath() + " " + want.Charm + " " + series
+		if p.charms[key] == nil {
+			p.charms[key] = ch
+			p.add(ch)
+		}
+		ch = p.charms[key]
+	}
+	p.add(&AddService{Name: name, Series: series, Charm: ch})
+	if !want.UnitsGiven && !p.Charms[name].Meta.Subordinate {
+		p.warnings = append(p.warnings, fmt.Sprintf("application %q gets no units: the bundle does not say num_units", name))
+	}
+}
+
+func (p *planner) changeService(name string, want *bundle.Service, have *Service) {
+	if have.Life != entity.Alive {
+		p.refuse("application %q is still being destroyed", name)
+		return
+	}
+	if !p.SameCharm[name] {
+		p.refuse("application %q has another charm, %s: upgrading it to %s is not supported yet", name, have.CharmURL,
+			want.Charm)
+		return
+	}
+	if series := p.Series[name]; series != "" && series != have.Series {
+		p.refuse("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
+	}
+	for option, value := range p.Options[name] {
+		if have.Options[option].Value != value {
+			p.add(&SetOptions{name})
+			break
+		}
+	}
+	if c, err := entity.ParseConstraints(want.Constraints); err == nil && want.ConstraintsGiven && !have.Subordinate &&
+		!c.Equal(have.Constraints) {
+		p.add(&SetConstraints{name, want.Constraints})
+	}
+}
+
+// lacking returns what want has, and have has not or otherwise.
+func lacking(have, want map[string]string) map[string]string {
+	missing := maps.Clone(want)
+	maps.DeleteFunc(missing, func(key, value string) bool { return have[key] == value })
+	return missing
+}
+
+// unit plans the additions of the units of a service up to one. They get their numbers in the
+// order of the bundle if their placements allow it, so that they are found again by them. It
+// passes over units that are beside one whose addition is just being planned.
+func (p *planner) unit(name string, last int) {
+	for p.planned[name] <= last {
+		i := p.planned[name]
+		p.planned[name]++
+		p.oneUnit(name, i)
+	}
+	if last >= 0 {
+		p.oneUnit(name, last)
+	}
+}
+
+// oneUnit plans the addition of a unit, after those that it is placed beside.
+func (p *planner) oneUnit(name string, i int) {
+	s := p.slots[name][i]
+	if s.spot != nil || s.doing {
+		return
+	}
+	s.doing = true
+	place := p.places[name][i]
+	change := &AddUnit{Service: name}
+	switch {
+	case place.Container != "":
+		p.refuse("placement %q of application %q: containers are not supported yet", place, name)
+		return
+	case place.Machine != "":
+		s.spot = p.machineSpot(place.Machine, name)
+	case place.Service != "":
+		p.unit(place.Service, place.Unit)
+		if s.spot = p.slots[place.Service][place.Unit].spot; s.spot == nil {
+			s.doing = false // its host is refused, or being planned
+			return
+		}
+		change.Directive = place.String()
+	default:
+		s.spot, change.Own = &Spot{ID: strconv.Itoa(p.machine), New: true}, true
+		p.machine++
+	}
+	series := p.seriesOf(name)
+	if m := p.model.Machines[s.spot.ID]; m != nil && !s.spot.New && series != "" && m.Series != series {
+		p.refuse("machine %s has series %q, and application %q, which is to be placed on it, has %q", s.spot.ID, m.Series,
+			name, series)
+	}
+	change.Spot = s.spot
+	change.Unit = fmt.Sprintf("%s/%d", name, p.nextUnit[name])
+	p.nextUnit[name]++
+	p.add(change)
+}
+
+// seriesOf returns the series that a service has or will have, "" if that is open.
+func (p *planner) seriesOf(name string) string {
+	if s := p.model.Services[name]; s != nil {
+		return s.Series
+	}
+	return p.Series[name]
+}
+
+// machineSpot returns the machine for one of the bundle, which is added if need be. It is for a
+// unit of a service.
+func (p *planner) machineSpot(id, service string) *Spot {
+	if spot := p.spots[id]; spot != nil {
+		if spot.New {
+			p.sameSeries(id, service)
+		}
+		return spot
+	}
+	p.sameSeries(id, service)
+	spot := &Spot{ID: strconv.Itoa(p.machine), New: true}
+	p.machine++
+	p.spots[id] = spot
+	p.add(&AddMachine{ID: id, For: service, Spot: spot})
+	return spot
+}
+
+// sameSeries refuses a unit on a new machine of another series.
+func (p *planner) sameSeries(id, service string) {
+	if series := p.MachineSeries[id]; series != "" && p.seriesOf(service) != "" && series != p.seriesOf(service) {
+		p.refuse("machine %q has series %q, and application %q, which is to be placed on it, has %q", id, series, service,
+			p.seriesOf(service))
+	}
+}
+
+func (p *planner) machineAnnotations(id string) {
+	spot := p.spots[id]
+	if spot == nil {
+		return // its units are refused
+	}
+	have := map[string]string{}
+	if m := p.model.Machines[spot.ID]; m != nil && !spot.New {
+		have = m.Annotations
+	}
+	if missing := lacking(have, p.Bundle.Machines[id].Annotations); len(missing) > 0 {
+		p.add(&SetAnnotations{Machine: spot, Annotations: missing})
+	}
+}
+
+func (p *planner) relations() {
+	for _, r := range p.Relations {
+		have, ok := p.model.Relations[r.Key()]
+		switch {
+		case ok && have.Life != entity.Alive:
+			p.refuse("relation %q is still being destroyed", strings.Join([]string{r[0].String(), r[1].String()}, " "))
+		case !ok:
+			p.add(&AddRelation{r})
+		}
+	}
+}
