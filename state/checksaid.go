@@ -7,7 +7,6 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
-	"juju/state/check"
 	"juju/state/entity"
 )
 
@@ -15,12 +14,12 @@ import (
 // These rules find what an older program has written, or what was edited by hand.
 
 // judgeStatus finds a status that can't be shown as it is.
-func judgeStatus(v *view, id string) *check.Wrong {
-	s := v.Get(statusesC, id)
+func judgeStatus(v *view, id string) *wrong {
+	s := v.get(statusesC, id)
 	if s == nil {
 		return nil
 	}
-	said := entity.Status{Status: entity.StatusWord(s.Text("status")), Message: s.Text("message")}
+	said := entity.Status{Status: entity.StatusWord(s.text("status")), Message: s.text("message")}
 	data, ok := plainRows(s["data"]).(map[string]any)
 	said.Data = unescapeKeys(data)
 	var okSince bool
@@ -34,9 +33,9 @@ func judgeStatus(v *view, id string) *check.Wrong {
 	}
 	mended := said.Mended()
 	if mended.Since.IsZero() {
-		mended.Since = v.Now
+		mended.Since = v.now
 	}
-	return check.Update(check.DocID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
+	return toUpdate(docID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
 		bson.D{{"$set", bson.D{{"status", mended.Status}, {"message", mended.Message},
 			{"data", escapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
 }
@@ -44,7 +43,7 @@ func judgeStatus(v *view, id string) *check.Wrong {
 // plainRows makes maps of the rows in a value.
 func plainRows(v any) any {
 	switch v := v.(type) {
-	case check.Row:
+	case row:
 		out := make(map[string]any, len(v))
 		for k, inner := range v {
 			out[k] = plainRows(inner)
@@ -61,21 +60,21 @@ func plainRows(v any) any {
 }
 
 // judgeRanges finds invalid open ports, and ranges that overlap.
-func judgeRanges(v *view, machine string) *check.Wrong {
-	p := v.Get(portsC, machine)
+func judgeRanges(v *view, machine string) *wrong {
+	p := v.get(portsC, machine)
 	if p == nil {
 		return nil
 	}
-	where := check.DocID{portsC, machine}
+	where := docID{portsC, machine}
 	table := entity.NewPortTable(nil)
 	var bad []bson.M
-	for _, open := range p.Docs("ports") {
-		r := entity.PortRange{From: open.Number("from"), To: open.Number("to"), Protocol: open.Text("protocol")}
+	for _, open := range p.docs("ports") {
+		r := entity.PortRange{From: open.number("from"), To: open.number("to"), Protocol: open.text("protocol")}
 		if r.Check() != nil {
 			bad = append(bad, bson.M{"from": open["from"], "to": open["to"], "protocol": open["protocol"]})
 		} else if with, conflict := table.Conflict(r); conflict {
-			return &check.Wrong{Where: where,
-				What: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
+			return &wrong{where: where,
+				what: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
 		} else {
 			table.Add(r)
 		}
@@ -83,17 +82,17 @@ func judgeRanges(v *view, machine string) *check.Wrong {
 	if len(bad) == 0 {
 		return nil
 	}
-	return check.Update(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
+	return toUpdate(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"$or", bad}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
 // judgeAddresses finds invalid addresses of a machine.
-func judgeAddresses(v *view, id string) *check.Wrong {
-	m := v.Get(machinesC, id)
+func judgeAddresses(v *view, id string) *wrong {
+	m := v.get(machinesC, id)
 	if m == nil {
 		return nil
 	}
-	addresses := m.Texts("addresses")
+	addresses := m.texts("addresses")
 	err := entity.CheckAddresses(addresses)
 	if err == nil {
 		return nil
@@ -101,7 +100,7 @@ func judgeAddresses(v *view, id string) *check.Wrong {
 	good := slices.DeleteFunc(slices.Clone(addresses),
 		func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
 	good = good[:min(len(good), entity.LimitAddresses.Max)]
-	return check.Update(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
+	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
 		"keep the valid ones",
 		bson.D{{"$set", bson.D{{"addresses", good}}}})
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
@@ -81,9 +80,9 @@ func TestRemovedUnitLeavesNoPortOpen(t *testing.T) {
 
 func TestConcurrentAddModelOfOneName(t *testing.T) {
 	w := newWorld(t)
-	p := controller.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
+	p := state.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
 	var one *state.State
-	w.beforeNextOfController(0, func() {
+	w.ctrl.Before(func() {
 		var err error
 		one, err = w.ctrl.AddModel(w.ctx, p)
 		w.ok(err)

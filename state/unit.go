@@ -99,11 +99,11 @@ func (u *Unit) refresh(ctx context.Context) error {
 func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
 	key := unitKey(doc.Name)
 	doc.Born = doc.Since
-	o.Insert(unitsC, doc.Name, doc)
+	o.insert(unitsC, doc.Name, doc)
 	o.bear(&Unit{st, doc})
 	o.keepConstraints(key, constraints)
 	if parent := doc.deployer(); !parent.IsZero() {
-		o.Insert(deploymentsC, deploymentID(parent, doc.Name), deploymentDoc{Parent: parent.String(), Unit: doc.Name})
+		o.insert(deploymentsC, deploymentID(parent, doc.Name), deploymentDoc{Parent: parent.String(), Unit: doc.Name})
 	}
 }
 

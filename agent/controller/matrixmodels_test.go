@@ -10,7 +10,6 @@ import (
 
 	"juju/agent"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 	"juju/worker/provisioner"
@@ -59,7 +58,7 @@ func TestDestructionMatrixOfModels(t *testing.T) {
 			}
 			var err error
 			c.st, err = s.c.ctrl.AddModel(s.ctx,
-				controller.AddModelParams{Name: fmt.Sprintf("m%d", len(all)), Owner: statetest.Admin, Series: "jammy"})
+				state.AddModelParams{Name: fmt.Sprintf("m%d", len(all)), Owner: statetest.Admin, Series: "jammy"})
 			s.ok(err)
 			c.build()
 			all = append(all, c)
@@ -191,7 +190,7 @@ func (c *modelCell) unended(strength entity.Strength) string {
 	c.Helper()
 	rows, err := c.c.ctrl.Models(c.ctx)
 	c.ok(err)
-	at := slices.IndexFunc(rows, func(r controller.ModelRow) bool { return r.UUID == c.st.UUID() })
+	at := slices.IndexFunc(rows, func(r state.ModelRow) bool { return r.UUID == c.st.UUID() })
 	if strength < c.outcome.ends {
 		if at < 0 || rows[at].IsRemoving() {
 			c.Errorf("%v: it is gone although something is in the way", c)

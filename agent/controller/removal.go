@@ -7,13 +7,12 @@ import (
 
 	"juju/provider"
 	"juju/state"
-	"juju/state/controller"
 	"juju/state/entity"
 	"juju/worker"
 )
 
 // endModel makes a Dying, empty model Dead.
-func (c *running) endModel(ctx context.Context, st *state.State) error {
+func (c *controller) endModel(ctx context.Context, st *state.State) error {
 	life, err := st.Life(ctx)
 	if err != nil || life == entity.Alive {
 		return err
@@ -31,7 +30,7 @@ func (c *running) endModel(ctx context.Context, st *state.State) error {
 
 // resumeModels returns the worker that finishes the removal of models, and removes models whose
 // creation was abandoned. It retries what fails, as while a cloud is away.
-func (c *running) resumeModels(open provider.Open) worker.Func {
+func (c *controller) resumeModels(open provider.Open) worker.Func {
 	retry := c.options.Retry
 	if retry == 0 {
 		retry = 10 * time.Second
@@ -52,7 +51,7 @@ func (c *running) resumeModels(open provider.Open) worker.Func {
 				}
 			case <-again:
 			}
-			left, err := c.ctrl.ResumeModels(ctx, func(ctx context.Context, row controller.ModelRow) error {
+			left, err := c.ctrl.ResumeModels(ctx, func(ctx context.Context, row state.ModelRow) error {
 				return c.removeOutside(ctx, open, row)
 			})
 			if err != nil {
@@ -68,7 +67,7 @@ func (c *running) resumeModels(open provider.Open) worker.Func {
 
 // removeOutside removes what a model has outside the store: what is left in its cloud, and its
 // log.
-func (c *running) removeOutside(ctx context.Context, open provider.Open, row controller.ModelRow) error {
+func (c *controller) removeOutside(ctx context.Context, open provider.Open, row state.ModelRow) error {
 	environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: row.UUID})
 	if err != nil {
 		return err

@@ -31,6 +31,8 @@ type modelAPI interface {
 	debugLogAPI
 	blockAPI
 	explainAPI
+	annotationsAPI
+	charmArchiveAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

@@ -475,8 +475,6 @@ func TestDeployRefusals(t *testing.T) {
 	dir := charmDir(t, metadata)
 	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
 	broken := charmDir(t, "name: webpage\nsummary: x\ndescription: y\nprovides:\n  db: 7\n")
-	bundle := filepath.Join(t.TempDir(), "b")
-	write(t, filepath.Join(bundle, "bundle.yaml"), "services: {}\n")
 	file := filepath.Join(t.TempDir(), "settings")
 	write(t, file, "other: {z: 1}\n")
 	notZip := filepath.Join(t.TempDir(), "web.zip")
@@ -495,11 +493,9 @@ func TestDeployRefusals(t *testing.T) {
 			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
 			[]string{"cs:trusty/mysql-1"}},
 		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
-		{1, "ERROR cannot deploy bundle \"" + bundle +
-			"\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0, []string{bundle}},
-		{1, "ERROR cannot deploy bundle \"" + bundle +
-			"/bundle.yaml\": bundles are not supported yet\nDeploy its charms one by one: juju deploy ./DIRECTORY", 0,
-			[]string{bundle + "/bundle.yaml"}},
+		{2, "ERROR Flags provided but not supported when deploying a charm: --overlay, --map-machines, --dry-run.\n" +
+			"For usage: juju help deploy", 0,
+			[]string{dir, "--overlay", "x", "--map-machines", "existing", "--dry-run"}},
 		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
 			"It gets a unit for each unit of the services it is related to", 0,
 			[]string{subordinate, "-n", "1"}},

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,11 +18,16 @@ import (
 func deployCommand(s *session) *cobra.Command {
 	d := &deploy{session: s}
 	cmd := &cobra.Command{
-		Use:   "deploy CHARM [SERVICE]",
-		Short: "Deploy a service",
+		Use:   "deploy CHARM [SERVICE] | BUNDLE",
+		Short: "Deploy a service, or all that a bundle describes",
 		Long: `Deploy a charm as a service with one unit, or as many as -n says. CHARM is the path of
 a charm's directory or zip archive. The service is called SERVICE, or else has the
 name of its charm.
+
+CHARM can also be a URL: local:[SERIES/]NAME, or a cs: one, is a charm in the local
+repository that --repository or JUJU_REPOSITORY names, a directory with
+SERIES/CHARM below it. Without a repository, local:SERIES/NAME-REVISION is a charm that
+the model already has.
 
 Each unit gets a machine of its own, unless --to names the machines: one that has never
 had a unit, if its series and constraints fit, or else a new one.
@@ -37,14 +40,31 @@ that does not support that series, use --series with --force.
 
 Give settings one by one with --config KEY=VALUE, or with --config KEY=@FILE to take
 the value from a file; or give --config FILE, a YAML file of settings below the
-service's name. Settings given one by one override those in the YAML file.`,
+service's name. Settings given one by one override those in the YAML file.
+
+BUNDLE is a YAML file, or a directory or zip archive with a bundle.yaml. It describes
+services, machines and relations. The command adds what the model lacks of them, and
+changes settings, constraints, annotations and exposure that differ; it removes nothing.
+--dry-run lists the changes without making them. If a change fails, the command says
+what is done; repeat it to go on.
+
+A charm in a bundle is a URL, or a path that begins with a dot and is relative to the
+bundle. Further documents in the file, and the files that --overlay names, are laid over
+the first document: their values replace those below, and null removes a service.
+
+The machines of a bundle are new ones, unless its units are in the model already, or
+--map-machines names others: A=B says that the bundle's machine A is the model's machine
+B, and "existing" that machines with the same number are the same.`,
 		Example: `  juju deploy ./charms/web
   juju deploy ./charms/web front -n 2 --config title="Good morning"
   juju deploy ./web.zip --to 3 --wait
-  juju deploy ./charms/store --constraints "mem=2G cores=2"`,
-		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "status"),
+  juju deploy ./charms/store --constraints "mem=2G cores=2"
+  juju deploy local:jammy/store --repository ~/charms
+  juju deploy ./shop/bundle.yaml --overlay ./production.yaml --dry-run
+  juju deploy ./shop --map-machines existing,3=7`,
+		Annotations: seeAlso("add-unit", "add-relation", "config", "set-constraints", "expose", "diff-bundle", "status"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.unitsGiven = cmd.Flags().Changed("num-units")
+			d.changed = cmd.Flags().Changed
 			return d.run(cmd.Context(), args)
 		},
 	}
@@ -55,7 +75,11 @@ service's name. Settings given one by one override those in the YAML file.`,
 	f.StringVar(&d.constraints, "constraints", "", "the constraints of new machines, as KEY=VALUE, separated by spaces")
 	f.StringVar(&d.series, "series", "", "the series of new machines")
 	f.BoolVar(&d.force, "force", false,
-		"with --series: deploy to a series that the charm does not name, or the cloud does not have")
+		"with --series or a bundle: deploy to a series that the charm does not name, or the cloud does not have")
+	f.StringVar(&d.repo, "repository", "", "the local repository that has the charms with URLs")
+	f.BoolVar(&d.trust, "trust", false, "deploy charms that want the cloud's credential, which they do not get yet")
+	f.BoolVar(&d.dryRun, "dry-run", false, "with a bundle: only list the changes")
+	d.bundleFlags.add(f)
 	d.wait.flag(cmd, "until the service is active")
 	s.modelFlag(cmd)
 	return cmd
@@ -71,12 +95,16 @@ type deployAPI interface {
 type deploy struct {
 	*session
 	units       int
-	unitsGiven  bool
 	to          []string
 	config      []string
 	constraints string
 	series      string
 	force       bool
+	repo        string
+	trust       bool
+	dryRun      bool
+	bundleFlags bundleFlags
+	changed     func(flag string) bool
 	wait        waitFlag
 }
 
@@ -87,11 +115,70 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if len(args) > 2 {
 		return usagef("unrecognized args: %q", args[2:])
 	}
-	source, err := readCharm(ctx, args[0])
+	if isBundle(args[0]) {
+		return d.bundle(ctx, args)
+	}
+	if err := d.refuse("charm", "overlay", "map-machines", "dry-run"); err != nil {
+		return err
+	}
+	source, err := d.find(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	defer source.archive.Close()
+	if source == nil { // it is in the model
+		return d.withModel(ctx, func(api modelAPI) error {
+			if source, err = modelCharm(ctx, api, args[0]); err != nil {
+				return err
+			}
+			return d.service(ctx, source, args, func(do func(modelAPI) error) error { return do(api) })
+		})
+	}
+	defer source.close()
+	return d.service(ctx, source, args, func(do func(modelAPI) error) error { return d.withModel(ctx, do) })
+}
+
+// refuse returns the error for flags that are not for what is deployed.
+func (d *deploy) refuse(what string, flags ...string) error {
+	var given []string
+	for _, flag := range flags {
+		if d.changed(flag) {
+			given = append(given, "--"+flag)
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	//lint:ignore ST1005 Juju's words
+	return usagef("Flags provided but not supported when deploying a %s: %s.", what, strings.Join(given, ", "))
+}
+
+// find reads the charm that an argument names. It returns nil if that is a charm of the model.
+func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
+	if _, err := os.Stat(arg); err == nil || isPath(arg) {
+		return readCharm(ctx, arg)
+	}
+	repo := d.repository(d.repo)
+	u, err := charm.ParseURL(arg)
+	switch {
+	case repo == "" && err == nil && u.Schema == "local" && u.Series != "" && u.Revision >= 0:
+		return nil, nil
+	case repo == "":
+		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+	case err != nil:
+		return nil, fmt.Errorf("cannot deploy charm %q: %w", arg, err)
+	}
+	source, err := repo.find(ctx, u, d.series)
+	if err == nil && d.series == "" {
+		d.series = u.Series
+	}
+	return source, err
+}
+
+// service deploys a charm as a service. with calls a function with a connection to the model.
+func (d *deploy) service(
+	ctx context.Context, source *charmSource, args []string, with func(func(modelAPI) error) error,
+) error {
 	request, err := d.request(source.charm)
 	if err != nil {
 		return err
@@ -106,7 +193,7 @@ func (d *deploy) run(ctx context.Context, args []string) error {
 	if err := d.settings(&request, source.charm.Config); err != nil {
 		return err
 	}
-	return d.withModel(ctx, func(api modelAPI) error {
+	return with(func(api modelAPI) error {
 		if err := d.deploy(ctx, api, source, request); err != nil {
 			return err
 		}
@@ -124,7 +211,7 @@ func (d *deploy) request(ch *charm.Charm) (r client.DeployArgs, err error) {
 		return r, usageError{err}
 	}
 	switch {
-	case ch.Meta.Subordinate && (len(d.to) > 0 || d.unitsGiven):
+	case ch.Meta.Subordinate && (len(d.to) > 0 || d.changed("num-units")):
 		return r, entity.WithHint(usagef("cannot use --num-units or --to with subordinate service"),
 			"It gets a unit for each unit of the services it is related to")
 	case ch.Meta.Subordinate && d.constraints != "":
@@ -206,7 +293,7 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 	}
 	p := d.progress("Deploying charm %q as service %q", source.charm.Meta.Name, r.Service)
 	defer p.done()
-	if r.CharmURL, err = api.UploadCharm(ctx, source.archive, series); err != nil {
+	if r.CharmURL, err = source.upload(ctx, api, series); err != nil {
 		return err
 	}
 	warnings, err := api.Deploy(ctx, r)
@@ -215,115 +302,13 @@ func (d *deploy) deploy(ctx context.Context, api deployAPI, source *charmSource,
 		return err
 	}
 	d.warn(warnings...)
+	if d.trust {
+		d.warn("--trust has no effect yet: charms get no credential of the cloud")
+	}
 	plural := "s"
 	if r.Units == 1 {
 		plural = ""
 	}
 	d.note("Service %q is deployed from charm %s with %d unit%s.", r.Service, r.CharmURL, r.Units, plural)
 	return nil
-}
-
-// A charmSource is a valid charm with its archive.
-type charmSource struct {
-	path    string // as the user gave it
-	charm   *charm.Charm
-	archive io.ReadCloser
-}
-
-// readCharm reads and validates the charm at a path.
-func readCharm(ctx context.Context, arg string) (*charmSource, error) {
-	info, err := os.Stat(arg)
-	if errors.Is(err, fs.ErrNotExist) && !isPath(arg) {
-		return nil, entity.WithHint(fmt.Errorf("cannot deploy charm %q: only local charms are supported", arg),
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read charm: %w", err)
-	}
-	if isBundle(arg, info) {
-		return nil, entity.WithHint(fmt.Errorf("cannot deploy bundle %q: bundles are not supported yet", arg),
-			"Deploy its charms one by one: juju deploy ./DIRECTORY")
-	}
-	if !info.IsDir() {
-		return readCharmArchive(ctx, arg)
-	}
-	dir, err := charm.ReadDir(arg)
-	if err != nil {
-		return nil, badCharm(err)
-	}
-	archive, err := archiveOf(dir)
-	if err != nil {
-		return nil, badCharm(err)
-	}
-	return &charmSource{arg, &dir.Charm, archive}, nil
-}
-
-// readCharmArchive opens an archive once, for validating its charm and for the upload.
-func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err),
-			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
-	}
-	var a *charm.Archive
-	size, err := f.Seek(0, io.SeekEnd)
-	if err == nil {
-		a, err = charm.ReadArchiveFrom(ctx, f, size)
-	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		// The inner error is about the archive, too: drop the outer one.
-		if inner := errors.Unwrap(err); a == nil && inner != nil {
-			err = inner
-		}
-		return nil, badCharm(fmt.Errorf("cannot read charm %q: %w", path, err))
-	}
-	return &charmSource{path, &a.Charm, f}, nil
-}
-
-// badCharm adds to a charm's error how to fix it.
-func badCharm(err error) error {
-	if errors.Is(err, charm.ErrInvalid) {
-		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nFix the charm, and deploy it again", "\n"))
-	}
-	return err
-}
-
-// isPath reports whether an argument can only be a path.
-func isPath(arg string) bool {
-	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
-}
-
-func isBundle(path string, info fs.FileInfo) bool {
-	if info.IsDir() {
-		_, noMeta := os.Stat(filepath.Join(path, "metadata.yaml"))
-		_, noBundle := os.Stat(filepath.Join(path, "bundle.yaml"))
-		return noMeta != nil && noBundle == nil
-	}
-	ext := filepath.Ext(path)
-	return ext == ".yaml" || ext == ".yml"
-}
-
-// archiveOf writes the archive of a charm to an unlinked temporary file. It is complete before
-// the upload begins, so that an error in reading the charm's files is not reported as an error
-// of the connection.
-func archiveOf(dir *charm.Dir) (io.ReadCloser, error) {
-	f, err := os.CreateTemp("", "juju-charm-*.zip")
-	if err == nil {
-		err = os.Remove(f.Name())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot archive charm: %w", err)
-	}
-	if err = dir.ArchiveTo(f); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }

@@ -33,6 +33,7 @@ type fakeModel struct {
 	config       client.ServiceConfig
 	logs         []entity.LogMessage
 	blocks       []entity.Block
+	annotations  map[string]string // of every entity
 	constraints  entity.Constraints
 	modelConfig  entity.ModelConfig
 	history      []entity.PastStatus
@@ -284,6 +285,22 @@ func (f *fakeModel) StatusHistory(ctx context.Context, kind entity.HistoryKind, 
 		from = q.From.Format(time.RFC3339)
 	}
 	return f.history, f.note("StatusHistory", kind, " ", of, " ", q.Size, " ", q.Ago, " ", from)
+}
+
+func (f *fakeModel) Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error) {
+	all := make([]map[string]string, len(of))
+	for i := range of {
+		all[i] = f.annotations
+	}
+	return all, f.note("Annotations", of)
+}
+
+func (f *fakeModel) SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error {
+	return f.note("SetAnnotations", of, " ", values)
+}
+
+func (f *fakeModel) CharmArchive(ctx context.Context, url string) (io.ReadCloser, string, error) {
+	return io.NopCloser(bytes.NewReader(f.uploaded)), "", f.note("CharmArchive", url)
 }
 
 func (f *fakeModel) SetMinUnits(ctx context.Context, service string, n int) error {

@@ -54,7 +54,6 @@ var absent = []absence{
 		why: noUpgrades},
 	{names: "model-defaults model-default get-model-defaults set-model-defaults unset-model-defaults list-model-defaults"},
 	{names: "migrate"},
-	{names: "export-bundle diff-bundle"},
 	{names: "add-branch branch branches list-branches track commit abort diff commits list-commits show-commit",
 		why: noBranches},
 	{names: "refresh upgrade-charm",

@@ -83,7 +83,7 @@ up() {
 		    juju set web title="Good morning"
 		    juju add-unit web
 		    juju help
-		It runs until you end it:
+		It runs until it is ended:
 		    make demo-down
 	END
 }

@@ -1,0 +1,385 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"juju/apiserver/client"
+	"juju/state/entity"
+)
+
+// shop writes a bundle and its charms, and returns the bundle's path.
+func shop(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, meta := range map[string]string{
+		"web":   "requires: {store: kv}\nprovides: {site: http}\npeers: {ring: web}\n",
+		"store": "provides: {db: kv}\n",
+		"log":   "subordinate: true\nrequires: {host: {interface: juju-info, scope: container}}\n",
+		"later": "series: [noble]\n",
+	} {
+		write(t, filepath.Join(dir, name, "metadata.yaml"), "name: "+name+"\nsummary: s\ndescription: d\n"+meta)
+		write(t, filepath.Join(dir, name, "hooks", "install"), "#!/bin/sh\n")
+	}
+	write(t, filepath.Join(dir, "web", "config.yaml"),
+		"options: {title: {type: string}, port: {type: int, default: 80}, ratio: {type: float}, debug: {type: boolean}}\n")
+	file := filepath.Join(dir, "bundle.yaml")
+	write(t, file, shopBundle)
+	return file
+}
+
+const shopBundle = `applications:
+  web:
+    charm: ./web
+    num_units: 4
+    to: ["0", "1", new]
+    options: {title: Hello, ratio: 2, debug: yes}
+    constraints: mem=1G
+    expose: true
+  store: {charm: ./store, num_units: 2, to: [web/1, "1"], annotations: {note: a}}
+  log: {charm: ./log, annotations: {note: b}}
+machines:
+  "0": {constraints: cores=2}
+  "1": {annotations: {rack: c}}
+relations:
+- [web, store]
+- [log, web]
+`
+
+// shopChanges are the changes that deploy the shop to an empty model.
+const shopChanges = `- upload charm ./log
+- deploy application log using ./log
+- set annotations for log
+- upload charm ./store
+- deploy application store using ./store
+- set annotations for store
+- upload charm ./web
+- deploy application web using ./web
+- expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0
+- add new machine 0
+- add unit web/0 to new machine 0
+- add new machine 1
+- add unit web/1 to new machine 1
+- add unit store/0 to new machine 1 to satisfy [web/1]
+- add unit store/1 to new machine 1
+- add unit web/2 to new machine 2
+- add unit web/3 to new machine 3
+- set annotations for new machine 1
+- add relation web:store - store:db
+- add relation log:host - web:juju-info
+`
+
+func TestBundleIsPlannedDeployedAndThere(t *testing.T) {
+	u := newRealUser(t)
+	file := shop(t)
+	u.types("deploy", file, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n"+shopChanges, "")
+	if got := u.runs("status", "--format", "oneline"); got != "" {
+		t.Errorf("a dry run has made\n%s", got)
+	}
+	u.types("deploy", filepath.Dir(file), "-q") // a directory is as good
+	u.sees(0, "Executing changes:\n"+shopChanges, "")
+	u.types("deploy", file)
+	u.sees(0, "", "No changes to apply.\n")
+	u.types("deploy", file, "--dry-run", "--map-machines", "existing")
+	u.sees(0, "", "No changes to apply.\n")
+	if got := u.runs("diff-bundle", file, "--annotations"); got != "{}\n" {
+		t.Errorf("differences: %s", got)
+	}
+	if got := u.runs("get", "web", "ratio"); got != "2\n" {
+		t.Errorf("ratio %s", got)
+	}
+
+	// The bundle can be in an archive.
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	w, err := z.Create("bundle.yaml")
+	if err == nil {
+		_, err = io.WriteString(w, shopBundle)
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	zipped := filepath.Join(filepath.Dir(file), "shop.zip")
+	write(t, zipped, archive.String())
+	u.types("deploy", zipped)
+	u.sees(0, "", "No changes to apply.\n")
+}
+
+func TestChangedBundle(t *testing.T) {
+	u := newRealUser(t)
+	file := shop(t)
+	u.runs("deploy", file)
+	overlay := filepath.Join(filepath.Dir(file), "o.yaml")
+	write(t, overlay, `applications:
+  web:
+    num_units: 5
+    options: {title: Bye, ratio: , debug: true}
+    constraints: mem=2G
+    expose: false
+  log:
+  store: {num_units: 1, to: [web/1], annotations: {note: z, more: y}}
+machines:
+  "0": {annotations: {rack: d}}
+  "1": {annotations: {rack: c}}
+---
+applications:
+  proxy: {charm: ./web, num_units: 1, to: [store/0]}
+relations:
+- [proxy:store, store:db]
+`)
+	u.types("diff-bundle", file, "--overlay", overlay, "--annotations")
+	u.sees(0, `applications:
+    log:
+        missing: bundle
+    proxy:
+        missing: model
+    store:
+        num_units:
+            bundle: 1
+            model: 2
+        annotations:
+            more:
+                bundle: "y"
+                model: null
+            note:
+                bundle: z
+                model: a
+    web:
+        num_units:
+            bundle: 5
+            model: 4
+        expose:
+            bundle: false
+            model: true
+        options:
+            ratio:
+                bundle: null
+                model: 2
+            title:
+                bundle: Bye
+                model: Hello
+        constraints:
+            bundle: mem=2G
+            model: mem=1024M
+machines:
+    "0":
+        annotations:
+            rack:
+                bundle: d
+                model: null
+relations:
+    bundle-additions:
+        - - proxy:store
+          - store:db
+    model-additions:
+        - - log:host
+          - web:juju-info
+`, "")
+	u.types("deploy", file, "--overlay", overlay)
+	u.sees(0, `Executing changes:
+- upload charm ./web
+- deploy application proxy using ./web
+- set annotations for store
+- set application options for web
+- set constraints for web to "mem=2G"
+- unexpose web
+- add unit proxy/0 to existing machine 1 to satisfy [store/0]
+- add unit web/4 to new machine 4
+- set annotations for existing machine 0
+- add relation proxy:store - store:db
+`, "WARNING application \"store\" has 2 units, and the bundle says 1: none is destroyed\n"+
+		"Uploading charm \"./web\"\nDeploy of bundle completed.\n")
+	u.types("deploy", file, "--overlay", overlay, "-q")
+	u.sees(0, "", "")
+
+	// Another charm is refused, and nothing else is changed either.
+	write(t, filepath.Join(filepath.Dir(file), "web", "hooks", "start"), "#!/bin/sh\n")
+	write(t, overlay, "applications: {store: {annotations: {note: never}}}\n")
+	u.types("deploy", file, "--overlay", overlay)
+	u.sees(1, "", "ERROR cannot deploy bundle: the provided bundle has the following errors:\n"+
+		"  application \"web\" has another charm, local:jammy/web-0: upgrading it to ./web is not supported yet\n"+
+		"Nothing has been changed\n")
+	u.types("diff-bundle", file, "--overlay", overlay)
+	if !strings.Contains(u.out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {
+		t.Errorf("it does not say that the charm differs:\n%s%s", u.out.String(), u.err.String())
+	}
+	// The archive of the same files is the same charm, although it is another archive.
+	if err := os.Remove(filepath.Join(filepath.Dir(file), "web", "hooks", "start")); err != nil {
+		t.Fatal(err)
+	}
+	repack(t, filepath.Join(filepath.Dir(file), "web"))
+	write(t, overlay, "applications: {web: {charm: ./web.zip}, log: {charm: ./log}}\n")
+	u.types("deploy", file, "--overlay", overlay, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n- set annotations for store\n- set application options for web\n"+
+		"- set constraints for web to \"mem=1G\"\n"+
+		"- expose all endpoints of web and allow access from CIDRs 0.0.0.0/0 and ::/0\n",
+		"WARNING application \"web\" has 5 units, and the bundle says 4: none is destroyed\n")
+}
+
+// repack writes the charm in a directory to an archive beside it, uncompressed.
+func repack(t *testing.T, dir string) {
+	t.Helper()
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for _, name := range []string{"config.yaml", "metadata.yaml", "hooks/install"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &zip.FileHeader{Name: name}
+		h.SetMode(0o644)
+		if strings.HasPrefix(name, "hooks/") {
+			h.SetMode(0o755)
+		}
+		w, err := z.CreateHeader(h)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+".zip", archive.String())
+}
+
+var errCut = errors.New("the connection is cut")
+
+// A cutModel fails at one of the changes, and from then on: before it is made, or after it, as
+// when the reply is lost.
+type cutModel struct {
+	modelAPI
+	left  int // changes until then
+	after bool
+}
+
+func (c *cutModel) change(do func() error) error {
+	c.left--
+	if c.left < 0 && (c.left < -1 || !c.after) {
+		return errCut
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if c.left < 0 {
+		return errCut
+	}
+	return nil
+}
+
+func (c *cutModel) UploadCharm(ctx context.Context, r io.Reader, series string) (url string, err error) {
+	err = c.change(func() error { url, err = c.modelAPI.UploadCharm(ctx, r, series); return err })
+	return url, err
+}
+
+func (c *cutModel) Deploy(ctx context.Context, args client.DeployArgs) (w []string, err error) {
+	return nil, c.change(func() error { _, err := c.modelAPI.Deploy(ctx, args); return err })
+}
+
+func (c *cutModel) AddUnits(ctx context.Context, service string, n int, to []string) (units, w []string, err error) {
+	err = c.change(func() error { units, _, err = c.modelAPI.AddUnits(ctx, service, n, to); return err })
+	if err != nil {
+		units = nil
+	}
+	return units, nil, err
+}
+
+func (c *cutModel) AddMachine(ctx context.Context, args client.MachineArgs) (id string, w []string, err error) {
+	err = c.change(func() error { id, _, err = c.modelAPI.AddMachine(ctx, args); return err })
+	return id, nil, err
+}
+
+func (c *cutModel) AddRelation(ctx context.Context, ends ...string) (map[string]string, error) {
+	return nil, c.change(func() error { _, err := c.modelAPI.AddRelation(ctx, ends...); return err })
+}
+
+func (c *cutModel) SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error {
+	return c.change(func() error { return c.modelAPI.SetAnnotations(ctx, of, values) })
+}
+
+func (c *cutModel) Expose(ctx context.Context, service string) error {
+	return c.change(func() error { return c.modelAPI.Expose(ctx, service) })
+}
+
+// A bundle that fails anywhere goes on when the command is repeated. The one thing that the
+// command can't find again is a machine whose addition was not answered.
+func TestBundleGoesOnWhenRepeated(t *testing.T) {
+	u := newRealUser(t)
+	file := shop(t)
+	connect := u.session.connect
+	lines := strings.SplitAfter(shopChanges, "\n")
+	for _, after := range []bool{false, true} {
+		for cut := 0; ; cut++ {
+			about := fmt.Sprintf("cut before change %d", cut)
+			if after {
+				about = fmt.Sprintf("cut after change %d", cut)
+			}
+			u.newModel(fmt.Sprintf("m%d-%v", cut, after))
+			machine := false // the change that was cut
+			u.session.connect = func(ctx context.Context) (modelAPI, error) {
+				api, err := connect(ctx)
+				return &cutModel{api, cut, after}, err
+			}
+			u.types("deploy", file)
+			u.session.connect = connect
+			if u.code == 0 {
+				if cut < 18 {
+					t.Fatalf("%s: there were only that many changes", about)
+				}
+				break
+			}
+			done := strings.Count(u.out.String(), "\n- ")
+			if want := "Executing changes:\n" + strings.Join(lines[:done], ""); u.out.String() != want {
+				t.Errorf("%s: it says\n%swant\n%s", about, u.out.String(), want)
+			}
+			said := fmt.Sprintf("ERROR cannot deploy bundle: cannot %s: the connection is cut\n",
+				strings.TrimSpace(strings.TrimPrefix(lines[done], "- ")))
+			if !strings.Contains(u.err.String(), said) || !strings.HasSuffix(u.err.String(),
+				fmt.Sprintf("%d of 20 changes are done. To go on, mend the cause and repeat the command\n", done)) {
+				t.Errorf("%s: it says\n%s", about, u.err.String())
+			}
+			machine = after && strings.Contains(lines[done], "add new machine")
+			// A machine that got its unit after all can't be removed again.
+			if strings.Contains(u.err.String(), "--map-machines") && !(after && strings.Contains(lines[done], "add unit")) {
+				t.Errorf("%s: a machine was not removed again: %s", about, u.err.String())
+			}
+			u.types("deploy", file, "-q")
+			if u.code != 0 {
+				t.Fatalf("%s: repeated, it fails: %s", about, u.err.String())
+			}
+			if again := u.runs("deploy", file); again != "" {
+				t.Errorf("%s: it is not done when it is repeated:\n%s", about, again)
+			}
+			status, err := u.model.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			units := 0
+			for _, s := range status.Services {
+				units += len(s.Units)
+			}
+			extra := 0
+			if machine {
+				extra = 1
+			}
+			if units != 6 || len(status.Machines) > 4+extra {
+				t.Errorf("%s: %d units, %d machines", about, units, len(status.Machines))
+			}
+			diff := u.runs("diff-bundle", file, "--annotations")
+			if diff != "{}\n" && !machine {
+				t.Errorf("%s: it differs:\n%s", about, diff)
+			}
+		}
+	}
+}

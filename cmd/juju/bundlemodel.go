@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"juju/charm/bundle"
+	"juju/cmd/juju/bundlechanges"
+	"juju/state/entity"
+)
+
+// A bundleAPI is what the commands about bundles call.
+type bundleAPI interface {
+	deployAPI
+	addUnitAPI
+	addMachineAPI
+	addRelationAPI
+	destroyAPI
+	getAPI
+	setAPI
+	exposeAPI
+	constraintsAPI
+	annotationsAPI
+	charmArchiveAPI
+}
+
+type annotationsAPI interface {
+	Annotations(ctx context.Context, of ...entity.Tag) ([]map[string]string, error)
+	SetAnnotations(ctx context.Context, of entity.Tag, values map[string]string) error
+}
+
+// readModel reads what a bundle can say about a model. For services that matters says no to, and
+// that a bundle therefore can't change, it reads only what the status has.
+func readModel(ctx context.Context, api bundleAPI, matters func(service string) bool) (*bundlechanges.Model, error) {
+	status, err := api.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &bundlechanges.Model{Services: map[string]*bundlechanges.Service{},
+		Machines: map[string]*bundlechanges.Machine{}, Relations: map[string]bundlechanges.Relation{}}
+	if err := readMachines(ctx, api, status, m); err != nil {
+		return nil, err
+	}
+	var names []entity.Tag
+	for _, s := range status.Services {
+		svc := &bundlechanges.Service{Life: s.Life, CharmURL: s.CharmURL, Series: s.Series, Exposed: s.Exposed,
+			Subordinate: s.Subordinate}
+		m.Services[s.Name] = svc
+		for _, u := range s.Units {
+			if n, err := strconv.Atoi(strings.TrimPrefix(u.Name, s.Name+"/")); err == nil {
+				svc.NextUnit = max(svc.NextUnit, n+1)
+			}
+			if u.Life == entity.Alive {
+				svc.Units = append(svc.Units, bundlechanges.Unit{Name: u.Name, Machine: u.Machine})
+			}
+		}
+		if !matters(s.Name) {
+			continue
+		}
+		names = append(names, entity.ServiceTag(s.Name))
+		config, err := api.ServiceConfig(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		svc.Options = config.Settings
+		if s.Subordinate {
+			continue
+		}
+		if svc.Constraints, err = api.ServiceConstraints(ctx, s.Name); err != nil {
+			return nil, err
+		}
+	}
+	notes, err := annotations(ctx, api, names)
+	if err != nil {
+		return nil, err
+	}
+	for i, tag := range names {
+		m.Services[tag.ID].Annotations = notes[i]
+	}
+	for _, r := range status.Relations {
+		if len(r.Endpoints) != 2 {
+			continue // between peers
+		}
+		ends := bundle.Relation{{Service: r.Endpoints[0].Service, Name: r.Endpoints[0].Name},
+			{Service: r.Endpoints[1].Service, Name: r.Endpoints[1].Name}}
+		m.Relations[ends.Key()] = bundlechanges.Relation{Relation: ends, Life: r.Life}
+	}
+	return m, nil
+}
+
+// readMachines reads the machines that can host units, without containers.
+func readMachines(ctx context.Context, api bundleAPI, status *entity.ModelStatus, m *bundlechanges.Model) error {
+	var ids []entity.Tag
+	for _, machine := range status.Machines {
+		if machine.Manager {
+			continue
+		}
+		c, err := entity.ParseConstraints(machine.Constraints)
+		if err != nil {
+			return err
+		}
+		m.Machines[machine.ID] = &bundlechanges.Machine{Life: machine.Life, Series: machine.Series, Constraints: c}
+		ids = append(ids, entity.MachineTag(machine.ID))
+	}
+	notes, err := annotations(ctx, api, ids)
+	if err != nil {
+		return err
+	}
+	for i, tag := range ids {
+		m.Machines[tag.ID].Annotations = notes[i]
+	}
+	return nil
+}
+
+// annotations returns the annotations of entities, in order. It makes no request for none.
+func annotations(ctx context.Context, api annotationsAPI, of []entity.Tag) ([]map[string]string, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return api.Annotations(ctx, of...)
+}

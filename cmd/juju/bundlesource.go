@@ -1,0 +1,325 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"juju/charm"
+	"juju/charm/bundle"
+	"juju/cmd/juju/bundlechanges"
+	"juju/state/entity"
+)
+
+// bundleFlags are the flags of all commands that take a bundle.
+type bundleFlags struct {
+	overlays    []string
+	mapMachines string
+}
+
+func (b *bundleFlags) add(f *pflag.FlagSet) {
+	f.StringArrayVar(&b.overlays, "overlay", nil, "with a bundle: a file to lay over it; can be repeated")
+	f.StringVar(&b.mapMachines, "map-machines", "",
+		"with a bundle: which of its machines are the model's, as existing,A=B,…")
+}
+
+// maxBundle is the maximum size of a bundle's file or archive.
+const maxBundle = 5 << 20
+
+// bundleFile is the bundle in a directory or archive.
+const bundleFile = "bundle.yaml"
+
+// isBundle reports whether there is a bundle at a path, rather than a charm: a YAML file, or a
+// directory or archive with a bundle.yaml and no metadata.yaml.
+func isBundle(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if info.IsDir() {
+		_, noMeta := os.Stat(filepath.Join(path, "metadata.yaml"))
+		_, noBundle := os.Stat(filepath.Join(path, bundleFile))
+		return noMeta != nil && noBundle == nil
+	}
+	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
+		return true
+	}
+	text, err := readFile(path, maxBundle)
+	if err != nil || len(text) > maxBundle {
+		return false
+	}
+	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	has := func(name string) bool {
+		return slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == name })
+	}
+	return err == nil && has(bundleFile) && !has("metadata.yaml")
+}
+
+// readBundleFile reads the file of a bundle or an overlay.
+func readBundleFile(path string) (bundle.Source, error) {
+	src := bundle.Source{Name: path, Dir: filepath.Dir(path), Include: include}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		src.Name, src.Dir = filepath.Join(path, bundleFile), path
+	}
+	text, err := readFile(src.Name, maxBundle)
+	if err == nil && bytes.HasPrefix(text, []byte("PK")) {
+		text, err = unzipBundle(text)
+	}
+	if err == nil && len(text) > maxBundle {
+		err = fmt.Errorf("larger than %d bytes", maxBundle)
+	}
+	if err != nil {
+		return src, fmt.Errorf("cannot read bundle: %w", err)
+	}
+	src.Text = text
+	return src, nil
+}
+
+// unzipBundle returns the bundle.yaml in an archive, up to one byte more than maxBundle.
+func unzipBundle(archive []byte) ([]byte, error) {
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return nil, err
+	}
+	f, err := z.Open(bundleFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxBundle+1))
+}
+
+// include reads a file whose content a bundle wants.
+func include(path string) ([]byte, error) {
+	text, err := readFile(path, maxOptionFile)
+	if err == nil && len(text) > maxOptionFile {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxOptionFile)
+	}
+	return text, err
+}
+
+// A bundleSource is a bundle with its charms.
+type bundleSource struct {
+	*bundle.Bundle
+	repo      repository
+	relations []bundle.Relation
+	charms    map[string]*charmSource   // by service
+	options   map[string]map[string]any // by service
+	opened    map[string]*charmSource   // by path or URL
+}
+
+// readBundle reads a bundle with its overlays.
+func readBundle(path string, overlays []string, repo repository) (*bundleSource, error) {
+	var sources []bundle.Source
+	for _, file := range append([]string{path}, overlays...) {
+		src, err := readBundleFile(file)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, src)
+	}
+	b, err := bundle.Read(sources...)
+	if err != nil {
+		return nil, err
+	}
+	return &bundleSource{Bundle: b, repo: repo, charms: map[string]*charmSource{}, options: map[string]map[string]any{},
+		opened: map[string]*charmSource{}}, nil
+}
+
+// close closes the charms' archives.
+func (b *bundleSource) close() {
+	for _, c := range b.opened {
+		c.close()
+	}
+}
+
+// needsModel reports whether a charm may be one of the model.
+func (b *bundleSource) needsModel() bool {
+	for _, s := range b.Services {
+		if strings.HasPrefix(s.Charm, "local:") {
+			return true
+		}
+	}
+	return false
+}
+
+// verify reads the charms, and finds all mistakes. api may be nil unless needsModel.
+func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err error) {
+	names := map[*bundle.Service]string{}
+	for name, s := range b.Services {
+		names[s] = name
+	}
+	b.relations, err = b.Verify(bundle.Checks{
+		Charm: func(s *bundle.Service) (*charm.Charm, error) {
+			c, err := b.charm(ctx, api, s)
+			if err != nil {
+				return nil, err
+			}
+			b.charms[names[s]] = c
+			return c.charm, nil
+		},
+		Constraints: func(text string) error {
+			_, err := entity.ParseConstraints(text)
+			return err
+		},
+		Series: seriesOfBase,
+	})
+	var mistakes bundle.Errors
+	if err != nil && !errors.As(err, &mistakes) {
+		return err
+	}
+	mistakes = append(mistakes, b.unsupported()...)
+	if len(mistakes) > 0 {
+		return entity.WithHint(mistakes, "Nothing has been changed")
+	}
+	for name, s := range b.Services {
+		text, err := s.OptionsYAML(name)
+		if err != nil {
+			return err
+		}
+		if text == "" {
+			continue
+		}
+		if b.options[name], err = b.charms[name].charm.Config.ParseSettingsYAML([]byte(text), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seriesOfBase returns the series of a base as a bundle writes it, "" if it is not known.
+func seriesOfBase(text string) string {
+	name, channel, _ := strings.Cut(text, "@")
+	if series := (entity.Base{Name: name, Channel: channel}).Series(); series != name {
+		return series
+	}
+	return ""
+}
+
+// unsupported returns an error for each part of the bundle that can't be deployed.
+func (b *bundleSource) unsupported() (errs []error) {
+	for _, part := range b.Unsupported {
+		errs = append(errs, entity.Errorf(entity.NotSupported, "%s is not supported yet", part))
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
+		for _, part := range b.Services[name].Unsupported {
+			errs = append(errs, entity.Errorf(entity.NotSupported, "application %q: %s is not supported yet", name, part))
+		}
+	}
+	return errs
+}
+
+// charm reads the charm of a service: the one at its path, the one in the repository, or one of
+// the model.
+func (b *bundleSource) charm(ctx context.Context, api charmArchiveAPI, s *bundle.Service) (c *charmSource, err error) {
+	path := s.CharmPath()
+	series := cmp.Or(s.Series, b.Series)
+	key := cmp.Or(path, s.Charm+" "+series)
+	if c := b.opened[key]; c != nil {
+		return c, nil
+	}
+	if path != "" {
+		if c, err = readCharm(ctx, path); err == nil {
+			b.opened[key] = c
+		}
+		return c, err
+	}
+	u, err := charm.ParseURL(s.Charm)
+	if err != nil {
+		return nil, err
+	}
+	if b.repo != "" {
+		c, err = b.repo.find(ctx, u, series)
+	}
+	if (b.repo == "" || errors.Is(err, entity.NotFound)) && u.Schema == "local" {
+		c, err = modelCharm(ctx, api, s.Charm)
+	}
+	switch {
+	case err != nil && b.repo == "" && u.Schema == "local":
+		return nil, fmt.Errorf("%w; to take it from a repository, use --repository", err)
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return nil, errors.New("only local charms are supported: a path that begins with a dot, or a charm in a --repository")
+	}
+	b.opened[key] = c
+	return c, nil
+}
+
+// askedSeries returns the series that the bundle wants for a service, "" if it leaves that open.
+// The series of the whole bundle is only for charms that support it.
+func (b *bundleSource) askedSeries(name string) string {
+	s := b.Services[name]
+	if s.Series != "" {
+		return s.Series
+	}
+	if u, err := charm.ParseURL(s.Charm); err == nil && s.CharmPath() == "" && u.Series != "" {
+		return u.Series
+	}
+	if has := b.charms[name].charm.Meta.Series; len(has) > 0 && !slices.Contains(has, b.Series) {
+		return ""
+	}
+	return b.Series
+}
+
+// wanted returns the bundle as it is compared with a model.
+func (b *bundleSource) wanted(
+	ctx context.Context, api bundleAPI, m *bundlechanges.Model,
+) (bundlechanges.Wanted, error) {
+	w := bundlechanges.Wanted{Bundle: b.Bundle, Relations: b.relations, Options: b.options,
+		Charms: map[string]*charm.Charm{}, SameCharm: map[string]bool{}, CharmURLs: map[string]string{}}
+	for name, c := range b.charms {
+		w.Charms[name], w.CharmURLs[name] = c.charm, c.url
+		if have := m.Services[name]; have != nil {
+			same, err := c.isSame(ctx, api, have.CharmURL)
+			if err != nil {
+				return w, err
+			}
+			w.SameCharm[name] = same || have.CharmURL == b.Services[name].Charm
+		}
+	}
+	return w, nil
+}
+
+// machineMap reads --map-machines: "existing" and pairs of the bundle's and the model's machine.
+func (b *bundleSource) machineMap(flag string, m *bundlechanges.Model) (map[string]string, error) {
+	mapped := map[string]string{}
+	if flag == "" {
+		return mapped, nil
+	}
+	existing := false
+	for _, word := range strings.Split(flag, ",") {
+		of, to, isPair := strings.Cut(word, "=")
+		switch {
+		case word == "existing":
+			existing = true
+			continue
+		case !isPair || !entity.IsValidMachine(of) || !entity.IsValidMachine(to):
+			return nil, usagef("invalid --map-machines parameter %q: expected existing or BUNDLE-MACHINE=MODEL-MACHINE", word)
+		case b.Machines[of] == nil:
+			return nil, usagef("invalid --map-machines parameter %q: the bundle has no machine %s", word, of)
+		case m.Machines[to] == nil || m.Machines[to].Life != entity.Alive:
+			return nil, usagef("invalid --map-machines parameter %q: the model has no machine %s", word, to)
+		case mapped[of] != "":
+			return nil, usagef("invalid --map-machines parameter %q: machine %s is mapped twice", word, of)
+		}
+		mapped[of] = to
+	}
+	for id := range b.Machines {
+		if have := m.Machines[id]; existing && mapped[id] == "" && have != nil && have.Life == entity.Alive {
+			mapped[id] = id
+		}
+	}
+	return mapped, nil
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"juju/charm"
+	"juju/state/entity"
+)
+
+// A charmSource is a valid charm with its archive.
+type charmSource struct {
+	path    string // as the user gave it
+	charm   *charm.Charm
+	archive *os.File
+	sha256  string // of the archive, in hex, once it is known
+	url     string // of a charm that is in the model already; it has no archive
+}
+
+// close closes the archive.
+func (s *charmSource) close() {
+	if s != nil && s.archive != nil {
+		s.archive.Close()
+	}
+}
+
+// readCharm reads and validates the charm in a directory or an archive.
+func readCharm(ctx context.Context, path string) (*charmSource, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm: %w", err)
+	}
+	if !info.IsDir() {
+		return readCharmArchive(ctx, path)
+	}
+	dir, err := charm.ReadDir(path)
+	if err != nil {
+		return nil, badCharm(err)
+	}
+	archive, err := archiveOf(dir)
+	if err != nil {
+		return nil, badCharm(err)
+	}
+	return &charmSource{path: path, charm: &dir.Charm, archive: archive}, nil
+}
+
+// readCharmArchive opens an archive once, for validating its charm and for the upload.
+func readCharmArchive(ctx context.Context, path string) (*charmSource, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, entity.WithHint(fmt.Errorf("cannot read charm: %w", err),
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY")
+	}
+	var a *charm.Archive
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		a, err = charm.ReadArchiveFrom(ctx, f, size)
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		// The inner error is about the archive, too: drop the outer one.
+		if inner := errors.Unwrap(err); a == nil && inner != nil {
+			err = inner
+		}
+		return nil, badCharm(fmt.Errorf("cannot read charm %q: %w", path, err))
+	}
+	return &charmSource{path: path, charm: &a.Charm, archive: f}, nil
+}
+
+// badCharm adds to a charm's error how to fix it.
+func badCharm(err error) error {
+	if errors.Is(err, charm.ErrInvalid) {
+		return entity.WithHint(err, "%s", strings.TrimPrefix(charm.Help(err)+"\nFix the charm, and deploy it again", "\n"))
+	}
+	return err
+}
+
+// isPath reports whether an argument can only be a path.
+func isPath(arg string) bool {
+	return strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "~") || filepath.IsAbs(arg) || strings.HasSuffix(arg, "/")
+}
+
+// archiveOf writes the archive of a charm to an unlinked temporary file. It is complete before
+// the upload begins, so that an error in reading the charm's files is not reported as an error
+// of the connection.
+func archiveOf(dir *charm.Dir) (*os.File, error) {
+	f, err := unlinkedFile()
+	if err != nil {
+		return nil, fmt.Errorf("cannot archive charm: %w", err)
+	}
+	if err = dir.ArchiveTo(f); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// unlinkedFile creates a temporary file that is gone when it is closed.
+func unlinkedFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "juju-charm-*.zip")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+type charmArchiveAPI interface {
+	CharmArchive(ctx context.Context, charmURL string) (archive io.ReadCloser, sha256 string, err error)
+}
+
+// modelCharm reads a charm of the model.
+func modelCharm(ctx context.Context, api charmArchiveAPI, url string) (*charmSource, error) {
+	body, _, err := api.CharmArchive(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	f, err := received(body)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	a, err := charm.ReadArchiveFrom(ctx, f, size)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	return &charmSource{path: url, charm: &a.Charm, url: url}, nil
+}
+
+// received copies a body to an unlinked temporary file, and closes it.
+func received(body io.ReadCloser) (*os.File, error) {
+	defer body.Close()
+	f, err := unlinkedFile()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(f, body); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// isSame reports whether a charm of the model has the same files as s. Their archives can differ
+// all the same, in times or in how they are compressed.
+func (s *charmSource) isSame(ctx context.Context, api charmArchiveAPI, url string) (bool, error) {
+	if s.archive == nil {
+		return s.url == url, nil
+	}
+	own, err := s.sum()
+	if err != nil {
+		return false, fmt.Errorf("cannot read charm %q: %w", s.path, err)
+	}
+	body, sum, err := api.CharmArchive(ctx, url)
+	if err != nil {
+		return false, err
+	}
+	if sum == own {
+		return true, body.Close()
+	}
+	f, err := received(body)
+	if err != nil {
+		return false, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	defer f.Close()
+	here, err := contents(s.archive)
+	if err != nil {
+		return false, fmt.Errorf("cannot read charm %q: %w", s.path, err)
+	}
+	there, err := contents(f)
+	if err != nil {
+		return false, fmt.Errorf("cannot read charm %q: %w", url, err)
+	}
+	return maps.Equal(here, there), nil
+}
+
+// sum returns the SHA-256 of the archive, in hex.
+func (s *charmSource) sum() (string, error) {
+	if s.sha256 == "" {
+		if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
+			return "", err
+		}
+		hash := sha256.New()
+		if _, err := io.Copy(hash, s.archive); err != nil {
+			return "", err
+		}
+		s.sha256 = hex.EncodeToString(hash.Sum(nil))
+	}
+	return s.sha256, nil
+}
+
+// upload uploads the charm, unless it is in the model, and returns its URL there.
+func (s *charmSource) upload(ctx context.Context, api deployAPI, series string) (string, error) {
+	if s.archive == nil {
+		return s.url, nil
+	}
+	if _, err := s.archive.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("cannot read charm %q: %w", s.path, err)
+	}
+	// The client of HTTP closes what it sends.
+	return api.UploadCharm(ctx, io.NopCloser(s.archive), series)
+}
+
+// An archived is a file in an archive.
+type archived struct {
+	mode fs.FileMode
+	size uint64
+	sum  uint32
+}
+
+// contents returns the files in the archive of a charm, which has been read as one before. The
+// file revision is not among them: the controller gives charms revisions of its own.
+func contents(f *os.File) (map[string]archived, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(f, size)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]archived{}
+	for _, e := range z.File {
+		name := path.Clean(e.Name)
+		if e.Mode().IsDir() || name == "revision" {
+			continue // an archive need not name directories
+		}
+		files[name] = archived{e.Mode(), e.UncompressedSize64, e.CRC32}
+	}
+	return files, nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"juju/cmd/juju/bundlechanges"
+	"juju/cmd/juju/display"
+	"juju/state/entity"
+)
+
+func exportBundleCommand(s *session) *cobra.Command {
+	e := &exportBundle{session: s}
+	cmd := &cobra.Command{
+		Use:   "export-bundle",
+		Short: "Write a model as a bundle",
+		Long: `Write the model's services, with their settings, constraints, annotations and placements,
+and its relations, as a bundle that deploy accepts. What is being destroyed, and machines
+without units, are left out.
+
+The bundle names the charms by their URLs in the model. To deploy it to another model,
+name a local repository that has them: juju deploy --repository.`,
+		Example: `  juju export-bundle
+  juju export-bundle --filename shop.yaml`,
+		Annotations: seeAlso("deploy", "diff-bundle"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), args) },
+	}
+	cmd.Flags().StringVar(&e.file, "filename", "", "the `file` to write the bundle to")
+	cmd.Flags().BoolVar(&e.defaults, "include-charm-defaults", false, "write settings that have the charm's default too")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type exportBundle struct {
+	*session
+	file     string
+	defaults bool
+}
+
+// The form of a bundle that is written.
+type (
+	exported struct {
+		Series       string                     `yaml:"series,omitempty"`
+		Applications map[string]exportedService `yaml:"applications"`
+		Machines     map[string]exportedMachine `yaml:"machines,omitempty"`
+		Relations    [][]string                 `yaml:"relations,omitempty"`
+	}
+	exportedService struct {
+		Charm       string            `yaml:"charm"`
+		Series      string            `yaml:"series,omitempty"`
+		NumUnits    int               `yaml:"num_units,omitempty"`
+		To          []string          `yaml:"to,omitempty"`
+		Expose      bool              `yaml:"expose,omitempty"`
+		Options     map[string]any    `yaml:"options,omitempty"`
+		Annotations map[string]string `yaml:"annotations,omitempty"`
+		Constraints string            `yaml:"constraints,omitempty"`
+	}
+	exportedMachine struct {
+		Constraints string            `yaml:"constraints,omitempty"`
+		Annotations map[string]string `yaml:"annotations,omitempty"`
+		Series      string            `yaml:"series,omitempty"`
+	}
+)
+
+func (e *exportBundle) run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("unrecognized args: %q", args)
+	}
+	return e.withModel(ctx, func(api modelAPI) error {
+		model, err := readModel(ctx, api, func(string) bool { return true })
+		if err != nil {
+			return err
+		}
+		bundle := e.bundle(model)
+		if len(bundle.Applications) == 0 {
+			return errors.New("nothing to export as there are no applications")
+		}
+		text, err := display.YAML(bundle, 2)
+		if err != nil {
+			return err
+		}
+		if e.file == "" {
+			return e.write(output{}, text)
+		}
+		if err := os.WriteFile(e.file, text, 0o644); err != nil {
+			return fmt.Errorf("cannot write bundle: %w", err)
+		}
+		e.note("Bundle successfully exported to %s", e.file)
+		return nil
+	})
+}
+
+// bundle returns the bundle that describes a model.
+func (e *exportBundle) bundle(m *bundlechanges.Model) exported {
+	b := exported{Applications: map[string]exportedService{}, Machines: map[string]exportedMachine{}}
+	series := map[string]int{} // how many services have it
+	for _, name := range slices.Sorted(maps.Keys(m.Services)) {
+		s := m.Services[name]
+		if s.Life != entity.Alive {
+			e.warn(fmt.Sprintf("application %q is being destroyed and left out", name))
+			continue
+		}
+		out := exportedService{Charm: s.CharmURL, Series: s.Series, NumUnits: len(s.Units), Expose: s.Exposed,
+			Annotations: s.Annotations, Constraints: s.Constraints.String(), Options: e.options(s)}
+		for _, u := range s.Units {
+			out.To = append(out.To, u.Machine)
+			if machine := m.Machines[u.Machine]; machine != nil {
+				b.Machines[u.Machine] = exportedMachine{machine.Constraints.String(), machine.Annotations, machine.Series}
+			}
+		}
+		series[s.Series]++
+		b.Applications[name] = out
+	}
+	b.Series = commonest(series)
+	for name, s := range b.Applications {
+		if s.Series == b.Series {
+			s.Series = ""
+			b.Applications[name] = s
+		}
+	}
+	for id, machine := range b.Machines {
+		if machine.Series == b.Series {
+			machine.Series = ""
+			b.Machines[id] = machine
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Relations)) {
+		r := m.Relations[key]
+		_, one := b.Applications[r.Relation[0].Service]
+		_, other := b.Applications[r.Relation[1].Service]
+		if one && other && r.Life == entity.Alive {
+			b.Relations = append(b.Relations, []string{r.Relation[0].String(), r.Relation[1].String()})
+		} else {
+			e.warn(fmt.Sprintf("relation %q is being destroyed and left out", strings.Join([]string{
+				r.Relation[0].String(), r.Relation[1].String()}, " ")))
+		}
+	}
+	return b
+}
+
+// options returns what users have set, or every option that has a value.
+func (e *exportBundle) options(s *bundlechanges.Service) map[string]any {
+	options := map[string]any{}
+	for name, setting := range s.Options {
+		if setting.Source == entity.SourceUser || e.defaults && setting.Value != nil {
+			options[name] = setting.Value
+		}
+	}
+	return options
+}
+
+// commonest returns the word that is counted most often, the first of equals.
+func commonest(counts map[string]int) (word string) {
+	for _, w := range slices.Sorted(maps.Keys(counts)) {
+		if counts[w] > counts[word] {
+			word = w
+		}
+	}
+	return word
+}

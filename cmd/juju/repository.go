@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"juju/charm"
+	"juju/state/entity"
+)
+
+// A repository is a directory of charms: DIR/SERIES/CHARM, where CHARM is a directory or an
+// archive of any name. "" is none.
+type repository string
+
+// repository returns the repository that a flag names or, if it is "", the environment.
+func (s *session) repository(flag string) repository {
+	if flag == "" {
+		flag = s.getenv("JUJU_REPOSITORY")
+	}
+	return repository(flag)
+}
+
+// find reads the charm that a URL names. A URL without a series is looked for below the given
+// one and, if that is "", below all. If the repository has no charm of the URL's revision, find
+// returns that of the highest one: a controller gives charms revisions of its own.
+func (r repository) find(ctx context.Context, u charm.URL, series string) (*charmSource, error) {
+	pattern := "*"
+	switch {
+	case u.Series != "":
+		pattern = u.Series
+	case series != "":
+		pattern = series
+	}
+	dirs, err := filepath.Glob(filepath.Join(escapeGlob(string(r)), pattern))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read repository %q: %w", string(r), err)
+	}
+	var found *charmSource
+	var broken error // about a charm that has the name as a file
+	in := ""
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // not a directory
+		}
+		for _, e := range entries {
+			c, err := r.candidate(ctx, filepath.Join(dir, e.Name()), u.Name)
+			if err != nil {
+				broken = errors.Join(broken, err)
+			}
+			if c == nil {
+				continue
+			}
+			if found != nil && in != dir {
+				found.close()
+				c.close()
+				return nil, entity.WithHint(fmt.Errorf("charm %q is in repository %q for several series", u, string(r)),
+					"Name one: %s:%s/%s", u.Schema, filepath.Base(dir), u.Name)
+			}
+			if found == nil || found.charm.Revision != u.Revision &&
+				(c.charm.Revision == u.Revision || c.charm.Revision > found.charm.Revision) {
+				found.close()
+				found, in = c, dir
+			} else {
+				c.close()
+			}
+		}
+	}
+	if found == nil && broken != nil {
+		return nil, broken
+	}
+	if found == nil {
+		return nil, entity.Errorf(entity.NotFound, "charm not found in %q: %s", string(r), u)
+	}
+	return found, nil
+}
+
+// candidate reads the charm at a path if it has a name. It returns nil for anything else, and an
+// error about a charm in a file of that name.
+func (r repository) candidate(ctx context.Context, path, name string) (*charmSource, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil // it is a link to nothing, or has gone
+	}
+	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".charm"), ".zip")
+	if !info.IsDir() && base == filepath.Base(path) {
+		return nil, nil
+	}
+	if info.IsDir() { // don't archive every charm that there is
+		d, err := charm.ReadDir(path)
+		if err != nil && base == name && !errors.Is(err, fs.ErrNotExist) {
+			return nil, badCharm(err)
+		}
+		if err != nil || d.Meta.Name != name {
+			return nil, nil
+		}
+	}
+	c, err := readCharm(ctx, path)
+	if err != nil && base == name {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil
+	}
+	if c.charm.Meta.Name != name {
+		c.close()
+		return nil, nil
+	}
+	return c, nil
+}
+
+// escapeGlob returns the pattern that matches only s.
+func escapeGlob(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}

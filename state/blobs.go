@@ -1,0 +1,208 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A blobDoc says which models refer to an archive; the archive is stored once for all of
+// them. File is a new name each time: if an archive loses its last model and is added
+// again before its file is deleted, it has another file.
+type blobDoc struct {
+	SHA256 string   `bson:"_id"`
+	File   string   `bson:"file"`
+	Models []string `bson:"models"`
+}
+
+// charmBlobs is the prefix of the collections that hold the files.
+const charmBlobs = "charms"
+
+// files calls f with the files in the store.
+func (c *Controller) files(f func(*mgo.GridFS) error) error {
+	session := c.store.Session()
+	defer session.Close()
+	return c.store.Told(f(session.DB(controllerDB).GridFS(charmBlobs)))
+}
+
+// keepBlob stores an archive for a model. It adds the reference before the file, so that
+// the file is not deleted while it is written.
+func (c *Controller) keepBlob(ctx context.Context, model string,
+	src io.ReadSeeker) (sum string, size int64, err error) {
+	hash := sha256.New()
+	if size, err = copyUntil(ctx, hash, src); err != nil {
+		return "", 0, err
+	}
+	sum = hex.EncodeToString(hash.Sum(nil))
+	file, err := c.referToBlob(ctx, model, sum, newID())
+	if err != nil {
+		return "", 0, err
+	}
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return "", 0, err
+	}
+	return sum, size, c.files(func(fs *mgo.GridFS) error {
+		// Two processes may both write it, which does no harm.
+		if n, err := fs.Find(bson.D{{"filename", file}}).Count(); err != nil || n > 0 {
+			return err
+		}
+		dst, err := fs.Create(file)
+		if err != nil {
+			return err
+		}
+		if _, err := copyUntil(ctx, dst, src); err != nil {
+			dst.Abort()
+			dst.Close()
+			return err
+		}
+		return dst.Close()
+	})
+}
+
+// copyUntil copies an archive until ctx ends.
+func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err error) {
+	for err == nil {
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+		var some int64
+		some, err = io.CopyN(dst, src, 1<<20)
+		n += some
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// referToBlob adds a model that is ready to those that refer to an archive. It returns
+// the name of the archive's file, which is newFile if no model referred to it.
+func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
+	err = change(ctx, c.db, func(o *ops) error {
+		if row, err := c.row(model); err != nil {
+			return err
+		} else if row.Step != stepReady {
+			return notReady(model)
+		}
+		o.assert(modelsC, model, bson.D{{"step", stepReady}})
+		doc, err := c.blob(sum)
+		switch {
+		case isNotFound(err):
+			file = newFile
+			o.insert(blobsC, sum, blobDoc{sum, file, []string{model}})
+		case err != nil:
+			return err
+		default:
+			file = doc.File
+			if slices.Contains(doc.Models, model) {
+				return mongo.ErrNothing
+			}
+			o.update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
+		}
+		return nil
+	})
+	return file, err
+}
+
+func (c *Controller) blob(sum string) (doc blobDoc, err error) {
+	err = c.db.Get(blobsC, sum, &doc, "archive "+sum)
+	return doc, err
+}
+
+// openBlob opens an archive.
+func (c *Controller) openBlob(sum string) (io.ReadCloser, error) {
+	doc, err := c.blob(sum)
+	if err != nil {
+		return nil, err
+	}
+	session := c.store.Session()
+	f, err := session.DB(controllerDB).GridFS(charmBlobs).Open(doc.File)
+	if err != nil {
+		session.Close()
+		if mongo.IsNotFound(err) {
+			// Its upload has not finished.
+			err = entity.Errorf(entity.NotFound, "archive %s not found", sum)
+		}
+		return nil, c.store.Told(err)
+	}
+	return &blob{f, session}, nil
+}
+
+// A blob is a file in the store with the connection that reads it.
+type blob struct {
+	*mgo.GridFile
+	session *mgo.Session
+}
+
+func (b *blob) Close() error {
+	defer b.session.Close()
+	return b.GridFile.Close()
+}
+
+// releaseBlobs removes a model's references to archives, and deletes the files that no
+// model refers to any more.
+func (c *Controller) releaseBlobs(ctx context.Context, model string) error {
+	var docs []blobDoc
+	if err := c.db.All(blobsC, bson.D{{"models", model}}, &docs); err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		if err := c.releaseBlob(ctx, model, doc.SHA256); err != nil {
+			return err
+		}
+	}
+	return c.deleteOldFiles(ctx)
+}
+
+// deleteOldFiles deletes the files that no model refers to any more, including those that
+// an interrupted process has left.
+func (c *Controller) deleteOldFiles(ctx context.Context) error {
+	var old []struct {
+		File string `bson:"_id"`
+	}
+	if err := c.db.All(oldFilesC, nil, &old); err != nil {
+		return err
+	}
+	for _, f := range old {
+		err := c.files(func(fs *mgo.GridFS) error { return fs.Remove(f.File) })
+		// Not found: another controller has deleted it, or one of two files of this
+		// name.
+		if err == nil || errors.Is(err, mgo.ErrNotFound) {
+			err = change(ctx, c.db, func(o *ops) error { o.remove(oldFilesC, f.File, nil); return nil })
+		}
+		if err != nil {
+			return fmt.Errorf("cannot delete file %s: %w", f.File, err)
+		}
+	}
+	return nil
+}
+
+func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
+	return change(ctx, c.db, func(o *ops) error {
+		doc, err := c.blob(sum)
+		if isNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
+			return mongo.ErrNothing
+		} else if err != nil {
+			return err
+		}
+		if len(doc.Models) > 1 {
+			// Assert that another model refers to it: the last one to go marks the
+			// file for deletion.
+			o.update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
+			return nil
+		}
+		o.remove(blobsC, sum, bson.D{{"models", doc.Models}})
+		o.insert(oldFilesC, doc.File, bson.D{})
+		return nil
+	})
+}

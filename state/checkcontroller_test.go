@@ -1,0 +1,146 @@
+package state_test
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+const (
+	stray   = "deadbeef-0bad-400d-8000-4b1d0d06f00d" // the UUID of no model
+	keptFor = statetest.Admin + "#default"
+)
+
+// A ctrlDamage is an edit by hand of the controller's own records.
+type ctrlDamage struct {
+	collection string // "" if it is not about a record
+	what       string
+	do         func(w *world, c *mgo.Collection) error
+	finding    string
+	stays      bool // no repair can fix it
+}
+
+// theFile returns the name of the file of the only archive.
+func theFile(c *mgo.Collection) (name string) {
+	var doc struct{ File string }
+	if err := c.Database.C("blobs").Find(nil).One(&doc); err != nil {
+		panic(err)
+	}
+	return doc.File
+}
+
+var ctrlDamages = []ctrlDamage{
+	{"", "a database without a model", func(w *world, _ *mgo.Collection) error { return w.ctrl.Make(stray) },
+		"database " + stray + ": it belongs to no model", false},
+	{"models", "a model without a database", func(w *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": stray, "name": "x", "owner": statetest.Admin, "step": "ready"})
+	}, "models " + stray + `: the database of model "x" does not exist`, false},
+	{"modelnames", "a name of no model", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": "a#b",
+			"model": stray})
+	},
+		"modelnames a#b: no model has this name, and none can take it", false},
+	{"modelnames", "a model without a name", func(_ *world, c *mgo.Collection) error { return c.RemoveId(keptFor) },
+		"modelnames " + keptFor + ": it is missing, so another model can take the name", false},
+	{"users", "a model without an owner", func(_ *world, c *mgo.Collection) error { return c.RemoveId(statetest.Admin) },
+		"its owner does not exist: users admin", true},
+	{"modelusers", "a grant on no model", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": stray + "#admin", "model": stray, "user": "admin", "access": "read"})
+	}, "modelusers " + stray + "#admin: its model does not exist: models " + stray, false},
+	{"modelusers", "a grant to no user", func(w *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": w.other() + "#nobody", "model": w.other(), "user": "nobody", "access": "read"})
+	}, "#nobody: its user does not exist: users nobody", false},
+	{"leases", "a lease of a model that is not there", func(_ *world, c *mgo.Collection) error {
+		return c.Insert(bson.M{"_id": stray + "#mysql", "holder": "mysql/0"})
+	}, "leases " + stray + "#mysql: model " + stray + " is gone", false},
+	{"controller", "no controller", func(_ *world, c *mgo.Collection) error { return c.RemoveId("controller") },
+		"controller controller: it is missing, so the controller can't be started again", true},
+	{"schema", "no schema", func(_ *world, c *mgo.Collection) error { return c.RemoveId("schema") },
+		"schema schema: it is missing, so all upgrades would run again", false},
+	{"blobs", "an archive of a model that is not there", func(_ *world, c *mgo.Collection) error {
+		return c.Update(nil, bson.D{{"$push", bson.D{{"models", stray}}}})
+	}, "model " + stray + " refers to it and does not exist", false},
+	{"blobs", "an archive without a charm", func(w *world, c *mgo.Collection) error {
+		return c.Update(nil, bson.D{{"$push", bson.D{{"models", w.other()}}}})
+	}, `model "controller" refers to it and has no charm that uses it`, false},
+	{"blobs", "an archive without its record", func(_ *world, c *mgo.Collection) error { _, err := c.RemoveAll(nil); return err },
+		"but charms use the archive in file", false},
+	{"oldfiles", "a file that is needed and to be deleted",
+		func(_ *world, c *mgo.Collection) error { return c.Insert(bson.M{"_id": theFile(c)}) },
+		" has this file", false},
+	{"", "a file of no archive", func(_ *world, c *mgo.Collection) error {
+		f, err := c.Database.GridFS("charms").Create("lonely")
+		if err == nil {
+			_, err = io.WriteString(f, "bits and bytes")
+			f.Close()
+		}
+		return err
+	}, "charms.files lonely: no archive has this file", false},
+	{"", "content of no file", func(_ *world, c *mgo.Collection) error {
+		return c.Database.C("charms.chunks").Insert(bson.M{"files_id": bson.ObjectIdHex("0123456789abcdef01234567"), "n": 0})
+	}, "charms.chunks 0123456789abcdef01234567: no file has this content", false},
+}
+
+// onlyAlone names the damages that look like another controller's unfinished
+// work.
+var onlyAlone = []string{"an archive without a charm", "content of no file"}
+
+// other returns the UUID of the model that holds the controller's machines.
+func (w *world) other() string {
+	models, err := w.ctrl.Models(w.ctx)
+	w.ok(err)
+	for _, m := range models {
+		if m.UUID != w.st.UUID() {
+			return m.UUID
+		}
+	}
+	w.Fatal("no other model")
+	return ""
+}
+
+// The controller's own records are checked as a model's are, and so are the
+// databases and archives of its models.
+func TestCheckController(t *testing.T) {
+	for _, d := range ctrlDamages {
+		t.Run(d.what, func(t *testing.T) {
+			if os.Getenv(statetest.StoreVariable) != "" && slices.Contains(onlyAlone, d.what) {
+				t.Skip("another process might have the store open")
+			}
+			w := newWorld(t)
+			w.deploy("mysql", statetest.MySQL, 0)
+			check := func(repair bool) []entity.Finding {
+				t.Helper()
+				found, err := w.ctrl.Check(w.ctx, repair)
+				w.ok(err)
+				return found
+			}
+			if found := check(false); len(found) > 0 {
+				t.Fatalf("check of an undamaged controller found %s", listFindings(found))
+			}
+			w.ok(w.ctrl.Write("models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
+			if text := listFindings(check(false)); !strings.Contains(text, d.finding) {
+				t.Errorf("want %s\n got %s", d.finding, text)
+			}
+			for _, f := range check(true) {
+				if f.Failed != "" || !f.Done && !d.stays {
+					t.Errorf("not repaired: %+v", f)
+				}
+			}
+			if left := check(true); (len(left) > 0) != d.stays {
+				t.Errorf("after the repair: %s", listFindings(left))
+			}
+			w.checkClean()
+			archive, _, err := w.st.Charms().Archive(w.ctx, mustService(w, "mysql").CharmURL())
+			w.ok(err)
+			w.ok(archive.Close())
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/secret"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// controllerDB is the name of the controller's own database.
+const controllerDB = "juju"
+
+// ControllerModel is the name of the model that holds the controller's machines.
+const ControllerModel = "controller"
+
+// A Controller is the database of users and models, and opens each model's State. It is
+// safe for concurrent use.
+type Controller struct {
+	store   *mongo.Store
+	db      *mongo.Database
+	options Options
+	now     func() time.Time
+	doc     controllerDoc
+
+	leases leaseTimes
+	hasher *secret.Hasher
+	known  secret.Known // users' passwords verified recently
+	hub    *watcher.Hub
+	tails  *tails
+
+	// id identifies this process. It is stored as the creator of the models that it
+	// makes.
+	id string
+	// alone says that no other process can have the store open.
+	alone bool
+
+	// archives is read-locked while a charm is added, and locked while unused archives
+	// are looked for.
+	archives sync.RWMutex
+
+	mu      sync.Mutex
+	states  map[string]*State
+	opening map[string]chan struct{} // closed when the model is open, or could not be opened
+	making  map[string]time.Time     // models that other processes are making, and when this one first saw them
+	closed  bool
+	ends    sync.WaitGroup // models being opened or closed
+}
+
+type controllerDoc struct {
+	ID    string `bson:"_id"`
+	UUID  string `bson:"uuid"`
+	Name  string `bson:"name"`
+	Cloud string `bson:"cloud"`
+}
+
+// Options configure a controller; the zero value is right for production.
+type Options struct {
+	Sizes Sizes            // DefaultSizes if zero
+	Now   func() time.Time // time.Now if nil; only for timestamps and ages
+	// PasswordCost is the bcrypt cost of users' passwords; bcrypt's default if zero.
+	PasswordCost int
+
+	// The upgrade steps, for tests; the program's own if nil.
+	controllerSteps, modelSteps []upgradeStep
+}
+
+// InitParams describe a new controller.
+type InitParams struct {
+	Name     string
+	UUID     string // a new one if empty
+	Cloud    string // the provider's kind
+	Series   string // the default series of machines, for charms that name none
+	User     string // the first user, a superuser
+	Password string
+}
+
+// Initialize makes a controller in an empty store: its own database, the first user, and
+// the controller model with machine 0 in it. It can be run again after an interruption.
+func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
+	c := newController(store, o)
+	defer c.Close()
+	if err := store.Make(controllerDB, c.controllerForm().schema); err != nil {
+		return err
+	}
+	if p.UUID == "" {
+		p.UUID = uuid.NewString()
+	}
+	c.doc = controllerDoc{controllerC, p.UUID, p.Name, p.Cloud}
+	hash, err := c.hashUserPassword(p.Password)
+	if err != nil {
+		return err
+	}
+	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User,
+		Created: c.now()}
+	err = change(ctx, c.db, func(o *ops) error {
+		var there controllerDoc
+		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
+			c.doc = there
+			return mongo.ErrNothing
+		} else if !isNotFound(err) {
+			return err
+		}
+		o.insert(controllerC, controllerC, c.doc)
+		o.insert(schemaC, schemaC, c.controllerForm().doc())
+		o.insert(usersC, first.ID, first)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot initialise the controller: %w", err)
+	}
+	st, err := c.addModel(ctx, AddModelParams{Name: ControllerModel, Owner: p.User, Series: p.Series})
+	if errors.Is(err, entity.AlreadyExists) {
+		st, err = c.modelNamed(ctx, p.User, ControllerModel)
+	}
+	if err != nil {
+		return err
+	}
+	return st.addManager(ctx, p.Series)
+}
+
+// modelNamed opens an owner's model by its name.
+func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State, error) {
+	var rows []ModelRow
+	if err := c.db.All(modelsC, bson.D{{"owner", owner}, {"name", name}}, &rows); err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, entity.Errorf(entity.NotFound, "model %q of %s not found", name, owner)
+	}
+	return c.Model(ctx, rows[0].UUID)
+}
+
+// OpenController opens the controller in a store, and upgrades documents written by an
+// older program. The error is entity.NotSupported if a newer program wrote them.
+func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
+	c := newController(store, o)
+	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("cannot open the controller: %w", err)
+	}
+	// Finish what a crash left half done before anyone sees it.
+	if err := c.db.ResumeTransactions(ctx, c.leftBefore()); err != nil {
+		c.Close()
+		return nil, err
+	}
+	if err := c.upgrade(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("cannot open the controller: %w", err)
+	}
+	return c, nil
+}
+
+// leftBefore returns the time before which an unfinished transaction has no process
+// working on it. Where no other process can have the database open, that is true of all
+// of them.
+func (c *Controller) leftBefore() time.Time {
+	if c.alone {
+		return time.Unix(math.MaxUint32, 0) // the latest time that a transaction's id can hold
+	}
+	return c.now()
+}
+
+func newController(store *mongo.Store, o Options) *Controller {
+	if o.Sizes == (Sizes{}) {
+		o.Sizes = DefaultSizes
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.controllerSteps == nil {
+		o.controllerSteps = controllerSteps
+	}
+	if o.modelSteps == nil {
+		o.modelSteps = modelSteps
+	}
+	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now,
+		hasher: secret.NewHasher(o.PasswordCost), id: newID(), alone: store.Embedded() != nil,
+		states: map[string]*State{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
+	c.hub, c.tails = follow(c.db, store.Barrier)
+	return c
+}
+
+// Close ends every watch and closes all connections; the store stays open.
+func (c *Controller) Close() {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed = true
+	all := c.states
+	c.states = nil
+	c.mu.Unlock()
+	// Close all hubs first: each takes a moment to end.
+	for _, st := range all {
+		st.hub.Close()
+	}
+	c.hub.Close()
+	for _, st := range all {
+		st.close(closing())
+	}
+	c.ends.Wait()
+	c.tails.end()
+	c.db.Close(closing())
+}
+
+func closing() error { return entity.Errorf(entity.Unavailable, "the controller is closing") }
+
+// UUID returns the controller's identity.
+func (c *Controller) UUID() string { return c.doc.UUID }
+
+// Name returns the name given at bootstrap.
+func (c *Controller) Name() string { return c.doc.Name }
+
+// Cloud returns the kind of the controller's cloud, such as "dummy".
+func (c *Controller) Cloud() string { return c.doc.Cloud }
+
+// Began marks the beginning of a request in its context, for the Barrier at its end. On
+// MongoDB, Barrier fails if the primary was lost in between: what the request read may be
+// rolled back.
+func Began(ctx context.Context) context.Context { return mongo.Began(ctx) }
+
+// Barrier waits until everything written before is on disk.
+func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier(ctx) }
+
+// ResumeTransactions is State.ResumeTransactions for the controller's database.
+func (c *Controller) ResumeTransactions(ctx context.Context) error {
+	return c.db.ResumeTransactions(ctx, c.now().Add(-resumeAge))
+}
+
+// PruneTransactions is State.PruneTransactions for the controller's database.
+func (c *Controller) PruneTransactions(ctx context.Context, age time.Duration) (int, error) {
+	return c.db.PruneTransactions(ctx, c.now().Add(-age))
+}

@@ -1,0 +1,45 @@
+package state_test
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"juju/state"
+	"juju/state/mongo"
+	"juju/state/mongo/embedded"
+	"juju/state/statetest"
+)
+
+// Initialize, run again after an interruption at any point, completes the
+// controller. Here nothing is left to do, and nothing is done twice.
+func TestControllerInitializationResumes(t *testing.T) {
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Embedded: embedded.Options{FS: vfs.NewMem()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	p := state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
+		Password: statetest.Password}
+	for range 2 {
+		if err := state.Initialize(t.Context(), store, p, state.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := state.OpenController(t.Context(), store, state.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	models, err := c.Models(t.Context())
+	if err != nil || len(models) != 1 {
+		t.Fatalf("models %v, %v", models, err)
+	}
+	st, err := c.Model(t.Context(), models[0].UUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if machines, err := st.Machines(t.Context()); err != nil || len(machines) != 1 || !machines[0].IsManager() {
+		t.Errorf("machines %v, %v", machines, err)
+	}
+}

@@ -1,0 +1,77 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A leftDoc is the leftover of a removed model: what it had in its cloud may still be
+// there.
+type leftDoc struct {
+	Model string    `bson:"_id"` // UUID
+	Name  string    `bson:"name"`
+	Owner string    `bson:"owner"`
+	Why   string    `bson:"why"`
+	How   string    `bson:"how"`
+	At    time.Time `bson:"at"`
+}
+
+// leaveLeftover records what the removal of a model could not remove outside the store.
+func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error) error {
+	doc := leftDoc{Model: row.UUID, Name: row.Name, Owner: row.Owner, Why: why.Error(), How: entity.Hint(why), At: c.now()}
+	if doc.How == "" {
+		doc.How = fmt.Sprintf("remove what is marked with model %s there; the controller tries again when it starts, "+
+			"or removes another model", row.UUID)
+	}
+	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
+	return change(ctx, c.db, func(o *ops) error {
+		n, err := c.db.Count(modelLeftoversC, bson.D{{"_id", row.UUID}})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return mongo.ErrNothing
+		}
+		o.insert(modelLeftoversC, row.UUID, doc)
+		return nil
+	})
+}
+
+// removeLeftovers tries again to remove leftovers recorded before a time, and deletes the
+// documents of those that it removed.
+func (c *Controller) removeLeftovers(ctx context.Context, before time.Time,
+	outside func(context.Context, ModelRow) error) {
+	var docs []leftDoc
+	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
+	for _, doc := range docs {
+		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
+			err = change(ctx, c.db, func(o *ops) error { o.remove(modelLeftoversC, doc.Model, nil); return nil })
+		}
+	}
+	if err != nil {
+		logger.Errorf("cannot read the leftovers of models: %v", err)
+	}
+}
+
+// ModelLeftovers returns what the forced removal of models has left outside the store,
+// for one owner's models, or all if owner is "".
+func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []entity.Leftover, err error) {
+	var docs []leftDoc
+	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
+		return nil, err
+	}
+	sortBy(docs, func(d leftDoc) string { return d.Name })
+	for _, d := range docs {
+		if owner == "" || userID(owner) == userID(d.Owner) {
+			all = append(all, entity.Leftover{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),
+				Where: "cloud " + c.doc.Cloud, Why: d.Why, How: d.How, At: d.At})
+		}
+	}
+	return all, nil
+}

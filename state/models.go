@@ -1,0 +1,395 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// The steps of a model's row. While it is creating or removing, only the code that
+// performs the step opens the model's database; everything else opens it only while the
+// row is ready. Each step can be repeated; ResumeModels resumes one that a crash
+// interrupted.
+const (
+	stepCreating = "creating" // Creator is making the database
+	stepReady    = "ready"
+	stepRemoving = "removing" // the model is Dead; its database, archives and grants are being removed
+)
+
+// A ModelRow is what the controller's database holds of a model.
+type ModelRow struct {
+	UUID    string    `bson:"_id"`
+	Name    string    `bson:"name"`
+	Owner   string    `bson:"owner"`
+	Series  string    `bson:"series"` // the controller's default series
+	Step    string    `bson:"step"`
+	Created time.Time `bson:"created"`
+	Creator string    `bson:"creator,omitempty"` // the id of the Controller that makes it
+	// Config is the model's initial config; its own document has the present one.
+	Config map[string]string `bson:"config,omitempty"`
+	// Removing is when the removal began. Forced says that the model was destroyed with
+	// force, so that the removal does not wait for what the cloud fails to do.
+	Removing time.Time `bson:"removing,omitempty"`
+	Forced   bool      `bson:"forced,omitempty"`
+}
+
+// IsRemoving reports whether the model is Dead and being removed: it can't be opened any
+// more, and its name is not free yet.
+func (r ModelRow) IsRemoving() bool { return r.Step == stepRemoving }
+
+func modelNameID(owner, name string) string { return owner + "#" + name }
+
+// AddModelParams describes a new model.
+type AddModelParams struct {
+	Name   string
+	Owner  string
+	Series string            // the controller's default if empty
+	Config map[string]string // settings of the model, as users write them
+}
+
+// AddModel makes a model and opens it. If a controller that is gone began to make one of
+// that name and owner, AddModel finishes it.
+func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, error) {
+	if p.Name == ControllerModel {
+		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that is the name of the controller's own", p.Name)
+	}
+	return c.addModel(ctx, p)
+}
+
+func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, error) {
+	if !entity.IsValidModel(p.Name) {
+		return nil, entity.InvalidModel(p.Name)
+	}
+	fail := func(err error) (*State, error) { return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err) }
+	config, err := checkModelConfig(p.Config)
+	if err != nil {
+		return fail(err)
+	}
+	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
+		Created: c.now(), Creator: c.id, Config: config}
+	takenOver := false
+	err = change(ctx, c.db, func(o *ops) error {
+		owner, err := c.userDocOf(p.Owner)
+		if err != nil {
+			return err
+		}
+		var same []ModelRow
+		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
+			return err
+		}
+		o.assert(usersC, owner.ID, bson.D{{"removed", false}})
+		if len(same) == 0 {
+			// The unique index alone is not enough: mgo/txn takes a duplicate key for
+			// an insert that was made already.
+			o.insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
+			o.insert(modelsC, row.UUID, row)
+			return nil
+		}
+		if c.isAbandoned(same[0]) {
+			row, takenOver = same[0], true
+			o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
+			row.Creator = c.id
+			return nil
+		}
+		return alreadyThere(same[0])
+	})
+	if err != nil {
+		return fail(err)
+	}
+	if err := c.makeModel(ctx, row); err != nil {
+		c.giveUp(ctx, row)
+		return fail(err)
+	}
+	st, err := c.Model(ctx, row.UUID)
+	if err == nil && takenOver {
+		// It may have been begun with other settings.
+		var reset []string
+		for key := range row.Config {
+			if _, ok := config[key]; !ok {
+				reset = append(reset, key)
+			}
+		}
+		err = st.SetModelConfig(ctx, config, reset)
+	}
+	return st, err
+}
+
+func alreadyThere(row ModelRow) error {
+	err := entity.Errorf(entity.AlreadyExists, "model %q for %s already exists", row.Name, row.Owner)
+	switch row.Step {
+	case stepCreating:
+		return entity.WithHint(err, "It is being created; see juju models in a moment.")
+	case stepRemoving:
+		return entity.WithHint(err, "It is still being removed; try again in a moment.")
+	}
+	return err
+}
+
+// isMade asserts that the creator of a row is still making the model.
+func (r ModelRow) isMade() bson.D {
+	if r.Creator == "" { // an older program's row
+		return bson.D{{"step", stepCreating}, {"creator", bson.D{{"$exists", false}}}}
+	}
+	return bson.D{{"step", stepCreating}, {"creator", r.Creator}}
+}
+
+// makingBound is how long a controller may take to make a model. Other controllers wait
+// twice as long, by their own clocks, before they consider it gone.
+const makingBound = time.Minute
+
+// isAbandoned reports whether a model is half made and its creator is gone. The embedded
+// store has one controller at a time, so any other creator is gone. In a shared store it
+// is, if the model was not finished in time.
+func (c *Controller) isAbandoned(row ModelRow) bool {
+	if row.Step != stepCreating {
+		return false
+	}
+	if c.alone && row.Creator != c.id {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := row.UUID + " " + row.Creator
+	since, known := c.making[key]
+	if !known {
+		c.making[key] = c.now()
+		return false
+	}
+	return c.now().Sub(since) > 2*makingBound
+}
+
+// errLostStep is the error for the creator of a model whose making others have given up.
+var errLostStep = entity.Errorf(entity.Unavailable, "another controller has given it up; try again")
+
+// makeModel makes the database of a model whose row is creating, and then sets the row
+// ready.
+func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
+	ctx, cancel := context.WithTimeout(ctx, makingBound)
+	defer cancel()
+	if err := c.makeDatabase(ctx, row); err != nil {
+		return err
+	}
+	return change(ctx, c.db, func(o *ops) error {
+		var now ModelRow
+		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !isNotFound(err) {
+			return err
+		}
+		if now.Step != stepCreating || now.Creator != row.Creator {
+			return errLostStep
+		}
+		o.update(modelsC, row.UUID, row.isMade(),
+			bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
+		return nil
+	})
+}
+
+// makeDatabase makes the database of a model and fills it with what an empty model holds.
+func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
+	form := c.modelForm()
+	if err := c.store.Make(row.UUID, form.schema); err != nil {
+		return err
+	}
+	db := c.store.Open(row.UUID)
+	defer db.Close(closing())
+	return change(ctx, db, func(o *ops) error {
+		var there modelDoc
+		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
+			return mongo.ErrNothing
+		} else if !isNotFound(err) {
+			return err
+		}
+		o.insert(modelC, modelC, c.newModelDoc(row))
+		o.insert(schemaC, schemaC, form.doc())
+		return nil
+	})
+}
+
+func (c *Controller) newModelDoc(row ModelRow) modelDoc {
+	return modelDoc{lifeDoc: lifeDoc{Since: row.Created}, ID: modelC, Name: row.Name, UUID: row.UUID,
+		Series: row.Series, Cloud: c.doc.Cloud, Config: row.Config}
+}
+
+// giveUp removes a model whose making failed, even if the request was cancelled.
+func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingBound)
+	defer cancel()
+	err := c.beginRemoval(ctx, row)
+	if errors.Is(err, errLostStep) {
+		// Another controller has the row. If that has been removed, remove what this
+		// controller has made since.
+		if _, rowErr := c.row(row.UUID); isNotFound(rowErr) {
+			err = c.store.Drop(row.UUID)
+		}
+	}
+	if err != nil {
+		logger.Errorf("cannot remove the unfinished model %q: %v", row.Name, err)
+	}
+}
+
+// row reads the row of a model.
+func (c *Controller) row(id string) (row ModelRow, err error) {
+	err = c.db.Get(modelsC, id, &row, fmt.Sprintf("model %q", id))
+	return row, err
+}
+
+// Models returns the models that are ready or being removed, by name.
+func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
+	var rows []ModelRow
+	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepCreating}}}}, &rows); err != nil {
+		return nil, err
+	}
+	sortBy(rows, func(r ModelRow) string { return r.Name })
+	return rows, nil
+}
+
+// Model returns the model with this UUID while it is ready; each call returns the same
+// State. If the model is not ready any more, this controller closes it.
+func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
+	row, err := c.readyRow(id)
+	if err != nil {
+		return nil, err
+	}
+	st, opened, err := c.open(ctx, row)
+	if err != nil || !opened {
+		return st, err
+	}
+	// The row may have changed before the model was open, when there was nothing to
+	// close.
+	if _, err := c.readyRow(id); err != nil {
+		return nil, errors.Join(err, c.dropRemade(row.UUID))
+	}
+	return st, nil
+}
+
+// dropRemade drops the database of a model that was removed while it was being opened,
+// which makes collections that are missing. What was not removed yet is left alone.
+func (c *Controller) dropRemade(uuid string) error {
+	db := c.store.Open(uuid)
+	defer db.Close(closing())
+	if n, err := db.Count(modelC, nil); err != nil || n > 0 {
+		return err
+	}
+	return c.store.Drop(uuid)
+}
+
+// open returns the open model of a row, and whether it had to be opened. Only one call at
+// a time opens a model, because opening resumes unfinished transactions, which must not
+// be those of another call.
+func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if c.closed {
+			return nil, false, closing()
+		}
+		if st := c.states[row.UUID]; st != nil {
+			return st, false, nil
+		}
+		other := c.opening[row.UUID]
+		if other == nil {
+			break
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		c.mu.Lock()
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	mine := make(chan struct{})
+	c.opening[row.UUID] = mine
+	c.ends.Add(1)
+	defer c.ends.Done()
+	c.mu.Unlock()
+	st, err = c.openModel(ctx, row)
+	c.mu.Lock()
+	delete(c.opening, row.UUID)
+	close(mine)
+	if err != nil {
+		return nil, false, err
+	}
+	if c.closed {
+		st.close(closing())
+		return nil, false, closing()
+	}
+	c.states[row.UUID] = st
+	return st, true, nil
+}
+
+// readyRow reads a model's row; if the row is not ready it closes the model.
+func (c *Controller) readyRow(id string) (ModelRow, error) {
+	row, err := c.row(id)
+	if err == nil && row.Step != stepReady {
+		err = notReady(id)
+	}
+	if isNotFound(err) {
+		c.forget(id)
+	}
+	return row, err
+}
+
+func notReady(id string) error { return entity.Errorf(entity.NotFound, "model %q not found", id) }
+
+// forget closes a model that can't be used any more.
+func (c *Controller) forget(id string) {
+	c.mu.Lock()
+	st := c.states[id]
+	delete(c.states, id)
+	if st != nil {
+		c.ends.Add(1)
+	}
+	c.mu.Unlock()
+	if st != nil {
+		defer c.ends.Done()
+		st.close(notReady(id))
+	}
+}
+
+// openModel opens the database of a model that is ready.
+func (c *Controller) openModel(ctx context.Context, row ModelRow) (*State, error) {
+	st := c.openState(row.UUID, row.Name)
+	// As in OpenController: first finish what a crash or an older program left.
+	err := st.db.ResumeTransactions(ctx, c.leftBefore())
+	if err == nil {
+		err = c.modelForm().reach(ctx, c, st.db, fmt.Sprintf("model %q", row.Name))
+	}
+	if err != nil {
+		st.close(closing())
+		return nil, err
+	}
+	return st, nil
+}
+
+// WatchModels sends the UUIDs of models that became ready or stopped being ready.
+func (c *Controller) WatchModels(ctx context.Context) (<-chan []string, error) {
+	return watcher.Strings(ctx, c.hub, watcher.Listing[string]{
+		Topics: []watcher.Topic{watcher.Collection(modelsC)},
+		List: func(ids []string) (map[string]string, error) {
+			query := bson.D{{"step", stepReady}}
+			if ids != nil {
+				query = append(query, bson.DocElem{Name: "_id", Value: bson.D{{"$in", ids}}})
+			}
+			var rows []ModelRow
+			if err := c.db.All(modelsC, query, &rows); err != nil {
+				return nil, err
+			}
+			steps := map[string]string{}
+			for _, r := range rows {
+				steps[r.UUID] = r.Step
+			}
+			return steps, nil
+		},
+	})
+}

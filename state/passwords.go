@@ -1,0 +1,134 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/internal/secret"
+)
+
+// keyLength is the number of random bytes in a registration key.
+const keyLength = 32
+
+// newKey returns a key and the hash of it that is stored.
+func newKey() (key []byte, hash string) {
+	key = make([]byte, keyLength)
+	rand.Read(key) // never fails
+	return key, hashAgentPassword(string(key))
+}
+
+// SetUserPassword sets a user's password and voids a registration key that was not used.
+// It returns the new value of Rights.Password.
+func (c *Controller) SetUserPassword(ctx context.Context, name, password string) (stamp string, err error) {
+	hash, err := c.hashUserPassword(password)
+	if err != nil {
+		return "", err
+	}
+	err = c.changeUser(ctx, name, func(userDoc) (bson.D, error) { return bson.D{{"password", hash}, {"hash", ""}}, nil })
+	if err != nil {
+		return "", fmt.Errorf("failed to set password: %w", err)
+	}
+	return stampOf(hash), nil
+}
+
+// stampOf returns a stamp of a password hash, which changes with it and reveals nothing
+// of it.
+func stampOf(hash string) string {
+	sum := sha256.Sum256([]byte(hash))
+	return string(sum[:8])
+}
+
+// ResetUserPassword voids a user's password, ends the user's connections, and returns a
+// registration key as AddUser does.
+func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []byte, err error) {
+	key, hash := newKey()
+	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
+		if d.Disabled {
+			return nil, entity.WithHint(entity.Errorf(entity.NotAlive, "user deactivated"),
+				"Enable the user first: juju enable-user %s", name)
+		}
+		return bson.D{{"password", ""}, {"hash", hash}}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("failed to reset password of user %q: %w", name, err)
+	}
+	return key, nil
+}
+
+// RegisterUser sets the password of a user who has the registration key, and voids the
+// key. The error is the same whatever is wrong.
+func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, password string) error {
+	shown := hashAgentPassword(string(key))
+	check := func(d userDoc, err error) error {
+		if isNotFound(err) || err == nil && (d.Disabled || subtle.ConstantTimeCompare([]byte(d.Key), []byte(shown)) != 1) {
+			return wrongPassword()
+		}
+		return err
+	}
+	// Check before the slow hash, so that strangers can't make the controller work.
+	if err := check(c.userDocOf(name)); err != nil {
+		return err
+	}
+	hash, err := c.hashUserPassword(password)
+	if err != nil {
+		return err
+	}
+	err = c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
+		return bson.D{{"password", hash}, {"hash", ""}}, check(d, nil)
+	})
+	return check(userDoc{Key: shown}, err)
+}
+
+// wrongPassword is the error for all who may not log in, whatever the reason, so that it
+// does not reveal which users exist.
+func wrongPassword() error {
+	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
+}
+
+// CheckUser returns the user if they can log in and the password is right.
+func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
+	doc, err := c.userDocOf(name)
+	if err != nil && !isNotFound(err) {
+		return User{}, err
+	}
+	if err != nil || !doc.stands() {
+		// Take as long as for a user who exists, or the time would reveal it.
+		c.hasher.Pretend(password)
+		return User{}, wrongPassword()
+	}
+	if !secret.Matches(doc.Password, password) {
+		return User{}, wrongPassword()
+	}
+	c.known.Remember(doc.ID, doc.Password, password)
+	return doc.user(), nil
+}
+
+// CheckKnownUser is CheckUser without the slow hash, for a password that was verified
+// recently. If ok is false, the caller must use CheckUser.
+func (c *Controller) CheckKnownUser(ctx context.Context, name, password string) (user User, ok bool, err error) {
+	doc, err := c.userDocOf(name)
+	if isNotFound(err) || err == nil && !doc.stands() {
+		return User{}, false, nil
+	}
+	if err != nil || !c.known.Matches(doc.ID, doc.Password, password) {
+		return User{}, false, err
+	}
+	return doc.user(), true, nil
+}
+
+func (c *Controller) hashUserPassword(password string) (string, error) {
+	if password == "" {
+		return "", entity.Errorf(entity.Invalid, "cannot use an empty password")
+	}
+	hash, err := c.hasher.Hash(password)
+	if err != nil {
+		return "", entity.Errorf(entity.Invalid, "cannot use this password: %w", err)
+	}
+	return hash, nil
+}

@@ -1,0 +1,26 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+)
+
+// DropDatabases drops all of the controller's databases in its store: every model's,
+// whatever its step, and then its own. No one may be using them. It can be run again
+// after an interruption.
+func (c *Controller) DropDatabases(ctx context.Context) error {
+	var rows []ModelRow
+	if err := c.db.All(modelsC, bson.D{}, &rows); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := c.store.Drop(row.UUID); err != nil {
+			return err
+		}
+	}
+	return c.store.Drop(controllerDB)
+}

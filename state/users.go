@@ -1,0 +1,312 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// A User is a user of the controller.
+type User struct {
+	Name        string // as it was given; unique regardless of case
+	DisplayName string
+	Access      string // to the controller: "", "login", "add-model" or "superuser"
+	Disabled    bool
+	CreatedBy   string
+	Created     time.Time
+	LastLogin   time.Time // zero if never
+
+	password string // see Rights.Password
+}
+
+// Stamp returns the value of Rights.Password when the user was read.
+func (u User) Stamp() string { return u.password }
+
+// A userDoc is never deleted, so that no other user ever gets the name.
+type userDoc struct {
+	ID          string    `bson:"_id"` // see userID
+	Name        string    `bson:"name"`
+	DisplayName string    `bson:"displayname"`
+	Access      string    `bson:"access"`
+	Password    string    `bson:"password"` // a bcrypt hash; "" while there is none
+	Key         string    `bson:"hash"`     // the hash of the registration key; "" once used
+	Disabled    bool      `bson:"disabled"`
+	Removed     bool      `bson:"removed"`
+	CreatedBy   string    `bson:"createdby"`
+	Created     time.Time `bson:"created"`
+}
+
+// userID returns the id of a user's document.
+func userID(name string) string { return strings.ToLower(name) }
+
+// stands reports whether the user can log in.
+func (d *userDoc) stands() bool { return !d.Removed && !d.Disabled && d.Password != "" }
+
+// facts asserts that the user's access, and whether they can log in, is as it was read.
+func (d *userDoc) facts() bson.D {
+	return bson.D{{"access", d.Access}, {"disabled", d.Disabled}, {"removed", d.Removed}, {"password", d.Password}}
+}
+
+func (d *userDoc) user() User {
+	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy,
+		Created: d.Created, password: stampOf(d.Password)}
+}
+
+// userDocOf reads a user who has not been removed.
+func (c *Controller) userDocOf(name string) (userDoc, error) {
+	var doc userDoc
+	if err := c.db.Get(usersC, userID(name), &doc, fmt.Sprintf("user %q", name)); err != nil {
+		return doc, err
+	}
+	if doc.Removed {
+		return doc, permanentlyDeleted(entity.NotFound, name)
+	}
+	return doc, nil
+}
+
+func permanentlyDeleted(kind entity.Kind, name string) error {
+	return entity.WithHint(entity.Errorf(kind, "user %q is permanently deleted", name),
+		"Names of users are never used again; choose another.")
+}
+
+// User returns a user who has not been removed.
+func (c *Controller) User(ctx context.Context, name string) (User, error) {
+	doc, err := c.userDocOf(name)
+	if err != nil {
+		return User{}, err
+	}
+	users, err := c.withLogins([]userDoc{doc})
+	if err != nil {
+		return User{}, err
+	}
+	return users[0], nil
+}
+
+// Users returns the users who have not been removed, by name; the disabled ones only if
+// asked for.
+func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
+	query := bson.D{{"removed", false}}
+	if !disabled {
+		query = append(query, bson.DocElem{Name: "disabled", Value: false})
+	}
+	var docs []userDoc
+	if err := c.db.All(usersC, query, &docs); err != nil {
+		return nil, err
+	}
+	sortBy(docs, func(d userDoc) string { return d.Name })
+	return c.withLogins(docs)
+}
+
+// A loginDoc is the time of a user's last login to the controller or a model. It is
+// written outside transactions, because nothing depends on it.
+type loginDoc struct {
+	ID string    `bson:"_id"` // a userID or a modelUserID
+	At time.Time `bson:"at"`
+}
+
+// NoteLogin records a user's login to a model, or to the controller if model is "".
+func (c *Controller) NoteLogin(ctx context.Context, name, model string) error {
+	ids := []string{userID(name)}
+	if model != "" {
+		ids = append(ids, modelUserID(model, name))
+	}
+	at := c.now()
+	return c.db.Reading(loginsC, func(logins *mgo.Collection) error {
+		for _, id := range ids {
+			if _, err := logins.UpsertId(id, bson.D{{"$set", bson.D{{"at", at}}}}); err != nil {
+				return fmt.Errorf("cannot note a login: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// logins returns the time of the last login by id; ids without one are absent.
+func (c *Controller) logins(ids []string) (map[string]time.Time, error) {
+	var docs []loginDoc
+	if err := c.db.All(loginsC, bson.D{{"_id", bson.D{{"$in", ids}}}}, &docs); err != nil {
+		return nil, err
+	}
+	at := map[string]time.Time{}
+	for _, d := range docs {
+		at[d.ID] = d.At
+	}
+	return at, nil
+}
+
+func (c *Controller) withLogins(docs []userDoc) ([]User, error) {
+	ids := make([]string, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	at, err := c.logins(ids)
+	users := make([]User, len(docs))
+	for i, d := range docs {
+		users[i] = d.user()
+		users[i].LastLogin = at[d.ID]
+	}
+	return users, err
+}
+
+// AddUserParams describe a new user.
+type AddUserParams struct {
+	Name        string
+	DisplayName string
+	Password    string // if empty AddUser returns a registration key
+	Creator     string
+}
+
+// maxDisplayName bounds display names, in bytes.
+const maxDisplayName = 256
+
+// AddUser adds a user with login access. Without a password it returns a registration
+// key, which RegisterUser accepts once; only its hash is stored. The error is
+// entity.AlreadyExists even if the user of that name was removed.
+func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, err error) {
+	doc := userDoc{ID: userID(p.Name), Name: p.Name, DisplayName: p.DisplayName, Access: AccessLogin, CreatedBy: p.Creator,
+		Created: c.now()}
+	switch {
+	case !entity.IsValidUser(p.Name):
+		err = entity.InvalidUser(p.Name)
+	case len(p.DisplayName) > maxDisplayName:
+		err = entity.Errorf(entity.Invalid, "the display name is longer than %d bytes", maxDisplayName)
+	case p.Password != "":
+		doc.Password, err = c.hashUserPassword(p.Password)
+	default:
+		key, doc.Key = newKey()
+	}
+	if err == nil {
+		err = change(ctx, c.db, func(o *ops) error {
+			var there userDoc
+			switch err := c.db.Get(usersC, doc.ID, &there, "user"); {
+			case err == nil && there.Removed:
+				return permanentlyDeleted(entity.AlreadyExists, p.Name)
+			case err == nil:
+				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"),
+					"To list the users: juju users --all")
+			case !isNotFound(err):
+				return err
+			}
+			o.insert(usersC, doc.ID, doc)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to create user: %w", err)
+	}
+	return key, nil
+}
+
+// changeUser sets fields of a user who has not been removed. set returns what to set,
+// given the user as just read; nil if there is nothing to change. A change that removes a
+// superuser asserts that there is another.
+func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
+	return change(ctx, c.db, func(o *ops) error {
+		doc, err := c.userDocOf(name)
+		if err != nil {
+			return err
+		}
+		fields, err := set(doc)
+		if err != nil {
+			return err
+		}
+		if len(fields) == 0 {
+			return mongo.ErrNothing
+		}
+		if err := c.keepSuperuser(o, doc, fields); err != nil {
+			return err
+		}
+		o.update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
+		return nil
+	})
+}
+
+// keepSuperuser asserts, for a change that removes a superuser, that another one can log
+// in: someone must be able to undo it.
+func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
+	after := doc
+	for _, f := range fields {
+		switch f.Name {
+		case "access":
+			after.Access = f.Value.(string)
+		case "password":
+			after.Password = f.Value.(string)
+		case "disabled":
+			after.Disabled = f.Value.(bool)
+		case "removed":
+			after.Removed = f.Value.(bool)
+		}
+	}
+	is := func(d userDoc) bool { return d.Access == AccessSuperuser && d.stands() }
+	if !is(doc) || is(after) {
+		return nil
+	}
+	var others []userDoc
+	if err := c.db.All(usersC, bson.D{{"access", AccessSuperuser}, {"disabled", false}, {"removed", false}},
+		&others); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(others, func(d userDoc) bool { return d.ID != doc.ID && is(d) })
+	if i < 0 {
+		return entity.WithHint(entity.Errorf(entity.InUse, "user %q is the only superuser who can log in", doc.Name),
+			"Make another user a superuser first: juju grant USER superuser")
+	}
+	o.assert(usersC, others[i].ID, others[i].facts())
+	return nil
+}
+
+// DisableUser keeps a user out until EnableUser; the user's open connections lose their
+// rights at once.
+func (c *Controller) DisableUser(ctx context.Context, name string) error {
+	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
+		if d.Disabled {
+			return nil, nil
+		}
+		return bson.D{{"disabled", true}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("failed to disable user: %w", err)
+	}
+	return nil
+}
+
+// EnableUser lets a disabled user in again, with the same rights.
+func (c *Controller) EnableUser(ctx context.Context, name string) error {
+	err := c.changeUser(ctx, name, func(d userDoc) (bson.D, error) {
+		if !d.Disabled {
+			return nil, nil
+		}
+		return bson.D{{"disabled", false}}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("failed to enable user: %w", err)
+	}
+	return nil
+}
+
+// RemoveUser removes a user for good; the name stays taken. Models that the user owns
+// remain, for superusers.
+func (c *Controller) RemoveUser(ctx context.Context, name string) error {
+	err := c.changeUser(ctx, name, func(userDoc) (bson.D, error) {
+		return bson.D{{"removed", true}, {"access", ""}, {"password", ""}, {"hash", ""}}, nil
+	})
+	// Grants that are left mean nothing without the user. If this is interrupted, the
+	// next attempt removes them, although its error is that there is no such user.
+	if err == nil || isNotFound(err) {
+		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
+			err = dropErr
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("failed to delete user %q: %w", name, err)
+	}
+	return nil
+}

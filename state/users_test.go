@@ -1,0 +1,392 @@
+package state_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// addUser adds a user with a password. Hashing is slow, so tests add few.
+func (w *world) addUser(name string) {
+	w.Helper()
+	_, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: name, Password: name + "'s", Creator: statetest.Admin})
+	w.ok(err)
+}
+
+// may checks the user's access to the controller and to the model.
+func (w *world) may(user, controller, model string) {
+	w.Helper()
+	rights, err := w.ctrl.Rights(w.ctx, user, w.st.UUID())
+	w.ok(err)
+	rights.Password = ""
+	if rights != (state.Rights{Controller: controller, Model: model}) {
+		w.Errorf("%s has rights %+v, want %q and %q", user, rights, controller, model)
+	}
+}
+
+func (w *world) logsIn(user, password string, want bool) {
+	w.Helper()
+	u, err := w.ctrl.CheckUser(w.ctx, user, password)
+	if want {
+		w.ok(err)
+		if !strings.EqualFold(u.Name, user) {
+			w.Errorf("%s logged in as %s", user, u.Name)
+		}
+		return
+	}
+	w.refused(err, entity.Unauthorized, "invalid entity name or password")
+}
+
+func TestUserLifecycle(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("Bob")
+	w.may("bob", "login", "")
+	w.logsIn("bob", "Bob's", true)
+	w.logsIn("bob", "guess", false)
+	_, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bOB", Password: "x"})
+	w.refused(err, entity.AlreadyExists, "failed to create user: username unavailable")
+	_, err = w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "b b"})
+	w.refused(err, entity.Invalid, `failed to create user: invalid user name "b b"`)
+
+	w.ok(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "write", statetest.Admin))
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	w.logsIn("bob", "Bob's", false)
+	w.may("bob", "", "")
+	all, err := w.ctrl.Users(w.ctx, false)
+	w.ok(err)
+	if len(all) != 1 || all[0].Name != statetest.Admin {
+		t.Errorf("the users are %+v", all)
+	}
+	w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
+	w.logsIn("bob", "Bob's", true)
+	w.may("bob", "login", "write")
+
+	setPassword := func(name, password string) error {
+		_, err := w.ctrl.SetUserPassword(w.ctx, name, password)
+		return err
+	}
+	w.ok(setPassword("bob", "other"))
+	w.logsIn("bob", "Bob's", false)
+	w.logsIn("bob", "other", true)
+	w.refused(setPassword("bob", ""), entity.Invalid, "cannot use an empty password")
+	w.refused(setPassword("eve", "x"), entity.NotFound, `user "eve" not found`)
+
+	w.ok(w.ctrl.RemoveUser(w.ctx, "bob"))
+	w.logsIn("bob", "other", false)
+	w.may("bob", "", "")
+	deleted := `user "bob" is permanently deleted`
+	for _, err := range []error{
+		w.ctrl.RemoveUser(w.ctx, "bob"), w.ctrl.EnableUser(w.ctx, "bob"), setPassword("bob", "x"),
+		w.ctrl.GrantController(w.ctx, "bob", "superuser"), w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", "admin"),
+	} {
+		w.refused(err, entity.NotFound, deleted)
+	}
+	_, err = w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bob", Password: "x"})
+	w.refused(err, entity.AlreadyExists, deleted)
+	users, err := w.ctrl.ModelUsers(w.ctx, w.st.UUID())
+	w.ok(err)
+	if len(users) != 1 || users[0].Name != statetest.Admin || users[0].Access != "admin" {
+		t.Errorf("the model's users are %+v", users)
+	}
+}
+
+// A key sets one password, and is worthless once another was set.
+func TestRegistration(t *testing.T) {
+	w := newWorld(t)
+	key, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bob", DisplayName: "Bob"})
+	w.ok(err)
+	w.may("bob", "", "") // bob has no password yet
+	w.logsIn("bob", "", false)
+	wrong := func(name string, key []byte) {
+		t.Helper()
+		w.refused(w.ctrl.RegisterUser(w.ctx, name, key, "x"), entity.Unauthorized, "invalid entity name or password")
+	}
+	wrong("bob", nil)
+	wrong("bob", []byte("guess"))
+	wrong("eve", key)
+	wrong(statetest.Admin, nil)
+	w.refused(w.ctrl.RegisterUser(w.ctx, "bob", key, ""), entity.Invalid, "cannot use an empty password")
+	w.ctrl.Before(func() { w.ok(w.ctrl.RegisterUser(w.ctx, "bob", key, "first")) })
+	wrong("bob", key)
+	w.logsIn("bob", "first", true)
+	wrong("bob", key)
+
+	second, err := w.ctrl.ResetUserPassword(w.ctx, "bob")
+	w.ok(err)
+	w.logsIn("bob", "first", false)
+	w.may("bob", "", "")
+	third, err := w.ctrl.ResetUserPassword(w.ctx, "bob")
+	w.ok(err)
+	wrong("bob", second)
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	wrong("bob", third)
+	_, err = w.ctrl.ResetUserPassword(w.ctx, "bob")
+	w.refused(err, entity.NotAlive, "user deactivated")
+	w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
+	w.ok(w.ctrl.RegisterUser(w.ctx, "bob", third, "again"))
+	w.logsIn("bob", "again", true)
+	_, err = w.ctrl.ResetUserPassword(w.ctx, statetest.Admin)
+	w.refused(err, entity.InUse, "only superuser")
+}
+
+// What is left when each level is revoked, and what a grant adds.
+func TestAccessLevels(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	model := w.st.UUID()
+	for _, level := range []string{"read", "write", "admin"} {
+		w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", level, statetest.Admin))
+		w.may("bob", "login", level)
+		w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", level, ""), entity.AlreadyExists,
+			fmt.Sprintf("user already has %q access or greater", level))
+	}
+	for _, step := range []struct{ revoked, left string }{{"admin", "write"}, {"write", "read"}, {"read", ""}} {
+		w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", step.revoked))
+		w.may("bob", "login", step.left)
+		w.refused(w.ctrl.RevokeModel(w.ctx, model, "bob", step.revoked), entity.NotFound,
+			fmt.Sprintf(`user "bob" does not have %q access`, step.revoked))
+	}
+	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", "admin", ""))
+	w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", "read")) // all access
+	w.may("bob", "login", "")
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
+	w.may("bob", "superuser", "admin")
+	w.refused(w.ctrl.GrantController(w.ctx, "bob", "add-model"), entity.AlreadyExists,
+		`could not grant controller access: user already has "add-model" access or greater`)
+	for _, step := range []struct{ revoked, left string }{{"superuser", "add-model"}, {"add-model", "login"},
+		{"login", ""}} {
+		w.ok(w.ctrl.RevokeController(w.ctx, "bob", step.revoked))
+		w.may("bob", step.left, "")
+	}
+	// A user who cannot log in has no rights, and gets them back when enabled.
+	w.ok(w.ctrl.GrantModel(w.ctx, model, "bob", "write", ""))
+	w.may("bob", "", "")
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", "login"))
+	w.may("bob", "login", "write")
+
+	w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", "login", ""), entity.Invalid, `"login" model access not valid`)
+	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "read"), entity.Invalid, `"read" controller access not valid`)
+	w.refused(w.ctrl.GrantModel(w.ctx, model, "eve", "read", ""), entity.NotFound,
+		`user "eve" does not exist locally: user "eve" not found`)
+	w.refused(w.ctrl.GrantModel(w.ctx, "nope", "bob", "read", ""), entity.NotFound, `model "nope" not found`)
+	w.refused(w.ctrl.RevokeModel(w.ctx, model, statetest.Admin, "admin"), entity.InUse,
+		`user "admin" owns model "default"`)
+}
+
+// An owner is admin of that model, and of no other.
+func TestModelOwners(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	mine, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
+	w.ok(err)
+	rights, err := w.ctrl.Rights(w.ctx, "bob", mine.UUID())
+	w.ok(err)
+	if rights.Model != "admin" {
+		t.Errorf("the owner has rights %+v", rights)
+	}
+	w.may("bob", "login", "")
+	w.ok(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", ""))
+	rows, access, err := w.ctrl.ModelsOf(w.ctx, "bob")
+	w.ok(err)
+	if len(rows) != 2 || rows[0].Name != "default" || !slices.Equal(access, []string{"read", "admin"}) {
+		t.Errorf("bob's models are %+v with %v", rows, access)
+	}
+	rows, _, err = w.ctrl.ModelsOf(w.ctx, statetest.Admin)
+	w.ok(err)
+	if len(rows) != 3 {
+		t.Errorf("a superuser's models are %+v", rows)
+	}
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	if rows, _, err = w.ctrl.ModelsOf(w.ctx, "bob"); err != nil || len(rows) > 0 {
+		t.Errorf("a disabled user's models are %+v, %v", rows, err)
+	}
+}
+
+// The last superuser cannot be removed, in whichever way, whatever else happens
+// meanwhile.
+func TestLastSuperuserIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	ways := map[string]func(string) error{
+		"disable": func(u string) error { return w.ctrl.DisableUser(w.ctx, u) },
+		"remove":  func(u string) error { return w.ctrl.RemoveUser(w.ctx, u) },
+		"revoke":  func(u string) error { return w.ctrl.RevokeController(w.ctx, u, "superuser") },
+		"shut out": func(u string) error {
+			return w.ctrl.RevokeController(w.ctx, u, "login")
+		},
+	}
+	for _, way := range ways {
+		err := way(statetest.Admin)
+		w.refused(err, entity.InUse, `user "admin" is the only superuser who can log in`)
+		// A superuser who cannot log in does not count.
+		w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
+		w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
+		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
+		// The second one is disabled between the reads and the commit of the first
+		// one's end.
+		w.ctrl.Before(func() { w.ok(w.ctrl.DisableUser(w.ctx, "bob")) })
+		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
+		w.ok(w.ctrl.RevokeController(w.ctx, "bob", "superuser"))
+		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
+		w.may(statetest.Admin, "superuser", "admin")
+	}
+}
+
+// A disabled superuser becomes the only enabled one before the commit that
+// revokes it.
+func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
+	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
+	w.ctrl.Before(func() {
+		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
+		w.ok(w.ctrl.DisableUser(w.ctx, statetest.Admin))
+	})
+	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "superuser"), entity.InUse,
+		`user "bob" is the only superuser who can log in`)
+}
+
+// Several superusers revoke each other's and a third one's rights concurrently:
+// each change has one outcome, and a superuser is left.
+func TestConcurrentGrantsAndRevokes(t *testing.T) {
+	w := newWorld(t)
+	names := []string{statetest.Admin, "ann", "bob"}
+	for _, name := range names[1:] {
+		w.addUser(name)
+		w.ok(w.ctrl.GrantController(w.ctx, name, "superuser"))
+	}
+	rounds := 30
+	if testing.Short() {
+		rounds = 5
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for round := range rounds {
+		r := rand.New(rand.NewPCG(seed, uint64(round)))
+		var group sync.WaitGroup
+		for range 6 {
+			name, what := names[r.IntN(3)], r.IntN(5)
+			group.Go(func() {
+				var err error
+				switch what {
+				case 0:
+					err = w.ctrl.DisableUser(w.ctx, name)
+				case 1:
+					err = w.ctrl.EnableUser(w.ctx, name)
+				case 2, 3:
+					err = w.ctrl.RevokeController(w.ctx, name, "superuser")
+				case 4:
+					err = w.ctrl.GrantController(w.ctx, name, "superuser")
+				}
+				if kind := entity.KindOf(err); err != nil && kind != entity.InUse && kind != entity.NotFound &&
+					kind != entity.AlreadyExists {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		group.Wait()
+		left := 0
+		for _, name := range names {
+			rights, err := w.ctrl.Rights(w.ctx, name, "")
+			w.ok(err)
+			if rights.Controller == "superuser" {
+				left++
+			}
+		}
+		if left == 0 {
+			t.Fatalf("no superuser is left in round %d", round)
+		}
+	}
+}
+
+// Of concurrent identical grants one succeeds, and so does one of concurrent
+// identical revokes.
+func TestConcurrentGrantSucceedsOnce(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	at := func(do func(context.Context) error) (done int) {
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				err := do(w.ctx)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					done++
+				} else if kind := entity.KindOf(err); kind != entity.AlreadyExists && kind != entity.NotFound {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		return done
+	}
+	model := w.st.UUID()
+	for range 5 {
+		if n := at(func(ctx context.Context) error { return w.ctrl.GrantModel(ctx, model, "bob", "write", "") }); n != 1 {
+			t.Errorf("%d grants succeeded, want 1", n)
+		}
+		w.may("bob", "login", "write")
+		if n := at(func(ctx context.Context) error { return w.ctrl.RevokeModel(ctx, model, "bob", "write") }); n != 1 {
+			t.Errorf("%d revokes succeeded, want 1", n)
+		}
+		w.may("bob", "login", "read")
+		w.ok(w.ctrl.RevokeModel(w.ctx, model, "bob", "read"))
+	}
+}
+
+// A model is not added once its owner is removed.
+func TestAddModelDuringRemoveUser(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	w.ctrl.Before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
+	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
+	w.refused(err, entity.NotFound, `cannot add model "mine": user "bob" is permanently deleted`)
+}
+
+// A grant to a user who is being removed has no effect.
+func TestGrantDuringRemoveUser(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	w.ctrl.Before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
+	w.refused(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", ""), entity.NotFound, "permanently deleted")
+	w.may("bob", "", "")
+}
+
+// Changed rights wake the watcher.
+func TestWatchRights(t *testing.T) {
+	w := newWorld(t)
+	w.addUser("bob")
+	bob := w.ctrl.WatchRights(w.ctx, "bob", w.st.UUID())
+	event := func(ch <-chan struct{}) {
+		t.Helper()
+		select {
+		case <-ch:
+		case <-time.After(20 * time.Second):
+			t.Fatal("no event")
+		}
+	}
+	event(bob)
+	for _, change := range []func() error{
+		func() error { return w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", "") },
+		func() error { return w.ctrl.RevokeModel(w.ctx, w.st.UUID(), "bob", "read") },
+		func() error { return w.ctrl.GrantController(w.ctx, "bob", "superuser") },
+		func() error { return w.ctrl.DisableUser(w.ctx, "bob") },
+	} {
+		w.ok(change())
+		event(bob)
+	}
+}

@@ -1,0 +1,38 @@
+package state
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/mongo"
+)
+
+// completeUsers is the controller's step to version 3. In version 2 a user had a name as
+// id, a password and access.
+func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error {
+	old := bson.D{{"name", bson.D{{"$exists", false}}}}
+	var users []struct {
+		ID string `bson:"_id"`
+	}
+	if err := db.All("users", old, &users); err != nil {
+		return err
+	}
+	for _, u := range users {
+		err := change(ctx, db, func(o *ops) error {
+			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
+				return err
+			} else if n == 0 {
+				return mongo.ErrNothing // another controller has done it
+			}
+			o.update("users", u.ID, old, bson.D{{"$set", bson.D{
+				{"name", u.ID}, {"displayname", ""}, {"hash", ""}, {"disabled", false}, {"removed", false}, {"createdby", u.ID},
+			}}})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
