@@ -100,6 +100,7 @@ var mayCall = map[string]string{
 	"UserManager.ResetPassword":         "admin",
 	"UserManager.SetPassword":           "admin",
 	"UserManager.UserInfo":              "admin",
+	"Status.WatchModel":                 "admin",
 
 	// All methods of a facade for agents are for the same callers.
 	"Agent.*":             "m0",
@@ -383,7 +384,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
 			"Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
-			"Admin Controller Integrity ModelManager Pinger UserManager Watcher"},
+			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),
 			"Admin Agent ApplicationScaler Deployer Machiner Pinger Provisioner Watcher"},
 	} {

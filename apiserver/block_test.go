@@ -70,6 +70,7 @@ var forUsers = map[string]string{
 	"ModelManager.ListModels":                 "login -",
 	"ModelManager.ModelInfo":                  "login -",
 	"ModelManager.ModelLeftovers":             "login -",
+	"Status.WatchModel":                       "login -",
 	"ModelManager.ModifyModelAccess":          "login named",
 	"UserManager.AddUser":                     "superuser change",
 	"UserManager.DisableUser":                 "superuser change",

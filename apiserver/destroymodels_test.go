@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"juju/apiserver/client"
@@ -113,6 +114,50 @@ func TestDestroyModel(t *testing.T) {
 	}
 	_, err = root.CreateModel(ctx, "default", nil)
 	w.ok(err)
+}
+
+// A user can watch a model from its destruction until it is gone.
+func TestWatchModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	root := w.dial(w.adminInfo(""))
+	events, err := root.WatchModel(ctx, w.st.UUID())
+	w.ok(err)
+	life := func() string {
+		models, err := root.Models(ctx)
+		w.ok(err)
+		if !slices.ContainsFunc(models, func(m client.Model) bool { return m.UUID == w.st.UUID() }) {
+			return "gone"
+		}
+		info, err := root.ModelInfo(ctx, w.st.UUID())
+		w.ok(err)
+		return info.Life
+	}
+	for _, step := range []struct {
+		life string
+		take func() error
+	}{
+		{"alive", func() error { return nil }},
+		{"dying", func() error { return root.DestroyModel(ctx, w.st.UUID(), entity.Destruction{}) }},
+		{"dead", func() error {
+			return errors.Join(w.st.EnsureDead(ctx), w.controller.RemoveModel(ctx, w.st.UUID()))
+		}},
+		{"gone", func() error {
+			_, err := w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
+			return err
+		}},
+	} {
+		w.ok(step.take())
+		for receive(t, events); life() != step.life; receive(t, events) {
+		}
+	}
+	cancel()
+	closes(t, events)
+	if _, err := root.WatchModel(t.Context(), w.st.UUID()); !errors.Is(err, entity.Unauthorized) {
+		t.Errorf("a model that is gone can be watched: %v", err)
+	}
 }
 
 // A controller with models refuses to be destroyed, unless they are included. It ends itself

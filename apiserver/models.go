@@ -2,7 +2,9 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"juju/apiserver/params"
 	"juju/state"
@@ -156,6 +158,64 @@ func modelManagerModelInfo(ctx context.Context, c *caller, p params.Entities) (p
 		results = append(results, result)
 	}
 	return params.ModelInfoResults{Results: results}, nil
+}
+
+// statusWatchModel fires when what ModelInfo returns may have changed, or the model may have been
+// removed.
+func statusWatchModel(ctx context.Context, c *caller, p params.Entity) (stream, error) {
+	if err := isKind(p.Tag, entity.KindModel); err != nil {
+		return stream{}, err
+	}
+	rows, _, err := c.server.controller.ModelsOf(ctx, c.tag.ID)
+	if err != nil {
+		return stream{}, err
+	}
+	i := slices.IndexFunc(rows, func(row state.ModelRow) bool { return p.Tag.Tag == entity.ModelTag(row.UUID) })
+	if i < 0 {
+		return stream{}, denied() // the same if there is no such model
+	}
+	steps, err := c.server.controller.WatchUnfinishedModels(ctx)
+	if err != nil {
+		return stream{}, err
+	}
+	var contents <-chan struct{} // nil if the model is being removed
+	if st, err := c.server.controller.Model(ctx, rows[i].UUID); err == nil {
+		if contents, err = st.Watches().Status(ctx); err != nil {
+			return stream{}, err
+		}
+	} else if !errors.Is(err, entity.NotFound) {
+		return stream{}, err
+	}
+	return notify(either(ctx, steps, contents), nil)
+}
+
+// either fires when one of two watches does, and ends with the first. The end of the second is an
+// event.
+func either(ctx context.Context, first, second <-chan struct{}) <-chan struct{} {
+	out := make(chan struct{})
+	go func() {
+		defer close(out)
+		var send chan<- struct{}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, open := <-first:
+				if !open {
+					return
+				}
+				send = out
+			case _, open := <-second:
+				if !open {
+					second = nil
+				}
+				send = out
+			case send <- struct{}{}:
+				send = nil
+			}
+		}
+	}()
+	return out
 }
 
 func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreateArgs) (params.ModelInfo, error) {

@@ -76,6 +76,7 @@ func userRoutes() []route {
 		{"ModelManager", 10, "ModelInfo", atController, reader, reads, nil, do(modelManagerModelInfo)},
 		{"ModelManager", 10, "ModelLeftovers", atController, reader, reads, nil, do(modelManagerLeftovers)},
 		{"ModelManager", 10, "ModifyModelAccess", atController, reader, named, nil, do(modelManagerModifyAccess)},
+		{"Status", 1, "WatchModel", atController, reader, reads, nil, watch(statusWatchModel)},
 		{"UserManager", 3, "AddUser", atController, admin, changes, nil, do(userManagerAddUser)},
 		{"UserManager", 3, "DisableUser", atController, admin, changes, nil, do(userManagerDisableUser)},
 		{"UserManager", 3, "EnableUser", atController, admin, changes, nil, do(userManagerEnableUser)},

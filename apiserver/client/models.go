@@ -151,6 +151,12 @@ func (c *Conn) ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, er
 	return info.ModelInfo, nil
 }
 
+// WatchModel fires at once, and then whenever what ModelInfo returns may have changed, or the model
+// may have been removed. The connection must be to the controller itself.
+func (c *Conn) WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error) {
+	return notify(ctx, c, "Status", "WatchModel", params.Entity{Tag: params.TagOf(entity.ModelTag(uuid))})
+}
+
 // CreateModel adds a model that the user owns, with settings as users write them. The
 // connection must be to the controller itself.
 func (c *Conn) CreateModel(ctx context.Context, name string, config map[string]string) (Model, error) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The time between two reads of a model or controller that a command waits for. It doubles
-// with each read, from minGap up to maxGap.
+// The least time between two reads of a model that a command waits for. It doubles with each
+// read, from minGap up to maxGap.
 const (
 	minGap = 100 * time.Millisecond
 	maxGap = 500 * time.Millisecond
@@ -16,21 +16,24 @@ type watchStatusAPI interface {
 	WatchStatus(ctx context.Context) (<-chan struct{}, error)
 }
 
+// A watchFunc begins a watch, whose first event comes at once.
+type watchFunc func(ctx context.Context) (<-chan struct{}, error)
+
 // changes tells a command that waits when to read the model again. On a quiet model
 // that is when its status changes; on a busy one, changes merge, and the model is read
 // no more often than if it were polled.
 type changes struct {
 	ctx    context.Context // of the watch
-	api    watchStatusAPI
+	watch  watchFunc
 	reread time.Duration // also return from next after this time; 0 for never
 
 	events <-chan struct{} // nil while there is no watch
 	gap    time.Duration
 }
 
-// watchChanges returns the changes of a model's status until ctx ends.
-func watchChanges(ctx context.Context, api watchStatusAPI, reread time.Duration) *changes {
-	return &changes{ctx: ctx, api: api, reread: reread}
+// watchChanges returns the changes that a watch reports until ctx ends.
+func watchChanges(ctx context.Context, watch watchFunc, reread time.Duration) *changes {
+	return &changes{ctx: ctx, watch: watch, reread: reread}
 }
 
 // next returns when the model may have changed since the caller last read it, or when
@@ -46,8 +49,8 @@ func (c *changes) next(ctx context.Context) {
 		watching, cancel := context.WithCancel(c.ctx)
 		stop := context.AfterFunc(ctx, cancel)
 		var err error
-		// Its first event comes at once, so a change since the last read is not missed.
-		c.events, err = c.api.WatchStatus(watching)
+		// Because of the first event, a change since the last read is not missed.
+		c.events, err = c.watch(watching)
 		if stop(); err != nil {
 			cancel()
 			c.events = nil

@@ -33,6 +33,7 @@ type modelsAPI interface {
 	Models(ctx context.Context) ([]client.Model, error)
 	ModelSummaries(ctx context.Context) ([]entity.ModelSummary, error)
 	ModelInfo(ctx context.Context, uuid string) (entity.ModelInfo, error)
+	WatchModel(ctx context.Context, uuid string) (<-chan struct{}, error)
 }
 
 // controllerFlag adds the flag -c to a command.

@@ -142,7 +142,13 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 			own.Close()
 		}
 	}()
-	for gap := minGap; ; gap = min(2*gap, maxGap) {
+	watch := func() *changes {
+		return watchChanges(bounded, func(ctx context.Context) (<-chan struct{}, error) {
+			return api.WatchModel(ctx, model.UUID)
+		}, 0)
+	}
+	changes := watch()
+	for {
 		models, err := api.Models(bounded)
 		switch {
 		case err == nil:
@@ -166,16 +172,16 @@ func (d *destroyModel) gone(ctx context.Context, t target, api controllerAPI, mo
 					own.Close()
 				}
 				own, api = again, again
+				changes = watch()
 			}
 		}
-		select {
-		case <-bounded.Done():
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		changes.next(bounded)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if bounded.Err() != nil {
 			return entity.WithHint(fmt.Errorf("gave up after %v: model %q is not gone", bound, model.Name),
 				"To see why: juju explain -m %s", model.Name)
-		case <-time.After(gap):
 		}
 	}
 }

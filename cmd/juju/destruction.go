@@ -117,7 +117,7 @@ func (s *session) end(ctx context.Context, api interface {
 	end := begin.Add(how.Timeout + cloudTime)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	changes := watchChanges(watching, api, explainEvery)
+	changes := watchChanges(watching, api.WatchStatus, explainEvery)
 	for _, name := range names {
 		waiting, fewest := name, -1 // unknown yet
 		for {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"juju/apiserver/client"
 	"juju/cmd/juju/store"
@@ -17,11 +19,28 @@ type fakeController struct {
 	calls  []string
 	models []entity.ModelInfo
 	err    error // of every change
-	// stays is how many times a destroyed model is still listed; leftovers is what it leaves
-	// behind.
+	// stays is how many times a destroyed model is still listed, unless held is set, which keeps
+	// it listed; leftovers is what it leaves behind.
 	stays     int
-	dying     string // its UUID
+	held      bool
+	dying     string        // its UUID
+	changed   chan struct{} // of the watch of a model; nil before there is one
+	reads     int           // of the list of models
 	leftovers []entity.Leftover
+}
+
+// WatchModel fires at once, and after each call of Models with another change to follow.
+func (f *fakeController) WatchModel(context.Context, string) (<-chan struct{}, error) {
+	f.changed = make(chan struct{}, 1)
+	f.tell()
+	return f.changed, nil
+}
+
+func (f *fakeController) tell() {
+	select {
+	case f.changed <- struct{}{}:
+	default: // it will fire, or there is no watch
+	}
 }
 
 func (f *fakeController) DestroyModel(_ context.Context, uuid string, how entity.Destruction) error {
@@ -39,8 +58,11 @@ func (f *fakeController) ModelLeftovers(context.Context) ([]entity.Leftover, err
 func (f *fakeController) Close() error { return nil }
 
 func (f *fakeController) Models(context.Context) (all []client.Model, err error) {
-	if f.dying != "" {
-		if f.stays--; f.stays < 0 {
+	f.reads++
+	if f.dying != "" && !f.held {
+		if f.stays--; f.stays >= 0 {
+			f.tell()
+		} else {
 			f.models = slices.DeleteFunc(f.models, func(m entity.ModelInfo) bool { return m.UUID == f.dying })
 		}
 	}
@@ -255,4 +277,23 @@ func TestDestroyModel(t *testing.T) {
 	u.sees(1, "", "ERROR model \"default\" is gone, but instances of model \"default\" may be left in cloud local: "+
 		"no\nrm -r it\n")
 	asked("DestroyModel default-uuid force 3s")
+}
+
+// The command reads the model when it changes, and not in between.
+func TestDestroyModelWatches(t *testing.T) { synctest.Test(t, testDestroyModelWatches) }
+
+func testDestroyModelWatches(t *testing.T) {
+	u := newUser(t)
+	u.ctrl.add("admin", "default")
+	u.ctrl.held = true
+	begun := time.Now()
+	time.AfterFunc(20*time.Second, func() {
+		u.ctrl.held = false
+		u.ctrl.tell()
+	})
+	u.types("destroy-model", "default", "-y", "--wait", "-q")
+	u.sees(0, "", "")
+	if passed := time.Since(begun); passed != 20*time.Second || u.ctrl.reads != 4 {
+		t.Errorf("its end was seen after %v and %d reads, want 20s and 4", passed, u.ctrl.reads)
+	}
 }

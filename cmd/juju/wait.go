@@ -77,7 +77,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 			own.Close()
 		}
 	}()
-	changes := watchChanges(bounded, api, 0)
+	changes := watchChanges(bounded, api.WatchStatus, 0)
 	waiting := ""
 	for {
 		m, err := api.Status(bounded)
@@ -108,7 +108,7 @@ func (s *session) wait(ctx context.Context, api statusAPI, u until, bound time.D
 					own.Close()
 				}
 				own, api = again, again
-				changes = watchChanges(bounded, api, 0)
+				changes = watchChanges(bounded, api.WatchStatus, 0)
 			}
 		}
 		if p == nil {
