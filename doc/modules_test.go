@@ -1,0 +1,122 @@
+package doc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A requirement is one that go.mod states.
+type requirement struct {
+	Path     string
+	Indirect bool
+}
+
+// untidy returns what `go mod tidy` would change in these requirements. imported has the modules
+// that our packages and tests import, unneeded those that no package needs.
+func untidy(requirements []requirement, imported, unneeded map[string]bool) []string {
+	var wrong []string
+	required := map[string]bool{}
+	for _, r := range requirements {
+		required[r.Path] = true
+		switch {
+		case unneeded[r.Path]:
+			wrong = append(wrong, r.Path+" is not needed")
+		case r.Indirect && imported[r.Path]:
+			wrong = append(wrong, r.Path+" is imported, but marked as indirect")
+		case !r.Indirect && !imported[r.Path]:
+			wrong = append(wrong, r.Path+" is not imported, but not marked as indirect")
+		}
+	}
+	for path := range imported {
+		if !required[path] {
+			wrong = append(wrong, path+" is imported, but not required")
+		}
+	}
+	return wrong
+}
+
+// The test does not call `go mod tidy -diff`, which downloads 100 MB for the tests of our
+// dependencies.
+func TestGoModIsTidy(t *testing.T) {
+	// go test runs the test again when a file that it reads has changed, but not when one that go
+	// mod reads has.
+	if _, err := os.ReadFile("../go.mod"); err != nil {
+		t.Fatal(err)
+	}
+	var mod struct{ Require []requirement }
+	if err := json.Unmarshal(goRun(t, "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	unneeded := map[string]bool{}
+	why := []string{"mod", "why", "-m", "-vendor"} // -vendor leaves out the tests of dependencies
+	for _, r := range mod.Require {
+		why = append(why, r.Path)
+	}
+	for line := range strings.Lines(string(goRun(t, why...))) {
+		if path, ok := strings.CutPrefix(line, "(main module does not need to vendor module "); ok {
+			unneeded[strings.TrimSuffix(path, ")\n")] = true
+		}
+	}
+	for _, w := range untidy(mod.Require, importedModules(t), unneeded) {
+		t.Errorf("go.mod: %s; run go mod tidy", w)
+	}
+
+	planted := []requirement{{"unneeded", true}, {"imported", true}, {"not/imported", false}}
+	imported := map[string]bool{"imported": true, "not/required": true}
+	if wrong := untidy(planted, imported, map[string]bool{"unneeded": true}); len(wrong) != 4 {
+		t.Errorf("of 4 planted faults were found: %q", wrong)
+	}
+}
+
+// importedModules returns the modules of the packages that ours and their tests import.
+func importedModules(t *testing.T) map[string]bool {
+	t.Helper()
+	type module struct {
+		Path string
+		Main bool
+	}
+	var ours []string
+	of := map[string]module{} // by package
+	out := goRun(t, "list", "-deps", "-test", "-json=ImportPath,Module,Imports", "./...")
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Module     module
+			Imports    []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		of[p.ImportPath] = p.Module
+		if p.Module.Main {
+			ours = append(ours, p.Imports...)
+		}
+	}
+	imported := map[string]bool{}
+	for _, path := range ours {
+		if m := of[path]; m.Path != "" && !m.Main {
+			imported[m.Path] = true
+		}
+	}
+	return imported
+}
+
+// goRun returns the output of the go command at the root of the module.
+func goRun(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Stderr = "..", os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(fmt.Errorf("go %s: %w", strings.Join(args, " "), err))
+	}
+	return out
+}
