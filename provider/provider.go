@@ -105,12 +105,11 @@ func (h Hardware) String() string {
 
 // Config is what a cloud needs to open one model.
 type Config struct {
-	Controller string            // UUID
-	Model      string            // UUID
-	Attrs      map[string]string // the model's settings; each cloud reads the ones it knows
+	Controller string // UUID
+	Model      string // UUID
 }
 
-// Open opens a model on a cloud. Attributes that the cloud can't accept are Invalid.
+// Open opens a model on a cloud.
 type Open func(ctx context.Context, config Config) (Environ, error)
 
 // CheckSeries returns an Invalid error if the cloud does not have the series. place names the

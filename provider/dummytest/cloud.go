@@ -39,10 +39,9 @@ func New(start StartFunc) *Cloud {
 		jammed:   map[string]bool{}}
 }
 
-// Open opens a model; it is a provider.Open. The attribute "broken" lists, separated by blanks,
-// the methods of Environ that fail in this model.
+// Open opens a model; it is a provider.Open.
 func (c *Cloud) Open(_ context.Context, config provider.Config) (provider.Environ, error) {
-	return &environ{cloud: c, config: config, broken: strings.Fields(config.Attrs["broken"])}, nil
+	return &environ{cloud: c, config: config}, nil
 }
 
 // SetSeries limits the series that instances can have; without arguments it lifts the limit.

@@ -64,11 +64,9 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func open(t *testing.T, c *dummytest.Cloud, broken string) provider.Environ {
+func open(t *testing.T, c *dummytest.Cloud) provider.Environ {
 	t.Helper()
-	e, err := c.Open(t.Context(), provider.Config{
-		Controller: controller, Model: providertest.ModelA, Attrs: map[string]string{"broken": broken},
-	})
+	e, err := c.Open(t.Context(), provider.Config{Controller: controller, Model: providertest.ModelA})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,28 +75,20 @@ func open(t *testing.T, c *dummytest.Cloud, broken string) provider.Environ {
 
 func TestBroken(t *testing.T) {
 	c := dummytest.New(nil)
-	e := open(t, c, "Destroy Instances")
-	if err := e.Destroy(t.Context()); err == nil || err.Error() != "dummy.Destroy is broken" {
-		t.Errorf("Destroy of a model that has it broken: got error %v", err)
-	}
-	if _, err := e.Instances(t.Context()); err == nil || err.Error() != "dummy.Instances is broken" {
-		t.Errorf("Instances of a model that has it broken: got error %v", err)
-	}
-
-	healthy := open(t, c, "")
+	e := open(t, c)
 	c.Break("StopInstances")
-	if err := healthy.StopInstances(t.Context()); err == nil || err.Error() != "dummy.StopInstances is broken" {
+	if err := e.StopInstances(t.Context()); err == nil || err.Error() != "dummy.StopInstances is broken" {
 		t.Errorf("StopInstances: got error %v", err)
 	}
 	c.Mend("StopInstances")
-	if err := healthy.StopInstances(t.Context()); err != nil {
+	if err := e.StopInstances(t.Context()); err != nil {
 		t.Errorf("StopInstances after it was mended: %v", err)
 	}
 }
 
 func TestFail(t *testing.T) {
 	c := dummytest.New(nil)
-	e := open(t, c, "")
+	e := open(t, c)
 	final := errors.New("out of stock")
 	c.Fail("StartInstance", 2, nil)
 	c.Fail("StartInstance", 1, final)
@@ -117,7 +107,7 @@ func TestFail(t *testing.T) {
 func TestAgentThatFailsToStart(t *testing.T) {
 	a := agents{err: errors.New("no agent for you")}
 	c := dummytest.New(a.start)
-	e := open(t, c, "")
+	e := open(t, c)
 	if _, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: "0", Nonce: "n"}); err == nil {
 		t.Error("started without an agent")
 	}
@@ -134,7 +124,7 @@ func TestStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a agents
 		c := dummytest.New(a.start)
-		e := open(t, c, "")
+		e := open(t, c)
 		watch, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ops := c.Watch(watch)
@@ -174,7 +164,7 @@ func TestStall(t *testing.T) {
 func TestLose(t *testing.T) {
 	var a agents
 	c := dummytest.New(a.start)
-	e := open(t, c, "")
+	e := open(t, c)
 	inst, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: "0", Nonce: "n"})
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +186,7 @@ func TestLose(t *testing.T) {
 
 func TestJam(t *testing.T) {
 	c := dummytest.New(nil)
-	e := open(t, c, "")
+	e := open(t, c)
 	for _, id := range []string{"0", "1"} {
 		if _, err := e.StartInstance(t.Context(), provider.StartParams{MachineID: id, Nonce: "n"}); err != nil {
 			t.Fatal(err)
@@ -222,7 +212,7 @@ func TestJam(t *testing.T) {
 }
 
 func TestConstraints(t *testing.T) {
-	e := open(t, dummytest.New(nil), "")
+	e := open(t, dummytest.New(nil))
 	rules, err := e.ConstraintRules(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +238,7 @@ func TestConstraints(t *testing.T) {
 // The log holds about the last ten thousand operations, and a slow reader delays no one.
 func TestLogIsBounded(t *testing.T) {
 	c := dummytest.New(nil)
-	e := open(t, c, "")
+	e := open(t, c)
 	ops := c.Watch(t.Context())
 	const n = 25000
 	for range n {

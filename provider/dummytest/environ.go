@@ -15,15 +15,11 @@ import (
 type environ struct {
 	cloud  *Cloud
 	config provider.Config
-	broken []string // methods
 }
 
 // begin starts every method, which returns begin's error at once.
 func (e *environ) begin(ctx context.Context, op *Op) error {
 	op.Model = e.config.Model
-	if slices.Contains(e.broken, op.Method) {
-		return errBroken(op.Method)
-	}
 	return e.cloud.failure(ctx, *op)
 }
 

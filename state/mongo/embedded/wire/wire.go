@@ -39,9 +39,8 @@ const (
 // Flags of a Msg. A receiver must understand the lower sixteen bits, and may ignore the upper
 // sixteen.
 const (
-	MsgChecksum       uint32 = 1 << 0
-	MsgMoreToCome     uint32 = 1 << 1
-	MsgExhaustAllowed uint32 = 1 << 16
+	MsgChecksum   uint32 = 1 << 0
+	MsgMoreToCome uint32 = 1 << 1
 
 	msgRequired uint32 = 0xffff
 )

@@ -29,6 +29,9 @@ func doc(t testing.TB, v any) bsoncore.Document {
 	return b
 }
 
+// exhaustAllowed is a flag of a Msg that a receiver may ignore.
+const exhaustAllowed = 1 << 16
+
 // everyType is a document with a value of each BSON type, nested too.
 func everyType(t testing.TB) bsoncore.Document {
 	t.Helper()
@@ -79,11 +82,11 @@ func TestRequestsRoundTrip(t *testing.T) {
 		{"msg", func(b []byte) []byte { return wire.AppendMsg(b, 7, 0, two) }, &wire.Msg{Body: two}},
 		{"msg with all", func(b []byte) []byte {
 			return wire.AppendSections(b, 7, 0, wire.Msg{
-				Flags: wire.MsgChecksum | wire.MsgMoreToCome | wire.MsgExhaustAllowed, Body: one,
+				Flags: wire.MsgChecksum | wire.MsgMoreToCome | exhaustAllowed, Body: one,
 				Sequences: []wire.Sequence{{ID: "documents", Documents: []bsoncore.Document{one, two}}, {ID: "none"}},
 			})
 		}, &wire.Msg{
-			Flags: wire.MsgChecksum | wire.MsgMoreToCome | wire.MsgExhaustAllowed, Body: one,
+			Flags: wire.MsgChecksum | wire.MsgMoreToCome | exhaustAllowed, Body: one,
 			Sequences: []wire.Sequence{{ID: "documents", Documents: []bsoncore.Document{one, two}}, {ID: "none"}},
 		}},
 	} {
