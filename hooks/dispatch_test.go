@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,18 +30,19 @@ func TestDispatchGetsEveryEvent(t *testing.T) {
 	}
 
 	// A dispatch that can't be run is no missing one: its hooks fail.
-	for name, damage := range map[string]func() error{
-		"it is not executable": func() error { return os.Chmod(dispatch, 0o644) },
-		"no such file": func() error {
-			os.Remove(dispatch)
-			return os.Symlink("nowhere", dispatch)
-		},
+	for _, damaged := range []struct {
+		why    string
+		damage func() error
+	}{
+		{"it is not executable", func() error { return os.Chmod(dispatch, 0o644) }},
+		{"no such file", func() error { return errors.Join(os.Remove(dispatch), os.Symlink("nowhere", dispatch)) }},
 	} {
-		if err := damage(); err != nil {
+		if err := damaged.damage(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.run(Info{Kind: Install}); err == nil || !strings.Contains(err.Error(), "cannot run dispatch: "+name) {
-			t.Errorf("with a dispatch of which %s: %v", name, err)
+		_, err := r.run(Info{Kind: Install})
+		if err == nil || !strings.Contains(err.Error(), "cannot run dispatch: "+damaged.why) {
+			t.Errorf("with a dispatch of which %s: %v", damaged.why, err)
 		}
 	}
 
