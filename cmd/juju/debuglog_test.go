@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/cmd/juju/display"
+	"juju/state/entity"
+)
+
+func TestDebugLog(t *testing.T) {
+	u := newUser(t)
+	u.fake.logs = []entity.LogMessage{
+		{Entity: "unit-web-0", Timestamp: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Severity: "INFO",
+			Module: "unit.web/0", Location: "f.go:1", Message: "hello"},
+	}
+	u.types("debug-log", "--utc")
+	u.sees(0, "unit-web-0: 03:04:05 INFO unit.web/0 hello\n", "")
+	u.types("debug-log", "--utc", "--date", "--ms", "--location")
+	u.sees(0, "unit-web-0: 2026-01-02 03:04:05.678 INFO unit.web/0 f.go:1 hello\n", "")
+
+	// On a terminal it follows the log until interrupted, which is not a failure.
+	u.session.outTerminal = true
+	ctx, cancel := context.WithCancel(t.Context())
+	u.session.stdout = display.NewWriter(&interrupter{cancel: cancel})
+	u.typesUntil(ctx, "debug-log", "--utc")
+	u.asked("DebugLog " + query(`"Backlog":10`))
+	u.sees(0, "", "")
+	u.session.stdout = display.NewWriter(&u.out)
+	u.types("debug-log", "--utc", "--limit", "1")
+	u.asked("DebugLog " + query(`"Backlog":10,"Limit":1,"NoTail":true`))
+	u.session.outTerminal = false
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	u.typesUntil(ctx, "debug-log", "--tail")
+	u.asked("DebugLog " + query(`"Backlog":10`))
+}
+
+// An interrupter presses ^C at the first output.
+type interrupter struct{ cancel func() }
+
+func (i *interrupter) Write(b []byte) (int, error) {
+	i.cancel()
+	return len(b), nil
+}
+
+// With --retry, debug-log reconnects when the connection is lost, and does not repeat what it
+// has shown.
+func TestDebugLogRetries(t *testing.T) { synctest.Test(t, testDebugLogRetries) }
+
+func testDebugLogRetries(t *testing.T) {
+	u := newUser(t)
+	lost := entity.Errorf(entity.Unavailable, "the connection to the controller is lost")
+	u.fake.err = lost
+	u.types("debug-log")
+	u.sees(1, "", "ERROR the connection to the controller is lost\n")
+	connect := u.session.connect
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		if u.fake.opened > 1 {
+			u.fake.err = nil
+		}
+		return connect(ctx)
+	}
+	u.types("debug-log", "--retry", "--replay")
+	u.asked("DebugLog "+query(`"Replay":true,"Backlog":10,"NoTail":true`), "DebugLog "+query(`"NoTail":true`))
+	u.sees(0, "", "the connection to the controller is lost; reconnecting\n")
+	u.session.connect = connect
+
+	// A refusal would be the same after reconnecting, so it ends the command.
+	for _, kind := range []entity.Kind{entity.Unauthorized, entity.NotFound, entity.Invalid} {
+		u.fake.err = entity.Errorf(kind, "no")
+		u.types("debug-log", "--retry")
+		if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR no\n") {
+			t.Errorf("%s: exit code %d, said %q", kind, u.code, u.err.String())
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+)
+
+const metadata = `name: webpage
+summary: a page
+description: a page
+`
+
+// charmDir creates a charm.
+func charmDir(t *testing.T, meta string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "webpage")
+	write(t, filepath.Join(dir, "metadata.yaml"), meta)
+	write(t, filepath.Join(dir, "config.yaml"), "options:\n  title: {type: string, default: x}\n  port: {type: int}\n")
+	write(t, filepath.Join(dir, "hooks", "install"), "#!/bin/sh\n")
+	return dir
+}
+
+func TestDeploy(t *testing.T) {
+	u := newUser(t)
+	dir := charmDir(t, metadata)
+	u.types("deploy", dir)
+	u.asked("Status webpage", "UploadCharm",
+		`Deploy {"Service":"webpage","CharmURL":"local:jammy/web-0","Series":"","Units":1,"Placement":null,`+
+			`"Config":{},"ConfigYAML":"","Constraints":{},"Force":false}`)
+	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\n"+
+		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
+	archive := bytes.Clone(u.fake.uploaded)
+	if z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive))); err != nil || len(z.File) < 3 {
+		t.Errorf("uploaded %v, %v", z, err)
+	}
+
+	// Its archive works as well, and so does a file of settings.
+	zipped := filepath.Join(t.TempDir(), "web.zip")
+	write(t, zipped, string(archive))
+	file := filepath.Join(t.TempDir(), "settings")
+	write(t, file, "front: {title: y}\nother: {z: 1}\n")
+	u.types("deploy", zipped, "front", "-q", "-n", "2", "--to", "1,2", "--config", file, "--config", "port=80", "--config",
+		"port=81",
+		"--constraints", "mem=1G", "--series", "jammy", "--force")
+	u.asked("Status front", "UploadCharm jammy",
+		`Deploy {"Service":"front","CharmURL":"local:jammy/web-0","Series":"jammy","Units":2,"Placement":["1","2"],`+
+			`"Config":{"port":"81"},"ConfigYAML":"front: {title: y}\nother: {z: 1}\n","Constraints":{"mem":1024},"Force":true}`)
+	u.sees(0, "", "")
+	if !bytes.Equal(u.fake.uploaded, archive) {
+		t.Error("the archive was changed on its way")
+	}
+
+	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
+	u.types("deploy", subordinate, "-q")
+	if u.code != 0 || !strings.Contains(u.fake.calls[2], `"Units":0`) {
+		t.Errorf("exit code %d, asked %v", u.code, u.fake.calls)
+	}
+}
+
+// What the cloud refuses is refused before the upload of the charm, and its warnings are
+// shown.
+func TestCloudRefusalsAndWarnings(t *testing.T) {
+	dir := charmDir(t, metadata)
+	u := newUser(t)
+	u.fake.refused = entity.WithHint(entity.Errorf(entity.Invalid, "cannot deploy \"webpage\": no such machine"),
+		"Try another.")
+	u.types("deploy", dir)
+	u.asked("Status webpage")
+	u.sees(1, "", "ERROR cannot deploy \"webpage\": no such machine\nTry another.\n")
+
+	u.fake.refused = entity.Errorf(entity.NotImplemented, "no such method") // an older controller
+	u.fake.warnings = []string{"tags are ignored"}
+	u.types("deploy", dir)
+	u.sees(0, "", "Deploying charm \"webpage\" as service \"webpage\"\nWARNING tags are ignored\n"+
+		"Service \"webpage\" is deployed from charm local:jammy/web-0 with 1 unit.\n")
+	u.types("add-machine", "-n", "2", "--constraints", "tags=x")
+	u.sees(0, "", "WARNING tags are ignored\ncreated machine 0\ncreated machine 1\n")
+	u.types("add-unit", "web")
+	u.sees(0, "", "WARNING tags are ignored\nAdded web/0.\n")
+	u.types("set-constraints", "web", "tags=x")
+	u.sees(0, "", "WARNING tags are ignored\n")
+	u.types("set-model-constraints", "tags=x", "-q")
+	u.sees(0, "", "")
+}
+
+func TestDeployRefusals(t *testing.T) {
+	dir := charmDir(t, metadata)
+	subordinate := charmDir(t, metadata+"subordinate: true\nrequires:\n  host: {interface: juju-info, scope: container}\n")
+	broken := charmDir(t, "name: webpage\nsummary: x\ndescription: y\nprovides:\n  db: 7\n")
+	file := filepath.Join(t.TempDir(), "settings")
+	write(t, file, "other: {z: 1}\n")
+	notZip := filepath.Join(t.TempDir(), "web.zip")
+	write(t, notZip, "PK")
+	taken := &entity.ModelStatus{Services: []entity.ServiceStatus{{Name: "webpage"}, {Name: "going", Life: entity.Dying}}}
+	for _, test := range []struct {
+		code  int
+		want  string // the error's line and the hint's
+		asked int
+		args  []string
+	}{
+		{1, "ERROR cannot deploy charm \"mysql\": only local charms are supported\n" +
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			[]string{"mysql"}},
+		{1, "ERROR cannot deploy charm \"cs:trusty/mysql-1\": only local charms are supported\n" +
+			"Deploy a charm from its directory or archive: juju deploy ./DIRECTORY", 0,
+			[]string{"cs:trusty/mysql-1"}},
+		{1, "ERROR cannot read charm: stat ./none: no such file or directory", 0, []string{"./none"}},
+		{2, "ERROR Flags provided but not supported when deploying a charm: --overlay, --map-machines, --dry-run.\n" +
+			"For usage: juju help deploy", 0,
+			[]string{dir, "--overlay", "x", "--map-machines", "existing", "--dry-run"}},
+		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
+			"It gets a unit for each unit of the services it is related to", 0,
+			[]string{subordinate, "-n", "1"}},
+		{2, "ERROR cannot use --num-units or --to with subordinate service\n" +
+			"It gets a unit for each unit of the services it is related to", 0,
+			[]string{subordinate, "--to", "0"}},
+		{2, "ERROR cannot use --constraints with subordinate service\n" +
+			"It runs on the machines of the services it is related to", 0,
+			[]string{subordinate, "--constraints", "mem=1G"}},
+		{2, "ERROR --num-units must be a positive integer\nFor usage: juju help deploy", 0, []string{dir, "-n", "0"}},
+		{2, "ERROR --force is only used with --series\nFor usage: juju help deploy", 0, []string{dir, "--force"}},
+		{2, "ERROR invalid series \"J J\"\nA series name has lower-case letters and digits, and begins with a letter: " +
+			"trusty, centos7", 0, []string{dir, "--series", "J J"}},
+		{2, "ERROR invalid service name \"web/0\"\n" + entity.ServiceNames, 0, []string{dir, "web/0"}},
+		{2, "ERROR invalid --to parameter \"@\"\nName a machine, a new container, or a placement of the cloud: 3, lxd, " +
+			"lxd:3, zone=eu-1", 0, []string{dir, "--to", "@"}},
+		{2, "ERROR unknown constraint \"fast\"\nThe constraints there are: allocate-public-ip, arch, container, cores, " +
+			"cpu-power, image-id, instance-role, " +
+			"instance-type, mem, root-disk, root-disk-source, spaces, tags, virt-type, zones", 0,
+			[]string{dir, "--constraints", "fast=1"}},
+		{1, "ERROR cannot deploy \"webpage\": option \"port\" expected int, got \"x\"\n" +
+			"The charm's config.yaml lists its options", 0,
+			[]string{dir, "--config", "port=x"}},
+		{1, "ERROR cannot deploy \"webpage\": unknown option \"colour\"\nThe charm's config.yaml lists its options", 0,
+			[]string{dir, "--config", "colour=x"}},
+		{1, "ERROR cannot deploy \"webpage\": no settings found for \"webpage\"\nThe charm's config.yaml lists its options",
+			0,
+			[]string{dir, "--config", file}},
+		{2, "ERROR only a single config YAML file can be specified, got 2\nFor usage: juju help deploy", 0,
+			[]string{dir, "--config", file, "--config", file}},
+		{1, "ERROR cannot add service \"webpage\": service already exists\nChoose another name: juju deploy " + dir +
+			" NAME; or add units to the existing service: juju add-unit webpage", 1, []string{dir}},
+		{1, "ERROR cannot add service \"going\": service already exists\n" +
+			"It is still being destroyed. To wait until it is gone: juju wait-for going --gone", 1, []string{dir, "going"}},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			u := newUser(t)
+			u.fake.statuses = []*entity.ModelStatus{taken}
+			u.types(append([]string{"deploy"}, test.args...)...)
+			u.sees(test.code, "", test.want+"\n")
+			if len(u.fake.calls) != test.asked {
+				t.Errorf("asked %v", u.fake.calls)
+			}
+		})
+	}
+	// The error of an invalid charm names the file and the field.
+	u := newUser(t)
+	u.types("deploy", broken)
+	if u.code != 1 || !strings.Contains(u.err.String(), "metadata.yaml:5: provides.db: ") ||
+		!strings.HasSuffix(u.err.String(), "\nFix the charm, and deploy it again\n") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	u.types("deploy", notZip)
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot read charm \""+notZip) {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	u.asked()
+}

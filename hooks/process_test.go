@@ -1,0 +1,229 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A hook is over when its own process is, whatever it has left running. A child in the
+// background goes on printing to the log, but its tools are refused, both between hooks and
+// during the next one.
+func TestBackgroundChildLivesOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{
+		"start": `
+			trap '' HUP
+			(
+				read line < cmd; echo "daemon heard $line"
+				read line < cmd; config-get title; echo "between: $?"
+				read line < cmd; relation-set -r db:0 evil=yes; echo "later: $?"
+				echo bye > events
+			) &
+			echo started`,
+		"config-changed": "echo running > events; read line < go",
+	})
+	cmd, events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "cmd")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "events")), newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	defer cancel()
+	await := func(line string) {
+		t.Helper()
+		if err := r.log.await(ctx, line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.mustRun(Info{Kind: Start})
+	await("unit.wordpress/0.start INFO started")
+	cmd.say("hello")
+	await("unit.wordpress/0.start INFO daemon heard hello")
+	cmd.say("between")
+	await("unit.wordpress/0.start INFO a hook tool works only while the hook that started it runs")
+	await("unit.wordpress/0.start INFO between: 1")
+
+	done := make(chan error, 1)
+	var hctx *Context
+	go func() {
+		var err error
+		hctx, err = r.runWith(ctx, Info{Kind: ConfigChanged})
+		done <- err
+	}()
+	if got := events.next(); got != "running" {
+		t.Fatalf("got %q", got)
+	}
+	cmd.say("later")
+	await("unit.wordpress/0.config-changed INFO ERROR hook context is over")
+	await("unit.wordpress/0.config-changed INFO later: 1")
+	proceed.say("on")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !hctx.Changes().IsEmpty() {
+		t.Errorf("an old hook's child has written %v", hctx.Changes())
+	}
+	if got := events.next(); got != "bye" {
+		t.Fatalf("got %q", got)
+	}
+	awaitGone(t, r.started[0])
+}
+
+// Hooks of one machine run one at a time, also those of different units, and the wait can be
+// cancelled.
+func TestOneHookAtATime(t *testing.T) {
+	t.Parallel()
+	first := newRig(t, map[string]string{"start": "echo in > events; read line < go; echo out > events"})
+	second := newRig(t, map[string]string{"start": "echo 'other in' > " + first.params.CharmDir + "/events"})
+	second.params.LockPath = first.params.LockPath
+	second.open()
+	events, proceed := newFIFO(t, filepath.Join(first.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(first.params.CharmDir, "go"))
+
+	results := make(chan error, 2)
+	run := func(ctx context.Context, r *rig) {
+		_, err := r.runWith(ctx, Info{Kind: Start})
+		results <- err
+	}
+	go run(context.Background(), first)
+	if got := events.next(); got != "in" {
+		t.Fatalf("got %q", got)
+	}
+	bound, done := context.WithTimeout(context.Background(), eventTimeout)
+	defer done()
+	waits := func() {
+		t.Helper()
+		if err := second.log.await(bound, `juju.hooks DEBUG "start" hook waits for another hook of the machine`); err != nil {
+			t.Fatal(err)
+		}
+		second.log.take()
+	}
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go run(ctx, second)
+	waits()
+	cancel(enough)
+	if err := <-results; !errors.Is(err, enough) {
+		t.Fatalf("waiting ended with %v", err)
+	}
+	go run(context.Background(), second)
+	waits()
+	proceed.say("on")
+	for _, want := range []string{"out", "other in"} {
+		if got := events.next(); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(second.started) != 1 {
+		t.Errorf("recorded %v, want one process", second.started)
+	}
+}
+
+// An agent that is stopped lets its hook finish.
+func TestStopLetsHookFinish(t *testing.T) {
+	t.Parallel()
+	r := newRig(t,
+		map[string]string{"start": "echo in > events; read line < go; relation-set -r 0 a=\"$(config-get title)\""})
+	events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		events.next()
+		cancel()
+		proceed.say("on")
+	}()
+	hctx, err := r.runWith(ctx, Info{Kind: Start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its tools have worked to the end.
+	if got := hctx.Changes().Relations[0]["a"]; got != "My blog" {
+		t.Errorf("changes are %v", hctx.Changes())
+	}
+}
+
+// A hook that doesn't finish when its agent is stopped has failed. So has one that is aborted,
+// at once. All its children are ended too, even those that ignore SIGTERM.
+func TestStopAndAbortEndTheGroup(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		timeout time.Duration
+		cause   error
+		reason  string
+		trap    string
+	}{
+		{"stop", time.Millisecond, context.Canceled, "the agent was stopped before it was over", ""},
+		{"abort", time.Hour, ErrAbort, "aborted", ""},
+		{"abort of the unwilling", time.Hour, ErrAbort, "aborted", "trap '' TERM; "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string]string{"start": test.trap + "sleep 1000 & echo in > events; while :; do sleep 1000; done"})
+			r.params.StopTimeout = test.timeout
+			r.open()
+			events := newFIFO(t, filepath.Join(r.params.CharmDir, "events"))
+			ctx, cancel := context.WithCancelCause(context.Background())
+			go func() {
+				events.next()
+				cancel(test.cause)
+			}()
+			_, err := r.runWith(ctx, Info{Kind: Start})
+			wantFailed(t, err, -1, test.reason)
+			if left, err := groupMembers(r.started[0].PID); err != nil || len(left) != 0 {
+				t.Errorf("left running: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// No hook begins before its process has been written down.
+func TestUnrecordedHookNeverRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"start": "touch ran"})
+	hctx, err := NewContext(r.backend, testParams(Info{Kind: Start}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("disk full")
+	var process Process
+	err = r.runner.Run(context.Background(), hctx, func(p Process) error {
+		process = p
+		if alive, err := p.runs(); err != nil || !alive {
+			t.Errorf("the launcher is not there: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(r.params.CharmDir, "ran")); !os.IsNotExist(err) {
+			t.Errorf("the hook has begun: %v", err)
+		}
+		return full
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+	awaitGone(t, process)
+	if _, err := os.Stat(filepath.Join(r.params.CharmDir, "ran")); !os.IsNotExist(err) {
+		t.Errorf("the hook has run: %v", err)
+	}
+	r.mustRun(Info{Kind: Start}) // the lock and the socket are free
+}
+
+// A slow controller holds up a hook, but not its end: a tool that waits in the background is
+// ended with the hook.
+func TestHookEndsTools(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string]string{"start": "(config-get title; echo gone > events) & read line < go"})
+	events, proceed := newFIFO(t, filepath.Join(r.params.CharmDir, "events")),
+		newFIFO(t, filepath.Join(r.params.CharmDir, "go"))
+	r.backend.block = make(chan struct{})
+	proceed.say("on")
+	r.mustRun(Info{Kind: Start})
+	if got := events.next(); got != "gone" {
+		t.Errorf("got %q", got)
+	}
+	awaitGone(t, r.started[0])
+}

@@ -1,0 +1,176 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process that holds its directory but is not ready keeps its starter waiting.
+func TestReadyComesAfterHold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	done := make(chan error, 1)
+	go func() {
+		_, err := Start(t.Context(), s.spec("late"))
+		done <- err
+	}()
+	id := s.hear("holding")
+	select {
+	case err := <-done:
+		t.Fatalf("the start returned %v before the process was ready", err)
+	default:
+	}
+	if err := id.Signal(syscall.SIGTERM); err != nil { // makes it ready
+		t.Fatal(err)
+	}
+	s.hear("ready")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHoldRefusesASecond(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	first, err := Hold(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Hold(s.dir); !errors.Is(err, ErrHeld) {
+		t.Errorf("a second hold: got error %v, want ErrHeld", err)
+	}
+	first.Close()
+	second, err := Hold(s.dir)
+	if err != nil {
+		t.Fatalf("a hold after the first was released: %v", err)
+	}
+	// A directory that was removed and made again is not held.
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	third, err := Hold(s.dir)
+	if err != nil {
+		t.Fatalf("a hold of the new directory: %v", err)
+	}
+	second.Close()
+	if alive, err := Alive(s.dir); err != nil || !alive {
+		t.Errorf("alive: %v, %v", alive, err)
+	}
+	third.Close()
+}
+
+// A process that holds its directory for life never uses the Held again, and the garbage
+// collector must not release it for that.
+func TestHoldIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	hold := func() (fds [2]int) {
+		h, err := Hold(s.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [2]int{h.lock, h.fifo}
+	}
+	fds := hold()
+	for range 3 {
+		runtime.GC()
+	}
+	if alive, err := Alive(s.dir); err != nil || !alive {
+		t.Errorf("alive: %v, %v after a collection", alive, err)
+	}
+	(&Held{lock: fds[0], fifo: fds[1]}).Close()
+	if alive, err := Alive(s.dir); err != nil || alive {
+		t.Errorf("alive: %v, %v after it was released", alive, err)
+	}
+}
+
+// Processes that only look must not keep a process from starting.
+func TestHoldAmongLookers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := Alive(s.dir); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 50 {
+		held, err := Hold(s.dir)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		held.Close()
+	}
+	cancel()
+	wg.Wait()
+}
+
+func TestWaitEndCanBeGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	held, err := Hold(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- WaitEnd(ctx, s.dir) }()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v", err)
+	}
+	if alive, err := Alive(s.dir); err != nil || !alive {
+		t.Errorf("alive: %v, %v after a watcher gave up", alive, err)
+	}
+}
+
+// The lock and the FIFO don't leak into what a holder starts: a daemon that outlives its agent
+// must not look like that agent.
+func TestChildrenDontInheritTheHold(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	mother := s.start("mother")
+	s.kill(mother)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := WaitEnd(ctx, s.dir); err != nil {
+		t.Errorf("its end is not seen while its children live: %v", err)
+	}
+	left, _, err := marked(notifyVariable, func(v string) bool { return v == s.ear() })
+	if err != nil || len(left) == 0 {
+		t.Errorf("none of its children lived to tell: %v, %v", left, err)
+	}
+}
+
+func TestAliveWithoutPermission(t *testing.T) {
+	if unix.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	s := newStage(t)
+	if err := os.WriteFile(filepath.Join(s.dir, lockName), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Alive(s.dir); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got error %v, want an error", err)
+	}
+}
