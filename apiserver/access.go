@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -29,8 +30,8 @@ const loggedIn = reader | writer | admin | machineAgent | unitAgent | controller
 
 // userRoles are the roles that come with each level of access.
 var userRoles = map[string]roles{
-	state.AccessRead: reader, state.AccessWrite: reader | writer, state.AccessAdmin: reader | writer | admin,
-	state.AccessLogin: reader, state.AccessAddModel: reader | writer, state.AccessSuperuser: reader | writer | admin,
+	controller.AccessRead: reader, controller.AccessWrite: reader | writer, controller.AccessAdmin: reader | writer | admin,
+	controller.AccessLogin: reader, controller.AccessAddModel: reader | writer, controller.AccessSuperuser: reader | writer | admin,
 }
 
 // An identity is who has logged in.

@@ -15,7 +15,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -54,7 +54,7 @@ func (w *fuzzWorld) fresh() {
 		w.admin.Close()
 		var err error
 		w.st, err = w.controller.AddModel(w.Context(),
-			state.AddModelParams{Name: fmt.Sprint("m", w.models), Owner: statetest.Admin, Series: "jammy"})
+			controller.AddModelParams{Name: fmt.Sprint("m", w.models), Owner: statetest.Admin, Series: "jammy"})
 		if err != nil {
 			w.Fatal(err)
 		}

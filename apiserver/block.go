@@ -6,6 +6,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -82,7 +83,7 @@ func blockSwitch(c *caller, doing string, p params.BlockSwitchParams, do func() 
 // controllerListBlockedModels lists the models that have blocks.
 func controllerListBlockedModels(ctx context.Context, c *caller, _ none) (params.ModelBlockInfoList, error) {
 	list := params.ModelBlockInfoList{Models: []entity.ModelBlocks{}}
-	err := eachModel(ctx, c, func(row state.ModelRow, st *state.State) error {
+	err := eachModel(ctx, c, func(row controller.ModelRow, st *state.State) error {
 		blocks, err := st.Blocks().All(ctx)
 		if err != nil || len(blocks) == 0 {
 			return err
@@ -102,7 +103,7 @@ func controllerRemoveBlocks(ctx context.Context, c *caller, p params.RemoveBlock
 	if !p.All {
 		return entity.Errorf(entity.NotSupported, "not supported: blocks of one model are switched off there")
 	}
-	return eachModel(ctx, c, func(_ state.ModelRow, st *state.State) error {
+	return eachModel(ctx, c, func(_ controller.ModelRow, st *state.State) error {
 		blocks, err := st.Blocks().All(ctx)
 		for _, b := range blocks {
 			if offErr := st.Blocks().SwitchOff(ctx, b.Type); !errors.Is(offErr, entity.NotFound) {
@@ -114,7 +115,7 @@ func controllerRemoveBlocks(ctx context.Context, c *caller, p params.RemoveBlock
 }
 
 // eachModel calls do with every model that is ready.
-func eachModel(ctx context.Context, c *caller, do func(state.ModelRow, *state.State) error) error {
+func eachModel(ctx context.Context, c *caller, do func(controller.ModelRow, *state.State) error) error {
 	rows, err := c.server.controller.Models(ctx)
 	if err != nil {
 		return err

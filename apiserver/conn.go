@@ -16,6 +16,7 @@ import (
 	"juju/apiserver/params"
 	"juju/charm"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -155,7 +156,7 @@ func (c *conn) accept(req *params.Request) bool {
 		defer close(done)
 		defer idle()
 		defer func() { <-c.turns }()
-		ctx, cancel := context.WithTimeout(state.Began(c.ctx), c.server.limits.RequestTime)
+		ctx, cancel := context.WithTimeout(controller.Began(c.ctx), c.server.limits.RequestTime)
 		defer cancel()
 		who, r, err := c.dispatch(ctx, s, req)
 		if err == nil {
@@ -241,11 +242,11 @@ func (c *conn) work(ctx context.Context, who *caller, r *route, req *params.Requ
 		}
 		_, watches := result.(params.WatcherID)
 		if watches && err == nil {
-			ctx = state.Began(ctx) // its events only say what to read, and pass the barrier themselves
+			ctx = controller.Began(ctx) // its events only say what to read, and pass the barrier themselves
 		}
 		barrier := c.barrier(ctx, err)
 		if errors.Is(barrier, mongo.ErrUnsure) && r.effect == reads && !watches && try < rereads {
-			ctx = state.Began(ctx)
+			ctx = controller.Began(ctx)
 			continue
 		}
 		c.answer(req.RequestID, req.Type+"."+req.Request, result, err, barrier)

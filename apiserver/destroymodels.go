@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"juju/apiserver/params"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -33,21 +33,21 @@ func modelManagerDestroyModels(
 
 // modelOfAdmin returns the row of a model that the caller has admin access to. Whether there
 // are others it does not reveal.
-func modelOfAdmin(ctx context.Context, c *caller, uuid string) (state.ModelRow, error) {
+func modelOfAdmin(ctx context.Context, c *caller, uuid string) (controller.ModelRow, error) {
 	rows, access, err := c.server.controller.ModelsOf(ctx, c.tag.ID)
 	if err != nil {
-		return state.ModelRow{}, err
+		return controller.ModelRow{}, err
 	}
 	for i, row := range rows {
-		if row.UUID == uuid && access[i] == state.AccessAdmin {
+		if row.UUID == uuid && access[i] == controller.AccessAdmin {
 			return row, nil
 		}
 	}
-	return state.ModelRow{}, denied()
+	return controller.ModelRow{}, denied()
 }
 
 // mayDestroy returns OperationBlocked if a block of the model refuses its destruction.
-func mayDestroy(ctx context.Context, c *caller, row state.ModelRow) error {
+func mayDestroy(ctx context.Context, c *caller, row controller.ModelRow) error {
 	if row.IsRemoving() {
 		return nil
 	}
@@ -59,7 +59,7 @@ func mayDestroy(ctx context.Context, c *caller, row state.ModelRow) error {
 }
 
 // destroyModel begins the destruction of a model.
-func destroyModel(ctx context.Context, c *caller, row state.ModelRow, how entity.Destruction) error {
+func destroyModel(ctx context.Context, c *caller, row controller.ModelRow, how entity.Destruction) error {
 	logger.Infof("%s destroys model %q (%s)", c.conn, row.Name, how.Strength)
 	return c.server.controller.DestroyModel(ctx, row.UUID, how)
 }

@@ -9,6 +9,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -99,7 +100,7 @@ func TestDestroyModel(t *testing.T) {
 	if info.Life != "dead" || info.Status.Message == "" {
 		t.Errorf("while it is being removed the model is shown as %+v", info)
 	}
-	left, err := w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
+	left, err := w.controller.ResumeModels(ctx, func(context.Context, controller.ModelRow) error { return nil })
 	if left != 0 || err != nil {
 		t.Errorf("%d are left, %v", left, err)
 	}
@@ -145,7 +146,7 @@ func TestWatchModel(t *testing.T) {
 			return errors.Join(w.st.EnsureDead(ctx), w.controller.RemoveModel(ctx, w.st.UUID()))
 		}},
 		{"gone", func() error {
-			_, err := w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
+			_, err := w.controller.ResumeModels(ctx, func(context.Context, controller.ModelRow) error { return nil })
 			return err
 		}},
 	} {
@@ -175,7 +176,7 @@ func TestDestroyController(t *testing.T) {
 		err.Error() != "cannot destroy controller: hosting 1 other model" {
 		t.Errorf("with one: %v", err)
 	}
-	other, err := w.controller.AddModel(ctx, state.AddModelParams{Name: "other", Owner: "admin"})
+	other, err := w.controller.AddModel(ctx, controller.AddModelParams{Name: "other", Owner: "admin"})
 	w.ok(err)
 	if err := destroy(false); !errors.Is(err, entity.InUse) ||
 		err.Error() != "cannot destroy controller: hosting 2 other models" {
@@ -191,7 +192,7 @@ func TestDestroyController(t *testing.T) {
 		w.ok(st.EnsureDead(ctx))
 		w.ok(w.controller.RemoveModel(ctx, st.UUID()))
 	}
-	_, err = w.controller.ResumeModels(ctx, func(context.Context, state.ModelRow) error { return nil })
+	_, err = w.controller.ResumeModels(ctx, func(context.Context, controller.ModelRow) error { return nil })
 	w.ok(err)
 	err = destroy(true)
 	if !errors.Is(err, entity.NotSupported) || entity.Hint(err) != "End it where it runs: juju destroy-environment test" {

@@ -11,6 +11,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -88,7 +89,7 @@ func explainWorkers(c *caller) (all []entity.Explanation) {
 			all = append(all, e)
 		}
 	}
-	if c.controllerAccess == state.AccessSuperuser {
+	if c.controllerAccess == controller.AccessSuperuser {
 		add("controller", entity.Tag{Kind: entity.KindController, ID: c.server.controller.UUID()},
 			c.server.workerFailures(""))
 	}

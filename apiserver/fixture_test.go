@@ -15,6 +15,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/logs"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -50,7 +51,7 @@ var pki = sync.OnceValue(func() (p struct {
 // units each, on two machines, and the agents of all of them.
 type world struct {
 	testing.TB
-	controller *state.Controller
+	controller *controller.Controller
 	st         *state.State // the model "default"
 	server     *Server
 	address    string

@@ -9,6 +9,7 @@ import (
 
 	"juju/apiserver/params"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -54,7 +55,7 @@ func (s *Server) mux() http.Handler {
 // serveEndpoint authenticates and authorises a request, and calls the endpoint. If that fails
 // before it has written anything, serveEndpoint answers with the error.
 func (s *Server) serveEndpoint(e endpoint, w http.ResponseWriter, r *http.Request) {
-	r = r.WithContext(state.Began(r.Context()))
+	r = r.WithContext(controller.Began(r.Context()))
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"juju/apiserver/params"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
-func userModel(row state.ModelRow) params.UserModel {
+func userModel(row controller.ModelRow) params.UserModel {
 	return params.UserModel{Model: params.Model{
 		Name: row.Name, UUID: row.UUID, Type: params.ModelType, OwnerTag: params.TagOf(entity.UserTag(row.Owner)),
 	}}
@@ -23,7 +23,7 @@ func controllerAllModels(ctx context.Context, c *caller, _ none) (params.UserMod
 	return userModels(rows), err
 }
 
-func userModels(rows []state.ModelRow) params.UserModelList {
+func userModels(rows []controller.ModelRow) params.UserModelList {
 	list := params.UserModelList{UserModels: make([]params.UserModel, 0, len(rows))}
 	for _, row := range rows {
 		list.UserModels = append(list.UserModels, userModel(row))
@@ -81,7 +81,7 @@ func modelManagerListSummaries(
 }
 
 // modelStatus reads what is in a model. A model that is being removed is empty.
-func modelStatus(ctx context.Context, c *caller, row state.ModelRow) (*entity.ModelStatus, error) {
+func modelStatus(ctx context.Context, c *caller, row controller.ModelRow) (*entity.ModelStatus, error) {
 	if row.IsRemoving() {
 		return &entity.ModelStatus{Model: entity.ModelHeader{
 			Name: row.Name, UUID: row.UUID, Life: entity.Dead, Cloud: c.server.controller.Cloud(),
@@ -97,7 +97,7 @@ func modelStatus(ctx context.Context, c *caller, row state.ModelRow) (*entity.Mo
 
 // modelInfo describes a model and counts what is in it.
 func modelInfo(
-	ctx context.Context, c *caller, row state.ModelRow,
+	ctx context.Context, c *caller, row controller.ModelRow,
 ) (params.ModelInfo, []entity.ModelEntityCount, error) {
 	status, err := modelStatus(ctx, c, row)
 	if err != nil {
@@ -170,7 +170,7 @@ func statusWatchModel(ctx context.Context, c *caller, p params.Entity) (stream, 
 	if err != nil {
 		return stream{}, err
 	}
-	i := slices.IndexFunc(rows, func(row state.ModelRow) bool { return p.Tag.Tag == entity.ModelTag(row.UUID) })
+	i := slices.IndexFunc(rows, func(row controller.ModelRow) bool { return p.Tag.Tag == entity.ModelTag(row.UUID) })
 	if i < 0 {
 		return stream{}, denied() // the same if there is no such model
 	}
@@ -228,11 +228,11 @@ func modelManagerCreateModel(ctx context.Context, c *caller, p params.ModelCreat
 		return params.ModelInfo{}, fmt.Errorf("cannot add model %q: %w", p.Name, err)
 	}
 	st, err := c.server.controller.AddModel(ctx,
-		state.AddModelParams{Name: p.Name, Owner: owner, Series: c.server.config.Series, Config: config})
+		controller.AddModelParams{Name: p.Name, Owner: owner, Series: c.server.config.Series, Config: config})
 	if err != nil {
 		return params.ModelInfo{}, err
 	}
-	info, _, err := modelInfo(ctx, c, state.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: owner})
+	info, _, err := modelInfo(ctx, c, controller.ModelRow{UUID: st.UUID(), Name: st.Name(), Owner: owner})
 	return info, err
 }
 

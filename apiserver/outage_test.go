@@ -11,7 +11,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/logs"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
@@ -49,12 +49,12 @@ func onASet(t *testing.T, story func(t *testing.T, w *world, set *mongotest.Set)
 		db, err := mongo.OpenURL(ctx, url, mongo.Options{Dial: set.Dial})
 		ok(err)
 		t.Cleanup(func() { ok(db.Close()) })
-		ok(state.Initialize(ctx, db, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
-			User: statetest.Admin, Password: statetest.Password}, state.Options{}))
-		ctrl, err := state.OpenController(ctx, db, state.Options{})
+		ok(controller.Initialize(ctx, db, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
+			User: statetest.Admin, Password: statetest.Password}, controller.Options{}))
+		ctrl, err := controller.Open(ctx, db, controller.Options{})
 		ok(err)
 		t.Cleanup(ctrl.Close)
-		st, err := ctrl.AddModel(ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		st, err := ctrl.AddModel(ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
 		ok(err)
 		w := &world{TB: t, controller: ctrl, st: st, logs: store, passwords: map[entity.Tag]string{},
 			charms: map[string]string{}}

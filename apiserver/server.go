@@ -16,6 +16,7 @@ import (
 
 	"juju/apiserver/logs"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -23,7 +24,7 @@ var logger = loggo.GetLogger("juju.apiserver")
 
 // A Config configures a server.
 type Config struct {
-	Controller *state.Controller
+	Controller *controller.Controller
 	TLS        *tls.Config     // see TLSConfig
 	Logs       *logs.Store     // for agents' logs
 	Version    string          // of this program, for clients to compare with theirs
@@ -45,7 +46,7 @@ type Config struct {
 // A Server serves the API of one controller until the context of Serve ends.
 type Server struct {
 	config          Config
-	controller      *state.Controller
+	controller      *controller.Controller
 	controllerModel *state.State
 	limits          Limits
 	table           *table

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"juju/apiserver/params"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 )
 
@@ -37,7 +37,7 @@ func userManagerAddUser(ctx context.Context, c *caller, p params.AddUsers) (para
 				}
 			}
 			defer release()
-			key, err := c.server.controller.AddUser(ctx, state.AddUserParams{
+			key, err := c.server.controller.AddUser(ctx, controller.AddUserParams{
 				Name: u.Username, DisplayName: u.DisplayName, Password: u.Password, Creator: c.tag.ID,
 			})
 			tag := params.TagOf(entity.UserTag(u.Username))
@@ -118,7 +118,7 @@ func userManagerRemoveUser(ctx context.Context, c *caller, p params.Entities) (p
 	return eachUser(c, "RemoveUser", p, func(name string) error { return c.server.controller.RemoveUser(ctx, name) })
 }
 
-func userInfo(u state.User) *entity.UserInfo {
+func userInfo(u controller.User) *entity.UserInfo {
 	info := &entity.UserInfo{
 		Username: u.Name, DisplayName: u.DisplayName, Access: u.Access, CreatedBy: u.CreatedBy,
 		DateCreated: u.Created.UTC(), LastConnection: params.TimeOf(u.LastLogin), Disabled: u.Disabled,
@@ -132,7 +132,7 @@ func userInfo(u state.User) *entity.UserInfo {
 func userManagerUserInfo(ctx context.Context, c *caller, p params.UserInfoRequest) (params.UserInfoResults, error) {
 	results := params.UserInfoResults{Results: []params.UserInfoResult{}}
 	if len(p.Entities) > 0 {
-		var user state.User
+		var user controller.User
 		results.Results = each(c, "UserInfo", p.Entities,
 			func(params.Entity) params.UserInfoResult { return params.UserInfoResult{Result: userInfo(user)} },
 			func(e *params.Error) params.UserInfoResult { return params.UserInfoResult{Error: e} },
@@ -249,7 +249,7 @@ func controllerModifyAccess(
 }
 
 func controllerGetAccess(ctx context.Context, c *caller, p params.Entities) (params.UserAccessResults, error) {
-	var user state.User
+	var user controller.User
 	return params.UserAccessResults{Results: each(c, "GetControllerAccess", p.Entities,
 		func(e params.Entity) params.UserAccessResult {
 			return params.UserAccessResult{Result: &params.UserAccess{UserTag: e.Tag, Access: userInfo(user).Access}}

@@ -13,7 +13,7 @@ import (
 
 	"juju/apiserver/client"
 	"juju/apiserver/params"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -24,7 +24,7 @@ func (w *world) addUser(name string) {
 	tag := entity.UserTag(name)
 	w.passwords[tag] = name + "'s password"
 	_, err := w.controller.AddUser(w.Context(),
-		state.AddUserParams{Name: name, Password: w.passwords[tag], Creator: statetest.Admin})
+		controller.AddUserParams{Name: name, Password: w.passwords[tag], Creator: statetest.Admin})
 	w.ok(err)
 }
 

@@ -127,8 +127,9 @@ YAML map.
 The other units see the changes once the hook has succeeded. If the hook fails,
 nothing is changed.
 `,
-	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set -r db:7 user=", `echo "user: wp" | relation-set --file -`},
-	make:     func() command { return &relationSet{} },
+	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set -r db:7 user=",
+		`echo "user: wp" | relation-set --file -`},
+	make: func() command { return &relationSet{} },
 }
 
 type relationSet struct {

@@ -220,7 +220,8 @@ func TestReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# The hook tools
 
-The help of every tool that hooks can call, for authors of charms. This page is generated: ` + "`go test ./hooks -update`" + `.
+The help of every tool that hooks can call, for authors of charms. This page is generated: ` +
+		"`go test ./hooks -update`" + `.
 
 The tools are in PATH while a hook runs, and work only there. What a hook reads stays the same until the hook ends. What
 it writes takes effect when it has exited 0, unless the tool's help says otherwise.

@@ -106,7 +106,7 @@ func (b *unitBatch) addOps(ctx context.Context, o *ops, n int, placement []strin
 	}
 	o.assertModelAs(model)
 	o.assertLife(servicesC, s.doc.Name, entity.Alive)
-	o.assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
+	o.Assert(constraintsC, serviceKey(s.doc.Name), bson.D{{"value", own}})
 	b.names = b.names[:0]
 	for i := range n {
 		doc := unitDoc{lifeDoc: b.born, Name: s.doc.Name + "/" + strconv.Itoa(b.first+i), Service: s.doc.Name,
@@ -192,7 +192,7 @@ func (s *Service) cleanMachines(ctx context.Context, constraints string, taken [
 	if err := s.st.db.All(machinesC, query, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d machineDoc) string { return d.ID })
+	entity.SortBy(docs, func(d machineDoc) string { return d.ID })
 	var ids []string
 	for _, doc := range docs {
 		have, err := s.st.constraints(machineKey(doc.ID))
@@ -226,5 +226,5 @@ func (st *State) placeOps(o *ops, born lifeDoc, p place, series, constraints str
 	if p.isClean {
 		assert = bson.D{{"life", entity.Alive}, {"clean", true}} // otherwise another unit has been placed on it
 	}
-	o.update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
+	o.Update(machinesC, p.machine, assert, bson.D{{"$set", bson.D{{"clean", false}}}})
 }

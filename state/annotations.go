@@ -50,7 +50,7 @@ func (st *State) annotationKey(ctx context.Context, tag entity.Tag) (string, err
 
 func (st *State) annotations(key string) (doc annotationsDoc, there bool, err error) {
 	err = st.db.Get(annotationsC, key, &doc, "annotations of "+key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return annotationsDoc{Key: key, Annotations: map[string]string{}}, false, nil
 	}
 	doc.Annotations = unescapeKeys(doc.Annotations)
@@ -95,16 +95,16 @@ func (st *State) SetAnnotations(ctx context.Context, tag entity.Tag, values map[
 		}
 		switch {
 		case there:
-			o.update(annotationsC, key, bson.D{{"version", doc.Version}},
+			o.Update(annotationsC, key, bson.D{{"version", doc.Version}},
 				bson.D{{"$set", bson.D{{"annotations", escapeKeys(after)}}}, {"$inc", bson.D{{"version", 1}}}})
 		case key == modelKey:
-			o.assert(modelC, modelC, exists)
-			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+			o.Assert(modelC, modelC, exists)
+			o.Insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		default:
 			// The counts are inserted and removed with the entity.
 			o.expect(key, annotationsC, bson.D{{"$exists", false}})
 			o.inc(key, annotationsC, 1)
-			o.insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
+			o.Insert(annotationsC, key, annotationsDoc{Key: key, Annotations: escapeKeys(after)})
 		}
 		return nil
 	})

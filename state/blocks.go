@@ -65,7 +65,7 @@ func (b Blocks) SwitchOn(ctx context.Context, t entity.BlockType, message string
 			return err
 		}
 		o.assertModelAlive()
-		o.insert(blocksC, string(t), blockDoc{t, message})
+		o.Insert(blocksC, string(t), blockDoc{t, message})
 		return nil
 	})
 }
@@ -88,7 +88,7 @@ func (b Blocks) SwitchOff(ctx context.Context, t entity.BlockType) error {
 				"What is disabled: juju disabled-commands")
 		}
 		wasOn = true
-		o.remove(blocksC, string(t), exists)
+		o.Remove(blocksC, string(t), exists)
 		return nil
 	})
 }

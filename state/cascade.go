@@ -28,7 +28,7 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 	// Read the entity after its sources. If it is Alive, Dying less strongly, or Dying
 	// with a later deadline, this destruction never reached it: it is a new entity with
 	// the name of the old one, and the sources are its own.
-	if err := e.refresh(ctx); isNotFound(err) {
+	if err := e.refresh(ctx); entity.IsNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -69,7 +69,7 @@ func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error)
 // refuses: the machines of a model refuse while units are on them.
 func (st *State) cleanupDestroy(ctx context.Context, key string, d destruction) (done bool, err error) {
 	e, err := st.findKey(ctx, key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return true, nil
 	} else if err != nil {
 		return false, err
@@ -98,7 +98,7 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 	}
 	for _, c := range owed {
 		if sameServices(c.Arg, doc.Key) {
-			o.remove(cleanupsC, c.ID, nil)
+			o.Remove(cleanupsC, c.ID, nil)
 		}
 	}
 	return nil
@@ -109,13 +109,13 @@ func (st *State) forgetOrphans(o *ops, doc relationDoc) error {
 func (st *State) cleanupOrphans(ctx context.Context, owed cleanupDoc, d destruction) error {
 	still := func(o *ops) (bool, error) {
 		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})
-		o.assert(cleanupsC, owed.ID, exists)
+		o.Assert(cleanupsC, owed.ID, exists)
 		return n > 0, err
 	}
 	names := endpointServices(owed.Arg)
 	for _, service := range names {
 		svc, err := st.Service(ctx, service)
-		if isNotFound(err) || err == nil && !svc.doc.Subordinate {
+		if entity.IsNotFound(err) || err == nil && !svc.doc.Subordinate {
 			continue
 		} else if err != nil {
 			return err

@@ -65,9 +65,8 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		return "", err
 	}
 	// Until the charm is added nothing shows that the archive is needed.
-	c.st.controller.archives.RLock()
-	defer c.st.controller.archives.RUnlock()
-	if doc.SHA256, doc.Size, err = c.st.controller.keepBlob(ctx, c.st.uuid, file); err != nil {
+	defer c.st.host.Archives.Adding()()
+	if doc.SHA256, doc.Size, err = c.st.host.Archives.Keep(ctx, file); err != nil {
 		return "", fmt.Errorf("cannot store charm %s: %w", archive.Meta.Name, err)
 	}
 	err = c.st.change(ctx, func(o *ops) error {
@@ -84,7 +83,7 @@ func (c Charms) Add(ctx context.Context, path, series string) (url string, err e
 		}
 		doc.URL = fmt.Sprintf("%s-%d", doc.Base, doc.Revision)
 		o.assertModelAlive()
-		o.insert(charmsC, doc.URL, doc)
+		o.Insert(charmsC, doc.URL, doc)
 		return nil
 	})
 	if err != nil {
@@ -146,13 +145,19 @@ func (c Charms) Get(ctx context.Context, url string) (*charm.Charm, error) {
 	return ch, nil
 }
 
+// Uses reports whether a charm of the model uses the archive with this SHA-256.
+func (c Charms) Uses(ctx context.Context, sum string) (bool, error) {
+	n, err := c.st.db.Count(charmsC, bson.D{{"sha256", sum}})
+	return n > 0, err
+}
+
 // Archive opens the archive of a charm, and returns its SHA-256 in hex.
 func (c Charms) Archive(ctx context.Context, url string) (io.ReadCloser, string, error) {
 	var doc charmDoc
 	if err := c.st.db.Get(charmsC, url, &doc, fmt.Sprintf("charm %q", url)); err != nil {
 		return nil, "", err
 	}
-	archive, err := c.st.controller.openBlob(doc.SHA256)
+	archive, err := c.st.host.Archives.Open(doc.SHA256)
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot open the archive of charm %q: %w", url, err)
 	}

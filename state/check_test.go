@@ -18,6 +18,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -37,10 +38,10 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 	}
 	models := 0
 	return func(t *testing.T) *world {
-		w := &world{t, t.Context(), ctrl, nil}
+		w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: nil}
 		models++
 		var err error
-		w.st, err = ctrl.AddModel(w.ctx, state.AddModelParams{Name: fmt.Sprint("m", models), Owner: statetest.Admin,
+		w.st, err = ctrl.AddModel(w.ctx, controller.AddModelParams{Name: fmt.Sprint("m", models), Owner: statetest.Admin,
 			Series: "jammy"})
 		w.ok(err)
 		for _, s := range services {
@@ -242,7 +243,7 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 			w.checkClean()
 			w.ok(w.st.Write(d.collection, d.do))
 			if !slices.ContainsFunc(w.check(false), func(f entity.Finding) bool { return f.Where+": "+f.What == d.finding }) {
-				t.Fatalf("want %s\n got %s", d.finding, listFindings(w.check(false)))
+				t.Fatalf("want %s\n got %s", d.finding, statetest.Lines(w.check(false)))
 			}
 			if d.collection != "model" {
 				_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "other",
@@ -259,7 +260,7 @@ func TestCheckFindsAndRepairsDamage(t *testing.T) {
 			w.ok(err)
 			if left := w.check(true); (len(left) > 0) != d.stays ||
 				slices.ContainsFunc(left, func(f entity.Finding) bool { return f.Done }) {
-				t.Errorf("after the repair: %s", listFindings(left))
+				t.Errorf("after the repair: %s", statetest.Lines(left))
 			}
 			if after, err := w.st.Dump(w.ctx); err != nil || !reflect.DeepEqual(before, after) {
 				t.Errorf("a second repair changed something (%v)", err)
@@ -282,16 +283,8 @@ func (w *world) check(repair bool) []entity.Finding {
 func (w *world) checkClean() {
 	w.Helper()
 	if found := w.check(false); len(found) > 0 {
-		w.Fatalf("check of an undamaged model found %s", listFindings(found))
+		w.Fatalf("check of an undamaged model found %s", statetest.Lines(found))
 	}
-}
-
-func listFindings(found []entity.Finding) string {
-	lines := make([]string, len(found))
-	for i, f := range found {
-		lines[i] = f.Where + ": " + f.What
-	}
-	return strings.Join(lines, "\n     ")
 }
 
 // Check would remove a cleanup of a kind that it does not know.
@@ -321,41 +314,10 @@ func TestCheckKnowsEveryCleanupKind(t *testing.T) {
 // A new collection needs a rule of the check, and a damage above that shows
 // that the rule finds something.
 func TestEveryCollectionIsChecked(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ruled, because := state.Checked()
 	var damaged []string
 	for _, d := range damages {
 		damaged = append(damaged, d.collection)
 	}
-	for _, d := range ctrlDamages {
-		damaged = append(damaged, d.collection)
-	}
-	n := 0
-	ast.Inspect(file, func(node ast.Node) bool {
-		spec, ok := node.(*ast.ValueSpec)
-		if !ok || !strings.HasSuffix(spec.Names[0].Name, "C") {
-			return true
-		}
-		n++
-		collection, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-		if err != nil {
-			t.Error(err)
-		}
-		if because[collection] != "" {
-			return true
-		}
-		if !slices.Contains(ruled, collection) {
-			t.Errorf("no rule looks at %s: see modelFields in checkmodel.go, and unruled", collection)
-		}
-		if !slices.Contains(damaged, collection) {
-			t.Errorf("no damage is tested in %s: see damages", collection)
-		}
-		return true
-	})
-	if n < 20 {
-		t.Errorf("schema.go has only %d collections", n)
-	}
+	statetest.EveryCollectionIsChecked(t, ruled, because, damaged, 18)
 }

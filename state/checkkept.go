@@ -7,7 +7,9 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/lifecycle"
 )
 
@@ -19,7 +21,7 @@ func (v *view) kept(e recorded, want bson.M) {
 			continue
 		}
 		for _, id := range e.owned(doc) {
-			if v.get(doc.In, id) != nil {
+			if v.Get(doc.In, id) != nil {
 				want[doc.In] = 1
 			}
 		}
@@ -31,57 +33,71 @@ func (v *view) kept(e recorded, want bson.M) {
 
 // judgeMinUnits finds services with a minimum number of units that lack the document that
 // is watched for it, and documents of services without a minimum.
-func judgeMinUnits(v *view, service string) *wrong {
-	s, watched := v.get(servicesC, service), v.get(minUnitsC, service) != nil
-	keeps := s.life() == entity.Alive && s.number("minunits") > 0
-	where := docID{minUnitsC, service}
+func judgeMinUnits(v *view, service string) *check.Wrong {
+	s, watched := v.Get(servicesC, service), v.Get(minUnitsC, service) != nil
+	keeps := s.Life() == entity.Alive && s.Number("minunits") > 0
+	where := check.DocID{minUnitsC, service}
 	switch {
 	case s == nil || keeps == watched:
 		return nil // or for another rule
 	case keeps:
-		return toInsert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
+		return check.Insert(where, "it is missing, so the service's minimum number of units is not kept", "write it",
 			minUnitsDoc{Service: service, Token: "mended"})
 	}
-	return toRemove(where, "its service has no minimum number of units", "remove it")
+	return check.Remove(where, "its service has no minimum number of units", "remove it")
 }
 
 // leasesOf returns the ids of the model's leases.
 func (st *State) leasesOf(v *view) []string {
-	ids, err := st.controller.leaseIDs(st.uuid)
-	v.fail(err)
+	ids, err := st.host.Leases.IDs(st.uuid)
+	v.Fail(err)
 	return ids
 }
 
 // judgeLease finds leases of services that are gone.
-func (st *State) judgeLease(v *view, id string) *wrong {
+func (st *State) judgeLease(v *view, id string) *check.Wrong {
 	_, service, _ := strings.Cut(id, "#")
-	if v.get(servicesC, service) != nil {
+	if v.Get(servicesC, service) != nil {
 		return nil
 	}
-	for _, c := range v.where(cleanupsC, "kind", cleanupLease) {
-		if strings.HasPrefix(c.text("arg"), service+"#") {
+	for _, c := range v.Where(cleanupsC, "kind", cleanupLease) {
+		if strings.HasPrefix(c.Text("arg"), service+"#") {
 			return nil // the cleanup removes it
 		}
 	}
-	l, err := st.controller.readLease(id)
-	v.fail(err)
-	if err != nil || !l.there {
+	l, err := st.host.Leases.Read(id)
+	v.Fail(err)
+	if err != nil || !l.There {
 		return nil
 	}
-	return &wrong{where: docID{leasesC, id},
-		what: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), repair: "remove it",
-		act: func(ctx context.Context) error {
+	return &check.Wrong{Where: check.DocID{lease.Collection, id},
+		What: fmt.Sprintf("service %q is gone, and no cleanup will remove it", service), Repair: "remove it",
+		Act: func(ctx context.Context) error {
 			_, err := st.cleanupLease(ctx, service)
 			return err
 		}}
 }
 
-// judgeLeaseModel finds leases of models that are gone.
-func (c *Controller) judgeLeaseModel(v *view, id string) *wrong {
-	model, _, _ := strings.Cut(id, "#")
-	if v.get(leasesC, id) == nil || v.get(modelsC, model) != nil {
+// judgeArchive finds charms whose archive does not exist, or has no reference from the
+// model.
+func (st *State) judgeArchive(v *view, url string) *check.Wrong {
+	ch := v.Get(charmsC, url)
+	if ch == nil {
 		return nil
 	}
-	return &wrong{where: docID{leasesC, id}, what: "model " + model + " is gone", repair: "remove it",
-		act: func(ctx context.Context) error { return c.dropLeases(ctx, model) }}
+	where, sum := check.DocID{charmsC, url}, ch.Text("sha256")
+	there, referred, err := st.host.Archives.Find(sum)
+	if err != nil {
+		v.Fail(err)
+		return nil
+	}
+	switch {
+	case !there:
+		return &check.Wrong{Where: where,
+			What: fmt.Sprintf("its archive does not exist (SHA-256 %s): deploy the charm again from its source", sum)}
+	case !referred:
+		return &check.Wrong{Where: where, What: "its archive has no reference from the model", Repair: "add the reference",
+			Act: func(ctx context.Context) error { return st.host.Archives.Refer(ctx, sum) }}
+	}
+	return nil
 }

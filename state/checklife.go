@@ -11,6 +11,7 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
 	"juju/state/lifecycle"
 )
@@ -18,24 +19,25 @@ import (
 // cleanupKinds are the kinds of cleanups that this program knows.
 var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupLease, cleanupSettings}
 
-func judgeCleanup(v *view, id string) *wrong {
-	c := v.get(cleanupsC, id)
-	if c == nil || slices.Contains(cleanupKinds, c.text("kind")) {
+func judgeCleanup(v *view, id string) *check.Wrong {
+	c := v.Get(cleanupsC, id)
+	if c == nil || slices.Contains(cleanupKinds, c.Text("kind")) {
 		return nil
 	}
-	return toRemove(docID{cleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.text("kind")), "remove it")
+	return check.Remove(check.DocID{cleanupsC, id}, fmt.Sprintf("unknown cleanup kind %q", c.Text("kind")), "remove it")
 }
 
 // lifeRules check each entity against the lifecycle tables.
 func lifeRules() (rules []rule) {
 	for _, collection := range append([]string{modelC}, livingC...) {
-		for _, judge := range []func(*view, recorded) *wrong{judgeBlocked, judgeUnreached, judgeUnreferred, judgeForced} {
-			rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
+		for _, judge := range []func(*view, recorded) *check.Wrong{
+			judgeBlocked, judgeUnreached, judgeUnreferred, judgeForced} {
+			rules = append(rules, rule{of: collection, judge: func(v *view, id string) *check.Wrong {
 				e, ok := v.entityIn(collection, id)
-				if !ok || e.doc.life() == entity.Alive {
+				if !ok || e.doc.Life() == entity.Alive {
 					return nil
 				}
-				v.get(countsC, e.key()) // confirm sees a change of the references by it
+				v.Get(countsC, e.key()) // confirm sees a change of the references by it
 				return judge(v, e)
 			}})
 		}
@@ -44,23 +46,23 @@ func lifeRules() (rules []rule) {
 }
 
 // judgeBlocked finds entities with a life that their references bar.
-func judgeBlocked(v *view, e recorded) *wrong {
-	life := e.doc.life()
+func judgeBlocked(v *view, e recorded) *check.Wrong {
+	life := e.doc.Life()
 	for _, ref := range lifecycle.Bars(e.kind, life) {
-		if life == entity.Dying && e.doc.strength() == entity.Force {
+		if life == entity.Dying && e.doc.Strength() == entity.Force {
 			continue // its sources are destroyed after it
 		}
 		for _, s := range v.sources(ref, e) {
-			where := docID{ref.In, s.text("_id")}
+			where := check.DocID{ref.In, s.Text("_id")}
 			is := fmt.Sprintf("%s, its %s, is %v", e, ref.Field, life)
-			switch r := v.get(where.collection, where.id); {
+			switch r := v.Get(where.Collection, where.ID); {
 			case r == nil:
-			case ref.From != lifecycle.Scope && r.life() == entity.Alive && life == entity.Dying:
-				return toUpdate(where, "it is alive, and "+is, "set it dying", bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
+			case ref.From != lifecycle.Scope && r.Life() == entity.Alive && life == entity.Dying:
+				return check.Update(where, "it is alive, and "+is, "set it dying", bson.D{{"$set", bson.D{{"life", entity.Dying}}}})
 			case ref.From == lifecycle.Scope:
-				return toRemove(where, is, "remove it")
+				return check.Remove(where, is, "remove it")
 			default:
-				return toRemove(where, is, outOfState)
+				return check.Remove(where, is, outOfState)
 			}
 		}
 	}
@@ -69,17 +71,17 @@ func judgeBlocked(v *view, e recorded) *wrong {
 
 // judgeUnreached finds Dying entities with an Alive source and no cleanup to destroy it
 // if its agent is away.
-func judgeUnreached(v *view, e recorded) *wrong {
+func judgeUnreached(v *view, e recorded) *check.Wrong {
 	if v.hasCleanup(cleanupDestroy, e.key()) {
 		return nil
 	}
-	for _, ref := range lifecycle.Reached(e.kind, e.doc.strength(), lifecycle.Cleaner) {
+	for _, ref := range lifecycle.Reached(e.kind, e.doc.Strength(), lifecycle.Cleaner) {
 		for _, s := range v.sources(ref, e) {
 			if v.lifeOf(ref, s) != entity.Alive {
 				continue
 			}
 			return v.needsCleanup(e.where(), cleanupDestroy, e.key(),
-				fmt.Sprintf("it is %v, %s is alive, and no cleanup will destroy it", e.doc.life(),
+				fmt.Sprintf("it is %v, %s is alive, and no cleanup will destroy it", e.doc.Life(),
 					recorded{kind: ref.From, id: v.named(ref, s)}))
 		}
 	}
@@ -87,24 +89,24 @@ func judgeUnreached(v *view, e recorded) *wrong {
 }
 
 // named returns the id of the entity that a source is, or is part of.
-func (v *view) named(ref lifecycle.Ref, s row) string {
+func (v *view) named(ref lifecycle.Ref, s check.Row) string {
 	if ref.In == endpointsC {
-		return s.text("relation")
+		return s.Text("relation")
 	}
-	return s.text("_id")
+	return s.Text("_id")
 }
 
 // lifeOf reads the life of a source.
-func (v *view) lifeOf(ref lifecycle.Ref, s row) entity.Life {
-	if r := v.get(lifecycle.RowOf(ref.From).In, v.named(ref, s)); r != nil {
-		return r.life()
+func (v *view) lifeOf(ref lifecycle.Ref, s check.Row) entity.Life {
+	if r := v.Get(lifecycle.RowOf(ref.From).In, v.named(ref, s)); r != nil {
+		return r.Life()
 	}
 	return entity.Gone
 }
 
 // judgeUnreferred finds entities that should have been removed with the last reference to
 // them.
-func judgeUnreferred(v *view, e recorded) *wrong {
+func judgeUnreferred(v *view, e recorded) *check.Wrong {
 	if !lifecycle.May(e.kind, lifecycle.ToRemove, lifecycle.LastRef, entity.Dying) {
 		return nil
 	}
@@ -113,31 +115,31 @@ func judgeUnreferred(v *view, e recorded) *wrong {
 			return nil
 		}
 	}
-	return toRemove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.life()),
+	return check.Remove(e.where(), fmt.Sprintf("it is %v, nothing refers to it, and nothing will remove it", e.doc.Life()),
 		outOfState)
 }
 
 // judgeForced finds entities that were destroyed with force and that the cleaner will not
 // remove.
-func judgeForced(v *view, e recorded) *wrong {
-	if e.doc.strength() != entity.Force || e.kind == lifecycle.Model {
+func judgeForced(v *view, e recorded) *check.Wrong {
+	if e.doc.Strength() != entity.Force || e.kind == lifecycle.Model {
 		return nil
 	}
-	where := docID{cleanupsC, forceID(e.key())}
-	if v.get(where.collection, where.id) != nil {
+	where := check.DocID{cleanupsC, forceID(e.key())}
+	if v.Get(where.Collection, where.ID) != nil {
 		return nil
 	}
 	deadline, _ := e.doc["deadline"].(time.Time)
-	return toInsert(where, fmt.Sprintf("it is missing, so %s will not be removed by force", e), "write it",
-		cleanupDoc{ID: where.id, Kind: cleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
+	return check.Insert(where, fmt.Sprintf("it is missing, so %s will not be removed by force", e), "write it",
+		cleanupDoc{ID: where.ID, Kind: cleanupForce, Arg: e.key(), Strength: entity.Force, Deadline: deadline})
 }
 
 // used returns the sequence and the number that a document's id was made from.
-func used(collection string, r row) (sequence string, number int) {
-	id := r.text("_id")
+func used(collection string, r check.Row) (sequence string, number int) {
+	id := r.Text("_id")
 	switch collection {
 	case relationsC:
-		return "relation", r.number("id")
+		return "relation", r.Number("id")
 	case unitsC:
 		return unitSequence(entity.UnitService(id)), entity.UnitNumber(id)
 	}
@@ -156,10 +158,10 @@ func used(collection string, r row) (sequence string, number int) {
 
 // usedNumbers returns the highest number in use, by sequence.
 func (v *view) usedNumbers() map[string]int {
-	return remembered(v, "numbers", func() map[string]int {
+	return check.Remembered(v.View, "numbers", func() map[string]int {
 		highest := map[string]int{}
 		for _, collection := range []string{machinesC, unitsC, relationsC} {
-			for _, r := range v.all(collection) {
+			for _, r := range v.All(collection) {
 				s, n := used(collection, r)
 				if was, ok := highest[s]; !ok || n > was {
 					highest[s] = n
@@ -174,15 +176,16 @@ func sequences(v *view) []string { return slices.Sorted(maps.Keys(v.usedNumbers(
 
 // judgeSequence finds sequences that would give a number again. The sequence is always
 // advanced before a number is used.
-func judgeSequence(v *view, id string) *wrong {
+func judgeSequence(v *view, id string) *check.Wrong {
 	highest, ok := v.usedNumbers()[id]
-	next := v.get(sequenceC, id).number("counter")
+	next := v.Get(sequenceC, id).Number("counter")
 	if !ok || next > highest {
 		return nil
 	}
-	return &wrong{where: docID{sequenceC, id}, what: fmt.Sprintf("its next number is %d, and %d is taken", next, highest),
-		repair: "continue after it", act: func(context.Context) error {
-			return v.db.With(sequenceC, func(c *mgo.Collection) error {
+	return &check.Wrong{Where: check.DocID{sequenceC, id},
+		What:   fmt.Sprintf("its next number is %d, and %d is taken", next, highest),
+		Repair: "continue after it", Act: func(context.Context) error {
+			return v.DB.With(sequenceC, func(c *mgo.Collection) error {
 				_, err := c.UpsertId(id, bson.D{{"$max", bson.D{{"counter", highest + 1}}}})
 				return err
 			})

@@ -14,7 +14,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -64,7 +64,7 @@ func TestCheckUnderLoad(t *testing.T) {
 	w.ok(w.st.Write("statuses", func(c *mgo.Collection) error { return c.Insert(bson.M{"_id": "m#1000000"}) }))
 	found := w.check(true)
 	if len(found) != 1 || found[0].Where != "statuses m#1000000" || !found[0].Done {
-		t.Errorf("found %s", listFindings(found))
+		t.Errorf("found %s", statetest.Lines(found))
 	}
 	end()
 	w.checkClean()
@@ -217,7 +217,7 @@ func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 	var maker sync.WaitGroup
 	maker.Go(func() {
 		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-			_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
+			_, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -227,7 +227,7 @@ func TestCheckAcceptsModelsBeingCreated(t *testing.T) {
 		found, err := w.ctrl.Check(w.ctx, true)
 		w.ok(err)
 		if len(found) > 0 {
-			t.Errorf("check found %s", listFindings(found))
+			t.Errorf("check found %s", statetest.Lines(found))
 		}
 	}
 	maker.Wait()

@@ -9,56 +9,58 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/state/check"
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/lifecycle"
+	"juju/state/schema"
 )
 
 // modelFields are the collections of a model that rules read, and the fields that they
 // read; nil means all. A collection is either here and has rules, or is in unruled.
 var modelFields = map[string][]string{
-	modelC:       {"life"},
-	machinesC:    {"life", "strength", "deadline", "host", "addresses"},
-	unitsC:       {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
-	servicesC:    {"life", "strength", "deadline", "machines", "charm", "minunits"},
-	relationsC:   {"life", "strength", "deadline", "id", "endpoints.service"},
-	endpointsC:   {"life", "strength", "service", "relation"},
-	scopesC:      {"relation", "unit"},
-	deploymentsC: {"parent", "unit"},
-	settingsC:    {"relation"},
-	constraintsC: {"_id"},
-	annotationsC: {"_id"},
-	countsC:      nil,
-	statusesC:    {"status", "message", "data", "since"},
-	leadersC:     {"_id"},
-	minUnitsC:    {"_id"},
-	portsC:       nil,
-	credentialsC: {"_id"},
-	charmsC:      {"sha256"},
-	cleanupsC:    {"kind", "arg"},
-	sequenceC:    {"counter"},
-	schemaC:      {"_id"},
+	modelC:            {"life"},
+	machinesC:         {"life", "strength", "deadline", "host", "addresses"},
+	unitsC:            {"life", "strength", "deadline", "service", "machine", "principal", "charm"},
+	servicesC:         {"life", "strength", "deadline", "machines", "charm", "minunits"},
+	relationsC:        {"life", "strength", "deadline", "id", "endpoints.service"},
+	endpointsC:        {"life", "strength", "service", "relation"},
+	scopesC:           {"relation", "unit"},
+	deploymentsC:      {"parent", "unit"},
+	settingsC:         {"relation"},
+	constraintsC:      {"_id"},
+	annotationsC:      {"_id"},
+	countsC:           nil,
+	statusesC:         {"status", "message", "data", "since"},
+	leadersC:          {"_id"},
+	minUnitsC:         {"_id"},
+	portsC:            nil,
+	credentialsC:      {"_id"},
+	charmsC:           {"sha256"},
+	cleanupsC:         {"kind", "arg"},
+	sequenceC:         {"counter"},
+	schema.Collection: {"_id"},
 }
 
 // unruled are the collections in which nothing can be wrong, and why.
 var unruled = map[string]string{
-	historyC:        "the past; bounded, and written outside transactions",
-	blocksC:         "each stands alone",
-	leftoversC:      "their entities are gone",
-	modelLeftoversC: "their entities are gone",
-	loginsC:         "times of logins; written outside transactions, and nothing depends on them",
+	historyC:   "the past; bounded, and written outside transactions",
+	blocksC:    "each stands alone",
+	leftoversC: "their entities are gone",
 }
 
 // rules returns the rules of a model's database.
-func (st *State) rules() []rule {
-	return append(slices.Clone(modelRules), schemaRule(st.controller.modelForm()),
-		rule{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
-		rule{of: charmsC, judge: st.judgeArchive},
-		rule{of: leasesC, ids: st.leasesOf, judge: st.judgeLease})
+func (st *State) rules() []check.Rule {
+	return append(slices.Concat(check.PointerRules(modelPointers()), asRules(modelRules), asRules([]rule{
+		{of: modelC, ids: func(*view) []string { return []string{modelC} }, judge: st.judgeModel},
+		{of: charmsC, judge: st.judgeArchive},
+		{of: lease.Collection, ids: st.leasesOf, judge: st.judgeLease},
+	})), st.host.Form.Rule())
 }
 
 // modelRules are the rules that need only the model's database.
 var modelRules = slices.Concat(
-	pointerRules(modelPointers()), ownedRules(), ownerRules(), countRules(), lifeRules(),
+	ownedRules(), ownerRules(), countRules(), lifeRules(),
 	[]rule{
 		{of: deploymentsC, judge: judgeDeployment},
 		{of: relationsC, judge: judgeEnds},
@@ -75,59 +77,34 @@ var modelRules = slices.Concat(
 		{of: minUnitsC, judge: judgeMinUnits},
 	})
 
-// toInsert reports a missing document, and writes it.
-func toInsert(where docID, what, repair string, doc any) *wrong {
-	return &wrong{where: where, what: what, repair: repair,
-		ops: []txn.Op{{C: where.collection, Id: where.id, Insert: doc}}}
-}
-
-// toUpdate reports a document with a wrong content, and changes it.
-func toUpdate(where docID, what, repair string, change bson.D) *wrong {
-	return &wrong{where: where, what: what, repair: repair,
-		ops: []txn.Op{{C: where.collection, Id: where.id, Update: change}}}
-}
-
-// toRemove reports a document that must not exist, and removes it.
-func toRemove(where docID, what, repair string) *wrong {
-	return &wrong{where: where, what: what, repair: repair,
-		ops: []txn.Op{{C: where.collection, Id: where.id, Remove: true}}}
-}
-
-func (st *State) judgeModel(v *view, id string) *wrong {
-	if v.get(modelC, id) != nil {
+func (st *State) judgeModel(v *view, id string) *check.Wrong {
+	if v.Get(modelC, id) != nil {
 		return nil
 	}
-	row, err := st.controller.row(st.uuid)
+	made, err := st.host.Made()
 	if err != nil {
-		v.fail(err)
+		v.Fail(err)
 		return nil
 	}
-	return toInsert(docID{modelC, id}, "it is missing, so nothing can be added to the model",
-		"write it as for a new model", st.controller.newModelDoc(row))
-}
-
-// A pointer says that each document of a collection names others, which must exist.
-type pointer struct {
-	from, what string
-	to         func(v *view, id string, r row) []docID // the documents that it names
-	repair     string                                  // what to do with the naming document; "" if it must stay
+	return check.Insert(check.DocID{modelC, id}, "it is missing, so nothing can be added to the model",
+		"write it as for a new model", made.doc())
 }
 
 const outOfState = "remove it with everything that it owns"
 
 // modelPointers are the references of lifecycle.Refs, and those that no life depends on.
-func modelPointers() []pointer {
-	all := []pointer{
-		{unitsC, "its charm", named(charmsC, "charm"), ""},
-		{servicesC, "its charm", named(charmsC, "charm"), ""},
-		{endpointsC, "its relation", named(relationsC, "relation"), "remove it"},
-		{deploymentsC, "its unit", named(unitsC, "unit"), "remove it"},
-		{deploymentsC, "its deployer", func(_ *view, _ string, r row) []docID {
-			return []docID{ownerOfTag(r.text("parent"))}
+func modelPointers() []check.Pointer {
+	all := []check.Pointer{
+		{unitsC, "its charm", check.Named(charmsC, "charm"), ""},
+		{servicesC, "its charm", check.Named(charmsC, "charm"), ""},
+		{endpointsC, "its relation", check.Named(relationsC, "relation"), "remove it"},
+		{deploymentsC, "its unit", check.Named(unitsC, "unit"), "remove it"},
+		{deploymentsC, "its deployer", func(_ *check.View, _ string, r check.Row) []check.DocID {
+			return []check.DocID{ownerOfTag(r.Text("parent"))}
 		}, "remove it"},
-		{relationsC, "its service", func(_ *view, _ string, r row) (all []docID) {
-			for _, end := range r.docs("endpoints") {
-				all = append(all, docID{servicesC, end.text("service")})
+		{relationsC, "its service", func(_ *check.View, _ string, r check.Row) (all []check.DocID) {
+			for _, end := range r.Docs("endpoints") {
+				all = append(all, check.DocID{servicesC, end.Text("service")})
 			}
 			return all
 		}, outOfState},
@@ -138,93 +115,62 @@ func modelPointers() []pointer {
 			continue
 		}
 		seen[ref.In+ref.Field] = true
-		p := pointer{ref.In, "its " + ref.Field, named(lifecycle.RowOf(ref.To).In, ref.Field), outOfState}
+		p := check.Pointer{ref.In, "its " + ref.Field, check.Named(lifecycle.RowOf(ref.To).In, ref.Field), outOfState}
 		if ref.From == lifecycle.Scope {
-			p.repair = "remove it"
+			p.Repair = "remove it"
 		}
 		if ref.To == lifecycle.Relation {
-			p.to = func(v *view, _ string, r row) []docID { return []docID{v.relation(r.number(ref.Field))} }
+			p.To = func(v *check.View, _ string, r check.Row) []check.DocID {
+				return []check.DocID{(&view{v}).relation(r.Number(ref.Field))}
+			}
 		}
 		all = append(all, p)
 	}
 	return all
 }
 
-// named returns a reader of a field that holds an id or is empty.
-func named(collection, field string) func(*view, string, row) []docID {
-	return func(_ *view, _ string, r row) []docID {
-		if id := r.text(field); id != "" {
-			return []docID{{collection, id}}
-		}
-		return nil
-	}
-}
-
 // relation finds a relation by its number. A relation that does not exist has no counts
 // either: they are inserted and removed with it.
-func (v *view) relation(number int) docID {
-	v.get(countsC, relationKey(number))
-	for _, r := range v.where(relationsC, "id", number) {
-		return docID{relationsC, r.text("_id")}
+func (v *view) relation(number int) check.DocID {
+	v.Get(countsC, relationKey(number))
+	for _, r := range v.Where(relationsC, "id", number) {
+		return check.DocID{relationsC, r.Text("_id")}
 	}
-	return docID{relationsC, fmt.Sprintf("(number %d)", number)}
-}
-
-func pointerRules(pointers []pointer) (rules []rule) {
-	for _, p := range pointers {
-		rules = append(rules, rule{of: p.from, judge: func(v *view, id string) *wrong {
-			r := v.get(p.from, id)
-			if r == nil {
-				return nil
-			}
-			for _, to := range p.to(v, id, r) {
-				if v.get(to.collection, to.id) != nil {
-					continue
-				}
-				w := toRemove(docID{p.from, id}, fmt.Sprintf("%s does not exist: %v", p.what, to), p.repair)
-				if p.repair == "" {
-					w.ops = nil
-				}
-				return w
-			}
-			return nil
-		}})
-	}
-	return rules
+	return check.DocID{relationsC, fmt.Sprintf("(number %d)", number)}
 }
 
 // ownerOfTag returns the document of a machine's or unit's tag.
-func ownerOfTag(tag string) docID {
+func ownerOfTag(tag string) check.DocID {
 	t, err := entity.ParseTag(tag)
 	switch {
 	case err == nil && t.Kind == entity.KindMachine:
-		return docID{machinesC, t.ID}
+		return check.DocID{machinesC, t.ID}
 	case err == nil && t.Kind == entity.KindUnit:
-		return docID{unitsC, t.ID}
+		return check.DocID{unitsC, t.ID}
 	}
-	return docID{unitsC, tag} // no unit has this name
+	return check.DocID{unitsC, tag} // no unit has this name
 }
 
 // owner returns the entity that an owned document belongs to, by the form of its id;
 // false if the id has another form.
-func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (docID, bool) {
+func (v *view) owner(form lifecycle.ID, kind lifecycle.Kind, id string) (check.DocID, bool) {
 	switch form {
 	case lifecycle.ByName:
-		return docID{lifecycle.RowOf(kind).In, id}, true
+		return check.DocID{lifecycle.RowOf(kind).In, id}, true
 	case lifecycle.ByTag:
 		return ownerOfTag(id), true
 	}
 	kind, name := lifecycle.ParseKey(id)
 	switch kind {
 	case "":
-		return docID{}, false
+		return check.DocID{}, false
 	case lifecycle.Model:
-		return docID{modelC, modelC}, true
+		return check.DocID{modelC, modelC}, true
 	case lifecycle.Relation:
 		n, err := strconv.Atoi(name)
 		return v.relation(n), err == nil
 	}
-	return docID{lifecycle.RowOf(kind).In, name}, true
+	return check.DocID{lifecycle.RowOf(kind).In, name}, true
 }
 
 // ownerRules check that the owner of each owned document exists.
@@ -235,22 +181,22 @@ func ownerRules() (rules []rule) {
 			return
 		}
 		seen[collection] = true
-		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
-			if v.get(collection, id) == nil {
+		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *check.Wrong {
+			if v.Get(collection, id) == nil {
 				return nil
 			}
-			where := docID{collection, id}
+			where := check.DocID{collection, id}
 			to, known := v.owner(form, kind, id)
 			if !known {
-				return &wrong{where: where, what: "it has no owner of a known kind"}
+				return &check.Wrong{Where: where, What: "it has no owner of a known kind"}
 			}
-			if v.get(to.collection, to.id) != nil {
+			if v.Get(to.Collection, to.ID) != nil {
 				return nil
 			}
 			if n := relationOf(id); collection == settingsC && n >= 0 {
 				return v.orphanedSettings(where, n)
 			}
-			return toRemove(where, fmt.Sprintf("its owner does not exist: %v", to), "remove it")
+			return check.Remove(where, fmt.Sprintf("its owner does not exist: %v", to), "remove it")
 		}})
 	}
 	for _, kind := range lifecycle.Kinds {
@@ -276,7 +222,7 @@ func relationOf(key string) int {
 
 // orphanedSettings reports the settings of a removed relation unless a cleanup will
 // delete them.
-func (v *view) orphanedSettings(where docID, relation int) *wrong {
+func (v *view) orphanedSettings(where check.DocID, relation int) *check.Wrong {
 	key := relationKey(relation)
 	if v.hasCleanup(cleanupSettings, key) {
 		return nil
@@ -286,28 +232,28 @@ func (v *view) orphanedSettings(where docID, relation int) *wrong {
 }
 
 func (v *view) hasCleanup(kind, arg string) bool {
-	return slices.ContainsFunc(v.where(cleanupsC, "arg", arg), func(r row) bool { return r.text("kind") == kind })
+	return slices.ContainsFunc(v.Where(cleanupsC, "arg", arg), func(r check.Row) bool { return r.Text("kind") == kind })
 }
 
 // needsCleanup reports something that the cleaner should do and has no cleanup for, and
 // adds the cleanup.
-func (v *view) needsCleanup(where docID, kind, arg, what string) *wrong {
+func (v *view) needsCleanup(where check.DocID, kind, arg, what string) *check.Wrong {
 	id := "check-" + kind + "-" + arg
-	v.get(cleanupsC, id)
-	return &wrong{where: where, what: what, repair: "leave it to the cleaner", // in another document than where
-		ops: []txn.Op{{C: cleanupsC, Id: id, Insert: cleanupDoc{ID: id, Kind: kind, Arg: arg}}}}
+	v.Get(cleanupsC, id)
+	return &check.Wrong{Where: where, What: what, Repair: "leave it to the cleaner", // in another document than where
+		Ops: []txn.Op{{C: cleanupsC, Id: id, Insert: cleanupDoc{ID: id, Kind: kind, Arg: arg}}}}
 }
 
 // A recorded entity is an entity as a check reads it.
 type recorded struct {
 	kind lifecycle.Kind
 	id   string // of its document
-	doc  row
+	doc  check.Row
 }
 
 // entityIn reads an entity of a collection; false if it does not exist.
 func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
-	e = recorded{id: id, doc: v.get(collection, id)}
+	e = recorded{id: id, doc: v.Get(collection, id)}
 	switch collection {
 	case modelC:
 		e.kind = lifecycle.Model
@@ -318,7 +264,7 @@ func (v *view) entityIn(collection, id string) (e recorded, ok bool) {
 	case relationsC:
 		e.kind = lifecycle.Relation
 	case unitsC:
-		if e.kind = lifecycle.Principal; e.doc.text("principal") != "" {
+		if e.kind = lifecycle.Principal; e.doc.Text("principal") != "" {
 			e.kind = lifecycle.Subordinate
 		}
 	}
@@ -336,13 +282,13 @@ func (e recorded) String() string {
 	return string(e.kind) + " " + e.id
 }
 
-func (e recorded) where() docID { return docID{lifecycle.RowOf(e.kind).In, e.id} }
+func (e recorded) where() check.DocID { return check.DocID{lifecycle.RowOf(e.kind).In, e.id} }
 
 // name returns the entity's key without the prefix.
 func (e recorded) name() string {
 	switch e.kind {
 	case lifecycle.Relation:
-		return strconv.Itoa(e.doc.number("id"))
+		return strconv.Itoa(e.doc.Number("id"))
 	case lifecycle.Model:
 		return ""
 	}
@@ -368,17 +314,17 @@ func (e recorded) owned(doc lifecycle.Document) []string {
 
 // sources returns the documents that refer to an entity by a reference. They change only
 // together with the entity's counts.
-func (v *view) sources(ref lifecycle.Ref, e recorded) []row {
-	var all []row
+func (v *view) sources(ref lifecycle.Ref, e recorded) []check.Row {
+	var all []check.Row
 	if ref.IsCounted() {
-		all = v.where(ref.In, ref.Field, fieldValue(e.kind, e.name()))
+		all = v.Where(ref.In, ref.Field, fieldValue(e.kind, e.name()))
 	} else {
-		all = v.all(ref.In)
+		all = v.All(ref.In)
 	}
 	if !ref.Alive {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(r row) bool { return r.life() != entity.Alive })
+	return slices.DeleteFunc(slices.Clone(all), func(r check.Row) bool { return r.Life() != entity.Alive })
 }
 
 // livingC are the collections of the entities that have counts.
@@ -387,7 +333,7 @@ var livingC = []string{machinesC, unitsC, servicesC, relationsC}
 // countRules count what refers to each entity again.
 func countRules() (rules []rule) {
 	for _, collection := range livingC {
-		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *wrong {
+		rules = append(rules, rule{of: collection, judge: func(v *view, id string) *check.Wrong {
 			e, ok := v.entityIn(collection, id)
 			if !ok {
 				return nil
@@ -404,16 +350,16 @@ func countRules() (rules []rule) {
 }
 
 // judgeCounts finds counts that differ from what was counted.
-func (v *view) judgeCounts(key string, want bson.M) *wrong {
-	has := v.get(countsC, key)
-	where := docID{countsC, key}
+func (v *view) judgeCounts(key string, want bson.M) *check.Wrong {
+	has := v.Get(countsC, key)
+	where := check.DocID{countsC, key}
 	if has == nil {
-		return toInsert(where, "it is missing", "write the right counts", want)
+		return check.Insert(where, "it is missing", "write the right counts", want)
 	}
 	var off []string
 	set, unset := bson.M{}, bson.M{}
 	for name, n := range want {
-		if got, ok := asNumber(has[name]); !ok {
+		if got, ok := check.AsNumber(has[name]); !ok {
 			off = append(off, fmt.Sprintf("does not count %s, of which there are %d", name, n))
 			set[name] = n
 		} else if got != n {
@@ -438,5 +384,5 @@ func (v *view) judgeCounts(key string, want bson.M) *wrong {
 	if len(unset) > 0 {
 		change = append(change, bson.DocElem{Name: "$unset", Value: unset})
 	}
-	return toUpdate(where, "it "+strings.Join(off, "; it "), "set it to the right counts", change)
+	return check.Update(where, "it "+strings.Join(off, "; it "), "set it to the right counts", change)
 }

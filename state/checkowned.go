@@ -7,42 +7,43 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
 	"juju/state/lifecycle"
 )
 
-func lostStatus(v *view, id string, _ row) any {
-	return newStatusDoc(id, entity.Status{Status: entity.StatusUnknown, Message: "its status was lost"}, v.now)
+func lostStatus(v *view, id string, _ check.Row) any {
+	return newStatusDoc(id, entity.Status{Status: entity.StatusUnknown, Message: "its status was lost"}, v.Now)
 }
 
-func noConstraints(_ *view, id string, _ row) any { return constraintsDoc{id, ""} }
+func noConstraints(_ *view, id string, _ check.Row) any { return constraintsDoc{id, ""} }
 
-func noSettings(_ *view, id string, _ row) any {
+func noSettings(_ *view, id string, _ check.Row) any {
 	return settingsDoc{ID: id, Settings: map[string]any{}}
 }
 
 // remade makes the documents that every entity of a kind has, by collection, and what the
 // repair's message adds. judgeEnds makes relations' endpoints.
 var remade = map[string]struct {
-	empty func(v *view, id string, owner row) any
+	empty func(v *view, id string, owner check.Row) any
 	mind  string
 }{
 	statusesC:    {lostStatus, ""},
 	constraintsC: {noConstraints, ""},
 	settingsC:    {noSettings, "the charm's defaults apply"},
-	deploymentsC: {func(_ *view, _ string, u row) any {
-		return deploymentDoc{Parent: deployerOf(u).String(), Unit: u.text("_id")}
+	deploymentsC: {func(_ *view, _ string, u check.Row) any {
+		return deploymentDoc{Parent: deployerOf(u).String(), Unit: u.Text("_id")}
 	}, ""},
 }
 
-func deployerOf(r row) entity.Tag {
-	return unitDoc{Principal: r.text("principal"), Machine: r.text("machine")}.deployer()
+func deployerOf(r check.Row) entity.Tag {
+	return unitDoc{Principal: r.Text("principal"), Machine: r.Text("machine")}.deployer()
 }
 
 // ownedRules check that the documents exist that each entity always has.
 func ownedRules() (rules []rule) {
 	for _, collection := range livingC {
-		rules = append(rules, rule{of: collection, judge: func(v *view, owner string) *wrong {
+		rules = append(rules, rule{of: collection, judge: func(v *view, owner string) *check.Wrong {
 			e, ok := v.entityIn(collection, owner)
 			if !ok {
 				return nil
@@ -52,14 +53,14 @@ func ownedRules() (rules []rule) {
 					continue
 				}
 				for _, id := range e.owned(doc) {
-					if v.get(doc.In, id) != nil {
+					if v.Get(doc.In, id) != nil {
 						continue
 					}
 					repair := "write an empty one"
 					if mind := remade[doc.In].mind; mind != "" {
 						repair += "; " + mind
 					}
-					return toInsert(docID{doc.In, id}, "it is missing", repair, remade[doc.In].empty(v, id, e.doc))
+					return check.Insert(check.DocID{doc.In, id}, "it is missing", repair, remade[doc.In].empty(v, id, e.doc))
 				}
 			}
 			return nil
@@ -69,75 +70,78 @@ func ownedRules() (rules []rule) {
 }
 
 // judgeDeployment finds deployments under another deployer than the unit's.
-func judgeDeployment(v *view, id string) *wrong {
-	d := v.get(deploymentsC, id)
+func judgeDeployment(v *view, id string) *check.Wrong {
+	d := v.Get(deploymentsC, id)
 	if d == nil {
 		return nil
 	}
-	u := v.get(unitsC, d.text("unit"))
+	u := v.Get(unitsC, d.Text("unit"))
 	if u == nil {
 		return nil // for another rule
 	}
-	if is := deployerOf(u).String(); is != d.text("parent") || id != is+"#"+d.text("unit") {
-		return toRemove(docID{deploymentsC, id}, fmt.Sprintf("unit %s is deployed by %q", d.text("unit"), is), "remove it")
+	if is := deployerOf(u).String(); is != d.Text("parent") || id != is+"#"+d.Text("unit") {
+		return check.Remove(check.DocID{deploymentsC, id},
+			fmt.Sprintf("unit %s is deployed by %q", d.Text("unit"), is), "remove it")
 	}
 	return nil
 }
 
 // judgeEnds finds relations whose endpoint documents are missing, or differ in life or
 // strength.
-func judgeEnds(v *view, key string) *wrong {
-	r := v.get(relationsC, key)
+func judgeEnds(v *view, key string) *check.Wrong {
+	r := v.Get(relationsC, key)
 	if r == nil {
 		return nil
 	}
-	for _, end := range r.docs("endpoints") {
-		id := endpointID(end.text("service"), key)
-		e := v.get(endpointsC, id)
-		where := docID{endpointsC, id}
+	for _, end := range r.Docs("endpoints") {
+		id := endpointID(end.Text("service"), key)
+		e := v.Get(endpointsC, id)
+		where := check.DocID{endpointsC, id}
 		switch {
 		case e == nil:
-			return toInsert(where, "it is missing", "write it like the relation",
-				endpointDoc{Service: end.text("service"), Relation: key, Life: r.life(), Strength: r.strength()})
-		case e.life() != r.life() || e.strength() != r.strength():
-			return toUpdate(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.life(), e.strength(), r.life(),
-				r.strength()),
-				"make it like the relation", bson.D{{"$set", bson.D{{"life", r.life()}, {"strength", r.strength()}}}})
+			return check.Insert(where, "it is missing", "write it like the relation",
+				endpointDoc{Service: end.Text("service"), Relation: key, Life: r.Life(), Strength: r.Strength()})
+		case e.Life() != r.Life() || e.Strength() != r.Strength():
+			return check.Update(where, fmt.Sprintf("it is %v (%v) and its relation %v (%v)", e.Life(), e.Strength(), r.Life(),
+				r.Strength()),
+				"make it like the relation", bson.D{{"$set", bson.D{{"life", r.Life()}, {"strength", r.Strength()}}}})
 		}
 	}
 	return nil
 }
 
 // judgeEndpoint finds endpoint documents that their relation does not have.
-func judgeEndpoint(v *view, id string) *wrong {
-	e := v.get(endpointsC, id)
+func judgeEndpoint(v *view, id string) *check.Wrong {
+	e := v.Get(endpointsC, id)
 	if e == nil {
 		return nil
 	}
-	r := v.get(relationsC, e.text("relation"))
+	r := v.Get(relationsC, e.Text("relation"))
 	if r == nil {
 		return nil // for another rule
 	}
-	has := slices.ContainsFunc(r.docs("endpoints"), func(end row) bool { return end.text("service") == e.text("service") })
-	if has && id == endpointID(e.text("service"), e.text("relation")) {
+	has := slices.ContainsFunc(r.Docs("endpoints"), func(end check.Row) bool {
+		return end.Text("service") == e.Text("service")
+	})
+	if has && id == endpointID(e.Text("service"), e.Text("relation")) {
 		return nil
 	}
-	return toRemove(docID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.text("relation")),
+	return check.Remove(check.DocID{endpointsC, id}, fmt.Sprintf("relation %q has no such endpoint", e.Text("relation")),
 		"remove it")
 }
 
 // judgeScope finds scopes whose unit has no settings in the relation.
-func judgeScope(v *view, id string) *wrong {
-	s := v.get(scopesC, id)
+func judgeScope(v *view, id string) *check.Wrong {
+	s := v.Get(scopesC, id)
 	if s == nil {
 		return nil
 	}
-	n := s.number("relation")
-	key := relationSettingsKey(n, s.text("unit"))
-	if v.get(settingsC, key) != nil {
+	n := s.Number("relation")
+	key := relationSettingsKey(n, s.Text("unit"))
+	if v.Get(settingsC, key) != nil {
 		return nil
 	}
-	return toInsert(docID{settingsC, key}, "it is missing",
+	return check.Insert(check.DocID{settingsC, key}, "it is missing",
 		"write an empty one; what the unit set in the relation is lost",
 		settingsDoc{ID: key, Relation: &n, Container: containerOf(id), Settings: map[string]any{}})
 }
@@ -155,28 +159,28 @@ func containerOf(scope string) string {
 
 // judgeSettings finds a relation's settings that the cleanup of relation settings would
 // not find.
-func judgeSettings(v *view, id string) *wrong {
-	s, n := v.get(settingsC, id), relationOf(id)
-	if s == nil || n < 0 || s.number("relation") == n && s["relation"] != nil {
+func judgeSettings(v *view, id string) *check.Wrong {
+	s, n := v.Get(settingsC, id), relationOf(id)
+	if s == nil || n < 0 || s.Number("relation") == n && s["relation"] != nil {
 		return nil
 	}
-	return toUpdate(docID{settingsC, id}, "it does not name its relation", "set that from its id",
+	return check.Update(check.DocID{settingsC, id}, "it does not name its relation", "set that from its id",
 		bson.D{{"$set", bson.D{{"relation", n}}}})
 }
 
 // judgePorts finds open ports of units that do not exist, or are on another machine.
-func judgePorts(v *view, machine string) *wrong {
-	p := v.get(portsC, machine)
+func judgePorts(v *view, machine string) *check.Wrong {
+	p := v.Get(portsC, machine)
 	if p == nil {
 		return nil
 	}
 	var gone []string
-	for _, open := range p.docs("ports") {
-		name := open.text("unit")
-		u := v.get(unitsC, name)
-		on := u.text("machine")
-		if principal := u.text("principal"); principal != "" {
-			on = v.get(unitsC, principal).text("machine")
+	for _, open := range p.Docs("ports") {
+		name := open.Text("unit")
+		u := v.Get(unitsC, name)
+		on := u.Text("machine")
+		if principal := u.Text("principal"); principal != "" {
+			on = v.Get(unitsC, principal).Text("machine")
 		}
 		if (u == nil || on != machine) && !slices.Contains(gone, name) {
 			gone = append(gone, name)
@@ -186,7 +190,8 @@ func judgePorts(v *view, machine string) *wrong {
 		return nil
 	}
 	slices.Sort(gone)
-	return toUpdate(docID{portsC, machine}, "units that are not on the machine have open ports: "+strings.Join(gone, ", "),
+	return check.Update(check.DocID{portsC, machine},
+		"units that are not on the machine have open ports: "+strings.Join(gone, ", "),
 		"close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"unit", bson.D{{"$in", gone}}}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }

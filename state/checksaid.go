@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state/check"
 	"juju/state/entity"
 )
 
@@ -14,12 +15,12 @@ import (
 // These rules find what an older program has written, or what was edited by hand.
 
 // judgeStatus finds a status that can't be shown as it is.
-func judgeStatus(v *view, id string) *wrong {
-	s := v.get(statusesC, id)
+func judgeStatus(v *view, id string) *check.Wrong {
+	s := v.Get(statusesC, id)
 	if s == nil {
 		return nil
 	}
-	said := entity.Status{Status: entity.StatusWord(s.text("status")), Message: s.text("message")}
+	said := entity.Status{Status: entity.StatusWord(s.Text("status")), Message: s.Text("message")}
 	data, ok := plainRows(s["data"]).(map[string]any)
 	said.Data = unescapeKeys(data)
 	var okSince bool
@@ -33,9 +34,9 @@ func judgeStatus(v *view, id string) *wrong {
 	}
 	mended := said.Mended()
 	if mended.Since.IsZero() {
-		mended.Since = v.now
+		mended.Since = v.Now
 	}
-	return toUpdate(docID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
+	return check.Update(check.DocID{statusesC, id}, "it is damaged: "+damage, "keep its valid parts",
 		bson.D{{"$set", bson.D{{"status", mended.Status}, {"message", mended.Message},
 			{"data", escapeKeys(mended.Data)}, {"since", mended.Since.Truncate(time.Millisecond)}}}})
 }
@@ -43,7 +44,7 @@ func judgeStatus(v *view, id string) *wrong {
 // plainRows makes maps of the rows in a value.
 func plainRows(v any) any {
 	switch v := v.(type) {
-	case row:
+	case check.Row:
 		out := make(map[string]any, len(v))
 		for k, inner := range v {
 			out[k] = plainRows(inner)
@@ -60,21 +61,21 @@ func plainRows(v any) any {
 }
 
 // judgeRanges finds invalid open ports, and ranges that overlap.
-func judgeRanges(v *view, machine string) *wrong {
-	p := v.get(portsC, machine)
+func judgeRanges(v *view, machine string) *check.Wrong {
+	p := v.Get(portsC, machine)
 	if p == nil {
 		return nil
 	}
-	where := docID{portsC, machine}
+	where := check.DocID{portsC, machine}
 	table := entity.NewPortTable(nil)
 	var bad []bson.M
-	for _, open := range p.docs("ports") {
-		r := entity.PortRange{From: open.number("from"), To: open.number("to"), Protocol: open.text("protocol")}
+	for _, open := range p.Docs("ports") {
+		r := entity.PortRange{From: open.Number("from"), To: open.Number("to"), Protocol: open.Text("protocol")}
 		if r.Check() != nil {
 			bad = append(bad, bson.M{"from": open["from"], "to": open["to"], "protocol": open["protocol"]})
 		} else if with, conflict := table.Conflict(r); conflict {
-			return &wrong{where: where,
-				what: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
+			return &check.Wrong{Where: where,
+				What: fmt.Sprintf("port ranges %v and %v conflict: a unit must close one of them", with, r)}
 		} else {
 			table.Add(r)
 		}
@@ -82,17 +83,17 @@ func judgeRanges(v *view, machine string) *wrong {
 	if len(bad) == 0 {
 		return nil
 	}
-	return toUpdate(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
+	return check.Update(where, fmt.Sprintf("it has invalid open ports: %d", len(bad)), "close them",
 		bson.D{{"$pull", bson.D{{"ports", bson.D{{"$or", bad}}}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
 // judgeAddresses finds invalid addresses of a machine.
-func judgeAddresses(v *view, id string) *wrong {
-	m := v.get(machinesC, id)
+func judgeAddresses(v *view, id string) *check.Wrong {
+	m := v.Get(machinesC, id)
 	if m == nil {
 		return nil
 	}
-	addresses := m.texts("addresses")
+	addresses := m.Texts("addresses")
 	err := entity.CheckAddresses(addresses)
 	if err == nil {
 		return nil
@@ -100,7 +101,7 @@ func judgeAddresses(v *view, id string) *wrong {
 	good := slices.DeleteFunc(slices.Clone(addresses),
 		func(a string) bool { return entity.CheckAddresses([]string{a}) != nil })
 	good = good[:min(len(good), entity.LimitAddresses.Max)]
-	return toUpdate(docID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
+	return check.Update(check.DocID{machinesC, id}, "its addresses are damaged: "+entity.LimitStatusMessage.Cut(err.Error()),
 		"keep the valid ones",
 		bson.D{{"$set", bson.D{{"addresses", good}}}})
 }

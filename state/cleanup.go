@@ -37,7 +37,7 @@ const (
 
 // cleanup adds a cleanup of a kind that is only ever added once for an arg.
 func (o *ops) cleanup(kind, arg string) {
-	o.insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
+	o.Insert(cleanupsC, kind+"-"+arg, cleanupDoc{ID: kind + "-" + arg, Kind: kind, Arg: arg})
 }
 
 // A Cleaner is the part of a model's state that its cleaner uses.
@@ -89,7 +89,7 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 	return st.change(ctx, func(o *ops) error {
 		var now cleanupDoc
 		err := st.db.Get(cleanupsC, doc.ID, &now, "cleanup "+doc.ID)
-		if isNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
+		if entity.IsNotFound(err) || err == nil && !now.Deadline.Equal(doc.Deadline) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (st *State) dropCleanup(ctx context.Context, doc cleanupDoc) error {
 		if !doc.Deadline.IsZero() {
 			deadline = bson.D{{"$eq", doc.Deadline}}
 		}
-		o.remove(cleanupsC, doc.ID, bson.D{{"deadline", deadline}})
+		o.Remove(cleanupsC, doc.ID, bson.D{{"deadline", deadline}})
 		return nil
 	})
 }

@@ -23,7 +23,7 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		gone := false
 		for id, values := range changes.Relations {
 			rel, err := u.st.RelationByID(ctx, id)
-			if isNotFound(err) {
+			if entity.IsNotFound(err) {
 				gone = true // the unit may be gone too
 				continue
 			} else if err != nil {
@@ -43,14 +43,14 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 					set[k] = nil
 				}
 			}
-			before := len(o.list)
+			before := o.Len()
 			if err := o.changeSettings(doc, set); err != nil {
 				return fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
 			}
-			if len(o.list) > before {
+			if o.Len() > before {
 				// A removed relation's settings are deleted outside transactions, so
 				// nothing may write them then.
-				o.assert(relationsC, rel.doc.Key, bson.D{{"id", id}})
+				o.Assert(relationsC, rel.doc.Key, bson.D{{"id", id}})
 			}
 		}
 		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {
@@ -58,10 +58,10 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 				return err
 			}
 		}
-		if len(o.list) > 0 || gone {
+		if o.Len() > 0 || gone {
 			// A removed unit's ports are closed with it, so it may not open any more
 			// then.
-			o.assert(unitsC, u.doc.Name, notDead)
+			o.Assert(unitsC, u.doc.Name, notDead)
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -114,14 +115,14 @@ var conflicts = []conflict{
 	{"the model is destroyed", destroyModel(plain)},
 	{"the model is blocked", blocks},
 	{"the unit is annotated", annotate(entity.UnitTag("mysql/0"), "other")},
-	{"the user is removed", user("bob", (*state.Controller).RemoveUser)},
-	{"the user is disabled", user("bob", (*state.Controller).DisableUser)},
-	{"the user is granted more", grants("bob", state.AccessAdmin)},
+	{"the user is removed", user("bob", (*controller.Controller).RemoveUser)},
+	{"the user is disabled", user("bob", (*controller.Controller).DisableUser)},
+	{"the user is granted more", grants("bob", controller.AccessAdmin)},
 	{"the user's password is reset", resets("bob")},
-	{"the user becomes a superuser", onTheController("bob", state.AccessSuperuser, (*state.Controller).GrantController)},
-	{"the other superuser is revoked", onTheController("admin", state.AccessSuperuser,
-		(*state.Controller).RevokeController)},
-	{"the superuser is disabled", user("carol", (*state.Controller).DisableUser)},
+	{"the user becomes a superuser", onTheController("bob", controller.AccessSuperuser, (*controller.Controller).GrantController)},
+	{"the other superuser is revoked", onTheController("admin", controller.AccessSuperuser,
+		(*controller.Controller).RevokeController)},
+	{"the superuser is disabled", user("carol", (*controller.Controller).DisableUser)},
 	{"the new user gets another key", resets("eve")},
 	{"the same user is added", addUser("frank", "")},
 }

@@ -19,7 +19,7 @@ type constraintsDoc struct {
 func (st *State) constraints(key string) (string, error) {
 	var doc constraintsDoc
 	err := st.db.Get(constraintsC, key, &doc, "constraints of "+key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return "", nil
 	}
 	return doc.Value, err
@@ -29,7 +29,7 @@ func (st *State) constraints(key string) (string, error) {
 // not stored.
 func (o *ops) keepConstraints(key, constraints string) {
 	if constraints != "" {
-		o.insert(constraintsC, key, constraintsDoc{key, constraints})
+		o.Insert(constraintsC, key, constraintsDoc{key, constraints})
 	}
 }
 
@@ -67,7 +67,7 @@ func (d modelDoc) asRead() bson.D {
 
 // assertModelAs is assertModelAlive for operations that depend on the model's
 // constraints.
-func (o *ops) assertModelAs(d modelDoc) { o.assert(modelC, modelC, d.asRead()) }
+func (o *ops) assertModelAs(d modelDoc) { o.Assert(modelC, modelC, d.asRead()) }
 
 // Constraints returns the model's constraints, as users write them. They apply to every
 // machine unless a service's or machine's own replace them.
@@ -96,7 +96,7 @@ func (st *State) SetConstraints(ctx context.Context, constraints string) error {
 		if constraints == "" {
 			change = bson.D{{"$unset", bson.D{{"constraints", 1}}}}
 		}
-		o.update(modelC, modelC, doc.asRead(), change)
+		o.Update(modelC, modelC, doc.asRead(), change)
 		return nil
 	})
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Service) SetConstraints(ctx context.Context, constraints string) error 
 			return mongo.ErrNothing
 		}
 		o.assertLife(servicesC, s.doc.Name, entity.Alive)
-		o.update(constraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
+		o.Update(constraintsC, key, bson.D{{"value", was}}, bson.D{{"$set", bson.D{{"value", constraints}}}})
 		return nil
 	})
 }

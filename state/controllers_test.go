@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/mongo/mongotest"
@@ -18,7 +19,7 @@ import (
 // openStore opens a store on files, which might already hold one.
 func openStore(t *testing.T, fs vfs.FS) *mongo.Store {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks, Embedded: embedded.Options{FS: fs}})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(), Embedded: embedded.Options{FS: fs}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +34,15 @@ func closeStore(t *testing.T, store *mongo.Store) {
 }
 
 // openController opens the controller of a store, or makes it if there is none.
-func openController(t *testing.T, store *mongo.Store, o state.Options) *state.Controller {
+func openController(t *testing.T, store *mongo.Store, o controller.Options) *controller.Controller {
 	t.Helper()
 	ctx := context.Background()
-	err := state.Initialize(ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
+	err := controller.Initialize(ctx, store, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
 		User: statetest.Admin, Password: statetest.Password}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := state.OpenController(ctx, store, o)
+	c, err := controller.Open(ctx, store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +106,12 @@ func newControllers(t *testing.T, n int) *controllers {
 func (c *controllers) another() *world {
 	c.Helper()
 	clk := &clock{now: time.Date(2000+len(c.worlds), 1, 1, 0, 0, 0, 0, time.UTC)}
-	ctrl := openController(c.T, c.store, state.Options{Now: clk.Now})
+	ctrl := openController(c.T, c.store, controller.Options{Now: clk.Now})
 	c.Cleanup(ctrl.Close)
 	var st *state.State
 	var err error
 	if c.uuid == "" {
-		if st, err = ctrl.AddModel(c.Context(), state.AddModelParams{Name: "default", Owner: statetest.Admin,
+		if st, err = ctrl.AddModel(c.Context(), controller.AddModelParams{Name: "default", Owner: statetest.Admin,
 			Series: "jammy"}); err == nil {
 			c.uuid = st.UUID()
 		}
@@ -120,7 +121,7 @@ func (c *controllers) another() *world {
 	if err != nil {
 		c.Fatal(err)
 	}
-	w := &world{c.T, c.Context(), ctrl, st}
+	w := &world{T: c.T, ctx: c.Context(), ctrl: ctrl, st: st, store: c.store}
 	c.clocks, c.worlds = append(c.clocks, clk), append(c.worlds, w)
 	return w
 }

@@ -3,19 +3,18 @@ package state
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/hex"
 
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 	"juju/state/watcher"
 )
 
 // agentPasswordLength is the number of random bytes in an agent's password. They can't be
-// guessed, so a fast hash is enough, and thousands of agents can log in at once.
+// guessed, so a fast hash is enough: see secret.HashRandom.
 const agentPasswordLength = 24
 
 // NewAgentPassword returns a new random password.
@@ -25,11 +24,6 @@ func NewAgentPassword() string {
 		panic(err) // crypto/rand.Read never fails
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-func hashAgentPassword(password string) string {
-	sum := sha256.Sum256([]byte(password))
-	return hex.EncodeToString(sum[:])
 }
 
 // A credentialDoc is the password hash of a machine's or unit's agent. It is inserted
@@ -50,20 +44,20 @@ func (st *State) Agents() Agents { return Agents{st} }
 // machine that has been provisioned, nonce is the machine's.
 func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce string) error {
 	var doc credentialDoc
-	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
-		return wrongPassword()
+	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
+		return secret.Refused()
 	} else if err != nil {
 		return err
 	}
-	if subtle.ConstantTimeCompare([]byte(doc.Hash), []byte(hashAgentPassword(password))) != 1 {
-		return wrongPassword()
+	if subtle.ConstantTimeCompare([]byte(doc.Hash), []byte(secret.HashRandom(password))) != 1 {
+		return secret.Refused()
 	}
 	if tag.Kind != entity.KindMachine {
 		return nil
 	}
 	m, err := a.st.Machine(ctx, tag.ID)
-	if isNotFound(err) {
-		return wrongPassword()
+	if entity.IsNotFound(err) {
+		return secret.Refused()
 	} else if err != nil {
 		return err // an agent that is refused stops for good
 	}
@@ -77,18 +71,18 @@ func (a Agents) Check(ctx context.Context, tag entity.Tag, password, nonce strin
 
 // AgentStamp returns a stamp of an agent's password, which changes with it and reveals
 // nothing of it.
-func AgentStamp(password string) string { return stampOf(hashAgentPassword(password)) }
+func AgentStamp(password string) string { return secret.Stamp(secret.HashRandom(password)) }
 
 // Stamp returns the AgentStamp of the present password of a machine's or unit's agent; ""
 // if it has none.
 func (a Agents) Stamp(ctx context.Context, tag entity.Tag) (string, error) {
 	var doc credentialDoc
-	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); isNotFound(err) {
+	if err := a.st.db.Get(credentialsC, tag.String(), &doc, tag.String()); entity.IsNotFound(err) {
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
-	return stampOf(doc.Hash), nil
+	return secret.Stamp(doc.Hash), nil
 }
 
 // WatchPasswords sends the ids of agents whose password was set, changed or removed.
@@ -106,7 +100,7 @@ func (a Agents) WatchPasswords(ctx context.Context) (<-chan []string, error) {
 			}
 			stamps := map[string]string{}
 			for _, d := range docs {
-				stamps[d.ID] = stampOf(d.Hash)
+				stamps[d.ID] = secret.Stamp(d.Hash)
 			}
 			return stamps, nil
 		},
@@ -120,7 +114,7 @@ func (a Agents) SetPassword(ctx context.Context, tag entity.Tag, password string
 			len(password))
 	}
 	return a.st.change(ctx, func(o *ops) error {
-		if err := a.st.hashOps(o, tag, hashAgentPassword(password)); err != nil {
+		if err := a.st.hashOps(o, tag, secret.HashRandom(password)); err != nil {
 			return err
 		}
 		return nil
@@ -133,7 +127,7 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	if n, err := st.db.Count(credentialsC, bson.D{{"_id", id}}); err != nil {
 		return err
 	} else if n > 0 {
-		o.update(credentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
+		o.Update(credentialsC, id, exists, bson.D{{"$set", bson.D{{"hash", hash}}}})
 		return nil
 	}
 	owner := unitsC
@@ -145,7 +139,7 @@ func (st *State) hashOps(o *ops, tag entity.Tag, hash string) error {
 	} else if n == 0 {
 		return entity.Errorf(entity.NotFound, "%s %q not found", tag.Kind, tag.ID)
 	}
-	o.assert(owner, tag.ID, exists)
-	o.insert(credentialsC, id, credentialDoc{ID: id, Hash: hash})
+	o.Assert(owner, tag.ID, exists)
+	o.Insert(credentialsC, id, credentialDoc{ID: id, Hash: hash})
 	return nil
 }

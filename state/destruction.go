@@ -6,6 +6,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/mongo"
 )
 
 // A lifeDoc is the part that the documents of living entities share.
@@ -23,9 +24,6 @@ type lifeDoc struct {
 // born is the life of a new entity.
 func (st *State) born() lifeDoc { return lifeDoc{Since: st.now()} }
 
-// now is the time with the store's precision.
-func (st *State) now() time.Time { return st.controller.now().UTC().Truncate(time.Millisecond) }
-
 func (l lifeDoc) forced() bool { return l.Strength == entity.Force }
 
 // A destruction is an entity.Destruction that has begun. It is made before the
@@ -41,7 +39,7 @@ type destruction struct {
 // begin starts a destruction and its timeout. Only units and services take machines
 // along; other callers use alone.
 func (st *State) begin(how entity.Destruction) destruction {
-	d := destruction{strength: how.Strength, now: st.now(), id: newID(), machines: how.Machines}
+	d := destruction{strength: how.Strength, now: st.now(), id: mongo.NewID(), machines: how.Machines}
 	if how.Strength == entity.Force {
 		d.deadline = d.now.Add(how.Timeout)
 	}
@@ -59,7 +57,7 @@ func (d destruction) alone() destruction {
 
 // again is the same destruction, applied to something else.
 func (st *State) again(strength entity.Strength, deadline time.Time) destruction {
-	return destruction{strength: strength, deadline: deadline, now: st.now(), id: newID()}
+	return destruction{strength: strength, deadline: deadline, now: st.now(), id: mongo.NewID()}
 }
 
 // turn returns what is set in a document when its life changes.
@@ -109,15 +107,15 @@ func (o *ops) forceOps(key string, l lifeDoc, d destruction) {
 	case !d.forces(l) || key == modelKey:
 		return
 	case l.forced():
-		o.update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
+		o.Update(cleanupsC, forceID(key), exists, bson.D{{"$set", bson.D{{"deadline", d.deadline}}}})
 		return
 	}
-	o.insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength,
+	o.Insert(cleanupsC, forceID(key), cleanupDoc{ID: forceID(key), Kind: cleanupForce, Arg: key, Strength: d.strength,
 		Deadline: d.deadline})
 }
 
 // owe leaves to the cleaner what a destruction does to others.
 func (o *ops) owe(kind, arg string, d destruction) {
 	id := d.id + "-" + kind + "-" + arg
-	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
+	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: kind, Arg: arg, Strength: d.strength, Deadline: d.deadline})
 }

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -121,7 +122,7 @@ func TestInvalidMachinesAreRefused(t *testing.T) {
 	if !m.IsManager() {
 		t.Error("the old name of a job was taken for another job")
 	}
-	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bare", Owner: statetest.Admin})
+	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "bare", Owner: statetest.Admin})
 	w.ok(err)
 	_, err = st.AddMachine(w.ctx, state.AddMachineParams{})
 	w.refused(err, entity.Invalid, "cannot add a machine: no series specified")

@@ -51,7 +51,7 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 		d.strength, d.deadline = u.doc.Strength, u.doc.Deadline
 	}
 	id := cleanupEmptied + "-" + u.doc.Name // unit names are never used twice
-	o.insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
+	o.Insert(cleanupsC, id, cleanupDoc{ID: id, Kind: cleanupEmptied, Arg: u.doc.Machine, Strength: d.strength,
 		Deadline: d.deadline})
 	return nil
 }
@@ -60,7 +60,7 @@ func (u *Unit) emptiedOps(ctx context.Context, o *ops, d destruction) error {
 // it or a user added it.
 func (st *State) cleanupEmptied(ctx context.Context, machine string, d destruction) error {
 	m, err := st.Machine(ctx, machine)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (u *Unit) MachineLeft(ctx context.Context, how entity.Destruction) (string,
 		return "", nil
 	}
 	m, err := u.st.Machine(ctx, u.doc.Machine)
-	if isNotFound(err) || err == nil && !m.isLeft(how) {
+	if entity.IsNotFound(err) || err == nil && !m.isLeft(how) {
 		return "", nil
 	} else if err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func (s *Service) MachinesLeft(ctx context.Context, how entity.Destruction) (lef
 	}
 	for id, n := range own {
 		m, err := s.st.Machine(ctx, id)
-		if isNotFound(err) || err == nil && !m.isLeft(how) {
+		if entity.IsNotFound(err) || err == nil && !m.isLeft(how) {
 			continue
 		} else if err != nil {
 			return nil, false, err

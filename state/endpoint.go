@@ -33,7 +33,7 @@ func endpointsOf(service string, meta *charm.Meta) []Endpoint {
 	if r := charm.ImplicitRelation(); !slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Name == r.Name }) {
 		ends = append(ends, Endpoint{service, r.Name, string(r.Role), r.Interface, string(r.Scope), true})
 	}
-	sortBy(ends, Endpoint.String)
+	entity.SortBy(ends, Endpoint.String)
 	return ends
 }
 

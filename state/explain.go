@@ -58,7 +58,7 @@ func (st *State) Explain(ctx context.Context, tag entity.Tag) (entity.Explanatio
 	x := &explainer{st: st, ctx: ctx, seen: map[entity.Tag]bool{}}
 	e := entity.Explanation{Tag: tag.String(), Name: string(tag.Kind) + " " + tag.ID}
 	found, err := x.explain(tag, 0)
-	if isNotFound(err) && tag.Kind == entity.KindMachine {
+	if entity.IsNotFound(err) && tag.Kind == entity.KindMachine {
 		left, rerr := st.leftoversOf(ctx, machineKey(tag.ID))
 		if rerr != nil || len(left) == 0 {
 			return e, firstErr(rerr, err)
@@ -95,7 +95,7 @@ func (st *State) Unsettled(ctx context.Context) ([]entity.Tag, error) {
 				tags = append(tags, tag)
 			}
 		}
-		sortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
+		entity.SortBy(tags[sort:], func(t entity.Tag) string { return t.ID })
 	}
 	going := bson.D{{"life", bson.D{{"$ne", entity.Alive}}}}
 	for _, c := range []struct {
@@ -248,7 +248,7 @@ func (x *explainer) blockers(ref lifecycle.Ref, e living) (all []blocker, err er
 		if e.kind() != lifecycle.Relation {
 			// The unit must leave; the relation need not go.
 			r, err := x.st.RelationByID(x.ctx, s.Relation)
-			if isNotFound(err) {
+			if entity.IsNotFound(err) {
 				continue
 			} else if err != nil {
 				return nil, err
@@ -285,7 +285,7 @@ func (x *explainer) barred(e living, to entity.Life, depth int) (int, error) {
 				continue
 			}
 			before := len(x.reasons)
-			if _, err := x.explain(b.tag, depth+1); err != nil && !isNotFound(err) {
+			if _, err := x.explain(b.tag, depth+1); err != nil && !entity.IsNotFound(err) {
 				return n, err
 			}
 			if b.must.Text != "" && len(x.reasons) == before {
@@ -320,7 +320,7 @@ func (x *explainer) relation(r *Relation, depth int) error {
 		}
 		for _, name := range r.targets(ref) {
 			target, err := x.st.find(x.ctx, ref.To, name)
-			if isNotFound(err) || err == nil && target.life().Life == entity.Alive {
+			if entity.IsNotFound(err) || err == nil && target.life().Life == entity.Alive {
 				continue
 			} else if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/statetest"
@@ -133,8 +134,8 @@ func TestExplainShowsLeftovers(t *testing.T) {
 // Explain shows changes of the entity that were given up.
 func TestExplainShowsRefusedChanges(t *testing.T) {
 	ctrl, st := statetest.ControllerOn(t, statetest.Store(t, mongo.Options{Patience: 50 * time.Millisecond}),
-		state.Options{})
-	w := &world{t, t.Context(), ctrl, st}
+		controller.Options{})
+	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
 	w.deploy("mysql", statetest.MySQL, 1)
 	u := w.started("mysql/0")
 	restore := w.st.RewriteOps(func(ops []txn.Op) []txn.Op {

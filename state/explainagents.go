@@ -189,7 +189,7 @@ func (x *explainer) machine(m *Machine, depth int) error {
 		reason.Text = fmt.Sprintf("machine %s is dead: the provisioner must stop instance %s and remove it", m.doc.ID,
 			m.doc.InstanceID)
 		said, err := x.st.status(instanceKey(m.doc.ID))
-		if err != nil && !isNotFound(err) {
+		if err != nil && !entity.IsNotFound(err) {
 			return err
 		}
 		if said.Status == entity.StatusError {

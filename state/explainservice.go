@@ -46,7 +46,7 @@ func (x *explainer) serviceUnits(s *Service, depth int) error {
 		if x.seen[tag] {
 			continue
 		}
-		if _, err := x.explain(tag, depth); err != nil && !isNotFound(err) {
+		if _, err := x.explain(tag, depth); err != nil && !entity.IsNotFound(err) {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -13,8 +14,8 @@ import (
 // forcedWorld returns a world whose clock the test advances with later.
 func forcedWorld(t *testing.T) (w *world, later func(time.Duration)) {
 	var ahead atomic.Int64
-	ctrl, st := statetest.ControllerWith(t, state.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	return &world{t, t.Context(), ctrl, st}, func(d time.Duration) { ahead.Add(int64(d)) }
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	return &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}, func(d time.Duration) { ahead.Add(int64(d)) }
 }
 
 // clean runs the cleaner until only cleanups that are due later are left, and

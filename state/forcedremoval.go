@@ -8,17 +8,18 @@ import (
 
 	"juju/state/entity"
 	"juju/state/lifecycle"
+	"juju/state/mongo"
 )
 
-// cloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead
+// CloudTimeout is how long the cleaner waits for the cloud to stop the instance of a Dead
 // machine that was destroyed with force. It does not wait for one whose stop has failed.
-const cloudTimeout = time.Minute
+const CloudTimeout = time.Minute
 
 // cleanupForce removes an entity whose deadline has passed. It is not done while the
 // cloud has an instance to stop; again is when to look next.
 func (st *State) cleanupForce(ctx context.Context, key string) (done bool, again time.Duration, err error) {
 	e, err := st.findKey(ctx, key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return true, 0, nil
 	} else if err != nil {
 		return false, 0, err
@@ -83,7 +84,7 @@ func (st *State) removeByForce(ctx context.Context, e living) (done bool, again 
 
 func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
 	u, err := st.Unit(ctx, s.Unit)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return nil // a unit leaves its scopes before it is removed
 	} else if err != nil {
 		return err
@@ -92,10 +93,10 @@ func (st *State) leaveByForce(ctx context.Context, s scopeDoc) error {
 }
 
 // giveUpInstance removes a Dead machine. If the cloud has not stopped its instance, it
-// waits up to cloudTimeout, and then removes the machine and records the instance as a
+// waits up to CloudTimeout, and then removes the machine and records the instance as a
 // leftover.
 func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, again time.Duration, err error) {
-	if err := m.refresh(ctx); isNotFound(err) {
+	if err := m.refresh(ctx); entity.IsNotFound(err) {
 		return true, 0, nil
 	} else if err != nil {
 		return false, 0, err
@@ -105,20 +106,20 @@ func (st *State) giveUpInstance(ctx context.Context, m *Machine) (done bool, aga
 		return err == nil, 0, err
 	}
 	said, err := st.status(instanceKey(m.doc.ID))
-	if err != nil && !isNotFound(err) {
+	if err != nil && !entity.IsNotFound(err) {
 		return false, 0, err
 	}
-	late := m.doc.Since.Add(cloudTimeout).Sub(st.now())
-	// If late is greater than cloudTimeout the clock has gone back, and can't tell how
+	late := m.doc.Since.Add(CloudTimeout).Sub(st.now())
+	// If late is greater than CloudTimeout the clock has gone back, and can't tell how
 	// long the cloud has had.
-	if said.Status != entity.StatusError && late > 0 && late <= cloudTimeout {
+	if said.Status != entity.StatusError && late > 0 && late <= CloudTimeout {
 		return false, late, nil
 	}
-	left := leftoverDoc{ID: newID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
-		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", cloudTimeout)), At: st.now()}
+	left := leftoverDoc{ID: mongo.NewID(), Of: machineKey(m.doc.ID), Instance: m.doc.InstanceID,
+		Why: orElse(said.Message, fmt.Sprintf("the cloud has not stopped it within %v", CloudTimeout)), At: st.now()}
 	left.How, _ = said.Data["hint"].(string)
 	err = st.move(ctx, m, lifecycle.ToRemove, lifecycle.Cleaner, st.forced(), func(o *ops) (bool, error) {
-		o.insert(leftoversC, left.ID, left)
+		o.Insert(leftoversC, left.ID, left)
 		return true, nil
 	})
 	return err == nil, 0, err

@@ -18,7 +18,7 @@ func (st *State) Status(ctx context.Context) (*entity.ModelStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the status of model %q: %w", st.name, err)
 	}
-	return all.status(st.controller.now()), nil
+	return all.status(st.host.Now()), nil
 }
 
 // everything holds the documents that status is made from, by id.

@@ -37,7 +37,7 @@ func (m *Machine) SetProvisioned(ctx context.Context, in entity.Instance) error 
 			}
 			o.expect(key, "units", bson.D{{"$gt", 0}})
 		}
-		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
+		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$set", bson.D{{"instance", in.ID}, {"nonce", in.Nonce}, {"addresses", in.Addresses}}}})
 		return nil
 	})
@@ -58,7 +58,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 	lost := false
 	err := m.st.change(ctx, func(o *ops) error {
 		lost = false
-		if err := m.refresh(ctx); isNotFound(err) {
+		if err := m.refresh(ctx); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (m *Machine) LoseInstance(ctx context.Context, missed entity.Instance) erro
 		case missed.ID == "" || m.doc.Life == entity.Dead || m.doc.InstanceID != missed.ID || m.doc.Nonce != missed.Nonce:
 			return mongo.ErrNothing
 		}
-		o.update(machinesC, m.doc.ID,
+		o.Update(machinesC, m.doc.ID,
 			bson.D{{"life", m.doc.Life}, {"instance", missed.ID}, {"nonce", missed.Nonce},
 				{"jobs", bson.D{{"$ne", JobManageModel}}}},
 			bson.D{{"$unset", bson.D{{"instance", 1}, {"nonce", 1}, {"addresses", 1}}}})
@@ -116,7 +116,7 @@ func (m *Machine) RetryProvisioning(ctx context.Context) error {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "machine %s is not in error", m.doc.ID),
 				"See what it is doing: juju status")
 		}
-		o.update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
+		o.Update(machinesC, m.doc.ID, bson.D{{"life", m.doc.Life}, {"instance", bson.D{{"$exists", false}}}},
 			bson.D{{"$inc", bson.D{{"retries", 1}}}})
 		o.replaceStatus(said, doc, bson.D{{"status", entity.StatusError}})
 		return nil
@@ -140,7 +140,7 @@ func (st *State) FailedMachines(ctx context.Context) ([]*Machine, error) {
 		if m.doc.InstanceID != "" || m.doc.Container != "" || m.doc.Life == entity.Dead {
 			continue
 		}
-		if said, err := st.status(machineKey(m.doc.ID)); isNotFound(err) {
+		if said, err := st.status(machineKey(m.doc.ID)); entity.IsNotFound(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -185,18 +185,18 @@ func (m *Machine) SetInstanceStatus(ctx context.Context, s entity.Status) error 
 		if err := m.refresh(ctx); err != nil {
 			return err
 		}
-		o.assert(machinesC, m.doc.ID, exists)
-		if _, err := m.st.status(key); isNotFound(err) {
-			o.insert(statusesC, key, doc)
+		o.Assert(machinesC, m.doc.ID, exists)
+		if _, err := m.st.status(key); entity.IsNotFound(err) {
+			o.Insert(statusesC, key, doc)
 		} else if err != nil {
 			return err
 		} else {
-			o.update(statusesC, key, exists, bson.D{{"$set", bson.D{
+			o.Update(statusesC, key, exists, bson.D{{"$set", bson.D{
 				{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}}}})
 		}
 		if m.doc.forced() && s.Status == entity.StatusError {
 			// Wake the cleaner: it need not wait for the cloud any longer.
-			o.update(cleanupsC, forceID(machineKey(m.doc.ID)), nil, bson.D{{"$set", bson.D{{"woken", doc.Since}}}})
+			o.Update(cleanupsC, forceID(machineKey(m.doc.ID)), nil, bson.D{{"$set", bson.D{{"woken", doc.Since}}}})
 		}
 		return nil
 	})

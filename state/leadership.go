@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -39,7 +40,7 @@ type leadersDoc struct {
 
 func (st *State) leaders(service string) (doc leadersDoc, there bool, err error) {
 	err = st.db.Get(leadersC, service, &doc, "leader of "+service)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return leadersDoc{Service: service}, false, nil
 	}
 	return doc, err == nil, err
@@ -59,12 +60,12 @@ func (u *Unit) ClaimLeadership(ctx context.Context, d time.Duration) (epoch int6
 			MinLease, MaxLease)
 	}
 	d = wholeMillis(d)
-	for tries := u.st.controller.db.Tries(); tries.Next(); {
-		began := u.st.controller.now()
+	for tries := u.st.host.Leases.Tries(); tries.Next(); {
+		began := u.st.host.Now()
 		epoch, done, err := u.claim(ctx, d)
 		// A caller that was held up until the time is over has not been told that it
 		// leads: try again.
-		if err != nil || done && u.st.controller.now().Sub(began) < d {
+		if err != nil || done && u.st.host.Now().Sub(began) < d {
 			return epoch, err
 		}
 		if err := tries.Pause(ctx); err != nil {
@@ -81,12 +82,12 @@ func wholeMillis(d time.Duration) time.Duration {
 
 // claim tries once. It is not done if another unit came in between.
 func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bool, err error) {
-	if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
+	if err := u.refresh(ctx); entity.IsNotFound(err) || err == nil && u.doc.Life != entity.Alive {
 		return 0, false, refusedLeadership()
 	} else if err != nil {
 		return 0, false, err
 	}
-	c, service := u.st.controller, u.doc.Service
+	leases, service := u.st.host.Leases, u.doc.Service
 	leader, there, err := u.st.leaders(service)
 	if err != nil {
 		return 0, false, err
@@ -94,7 +95,7 @@ func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bo
 	if !there {
 		return 0, false, u.st.makeLeaders(ctx, service)
 	}
-	l, err := c.readLease(leaseID(u.st.uuid, service))
+	l, err := leases.Read(lease.ID(u.st.uuid, service))
 	if err != nil {
 		return 0, false, err
 	}
@@ -103,12 +104,12 @@ func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bo
 		return 0, false, u.becomeLeader(ctx, l.Epoch)
 	}
 	if mine && leader.Epoch == l.Epoch && leader.Holder == u.doc.Name {
-		next := l.leaseDoc
+		next := l.Doc
 		next.Beat++
 		// An earlier promise is kept, even if this request was overtaken by a later
 		// one.
-		next.Duration = max(d, wholeMillis(l.left))
-		done, err = c.swapLease(ctx, l, next)
+		next.Duration = max(d, wholeMillis(l.Left))
+		done, err = leases.Swap(ctx, l, next)
 		return l.Epoch, done, err
 	}
 	if !mine {
@@ -116,8 +117,8 @@ func (u *Unit) claim(ctx context.Context, d time.Duration) (epoch int64, done bo
 			return 0, false, orRefused(err)
 		}
 	}
-	next := leaseDoc{ID: l.ID, Holder: u.doc.Name, Epoch: max(l.Epoch, leader.Epoch) + 1, Duration: d}
-	if taken, err := c.swapLease(ctx, l, next); err != nil || !taken {
+	next := lease.Doc{ID: l.ID, Holder: u.doc.Name, Epoch: max(l.Epoch, leader.Epoch) + 1, Duration: d}
+	if taken, err := leases.Swap(ctx, l, next); err != nil || !taken {
 		return 0, false, err
 	}
 	return next.Epoch, true, u.becomeLeader(ctx, next.Epoch)
@@ -132,12 +133,12 @@ func orRefused(err error) error {
 
 // isFree reports whether any unit may take a lease: it has lapsed, was given back, or its
 // holder is Dead or gone.
-func (st *State) isFree(ctx context.Context, l lease) (bool, error) {
-	if l.Holder == "" || l.left <= 0 {
+func (st *State) isFree(ctx context.Context, l lease.Lease) (bool, error) {
+	if l.Holder == "" || l.Left <= 0 {
 		return true, nil
 	}
 	holder, err := st.Unit(ctx, l.Holder)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return true, nil
 	}
 	return err == nil && holder.doc.Life == entity.Dead, err
@@ -145,14 +146,14 @@ func (st *State) isFree(ctx context.Context, l lease) (bool, error) {
 
 // makeLeaders inserts the leaders document of a service.
 func (st *State) makeLeaders(ctx context.Context, service string) error {
-	token := newID()
+	token := mongo.NewID()
 	return st.change(ctx, func(o *ops) error {
 		if _, there, err := st.leaders(service); err != nil {
 			return err
 		} else if there {
 			return mongo.ErrNothing
 		}
-		if _, err := st.Service(ctx, service); isNotFound(err) {
+		if _, err := st.Service(ctx, service); entity.IsNotFound(err) {
 			return refusedLeadership() // the service is gone, and the unit with it
 		} else if err != nil {
 			return err
@@ -160,7 +161,7 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 		// The counts are inserted and removed with the service.
 		o.expect(serviceKey(service), leadersC, bson.D{{"$exists", false}})
 		o.inc(serviceKey(service), leadersC, 1)
-		o.insert(leadersC, service, leadersDoc{Service: service, Token: token})
+		o.Insert(leadersC, service, leadersDoc{Service: service, Token: token})
 		return nil
 	})
 }
@@ -168,7 +169,7 @@ func (st *State) makeLeaders(ctx context.Context, service string) error {
 // becomeLeader is the second step of a claim, by the holder of the lease.
 func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 	return u.st.change(ctx, func(o *ops) error {
-		if err := u.refresh(ctx); isNotFound(err) || err == nil && u.doc.Life != entity.Alive {
+		if err := u.refresh(ctx); entity.IsNotFound(err) || err == nil && u.doc.Life != entity.Alive {
 			return refusedLeadership()
 		} else if err != nil {
 			return err
@@ -183,7 +184,7 @@ func (u *Unit) becomeLeader(ctx context.Context, epoch int64) error {
 			return refusedLeadership() // another unit has led since the lease was taken
 		}
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)
-		o.update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
+		o.Update(leadersC, u.doc.Service, bson.D{{"epoch", bson.D{{"$lt", epoch}}}},
 			bson.D{{"$set", bson.D{{"holder", u.doc.Name}, {"epoch", epoch}}}})
 		return nil
 	})
@@ -199,21 +200,21 @@ func (u *Unit) leaderOps(o *ops, epoch int64) error {
 	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
 		return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
 	}
-	o.assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
+	o.Assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
 	return nil
 }
 
 // ReleaseLeadership gives the unit's leadership back, so that another unit can lead at
 // once. It does nothing if the unit does not lead.
 func (u *Unit) ReleaseLeadership(ctx context.Context) error {
-	c, service := u.st.controller, u.doc.Service
-	for tries := c.db.Tries(); tries.Next(); {
-		l, err := c.readLease(leaseID(u.st.uuid, service))
+	leases, service := u.st.host.Leases, u.doc.Service
+	for tries := leases.Tries(); tries.Next(); {
+		l, err := leases.Read(lease.ID(u.st.uuid, service))
 		if err != nil {
 			return err
 		}
 		if l.Holder == u.doc.Name {
-			given, err := c.swapLease(ctx, l, leaseDoc{ID: l.ID, Epoch: l.Epoch, Beat: l.Beat + 1})
+			given, err := leases.Swap(ctx, l, lease.Doc{ID: l.ID, Epoch: l.Epoch, Beat: l.Beat + 1})
 			if err != nil {
 				return err
 			}
@@ -242,7 +243,7 @@ func (u *Unit) stepDown(ctx context.Context, epoch int64) error {
 		if leader.Holder != u.doc.Name || leader.Epoch != epoch {
 			return mongo.ErrNothing
 		}
-		o.update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
+		o.Update(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}},
 			bson.D{{"$set", bson.D{{"holder", ""}}}})
 		return nil
 	})
@@ -257,7 +258,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 	defer sub.Close()
 	holder := ""
 	for {
-		l, err := st.controller.readLease(leaseID(st.uuid, service))
+		l, err := st.host.Leases.Read(lease.ID(st.uuid, service))
 		if err != nil {
 			return err
 		}
@@ -270,7 +271,7 @@ func (u *Unit) BlockUntilLeadershipReleased(ctx context.Context) error {
 		if free, err := st.isFree(ctx, l); err != nil || free {
 			return err
 		}
-		lapse := time.NewTimer(l.left)
+		lapse := time.NewTimer(l.Left)
 		select {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
@@ -300,14 +301,14 @@ func (st *State) releaseLeaseOps(o *ops, service string) error {
 // name has taken it over.
 func (st *State) cleanupLease(ctx context.Context, arg string) (done bool, err error) {
 	service, _, _ := strings.Cut(arg, "#")
-	l, err := st.controller.readLease(leaseID(st.uuid, service))
-	if err != nil || !l.there {
+	l, err := st.host.Leases.Read(lease.ID(st.uuid, service))
+	if err != nil || !l.There {
 		return err == nil, err
 	}
 	if l.Holder != "" {
-		if _, err := st.Unit(ctx, l.Holder); !isNotFound(err) {
+		if _, err := st.Unit(ctx, l.Holder); !entity.IsNotFound(err) {
 			return err == nil, err
 		}
 	}
-	return st.controller.dropLease(ctx, l)
+	return st.host.Leases.Drop(ctx, l)
 }

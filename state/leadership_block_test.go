@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -20,8 +20,8 @@ func inElection(t *testing.T, story func(a, b *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
 		store := openStore(t, vfs.NewMem())
-		one, two := openController(t, store, state.Options{}), openController(t, store, state.Options{})
-		st, err := one.AddModel(ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		one, two := openController(t, store, controller.Options{}), openController(t, store, controller.Options{})
+		st, err := one.AddModel(ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func inElection(t *testing.T, story func(a, b *world)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		story(&world{t, ctx, one, st}, &world{t, ctx, two, other})
+		story(&world{T: t, ctx: ctx, ctrl: one, st: st}, &world{T: t, ctx: ctx, ctrl: two, st: other})
 		one.Close()
 		two.Close()
 		closeStore(t, store)

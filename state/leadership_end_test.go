@@ -3,8 +3,9 @@ package state_test
 import (
 	"testing"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/lease"
 	"juju/state/statetest"
 )
 
@@ -13,7 +14,7 @@ func (w *world) leases(want int) {
 	w.Helper()
 	_, _, err := w.st.Cleaner().Cleanup(w.ctx)
 	w.ok(err)
-	n, err := w.ctrl.Leases()
+	n, err := w.controllerDB().Count(lease.Collection, nil)
 	w.ok(err)
 	if n != want {
 		w.Errorf("%d leases are left, want %d", n, want)
@@ -80,9 +81,9 @@ func TestLeasesAreRemovedWithTheirModel(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.claims("mysql/0", 1)
-	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "jammy"})
+	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "jammy"})
 	w.ok(err)
-	other := &world{t, w.ctx, w.ctrl, st}
+	other := &world{T: t, ctx: w.ctx, ctrl: w.ctrl, st: st}
 	other.deploy("mysql", statetest.MySQL, 1)
 	other.deploy("wordpress", statetest.Wordpress, 1)
 	other.claims("mysql/0", 1)
@@ -102,10 +103,10 @@ func TestCheckFindsOrphanedLease(t *testing.T) {
 	w := newWorld(t)
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.claims("mysql/0", 1)
-	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "gone", "gone/0", 1))
+	w.putLease("gone", "gone/0", 1)
 	found := w.check(true)
 	if len(found) != 1 || !found[0].Done || found[0].What != `service "gone" is gone, and no cleanup will remove it` {
-		t.Errorf("check found %s", listFindings(found))
+		t.Errorf("check found %s", statetest.Lines(found))
 	}
 	w.leases(1)
 	w.checkClean()

@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -111,7 +112,7 @@ func (e *election) count(what string) {
 }
 
 // open opens the model in another controller.
-func (e *election) open(c *state.Controller, uuid string) *state.State {
+func (e *election) open(c *controller.Controller, uuid string) *state.State {
 	st, err := c.Model(e.ctx, uuid)
 	if err != nil {
 		e.t.Error(err)
@@ -271,18 +272,18 @@ func TestLeadersNeverOverlap(t *testing.T) {
 		e.t, e.began = t, time.Now()
 		e.ctx = context.Background()
 		store := openStore(t, vfs.NewMem())
-		var opened []*state.Controller
-		open := func() *state.Controller {
-			c := openController(t, store, state.Options{Now: e.clock(time.Duration(len(opened)) * 10000 * time.Hour)})
+		var opened []*controller.Controller
+		open := func() *controller.Controller {
+			c := openController(t, store, controller.Options{Now: e.clock(time.Duration(len(opened)) * 10000 * time.Hour)})
 			opened = append(opened, c)
 			return c
 		}
-		first, err := open().AddModel(e.ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+		first, err := open().AddModel(e.ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.controllers = []*state.State{first, e.open(open(), first.UUID()), e.open(open(), first.UUID())}
-		w := &world{t, e.ctx, opened[0], first}
+		w := &world{T: t, ctx: e.ctx, ctrl: opened[0], st: first}
 		w.deploy("mysql", statetest.MySQL, 4)
 		e.chaos = rand.New(rand.NewPCG(seed, 98))
 		until := time.Now().Add(length)

@@ -360,12 +360,12 @@ func TestLeasesRestoredFromABackup(t *testing.T) {
 	w.claims("mysql/1", 1)
 	w.ok(w.unit("mysql/1").ReleaseLeadership(w.ctx))
 	w.claims("mysql/0", 2)
-	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "mysql", "mysql/1", 1))
+	w.putLease("mysql", "mysql/1", 1)
 	w.denied("mysql/0")
 	w.writes("mysql/0", 2, true)
 	w.claims("mysql/1", 3)
 	w.writes("mysql/0", 2, false)
-	w.ok(w.ctrl.PutLease(w.ctx, w.st.UUID(), "mysql", "", 0))
+	w.putLease("mysql", "", 0)
 	w.claims("mysql/0", 4)
 	w.writes("mysql/1", 3, false)
 }
@@ -376,8 +376,8 @@ func TestLeasesRestoredFromABackup(t *testing.T) {
 func TestClaimUnderRepeatedConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Minute) }) // runs last: until mgo's pings end
-		c := newControllers(t, 2)
-		w, other := c.worlds[0], c.worlds[1]
+		c := newControllers(t, 1)
+		w := c.worlds[0]
 		w.deploy("mysql", statetest.MySQL, 1)
 		w.claims("mysql/0", 1)
 		epoch := int64(1)
@@ -391,7 +391,7 @@ func TestClaimUnderRepeatedConflict(t *testing.T) {
 				if looks++; looks%reads == 0 {
 					time.Sleep(pause)
 					epoch += 10 // more than the claims have added
-					w.ok(other.ctrl.PutLease(w.ctx, w.st.UUID(), "mysql", holder, epoch))
+					w.putLease("mysql", holder, epoch)
 					times--
 				}
 				if times > 0 {

@@ -32,7 +32,7 @@ func (st *State) Leftovers(ctx context.Context) ([]entity.Leftover, error) {
 	if err := st.db.All(leftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d leftoverDoc) string { return d.Of })
+	entity.SortBy(docs, func(d leftoverDoc) string { return d.Of })
 	all := make([]entity.Leftover, len(docs))
 	for i, d := range docs {
 		machine := strings.TrimPrefix(d.Of, "m#")
@@ -54,7 +54,7 @@ func (st *State) DropLeftovers(ctx context.Context, instance string) error {
 			return mongo.ErrNothing
 		}
 		for _, d := range docs {
-			o.remove(leftoversC, d.ID, nil)
+			o.Remove(leftoversC, d.ID, nil)
 		}
 		return nil
 	})

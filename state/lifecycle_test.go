@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
+	"juju/state/mongo"
 	"juju/state/statetest"
 )
 
@@ -16,29 +17,27 @@ import (
 type world struct {
 	*testing.T
 	ctx  context.Context
-	ctrl *state.Controller
+	ctrl *controller.Controller
 	st   *state.State
+
+	store *mongo.Store
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	ctrl, st := statetest.Controller(t)
-	return &world{t, t.Context(), ctrl, st}
+	return &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st, store: statetest.StoreOf(ctrl)}
 }
 
 func (w *world) ok(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	statetest.OK(w, err)
 }
 
 // refused checks that err is of a kind, and that its text contains words.
 func (w *world) refused(err error, kind entity.Kind, words string) {
 	w.Helper()
-	if err == nil || !errors.Is(err, kind) || !strings.Contains(err.Error(), words) {
-		w.Fatalf("got error %v (kind %q), want kind %q with %q in it", err, entity.KindOf(err), kind, words)
-	}
+	statetest.Refused(w, err, kind, words)
 }
 
 func (w *world) deploy(name, metadata string, units int) *state.Service {

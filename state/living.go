@@ -155,7 +155,7 @@ func (st *State) scopesOf(ref lifecycle.Ref, name string) ([]scopeDoc, error) {
 	}
 	var docs []scopeDoc
 	err := st.db.All(scopesC, sourcesQuery(ref, name), &docs)
-	sortBy(docs, func(d scopeDoc) string { return d.Unit })
+	entity.SortBy(docs, func(d scopeDoc) string { return d.Unit })
 	return docs, err
 }
 

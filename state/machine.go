@@ -254,7 +254,7 @@ func (st *State) containerOps(ctx context.Context, o *ops, p AddMachineParams, d
 			return entity.Errorf(entity.NotSupported, "machine %s cannot host %s containers", p.Host, p.Container)
 		}
 		can := bson.D{{"$or", []bson.D{{{"containers", bson.D{{"$exists", false}}}}, {{"containers", p.Container}}}}}
-		o.update(machinesC, p.Host, append(can, isAlive...), bson.D{{"$set", bson.D{{"clean", false}}}})
+		o.Update(machinesC, p.Host, append(can, isAlive...), bson.D{{"$set", bson.D{{"clean", false}}}})
 	}
 	if *id == "" {
 		n, err := st.db.Next(ctx, "machine"+*host+p.Container+"Container", 1)
@@ -278,7 +278,7 @@ func (m *Machine) SetSupportedContainers(ctx context.Context, types []string) er
 		if m.doc.Containers != nil && slices.Equal(*m.doc.Containers, types) {
 			return mongo.ErrNothing
 		}
-		o.update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"containers", notNil(types)}}}})
+		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"containers", notNil(types)}}}})
 		return nil
 	})
 }
@@ -293,7 +293,7 @@ func (st *State) newMachineID(ctx context.Context) (string, error) {
 
 func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 	doc.Born = doc.Since
-	o.insert(machinesC, doc.ID, doc)
+	o.Insert(machinesC, doc.ID, doc)
 	o.bear(&Machine{st: st, doc: doc})
 	o.keepConstraints(machineKey(doc.ID), constraints)
 }
@@ -302,9 +302,10 @@ func (st *State) addMachineOps(o *ops, doc machineDoc, constraints string) {
 // Bootstrap started it and no provisioner touches it; its agent is jujud itself.
 const ManagerNonce = "controller"
 
-// addManager adds machine 0 to the controller's model, unless it is there.
-func (st *State) addManager(ctx context.Context, series string) error {
-	if _, err := st.Machine(ctx, "0"); !isNotFound(err) {
+// AddManager adds machine 0, the controller's own, to the controller's model, unless it is
+// there.
+func AddManager(ctx context.Context, st *State, series string) error {
+	if _, err := st.Machine(ctx, "0"); !entity.IsNotFound(err) {
 		return err
 	}
 	if _, err := st.newMachineID(ctx); err != nil {
@@ -331,7 +332,7 @@ func (m *Machine) SetAddresses(ctx context.Context, addresses []string) error {
 		if slices.Equal(m.doc.Addresses, addresses) {
 			return mongo.ErrNothing
 		}
-		o.update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"addresses", addresses}}}})
+		o.Update(machinesC, m.doc.ID, exists, bson.D{{"$set", bson.D{{"addresses", addresses}}}})
 		return nil
 	})
 }

@@ -94,7 +94,7 @@ func (m *Machine) asserts() bson.D {
 // turning hands the job of a destroyed manager to another one.
 func (m *Machine) turning(_ context.Context, o *ops, t turn) (update bson.D, err error) {
 	if t.from == entity.Alive && m.IsManager() {
-		o.assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
+		o.Assert(machinesC, m.successor, bson.D{{"life", entity.Alive}, {"jobs", JobManageModel}})
 		update = bson.D{{"$pull", bson.D{{"jobs", JobManageModel}}}}
 	}
 	return update, nil
@@ -142,7 +142,7 @@ func (m *Machine) hostsUnit(ref lifecycle.Ref, which ...bson.DocElem) error {
 	if len(units) == 0 {
 		return tooQuick()
 	}
-	sortBy(units, func(u unitDoc) string { return u.Name })
+	entity.SortBy(units, func(u unitDoc) string { return u.Name })
 	return entity.WithHint(entity.Errorf(entity.InUse, ref.Why, m.doc.ID, units[0].Name),
 		"Destroy the unit first: juju destroy-unit %s", units[0].Name)
 }

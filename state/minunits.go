@@ -36,7 +36,7 @@ func (s *Service) MinUnits() int { return s.doc.MinUnits }
 // SetMinUnits sets the minimum number of Alive units of the service. Missing units are
 // added, now and whenever one is destroyed. 0 removes the minimum.
 func (s *Service) SetMinUnits(ctx context.Context, n int) error {
-	token := newID()
+	token := mongo.NewID()
 	err := s.st.change(ctx, func(o *ops) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
@@ -55,13 +55,13 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 		name, assert := s.doc.Name, append(bson.D{s.doc.keeps()}, isAlive...)
 		switch {
 		case n == 0:
-			o.update(servicesC, name, assert, bson.D{{"$unset", bson.D{{"minunits", 1}}}})
-			o.remove(minUnitsC, name, exists)
+			o.Update(servicesC, name, assert, bson.D{{"$unset", bson.D{{"minunits", 1}}}})
+			o.Remove(minUnitsC, name, exists)
 		case s.doc.MinUnits == 0:
-			o.update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
-			o.insert(minUnitsC, name, minUnitsDoc{Service: name, Token: token})
+			o.Update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
+			o.Insert(minUnitsC, name, minUnitsDoc{Service: name, Token: token})
 		default:
-			o.update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
+			o.Update(servicesC, name, assert, bson.D{{"$set", bson.D{{"minunits", n}}}})
 			o.wakeMinUnits(name)
 		}
 		return nil
@@ -73,7 +73,7 @@ func (s *Service) SetMinUnits(ctx context.Context, n int) error {
 }
 
 func (o *ops) wakeMinUnits(service string) {
-	o.update(minUnitsC, service, exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
+	o.Update(minUnitsC, service, exists, bson.D{{"$inc", bson.D{{"changes", 1}}}})
 }
 
 // lessUnitsOps is part of every move of an Alive unit to another life. If the service has
@@ -89,7 +89,7 @@ func (st *State) lessUnitsOps(ctx context.Context, o *ops, service string) error
 	case svc.doc.MinUnits > 0:
 		o.wakeMinUnits(service)
 	default:
-		o.assert(servicesC, service, bson.D{svc.doc.keeps()})
+		o.Assert(servicesC, service, bson.D{svc.doc.keeps()})
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (m MinUnits) EnsureMinUnits(ctx context.Context, service string) error {
 // enough.
 func (st *State) ensureSome(ctx context.Context, service string) (full bool, err error) {
 	s, err := st.Service(ctx, service)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return true, nil
 	} else if err != nil {
 		return false, err
@@ -153,7 +153,7 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 	b := unitBatch{service: s, born: st.born()}
 	err = st.change(ctx, func(o *ops) error {
 		full = true
-		if err := s.refresh(ctx); isNotFound(err) || err == nil && (s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
+		if err := s.refresh(ctx); entity.IsNotFound(err) || err == nil && (s.doc.MinUnits == 0 || s.doc.Life != entity.Alive) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (st *State) ensureSome(ctx context.Context, service string) (full bool, err
 		}
 		full = missing <= unitsAtOnce
 		o.expect(key, "txn-revno", counts.Revno)
-		o.assert(servicesC, service, bson.D{s.doc.keeps()})
+		o.Assert(servicesC, service, bson.D{s.doc.keeps()})
 		if err := b.addOps(ctx, o, min(missing, unitsAtOnce), nil); err != nil {
 			return err
 		}

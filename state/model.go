@@ -10,6 +10,9 @@ import (
 	"juju/state/watcher"
 )
 
+// ControllerModel is the name of the model that holds the controller's machines.
+const ControllerModel = "controller"
+
 // Life returns the model's present life.
 func (st *State) Life(ctx context.Context) (entity.Life, error) {
 	doc, err := st.model()

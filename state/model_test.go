@@ -12,6 +12,7 @@ import (
 
 	"juju/charm"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -227,7 +228,7 @@ func TestLogin(t *testing.T) {
 	w := newWorld(t)
 	u, err := w.ctrl.CheckUser(w.ctx, statetest.Admin, statetest.Password)
 	w.ok(err)
-	if u.Access != state.AccessSuperuser {
+	if u.Access != controller.AccessSuperuser {
 		t.Errorf("access is %q", u.Access)
 	}
 	for _, c := range [][2]string{{statetest.Admin, "wrong"}, {"nobody", statetest.Password}, {statetest.Admin, ""}} {
@@ -258,20 +259,20 @@ func TestLogin(t *testing.T) {
 
 func TestAddModel(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin})
+	_, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin})
 	w.refused(err, entity.AlreadyExists, `model "default" for admin already exists`)
-	_, err = w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "Bad Name", Owner: statetest.Admin})
+	_, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "Bad Name", Owner: statetest.Admin})
 	w.refused(err, entity.Invalid, "is not a valid name")
 	events, err := w.ctrl.WatchModels(w.ctx)
 	w.ok(err)
 	if first := next(t, events); len(first) != 2 {
 		t.Errorf("first event names %v, want the controller's model and the default one", first)
 	}
-	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "noble"})
+	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "other", Owner: statetest.Admin, Series: "noble"})
 	w.ok(err)
 	named(t, events, st.UUID())
 	// Names in one model are independent of those in another.
-	other := &world{t, w.ctx, w.ctrl, st}
+	other := &world{T: t, ctx: w.ctx, ctrl: w.ctrl, st: st}
 	other.deploy("mysql", statetest.MySQL, 1)
 	_, err = w.st.Service(w.ctx, "mysql")
 	w.gone("service", "mysql", err)

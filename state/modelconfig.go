@@ -29,8 +29,8 @@ func (d modelDoc) seriesFor(charm []string) string {
 	return series
 }
 
-// checkModelConfig converts settings that a user gives to their stored form.
-func checkModelConfig(given map[string]string) (map[string]string, error) {
+// ParseModelConfig converts settings that a user gives to their stored form.
+func ParseModelConfig(given map[string]string) (map[string]string, error) {
 	config, err := entity.ParseModelConfig(given)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (st *State) ModelConfig(ctx context.Context) (entity.ModelConfig, error) {
 // users write them; the keys in reset get their defaults again. A Dying model's can be
 // changed too: they still apply to what goes on in it.
 func (st *State) SetModelConfig(ctx context.Context, set map[string]string, reset []string) error {
-	values, err := checkModelConfig(set)
+	values, err := ParseModelConfig(set)
 	if err != nil {
 		return fmt.Errorf("cannot change model config: %w", err)
 	}
@@ -92,7 +92,7 @@ func (st *State) SetModelConfig(ctx context.Context, set map[string]string, rese
 			return mongo.ErrNothing
 		}
 		// Nothing else is asserted: a key is replaced whatever its value was.
-		o.update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
+		o.Update(modelC, modelC, bson.D{{"life", bson.D{{"$ne", entity.Dead}}}}, change)
 		return nil
 	})
 	if err != nil {

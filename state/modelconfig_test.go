@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -103,10 +104,10 @@ func TestDefaultSeriesAppliesToNewEntities(t *testing.T) {
 
 func TestAddModelWithConfig(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy",
+	_, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "bad", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"x": "y"}})
 	w.refused(err, entity.Invalid, `cannot add model "bad": unknown model config key "x"`)
-	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "good", Owner: statetest.Admin, Series: "jammy",
+	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "good", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "1", "default-series": "noble"}})
 	w.ok(err)
 	w.checkConfig(st, map[string]string{"automatically-retry-hooks": "true (model)", "default-series": "noble (model)"})
@@ -127,16 +128,16 @@ func TestModelConfigOfDyingModel(t *testing.T) {
 // was given itself.
 func TestResumedAddModelUsesTheNewConfig(t *testing.T) {
 	w := newWorld(t)
-	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin,
+	row := controller.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: statetest.Admin,
 		Series: "jammy",
 		Step:   "creating", Creator: "somebody", Config: map[string]string{"provisioner-harvest-mode": "none"}}
-	w.ok(w.ctrl.DB().Run(w.ctx, func(int) ([]txn.Op, error) {
+	w.ok(w.controllerDB().Run(w.ctx, func(int) ([]txn.Op, error) {
 		return []txn.Op{
 			{C: "modelnames", Id: statetest.Admin + "#half", Assert: txn.DocMissing, Insert: bson.D{{"model", row.UUID}}},
 			{C: "models", Id: row.UUID, Assert: txn.DocMissing, Insert: row},
 		}, nil
 	}))
-	st, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy",
+	st, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy",
 		Config: map[string]string{"automatically-retry-hooks": "true"}})
 	w.ok(err)
 	w.checkConfig(st, map[string]string{"default-series": "jammy (controller)",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -153,10 +154,10 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 	w.ok(w.ctrl.RemoveModel(w.ctx, w.st.UUID()))
 
 	// The cloud does not do its part here either, so a leftover records it.
-	away := func(context.Context, state.ModelRow) error {
+	away := func(context.Context, controller.ModelRow) error {
 		return entity.WithHint(errors.New("no such region"), "rm -r /cloud")
 	}
-	resume := func(want int, outside func(context.Context, state.ModelRow) error) []entity.Leftover {
+	resume := func(want int, outside func(context.Context, controller.ModelRow) error) []entity.Leftover {
 		t.Helper()
 		left, err := w.ctrl.ResumeModels(w.ctx, outside)
 		if left != want || err != nil {
@@ -186,7 +187,7 @@ func TestForceRemovesModelWithoutAgents(t *testing.T) {
 func TestForceOnModelBeingRemoved(t *testing.T) {
 	w, later := forcedWorld(t)
 	w.beginRemoval(w.st)
-	away := func(context.Context, state.ModelRow) error { return errors.New("no such region") }
+	away := func(context.Context, controller.ModelRow) error { return errors.New("no such region") }
 	later(time.Hour)
 	left, err := w.ctrl.ResumeModels(w.ctx, away)
 	if left != 1 || err != nil {

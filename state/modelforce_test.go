@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/mgo.v2/txn"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/mongotest"
@@ -96,12 +96,12 @@ func TestForceDuringModelRemoval(t *testing.T) {
 	}
 }
 
-func noSuchRegion(context.Context, state.ModelRow) error { return errors.New("no such region") }
+func noSuchRegion(context.Context, controller.ModelRow) error { return errors.New("no such region") }
 
 // databasesWith returns the databases of the controller and, if it exists, of a
 // model.
 func (s *scene) databasesWith(model string) []*mongo.Database {
-	all := []*mongo.Database{s.ctrl.DB()}
+	all := []*mongo.Database{s.controllerDB()}
 	if st, err := s.ctrl.Model(s.ctx, model); err == nil {
 		all = append(all, st.DB())
 	}

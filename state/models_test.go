@@ -14,17 +14,19 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/schema"
 	"juju/state/statetest"
 )
 
 // newController returns an open controller on a store of its own.
 func newController(t *testing.T, store *mongo.Store) *world {
 	t.Helper()
-	w := &world{T: t, ctx: t.Context()}
-	w.ok(state.Initialize(w.ctx, store, state.InitParams{
-		Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}, state.Options{}))
+	w := &world{T: t, ctx: t.Context(), store: store}
+	w.ok(controller.Initialize(w.ctx, store, controller.InitParams{
+		Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}, controller.Options{}))
 	w.open(store)
 	return w
 }
@@ -36,13 +38,14 @@ func (w *world) open(store *mongo.Store) {
 		w.ctrl.Close()
 	}
 	var err error
-	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
+	w.store = store
+	w.ctrl, err = controller.Open(w.ctx, store, controller.Options{})
 	w.ok(err)
 	w.Cleanup(w.ctrl.Close)
 }
 
 func (w *world) addModel(name string) (*state.State, error) {
-	return w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
+	return w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
 }
 
 func (w *world) mustAddModel(name string) *state.State {
@@ -138,7 +141,8 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 	store := newStore(t, nil)
 	w := newController(t, store)
 	one, two, shared := w.twins()
-	w.addUser("bob")
+	_, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", Password: "Bob's", Creator: statetest.Admin})
+	w.ok(err)
 	for _, st := range []*state.State{one, two} {
 		w.ok(w.ctrl.GrantModel(w.ctx, st.UUID(), "bob", "read", statetest.Admin))
 		w.ok(w.ctrl.NoteLogin(w.ctx, "bob", st.UUID()))
@@ -171,7 +175,7 @@ func TestModelIsRemovedWithEverythingItOwns(t *testing.T) {
 		t.Errorf("the models are %+v", rows)
 	}
 	// Cleaning up outside of the store fails at first.
-	left, err := w.ctrl.ResumeModels(w.ctx, func(_ context.Context, row state.ModelRow) error {
+	left, err := w.ctrl.ResumeModels(w.ctx, func(_ context.Context, row controller.ModelRow) error {
 		if row.UUID != one.UUID() {
 			t.Errorf("model %q was removed too", row.Name)
 		}
@@ -212,7 +216,7 @@ func TestAddModelStopsOnceGivenUp(t *testing.T) {
 		"taken":   func() { other.mustAddModel("taken") },
 		"removed": other.checkResumed,
 	} {
-		w.ctrl.BeforeNext(1, meanwhile) // before the existing row becomes ready
+		w.beforeNextOfController(1, meanwhile) // before the existing row becomes ready
 		_, err := w.addModel(name)
 		w.refused(err, entity.Unavailable, "another controller has given it up; try again")
 		w.checkResumed()
@@ -233,26 +237,25 @@ func TestModelBeingCreatedIsNotRemoved(t *testing.T) {
 	w := newController(t, store)
 	now := time.Now()
 	var mu sync.Mutex
-	other, err := state.OpenController(w.ctx, store, state.Options{Now: func() time.Time {
+	other, err := controller.Open(w.ctx, store, controller.Options{Shared: true, Now: func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		return now
 	}})
 	w.ok(err)
 	defer other.Close()
-	other.ShareStore()
 	look := func(want int) {
 		t.Helper()
 		left, err := other.ResumeModels(w.ctx, nowhere)
 		if left != want || err != nil {
 			t.Errorf("%d models are left, want %d, %v", left, want, err)
 		}
-		_, err = other.AddModel(w.ctx, state.AddModelParams{Name: "one", Owner: statetest.Admin})
+		_, err = other.AddModel(w.ctx, controller.AddModelParams{Name: "one", Owner: statetest.Admin})
 		if want > 0 {
 			w.refused(err, entity.AlreadyExists, `model "one" for admin already exists`)
 		}
 	}
-	w.ctrl.BeforeNext(1, func() {
+	w.beforeNextOfController(1, func() {
 		look(1)
 		mu.Lock()
 		now = now.Add(time.Minute)
@@ -343,23 +346,33 @@ func TestModelIsRemovedWhileInUse(t *testing.T) {
 func TestModelIsRemovedWhileItIsOpened(t *testing.T) {
 	store := newStore(t, nil)
 	w := newController(t, store)
-	other := &world{T: t, ctx: t.Context()}
-	other.open(store)
+	// The other controller's program has an upgrade step, which takes its time.
+	var uuid string
+	reached, release := make(chan struct{}), make(chan struct{})
+	slow := step("this takes long", func(_ context.Context, db *mongo.Database) error {
+		if db.Name() == uuid {
+			close(reached)
+			<-release
+		}
+		return nil
+	})
+	other, err := controller.Open(w.ctx, store, withSteps(nil, []schema.Step{slow}))
+	w.ok(err)
+	defer other.Close()
 	w.st = w.mustAddModel("one")
-	uuid := w.st.UUID()
-	reached, release := other.ctrl.HoldOpening(uuid)
+	uuid = w.st.UUID()
 	opened := make(chan error)
 	go func() {
-		_, err := other.ctrl.Model(w.ctx, uuid)
+		_, err := other.Model(w.ctx, uuid)
 		opened <- err
 	}()
-	reached()
+	<-reached
 	w.ok(w.st.Destroy(w.ctx, entity.Destruction{}))
 	w.clean()
 	w.ok(w.st.EnsureDead(w.ctx))
 	w.ok(w.ctrl.RemoveModel(w.ctx, uuid))
 	w.checkResumed()
-	release()
+	close(release)
 	w.refused(<-opened, entity.NotFound, "not found")
 	names, err := store.Databases()
 	w.ok(err)

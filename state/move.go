@@ -26,7 +26,7 @@ func (st *State) move(ctx context.Context, e living, goal lifecycle.Goal, by lif
 func (st *State) moveBy(ctx context.Context, e living, goal lifecycle.Goal, by func() lifecycle.Actor, d destruction,
 	conditions ...condition) error {
 	return st.change(ctx, func(o *ops) error {
-		if err := e.refresh(ctx); isNotFound(err) {
+		if err := e.refresh(ctx); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (o *ops) moveOps(ctx context.Context, e living, goal lifecycle.Goal, by lif
 	if t.from == entity.Alive {
 		set = append(set, d.raise(*l)...)
 	}
-	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...),
+	o.Update(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(*l), e.asserts()...),
 		append(bson.D{{"$set", set}}, update...))
 	if t.from != entity.Alive {
 		return nil
@@ -128,11 +128,11 @@ func (o *ops) destroyAtOnce(ctx context.Context, e living, by lifecycle.Actor, h
 			return nil, err
 		}
 		for _, s := range sources {
-			before := len(o.list)
+			before := o.Len()
 			if err := o.moveOps(ctx, s, lifecycle.ToDestroy, by, d); err != nil {
 				return nil, err
 			}
-			if len(o.list) == before {
+			if o.Len() == before {
 				// It stays as it is. If it were removed meanwhile, the counts would
 				// be wrong.
 				o.assertLife(lifecycle.RowOf(s.kind()).In, s.docID(), s.life().Life)
@@ -189,7 +189,7 @@ func (o *ops) raiseOps(ctx context.Context, e living, d destruction) error {
 	if set == nil {
 		return nil
 	}
-	o.update(lifecycle.RowOf(e.kind()).In, e.docID(), unraised(l), bson.D{{"$set", set}})
+	o.Update(lifecycle.RowOf(e.kind()).In, e.docID(), unraised(l), bson.D{{"$set", set}})
 	if _, err := e.turning(ctx, o, turn{l.Life, l.Life, d}); err != nil {
 		return err
 	}

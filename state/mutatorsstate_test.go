@@ -137,7 +137,7 @@ func broken(db func(*scene) *mongo.Database, collection, id, field string, value
 }
 
 func ofModel(s *scene) *mongo.Database      { return s.st.DB() }
-func ofController(s *scene) *mongo.Database { return s.ctrl.DB() }
+func ofController(s *scene) *mongo.Database { return s.controllerDB() }
 
 func checks(s *scene) error           { _, err := s.st.Check(s.ctx, true); return err }
 func checksController(s *scene) error { _, err := s.ctrl.Check(s.ctx, true); return err }

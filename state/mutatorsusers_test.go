@@ -6,11 +6,11 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/statetest"
 )
 
-func user(name string, f func(*state.Controller, context.Context, string) error) func(*scene) error {
+func user(name string, f func(*controller.Controller, context.Context, string) error) func(*scene) error {
 	return func(s *scene) error { return f(s.ctrl, s.ctx, name) }
 }
 
@@ -30,13 +30,13 @@ func revokes(user, level string) func(*scene) error {
 	return func(s *scene) error { return s.ctrl.RevokeModel(s.ctx, s.stage.UUID, user, level) }
 }
 
-func onTheController(user, level string, f func(*state.Controller, context.Context, string, string) error) func(*scene) error {
+func onTheController(user, level string, f func(*controller.Controller, context.Context, string, string) error) func(*scene) error {
 	return func(s *scene) error { return f(s.ctrl, s.ctx, user, level) }
 }
 
 func addUser(name, password string) func(*scene) error {
 	return func(s *scene) error {
-		_, err := s.ctrl.AddUser(s.ctx, state.AddUserParams{Name: name, Password: password, Creator: statetest.Admin})
+		_, err := s.ctrl.AddUser(s.ctx, controller.AddUserParams{Name: name, Password: password, Creator: statetest.Admin})
 		return err
 	}
 }
@@ -51,7 +51,7 @@ func deadModel(s *scene) {
 	s.ok(err)
 	statetest.Charm(s.T, st, statetest.Riak)
 	statetest.Charm(s.T, st, `{name: fresh, summary: s, description: d}`)
-	s.ok(s.ctrl.GrantModel(s.ctx, id, "carol", state.AccessRead, "bob"))
+	s.ok(s.ctrl.GrantModel(s.ctx, id, "carol", controller.AccessRead, "bob"))
 	s.ok(st.Die(s.ctx))
 }
 
@@ -63,22 +63,22 @@ func removeModel(name string) mutator {
 }
 
 func resumeModels(s *scene) error {
-	_, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, state.ModelRow) error { return nil })
+	_, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, controller.ModelRow) error { return nil })
 	return err
 }
 
 func addModel(name string) func(*scene) error {
 	return func(s *scene) error {
-		_, err := s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: name, Owner: "bob", Series: "jammy"})
+		_, err := s.ctrl.AddModel(s.ctx, controller.AddModelParams{Name: name, Owner: "bob", Series: "jammy"})
 		return err
 	}
 }
 
 // halfModel adds a model whose creation was interrupted.
 func halfModel(s *scene) {
-	row := state.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: "bob", Series: "jammy",
+	row := controller.ModelRow{UUID: "8f0f33a1-7f4c-4c1e-8a8e-0d6f6f3d9c11", Name: "half", Owner: "bob", Series: "jammy",
 		Step: "creating", Created: s.now(), Creator: "somebody"}
-	s.ok(s.ctrl.DB().Run(s.ctx, func(int) ([]txn.Op, error) {
+	s.ok(s.controllerDB().Run(s.ctx, func(int) ([]txn.Op, error) {
 		return []txn.Op{
 			{C: "modelnames", Id: "bob#half", Assert: txn.DocMissing, Insert: bson.D{{"model", row.UUID}}},
 			{C: "models", Id: row.UUID, Assert: txn.DocMissing, Insert: row},
@@ -90,24 +90,24 @@ var userMutators = []mutator{
 	givingUp(onController("AddModel", "", addModel("new"))),
 	onController("AddUser", "", addUser("frank", "")),
 	slow(onController("AddUser", "with a password", addUser("frank", "secret"))),
-	onController("DisableUser", "", user("bob", (*state.Controller).DisableUser)),
-	onController("DisableUser", "a superuser", user("carol", (*state.Controller).DisableUser)),
-	onController("EnableUser", "", user("dave", (*state.Controller).EnableUser)),
-	onController("GrantController", "", onTheController("bob", state.AccessSuperuser,
-		(*state.Controller).GrantController)),
-	onController("RevokeController", "", onTheController("carol", state.AccessSuperuser,
-		(*state.Controller).RevokeController)),
+	onController("DisableUser", "", user("bob", (*controller.Controller).DisableUser)),
+	onController("DisableUser", "a superuser", user("carol", (*controller.Controller).DisableUser)),
+	onController("EnableUser", "", user("dave", (*controller.Controller).EnableUser)),
+	onController("GrantController", "", onTheController("bob", controller.AccessSuperuser,
+		(*controller.Controller).GrantController)),
+	onController("RevokeController", "", onTheController("carol", controller.AccessSuperuser,
+		(*controller.Controller).RevokeController)),
 	onController("RevokeController", "from a user without it",
-		onTheController("bob", state.AccessLogin, (*state.Controller).RevokeController)),
-	onController("GrantModel", "", grants("carol", state.AccessRead)),
-	onController("GrantModel", "more", grants("bob", state.AccessWrite)),
-	onController("RevokeModel", "", revokes("bob", state.AccessRead)),
-	onController("RevokeModel", "and leave some", revokes("bob", state.AccessWrite), func(s *scene) {
-		s.ok(grants("bob", state.AccessAdmin)(s))
+		onTheController("bob", controller.AccessLogin, (*controller.Controller).RevokeController)),
+	onController("GrantModel", "", grants("carol", controller.AccessRead)),
+	onController("GrantModel", "more", grants("bob", controller.AccessWrite)),
+	onController("RevokeModel", "", revokes("bob", controller.AccessRead)),
+	onController("RevokeModel", "and leave some", revokes("bob", controller.AccessWrite), func(s *scene) {
+		s.ok(grants("bob", controller.AccessAdmin)(s))
 	}),
 	slow(onController("RegisterUser", "", registers)),
-	onController("RemoveUser", "", user("bob", (*state.Controller).RemoveUser)),
-	onController("RemoveUser", "a superuser", user("carol", (*state.Controller).RemoveUser)),
+	onController("RemoveUser", "", user("bob", (*controller.Controller).RemoveUser)),
+	onController("RemoveUser", "a superuser", user("carol", (*controller.Controller).RemoveUser)),
 	onController("ResetUserPassword", "", resets("bob")),
 	onController("ResetUserPassword", "of a superuser", resets("carol")),
 	secret(slow(onController("SetUserPassword", "", setsUserPassword("bob", "other")))),

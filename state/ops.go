@@ -12,11 +12,11 @@ import (
 	"juju/state/mongo"
 )
 
-// ops collects the operations of one transaction. All that concerns the counts of an
+// ops collects the operations of one transaction on a model. All that concerns the counts of an
 // entity becomes a single operation, because mgo/txn checks the asserts of all operations
 // on a document before it applies any.
 type ops struct {
-	list   []txn.Op
+	mongo.Ops
 	counts map[string]*countOp
 	order  []string // the keys of counts, in order of their first use
 	// moving has the keys of the entities that the transaction itself moves. Dropping a
@@ -31,43 +31,23 @@ type countOp struct {
 	remove bool
 }
 
-// change runs a transaction of the operations that build adds. It calls build again if an
-// assertion fails, so build must read again what it depends on, and must not read a clock
-// or a random number. If build adds nothing or returns mongo.ErrNothing, there is nothing
-// to do; any other error is returned. See mongo.Runner.Run.
-func change(ctx context.Context, db *mongo.Database, build func(*ops) error) error {
-	return db.Run(ctx, func(int) ([]txn.Op, error) {
+func newOps() *ops { return &ops{counts: map[string]*countOp{}, moving: map[string]bool{}} }
+
+// change runs a transaction on the model: see mongo.Runner.Change.
+func (st *State) change(ctx context.Context, build func(*ops) error) error {
+	return st.db.Run(ctx, func(int) ([]txn.Op, error) {
 		o := newOps()
 		if err := build(o); err != nil {
 			return nil, err
 		}
-		return o.build()
+		o.addCounts()
+		return o.List()
 	})
-}
-
-func newOps() *ops { return &ops{counts: map[string]*countOp{}, moving: map[string]bool{}} }
-
-func (o *ops) add(op txn.Op) { o.list = append(o.list, op) }
-
-func (o *ops) insert(collection, id string, doc any) {
-	o.add(txn.Op{C: collection, Id: id, Assert: txn.DocMissing, Insert: doc})
-}
-
-func (o *ops) update(collection, id string, assert, update any) {
-	o.add(txn.Op{C: collection, Id: id, Assert: assert, Update: update})
-}
-
-func (o *ops) remove(collection, id string, assert any) {
-	o.add(txn.Op{C: collection, Id: id, Assert: assert, Remove: true})
-}
-
-func (o *ops) assert(collection, id string, assert any) {
-	o.add(txn.Op{C: collection, Id: id, Assert: assert})
 }
 
 // assertLife asserts an entity's life.
 func (o *ops) assertLife(collection, id string, life entity.Life) {
-	o.assert(collection, id, bson.D{{"life", life}})
+	o.Assert(collection, id, bson.D{{"life", life}})
 }
 
 // assertModelAlive is part of every transaction that adds an entity.
@@ -129,9 +109,8 @@ func (o *ops) expectStep(key string, step lifecycle.Step, gone map[string]int) {
 	}
 }
 
-// build returns the operations, or mongo.ErrNothing if there are none.
-func (o *ops) build() ([]txn.Op, error) {
-	all := o.list
+// addCounts adds the operations on counts, once everything that concerns them is known.
+func (o *ops) addCounts() {
 	for _, key := range o.order {
 		c := o.counts[key]
 		op := txn.Op{C: countsC, Id: key, Assert: txn.DocExists}
@@ -154,12 +133,8 @@ func (o *ops) build() ([]txn.Op, error) {
 			}
 			op.Update = bson.D{{"$inc", inc}}
 		}
-		all = append(all, op)
+		o.Add(op)
 	}
-	if len(all) == 0 {
-		return nil, mongo.ErrNothing
-	}
-	return all, nil
 }
 
 // counts reads the counts of an entity; an empty map if it is gone.

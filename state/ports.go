@@ -42,7 +42,7 @@ func (p openPort) portRange() entity.PortRange {
 func (st *State) ports(machine string) (portsDoc, error) {
 	var doc portsDoc
 	err := st.db.Get(portsC, machine, &doc, "ports of machine "+machine)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return portsDoc{ID: machine, missing: true}, nil
 	}
 	return doc, err
@@ -146,10 +146,10 @@ func changedPorts(before []openPort, unit string, opened, closed []entity.PortRa
 
 func (o *ops) setPorts(doc portsDoc, ports []openPort) {
 	if doc.missing {
-		o.insert(portsC, doc.ID, portsDoc{ID: doc.ID, Ports: ports, Version: 1})
+		o.Insert(portsC, doc.ID, portsDoc{ID: doc.ID, Ports: ports, Version: 1})
 		return
 	}
-	o.update(portsC, doc.ID, doc.asRead(),
+	o.Update(portsC, doc.ID, doc.asRead(),
 		bson.D{{"$set", bson.D{{"ports", ports}}}, {"$inc", bson.D{{"version", 1}}}})
 }
 
@@ -169,7 +169,7 @@ func (u *Unit) closeAllPortsOps(ctx context.Context, o *ops) error {
 		o.setPorts(doc, after)
 	case u.doc.Life != entity.Dead:
 		// A unit that is not Dead may open another meanwhile.
-		o.assert(portsC, doc.ID, doc.asRead())
+		o.Assert(portsC, doc.ID, doc.asRead())
 	}
 	return nil
 }

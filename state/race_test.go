@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo/mongotest"
 	"juju/state/statetest"
@@ -80,9 +81,9 @@ func TestRemovedUnitLeavesNoPortOpen(t *testing.T) {
 
 func TestConcurrentAddModelOfOneName(t *testing.T) {
 	w := newWorld(t)
-	p := state.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
+	p := controller.AddModelParams{Name: "twice", Owner: statetest.Admin, Series: "jammy"}
 	var one *state.State
-	w.ctrl.Before(func() {
+	w.beforeNextOfController(0, func() {
 		var err error
 		one, err = w.ctrl.AddModel(w.ctx, p)
 		w.ok(err)

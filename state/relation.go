@@ -126,7 +126,7 @@ func (st *State) Relation(ctx context.Context, names ...string) (*Relation, erro
 	var found []*Relation
 	for _, ends := range candidates {
 		r, err := st.relation(newRelationDoc(0, ends...).Key)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
@@ -177,7 +177,7 @@ func (st *State) AddRelation(ctx context.Context, names ...string) (*Relation, e
 				strings.Join(names, " "))
 		} else if err == nil {
 			return entity.Errorf(entity.AlreadyExists, "relation already exists")
-		} else if !isNotFound(err) {
+		} else if !entity.IsNotFound(err) {
 			return err
 		}
 		o.assertModelAlive()
@@ -226,7 +226,7 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 		if !slices.ContainsFunc(endpointsOf(e.Service, ch.Meta), e.isLike) {
 			return entity.Errorf(entity.NotFound, "service %q has no %q relation", e.Service, e.Name)
 		}
-		o.assert(servicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
+		o.Assert(servicesC, e.Service, bson.D{{"life", entity.Alive}, {"charm", svc.doc.CharmURL}})
 		services = append(services, svc)
 	}
 	if !doc.isContainer() {
@@ -243,10 +243,10 @@ func (st *State) checkEnds(ctx context.Context, o *ops, doc relationDoc) error {
 }
 
 func (st *State) addRelationOps(o *ops, doc relationDoc) {
-	o.insert(relationsC, doc.Key, doc)
+	o.Insert(relationsC, doc.Key, doc)
 	o.bear(&Relation{st: st, doc: doc})
 	for _, e := range doc.Endpoints {
-		o.insert(endpointsC, endpointID(e.Service, doc.Key), endpointDoc{Service: e.Service, Relation: doc.Key})
+		o.Insert(endpointsC, endpointID(e.Service, doc.Key), endpointDoc{Service: e.Service, Relation: doc.Key})
 	}
 }
 

@@ -67,7 +67,7 @@ func (r *Relation) turning(_ context.Context, o *ops, t turn) (update bson.D, er
 		o.cleanup(cleanupSettings, relationKey(r.doc.ID))
 	} else {
 		for _, e := range r.doc.Endpoints {
-			o.update(endpointsC, endpointID(e.Service, r.doc.Key), exists,
+			o.Update(endpointsC, endpointID(e.Service, r.doc.Key), exists,
 				bson.D{{"$set", bson.D{{"life", t.to}, {"strength", t.strength}}}})
 		}
 	}

@@ -32,9 +32,9 @@ func (o *ops) bear(e living) {
 // was the last to refer to.
 func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 	key, l := keyOf(e), *e.life()
-	o.remove(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(l), e.asserts()...))
+	o.Remove(lifecycle.RowOf(e.kind()).In, e.docID(), append(unraised(l), e.asserts()...))
 	if l.forced() {
-		o.remove(cleanupsC, forceID(key), exists)
+		o.Remove(cleanupsC, forceID(key), exists)
 	}
 	o.dropCounts(key)
 	for _, doc := range lifecycle.RowOf(e.kind()).Owns {
@@ -55,16 +55,16 @@ func (o *ops) removeOps(ctx context.Context, e living, t turn) error {
 func (o *ops) removeOwned(st *State, key string, doc lifecycle.Document, id string) error {
 	switch doc.Held {
 	case lifecycle.Always:
-		o.remove(doc.In, id, exists)
+		o.Remove(doc.In, id, exists)
 	case lifecycle.Sometimes:
-		o.remove(doc.In, id, nil)
+		o.Remove(doc.In, id, nil)
 	case lifecycle.Counted:
 		n, err := st.db.Count(doc.In, bson.D{{"_id", id}})
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			o.remove(doc.In, id, exists)
+			o.Remove(doc.In, id, exists)
 		} else {
 			o.expect(key, doc.In, bson.D{{"$exists", false}})
 		}

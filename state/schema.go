@@ -35,23 +35,6 @@ const (
 	historyC     = "statushistory"
 )
 
-// The collections of the controller's own database, named "juju".
-const (
-	modelsC         = "models"         // a UUID: name, owner, step
-	modelNamesC     = "modelnames"     // "owner#name": a name in use
-	usersC          = "users"          // a name in lower case
-	modelUsersC     = "modelusers"     // "UUID#name": a user's access to another's model
-	loginsC         = "logins"         // a user's id, "UUID#name": the last login
-	controllerC     = "controller"     // "controller": UUID, name
-	blobsC          = "blobs"          // a SHA-256: an archive's file, and the models that refer to it
-	modelLeftoversC = "modelleftovers" // a model's UUID: what its forced removal left outside the store
-	oldFilesC       = "oldfiles"       // a file's name: no archive has it, and it is to be deleted
-	leasesC         = "leases"         // a model's UUID, "#" and a service: the lease of its leadership
-)
-
-// schemaC holds one document in every database: the version of its schema.
-const schemaC = "schema"
-
 // Sizes bound the capped collections of a database, in bytes.
 type Sizes struct {
 	Log     int // a database's log of transactions
@@ -61,7 +44,8 @@ type Sizes struct {
 // DefaultSizes are the sizes in production.
 var DefaultSizes = Sizes{Log: 10 << 20, History: 20 << 20}
 
-func modelSchema(sizes Sizes) mongo.Schema {
+// Schema returns the collections and indexes of a model's database.
+func Schema(sizes Sizes) mongo.Schema {
 	return mongo.Schema{
 		LogSize: sizes.Log,
 		Capped:  map[string]int{historyC: sizes.History},
@@ -77,18 +61,6 @@ func modelSchema(sizes Sizes) mongo.Schema {
 			{Collection: settingsC, Fields: []string{"relation"}},
 			{Collection: machinesC, Fields: []string{"clean"}},
 			{Collection: machinesC, Fields: []string{"host"}},
-		},
-	}
-}
-
-func controllerSchema(sizes Sizes) mongo.Schema {
-	return mongo.Schema{
-		LogSize: sizes.Log,
-		Indexes: []mongo.Index{
-			{Collection: modelsC, Fields: []string{"owner", "name"}, Unique: true},
-			{Collection: blobsC, Fields: []string{"models"}},
-			{Collection: modelUsersC, Fields: []string{"model"}},
-			{Collection: modelUsersC, Fields: []string{"user"}},
 		},
 	}
 }

@@ -75,7 +75,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 	number, born := -1, u.st.born() // the subordinate's, kept from try to try
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		} else if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		if err := ru.firstSettingsOps(ctx, o); err != nil {
 			return err
 		}
-		o.insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
+		o.Insert(scopesC, ru.scopeID(), scopeDoc{ID: ru.scopeID(), Relation: relation, Unit: u.doc.Name, Role: ru.end.Role})
 		o.addRefs(ru)
 		if err := ru.subordinateOps(ctx, o, &number, born); err != nil {
 			return err
@@ -121,14 +121,14 @@ func (ru *relationUnit) firstSettingsOps(ctx context.Context, o *ops) error {
 	}
 	key := relationSettingsKey(ru.rel.doc.ID, ru.unit.doc.Name)
 	old, err := ru.st.settings(key)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		id := ru.rel.doc.ID
-		o.insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Container: ru.container(), Settings: escapeKeys(first)})
+		o.Insert(settingsC, key, settingsDoc{ID: key, Relation: &id, Container: ru.container(), Settings: escapeKeys(first)})
 		return nil
 	} else if err != nil {
 		return err
 	}
-	o.update(settingsC, key, bson.D{{"version", old.Version}}, bson.D{
+	o.Update(settingsC, key, bson.D{{"version", old.Version}}, bson.D{
 		{"$set", bson.D{{"settings", escapeKeys(first)}}}, {"$inc", bson.D{{"version", 1}}}})
 	return nil
 }
@@ -153,7 +153,7 @@ func (ru *relationUnit) subordinateOps(ctx context.Context, o *ops, number *int,
 	}
 	for _, s := range there {
 		if s.doc.Life == entity.Alive {
-			o.update(unitsC, s.doc.Name, isAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
+			o.Update(unitsC, s.doc.Name, isAlive, bson.D{{"$inc", bson.D{{"counted", 1}}}})
 			return nil
 		}
 	}
@@ -196,7 +196,7 @@ func (u *Unit) LeaveScope(ctx context.Context, relation int) error {
 func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor) error {
 	return u.st.change(ctx, func(o *ops) error {
 		ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (u *Unit) leaveScope(ctx context.Context, relation int, by lifecycle.Actor)
 		} else if !in {
 			return mongo.ErrNothing
 		}
-		o.remove(scopesC, ru.scopeID(), exists)
+		o.Remove(scopesC, ru.scopeID(), exists)
 		for _, ref := range lifecycle.RefsFrom(ru.kind()) {
 			targets := ru.targets(ref)
 			if len(targets) > 0 && (ref.Then != lifecycle.Leave || !ref.Does(by)) {

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -83,9 +84,9 @@ func TestNumbersAfterPowerLoss(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	fs := vfs.NewCrashableMem()
 	store := openStore(t, fs)
-	ctrl := openController(t, store, state.Options{})
+	ctrl := openController(t, store, controller.Options{})
 	end := func() { ctrl.Close(); closeStore(t, store) }
-	st, err := ctrl.AddModel(ctx, state.AddModelParams{Name: "m", Owner: statetest.Admin, Series: "jammy"})
+	st, err := ctrl.AddModel(ctx, controller.AddModelParams{Name: "m", Owner: statetest.Admin, Series: "jammy"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestNumbersAfterPowerLoss(t *testing.T) {
 		uuid := st.UUID()
 		end()
 		store = openStore(t, fs)
-		ctrl = openController(t, store, state.Options{})
+		ctrl = openController(t, store, controller.Options{})
 		if st, err = ctrl.Model(ctx, uuid); err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ type AddServiceParams struct {
 // what it has done. If it can't because the connection to the store is lost, the service
 // may remain with some of its units: status shows it, and a user can destroy it.
 func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, error) {
-	maker := newID()
+	maker := mongo.NewID()
 	if err := st.addService(ctx, p, maker); err != nil {
 		st.takeBackService(ctx, p.Name, maker)
 		return nil, fmt.Errorf("cannot add service %q: %w", p.Name, err)
@@ -110,7 +110,7 @@ func (st *State) AddService(ctx context.Context, p AddServiceParams) (*Service, 
 func (st *State) takeBackService(ctx context.Context, name, maker string) {
 	ctx = context.WithoutCancel(ctx)
 	s, err := st.Service(ctx, name)
-	if isNotFound(err) || err == nil && s.doc.Maker != maker {
+	if entity.IsNotFound(err) || err == nil && s.doc.Maker != maker {
 		return
 	}
 	if err == nil {
@@ -161,7 +161,7 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		}
 		if there, err := st.Service(ctx, p.Name); err == nil && there.doc.Maker == maker {
 			return mongo.ErrNothing
-		} else if err != nil && !isNotFound(err) {
+		} else if err != nil && !entity.IsNotFound(err) {
 			return err
 		} else if err == nil {
 			return entity.WithHint(entity.Errorf(entity.AlreadyExists, "service already exists"),
@@ -180,14 +180,14 @@ func (st *State) addService(ctx context.Context, p AddServiceParams, maker strin
 		}
 		key := serviceKey(p.Name)
 		o.assertModelAlive()
-		o.assert(charmsC, p.CharmURL, exists)
+		o.Assert(charmsC, p.CharmURL, exists)
 		doc := serviceDoc{lifeDoc: born, Name: p.Name, Series: series, CharmURL: p.CharmURL, Subordinate: ch.Meta.Subordinate,
 			Maker: maker}
-		o.insert(servicesC, p.Name, doc)
+		o.Insert(servicesC, p.Name, doc)
 		o.bear(&Service{st: st, doc: doc})
-		o.insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
-		o.insert(constraintsC, key, constraintsDoc{key, constraints.String()})
-		o.insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.controller.now()))
+		o.Insert(settingsC, key, settingsDoc{ID: key, Settings: escapeKeys(config)})
+		o.Insert(constraintsC, key, constraintsDoc{key, constraints.String()})
+		o.Insert(statusesC, key, newStatusDoc(key, entity.Status{Status: entity.StatusUnknown}, st.host.Now()))
 		for _, r := range peers {
 			st.addRelationOps(o, r)
 		}
@@ -223,7 +223,7 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 		if s.doc.Exposed == exposed {
 			return mongo.ErrNothing
 		}
-		o.update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
+		o.Update(servicesC, s.doc.Name, isAlive, bson.D{{"$set", bson.D{{"exposed", exposed}}}})
 		return nil
 	})
 }
@@ -280,9 +280,9 @@ func (s *Service) SetConfig(ctx context.Context, values map[string]string, reset
 		if err := o.changeSettings(doc, changes); err != nil {
 			return err
 		}
-		if len(o.list) > 0 {
+		if o.Len() > 0 {
 			// The values were checked against this charm's options.
-			o.assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
+			o.Assert(servicesC, s.doc.Name, bson.D{{"charm", s.doc.CharmURL}})
 		}
 		return nil
 	})

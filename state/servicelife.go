@@ -33,7 +33,7 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 		o.inc(serviceKey(s.doc.Name), takesMachines, 1)
 	}
 	if t.from == entity.Alive && s.doc.MinUnits > 0 { // only Alive services have a minimum
-		o.remove(minUnitsC, s.doc.Name, exists)
+		o.Remove(minUnitsC, s.doc.Name, exists)
 		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
 	}
 	if t.to == entity.Gone {

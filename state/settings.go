@@ -77,7 +77,7 @@ func (o *ops) changeSettings(doc settingsDoc, changes map[string]any) error {
 	if len(unset) > 0 {
 		update = append(update, bson.DocElem{Name: "$unset", Value: unset})
 	}
-	o.update(settingsC, doc.ID, bson.D{{"version", doc.Version}}, update)
+	o.Update(settingsC, doc.ID, bson.D{{"version", doc.Version}}, update)
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (a *everything) status(now time.Time) *entity.ModelStatus {
 
 func names[D any](m map[string]D) []string {
 	all := slices.Collect(maps.Keys(m))
-	sortBy(all, func(s string) string { return s })
+	entity.SortBy(all, func(s string) string { return s })
 	return all
 }
 
@@ -86,7 +86,7 @@ func (a *everything) machine(id string, containers map[string][]string) entity.M
 		m.InstanceStatus = said.status()
 	}
 	inside := containers[id]
-	sortBy(inside, func(s string) string { return s })
+	entity.SortBy(inside, func(s string) string { return s })
 	for _, c := range inside {
 		m.Containers = append(m.Containers, a.machine(c, containers))
 	}

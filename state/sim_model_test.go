@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/lifecycle"
 	"juju/state/simulationtest"
@@ -16,7 +16,7 @@ import (
 // begin makes a model for the simulation, and a reference model to compare it
 // with.
 func (s *sim) begin() (err error) {
-	if s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: fmt.Sprintf("sim%d", s.steps),
+	if s.st, err = s.ctrl.AddModel(s.ctx, controller.AddModelParams{Name: fmt.Sprintf("sim%d", s.steps),
 		Owner: statetest.Admin, Series: "jammy"}); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *sim) removeModel() error {
 	if err := s.ctrl.RemoveModel(s.ctx, uuid); err != nil {
 		return err
 	}
-	left, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, state.ModelRow) error { return nil }) // the cloud holds nothing
+	left, err := s.ctrl.ResumeModels(s.ctx, func(context.Context, controller.ModelRow) error { return nil }) // the cloud holds nothing
 	if err != nil || left > 0 {
 		return errors.Join(err, fmt.Errorf("%d models are not removed", left))
 	}
@@ -158,7 +158,7 @@ func (s *sim) removeModel() error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == uuid }) {
+	if slices.ContainsFunc(rows, func(r controller.ModelRow) bool { return r.UUID == uuid }) {
 		return errors.New("the model was not removed")
 	}
 	if s.cover != nil { // the model's row is in the controller's database, where moves are not counted

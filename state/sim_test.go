@@ -14,6 +14,7 @@ import (
 	"gopkg.in/mgo.v2/txn"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/simulationtest"
@@ -26,7 +27,7 @@ type sim struct {
 	testing.TB
 	ctx    context.Context
 	store  *mongo.Store
-	ctrl   *state.Controller
+	ctrl   *controller.Controller
 	st     *state.State
 	rnd    *rand.Rand
 	clock  *atomic.Int64 // milliseconds
@@ -85,13 +86,13 @@ func newSim(t testing.TB, seed uint64) *sim {
 		charms: map[string]string{}}
 	s.busy, s.racing, s.cleaning = one(s, []int{15, 30, 45}), one(s, []int{3, 5, 10}), one(s, []int{1, 3, 6})
 	s.clock.Store(time.Now().UnixMilli())
-	err := state.Initialize(s.ctx, store, state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
+	err := controller.Initialize(s.ctx, store, controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy",
 		User:     statetest.Admin,
 		Password: statetest.Password}, s.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ctrl, err = state.OpenController(s.ctx, store, s.options()); err != nil {
+	if s.ctrl, err = controller.Open(s.ctx, store, s.options()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -106,8 +107,8 @@ func newSim(t testing.TB, seed uint64) *sim {
 	return s
 }
 
-func (s *sim) options() state.Options {
-	return state.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
+func (s *sim) options() controller.Options {
+	return controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
 }
 
 func (s *sim) now() time.Time { return time.UnixMilli(s.clock.Load()).UTC() }
@@ -131,7 +132,7 @@ func (s *sim) restart() error {
 	uuid := s.st.UUID()
 	s.ctrl.Close()
 	var err error
-	if s.ctrl, err = state.OpenController(s.ctx, s.store, s.options()); err != nil {
+	if s.ctrl, err = controller.Open(s.ctx, s.store, s.options()); err != nil {
 		return err
 	}
 	if s.st, err = s.ctrl.Model(s.ctx, uuid); err != nil {

@@ -35,7 +35,7 @@ var capped = map[string]bool{"txns.log": true, "statushistory": true, "refusals"
 // newStore opens an empty store; tap, if not nil, wraps its connections.
 func newStore(t *testing.T, tap func(net.Conn) net.Conn) *mongo.Store {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks,
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(),
 		Embedded: embedded.Options{FS: vfs.NewMem(), Tap: tap}})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
@@ -60,8 +61,8 @@ func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 	if s.store, err = mongo.OpenEmbedded(s.dir, small(s.fs, tap, s.patience)); err != nil {
 		t.Fatal(err)
 	}
-	s.world = &world{T: t, ctx: t.Context()}
-	s.ctrl, err = state.OpenController(s.ctx, s.store, state.Options{Now: s.now, PasswordCost: statetest.PasswordCost})
+	s.world = &world{T: t, ctx: t.Context(), store: s.store}
+	s.ctrl, err = controller.Open(s.ctx, s.store, controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost})
 	s.ok(err)
 	s.st, err = s.ctrl.Model(s.ctx, s.stage.UUID)
 	s.ok(err)
@@ -70,7 +71,7 @@ func (s *scene) open(t *testing.T, tap func(net.Conn) net.Conn) {
 // small returns options for a store that takes little memory, for tests that
 // open many.
 func small(fs vfs.FS, tap func(net.Conn) net.Conn, patience time.Duration) mongo.Options {
-	return mongo.Options{Hooks: mongotest.NewHooks, Patience: patience,
+	return mongo.Options{Hooks: mongotest.NewHooks(), Patience: patience,
 		Embedded: embedded.Options{FS: fs, Tap: tap, CacheSize: 1 << 20, MemTableSize: 256 << 10}}
 }
 
@@ -165,13 +166,13 @@ func sharedStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.world = &world{T: t, ctx: t.Context()}
-	o := state.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
-	s.ok(state.Initialize(s.ctx, s.store, state.InitParams{
+	s.world = &world{T: t, ctx: t.Context(), store: s.store}
+	o := controller.Options{Now: s.now, PasswordCost: statetest.PasswordCost}
+	s.ok(controller.Initialize(s.ctx, s.store, controller.InitParams{
 		Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin, Password: statetest.Password}, o))
-	s.ctrl, err = state.OpenController(s.ctx, s.store, o)
+	s.ctrl, err = controller.Open(s.ctx, s.store, o)
 	s.ok(err)
-	s.st, err = s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
+	s.st, err = s.ctrl.AddModel(s.ctx, controller.AddModelParams{Name: "default", Owner: statetest.Admin, Series: "jammy"})
 	s.ok(err)
 	s.stage.UUID = s.st.UUID()
 	s.dress()
@@ -212,18 +213,18 @@ func (s *scene) dress() {
 func (s *scene) people() {
 	s.Helper()
 	add := func(name, password string) []byte {
-		key, err := s.ctrl.AddUser(s.ctx, state.AddUserParams{Name: name, Password: password, Creator: statetest.Admin})
+		key, err := s.ctrl.AddUser(s.ctx, controller.AddUserParams{Name: name, Password: password, Creator: statetest.Admin})
 		s.ok(err)
 		return key
 	}
 	add("bob", "secret")
 	add("carol", "secret")
-	s.ok(s.ctrl.GrantController(s.ctx, "carol", state.AccessSuperuser))
+	s.ok(s.ctrl.GrantController(s.ctx, "carol", controller.AccessSuperuser))
 	add("dave", "secret")
 	s.ok(s.ctrl.DisableUser(s.ctx, "dave"))
 	s.stage.Key = add("eve", "")
-	s.ok(s.ctrl.GrantModel(s.ctx, s.stage.UUID, "bob", state.AccessRead, statetest.Admin))
-	_, err := s.ctrl.AddModel(s.ctx, state.AddModelParams{Name: "bobs", Owner: "bob", Series: "jammy"})
+	s.ok(s.ctrl.GrantModel(s.ctx, s.stage.UUID, "bob", controller.AccessRead, statetest.Admin))
+	_, err := s.ctrl.AddModel(s.ctx, controller.AddModelParams{Name: "bobs", Owner: "bob", Series: "jammy"})
 	s.ok(err)
 }
 
@@ -257,7 +258,7 @@ func (s *scene) model(name string) string {
 }
 
 // databases returns the databases whose transactions are watched.
-func (s *scene) databases() []*mongo.Database { return []*mongo.Database{s.st.DB(), s.ctrl.DB()} }
+func (s *scene) databases() []*mongo.Database { return []*mongo.Database{s.st.DB(), s.controllerDB()} }
 
 // These match what differs between runs of the same calls.
 var (
@@ -286,7 +287,7 @@ func (s *scene) contents(withNumbers bool) string {
 	}
 	dump, err := s.st.Dump(s.ctx)
 	add("model", dump, err)
-	dump, err = s.ctrl.Contents(s.ctx)
+	dump, err = s.controllerDB().Dump()
 	add("controller", dump, err)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 	"gopkg.in/mgo.v2/txn"
 
+	"juju/state/check"
 	"juju/state/entity"
 )
 
@@ -54,9 +55,9 @@ func (st *State) status(key string) (entity.Status, error) {
 func (st *State) statusDoc(key string) (statusDoc, error) {
 	var doc statusDoc
 	err := st.db.Get(statusesC, key, &doc, "status of "+key)
-	if owner := beginner(key); isNotFound(err) && owner.id != "" {
+	if owner := beginner(key); entity.IsNotFound(err) && owner.ID != "" {
 		var its birth
-		err = st.db.Get(owner.collection, owner.id, &its, "status of "+key)
+		err = st.db.Get(owner.Collection, owner.ID, &its, "status of "+key)
 		return firstStatus(key, its), err
 	}
 	return doc, err
@@ -69,16 +70,16 @@ type birth struct {
 
 // beginner returns the document of the unit or machine whose initial status a key may
 // have; the zero docID for other keys.
-func beginner(key string) docID {
+func beginner(key string) check.DocID {
 	kind, id, _ := strings.Cut(key, "#")
 	id, part, _ := strings.Cut(id, "#")
 	switch {
 	case kind == "m" && part == "":
-		return docID{machinesC, id}
+		return check.DocID{machinesC, id}
 	case kind == "u" && (part == "" || part == "workload"):
-		return docID{unitsC, id}
+		return check.DocID{unitsC, id}
 	}
-	return docID{}
+	return check.DocID{}
 }
 
 // firstStatus returns the initial status of a unit or machine under a key.
@@ -100,7 +101,7 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
 	}
-	doc := newStatusDoc(key, s, st.controller.now())
+	doc := newStatusDoc(key, s, st.host.Now())
 	var was statusDoc
 	err := st.change(ctx, func(o *ops) error {
 		var err error
@@ -109,7 +110,7 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 		}
 		o.replaceStatus(was, doc, exists)
 		for _, op := range more {
-			o.add(op)
+			o.Add(op)
 		}
 		return nil
 	})
@@ -128,12 +129,12 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 func (o *ops) replaceStatus(was, doc statusDoc, assert any) {
 	if was.unset {
 		owner := beginner(doc.ID)
-		o.assert(owner.collection, owner.id, exists)
+		o.Assert(owner.Collection, owner.ID, exists)
 		doc.Kept = true
-		o.insert(statusesC, doc.ID, doc)
+		o.Insert(statusesC, doc.ID, doc)
 		return
 	}
-	o.update(statusesC, doc.ID, assert, bson.D{{"$set", bson.D{
+	o.Update(statusesC, doc.ID, assert, bson.D{{"$set", bson.D{
 		{"status", doc.Status}, {"message", doc.Message}, {"data", doc.Data}, {"since", doc.Since}, {"kept", true}}}})
 }
 

@@ -48,7 +48,7 @@ func (st *State) StatusHistory(ctx context.Context, kind entity.HistoryKind, id 
 	for _, key := range keys {
 		if now, err := st.statusDoc(key); err == nil {
 			present = append(present, now)
-		} else if !isNotFound(err) {
+		} else if !entity.IsNotFound(err) {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -32,8 +33,8 @@ func (w *world) history(kind entity.HistoryKind, id string, filter entity.Histor
 func TestFirstStatusIsAsOldAsItsEntity(t *testing.T) {
 	born := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	now := born
-	ctrl, st := statetest.ControllerWith(t, state.Options{Now: func() time.Time { return now }})
-	w := &world{t, t.Context(), ctrl, st}
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Now: func() time.Time { return now }})
+	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
 	w.deploy("mysql", statetest.MySQL, 1)
 	w.ok(w.machine("0").SetProvisioned(w.ctx, entity.Instance{ID: "i-0", Nonce: "n"}))
 	now = now.Add(time.Hour)
@@ -58,8 +59,8 @@ func TestFirstStatusIsAsOldAsItsEntity(t *testing.T) {
 func TestStatusHistory(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	ctrl, st := statetest.ControllerWith(t, state.Options{Now: clock})
-	w := &world{t, t.Context(), ctrl, st}
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Now: clock})
+	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
 	check := func(kind entity.HistoryKind, id string, filter entity.HistoryFilter, want ...string) {
 		t.Helper()
 		if got := w.history(kind, id, filter); !reflect.DeepEqual(got, append([]string{}, want...)) {
@@ -126,8 +127,8 @@ func TestStatusHistory(t *testing.T) {
 // The oldest entries are dropped, but a current status is returned even if it
 // is older than many others.
 func TestHistoryIsBounded(t *testing.T) {
-	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 1 << 20, History: 16 << 10}})
-	w := &world{t, t.Context(), ctrl, st}
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Sizes: state.Sizes{Log: 1 << 20, History: 16 << 10}})
+	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
 	w.deploy("mysql", statetest.MySQL, 2)
 	w.ok(w.unit("mysql/1").SetStatus(w.ctx, entity.Status{Status: entity.StatusActive, Message: "quiet"}))
 	long := strings.Repeat("x", 1<<10)

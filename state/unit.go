@@ -99,11 +99,11 @@ func (u *Unit) refresh(ctx context.Context) error {
 func (st *State) addUnitOps(o *ops, doc unitDoc, constraints string) {
 	key := unitKey(doc.Name)
 	doc.Born = doc.Since
-	o.insert(unitsC, doc.Name, doc)
+	o.Insert(unitsC, doc.Name, doc)
 	o.bear(&Unit{st, doc})
 	o.keepConstraints(key, constraints)
 	if parent := doc.deployer(); !parent.IsZero() {
-		o.insert(deploymentsC, deploymentID(parent, doc.Name), deploymentDoc{Parent: parent.String(), Unit: doc.Name})
+		o.Insert(deploymentsC, deploymentID(parent, doc.Name), deploymentDoc{Parent: parent.String(), Unit: doc.Name})
 	}
 }
 

@@ -53,8 +53,8 @@ func (u *Unit) Resolve(ctx context.Context, retry bool) error {
 			return entity.WithHint(entity.Errorf(entity.Invalid, "unit %q is not in an error state", u.doc.Name),
 				"See what it is doing: juju status %s", u.doc.Name)
 		}
-		o.assert(statusesC, workloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
-		o.update(unitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
+		o.Assert(statusesC, workloadKey(u.doc.Name), bson.D{{"status", entity.StatusError}})
+		o.Update(unitsC, u.doc.Name, bson.D{{"resolved", bson.D{{"$exists", false}}}},
 			bson.D{{"$set", bson.D{{"resolved", mode}}}})
 		return nil
 	})
@@ -69,7 +69,7 @@ func (u *Unit) ClearResolved(ctx context.Context) error {
 		if u.doc.Resolved == entity.ResolvedNone {
 			return mongo.ErrNothing
 		}
-		o.update(unitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
+		o.Update(unitsC, u.doc.Name, exists, bson.D{{"$unset", bson.D{{"resolved", 1}}}})
 		return nil
 	})
 }
@@ -89,8 +89,8 @@ func (u *Unit) SetCharm(ctx context.Context, url string) error {
 		if u.doc.Life == entity.Dead {
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
-		o.assert(charmsC, url, exists)
-		o.update(unitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
+		o.Assert(charmsC, url, exists)
+		o.Update(unitsC, u.doc.Name, notDead, bson.D{{"$set", bson.D{{"charm", url}}}})
 		return nil
 	})
 }

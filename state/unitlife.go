@@ -58,7 +58,7 @@ func (u *Unit) isOrphan(o *ops) (bool, error) {
 	if u.doc.Counted == 0 {
 		counted = bson.D{{"$exists", false}}
 	}
-	o.assert(unitsC, u.doc.Name, bson.D{{"counted", counted}})
+	o.Assert(unitsC, u.doc.Name, bson.D{{"counted", counted}})
 	return true, nil
 }
 

@@ -74,7 +74,7 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied")
 	}
 	doc, err := u.st.settings(relationSettingsKey(relation, of))
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return nil, entity.Errorf(entity.NotFound, "unit %q has no settings in relation %q", of, ru.rel.doc.Key)
 	} else if err != nil {
 		return nil, err

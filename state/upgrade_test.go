@@ -16,8 +16,10 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
+	"juju/state/schema"
 	"juju/state/statetest"
 )
 
@@ -42,9 +44,21 @@ func (s snapshot) docs(t *testing.T, collection string) (all []string) {
 	return all
 }
 
+// step returns an upgrade step; run is given the database to upgrade.
+func step(about string, run func(context.Context, *mongo.Database) error) schema.Step {
+	return schema.Step{About: about,
+		Run: func(ctx context.Context, _ *mongo.Store, db *mongo.Database) error { return run(ctx, db) }}
+}
+
+// withSteps returns the options of a program with further upgrade steps.
+func withSteps(ofController, ofModels []schema.Step) controller.Options {
+	return controller.Options{Steps: slices.Concat(controller.Steps, ofController),
+		ModelSteps: slices.Concat(state.Steps, ofModels)}
+}
+
 // steps returns the upgrade steps of a later program: two of models, each of
 // several writes, the second depending on the first; and one of the controller.
-func steps() (controller, model []state.UpgradeStep) {
+func steps() (controller, model []schema.Step) {
 	each := func(collection string, change func(*mgo.Collection, string) error) func(context.Context, *mongo.Database) error {
 		return func(_ context.Context, db *mongo.Database) error {
 			return db.With(collection, func(c *mgo.Collection) error {
@@ -74,10 +88,10 @@ func steps() (controller, model []state.UpgradeStep) {
 			return err
 		}
 	}
-	return []state.UpgradeStep{state.NewUpgradeStep("users have nicknames", each("users", set("nick", nil)))},
-		[]state.UpgradeStep{
-			state.NewUpgradeStep("units have one", each("units", set("one", nil))),
-			state.NewUpgradeStep("units have two", each("units", set("two", bson.D{{"one", bson.D{{"$exists", true}}}}))),
+	return []schema.Step{step("users have nicknames", each("users", set("nick", nil)))},
+		[]schema.Step{
+			step("units have one", each("units", set("one", nil))),
+			step("units have two", each("units", set("two", bson.D{{"one", bson.D{{"$exists", true}}}}))),
 		}
 }
 
@@ -87,12 +101,13 @@ func TestOpenFirstSchema(t *testing.T) {
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	w := &world{T: t, ctx: t.Context()}
 	var err error
-	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
+	w.ctrl, err = controller.Open(w.ctx, store, controller.Options{})
 	w.ok(err)
 	defer w.ctrl.Close()
 	_, err = w.ctrl.CheckUser(w.ctx, statetest.Admin, statetest.Password)
 	w.ok(err)
-	w.addUser("bob")
+	_, err = w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", Password: "Bob's", Creator: statetest.Admin})
+	w.ok(err)
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
 	w.ok(w.ctrl.RevokeController(w.ctx, statetest.Admin, "superuser"))
 	models := map[string]*state.State{}
@@ -137,7 +152,7 @@ func TestOpenFirstSchema(t *testing.T) {
 	if left, err := w.ctrl.ResumeModels(w.ctx, nowhere); left != 0 || err != nil {
 		t.Errorf("%d models are left half done: %v", left, err)
 	}
-	half, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy"})
+	half, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "half", Owner: statetest.Admin, Series: "jammy"})
 	w.ok(err)
 	if half.UUID() == "deadbeef-0000-4000-8000-00000000beef" {
 		t.Error("the abandoned model came back")
@@ -149,7 +164,7 @@ func TestOpenFirstSchema(t *testing.T) {
 }
 
 // nowhere cleans up a model outside of the store, where tests have nothing.
-func nowhere(context.Context, state.ModelRow) error { return nil }
+func nowhere(context.Context, controller.ModelRow) error { return nil }
 
 // Whichever message to the store was the last, the next program resumes the
 // upgrade, with the same result.
@@ -157,7 +172,7 @@ func TestKillDuringUpgrade(t *testing.T) {
 	r := newRecorder(t)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, r.store)
 	open := func(store *mongo.Store) error {
-		c, err := state.OpenController(t.Context(), store, state.Options{}.WithSteps(steps()))
+		c, err := controller.Open(t.Context(), store, withSteps(steps()))
 		if err == nil {
 			c.Close()
 		}
@@ -196,15 +211,15 @@ func TestUpgradeStopsAtAFailedStep(t *testing.T) {
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	ctx, cancel := context.WithCancel(t.Context())
 	var ran []string
-	step := func(name string, err func() error) state.UpgradeStep {
-		return state.NewUpgradeStep(name, func(context.Context, *mongo.Database) error {
+	step := func(name string, err func() error) schema.Step {
+		return step(name, func(context.Context, *mongo.Database) error {
 			ran = append(ran, name)
 			return err()
 		})
 	}
 	fine := func() error { return nil }
 	open := func(ctx context.Context, b func() error) error {
-		c, err := state.OpenController(ctx, store, state.Options{}.WithSteps([]state.UpgradeStep{step("a", fine),
+		c, err := controller.Open(ctx, store, withSteps([]schema.Step{step("a", fine),
 			step("b", b), step("c", fine)}, nil))
 		if err == nil {
 			c.Close()
@@ -234,14 +249,14 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	store := newStore(t, nil)
 	snapshotFile(t, "testdata/form-1.txt").restore(t, store)
 	_, ofModels := steps()
-	newer, err := state.OpenController(t.Context(), store, state.Options{}.WithSteps(nil, ofModels))
+	newer, err := controller.Open(t.Context(), store, withSteps(nil, ofModels))
 	if err != nil {
 		t.Fatal(err)
 	}
 	newer.Close()
 	// Only the models are newer: each is refused, and nothing else.
 	w := &world{T: t, ctx: t.Context()}
-	w.ctrl, err = state.OpenController(w.ctx, store, state.Options{})
+	w.ctrl, err = controller.Open(w.ctx, store, controller.Options{})
 	w.ok(err)
 	rows, err := w.ctrl.Models(w.ctx)
 	w.ok(err)
@@ -252,16 +267,16 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 			t.Errorf("the hint is %q", entity.Hint(err))
 		}
 	}
-	_, err = w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "new", Owner: statetest.Admin, Series: "jammy"})
+	_, err = w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "new", Owner: statetest.Admin, Series: "jammy"})
 	w.ok(err)
 	w.ctrl.Close()
 
-	newer, err = state.OpenController(t.Context(), store, state.Options{}.WithSteps(steps()))
+	newer, err = controller.Open(t.Context(), store, withSteps(steps()))
 	w.ok(err)
 	newer.Close()
 	before, err := take(store)
 	w.ok(err)
-	_, err = state.OpenController(w.ctx, store, state.Options{})
+	_, err = controller.Open(w.ctx, store, controller.Options{})
 	w.refused(err, entity.NotSupported, "the schema of the controller has version 5, and this program knows up to 4")
 	after, err := take(store)
 	w.ok(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -145,8 +146,8 @@ func TestWatchRelationUnits(t *testing.T) {
 // With a slow reader, a fast writer and a log that wraps, the reads after a
 // watch's events still end up with the current state.
 func TestWatchesMissNothing(t *testing.T) {
-	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 8 << 10, History: 1 << 16}})
-	w := &world{t, t.Context(), ctrl, st}
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Sizes: state.Sizes{Log: 8 << 10, History: 1 << 16}})
+	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -219,8 +220,9 @@ func notNull(m map[string]int64) map[string]int64 {
 // Every watch, of anything, started at any moment and read however slowly, ends
 // up with the current state, even if the log wraps or is lost.
 func TestEveryWatchConverges(t *testing.T) {
-	ctrl, st := statetest.ControllerWith(t, state.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
-	w := &world{t, t.Context(), ctrl, st}
+	ctrl, st := statetest.ControllerWith(t, controller.Options{Sizes: state.Sizes{Log: 16 << 10, History: 1 << 16}})
+	w := &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st}
+	loseTail := st.LosableTail()
 	seed := testSeed(t)
 	charms := map[string]string{}
 	for name, meta := range map[string]string{"mysql": statetest.MySQL, "wordpress": statetest.Wordpress,
@@ -255,7 +257,7 @@ func TestEveryWatchConverges(t *testing.T) {
 					mu.Unlock()
 				}
 				if actor == 0 && i%40 == 20 {
-					st.LoseTail()
+					loseTail()
 				}
 			}
 		})

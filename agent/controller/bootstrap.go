@@ -13,6 +13,7 @@ import (
 	"juju/apiserver"
 	"juju/provider/local"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -124,18 +125,18 @@ func freeAddress() (string, error) {
 // that jujud itself is.
 func initialize(ctx context.Context, store *mongo.Store, conf config, p BootstrapParams,
 	o Options) (map[string]string, error) {
-	err := state.Initialize(ctx, store, state.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
+	err := controller.Initialize(ctx, store, controller.InitParams{Name: p.Name, UUID: conf.Controller, Cloud: p.Cloud,
 		Series: p.Series, User: p.User, Password: p.Password}, o.State)
 	if err != nil {
 		return nil, err
 	}
-	ctrl, err := state.OpenController(ctx, store, o.State)
+	ctrl, err := controller.Open(ctx, store, o.State)
 	if err != nil {
 		return nil, err
 	}
 	defer ctrl.Close()
 	if _, err := ctrl.AddModel(ctx,
-		state.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
+		controller.AddModelParams{Name: DefaultModel, Owner: p.User, Series: p.Series, Config: p.Config}); err != nil {
 		return nil, err
 	}
 	rows, err := ctrl.Models(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"juju/agent"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 	"juju/worker/provisioner"
@@ -58,7 +59,7 @@ func TestDestructionMatrixOfModels(t *testing.T) {
 			}
 			var err error
 			c.st, err = s.c.ctrl.AddModel(s.ctx,
-				state.AddModelParams{Name: fmt.Sprintf("m%d", len(all)), Owner: statetest.Admin, Series: "jammy"})
+				controller.AddModelParams{Name: fmt.Sprintf("m%d", len(all)), Owner: statetest.Admin, Series: "jammy"})
 			s.ok(err)
 			c.build()
 			all = append(all, c)
@@ -190,7 +191,7 @@ func (c *modelCell) unended(strength entity.Strength) string {
 	c.Helper()
 	rows, err := c.c.ctrl.Models(c.ctx)
 	c.ok(err)
-	at := slices.IndexFunc(rows, func(r state.ModelRow) bool { return r.UUID == c.st.UUID() })
+	at := slices.IndexFunc(rows, func(r controller.ModelRow) bool { return r.UUID == c.st.UUID() })
 	if strength < c.outcome.ends {
 		if at < 0 || rows[at].IsRemoving() {
 			c.Errorf("%v: it is gone although something is in the way", c)

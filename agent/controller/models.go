@@ -20,7 +20,7 @@ import (
 )
 
 // models returns the worker that runs a set of workers for each model that is ready.
-func (c *controller) models(open provider.Open) worker.Func {
+func (c *running) models(open provider.Open) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		var running sync.WaitGroup
@@ -52,7 +52,7 @@ func (c *controller) models(open provider.Open) worker.Func {
 
 // model returns the worker that runs the workers of one model, for as long as the model is
 // ready.
-func (c *controller) model(id string, open provider.Open) worker.Func {
+func (c *running) model(id string, open provider.Open) worker.Func {
 	return func(ctx context.Context) error {
 		st, err := c.ctrl.Model(ctx, id)
 		if entity.KindOf(err) == entity.NotFound {
@@ -84,7 +84,7 @@ func (c *controller) model(id string, open provider.Open) worker.Func {
 }
 
 // modelWorkers returns the workers that a controller runs for one model.
-func (c *controller) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
+func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
 	workers := map[string]worker.Func{
 		"provisioner": c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: st.UUID()})
@@ -116,14 +116,14 @@ func (c *controller) modelWorkers(st *state.State, open provider.Open) map[strin
 }
 
 // addresses returns the addresses of the controller's own machine.
-func (c *controller) addresses() ([]string, error) {
+func (c *running) addresses() ([]string, error) {
 	host, _, err := net.SplitHostPort(c.conf.Address)
 	return []string{host}, err
 }
 
 // connected returns a worker that uses the API of a model, as every agent does, but over a
 // connection in memory.
-func (c *controller) connected(st *state.State, work func(context.Context, *client.Conn) error) worker.Func {
+func (c *running) connected(st *state.State, work func(context.Context, *client.Conn) error) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{Dial: c.server.Dial, Model: st.UUID(),
 			Tag: entity.MachineTag("0"), Password: c.conf.Password, Nonce: state.ManagerNonce})
@@ -139,7 +139,7 @@ func (c *controller) connected(st *state.State, work func(context.Context, *clie
 
 // agentConfig returns a function that makes the configuration file with which a machine's agent
 // starts.
-func (c *controller) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
+func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
 	return func(m entity.MachineInfo, password, nonce string) ([]byte, error) {
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,

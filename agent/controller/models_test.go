@@ -11,6 +11,7 @@ import (
 
 	"juju/provider"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -18,7 +19,7 @@ import (
 // addModel makes a model, which the system's methods use from then on.
 func (s *system) addModel(name string) *state.State {
 	s.Helper()
-	st, err := s.c.ctrl.AddModel(s.ctx, state.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
+	st, err := s.c.ctrl.AddModel(s.ctx, controller.AddModelParams{Name: name, Owner: statetest.Admin, Series: "jammy"})
 	s.ok(err)
 	s.st = st
 	return st
@@ -34,7 +35,7 @@ func (s *system) modelGone(st *state.State) {
 	for range events {
 		rows, err := s.c.ctrl.Models(ctx)
 		s.ok(err)
-		if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == st.UUID() }) {
+		if slices.ContainsFunc(rows, func(r controller.ModelRow) bool { return r.UUID == st.UUID() }) {
 			continue
 		}
 		databases, err := s.c.store.Databases()
@@ -132,7 +133,7 @@ func (s *system) removing(st *state.State) {
 	for range events {
 		rows, err := s.c.ctrl.Models(ctx)
 		s.ok(err)
-		if slices.ContainsFunc(rows, func(r state.ModelRow) bool { return r.UUID == st.UUID() && r.IsRemoving() }) {
+		if slices.ContainsFunc(rows, func(r controller.ModelRow) bool { return r.UUID == st.UUID() && r.IsRemoving() }) {
 			return
 		}
 	}

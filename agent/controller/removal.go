@@ -7,12 +7,13 @@ import (
 
 	"juju/provider"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/worker"
 )
 
 // endModel makes a Dying, empty model Dead.
-func (c *controller) endModel(ctx context.Context, st *state.State) error {
+func (c *running) endModel(ctx context.Context, st *state.State) error {
 	life, err := st.Life(ctx)
 	if err != nil || life == entity.Alive {
 		return err
@@ -30,7 +31,7 @@ func (c *controller) endModel(ctx context.Context, st *state.State) error {
 
 // resumeModels returns the worker that finishes the removal of models, and removes models whose
 // creation was abandoned. It retries what fails, as while a cloud is away.
-func (c *controller) resumeModels(open provider.Open) worker.Func {
+func (c *running) resumeModels(open provider.Open) worker.Func {
 	retry := c.options.Retry
 	if retry == 0 {
 		retry = 10 * time.Second
@@ -51,7 +52,7 @@ func (c *controller) resumeModels(open provider.Open) worker.Func {
 				}
 			case <-again:
 			}
-			left, err := c.ctrl.ResumeModels(ctx, func(ctx context.Context, row state.ModelRow) error {
+			left, err := c.ctrl.ResumeModels(ctx, func(ctx context.Context, row controller.ModelRow) error {
 				return c.removeOutside(ctx, open, row)
 			})
 			if err != nil {
@@ -67,7 +68,7 @@ func (c *controller) resumeModels(open provider.Open) worker.Func {
 
 // removeOutside removes what a model has outside the store: what is left in its cloud, and its
 // log.
-func (c *controller) removeOutside(ctx context.Context, open provider.Open, row state.ModelRow) error {
+func (c *running) removeOutside(ctx context.Context, open provider.Open, row controller.ModelRow) error {
 	environ, err := open(ctx, provider.Config{Controller: c.conf.Controller, Model: row.UUID})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"juju/provider"
 	"juju/provider/local"
 	"juju/provider/process"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/worker"
@@ -34,7 +34,7 @@ const (
 
 // Options change what a controller does, for tests. The zero value is right in production.
 type Options struct {
-	State    state.Options
+	State    controller.Options
 	Store    mongo.Options
 	PruneAge time.Duration // of finished transactions; an hour when zero
 	// Retry is the pause before the removal of a model is tried again; ten seconds when zero.
@@ -59,11 +59,12 @@ func Run(ctx context.Context, dir string, o Options) error {
 	}
 	// The hold is never released: the next controller must not begin before this process has
 	// ended.
-	c := &controller{dir: dir, own: own, conf: conf, options: o, ready: held.Ready}
+	c := &running{dir: dir, own: own, conf: conf, options: o, ready: held.Ready}
 	return c.run(ctx)
 }
 
-type controller struct {
+// A running is a controller that runs in this process.
+type running struct {
 	dir     string // the cloud's directory
 	own     string // the controller's own directory, below it
 	conf    config
@@ -73,12 +74,12 @@ type controller struct {
 	failures failures
 
 	store  *mongo.Store
-	ctrl   *state.Controller
+	ctrl   *controller.Controller
 	logs   *logs.Store
 	server *apiserver.Server
 }
 
-func (c *controller) run(ctx context.Context) (err error) {
+func (c *running) run(ctx context.Context) (err error) {
 	if c.store, err = openStore(ctx, c.own, c.options); err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (c *controller) run(ctx context.Context) (err error) {
 		defer loggo.RemoveWriter("store")
 	}
 	// This also upgrades what an older program has stored, before any request is served.
-	if c.ctrl, err = state.OpenController(ctx, c.store, c.options.State); err != nil {
+	if c.ctrl, err = controller.Open(ctx, c.store, c.options.State); err != nil {
 		return err
 	}
 	defer c.ctrl.Close()
@@ -136,7 +137,7 @@ func port(address string) string {
 	return port
 }
 
-func (c *controller) newServer(ctx context.Context, open provider.Open) error {
+func (c *running) newServer(ctx context.Context, open provider.Open) error {
 	tls, err := apiserver.TLSConfig(c.conf.Server)
 	if err != nil {
 		return err
@@ -162,7 +163,7 @@ func (c cloud) Precheck(ctx context.Context, series string, constraints entity.C
 }
 
 // cloud returns how to open a model's cloud, and a worker that the cloud needs, or nil.
-func (c *controller) cloud() (provider.Open, worker.Func, error) {
+func (c *running) cloud() (provider.Open, worker.Func, error) {
 	if c.options.Open != nil {
 		return c.options.Open, nil, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"juju/provider/local"
 	"juju/provider/process"
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/mongo"
 )
@@ -175,7 +175,7 @@ func dropAll(ctx context.Context, store *mongo.Store, uuid string) error {
 		return err
 	}
 	if slices.Contains(names, controllerDB) {
-		ctrl, err := state.OpenController(ctx, store, state.Options{})
+		ctrl, err := controller.Open(ctx, store, controller.Options{})
 		if errors.Is(err, entity.NotFound) {
 			// Its bootstrap was interrupted before the store held a controller.
 			return errors.Join(store.Drop(controllerDB), store.DropBarrier())

@@ -49,7 +49,7 @@ const absent = "valid"
 type system struct {
 	*testing.T
 	ctx   context.Context
-	c     *controller
+	c     *running
 	cloud *dummytest.Cloud
 	host  *agenttest.Host
 	st    *state.State // of the user's model
@@ -108,7 +108,7 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 	s.ok(err)
 	conf, err := readConfig(local.ControllerDir(dir))
 	s.ok(err)
-	s.c = &controller{dir: dir, own: local.ControllerDir(dir), conf: conf, options: o}
+	s.c = &running{dir: dir, own: local.ControllerDir(dir), conf: conf, options: o}
 	s.start()
 	t.Cleanup(func() {
 		s.host.Stop()
@@ -124,7 +124,7 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 func (s *system) start() {
 	s.Helper()
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	s.c = &controller{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options, ready: func() { close(ready) }}
+	s.c = &running{dir: s.c.dir, own: s.c.own, conf: s.c.conf, options: s.c.options, ready: func() { close(ready) }}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- s.c.run(ctx) }()
 	s.stop = func() {

@@ -32,7 +32,8 @@ none. Containers (lxd:0) are not supported yet.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	cmd.Flags().IntVarP(&a.n, "num-machines", "n", 1, "the number of machines")
-	cmd.Flags().StringVar(&a.constraints, "constraints", "", "the constraints of the machines, as KEY=VALUE, separated by spaces")
+	cmd.Flags().StringVar(&a.constraints, "constraints", "",
+		"the constraints of the machines, as KEY=VALUE, separated by spaces")
 	cmd.Flags().StringVar(&a.series, "series", "", "the series of the machines")
 	a.wait.flag(cmd, "until the machines are started")
 	s.modelFlag(cmd)

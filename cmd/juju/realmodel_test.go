@@ -11,6 +11,7 @@ import (
 	"juju/apiserver/client"
 	"juju/apiserver/logs"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -29,12 +30,12 @@ type realUser struct {
 func newRealUser(t *testing.T) *realUser {
 	t.Helper()
 	r := &realUser{user: newUser(t)}
-	controller, model := statetest.Controller(t)
+	ctrl, model := statetest.Controller(t)
 	r.model = model
 	r.newModel = func(name string) {
 		t.Helper()
 		var err error
-		if r.model, err = controller.AddModel(t.Context(), state.AddModelParams{Name: name, Owner: statetest.Admin,
+		if r.model, err = ctrl.AddModel(t.Context(), controller.AddModelParams{Name: name, Owner: statetest.Admin,
 			Series: "jammy"}); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func newRealUser(t *testing.T) *realUser {
 		t.Fatal(err)
 	}
 	server, err := apiserver.New(t.Context(), apiserver.Config{
-		Controller: controller, TLS: config, Logs: store, Version: "1.2.3", TempDir: t.TempDir(), Series: "jammy",
+		Controller: ctrl, TLS: config, Logs: store, Version: "1.2.3", TempDir: t.TempDir(), Series: "jammy",
 		Addresses: func() []string { return []string{l.Addr().String()} },
 	})
 	if err != nil {

@@ -19,9 +19,9 @@ func mongoProxyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mongo-proxy --url mongodb://HOST[:PORT]/ --port PORT",
 		Short: "Serve a current MongoDB to clients with mgo's protocol",
-		Long: `Proxy for one MongoDB server, 3.6 or newer, that accepts the messages of older clients
-(OP_QUERY, OP_GET_MORE, OP_KILL_CURSORS), which MongoDB removed in 5.1. Controllers
-reach MongoDB through the same adapter; the proxy lets mgo's own test suite run on it.
+		Long: `Serve one MongoDB, 3.6 or newer, to clients that still send the messages OP_QUERY,
+OP_GET_MORE and OP_KILL_CURSORS, which MongoDB removed in 5.1. Controllers reach MongoDB
+through the same adapter; the proxy lets mgo's own test suite run on it.
 
 Clients log in themselves, so the URL must not name a user. They must connect directly:
 from a member of a replica set they would learn the addresses of all members.`,

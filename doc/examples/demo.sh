@@ -83,7 +83,7 @@ up() {
 		    juju set web title="Good morning"
 		    juju add-unit web
 		    juju help
-		It runs until it is ended:
+		It runs until you end it:
 		    make demo-down
 	END
 }

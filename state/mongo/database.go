@@ -226,6 +226,10 @@ const (
 	applied = 6
 )
 
+// ResumeAge is the age of unfinished transactions of other processes that are resumed. The
+// process of a younger one is probably still running it.
+const ResumeAge = 5 * time.Second
+
 // ResumeTransactions completes, or aborts, every unfinished transaction that began before the
 // given time. It logs the failure of one and continues.
 func (d *Database) ResumeTransactions(ctx context.Context, before time.Time) error {

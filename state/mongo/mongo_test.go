@@ -26,7 +26,7 @@ func open(t *testing.T) (*mongo.Store, *mongo.Database) {
 
 func openWith(t *testing.T, o mongo.Options) (*mongo.Store, *mongo.Database) {
 	t.Helper()
-	o.Embedded.FS, o.Hooks = vfs.NewMem(), mongotest.NewHooks
+	o.Embedded.FS, o.Hooks = vfs.NewMem(), mongotest.NewHooks()
 	store, err := mongo.OpenEmbedded("store", o)
 	if err != nil {
 		t.Fatal(err)

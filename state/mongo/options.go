@@ -20,7 +20,7 @@ type Options struct {
 	Patience time.Duration
 	// Hooks, if not nil, is called for each database that is opened and returns the
 	// hooks of its transactions.
-	Hooks func() Hooks
+	Hooks func(database string) Hooks
 }
 
 // Hooks stand between the building of a database's transactions and their run, in

@@ -35,7 +35,7 @@ func openURL(t *testing.T, url string, o mongo.Options) (*mongo.Store, *mongo.Da
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Hooks = mongotest.NewHooks
+	o.Hooks = mongotest.NewHooks()
 	store, err := mongo.OpenURL(t.Context(), u, o)
 	if err != nil {
 		t.Fatal(err)

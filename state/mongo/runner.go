@@ -53,7 +53,7 @@ func newRunner(s *Store, name string) *Runner {
 	r := &Runner{name: name, session: s.session.Copy(), barrier: s.Barrier, outage: s.outage,
 		slots: &slotQueue{}, locks: s.locksOf(name), patience: s.options.Patience}
 	if s.options.Hooks != nil {
-		r.Hooks = s.options.Hooks()
+		r.Hooks = s.options.Hooks(name)
 	}
 	for range slots {
 		r.all = append(r.all, &slot{s.session.Copy()})

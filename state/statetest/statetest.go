@@ -14,6 +14,7 @@ import (
 
 	"juju/charm"
 	"juju/state"
+	"juju/state/controller"
 	"juju/state/mongo"
 )
 
@@ -23,34 +24,34 @@ const (
 	Password = "correct horse"
 )
 
-// PasswordCost, for state.Options, makes users' passwords cheap to hash: tests log in all the
+// PasswordCost, for controller.Options, makes users' passwords cheap to hash: tests log in all the
 // time.
 const PasswordCost = bcrypt.MinCost
 
 // Controller makes a controller with its own model and one called "default", and
 // closes it with the test.
-func Controller(t testing.TB) (*state.Controller, *state.State) {
+func Controller(t testing.TB) (*controller.Controller, *state.State) {
 	t.Helper()
-	return ControllerWith(t, state.Options{})
+	return ControllerWith(t, controller.Options{})
 }
 
 // ControllerWith is Controller with other options.
-func ControllerWith(t testing.TB, o state.Options) (*state.Controller, *state.State) {
+func ControllerWith(t testing.TB, o controller.Options) (*controller.Controller, *state.State) {
 	t.Helper()
 	return ControllerOn(t, Store(t, mongo.Options{}), o)
 }
 
 // ControllerOn is ControllerWith on this store, which it closes with the test.
-func ControllerOn(t testing.TB, store *mongo.Store, o state.Options) (*state.Controller, *state.State) {
+func ControllerOn(t testing.TB, store *mongo.Store, o controller.Options) (*controller.Controller, *state.State) {
 	t.Helper()
 	o.PasswordCost = PasswordCost
 	ctx := t.Context()
-	err := state.Initialize(ctx, store, state.InitParams{
+	err := controller.Initialize(ctx, store, controller.InitParams{
 		Name: "test", Cloud: "dummy", Series: "jammy", User: Admin, Password: Password}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := state.OpenController(ctx, store, o)
+	c, err := controller.Open(ctx, store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,28 +63,37 @@ func ControllerOn(t testing.TB, store *mongo.Store, o state.Options) (*state.Con
 			t.Error(err)
 		}
 	})
-	st, err := c.AddModel(ctx, state.AddModelParams{Name: "default", Owner: Admin, Series: "jammy"})
+	st, err := c.AddModel(ctx, controller.AddModelParams{Name: "default", Owner: Admin, Series: "jammy"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c, st
 }
 
+// StoreOf returns the store of a controller that this package made.
+func StoreOf(c *controller.Controller) *mongo.Store {
+	store, _ := stores.Load(c)
+	return store.(*mongo.Store)
+}
+
+// ControllerDB opens the controller's own database in a store, until the test ends.
+func ControllerDB(t testing.TB, store *mongo.Store) *mongo.Database {
+	db := store.Open("juju")
+	t.Cleanup(func() { db.Close(errors.New("the test has ended")) })
+	return db
+}
+
 // Damage damages a model: it removes the counts of one of its services.
-func Damage(t testing.TB, c *state.Controller, model *state.State, service string) {
+func Damage(t testing.TB, c *controller.Controller, model *state.State, service string) {
 	t.Helper()
-	store, ok := stores.Load(c)
-	if !ok {
-		t.Fatal("the controller is none of this package's")
-	}
-	db := store.(*mongo.Store).Open(model.UUID())
+	db := StoreOf(c).Open(model.UUID())
 	defer db.Close(errors.New("the damage is done"))
 	if err := db.With("counts", func(c *mgo.Collection) error { return c.RemoveId("s#" + service) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-var stores sync.Map // *state.Controller → *mongo.Store
+var stores sync.Map // *controller.Controller → *mongo.Store
 
 // Charm adds a charm with this metadata and further files (name and text, alternating), and
 // returns its URL.

@@ -23,7 +23,7 @@ const StoreVariable = "JUJU_TEST_STORE"
 // Store opens an empty store with mongotest's hooks, which the caller closes.
 func Store(t testing.TB, o mongo.Options) *mongo.Store {
 	t.Helper()
-	o.Hooks = mongotest.NewHooks
+	o.Hooks = mongotest.NewHooks()
 	switch kind := os.Getenv(StoreVariable); {
 	case kind == "":
 		o.Embedded = embedded.Options{FS: vfs.NewMem()}

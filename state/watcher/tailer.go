@@ -10,6 +10,35 @@ import (
 	"gopkg.in/mgo.v2/bson"
 )
 
+// A Tailer follows the log of one database while its hub has subscriptions.
+type Tailer struct {
+	hub    *Hub
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+}
+
+// Follow makes the hub of a database. tail publishes to it until ctx ends; it runs while the
+// hub has subscriptions.
+func Follow(tail func(ctx context.Context, hub *Hub)) (*Hub, *Tailer) {
+	t := &Tailer{}
+	t.hub = NewHub(func(wanted bool) {
+		if !wanted {
+			t.cancel()
+			return
+		}
+		var ctx context.Context
+		ctx, t.cancel = context.WithCancel(context.Background())
+		t.group.Go(func() { tail(ctx, t.hub) })
+	})
+	return t.hub, t
+}
+
+// End ends all watches, and returns once the log is no longer followed.
+func (t *Tailer) End() {
+	t.hub.Close()
+	t.group.Wait()
+}
+
 // Tail follows the capped log of a database's transactions and publishes each document that one
 // changed, until ctx ends. Whenever it has found its place, at the start and after it lost a
 // cursor, it tells all watchers to read everything again, so it never needs to know what it

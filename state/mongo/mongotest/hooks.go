@@ -19,8 +19,20 @@ type Hooks struct {
 	rewrite func([]txn.Op) []txn.Op
 }
 
-// NewHooks is for mongo.Options.
-func NewHooks() mongo.Hooks { return &Hooks{} }
+// NewHooks returns what makes the hooks of a store's databases, for mongo.Options. All who
+// open a database share its hooks.
+func NewHooks() func(database string) mongo.Hooks {
+	var mu sync.Mutex
+	all := map[string]*Hooks{}
+	return func(database string) mongo.Hooks {
+		mu.Lock()
+		defer mu.Unlock()
+		if all[database] == nil {
+			all[database] = &Hooks{}
+		}
+		return all[database]
+	}
+}
 
 // HooksOf returns the hooks of a database whose store was opened with NewHooks.
 func HooksOf(db *mongo.Database) *Hooks { return db.Hooks.(*Hooks) }

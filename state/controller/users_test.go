@@ -1,50 +1,18 @@
-package state_test
+package controller_test
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
-
-// addUser adds a user with a password. Hashing is slow, so tests add few.
-func (w *world) addUser(name string) {
-	w.Helper()
-	_, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: name, Password: name + "'s", Creator: statetest.Admin})
-	w.ok(err)
-}
-
-// may checks the user's access to the controller and to the model.
-func (w *world) may(user, controller, model string) {
-	w.Helper()
-	rights, err := w.ctrl.Rights(w.ctx, user, w.st.UUID())
-	w.ok(err)
-	rights.Password = ""
-	if rights != (state.Rights{Controller: controller, Model: model}) {
-		w.Errorf("%s has rights %+v, want %q and %q", user, rights, controller, model)
-	}
-}
-
-func (w *world) logsIn(user, password string, want bool) {
-	w.Helper()
-	u, err := w.ctrl.CheckUser(w.ctx, user, password)
-	if want {
-		w.ok(err)
-		if !strings.EqualFold(u.Name, user) {
-			w.Errorf("%s logged in as %s", user, u.Name)
-		}
-		return
-	}
-	w.refused(err, entity.Unauthorized, "invalid entity name or password")
-}
 
 func TestUserLifecycle(t *testing.T) {
 	w := newWorld(t)
@@ -52,9 +20,9 @@ func TestUserLifecycle(t *testing.T) {
 	w.may("bob", "login", "")
 	w.logsIn("bob", "Bob's", true)
 	w.logsIn("bob", "guess", false)
-	_, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bOB", Password: "x"})
+	_, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bOB", Password: "x"})
 	w.refused(err, entity.AlreadyExists, "failed to create user: username unavailable")
-	_, err = w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "b b"})
+	_, err = w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "b b"})
 	w.refused(err, entity.Invalid, `failed to create user: invalid user name "b b"`)
 
 	w.ok(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "write", statetest.Admin))
@@ -91,7 +59,7 @@ func TestUserLifecycle(t *testing.T) {
 	} {
 		w.refused(err, entity.NotFound, deleted)
 	}
-	_, err = w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bob", Password: "x"})
+	_, err = w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", Password: "x"})
 	w.refused(err, entity.AlreadyExists, deleted)
 	users, err := w.ctrl.ModelUsers(w.ctx, w.st.UUID())
 	w.ok(err)
@@ -103,7 +71,7 @@ func TestUserLifecycle(t *testing.T) {
 // A key sets one password, and is worthless once another was set.
 func TestRegistration(t *testing.T) {
 	w := newWorld(t)
-	key, err := w.ctrl.AddUser(w.ctx, state.AddUserParams{Name: "bob", DisplayName: "Bob"})
+	key, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: "bob", DisplayName: "Bob"})
 	w.ok(err)
 	w.may("bob", "", "") // bob has no password yet
 	w.logsIn("bob", "", false)
@@ -116,7 +84,7 @@ func TestRegistration(t *testing.T) {
 	wrong("eve", key)
 	wrong(statetest.Admin, nil)
 	w.refused(w.ctrl.RegisterUser(w.ctx, "bob", key, ""), entity.Invalid, "cannot use an empty password")
-	w.ctrl.Before(func() { w.ok(w.ctrl.RegisterUser(w.ctx, "bob", key, "first")) })
+	w.before(func() { w.ok(w.ctrl.RegisterUser(w.ctx, "bob", key, "first")) })
 	wrong("bob", key)
 	w.logsIn("bob", "first", true)
 	wrong("bob", key)
@@ -187,7 +155,7 @@ func TestAccessLevels(t *testing.T) {
 func TestModelOwners(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
-	mine, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
+	mine, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
 	w.ok(err)
 	rights, err := w.ctrl.Rights(w.ctx, "bob", mine.UUID())
 	w.ok(err)
@@ -235,7 +203,7 @@ func TestLastSuperuserIsKept(t *testing.T) {
 		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
 		// The second one is disabled between the reads and the commit of the first
 		// one's end.
-		w.ctrl.Before(func() { w.ok(w.ctrl.DisableUser(w.ctx, "bob")) })
+		w.before(func() { w.ok(w.ctrl.DisableUser(w.ctx, "bob")) })
 		w.refused(way(statetest.Admin), entity.InUse, "only superuser")
 		w.ok(w.ctrl.RevokeController(w.ctx, "bob", "superuser"))
 		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
@@ -250,7 +218,7 @@ func TestRevokeWhileBecomingTheLastSuperuser(t *testing.T) {
 	w.addUser("bob")
 	w.ok(w.ctrl.GrantController(w.ctx, "bob", "superuser"))
 	w.ok(w.ctrl.DisableUser(w.ctx, "bob"))
-	w.ctrl.Before(func() {
+	w.before(func() {
 		w.ok(w.ctrl.EnableUser(w.ctx, "bob"))
 		w.ok(w.ctrl.DisableUser(w.ctx, statetest.Admin))
 	})
@@ -352,8 +320,8 @@ func TestConcurrentGrantSucceedsOnce(t *testing.T) {
 func TestAddModelDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
-	w.ctrl.Before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
-	_, err := w.ctrl.AddModel(w.ctx, state.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
+	w.before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
+	_, err := w.ctrl.AddModel(w.ctx, controller.AddModelParams{Name: "mine", Owner: "bob", Series: "jammy"})
 	w.refused(err, entity.NotFound, `cannot add model "mine": user "bob" is permanently deleted`)
 }
 
@@ -361,7 +329,7 @@ func TestAddModelDuringRemoveUser(t *testing.T) {
 func TestGrantDuringRemoveUser(t *testing.T) {
 	w := newWorld(t)
 	w.addUser("bob")
-	w.ctrl.Before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
+	w.before(func() { w.ok(w.ctrl.RemoveUser(w.ctx, "bob")) })
 	w.refused(w.ctrl.GrantModel(w.ctx, w.st.UUID(), "bob", "read", ""), entity.NotFound, "permanently deleted")
 	w.may("bob", "", "")
 }

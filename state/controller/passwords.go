@@ -1,9 +1,8 @@
-package state
+package controller
 
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 
@@ -20,7 +19,7 @@ const keyLength = 32
 func newKey() (key []byte, hash string) {
 	key = make([]byte, keyLength)
 	rand.Read(key) // never fails
-	return key, hashAgentPassword(string(key))
+	return key, secret.HashRandom(string(key))
 }
 
 // SetUserPassword sets a user's password and voids a registration key that was not used.
@@ -34,14 +33,7 @@ func (c *Controller) SetUserPassword(ctx context.Context, name, password string)
 	if err != nil {
 		return "", fmt.Errorf("failed to set password: %w", err)
 	}
-	return stampOf(hash), nil
-}
-
-// stampOf returns a stamp of a password hash, which changes with it and reveals nothing
-// of it.
-func stampOf(hash string) string {
-	sum := sha256.Sum256([]byte(hash))
-	return string(sum[:8])
+	return secret.Stamp(hash), nil
 }
 
 // ResetUserPassword voids a user's password, ends the user's connections, and returns a
@@ -64,10 +56,10 @@ func (c *Controller) ResetUserPassword(ctx context.Context, name string) (key []
 // RegisterUser sets the password of a user who has the registration key, and voids the
 // key. The error is the same whatever is wrong.
 func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, password string) error {
-	shown := hashAgentPassword(string(key))
+	shown := secret.HashRandom(string(key))
 	check := func(d userDoc, err error) error {
-		if isNotFound(err) || err == nil && (d.Disabled || subtle.ConstantTimeCompare([]byte(d.Key), []byte(shown)) != 1) {
-			return wrongPassword()
+		if entity.IsNotFound(err) || err == nil && (d.Disabled || subtle.ConstantTimeCompare([]byte(d.Key), []byte(shown)) != 1) {
+			return secret.Refused()
 		}
 		return err
 	}
@@ -85,25 +77,19 @@ func (c *Controller) RegisterUser(ctx context.Context, name string, key []byte, 
 	return check(userDoc{Key: shown}, err)
 }
 
-// wrongPassword is the error for all who may not log in, whatever the reason, so that it
-// does not reveal which users exist.
-func wrongPassword() error {
-	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
-}
-
 // CheckUser returns the user if they can log in and the password is right.
 func (c *Controller) CheckUser(ctx context.Context, name, password string) (User, error) {
 	doc, err := c.userDocOf(name)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !entity.IsNotFound(err) {
 		return User{}, err
 	}
 	if err != nil || !doc.stands() {
 		// Take as long as for a user who exists, or the time would reveal it.
 		c.hasher.Pretend(password)
-		return User{}, wrongPassword()
+		return User{}, secret.Refused()
 	}
 	if !secret.Matches(doc.Password, password) {
-		return User{}, wrongPassword()
+		return User{}, secret.Refused()
 	}
 	c.known.Remember(doc.ID, doc.Password, password)
 	return doc.user(), nil
@@ -113,7 +99,7 @@ func (c *Controller) CheckUser(ctx context.Context, name, password string) (User
 // recently. If ok is false, the caller must use CheckUser.
 func (c *Controller) CheckKnownUser(ctx context.Context, name, password string) (user User, ok bool, err error) {
 	doc, err := c.userDocOf(name)
-	if isNotFound(err) || err == nil && !doc.stands() {
+	if entity.IsNotFound(err) || err == nil && !doc.stands() {
 		return User{}, false, nil
 	}
 	if err != nil || !c.known.Matches(doc.ID, doc.Password, password) {

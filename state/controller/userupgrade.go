@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // completeUsers is the controller's step to version 3. In version 2 a user had a name as
 // id, a password and access.
-func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error {
+func completeUsers(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
 	old := bson.D{{"name", bson.D{{"$exists", false}}}}
 	var users []struct {
 		ID string `bson:"_id"`
@@ -19,13 +19,13 @@ func completeUsers(ctx context.Context, c *Controller, db *mongo.Database) error
 		return err
 	}
 	for _, u := range users {
-		err := change(ctx, db, func(o *ops) error {
+		err := db.Change(ctx, func(o *mongo.Ops) error {
 			if n, err := db.Count("users", append(bson.D{{"_id", u.ID}}, old...)); err != nil {
 				return err
 			} else if n == 0 {
 				return mongo.ErrNothing // another controller has done it
 			}
-			o.update("users", u.ID, old, bson.D{{"$set", bson.D{
+			o.Update("users", u.ID, old, bson.D{{"$set", bson.D{
 				{"name", u.ID}, {"displayname", ""}, {"hash", ""}, {"disabled", false}, {"removed", false}, {"createdby", u.ID},
 			}}})
 			return nil

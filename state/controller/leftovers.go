@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 			"or removes another model", row.UUID)
 	}
 	logger.Errorf("model %q is gone, but what it had in the cloud may not be: %v", row.Name, why)
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		n, err := c.db.Count(modelLeftoversC, bson.D{{"_id", row.UUID}})
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func (c *Controller) leaveLeftover(ctx context.Context, row ModelRow, why error)
 		if n > 0 {
 			return mongo.ErrNothing
 		}
-		o.insert(modelLeftoversC, row.UUID, doc)
+		o.Insert(modelLeftoversC, row.UUID, doc)
 		return nil
 	})
 }
@@ -51,7 +51,7 @@ func (c *Controller) removeLeftovers(ctx context.Context, before time.Time,
 	err := c.db.All(modelLeftoversC, bson.D{{"at", bson.D{{"$lt", before}}}}, &docs)
 	for _, doc := range docs {
 		if outside(ctx, ModelRow{UUID: doc.Model, Name: doc.Name, Owner: doc.Owner, Step: stepRemoving}) == nil {
-			err = change(ctx, c.db, func(o *ops) error { o.remove(modelLeftoversC, doc.Model, nil); return nil })
+			err = c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(modelLeftoversC, doc.Model, nil); return nil })
 		}
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *Controller) ModelLeftovers(ctx context.Context, owner string) (all []en
 	if err := c.db.All(modelLeftoversC, nil, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d leftDoc) string { return d.Name })
+	entity.SortBy(docs, func(d leftDoc) string { return d.Name })
 	for _, d := range docs {
 		if owner == "" || userID(owner) == userID(d.Owner) {
 			all = append(all, entity.Leftover{ID: d.Model, Of: d.Model, What: fmt.Sprintf("instances of model %q", d.Name),

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 	"juju/state/mongo"
 )
 
@@ -57,7 +58,7 @@ func (d *userDoc) facts() bson.D {
 
 func (d *userDoc) user() User {
 	return User{Name: d.Name, DisplayName: d.DisplayName, Access: d.Access, Disabled: d.Disabled, CreatedBy: d.CreatedBy,
-		Created: d.Created, password: stampOf(d.Password)}
+		Created: d.Created, password: secret.Stamp(d.Password)}
 }
 
 // userDocOf reads a user who has not been removed.
@@ -101,7 +102,7 @@ func (c *Controller) Users(ctx context.Context, disabled bool) ([]User, error) {
 	if err := c.db.All(usersC, query, &docs); err != nil {
 		return nil, err
 	}
-	sortBy(docs, func(d userDoc) string { return d.Name })
+	entity.SortBy(docs, func(d userDoc) string { return d.Name })
 	return c.withLogins(docs)
 }
 
@@ -184,7 +185,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 		key, doc.Key = newKey()
 	}
 	if err == nil {
-		err = change(ctx, c.db, func(o *ops) error {
+		err = c.db.Change(ctx, func(o *mongo.Ops) error {
 			var there userDoc
 			switch err := c.db.Get(usersC, doc.ID, &there, "user"); {
 			case err == nil && there.Removed:
@@ -192,10 +193,10 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 			case err == nil:
 				return entity.WithHint(entity.Errorf(entity.AlreadyExists, "username unavailable"),
 					"To list the users: juju users --all")
-			case !isNotFound(err):
+			case !entity.IsNotFound(err):
 				return err
 			}
-			o.insert(usersC, doc.ID, doc)
+			o.Insert(usersC, doc.ID, doc)
 			return nil
 		})
 	}
@@ -209,7 +210,7 @@ func (c *Controller) AddUser(ctx context.Context, p AddUserParams) (key []byte, 
 // given the user as just read; nil if there is nothing to change. A change that removes a
 // superuser asserts that there is another.
 func (c *Controller) changeUser(ctx context.Context, name string, set func(userDoc) (bson.D, error)) error {
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.userDocOf(name)
 		if err != nil {
 			return err
@@ -224,14 +225,14 @@ func (c *Controller) changeUser(ctx context.Context, name string, set func(userD
 		if err := c.keepSuperuser(o, doc, fields); err != nil {
 			return err
 		}
-		o.update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
+		o.Update(usersC, doc.ID, append(doc.facts(), bson.DocElem{Name: "hash", Value: doc.Key}), bson.D{{"$set", fields}})
 		return nil
 	})
 }
 
 // keepSuperuser asserts, for a change that removes a superuser, that another one can log
 // in: someone must be able to undo it.
-func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
+func (c *Controller) keepSuperuser(o *mongo.Ops, doc userDoc, fields bson.D) error {
 	after := doc
 	for _, f := range fields {
 		switch f.Name {
@@ -259,7 +260,7 @@ func (c *Controller) keepSuperuser(o *ops, doc userDoc, fields bson.D) error {
 		return entity.WithHint(entity.Errorf(entity.InUse, "user %q is the only superuser who can log in", doc.Name),
 			"Make another user a superuser first: juju grant USER superuser")
 	}
-	o.assert(usersC, others[i].ID, others[i].facts())
+	o.Assert(usersC, others[i].ID, others[i].facts())
 	return nil
 }
 
@@ -300,7 +301,7 @@ func (c *Controller) RemoveUser(ctx context.Context, name string) error {
 	})
 	// Grants that are left mean nothing without the user. If this is interrupted, the
 	// next attempt removes them, although its error is that there is no such user.
-	if err == nil || isNotFound(err) {
+	if err == nil || entity.IsNotFound(err) {
 		if dropErr := c.dropRights(ctx, bson.D{{"user", userID(name)}}); err == nil {
 			err = dropErr
 		}

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -22,10 +23,10 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 	if err == nil {
 		err = st.Destroy(ctx, how) // the removal reads the strength from the model
 	}
-	if !isNotFound(err) {
+	if !entity.IsNotFound(err) {
 		return err
 	}
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		row, err := c.row(id)
 		if err != nil {
 			return err
@@ -42,11 +43,11 @@ func (c *Controller) DestroyModel(ctx context.Context, id string, how entity.Des
 
 // forceOps marks the removal as forced, so that it does not wait for what the cloud fails
 // to do.
-func (r ModelRow) forceOps(o *ops) error {
+func (r ModelRow) forceOps(o *mongo.Ops) error {
 	if r.Forced {
 		return mongo.ErrNothing
 	}
-	o.update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
+	o.Update(modelsC, r.UUID, bson.D{{"step", stepRemoving}}, bson.D{{"$set", bson.D{{"forced", true}}}})
 	return nil
 }
 
@@ -58,7 +59,7 @@ func (c *Controller) RemoveModel(ctx context.Context, id string) error {
 	if err != nil {
 		// Another controller may be removing it, or have removed it.
 		row, rowErr := c.row(id)
-		if isNotFound(rowErr) || rowErr == nil && row.Step == stepRemoving {
+		if entity.IsNotFound(rowErr) || rowErr == nil && row.Step == stepRemoving {
 			return nil
 		}
 	}
@@ -74,12 +75,12 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := st.model()
+	life, err := st.Life(ctx)
 	if err != nil {
 		return err
 	}
-	if doc.Life != entity.Dead {
-		return entity.Errorf(entity.InUse, "cannot remove model %q: it is %s", row.Name, doc.Life)
+	if life != entity.Dead {
+		return entity.Errorf(entity.InUse, "cannot remove model %q: it is %s", row.Name, life)
 	}
 	return c.beginRemoval(ctx, row)
 }
@@ -87,12 +88,12 @@ func (c *Controller) removeDead(ctx context.Context, id string) error {
 // beginRemoval moves a row from the step that it was read in to removing.
 func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 	set := bson.D{{"step", stepRemoving}, {"removing", c.now()}}
-	err := change(ctx, c.db, func(o *ops) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		now, err := c.row(row.UUID)
 		if err == nil && now.Step == stepRemoving {
 			return mongo.ErrNothing
 		}
-		if isNotFound(err) || err == nil && (now.Step != row.Step || now.Creator != row.Creator) {
+		if entity.IsNotFound(err) || err == nil && (now.Step != row.Step || now.Creator != row.Creator) {
 			return errLostStep
 		}
 		if err != nil {
@@ -102,7 +103,7 @@ func (c *Controller) beginRemoval(ctx context.Context, row ModelRow) error {
 		if row.Step == stepCreating {
 			assert = row.isMade()
 		}
-		o.update(modelsC, row.UUID, assert, bson.D{{"$set", set}, {"$unset", bson.D{{"creator", 1}}}})
+		o.Update(modelsC, row.UUID, assert, bson.D{{"$set", set}, {"$unset", bson.D{{"creator", 1}}}})
 		return nil
 	})
 	if err == nil {
@@ -119,18 +120,13 @@ func (c *Controller) takeForce(ctx context.Context, row *ModelRow) error {
 	if row.Forced {
 		return nil
 	}
-	db := c.store.Open(row.UUID)
-	defer db.Close(closing())
-	var doc modelDoc
-	if err := db.Get(modelC, modelC, &doc, "model"); isNotFound(err) || err == nil && !doc.forced() {
-		return nil
-	} else if err != nil {
+	if _, forced, err := state.Remnant(c.store, row.UUID); err != nil || !forced {
 		return err
 	}
 	row.Forced = true
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		now, err := c.row(row.UUID)
-		if isNotFound(err) {
+		if entity.IsNotFound(err) {
 			return mongo.ErrNothing // another controller has removed it
 		} else if err != nil {
 			return err
@@ -208,7 +204,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 		return false, fmt.Errorf("cannot read how it was destroyed: %w", err)
 	}
 	if err := outside(ctx, row); err != nil {
-		if !row.Forced || ctx.Err() != nil || c.now().Sub(row.Removing) < cloudTimeout {
+		if !row.Forced || ctx.Err() != nil || c.now().Sub(row.Removing) < state.CloudTimeout {
 			return false, err
 		}
 		if err := c.leaveLeftover(ctx, row, err); err != nil {
@@ -225,7 +221,7 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 		return false, err
 	}
 	// The order is safe: claiming a lease reads the model first.
-	if err := c.dropLeases(ctx, row.UUID); err != nil {
+	if err := c.leases.DropModel(ctx, row.UUID); err != nil {
 		return false, err
 	}
 	return true, c.removeRow(ctx, row)
@@ -233,14 +229,14 @@ func (c *Controller) resumeModel(ctx context.Context, row ModelRow,
 
 // removeRow is the last step. It frees the name; the UUID is never used again.
 func (c *Controller) removeRow(ctx context.Context, row ModelRow) error {
-	return change(ctx, c.db, func(o *ops) error {
-		if _, err := c.row(row.UUID); isNotFound(err) {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
+		if _, err := c.row(row.UUID); entity.IsNotFound(err) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
 		}
-		o.remove(modelsC, row.UUID, bson.D{{"step", stepRemoving}})
-		o.remove(modelNamesC, modelNameID(row.Owner, row.Name), bson.D{{"model", row.UUID}})
+		o.Remove(modelsC, row.UUID, bson.D{{"step", stepRemoving}})
+		o.Remove(modelNamesC, modelNameID(row.Owner, row.Name), bson.D{{"model", row.UUID}})
 		return nil
 	})
 }

@@ -1,4 +1,4 @@
-package state
+package check
 
 import (
 	"fmt"
@@ -14,35 +14,35 @@ import (
 	"juju/state/mongo"
 )
 
-// A docID names a document.
-type docID struct{ collection, id string }
+// A DocID names a document.
+type DocID struct{ Collection, ID string }
 
-func (d docID) String() string { return d.collection + " " + d.id }
+func (d DocID) String() string { return d.Collection + " " + d.ID }
 
-// A row is a document as a check reads it, whatever its form.
-type row map[string]any
+// A Row is a document as a check reads it, whatever its form.
+type Row map[string]any
 
-func (r row) text(field string) string { s, _ := r[field].(string); return s }
+func (r Row) Text(field string) string { s, _ := r[field].(string); return s }
 
-func (r row) number(field string) int { n, _ := asNumber(r[field]); return n }
+func (r Row) Number(field string) int { n, _ := AsNumber(r[field]); return n }
 
-func (r row) life() entity.Life { return entity.Life(r.number("life")) }
+func (r Row) Life() entity.Life { return entity.Life(r.Number("life")) }
 
-func (r row) strength() entity.Strength { return entity.Strength(r.number("strength")) }
+func (r Row) Strength() entity.Strength { return entity.Strength(r.Number("strength")) }
 
-// docs returns the documents in a list.
-func (r row) docs(field string) (all []row) {
+// Docs returns the documents in a list.
+func (r Row) Docs(field string) (all []Row) {
 	list, _ := r[field].([]any)
 	for _, v := range list {
-		if m, ok := v.(row); ok {
+		if m, ok := v.(Row); ok {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-// texts returns the strings in a list.
-func (r row) texts(field string) (all []string) {
+// Texts returns the strings in a list.
+func (r Row) Texts(field string) (all []string) {
 	list, _ := r[field].([]any)
 	for _, v := range list {
 		if s, ok := v.(string); ok {
@@ -52,8 +52,8 @@ func (r row) texts(field string) (all []string) {
 	return all
 }
 
-// asNumber reads a number of whatever type the store returns, or an edit by hand left.
-func asNumber(v any) (int, bool) {
+// AsNumber reads a number of whatever type the store returns, or an edit by hand left.
+func AsNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
 		return n, true
@@ -65,36 +65,36 @@ func asNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// A view is the data that a check reads. A loaded view holds everything, read beforehand
+// A View is the data that a check reads. A loaded view holds everything, read beforehand
 // while others may go on writing: it shows what may be wrong. A live view reads each
 // document when asked for it: it shows what is wrong.
-type view struct {
-	db     *mongo.Database
+type View struct {
+	DB     *mongo.Database
 	fields map[string][]string // the fields to read, by collection; all if nil
-	now    time.Time           // when the check began
+	Now    time.Time           // when the check began
 
 	loaded map[string]*table       // by collection; nil in a live view
-	listed map[string]any          // the results of remembered; loaded views only
-	read   map[docID]mongo.Version // the versions of what was read; live views only
+	listed map[string]any          // the results of Remembered; loaded views only
+	read   map[DocID]mongo.Version // the versions of what was read; live views only
 	err    error                   // the first failure to read; later reads return nothing
 }
 
 // A table is a collection of a loaded view.
 type table struct {
-	rows map[string]row
-	by   map[string]map[any][]row // the rows by field and value; made when asked for
+	rows map[string]Row
+	by   map[string]map[any][]Row // the rows by field and value; made when asked for
 }
 
 // liveView returns a view that reads what it is asked for.
-func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *view {
-	return &view{db: db, fields: fields, now: now, read: map[docID]mongo.Version{}}
+func liveView(db *mongo.Database, fields map[string][]string, now time.Time) *View {
+	return &View{DB: db, fields: fields, Now: now, read: map[DocID]mongo.Version{}}
 }
 
 // loadedView reads the given fields of all collections.
-func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (*view, error) {
-	v := &view{db: db, fields: fields, now: now, loaded: map[string]*table{}, listed: map[string]any{}}
+func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (*View, error) {
+	v := &View{DB: db, fields: fields, Now: now, loaded: map[string]*table{}, listed: map[string]any{}}
 	for collection, names := range fields {
-		t := &table{rows: map[string]row{}, by: map[string]map[any][]row{}}
+		t := &table{rows: map[string]Row{}, by: map[string]map[any][]Row{}}
 		err := db.With(collection, func(c *mgo.Collection) error {
 			q := c.Find(nil)
 			if len(names) > 0 {
@@ -102,7 +102,7 @@ func loadedView(db *mongo.Database, fields map[string][]string, now time.Time) (
 			}
 			iter := q.Iter()
 			for {
-				var r row
+				var r Row
 				if !iter.Next(&r) {
 					return iter.Close()
 				}
@@ -127,43 +127,46 @@ func selected(names []string) bson.D {
 	return d
 }
 
-// fail keeps the first error.
-func (v *view) fail(err error) {
+// Fail keeps the first error.
+func (v *View) Fail(err error) {
 	if v.err == nil {
 		v.err = err
 	}
 }
 
-// get returns a document, or nil if it does not exist.
-func (v *view) get(collection, id string) row {
+// Err returns the first failure to read.
+func (v *View) Err() error { return v.err }
+
+// Get returns a document, or nil if it does not exist.
+func (v *View) Get(collection, id string) Row {
 	if v.loaded != nil {
 		return v.loaded[collection].rows[id]
 	}
 	if v.err != nil {
 		return nil
 	}
-	var r row
-	version, err := v.db.Read(collection, id, v.fields[collection], &r)
+	var r Row
+	version, err := v.DB.Read(collection, id, v.fields[collection], &r)
 	if err != nil {
 		v.err = err
 		return nil
 	}
-	v.read[docID{collection, id}] = version
+	v.read[DocID{collection, id}] = version
 	return r
 }
 
-// where returns the documents with a value in a field, sorted by id. A live view does not
+// Where returns the documents with a value in a field, sorted by id. A live view does not
 // track the result: the caller must get a document that changes with it.
-func (v *view) where(collection, field string, value any) []row {
+func (v *View) Where(collection, field string, value any) []Row {
 	if v.loaded == nil {
 		return v.find(collection, bson.D{{field, value}})
 	}
 	t := v.loaded[collection]
 	if t.by[field] == nil {
-		t.by[field] = map[any][]row{}
+		t.by[field] = map[any][]Row{}
 		for _, id := range slices.Sorted(maps.Keys(t.rows)) {
 			key := t.rows[id][field]
-			if n, ok := asNumber(key); ok {
+			if n, ok := AsNumber(key); ok {
 				key = n
 			}
 			switch key.(type) {
@@ -175,11 +178,11 @@ func (v *view) where(collection, field string, value any) []row {
 	return t.by[field][value]
 }
 
-func (v *view) find(collection string, query bson.D) (rows []row) {
+func (v *View) find(collection string, query bson.D) (rows []Row) {
 	if v.err != nil {
 		return nil
 	}
-	v.err = v.db.Reading(collection, func(c *mgo.Collection) error {
+	v.err = v.DB.Reading(collection, func(c *mgo.Collection) error {
 		q := c.Find(query).Sort("_id")
 		if names := v.fields[collection]; len(names) > 0 {
 			q = q.Select(selected(names))
@@ -189,8 +192,8 @@ func (v *view) find(collection string, query bson.D) (rows []row) {
 	return rows
 }
 
-// all returns all documents of a collection. A live view does not track them.
-func (v *view) all(collection string) []row {
+// All returns all documents of a collection. A live view does not track them.
+func (v *View) All(collection string) []Row {
 	if v.loaded == nil {
 		return v.find(collection, nil)
 	}
@@ -198,13 +201,13 @@ func (v *view) all(collection string) []row {
 }
 
 // ids returns the ids of all documents of a collection in a loaded view.
-func (v *view) ids(collection string) []string {
+func (v *View) ids(collection string) []string {
 	return slices.Sorted(maps.Keys(v.loaded[collection].rows))
 }
 
-// remembered calls f once in a loaded view, because many rules ask the same, and each
+// Remembered calls f once in a loaded view, because many rules ask the same, and each
 // time in a live one.
-func remembered[T any](v *view, what string, f func() T) T {
+func Remembered[T any](v *View, what string, f func() T) T {
 	if v.loaded == nil {
 		return f()
 	}
@@ -215,16 +218,16 @@ func remembered[T any](v *view, what string, f func() T) T {
 }
 
 // settled reports whether no transaction is at work on anything that was read.
-func (v *view) settled() (bool, error) {
-	return v.db.Settled(slices.Collect(maps.Values(v.read)))
+func (v *View) settled() (bool, error) {
+	return v.DB.Settled(slices.Collect(maps.Values(v.read)))
 }
 
 // asserting makes operations assert that everything that was read is unchanged.
-func (v *view) asserting(ops []txn.Op) []txn.Op {
-	changed := map[docID]bool{}
+func (v *View) asserting(ops []txn.Op) []txn.Op {
+	changed := map[DocID]bool{}
 	for i, op := range ops {
 		id, _ := op.Id.(string)
-		doc := docID{op.C, id}
+		doc := DocID{op.C, id}
 		changed[doc] = true
 		version, ok := v.read[doc]
 		if !ok || op.Insert != nil {
@@ -234,7 +237,7 @@ func (v *view) asserting(ops []txn.Op) []txn.Op {
 	}
 	for doc, version := range v.read {
 		if !changed[doc] {
-			ops = append(ops, txn.Op{C: doc.collection, Id: doc.id, Assert: version.Assert()})
+			ops = append(ops, txn.Op{C: doc.Collection, Id: doc.ID, Assert: version.Assert()})
 		}
 	}
 	return ops

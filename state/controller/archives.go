@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -28,6 +28,46 @@ type blobDoc struct {
 // charmBlobs is the prefix of the collections that hold the files.
 const charmBlobs = "charms"
 
+// archives are the archives of one model: see state.Archives.
+type archives struct {
+	*Controller
+	model string
+}
+
+func (a archives) Adding() (done func()) {
+	a.adding.RLock()
+	return a.adding.RUnlock
+}
+
+func (a archives) Keep(ctx context.Context, archive io.ReadSeeker) (sum string, size int64, err error) {
+	return a.keepBlob(ctx, a.model, archive)
+}
+
+func (a archives) Open(sum string) (io.ReadCloser, error) { return a.openBlob(sum) }
+
+func (a archives) Find(sum string) (there, referred bool, err error) {
+	b, err := a.blob(sum)
+	if entity.IsNotFound(err) {
+		return false, false, nil
+	} else if err != nil {
+		return false, false, err
+	}
+	err = a.files(func(fs *mgo.GridFS) error {
+		n, err := fs.Find(bson.D{{"filename", b.File}}).Count()
+		there = n > 0
+		return err
+	})
+	return there, slices.Contains(b.Models, a.model), err
+}
+
+func (a archives) Refer(ctx context.Context, sum string) error {
+	b, err := a.blob(sum)
+	if err == nil {
+		_, err = a.referToBlob(ctx, a.model, sum, b.File)
+	}
+	return err
+}
+
 // files calls f with the files in the store.
 func (c *Controller) files(f func(*mgo.GridFS) error) error {
 	session := c.store.Session()
@@ -44,7 +84,7 @@ func (c *Controller) keepBlob(ctx context.Context, model string,
 		return "", 0, err
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
-	file, err := c.referToBlob(ctx, model, sum, newID())
+	file, err := c.referToBlob(ctx, model, sum, mongo.NewID())
 	if err != nil {
 		return "", 0, err
 	}
@@ -88,18 +128,18 @@ func copyUntil(ctx context.Context, dst io.Writer, src io.Reader) (n int64, err 
 // referToBlob adds a model that is ready to those that refer to an archive. It returns
 // the name of the archive's file, which is newFile if no model referred to it.
 func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string) (file string, err error) {
-	err = change(ctx, c.db, func(o *ops) error {
+	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		if row, err := c.row(model); err != nil {
 			return err
 		} else if row.Step != stepReady {
 			return notReady(model)
 		}
-		o.assert(modelsC, model, bson.D{{"step", stepReady}})
+		o.Assert(modelsC, model, bson.D{{"step", stepReady}})
 		doc, err := c.blob(sum)
 		switch {
-		case isNotFound(err):
+		case entity.IsNotFound(err):
 			file = newFile
-			o.insert(blobsC, sum, blobDoc{sum, file, []string{model}})
+			o.Insert(blobsC, sum, blobDoc{sum, file, []string{model}})
 		case err != nil:
 			return err
 		default:
@@ -107,7 +147,7 @@ func (c *Controller) referToBlob(ctx context.Context, model, sum, newFile string
 			if slices.Contains(doc.Models, model) {
 				return mongo.ErrNothing
 			}
-			o.update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
+			o.Update(blobsC, sum, bson.D{{"file", file}}, bson.D{{"$addToSet", bson.D{{"models", model}}}})
 		}
 		return nil
 	})
@@ -178,7 +218,7 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 		// Not found: another controller has deleted it, or one of two files of this
 		// name.
 		if err == nil || errors.Is(err, mgo.ErrNotFound) {
-			err = change(ctx, c.db, func(o *ops) error { o.remove(oldFilesC, f.File, nil); return nil })
+			err = c.db.Change(ctx, func(o *mongo.Ops) error { o.Remove(oldFilesC, f.File, nil); return nil })
 		}
 		if err != nil {
 			return fmt.Errorf("cannot delete file %s: %w", f.File, err)
@@ -188,9 +228,9 @@ func (c *Controller) deleteOldFiles(ctx context.Context) error {
 }
 
 func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		doc, err := c.blob(sum)
-		if isNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
+		if entity.IsNotFound(err) || err == nil && !slices.Contains(doc.Models, model) {
 			return mongo.ErrNothing
 		} else if err != nil {
 			return err
@@ -198,11 +238,11 @@ func (c *Controller) releaseBlob(ctx context.Context, model, sum string) error {
 		if len(doc.Models) > 1 {
 			// Assert that another model refers to it: the last one to go marks the
 			// file for deletion.
-			o.update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
+			o.Update(blobsC, sum, bson.D{{"models", doc.Models}}, bson.D{{"$pull", bson.D{{"models", model}}}})
 			return nil
 		}
-		o.remove(blobsC, sum, bson.D{{"models", doc.Models}})
-		o.insert(oldFilesC, doc.File, bson.D{})
+		o.Remove(blobsC, sum, bson.D{{"models", doc.Models}})
+		o.Insert(oldFilesC, doc.File, bson.D{})
 		return nil
 	})
 }

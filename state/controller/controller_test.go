@@ -1,11 +1,11 @@
-package state_test
+package controller_test
 
 import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"juju/state"
+	"juju/state/controller"
 	"juju/state/mongo"
 	"juju/state/mongo/embedded"
 	"juju/state/statetest"
@@ -19,14 +19,14 @@ func TestControllerInitializationResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	p := state.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
+	p := controller.InitParams{Name: "test", Cloud: "dummy", Series: "jammy", User: statetest.Admin,
 		Password: statetest.Password}
 	for range 2 {
-		if err := state.Initialize(t.Context(), store, p, state.Options{}); err != nil {
+		if err := controller.Initialize(t.Context(), store, p, controller.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c, err := state.OpenController(t.Context(), store, state.Options{})
+	c, err := controller.Open(t.Context(), store, controller.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/mongo"
 	"juju/state/watcher"
@@ -57,26 +58,26 @@ type AddModelParams struct {
 
 // AddModel makes a model and opens it. If a controller that is gone began to make one of
 // that name and owner, AddModel finishes it.
-func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*State, error) {
-	if p.Name == ControllerModel {
+func (c *Controller) AddModel(ctx context.Context, p AddModelParams) (*state.State, error) {
+	if p.Name == state.ControllerModel {
 		return nil, entity.Errorf(entity.Invalid, "cannot add model %q: that is the name of the controller's own", p.Name)
 	}
 	return c.addModel(ctx, p)
 }
 
-func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, error) {
+func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*state.State, error) {
 	if !entity.IsValidModel(p.Name) {
 		return nil, entity.InvalidModel(p.Name)
 	}
-	fail := func(err error) (*State, error) { return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err) }
-	config, err := checkModelConfig(p.Config)
+	fail := func(err error) (*state.State, error) { return nil, fmt.Errorf("cannot add model %q: %w", p.Name, err) }
+	config, err := state.ParseModelConfig(p.Config)
 	if err != nil {
 		return fail(err)
 	}
 	row := ModelRow{UUID: uuid.NewString(), Name: p.Name, Owner: p.Owner, Series: p.Series, Step: stepCreating,
 		Created: c.now(), Creator: c.id, Config: config}
 	takenOver := false
-	err = change(ctx, c.db, func(o *ops) error {
+	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		owner, err := c.userDocOf(p.Owner)
 		if err != nil {
 			return err
@@ -85,17 +86,17 @@ func (c *Controller) addModel(ctx context.Context, p AddModelParams) (*State, er
 		if err := c.db.All(modelsC, bson.D{{"owner", p.Owner}, {"name", p.Name}}, &same); err != nil {
 			return err
 		}
-		o.assert(usersC, owner.ID, bson.D{{"removed", false}})
+		o.Assert(usersC, owner.ID, bson.D{{"removed", false}})
 		if len(same) == 0 {
 			// The unique index alone is not enough: mgo/txn takes a duplicate key for
 			// an insert that was made already.
-			o.insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
-			o.insert(modelsC, row.UUID, row)
+			o.Insert(modelNamesC, modelNameID(p.Owner, p.Name), bson.D{{"model", row.UUID}})
+			o.Insert(modelsC, row.UUID, row)
 			return nil
 		}
 		if c.isAbandoned(same[0]) {
 			row, takenOver = same[0], true
-			o.update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
+			o.Update(modelsC, row.UUID, row.isMade(), bson.D{{"$set", bson.D{{"creator", c.id}}}})
 			row.Creator = c.id
 			return nil
 		}
@@ -177,44 +178,28 @@ func (c *Controller) makeModel(ctx context.Context, row ModelRow) error {
 	if err := c.makeDatabase(ctx, row); err != nil {
 		return err
 	}
-	return change(ctx, c.db, func(o *ops) error {
+	return c.db.Change(ctx, func(o *mongo.Ops) error {
 		var now ModelRow
-		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !isNotFound(err) {
+		if err := c.db.Get(modelsC, row.UUID, &now, "model"); err != nil && !entity.IsNotFound(err) {
 			return err
 		}
 		if now.Step != stepCreating || now.Creator != row.Creator {
 			return errLostStep
 		}
-		o.update(modelsC, row.UUID, row.isMade(),
+		o.Update(modelsC, row.UUID, row.isMade(),
 			bson.D{{"$set", bson.D{{"step", stepReady}}}, {"$unset", bson.D{{"creator", 1}}}})
 		return nil
 	})
 }
 
-// makeDatabase makes the database of a model and fills it with what an empty model holds.
+// makeDatabase makes the database of a model.
 func (c *Controller) makeDatabase(ctx context.Context, row ModelRow) error {
-	form := c.modelForm()
-	if err := c.store.Make(row.UUID, form.schema); err != nil {
-		return err
-	}
-	db := c.store.Open(row.UUID)
-	defer db.Close(closing())
-	return change(ctx, db, func(o *ops) error {
-		var there modelDoc
-		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
-			return mongo.ErrNothing
-		} else if !isNotFound(err) {
-			return err
-		}
-		o.insert(modelC, modelC, c.newModelDoc(row))
-		o.insert(schemaC, schemaC, form.doc())
-		return nil
-	})
+	return state.Make(ctx, c.store, c.modelForm(), c.newModel(row))
 }
 
-func (c *Controller) newModelDoc(row ModelRow) modelDoc {
-	return modelDoc{lifeDoc: lifeDoc{Since: row.Created}, ID: modelC, Name: row.Name, UUID: row.UUID,
-		Series: row.Series, Cloud: c.doc.Cloud, Config: row.Config}
+func (c *Controller) newModel(row ModelRow) state.NewModel {
+	return state.NewModel{UUID: row.UUID, Name: row.Name, Series: row.Series, Cloud: c.doc.Cloud, Config: row.Config,
+		Created: row.Created}
 }
 
 // giveUp removes a model whose making failed, even if the request was cancelled.
@@ -225,7 +210,7 @@ func (c *Controller) giveUp(ctx context.Context, row ModelRow) {
 	if errors.Is(err, errLostStep) {
 		// Another controller has the row. If that has been removed, remove what this
 		// controller has made since.
-		if _, rowErr := c.row(row.UUID); isNotFound(rowErr) {
+		if _, rowErr := c.row(row.UUID); entity.IsNotFound(rowErr) {
 			err = c.store.Drop(row.UUID)
 		}
 	}
@@ -246,13 +231,13 @@ func (c *Controller) Models(ctx context.Context) ([]ModelRow, error) {
 	if err := c.db.All(modelsC, bson.D{{"step", bson.D{{"$ne", stepCreating}}}}, &rows); err != nil {
 		return nil, err
 	}
-	sortBy(rows, func(r ModelRow) string { return r.Name })
+	entity.SortBy(rows, func(r ModelRow) string { return r.Name })
 	return rows, nil
 }
 
 // Model returns the model with this UUID while it is ready; each call returns the same
 // State. If the model is not ready any more, this controller closes it.
-func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
+func (c *Controller) Model(ctx context.Context, id string) (*state.State, error) {
 	row, err := c.readyRow(id)
 	if err != nil {
 		return nil, err
@@ -272,9 +257,7 @@ func (c *Controller) Model(ctx context.Context, id string) (*State, error) {
 // dropRemade drops the database of a model that was removed while it was being opened,
 // which makes collections that are missing. What was not removed yet is left alone.
 func (c *Controller) dropRemade(uuid string) error {
-	db := c.store.Open(uuid)
-	defer db.Close(closing())
-	if n, err := db.Count(modelC, nil); err != nil || n > 0 {
+	if there, _, err := state.Remnant(c.store, uuid); err != nil || there {
 		return err
 	}
 	return c.store.Drop(uuid)
@@ -283,15 +266,15 @@ func (c *Controller) dropRemade(uuid string) error {
 // open returns the open model of a row, and whether it had to be opened. Only one call at
 // a time opens a model, because opening resumes unfinished transactions, which must not
 // be those of another call.
-func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened bool, err error) {
+func (c *Controller) open(ctx context.Context, row ModelRow) (st *state.State, opened bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
 		if c.closed {
 			return nil, false, closing()
 		}
-		if st := c.states[row.UUID]; st != nil {
-			return st, false, nil
+		if m, open := c.states[row.UUID]; open {
+			return m.State, false, nil
 		}
 		other := c.opening[row.UUID]
 		if other == nil {
@@ -313,7 +296,7 @@ func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened 
 	c.ends.Add(1)
 	defer c.ends.Done()
 	c.mu.Unlock()
-	st, err = c.openModel(ctx, row)
+	m, err := c.openModel(ctx, row)
 	c.mu.Lock()
 	delete(c.opening, row.UUID)
 	close(mine)
@@ -321,11 +304,11 @@ func (c *Controller) open(ctx context.Context, row ModelRow) (st *State, opened 
 		return nil, false, err
 	}
 	if c.closed {
-		st.close(closing())
+		m.close(closing())
 		return nil, false, closing()
 	}
-	c.states[row.UUID] = st
-	return st, true, nil
+	c.states[row.UUID] = m
+	return m.State, true, nil
 }
 
 // readyRow reads a model's row; if the row is not ready it closes the model.
@@ -334,7 +317,7 @@ func (c *Controller) readyRow(id string) (ModelRow, error) {
 	if err == nil && row.Step != stepReady {
 		err = notReady(id)
 	}
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		c.forget(id)
 	}
 	return row, err
@@ -345,31 +328,28 @@ func notReady(id string) error { return entity.Errorf(entity.NotFound, "model %q
 // forget closes a model that can't be used any more.
 func (c *Controller) forget(id string) {
 	c.mu.Lock()
-	st := c.states[id]
+	m, open := c.states[id]
 	delete(c.states, id)
-	if st != nil {
+	if open {
 		c.ends.Add(1)
 	}
 	c.mu.Unlock()
-	if st != nil {
+	if open {
 		defer c.ends.Done()
-		st.close(notReady(id))
+		m.close(notReady(id))
 	}
 }
 
 // openModel opens the database of a model that is ready.
-func (c *Controller) openModel(ctx context.Context, row ModelRow) (*State, error) {
-	st := c.openState(row.UUID, row.Name)
-	// As in OpenController: first finish what a crash or an older program left.
-	err := st.db.ResumeTransactions(ctx, c.leftBefore())
-	if err == nil {
-		err = c.modelForm().reach(ctx, c, st.db, fmt.Sprintf("model %q", row.Name))
-	}
-	if err != nil {
-		st.close(closing())
-		return nil, err
-	}
-	return st, nil
+func (c *Controller) openModel(ctx context.Context, row ModelRow) (model, error) {
+	host := state.Host{Store: c.store, Form: c.modelForm(), Now: c.now, Leases: c.leases,
+		Archives: archives{c, row.UUID}, Made: func() (state.NewModel, error) {
+			row, err := c.row(row.UUID)
+			return c.newModel(row), err
+		}}
+	// As in Open: first finish what a crash or an older program left.
+	st, close, err := state.Open(ctx, host, row.UUID, row.Name, c.leftBefore())
+	return model{st, close}, err
 }
 
 // WatchModels sends the UUIDs of models that became ready or stopped being ready.

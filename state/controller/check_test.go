@@ -1,4 +1,4 @@
-package state_test
+package controller_test
 
 import (
 	"io"
@@ -10,6 +10,8 @@ import (
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state"
+	"juju/state/controller"
 	"juju/state/entity"
 	"juju/state/statetest"
 )
@@ -19,8 +21,8 @@ const (
 	keptFor = statetest.Admin + "#default"
 )
 
-// A ctrlDamage is an edit by hand of the controller's own records.
-type ctrlDamage struct {
+// A damage is an edit by hand of the controller's own records.
+type damage struct {
 	collection string // "" if it is not about a record
 	what       string
 	do         func(w *world, c *mgo.Collection) error
@@ -37,8 +39,8 @@ func theFile(c *mgo.Collection) (name string) {
 	return doc.File
 }
 
-var ctrlDamages = []ctrlDamage{
-	{"", "a database without a model", func(w *world, _ *mgo.Collection) error { return w.ctrl.Make(stray) },
+var damages = []damage{
+	{"", "a database without a model", func(w *world, _ *mgo.Collection) error { return w.store.Make(stray, state.Schema(state.DefaultSizes)) },
 		"database " + stray + ": it belongs to no model", false},
 	{"models", "a model without a database", func(w *world, c *mgo.Collection) error {
 		return c.Insert(bson.M{"_id": stray, "name": "x", "owner": statetest.Admin, "step": "ready"})
@@ -109,13 +111,13 @@ func (w *world) other() string {
 // The controller's own records are checked as a model's are, and so are the
 // databases and archives of its models.
 func TestCheckController(t *testing.T) {
-	for _, d := range ctrlDamages {
+	for _, d := range damages {
 		t.Run(d.what, func(t *testing.T) {
 			if os.Getenv(statetest.StoreVariable) != "" && slices.Contains(onlyAlone, d.what) {
 				t.Skip("another process might have the store open")
 			}
 			w := newWorld(t)
-			w.deploy("mysql", statetest.MySQL, 0)
+			url := statetest.Charm(t, w.st, statetest.MySQL)
 			check := func(repair bool) []entity.Finding {
 				t.Helper()
 				found, err := w.ctrl.Check(w.ctx, repair)
@@ -123,10 +125,10 @@ func TestCheckController(t *testing.T) {
 				return found
 			}
 			if found := check(false); len(found) > 0 {
-				t.Fatalf("check of an undamaged controller found %s", listFindings(found))
+				t.Fatalf("check of an undamaged controller found %s", statetest.Lines(found))
 			}
-			w.ok(w.ctrl.Write("models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
-			if text := listFindings(check(false)); !strings.Contains(text, d.finding) {
+			w.ok(w.db().With("models", func(c *mgo.Collection) error { return d.do(w, c.Database.C(d.collection)) }))
+			if text := statetest.Lines(check(false)); !strings.Contains(text, d.finding) {
 				t.Errorf("want %s\n got %s", d.finding, text)
 			}
 			for _, f := range check(true) {
@@ -135,12 +137,25 @@ func TestCheckController(t *testing.T) {
 				}
 			}
 			if left := check(true); (len(left) > 0) != d.stays {
-				t.Errorf("after the repair: %s", listFindings(left))
+				t.Errorf("after the repair: %s", statetest.Lines(left))
 			}
-			w.checkClean()
-			archive, _, err := w.st.Charms().Archive(w.ctx, mustService(w, "mysql").CharmURL())
+			left, err := w.st.Check(w.ctx, false)
+			w.ok(err)
+			if len(left) > 0 {
+				t.Errorf("the check of the model found %s", statetest.Lines(left))
+			}
+			archive, _, err := w.st.Charms().Archive(w.ctx, url)
 			w.ok(err)
 			w.ok(archive.Close())
 		})
 	}
+}
+
+func TestEveryCollectionIsChecked(t *testing.T) {
+	ruled, because := controller.Checked()
+	var damaged []string
+	for _, d := range damages {
+		damaged = append(damaged, d.collection)
+	}
+	statetest.EveryCollectionIsChecked(t, ruled, because, damaged, 9)
 }

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -8,8 +8,10 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
+	"juju/state/internal/secret"
 	"juju/state/mongo"
 	"juju/state/watcher"
 )
@@ -123,7 +125,7 @@ func modelUserID(model, user string) string { return model + "#" + userID(user) 
 func (c *Controller) modelAccess(model, user string) (string, error) {
 	var doc modelUserDoc
 	err := c.db.Get(modelUsersC, modelUserID(model, user), &doc, "access")
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return "", nil
 	}
 	return doc.Access, err
@@ -136,7 +138,7 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 	}
 	doc := modelUserDoc{ID: modelUserID(model, user), Model: model, User: userID(user), Access: level, CreatedBy: by,
 		Created: c.now()}
-	err := change(ctx, c.db, func(o *ops) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
 			return fmt.Errorf("user %q does not exist locally: %w", user, err)
@@ -156,12 +158,12 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		if _, err := modelLadder.granted(has, level); err != nil {
 			return err
 		}
-		o.assert(usersC, target.ID, bson.D{{"removed", false}})
-		o.assert(modelsC, row.UUID, bson.D{{"step", stepReady}})
+		o.Assert(usersC, target.ID, bson.D{{"removed", false}})
+		o.Assert(modelsC, row.UUID, bson.D{{"step", stepReady}})
 		if has == "" {
-			o.insert(modelUsersC, doc.ID, doc)
+			o.Insert(modelUsersC, doc.ID, doc)
 		} else {
-			o.update(modelUsersC, doc.ID, bson.D{{"access", has}}, bson.D{{"$set", bson.D{{"access", level}}}})
+			o.Update(modelUsersC, doc.ID, bson.D{{"access", has}}, bson.D{{"$set", bson.D{{"access", level}}}})
 		}
 		return nil
 	})
@@ -177,7 +179,7 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 	if err := modelLadder.check("model", level); err != nil {
 		return err
 	}
-	err := change(ctx, c.db, func(o *ops) error {
+	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
 		if err != nil {
 			return err
@@ -203,9 +205,9 @@ func (c *Controller) RevokeModel(ctx context.Context, model, user, level string)
 		}
 		seen := bson.D{{"access", has}}
 		if left == "" {
-			o.remove(modelUsersC, modelUserID(model, user), seen)
+			o.Remove(modelUsersC, modelUserID(model, user), seen)
 		} else {
-			o.update(modelUsersC, modelUserID(model, user), seen, bson.D{{"$set", bson.D{{"access", left}}}})
+			o.Update(modelUsersC, modelUserID(model, user), seen, bson.D{{"$set", bson.D{{"access", left}}}})
 		}
 		return nil
 	})
@@ -228,13 +230,13 @@ type Rights struct {
 // controller. It reads one to three documents by id.
 func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, error) {
 	doc, err := c.userDocOf(user)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return Rights{}, nil
 	}
 	if err != nil || !doc.stands() || doc.Access == "" {
 		return Rights{}, err
 	}
-	rights := Rights{Controller: doc.Access, Password: stampOf(doc.Password)}
+	rights := Rights{Controller: doc.Access, Password: secret.Stamp(doc.Password)}
 	if model == "" {
 		return rights, nil
 	}
@@ -246,7 +248,7 @@ func (c *Controller) Rights(ctx context.Context, user, model string) (Rights, er
 		return rights, err
 	}
 	row, err := c.readyRow(model)
-	if isNotFound(err) {
+	if entity.IsNotFound(err) {
 		return rights, nil
 	}
 	if userID(row.Owner) == doc.ID {
@@ -299,7 +301,7 @@ func (c *Controller) ModelUsers(ctx context.Context, model string) ([]ModelUser,
 			users = append(users, ModelUser{known[i].Name, known[i].DisplayName, d.Access, at[d.ID]})
 		}
 	}
-	sortBy(users, func(u ModelUser) string { return u.Name })
+	entity.SortBy(users, func(u ModelUser) string { return u.Name })
 	return users, nil
 }
 
@@ -353,7 +355,7 @@ const rightsAtOnce = 100
 // caller ensures that no new ones are added.
 func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 	for done := false; !done; {
-		err := change(ctx, c.db, func(o *ops) error {
+		err := c.db.Change(ctx, func(o *mongo.Ops) error {
 			var docs []modelUserDoc
 			if err := c.db.All(modelUsersC, query, &docs); err != nil {
 				return err
@@ -362,7 +364,7 @@ func (c *Controller) dropRights(ctx context.Context, query bson.D) error {
 				return mongo.ErrNothing
 			}
 			for _, d := range docs[:min(len(docs), rightsAtOnce)] {
-				o.remove(modelUsersC, d.ID, exists)
+				o.Remove(modelUsersC, d.ID, txn.DocExists)
 			}
 			return nil
 		})

@@ -1,4 +1,4 @@
-package state
+package controller
 
 import (
 	"context"
@@ -9,19 +9,22 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/juju/loggo"
 	"gopkg.in/mgo.v2/bson"
 
+	"juju/state"
 	"juju/state/entity"
 	"juju/state/internal/secret"
+	"juju/state/lease"
 	"juju/state/mongo"
+	"juju/state/schema"
 	"juju/state/watcher"
 )
 
+var logger = loggo.GetLogger("juju.state.controller")
+
 // controllerDB is the name of the controller's own database.
 const controllerDB = "juju"
-
-// ControllerModel is the name of the model that holds the controller's machines.
-const ControllerModel = "controller"
 
 // A Controller is the database of users and models, and opens each model's State. It is
 // safe for concurrent use.
@@ -32,11 +35,11 @@ type Controller struct {
 	now     func() time.Time
 	doc     controllerDoc
 
-	leases leaseTimes
+	leases *lease.Leases
 	hasher *secret.Hasher
 	known  secret.Known // users' passwords verified recently
 	hub    *watcher.Hub
-	tails  *tails
+	tail   *watcher.Tailer
 
 	// id identifies this process. It is stored as the creator of the models that it
 	// makes.
@@ -44,12 +47,12 @@ type Controller struct {
 	// alone says that no other process can have the store open.
 	alone bool
 
-	// archives is read-locked while a charm is added, and locked while unused archives
-	// are looked for.
-	archives sync.RWMutex
+	// adding is read-locked while a charm is added, and locked while unused archives are
+	// looked for.
+	adding sync.RWMutex
 
 	mu      sync.Mutex
-	states  map[string]*State
+	states  map[string]model
 	opening map[string]chan struct{} // closed when the model is open, or could not be opened
 	making  map[string]time.Time     // models that other processes are making, and when this one first saw them
 	closed  bool
@@ -63,15 +66,25 @@ type controllerDoc struct {
 	Cloud string `bson:"cloud"`
 }
 
+// A model is an open model, and what closes it.
+type model struct {
+	*state.State
+	close func(why error)
+}
+
 // Options configure a controller; the zero value is right for production.
 type Options struct {
-	Sizes Sizes            // DefaultSizes if zero
+	Sizes state.Sizes      // state.DefaultSizes if zero
 	Now   func() time.Time // time.Now if nil; only for timestamps and ages
 	// PasswordCost is the bcrypt cost of users' passwords; bcrypt's default if zero.
 	PasswordCost int
+	// Shared says that other processes may have the store open, which is always so for
+	// MongoDB.
+	Shared bool
 
-	// The upgrade steps, for tests; the program's own if nil.
-	controllerSteps, modelSteps []upgradeStep
+	// The upgrade steps of the controller's database and of models'; Steps and state.Steps
+	// if nil.
+	Steps, ModelSteps []schema.Step
 }
 
 // InitParams describe a new controller.
@@ -89,7 +102,7 @@ type InitParams struct {
 func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options) error {
 	c := newController(store, o)
 	defer c.Close()
-	if err := store.Make(controllerDB, c.controllerForm().schema); err != nil {
+	if err := store.Make(controllerDB, c.form().Schema); err != nil {
 		return err
 	}
 	if p.UUID == "" {
@@ -102,34 +115,34 @@ func Initialize(ctx context.Context, store *mongo.Store, p InitParams, o Options
 	}
 	first := userDoc{ID: userID(p.User), Name: p.User, Access: AccessSuperuser, Password: hash, CreatedBy: p.User,
 		Created: c.now()}
-	err = change(ctx, c.db, func(o *ops) error {
+	err = c.db.Change(ctx, func(o *mongo.Ops) error {
 		var there controllerDoc
 		if err := c.db.Get(controllerC, controllerC, &there, "controller"); err == nil {
 			c.doc = there
 			return mongo.ErrNothing
-		} else if !isNotFound(err) {
+		} else if !entity.IsNotFound(err) {
 			return err
 		}
-		o.insert(controllerC, controllerC, c.doc)
-		o.insert(schemaC, schemaC, c.controllerForm().doc())
-		o.insert(usersC, first.ID, first)
+		o.Insert(controllerC, controllerC, c.doc)
+		c.form().Record(o)
+		o.Insert(usersC, first.ID, first)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("cannot initialise the controller: %w", err)
 	}
-	st, err := c.addModel(ctx, AddModelParams{Name: ControllerModel, Owner: p.User, Series: p.Series})
+	st, err := c.addModel(ctx, AddModelParams{Name: state.ControllerModel, Owner: p.User, Series: p.Series})
 	if errors.Is(err, entity.AlreadyExists) {
-		st, err = c.modelNamed(ctx, p.User, ControllerModel)
+		st, err = c.modelNamed(ctx, p.User, state.ControllerModel)
 	}
 	if err != nil {
 		return err
 	}
-	return st.addManager(ctx, p.Series)
+	return state.AddManager(ctx, st, p.Series)
 }
 
 // modelNamed opens an owner's model by its name.
-func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State, error) {
+func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*state.State, error) {
 	var rows []ModelRow
 	if err := c.db.All(modelsC, bson.D{{"owner", owner}, {"name", name}}, &rows); err != nil {
 		return nil, err
@@ -140,9 +153,9 @@ func (c *Controller) modelNamed(ctx context.Context, owner, name string) (*State
 	return c.Model(ctx, rows[0].UUID)
 }
 
-// OpenController opens the controller in a store, and upgrades documents written by an
+// Open opens the controller in a store, and upgrades documents written by an
 // older program. The error is entity.NotSupported if a newer program wrote them.
-func OpenController(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
+func Open(ctx context.Context, store *mongo.Store, o Options) (*Controller, error) {
 	c := newController(store, o)
 	if err := c.db.Get(controllerC, controllerC, &c.doc, "controller"); err != nil {
 		c.Close()
@@ -171,22 +184,25 @@ func (c *Controller) leftBefore() time.Time {
 }
 
 func newController(store *mongo.Store, o Options) *Controller {
-	if o.Sizes == (Sizes{}) {
-		o.Sizes = DefaultSizes
+	if o.Sizes == (state.Sizes{}) {
+		o.Sizes = state.DefaultSizes
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.controllerSteps == nil {
-		o.controllerSteps = controllerSteps
+	if o.Steps == nil {
+		o.Steps = Steps
 	}
-	if o.modelSteps == nil {
-		o.modelSteps = modelSteps
+	if o.ModelSteps == nil {
+		o.ModelSteps = state.Steps
 	}
 	c := &Controller{store: store, db: store.Open(controllerDB), options: o, now: o.Now,
-		hasher: secret.NewHasher(o.PasswordCost), id: newID(), alone: store.Embedded() != nil,
-		states: map[string]*State{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
-	c.hub, c.tails = follow(c.db, store.Barrier)
+		hasher: secret.NewHasher(o.PasswordCost), id: mongo.NewID(), alone: store.Embedded() != nil && !o.Shared,
+		states: map[string]model{}, opening: map[string]chan struct{}{}, making: map[string]time.Time{}}
+	c.leases = lease.New(c.db, store.Barrier, o.Now)
+	c.hub, c.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) {
+		watcher.Tail(ctx, c.db.Tail, store.Barrier, hub)
+	})
 	return c
 }
 
@@ -201,16 +217,14 @@ func (c *Controller) Close() {
 	all := c.states
 	c.states = nil
 	c.mu.Unlock()
-	// Close all hubs first: each takes a moment to end.
-	for _, st := range all {
-		st.hub.Close()
+	// Close all at once: each takes a moment to end.
+	var group sync.WaitGroup
+	for _, m := range all {
+		group.Go(func() { m.close(closing()) })
 	}
-	c.hub.Close()
-	for _, st := range all {
-		st.close(closing())
-	}
+	group.Go(c.tail.End)
+	group.Wait()
 	c.ends.Wait()
-	c.tails.end()
 	c.db.Close(closing())
 }
 
@@ -235,7 +249,7 @@ func (c *Controller) Barrier(ctx context.Context) error { return c.store.Barrier
 
 // ResumeTransactions is State.ResumeTransactions for the controller's database.
 func (c *Controller) ResumeTransactions(ctx context.Context) error {
-	return c.db.ResumeTransactions(ctx, c.now().Add(-resumeAge))
+	return c.db.ResumeTransactions(ctx, c.now().Add(-mongo.ResumeAge))
 }
 
 // PruneTransactions is State.PruneTransactions for the controller's database.

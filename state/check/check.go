@@ -1,0 +1,211 @@
+// Package check finds what can't be in a database, and repairs it, while others use it.
+// It judges everything that it read beforehand, and then each suspect again on live data:
+// what is wrong for a moment only is not found. The rules are those of the database's
+// owner.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/juju/loggo"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+var logger = loggo.GetLogger("juju.state.check")
+
+// A Rule says what can be wrong with one document of a collection.
+type Rule struct {
+	Of string // the collection of the documents
+	// IDs returns the ids to judge, if those are not the documents that exist.
+	IDs   func(v *View) []string
+	Judge func(v *View, id string) *Wrong
+}
+
+// A Wrong is what a rule finds. A rule judges what is stored now, so its result does not
+// depend on the time.
+type Wrong struct {
+	Where  DocID
+	What   string
+	Repair string // what Ops or Act do; "" if nothing can be done
+	// Ops repair it, provided that everything that was read is unchanged; each is on a
+	// different document. What follows from them is another finding.
+	Ops []txn.Op
+	Act func(context.Context) error // for repairs outside transactions
+}
+
+func (w *Wrong) finding() entity.Finding {
+	return entity.Finding{Where: w.Where.String(), What: w.What, Repair: w.Repair}
+}
+
+func (w *Wrong) same(o *Wrong) bool {
+	return o != nil && w.Where == o.Where && w.What == o.What && w.Repair == o.Repair
+}
+
+// A Checker checks the documents of one database against rules, and repairs them.
+type Checker struct {
+	DB    *mongo.Database
+	Model string // the model's name, for findings
+	Now   time.Time
+	Rules []Rule
+	// Fields are the collections that the rules read, and the fields of each that matter
+	// to them; no names stand for all fields.
+	Fields map[string][]string
+}
+
+// stuckAge is the age at which the resumer must have found a transaction.
+const stuckAge = 2 * time.Minute
+
+// maxPasses bounds a repair's passes: one repair may show another problem, but not for
+// long.
+const maxPasses = 20
+
+// Run returns what is wrong, and repairs it if asked to.
+func (k *Checker) Run(ctx context.Context, repair bool) (all []entity.Finding, err error) {
+	known := map[entity.Finding]bool{} // found already, and not repaired again
+	for range maxPasses {
+		found, mended, err := k.pass(ctx, repair, known)
+		all = append(all, found...)
+		if err != nil || !mended {
+			return all, err
+		}
+	}
+	return all, fmt.Errorf("cannot repair all of %s: each pass finds something new", k.DB.Name())
+}
+
+// pass checks everything once, and reports whether it repaired anything.
+func (k *Checker) pass(ctx context.Context, repair bool,
+	known map[entity.Finding]bool) (all []entity.Finding, mended bool, err error) {
+	note := func(f entity.Finding, mend func(*entity.Finding) error) {
+		f.Model = k.Model
+		if known[f] {
+			return
+		}
+		known[f] = true
+		if repair && f.Repair != "" {
+			switch err := mend(&f); {
+			case errors.Is(err, ErrNotWrong):
+				return
+			case err != nil:
+				f.Failed = err.Error()
+			default:
+				f.Done, mended = true, true
+			}
+		}
+		all = append(all, f)
+	}
+	problems, err := k.DB.Problems(ctx, k.Now.Add(-stuckAge))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, t := range problems {
+		note(entity.Finding{Where: fmt.Sprint(t.Collection, " ", t.ID), What: t.What, Repair: t.Repair},
+			func(*entity.Finding) error { return t.Mend(ctx) })
+	}
+	everything, err := loadedView(k.DB, k.Fields, k.Now)
+	if err != nil {
+		return all, mended, err
+	}
+	for _, r := range k.Rules {
+		ids := everything.ids
+		if r.IDs != nil {
+			ids = func(string) []string { return r.IDs(everything) }
+		}
+		for _, id := range ids(r.Of) {
+			if err := ctx.Err(); err != nil {
+				return all, mended, context.Cause(ctx)
+			}
+			if r.Judge(everything, id) == nil {
+				continue
+			}
+			w, _, err := k.confirm(ctx, r, id)
+			if err != nil {
+				return all, mended, err
+			}
+			if w != nil {
+				note(w.finding(), func(f *entity.Finding) error { return k.mend(ctx, r, id, w, f) })
+			}
+		}
+		if everything.err != nil {
+			return all, mended, everything.err
+		}
+	}
+	return all, mended, nil
+}
+
+// Confirming retries up to looks times, because others may be changing what it reads.
+const (
+	looks     = 20
+	lookPause = time.Millisecond
+)
+
+// confirm judges a document again, on live data. It judges twice, and returns the result
+// if everything that it read was the same both times and no transaction was at work on
+// it. A document that keeps changing counts as right: a later check finds it.
+func (k *Checker) confirm(ctx context.Context, r Rule, id string) (*Wrong, *View, error) {
+	pause := lookPause
+	for look := range looks {
+		if look > 0 {
+			if err := mongo.Sleep(ctx, pause); err != nil {
+				return nil, nil, err
+			}
+			pause = min(2*pause, 100*time.Millisecond)
+		}
+		first := liveView(k.DB, k.Fields, k.Now)
+		was := r.Judge(first, id)
+		if first.err != nil {
+			return nil, nil, first.err
+		}
+		if was == nil {
+			return nil, nil, nil
+		}
+		if settled, err := first.settled(); err != nil {
+			return nil, nil, err
+		} else if !settled {
+			continue
+		}
+		second := liveView(k.DB, k.Fields, k.Now)
+		is := r.Judge(second, id)
+		if second.err != nil {
+			return nil, nil, second.err
+		}
+		if was.same(is) && maps.Equal(first.read, second.read) {
+			return is, second, nil
+		}
+	}
+	logger.Debugf("%s %s of %s keeps changing", r.Of, id, k.DB.Name())
+	return nil, nil, nil
+}
+
+// ErrNotWrong is what a repair returns that found nothing to repair.
+var ErrNotWrong = errors.New("nothing is Wrong any more")
+
+// mend repairs a finding as it is now, and updates f if it has changed.
+func (k *Checker) mend(ctx context.Context, r Rule, id string, found *Wrong, f *entity.Finding) error {
+	if found.Act != nil {
+		return found.Act(ctx)
+	}
+	right := false
+	err := k.DB.Run(ctx, func(int) ([]txn.Op, error) {
+		w, v, err := k.confirm(ctx, r, id)
+		if err != nil {
+			return nil, err
+		}
+		if right = w == nil || w.Where != found.Where || len(w.Ops) == 0; right {
+			return nil, mongo.ErrNothing
+		}
+		f.What, f.Repair = w.What, w.Repair
+		return v.asserting(slices.Clone(w.Ops)), nil
+	})
+	if err == nil && right {
+		return ErrNotWrong
+	}
+	return err
+}

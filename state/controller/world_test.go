@@ -1,0 +1,83 @@
+package controller_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"juju/state"
+	"juju/state/controller"
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
+)
+
+// A world is a controller with a model, as a test sees it.
+type world struct {
+	*testing.T
+	ctx   context.Context
+	ctrl  *controller.Controller
+	st    *state.State
+	store *mongo.Store
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctrl, st := statetest.Controller(t)
+	return &world{T: t, ctx: t.Context(), ctrl: ctrl, st: st, store: statetest.StoreOf(ctrl)}
+}
+
+func (w *world) ok(err error) {
+	w.Helper()
+	statetest.OK(w, err)
+}
+
+func (w *world) refused(err error, kind entity.Kind, words string) {
+	w.Helper()
+	statetest.Refused(w, err, kind, words)
+}
+
+// db opens the controller's own database.
+func (w *world) db() *mongo.Database {
+	w.Helper()
+	return statetest.ControllerDB(w, w.store)
+}
+
+// before calls f between the reads of the next transaction on the controller's database and
+// its commit. Transactions that f runs itself are not intercepted.
+func (w *world) before(f func()) {
+	w.Helper()
+	mongotest.HooksOf(w.db()).Set(mongotest.TestHook{Before: f})
+}
+
+// addUser adds a user with a password. Hashing is slow, so tests add few.
+func (w *world) addUser(name string) {
+	w.Helper()
+	_, err := w.ctrl.AddUser(w.ctx, controller.AddUserParams{Name: name, Password: name + "'s", Creator: statetest.Admin})
+	w.ok(err)
+}
+
+// may checks the user's access to the controller and to the model.
+func (w *world) may(user, onController, onModel string) {
+	w.Helper()
+	rights, err := w.ctrl.Rights(w.ctx, user, w.st.UUID())
+	w.ok(err)
+	rights.Password = ""
+	if rights != (controller.Rights{Controller: onController, Model: onModel}) {
+		w.Errorf("%s has rights %+v, want %q and %q", user, rights, onController, onModel)
+	}
+}
+
+func (w *world) logsIn(user, password string, want bool) {
+	w.Helper()
+	u, err := w.ctrl.CheckUser(w.ctx, user, password)
+	if want {
+		w.ok(err)
+		if !strings.EqualFold(u.Name, user) {
+			w.Errorf("%s logged in as %s", user, u.Name)
+		}
+		return
+	}
+	w.refused(err, entity.Unauthorized, "invalid entity name or password")
+}

@@ -1,0 +1,34 @@
+package state_test
+
+import (
+	mgo "gopkg.in/mgo.v2"
+
+	"juju/state"
+	"juju/state/lease"
+	"juju/state/mongo"
+	"juju/state/mongo/mongotest"
+	"juju/state/statetest"
+)
+
+// controllerDB opens the controller's own database.
+func (w *world) controllerDB() *mongo.Database {
+	w.Helper()
+	return statetest.ControllerDB(w, w.store)
+}
+
+// beforeNextOfController is State.BeforeNext for the controller's own database.
+func (w *world) beforeNextOfController(others int, f func()) {
+	w.Helper()
+	hooks := append(make([]mongotest.TestHook, others), mongotest.TestHook{Before: f})
+	mongotest.HooksOf(w.controllerDB()).Set(hooks...)
+}
+
+// putLease overwrites a lease, as a restored backup does.
+func (w *world) putLease(service, holder string, epoch int64) {
+	w.Helper()
+	doc := lease.Doc{ID: lease.ID(w.st.UUID(), service), Holder: holder, Epoch: epoch, Duration: state.MinLease}
+	w.ok(w.controllerDB().With(lease.Collection, func(c *mgo.Collection) error {
+		_, err := c.UpsertId(doc.ID, doc)
+		return err
+	}))
+}

@@ -1,0 +1,28 @@
+package secret
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"juju/state/entity"
+)
+
+// HashRandom hashes a random password, which can't be guessed: a fast hash is enough, and
+// thousands of agents can log in at once.
+func HashRandom(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return hex.EncodeToString(sum[:])
+}
+
+// Stamp returns a stamp of a password's hash, which changes with it and reveals nothing
+// of it.
+func Stamp(hash string) string {
+	sum := sha256.Sum256([]byte(hash))
+	return string(sum[:8])
+}
+
+// Refused is the error for all who must not log in, whatever the reason, so that it does
+// not reveal which users or agents exist.
+func Refused() error {
+	return entity.Errorf(entity.Unauthorized, "invalid entity name or password")
+}

@@ -1,0 +1,171 @@
+// Package lease keeps the leases of services' leadership, of all models, in the
+// controller's database. They are written outside transactions, each time by comparing
+// them with what was read.
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// Collection holds the leases; their ids are those of ID.
+const Collection = "leases"
+
+// A Doc is the promise to a unit that no other unit will lead its service for a time.
+type Doc struct {
+	ID       string        `bson:"_id"`
+	Holder   string        `bson:"holder"` // a unit, or "" once given back
+	Epoch    int64         `bson:"epoch"`  // grows each time a unit takes it
+	Beat     int64         `bson:"beat"`   // grows each time it is renewed or given back
+	Duration time.Duration `bson:"duration"`
+}
+
+// ID returns the id of the lease of a service, in the model with this UUID.
+func ID(model, service string) string { return model + "#" + service }
+
+// A Lease is a lease as it was read.
+type Lease struct {
+	Doc
+	There bool
+	Left  time.Duration // until it lapses; 0 or less if it has
+}
+
+// Leases are the leases of a controller. They are safe for concurrent use.
+type Leases struct {
+	db      *mongo.Database
+	barrier func(context.Context) error
+	now     func() time.Time
+	times   times
+}
+
+// New returns the leases in the controller's database. barrier waits until everything
+// written before is on disk.
+func New(db *mongo.Database, barrier func(context.Context) error, now func() time.Time) *Leases {
+	return &Leases{db: db, barrier: barrier, now: now}
+}
+
+// times holds when this controller first saw the present value of each lease, by its own
+// monotonic clock. The clocks of different machines are never compared: a value is
+// written before it is seen, so for its writer it lapses no later than for a controller
+// that counts from when it saw it.
+type times struct {
+	mu  sync.Mutex
+	all map[string]seen
+}
+
+// maxTimes bounds the map, which also holds leases of services that are gone.
+const maxTimes = 100_000
+
+type seen struct {
+	doc Doc
+	at  time.Time
+}
+
+// see returns when a value that was just read or written was first seen.
+func (t *times) see(doc Doc, now time.Time) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all == nil || len(t.all) >= maxTimes {
+		t.all = map[string]seen{} // every value counts as just seen again
+	}
+	if known, ok := t.all[doc.ID]; ok && known.doc == doc {
+		return known.at
+	}
+	t.all[doc.ID] = seen{doc, now}
+	return now
+}
+
+func (t *times) forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.all, id)
+}
+
+// Tries paces the attempts of a caller that others keep overtaking.
+func (l *Leases) Tries() mongo.Tries { return l.db.Tries() }
+
+// Read reads a lease. One that does not exist has no holder and has lapsed.
+func (l *Leases) Read(id string) (Lease, error) {
+	var doc Doc
+	err := l.db.Get(Collection, id, &doc, "lease "+id)
+	if errors.Is(err, entity.NotFound) {
+		l.times.forget(id)
+		return Lease{Doc: Doc{ID: id}}, nil
+	} else if err != nil {
+		return Lease{}, err
+	}
+	now := l.now()
+	return Lease{doc, true, doc.Duration - now.Sub(l.times.see(doc, now))}, nil
+}
+
+// Swap replaces a lease if it is still as it was read, and reports whether it did. It
+// returns once the new value is on disk.
+func (l *Leases) Swap(ctx context.Context, was Lease, now Doc) (swapped bool, err error) {
+	err = l.db.With(Collection, func(col *mgo.Collection) error {
+		if !was.There {
+			return col.Insert(now)
+		}
+		return col.Update(was.same(), now)
+	})
+	if mongo.IsNotFound(err) || mgo.IsDup(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("cannot write lease %s: %w", was.ID, err)
+	}
+	l.times.see(now, l.now())
+	return true, l.barrier(ctx)
+}
+
+// Drop removes a lease if it is still as it was read, and reports whether it did.
+func (l *Leases) Drop(ctx context.Context, was Lease) (dropped bool, err error) {
+	err = l.db.With(Collection, func(col *mgo.Collection) error { return col.Remove(was.same()) })
+	if mongo.IsNotFound(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("cannot remove lease %s: %w", was.ID, err)
+	}
+	l.times.forget(was.ID)
+	return true, l.barrier(ctx)
+}
+
+// same matches the lease while it is as it was read.
+func (l Lease) same() bson.D {
+	return bson.D{{"_id", l.ID}, {"holder", l.Holder}, {"epoch", l.Epoch}, {"beat", l.Beat}}
+}
+
+// ofModel matches the leases of a model; "$" comes right after "#".
+func ofModel(model string) bson.D {
+	return bson.D{{"_id", bson.D{{"$gte", ID(model, "")}, {"$lt", model + "$"}}}}
+}
+
+// IDs returns the ids of a model's leases.
+func (l *Leases) IDs(model string) ([]string, error) {
+	var docs []Doc
+	err := l.db.All(Collection, ofModel(model), &docs)
+	ids := make([]string, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	return ids, err
+}
+
+// DropModel removes all leases of a model that is gone.
+func (l *Leases) DropModel(ctx context.Context, model string) error {
+	err := l.db.Reading(Collection, func(col *mgo.Collection) error {
+		_, err := col.RemoveAll(ofModel(model))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot remove the leases of model %s: %w", model, err)
+	}
+	return l.barrier(ctx)
+}

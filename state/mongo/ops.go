@@ -1,0 +1,63 @@
+package mongo
+
+import (
+	"context"
+
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+)
+
+// NewID returns a new id for a document that has no natural one. Take it before building a
+// transaction, so that each try makes the same operations.
+func NewID() string { return bson.NewObjectId().Hex() }
+
+// Ops collects the operations of one transaction.
+type Ops struct{ list []txn.Op }
+
+// Add adds an operation.
+func (o *Ops) Add(op txn.Op) { o.list = append(o.list, op) }
+
+// Insert adds a document that must not exist.
+func (o *Ops) Insert(collection, id string, doc any) {
+	o.Add(txn.Op{C: collection, Id: id, Assert: txn.DocMissing, Insert: doc})
+}
+
+// Update changes a document of which assert holds.
+func (o *Ops) Update(collection, id string, assert, update any) {
+	o.Add(txn.Op{C: collection, Id: id, Assert: assert, Update: update})
+}
+
+// Remove removes a document of which assert holds; nil if that it exists is not asserted.
+func (o *Ops) Remove(collection, id string, assert any) {
+	o.Add(txn.Op{C: collection, Id: id, Assert: assert, Remove: true})
+}
+
+// Assert requires that assert holds of a document.
+func (o *Ops) Assert(collection, id string, assert any) {
+	o.Add(txn.Op{C: collection, Id: id, Assert: assert})
+}
+
+// Len returns the number of operations.
+func (o *Ops) Len() int { return len(o.list) }
+
+// List returns the operations, or ErrNothing if there are none.
+func (o *Ops) List() ([]txn.Op, error) {
+	if len(o.list) == 0 {
+		return nil, ErrNothing
+	}
+	return o.list, nil
+}
+
+// Change runs a transaction of the operations that build adds. Like a Builder, build may be
+// called many times: it must read again what it depends on, and must not read a clock or a
+// random number. If it adds nothing or returns ErrNothing, there is nothing to do; any other
+// error is returned.
+func (r *Runner) Change(ctx context.Context, build func(*Ops) error) error {
+	return r.Run(ctx, func(int) ([]txn.Op, error) {
+		o := &Ops{}
+		if err := build(o); err != nil {
+			return nil, err
+		}
+		return o.List()
+	})
+}

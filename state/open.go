@@ -1,0 +1,117 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"juju/state/entity"
+	"juju/state/lease"
+	"juju/state/mongo"
+	"juju/state/schema"
+	"juju/state/watcher"
+)
+
+// A Host is what a model needs of its controller.
+type Host struct {
+	Store    *mongo.Store
+	Form     schema.Form      // of the model's database
+	Now      func() time.Time // only for timestamps and ages
+	Leases   *lease.Leases
+	Archives Archives
+	// Made returns the model as it was made.
+	Made func() (NewModel, error)
+}
+
+// Archives are the archives of a model's charms. The controller stores each once for all
+// models.
+type Archives interface {
+	// Adding keeps archives that nothing uses from being removed until done is called.
+	Adding() (done func())
+	// Keep stores an archive, and returns its SHA-256 in hex and its size.
+	Keep(ctx context.Context, archive io.ReadSeeker) (sum string, size int64, err error)
+	Open(sum string) (io.ReadCloser, error)
+	// Find reports whether an archive exists, and whether the model refers to it.
+	Find(sum string) (there, referred bool, err error)
+	// Refer adds the model to those that refer to an archive.
+	Refer(ctx context.Context, sum string) error
+}
+
+// Open opens the database of an existing model. First it finishes transactions begun
+// before the given time, which a crash has left, and what an older program has left to
+// upgrade. close ends every watch of the model, and closes its connections once no call
+// uses them; later calls fail with why.
+func Open(ctx context.Context, h Host, uuid, name string, before time.Time) (st *State, close func(why error), err error) {
+	st = &State{host: h, db: h.Store.Open(uuid), uuid: uuid, name: name, done: make(chan struct{})}
+	st.follow = func(ctx context.Context, hub *watcher.Hub) { watcher.Tail(ctx, st.db.Tail, h.Store.Barrier, hub) }
+	st.hub, st.tail = watcher.Follow(func(ctx context.Context, hub *watcher.Hub) { st.follow(ctx, hub) })
+	if err = st.db.ResumeTransactions(ctx, before); err == nil {
+		err = h.Form.Reach(ctx, h.Store, st.db, fmt.Sprintf("model %q", name))
+	}
+	if err != nil {
+		st.close(errors.New("the model could not be opened"))
+		return nil, nil, err
+	}
+	return st, st.close, nil
+}
+
+func (st *State) close(why error) {
+	close(st.done)
+	st.tail.End()
+	st.db.Close(why)
+}
+
+// now is the time with the store's precision.
+func (st *State) now() time.Time { return st.host.Now().UTC().Truncate(time.Millisecond) }
+
+// NewModel describes a new model.
+type NewModel struct {
+	UUID    string
+	Name    string
+	Series  string            // the controller's default series
+	Cloud   string            // the kind of the controller's cloud
+	Config  map[string]string // settings, as ParseModelConfig returns them
+	Created time.Time
+}
+
+// Make makes the database of a model, and fills it with what an empty model holds. It can
+// be run again after an interruption.
+func Make(ctx context.Context, store *mongo.Store, form schema.Form, p NewModel) error {
+	if err := store.Make(p.UUID, form.Schema); err != nil {
+		return err
+	}
+	db := store.Open(p.UUID)
+	defer db.Close(errors.New("the model is made"))
+	return db.Change(ctx, func(o *mongo.Ops) error {
+		var there modelDoc
+		if err := db.Get(modelC, modelC, &there, "model"); err == nil {
+			return mongo.ErrNothing
+		} else if !entity.IsNotFound(err) {
+			return err
+		}
+		o.Insert(modelC, modelC, p.doc())
+		form.Record(o)
+		return nil
+	})
+}
+
+func (p NewModel) doc() modelDoc {
+	return modelDoc{lifeDoc: lifeDoc{Since: p.Created}, ID: modelC, Name: p.Name, UUID: p.UUID, Series: p.Series,
+		Cloud: p.Cloud, Config: p.Config}
+}
+
+// Remnant reports what the database of a model that is being removed still says: whether
+// the model's own document is there, and whether the model was destroyed with force.
+func Remnant(store *mongo.Store, uuid string) (there, forced bool, err error) {
+	db := store.Open(uuid)
+	defer db.Close(errors.New("the model is being removed"))
+	var doc modelDoc
+	if err := db.Get(modelC, modelC, &doc, "model"); entity.IsNotFound(err) {
+		return false, false, nil
+	} else if err != nil {
+		return false, false, err
+	}
+	return true, doc.forced(), nil
+}

@@ -1,0 +1,170 @@
+// Package schema keeps the schema of a database in step with the program: it makes the
+// collections and indexes, and runs the upgrade steps that lead from the version of the
+// program that wrote the database to the present one.
+package schema
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/juju/loggo"
+	"gopkg.in/mgo.v2/bson"
+	"gopkg.in/mgo.v2/txn"
+
+	"juju/state/check"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+var logger = loggo.GetLogger("juju.state.schema")
+
+// Collection is in every database. Its one document, of the same id, holds the version of
+// the database's schema.
+const Collection = "schema"
+
+// A Step brings a database to the next version of its schema.
+type Step struct {
+	About string // "archives know which models have them"
+	// Run may be interrupted anywhere and run again, also by two controllers at once, and
+	// leaves alone what is done already. It runs after all of today's collections and
+	// indexes have been made, and reads and writes documents in the form of its own
+	// version: it does not use types that may change later.
+	Run func(ctx context.Context, store *mongo.Store, db *mongo.Database) error
+}
+
+// A Form is the schema and upgrade steps that this program has for a database. The first
+// step leads from version 1, the version of a database that does not name one, to
+// version 2. A released step is never changed. A new optional field, a collection or an
+// index needs no step.
+type Form struct {
+	Schema mongo.Schema
+	Steps  []Step
+}
+
+// A doc is the version of a database's schema.
+type doc struct {
+	ID      string `bson:"_id"`
+	Version int    `bson:"version"`
+	Made    string `bson:"made"` // the mongo.Schema.Sum that was last made
+}
+
+func (f Form) version() int { return 1 + len(f.Steps) }
+
+func (f Form) doc() doc { return doc{Collection, f.version(), f.Schema.Sum()} }
+
+// Record adds to the transaction that makes a database that it has this form.
+func (f Form) Record(o *mongo.Ops) { o.Insert(Collection, Collection, f.doc()) }
+
+// Rule checks that a database records its form. Reach has brought it to this form, so
+// that is what the repair writes.
+func (f Form) Rule() check.Rule {
+	return check.Rule{Of: Collection, IDs: func(*check.View) []string { return []string{Collection} },
+		Judge: func(v *check.View, id string) *check.Wrong {
+			if v.Get(Collection, id) != nil {
+				return nil
+			}
+			return check.Insert(check.DocID{Collection: Collection, ID: id},
+				"it is missing, so all upgrades would run again", "write it", f.doc())
+		}}
+}
+
+// Reach brings a database, which what names for messages, to the form. If it is
+// interrupted, the next process that opens the database continues. The error is
+// entity.NotSupported if the database has a newer program's form, which this one would
+// damage.
+func (f Form) Reach(ctx context.Context, store *mongo.Store, db *mongo.Database, what string) error {
+	now, _, err := read(db)
+	if err != nil {
+		return err
+	}
+	if now.Version > f.version() {
+		return entity.WithHint(entity.Errorf(entity.NotSupported,
+			"the schema of %s has version %d, and this program knows up to %d",
+			what, now.Version, f.version()), "A newer juju has used it: start that version or a newer one.")
+	}
+	if now.Made != f.Schema.Sum() {
+		if err := store.Make(db.Name(), f.Schema); err != nil {
+			return err
+		}
+		if err := record(ctx, db, now.Version, f.Schema.Sum()); err != nil {
+			return err
+		}
+	}
+	for version := now.Version; version < f.version(); version++ {
+		step := f.Steps[version-1]
+		logger.Infof("upgrading %s to version %d of its schema: %s", what, version+1, step.About)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := step.Run(ctx, store, db)
+		if err == nil {
+			err = record(ctx, db, version+1, f.Schema.Sum())
+		}
+		if err != nil {
+			return fmt.Errorf("cannot upgrade %s to version %d of its schema: %w", what, version+1, err)
+		}
+	}
+	if now.Version < f.version() {
+		logger.Infof("%s has version %d of its schema now", what, f.version())
+	}
+	return nil
+}
+
+// read reads the form of a database; there is false if the database does not name one.
+func read(db *mongo.Database) (now doc, there bool, err error) {
+	err = db.Get(Collection, Collection, &now, "schema")
+	if errors.Is(err, entity.NotFound) {
+		return doc{Version: 1}, false, nil
+	}
+	return now, err == nil, err
+}
+
+// record writes that a database has reached a version; nothing if it is there already.
+func record(ctx context.Context, db *mongo.Database, to int, made string) error {
+	return db.Change(ctx, func(o *mongo.Ops) error {
+		now, there, err := read(db)
+		if err != nil {
+			return err
+		}
+		switch {
+		case now.Version > to || now.Version == to && now.Made == made:
+			return mongo.ErrNothing
+		case !there:
+			o.Insert(Collection, Collection, doc{Collection, to, made})
+		default:
+			o.Update(Collection, Collection, bson.D{{"version", now.Version}},
+				bson.D{{"$set", bson.D{{"version", to}, {"made", made}}}})
+		}
+		return nil
+	})
+}
+
+// Rename returns the Run of a step that moves the documents of a collection to another.
+func Rename(from, to string) func(context.Context, *mongo.Store, *mongo.Database) error {
+	return func(ctx context.Context, _ *mongo.Store, db *mongo.Database) error {
+		var docs []bson.M
+		if err := db.All(from, nil, &docs); err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			id := fmt.Sprint(doc["_id"])
+			delete(doc, "txn-queue")
+			delete(doc, "txn-revno")
+			err := db.Change(ctx, func(o *mongo.Ops) error {
+				if n, err := db.Count(from, bson.D{{"_id", id}}); err != nil {
+					return err
+				} else if n == 0 {
+					return mongo.ErrNothing // another controller has done it
+				}
+				o.Insert(to, id, doc)
+				o.Remove(from, id, txn.DocExists)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

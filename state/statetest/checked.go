@@ -1,0 +1,47 @@
+package statetest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// EveryCollectionIsChecked checks that each collection that schema.go of the test's package
+// names is in ruled, and damaged by a test, or else has a reason why nothing can be wrong in
+// it. It knows the constants of collections by their names, and finds at least min.
+func EveryCollectionIsChecked(t *testing.T, ruled []string, because map[string]string, damaged []string, min int) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "schema.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || !strings.HasSuffix(spec.Names[0].Name, "C") {
+			return true
+		}
+		n++
+		collection, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Error(err)
+		}
+		if because[collection] != "" {
+			return true
+		}
+		if !slices.Contains(ruled, collection) {
+			t.Errorf("no rule looks at %s: see the fields that the check reads, and unruled", collection)
+		}
+		if !slices.Contains(damaged, collection) {
+			t.Errorf("no damage is tested in %s: see damages", collection)
+		}
+		return true
+	})
+	if n < min {
+		t.Errorf("schema.go has only %d collections", n)
+	}
+}

@@ -1,0 +1,34 @@
+package statetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+)
+
+// OK ends the test if err is not nil.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Refused checks that err is of a kind, and that its text contains words.
+func Refused(t testing.TB, err error, kind entity.Kind, words string) {
+	t.Helper()
+	if err == nil || !errors.Is(err, kind) || !strings.Contains(err.Error(), words) {
+		t.Fatalf("got error %v (kind %q), want kind %q with %q in it", err, entity.KindOf(err), kind, words)
+	}
+}
+
+// Lines returns findings as text, one a line.
+func Lines(found []entity.Finding) string {
+	lines := make([]string, len(found))
+	for i, f := range found {
+		lines[i] = f.Where + ": " + f.What
+	}
+	return strings.Join(lines, "\n     ")
+}
