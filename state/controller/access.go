@@ -140,8 +140,10 @@ func (c *Controller) GrantModel(ctx context.Context, model, user, level, by stri
 		Created: c.now()}
 	err := c.db.Change(ctx, func(o *mongo.Ops) error {
 		target, err := c.userDocOf(user)
-		if err != nil {
-			return fmt.Errorf("user %q does not exist locally: %w", user, err)
+		if entity.IsNotFound(err) && entity.Hint(err) == "" {
+			return entity.WithHint(err, "To add the user: juju add-user %s", user)
+		} else if err != nil {
+			return err
 		}
 		row, err := c.readyRow(model)
 		if err != nil {

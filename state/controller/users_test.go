@@ -144,8 +144,11 @@ func TestAccessLevels(t *testing.T) {
 
 	w.refused(w.ctrl.GrantModel(w.ctx, model, "bob", "login", ""), entity.Invalid, `"login" model access not valid`)
 	w.refused(w.ctrl.RevokeController(w.ctx, "bob", "read"), entity.Invalid, `"read" controller access not valid`)
-	w.refused(w.ctrl.GrantModel(w.ctx, model, "eve", "read", ""), entity.NotFound,
-		`user "eve" does not exist locally: user "eve" not found`)
+	err := w.ctrl.GrantModel(w.ctx, model, "eve", "read", "")
+	w.refused(err, entity.NotFound, `could not grant model access: user "eve" not found`)
+	if hint := entity.Hint(err); hint != "To add the user: juju add-user eve" {
+		t.Errorf("the hint is %q", hint)
+	}
 	w.refused(w.ctrl.GrantModel(w.ctx, "nope", "bob", "read", ""), entity.NotFound, `model "nope" not found`)
 	w.refused(w.ctrl.RevokeModel(w.ctx, model, statetest.Admin, "admin"), entity.InUse,
 		`user "admin" owns model "default"`)
