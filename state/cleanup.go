@@ -1,8 +1,10 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +25,13 @@ type cleanupDoc struct {
 	// Of a destruction that is passed on.
 	Strength entity.Strength `bson:"strength,omitempty"`
 	Deadline time.Time       `bson:"deadline,omitempty"`
+}
+
+// order is the order of a pass: machines go with their units once the other cleanups have
+// removed units, and what force does comes last. The rest is in the order of its causes,
+// which is that of the ids.
+func (d cleanupDoc) order() int {
+	return slices.Index([]string{cleanupEmptied, cleanupForce}, d.Kind)
 }
 
 // The kinds of cleanups.
@@ -60,6 +69,9 @@ func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 	if err := c.st.db.All(cleanupsC, nil, &docs); err != nil {
 		return 0, 0, err
 	}
+	slices.SortFunc(docs, func(a, b cleanupDoc) int {
+		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.ID, b.ID))
+	})
 	for _, doc := range docs {
 		if err := ctx.Err(); err != nil {
 			return len(docs), 0, err

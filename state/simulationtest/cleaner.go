@@ -11,11 +11,22 @@ import (
 func (m *Model) Clean() {
 	for again := true; again; {
 		for len(m.owed) > 0 {
-			d := m.owed[0]
-			m.owed = m.owed[1:]
-			d.pay()
+			m.pass()
 		}
 		again = m.endAll() || m.forceDue()
+	}
+}
+
+// pass pays all debts once, the machines' after the others.
+func (m *Model) pass() {
+	all := m.owed
+	m.owed = nil
+	for _, emptied := range []bool{false, true} {
+		for _, d := range all {
+			if d.emptied == emptied {
+				d.pay()
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import "juju/state/entity"
 type debt struct {
 	pay     func()
 	orphans *Relation // the relation, if pay ends its orphans
+	emptied bool      // pay ends a machine if it is empty
 }
 
 func (m *Model) owe(f func()) { m.owed = append(m.owed, debt{pay: f}) }
@@ -47,7 +48,7 @@ func (m *Model) removeUnit(u *Unit, d Destruction) {
 		if d.Strength <= u.Strength {
 			d.Strength, d.Deadline = u.Strength, u.Deadline
 		}
-		m.owe(func() { m.endEmptied(x, d.alone()) })
+		m.owed = append(m.owed, debt{pay: func() { m.endEmptied(x, d.alone()) }, emptied: true})
 	}
 	u.Life.Life = entity.Gone
 	delete(m.Units, u.Name)
@@ -95,7 +96,7 @@ func (m *Model) endRelation(r *Relation, d Destruction) {
 		r.raise(d)
 	}
 	if r.Container {
-		m.owed = append(m.owed, debt{func() { m.endOrphans(r, d) }, r})
+		m.owed = append(m.owed, debt{pay: func() { m.endOrphans(r, d) }, orphans: r})
 	}
 }
 
