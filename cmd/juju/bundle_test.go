@@ -205,8 +205,8 @@ relations:
 	write(t, filepath.Join(filepath.Dir(file), "web", "hooks", "start"), "#!/bin/sh\n")
 	write(t, overlay, "applications: {store: {annotations: {note: never}}}\n")
 	u.types("deploy", file, "--overlay", overlay)
-	u.sees(1, "", "ERROR cannot deploy bundle: the provided bundle has the following errors:\n"+
-		"  application \"web\" has another charm, local:jammy/web-0: upgrading it to ./web is not supported yet\n"+
+	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\" has another charm, local:jammy/web-0: upgrading it to "+
+		"./web is not supported yet\n"+
 		"Nothing has been changed\n")
 	u.types("diff-bundle", file, "--overlay", overlay)
 	if !strings.Contains(u.out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {

@@ -210,11 +210,11 @@ func seriesOfBase(text string) string {
 // unsupported returns an error for each part of the bundle that can't be deployed.
 func (b *bundleSource) unsupported() (errs []error) {
 	for _, part := range b.Unsupported {
-		errs = append(errs, entity.Errorf(entity.NotSupported, "%s is not supported yet", part))
+		errs = append(errs, entity.Errorf(entity.NotSupported, "%s: not supported yet", part))
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
 		for _, part := range b.Services[name].Unsupported {
-			errs = append(errs, entity.Errorf(entity.NotSupported, "application %q: %s is not supported yet", name, part))
+			errs = append(errs, entity.Errorf(entity.NotSupported, "application %q: %s: not supported yet", name, part))
 		}
 	}
 	return errs

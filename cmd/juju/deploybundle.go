@@ -122,7 +122,7 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 // chooseSeries asks the cloud for the series of each service, and whether it has machines for it.
 func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	p.wanted.Series, p.wanted.MachineSeries = map[string]string{}, map[string]string{}
-	var refused bundle.Errors
+	var refused []error
 	for _, name := range slices.Sorted(maps.Keys(p.source.Services)) {
 		asked := p.source.askedSeries(name)
 		has := p.source.charms[name].charm.Meta.Series
@@ -149,7 +149,8 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		}
 	}
 	if len(refused) > 0 {
-		return alsoHint(refused, "Nothing has been changed; --force uses the cloud's own series")
+		return alsoHint(fmt.Errorf("cannot deploy bundle: %w", errors.Join(refused...)),
+			"Nothing has been changed. To deploy it to another series: juju deploy --force")
 	}
 	return nil
 }

@@ -1,19 +1,21 @@
 package bundlechanges
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"juju/charm"
 	"juju/charm/bundle"
 	"juju/state/entity"
 )
 
 // Plan returns the changes that give a model what it lacks of a bundle, in an order in which they
 // can be made: services, machines with their units, relations. It does not remove anything, and
-// warns of what the model has too much. Its error is a bundle.Errors with all that cannot be done.
+// warns of what the model has too much. Its error joins all that cannot be done.
 func Plan(w Wanted, m *Model) (changes []Change, warnings []string, err error) {
 	p := newPlanner(w, m)
 	names := slices.Sorted(maps.Keys(w.Services))
@@ -34,7 +36,7 @@ func Plan(w Wanted, m *Model) (changes []Change, warnings []string, err error) {
 	}
 	p.relations()
 	if len(p.refused) > 0 {
-		return nil, nil, bundle.Errors(p.refused)
+		return nil, nil, errors.Join(p.refused...)
 	}
 	return p.changes, p.warnings, nil
 }
@@ -192,15 +194,24 @@ func (p *planner) oneUnit(name string, i int) {
 		s.spot, change.Own = &Spot{ID: strconv.Itoa(p.machine), New: true}, true
 		p.machine++
 	}
-	series := p.seriesOf(name)
-	if m := p.model.Machines[s.spot.ID]; m != nil && !s.spot.New && series != "" && m.Series != series {
-		p.refuse("machine %s has series %q, and application %q, which is to be placed on it, has %q", s.spot.ID, m.Series,
-			name, series)
-	}
+	p.canHost(s.spot, name)
 	change.Spot = s.spot
 	change.Unit = fmt.Sprintf("%s/%d", name, p.nextUnit[name])
 	p.nextUnit[name]++
 	p.add(change)
+}
+
+// canHost refuses a machine of the model that cannot take a unit of a service.
+func (p *planner) canHost(spot *Spot, service string) {
+	m, series := p.model.Machines[spot.ID], p.seriesOf(service)
+	switch {
+	case spot.New || m == nil:
+	case m.Life != entity.Alive:
+		p.refuse("machine %s, which a unit of application %q is to be placed on, is being destroyed", spot.ID, service)
+	case series != "" && m.Series != series:
+		p.refuse("machine %s has series %q, and application %q, which is to be placed on it, has %q", spot.ID, m.Series,
+			service, series)
+	}
 }
 
 // seriesOf returns the series that a service has or will have, "" if that is open.
@@ -216,11 +227,11 @@ func (p *planner) seriesOf(name string) string {
 func (p *planner) machineSpot(id, service string) *Spot {
 	if spot := p.spots[id]; spot != nil {
 		if spot.New {
-			p.sameSeries(id, service)
+			p.fits(id, service)
 		}
 		return spot
 	}
-	p.sameSeries(id, service)
+	p.fits(id, service)
 	spot := &Spot{ID: strconv.Itoa(p.machine), New: true}
 	p.machine++
 	p.spots[id] = spot
@@ -228,8 +239,8 @@ func (p *planner) machineSpot(id, service string) *Spot {
 	return spot
 }
 
-// sameSeries refuses a unit on a new machine of another series.
-func (p *planner) sameSeries(id, service string) {
+// fits refuses a unit on a new machine of another series.
+func (p *planner) fits(id, service string) {
 	if series := p.MachineSeries[id]; series != "" && p.seriesOf(service) != "" && series != p.seriesOf(service) {
 		p.refuse("machine %q has series %q, and application %q, which is to be placed on it, has %q", id, series, service,
 			p.seriesOf(service))
@@ -256,8 +267,27 @@ func (p *planner) relations() {
 		switch {
 		case ok && have.Life != entity.Alive:
 			p.refuse("relation %q is still being destroyed", strings.Join([]string{r[0].String(), r[1].String()}, " "))
+		case !ok && p.isContainer(r) && !p.sameSeries(r):
+			p.refuse("cannot relate %s and %s: principal and subordinate services' series must match", r[0], r[1])
 		case !ok:
 			p.add(&AddRelation{r})
 		}
 	}
+}
+
+// isContainer reports whether a relation is between units on the same machine only.
+func (p *planner) isContainer(r bundle.Relation) bool {
+	for _, end := range r {
+		if p.Charms[end.Service].Meta.Relations()[end.Name].Scope == charm.ScopeContainer {
+			return true
+		}
+	}
+	return false
+}
+
+// sameSeries reports whether the services of a relation have the same series, as far as it is
+// known.
+func (p *planner) sameSeries(r bundle.Relation) bool {
+	a, b := p.seriesOf(r[0].Service), p.seriesOf(r[1].Service)
+	return a == "" || b == "" || a == b
 }
