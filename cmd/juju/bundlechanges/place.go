@@ -43,42 +43,99 @@ func (p *planner) match(name string) {
 	if have == nil || have.Life != entity.Alive || have.Subordinate {
 		return
 	}
-	left := len(have.Units)
-	on := map[string][]*Unit{} // those that are not taken, by machine
-	for i := range have.Units {
-		u := &have.Units[i]
-		on[u.Machine] = append(on[u.Machine], u)
+	m := matcher{planner: p, name: name, units: have.Units, used: make([]bool, len(have.Units)), left: len(have.Units),
+		on: map[string][]int{}, slotsOf: map[string][]int{}}
+	for i, u := range m.units {
+		m.on[u.Machine] = append(m.on[u.Machine], i)
 	}
-	taken := map[*Unit]bool{}
-	take := func(s *slot, u *Unit) {
-		s.unit, s.spot, taken[u] = u, &Spot{ID: u.Machine}, true
-		left--
+	for i, place := range p.places[name] {
+		m.slotsOf[place.Machine] = append(m.slotsOf[place.Machine], i)
+		m.takeThere(i)
 	}
-	for i, s := range p.slots[name] {
-		target := p.target(name, i)
-		if us := on[target]; target != "" && len(us) > 0 {
-			take(s, us[0])
-			on[target] = us[1:]
-		}
+	for m.next() {
 	}
-	next := 0
-	for _, known := range []bool{false, true} { // the bundle's machine
-		for i, s := range p.slots[name] {
-			if s.unit != nil || left == 0 || (p.target(name, i) != "") != known {
-				continue
-			}
-			for taken[&have.Units[next]] {
-				next++
-			}
-			take(s, &have.Units[next])
-			if id := p.places[name][i].Machine; id != "" && p.spots[id] == nil && !p.isTaken(s.unit.Machine) {
-				p.spots[id] = &Spot{ID: s.unit.Machine}
-			}
-		}
-	}
-	if p.Services[name].UnitsGiven && left > 0 {
+	m.rest()
+	if p.Services[name].UnitsGiven && m.left > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf("application %q has %d units, and the bundle says %d: none is destroyed",
 			name, len(have.Units), len(p.slots[name])))
+	}
+}
+
+// A matcher finds the units of one service.
+type matcher struct {
+	*planner
+	name    string
+	units   []Unit
+	used    []bool
+	left    int              // how many are not used
+	first   int              // none before it is left
+	slot    int              // none before it needs a unit that may be anywhere
+	on      map[string][]int // the units on a machine of the model
+	slotsOf map[string][]int // the slots on a machine of the bundle
+}
+
+func (m *matcher) take(s *slot, which int) {
+	s.unit, s.spot = &m.units[which], &Spot{ID: m.units[which].Machine}
+	m.used[which] = true
+	m.left--
+}
+
+// takeThere takes a unit that is where the bundle wants a slot's.
+func (m *matcher) takeThere(i int) {
+	s, target := m.slots[m.name][i], m.target(m.name, i)
+	if s.unit != nil || target == "" {
+		return
+	}
+	for left := m.on[target]; len(left) > 0; left = m.on[target] {
+		m.on[target] = left[1:]
+		if !m.used[left[0]] {
+			m.take(s, left[0])
+			return
+		}
+	}
+}
+
+// next takes a unit for the first slot that may be anywhere, one on none of the bundle's machines
+// if it can. It reports whether there was a slot and a unit.
+func (m *matcher) next() bool {
+	slots := m.slots[m.name]
+	for m.slot < len(slots) && (slots[m.slot].unit != nil || m.target(m.name, m.slot) != "") {
+		m.slot++
+	}
+	if m.slot == len(slots) || m.left == 0 {
+		return false
+	}
+	m.take(slots[m.slot], m.candidate())
+	machine, id := slots[m.slot].unit.Machine, m.places[m.name][m.slot].Machine
+	if id != "" && !m.taken[machine] {
+		m.spots[id], m.taken[machine] = &Spot{ID: machine}, true
+		for _, i := range m.slotsOf[id] {
+			m.takeThere(i)
+		}
+	}
+	return true
+}
+
+// candidate returns the first unit that is left and on none of the bundle's machines, or else the
+// first that is left.
+func (m *matcher) candidate() int {
+	for m.used[m.first] {
+		m.first++
+	}
+	for i := m.first; i < len(m.units); i++ {
+		if !m.used[i] && !m.taken[m.units[i].Machine] {
+			return i
+		}
+	}
+	return m.first
+}
+
+// rest takes what is left, wherever it is.
+func (m *matcher) rest() {
+	for _, s := range m.slots[m.name] {
+		if s.unit == nil && m.left > 0 {
+			m.take(s, m.candidate())
+		}
 	}
 }
 
@@ -97,14 +154,4 @@ func (p *planner) target(name string, i int) string {
 		}
 	}
 	return ""
-}
-
-// isTaken reports whether a machine of the model is one of the bundle's.
-func (p *planner) isTaken(id string) bool {
-	for _, spot := range p.spots {
-		if spot.ID == id {
-			return true
-		}
-	}
-	return false
 }

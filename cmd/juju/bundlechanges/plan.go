@@ -54,6 +54,7 @@ type planner struct {
 	slots    map[string][]*slot // by service
 	planned  map[string]int     // service → how many of its slots are done or being done
 	spots    map[string]*Spot   // by the bundle's id of the machine
+	taken    map[string]bool    // the model's machines among them
 	machine  int                // the expected id of the next machine
 	nextUnit map[string]int     // by service
 }
@@ -67,7 +68,7 @@ type slot struct {
 
 func newPlanner(w Wanted, m *Model) *planner {
 	p := &planner{Wanted: w, model: m, charms: map[string]*AddCharm{}, places: map[string][]bundle.Placement{},
-		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, nextUnit: map[string]int{}}
+		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, taken: map[string]bool{}, nextUnit: map[string]int{}}
 	for id := range m.Machines {
 		if n, err := strconv.Atoi(id); err == nil {
 			p.machine = max(p.machine, n+1)
@@ -77,7 +78,7 @@ func newPlanner(w Wanted, m *Model) *planner {
 		p.nextUnit[name] = s.NextUnit
 	}
 	for id, of := range w.Machines {
-		p.spots[id] = &Spot{ID: of}
+		p.spots[id], p.taken[of] = &Spot{ID: of}, true
 	}
 	return p
 }
