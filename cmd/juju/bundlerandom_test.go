@@ -36,7 +36,8 @@ func randomBundle(r *rand.Rand) string {
 			fmt.Fprintf(&b, "%q, ", to)
 		}
 		b.WriteString("]\n")
-		fmt.Fprintf(&b, "    annotations: {a: %s}\n    constraints: %s\n", one("x", "y z"), one("", "mem=1G", "cores=2 mem=512M"))
+		fmt.Fprintf(&b, "    annotations: {a: %s}\n    constraints: %s\n", one("x", "y z"),
+			one("", "mem=1G", "cores=2 mem=512M"))
 		if r.IntN(2) == 0 {
 			b.WriteString("    expose: true\n")
 		}

@@ -117,6 +117,7 @@ type bundleSource struct {
 	charms    map[string]*charmSource   // by service
 	options   map[string]map[string]any // by service
 	opened    map[string]*charmSource   // by path or URL
+	taken     []string                  // warnings that a charm is the repository's, and not that of a store
 }
 
 // readBundle reads a bundle with its overlays.
@@ -242,8 +243,20 @@ func (b *bundleSource) charm(ctx context.Context, api charmArchiveAPI, s *bundle
 	if b.repo != "" {
 		c, err = b.repo.find(ctx, u, series)
 	}
-	if (b.repo == "" || errors.Is(err, entity.NotFound)) && u.Schema == "local" {
-		c, err = modelCharm(ctx, api, s.Charm)
+	if u.Schema == "local" && (c == nil || u.Revision >= 0 && c.charm.Revision != u.Revision) {
+		// The revision is one of the model, rather than of the repository.
+		have, missing := modelCharm(ctx, api, s.Charm)
+		switch {
+		case missing == nil:
+			c.close()
+			c, err = have, nil
+		case !errors.Is(missing, entity.NotFound) || c == nil && err == nil:
+			c.close()
+			c, err = nil, missing
+		}
+	}
+	if c != nil && c.url == "" && u.Schema != "local" {
+		b.taken = append(b.taken, fmt.Sprintf("charm %q is taken from %s", s.Charm, c.path))
 	}
 	switch {
 	case err != nil && b.repo == "" && u.Schema == "local":

@@ -169,10 +169,16 @@ func (d *deploy) find(ctx context.Context, arg string) (*charmSource, error) {
 		return nil, fmt.Errorf("cannot deploy charm %q: %w", arg, err)
 	}
 	source, err := repo.find(ctx, u, d.series)
-	if err == nil && d.series == "" {
+	if err != nil {
+		return nil, err
+	}
+	if d.series == "" {
 		d.series = u.Series
 	}
-	return source, err
+	if u.Schema != "local" {
+		d.warn(fmt.Sprintf("charm %q is taken from %s", arg, source.path))
+	}
+	return source, nil
 }
 
 // service deploys a charm as a service. with calls a function with a connection to the model.

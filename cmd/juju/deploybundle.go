@@ -45,6 +45,7 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 				return err
 			}
 		}
+		d.warn(b.taken...)
 		plan, err := d.plan(ctx, api, b)
 		if err != nil {
 			return err

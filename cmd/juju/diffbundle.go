@@ -61,6 +61,7 @@ func (d *diffBundle) diff(ctx context.Context, api bundleAPI, b *bundleSource) e
 	if err := b.verify(ctx, api); err != nil {
 		return err
 	}
+	d.warn(b.taken...)
 	model, err := readModel(ctx, api, func(name string) bool { return b.Services[name] != nil })
 	if err != nil {
 		return err

@@ -68,7 +68,8 @@ type slot struct {
 
 func newPlanner(w Wanted, m *Model) *planner {
 	p := &planner{Wanted: w, model: m, charms: map[string]*AddCharm{}, places: map[string][]bundle.Placement{},
-		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, taken: map[string]bool{}, nextUnit: map[string]int{}}
+		slots: map[string][]*slot{}, planned: map[string]int{}, spots: map[string]*Spot{}, taken: map[string]bool{},
+		nextUnit: map[string]int{}}
 	for id := range m.Machines {
 		if n, err := strconv.Atoi(id); err == nil {
 			p.machine = max(p.machine, n+1)
