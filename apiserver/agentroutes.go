@@ -69,6 +69,7 @@ func agentFacades() []agentFacade {
 			{"DestroyUnit", self, calls((*state.Unit).DestroySelf)},
 			{"EnsureDead", self, calls((*state.Unit).EnsureDead).orGone()},
 			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
+			{"GoalState", self, calls((*caller).goalState, "tag")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
 			{"ModelConfig", self, calls((*caller).unitModelConfig, "tag").returns("config")},
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/juju/loggo"
 
@@ -209,3 +210,30 @@ func (l *logRecorder) await(ctx context.Context, line string) error {
 		}
 	}
 }
+
+func (b *fakeBackend) GoalState(ctx context.Context, unit entity.Tag) (entity.GoalState, error) {
+	if err := b.enter(unit, "GoalState"); err != nil {
+		return entity.GoalState{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	since := time.Date(2013, 6, 7, 8, 9, 10, 11, time.UTC)
+	return entity.GoalState{
+		Units: map[string]entity.GoalStatus{"wordpress/0": {Status: string(b.status.Status), Since: since},
+			"wordpress/1": {Status: "dying"}},
+		Relations: map[string]map[string]entity.GoalStatus{
+			"db": {"mysql": {Status: "joined", Since: since}, "mysql/0": {Status: "active", Since: since}},
+		},
+	}, nil
+}
+
+// metadata is that of the charm of wordpress/0.
+const metadata = `
+name: wordpress
+summary: s
+description: d
+requires: {db: mysql}
+peers: {loadbalancer: lb}
+extra-bindings: {admin: }
+payloads: {monitor: {type: docker}}
+`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -33,6 +34,8 @@ type Backend interface {
 	OpenedPorts(ctx context.Context, unit entity.Tag) (map[string][]entity.PortRange, error)
 	// SetUnitStatus sets the workload's status, at once.
 	SetUnitStatus(ctx context.Context, unit entity.Tag, status entity.Status) error
+	// GoalState returns the units and relations that there will be.
+	GoalState(ctx context.Context, unit entity.Tag) (entity.GoalState, error)
 	// UnitStatus returns the workload's status.
 	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)
 }
@@ -75,6 +78,8 @@ type Context struct {
 	used    atomic.Bool // by a Run
 	log     LogFunc
 
+	charmDir string // set by Run, as is log
+
 	// mu guards what follows. It is held while the backend is read, so that a
 	// fact that two tools ask for at once is read once, and is the same for both.
 	mu       sync.Mutex
@@ -85,6 +90,9 @@ type Context struct {
 	writes   map[int]map[string]string // relation id → settings from relation-set
 	written  map[int]int               // relation id → their size, as limits count it
 	ports    portBuffer
+	goal     *entity.GoalState
+	meta     *charm.Meta
+	failure  string // the message of juju-fail
 }
 
 // A settingsKey names the settings of one unit in one relation.
@@ -154,6 +162,13 @@ func (c *Context) Changes() entity.HookChanges {
 		changes.Relations[id] = maps.Clone(settings)
 	}
 	return changes
+}
+
+// failed returns the message with which the hook has made itself fail, or "".
+func (c *Context) failed() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failure
 }
 
 // owns reports whether id is this context's. It takes as long for a near guess

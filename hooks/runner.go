@@ -25,6 +25,8 @@ type FailedError struct {
 	Hook     string // its file's name, "install"
 	ExitCode int    // -1 when it did not exit by itself
 	Reason   string // "exit status 1", "signal: killed", "the agent was stopped before it was over"
+	// Message is what the hook has said with juju-fail; "" if it hasn't.
+	Message string
 	// LastLine is the last that it printed to stderr or, if it printed nothing there,
 	// to stdout.
 	LastLine string
@@ -33,8 +35,10 @@ type FailedError struct {
 // Error says which hook has failed, and how.
 func (e *FailedError) Error() string {
 	text := fmt.Sprintf("hook %q failed: %s", e.Hook, e.Reason)
-	if e.LastLine != "" {
-		text += ": " + e.LastLine
+	for _, more := range []string{e.Message, e.LastLine} {
+		if more != "" {
+			text += ": " + more
+		}
 	}
 	return text
 }
@@ -134,7 +138,7 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	hctx.log = r.params.Log
+	hctx.log, hctx.charmDir = r.params.Log, r.params.CharmDir
 	socket := filepath.Join(r.params.RunDir, "agent.socket")
 	server, err := tool.Serve(socket, hctx.serve)
 	if err != nil {
@@ -153,8 +157,11 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	err = r.exec(ctx, name, cmd, persist)
 	last := r.output.end()
 	var failed *FailedError
+	if message := hctx.failed(); err == nil && message != "" {
+		err = &FailedError{Hook: name, Reason: "it called juju-fail"}
+	}
 	if errors.As(err, &failed) {
-		failed.LastLine = last
+		failed.LastLine, failed.Message = last, hctx.failed()
 	}
 	return err
 }

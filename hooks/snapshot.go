@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/juju/loggo"
+
+	"juju/charm"
 	"juju/state/entity"
 )
 
@@ -151,4 +155,61 @@ func (c *Context) setWorkloadStatus(ctx context.Context, word entity.StatusWord,
 	}
 	c.status = &status
 	return nil
+}
+
+func (c *Context) goalState(ctx context.Context) (entity.GoalState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.goal == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		goal, err := c.backend.GoalState(ctx, c.unit)
+		if err != nil {
+			return entity.GoalState{}, err
+		}
+		c.goal = &goal
+	}
+	return *c.goal, nil
+}
+
+// charmMeta returns the metadata of the deployed charm.
+func (c *Context) charmMeta() (*charm.Meta, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.meta == nil {
+		dir, err := charm.ReadDir(c.charmDir)
+		if err != nil {
+			return nil, err
+		}
+		c.meta = dir.Meta
+	}
+	return c.meta, nil
+}
+
+// checkBindings returns an error unless all names are endpoints of the charm.
+func (c *Context) checkBindings(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	meta, err := c.charmMeta()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !isBinding(meta, name) {
+			return fmt.Errorf("endpoint %q not found", name)
+		}
+	}
+	return nil
+}
+
+// isBinding reports whether a charm has an endpoint or an extra binding of this name.
+func isBinding(meta *charm.Meta, name string) bool {
+	_, isRelation := meta.Relations()[name]
+	return isRelation || slices.Contains(meta.ExtraBindings, name) || name == charm.ImplicitRelation().Name
+}
+
+// warn logs a warning that concerns the charm.
+func (c *Context) warn(format string, args ...any) {
+	c.log("unit."+c.params.Unit+"."+c.HookName(), loggo.WARNING, fmt.Sprintf(format, args...))
 }

@@ -47,20 +47,30 @@ type toolRun struct {
 
 // commands returns the table of all hook tools.
 func commands() map[string]commandInfo {
-	return map[string]commandInfo{
-		"close-port":    closePortInfo,
-		"config-get":    configGetInfo,
-		"juju-log":      jujuLogInfo,
-		"open-port":     openPortInfo,
-		"opened-ports":  openedPortsInfo,
-		"relation-get":  relationGetInfo,
-		"relation-ids":  relationIDsInfo,
-		"relation-list": relationListInfo,
-		"relation-set":  relationSetInfo,
-		"status-get":    statusGetInfo,
-		"status-set":    statusSetInfo,
-		"unit-get":      unitGetInfo,
-	}
+	return withActionTools(map[string]commandInfo{
+		"add-metric":         addMetricInfo,
+		"close-port":         closePortInfo,
+		"config-get":         configGetInfo,
+		"credential-get":     credentialGetInfo,
+		"goal-state":         goalStateInfo,
+		"juju-fail":          jujuFailInfo,
+		"juju-log":           jujuLogInfo,
+		"juju-reboot":        jujuRebootInfo,
+		"network-get":        networkGetInfo,
+		"open-port":          openPortInfo,
+		"opened-ports":       openedPortsInfo,
+		"payload-register":   payloadRegisterInfo,
+		"payload-status-set": payloadStatusSetInfo,
+		"payload-unregister": payloadUnregisterInfo,
+		"relation-get":       relationGetInfo,
+		"relation-ids":       relationIDsInfo,
+		"relation-list":      relationListInfo,
+		"relation-model-get": relationModelGetInfo,
+		"relation-set":       relationSetInfo,
+		"status-get":         statusGetInfo,
+		"status-set":         statusSetInfo,
+		"unit-get":           unitGetInfo,
+	})
 }
 
 // ToolNames returns the names of all hook tools, sorted.
@@ -95,20 +105,24 @@ func (c *Context) serve(ctx context.Context, req tool.Request, read func(string)
 	if err := cmd.run(ctx, run); err != nil {
 		return tool.Failure(err, entity.Hint(err))
 	}
-	return tool.Reply{Stdout: run.stdout.Bytes(), Output: run.output}
+	reply := tool.Reply{Stdout: run.stdout.Bytes(), Output: run.output}
+	if format := flags.Lookup(formatIgnored); format != nil && format.Hidden && format.Changed {
+		reply.Stderr = fmt.Appendf(nil, "--format flag deprecated for command %q\n", req.Tool)
+	}
+	return reply
 }
 
 // help returns what --help prints.
 func (i commandInfo) help(name string, flags *pflag.FlagSet) string {
 	text := "Usage: " + name
-	if flags.HasFlags() {
+	if flags.HasAvailableFlags() {
 		text += " [options]"
 	}
 	if i.args != "" {
 		text += " " + i.args
 	}
 	text += "\n\nSummary:\n" + i.purpose + "\n"
-	if flags.HasFlags() {
+	if flags.HasAvailableFlags() {
 		text += "\nOptions:\n" + flags.FlagUsages()
 	}
 	if i.details != "" {
@@ -119,6 +133,30 @@ func (i commandInfo) help(name string, flags *pflag.FlagSet) string {
 		text += "  " + example + "\n"
 	}
 	return text
+}
+
+// A ToolHelp is what a hook tool says of itself.
+type ToolHelp struct{ Name, Purpose, Text string }
+
+// ToolHelps returns the help of all hook tools, sorted by name.
+func ToolHelps() []ToolHelp {
+	var all []ToolHelp
+	for _, name := range slices.Sorted(maps.Keys(commands())) {
+		info := commands()[name]
+		flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+		info.make().flags(flags)
+		all = append(all, ToolHelp{name, info.purpose, info.help(name, flags)})
+	}
+	return all
+}
+
+// formatIgnored is the flag that tools take which print nothing, as the first tools did.
+const formatIgnored = "format"
+
+// addIgnoredFormat adds the flag --format to a tool that has no use for it.
+func addIgnoredFormat(flags *pflag.FlagSet) {
+	flags.String(formatIgnored, "", "")
+	_ = flags.MarkHidden(formatIgnored) // it exists
 }
 
 // checkEmpty refuses arguments that a tool has no use for.

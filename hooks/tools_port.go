@@ -31,11 +31,16 @@ has succeeded.
 }
 
 type changePort struct {
-	change func(*portBuffer, entity.PortRange) error
-	ports  entity.PortRange
+	change    func(*portBuffer, entity.PortRange) error
+	ports     entity.PortRange
+	endpoints []string
 }
 
-func (t *changePort) flags(*pflag.FlagSet) {}
+func (t *changePort) flags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&t.endpoints, "endpoints", nil,
+		"the `endpoints` that the ports are for: they are the same for all")
+	addIgnoredFormat(flags)
+}
 
 func (t *changePort) init(hook *Context, args []string) (err error) {
 	if len(args) == 0 {
@@ -48,6 +53,9 @@ func (t *changePort) init(hook *Context, args []string) (err error) {
 }
 
 func (t *changePort) run(ctx context.Context, run *toolRun) error {
+	if err := run.hook.checkBindings(t.endpoints); err != nil {
+		return err
+	}
 	return run.hook.withPorts(ctx, func(b *portBuffer) error { return t.change(b, t.ports) })
 }
 
@@ -60,10 +68,14 @@ var openedPortsInfo = commandInfo{
 }
 
 type openedPorts struct {
-	out outputFlags
+	out       outputFlags
+	endpoints bool
 }
 
-func (t *openedPorts) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+func (t *openedPorts) flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&t.endpoints, "endpoints", false, "say which endpoints the ports are for: always (*), all of them")
+	t.out.add(flags)
+}
 
 func (t *openedPorts) init(hook *Context, args []string) error {
 	if err := t.out.check(); err != nil {
@@ -76,7 +88,11 @@ func (t *openedPorts) run(ctx context.Context, run *toolRun) error {
 	list := []string{}
 	err := run.hook.withPorts(ctx, func(b *portBuffer) error {
 		for _, r := range b.mine.Ranges() {
-			list = append(list, r.String())
+			line := r.String()
+			if t.endpoints {
+				line += " (*)"
+			}
+			list = append(list, line)
 		}
 		return nil
 	})

@@ -141,6 +141,7 @@ type relationSet struct {
 func (t *relationSet) flags(flags *pflag.FlagSet) {
 	t.relation.add(flags)
 	flags.StringVar(&t.file, "file", "", "read settings from this YAML `file`, or - for the standard input")
+	addIgnoredFormat(flags)
 }
 
 func (t *relationSet) init(hook *Context, args []string) error {

@@ -30,6 +30,7 @@ func (t *jujuLog) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&t.debug, "debug", false, "log at level DEBUG")
 	flags.StringVarP(&t.level, "log-level", "l", "INFO",
 		"log at this `level`: TRACE, DEBUG, INFO, WARNING, ERROR or CRITICAL")
+	addIgnoredFormat(flags)
 }
 
 func (t *jujuLog) init(hook *Context, args []string) error {

@@ -276,6 +276,13 @@ func (f UniterFacade) EnterScope(ctx context.Context, tag entity.Tag, relation i
 	}{params.TagOf(tag), relation}, nil)
 }
 
+// GoalState calls caller.goalState.
+func (f UniterFacade) GoalState(ctx context.Context, tag entity.Tag) (entity.GoalState, error) {
+	var result entity.GoalState
+	err := call(ctx, f, "Uniter", "GoalState", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
 // LeaveScope calls state.Unit.LeaveScope.
 func (f UniterFacade) LeaveScope(ctx context.Context, tag entity.Tag, relation int) error {
 	return call(ctx, f, "Uniter", "LeaveScope", struct {

@@ -213,6 +213,7 @@ func TestUsageErrors(t *testing.T) {
 		"enable-command all now":           `unrecognized args: ["now"]`,
 		"disabled-commands all":            `unrecognized args: ["all"]`,
 		"disabled-commands --format smart": `unknown format "smart"`,
+		"help-tool status-get more":        `unrecognized args: ["more"]`,
 		"version now":                      `unrecognized args: ["now"]`,
 		"version --format x":               `unknown format "x"`,
 		"bootstrap a b c":                  `unrecognized args: ["c"]`,

@@ -81,7 +81,8 @@ own services, relations and machines.`,
 			disableUserCommand(s), removeUserCommand(s), changeUserPasswordCommand(s), grantCommand(s), revokeCommand(s),
 			disableCommandCommand(s), enableCommandCommand(s), disabledCommandsCommand(s), enableDestroyControllerCommand(s)}},
 		{"looking", []*cobra.Command{statusCommand(s), explainCommand(s), checkCommand(s), showStatusLogCommand(s),
-			waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), versionCommand(s)}},
+			waitForCommand(s), debugLogCommand(s), dumpDBCommand(s), helpToolCommand(s),
+			versionCommand(s)}},
 	} {
 		for _, cmd := range group.commands {
 			cmd.GroupID = group.id

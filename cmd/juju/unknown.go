@@ -90,8 +90,8 @@ var absent = []absence{
 		"show-credentials autoload-credentials default-credential set-default-credential set-credential", why: noCredentials},
 	{names: "create-backup download-backup list-backups backups show-backup upload-backup remove-backup restore-backup " +
 		"restore", why: noBackups},
-	{names: "help-tool hook-tool hook-tools help-hook-commands help-action-commands",
-		why: "Every hook tool explains itself, within a hook: TOOL --help"},
+	{names: "help-hook-commands help-action-commands",
+		why: "Every hook tool explains itself: juju help-tool TOOL"},
 	{names: "metrics collect-metrics set-meter-status sla budget budgets wallets plans agree agreements list-agreements"},
 	{names: "dashboard gui upgrade-gui upgrade-dashboard"},
 	{names: "info find download charm publish", why: noHub},

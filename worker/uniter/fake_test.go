@@ -288,6 +288,10 @@ func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes enti
 	})
 }
 
+func (c *controller) GoalState(context.Context, entity.Tag) (entity.GoalState, error) {
+	return entity.GoalState{}, nil
+}
+
 func (c *controller) SetUnitStatus(_ context.Context, _ entity.Tag, status entity.Status) error {
 	return c.call("SetUnitStatus", func() error { c.workload = status; c.note("workload", status); return nil })
 }

@@ -101,6 +101,8 @@ type Op struct {
 	Retried bool `json:"retried,omitempty"`
 	// Reason says why a hook has failed: "exit status 1".
 	Reason string `json:"reason,omitempty"`
+	// Message is what a hook that has failed said with juju-fail.
+	Message string `json:"message,omitempty"`
 	// ExitCode is the exit code of a hook that has exited by itself, and LastLine the last
 	// line that it printed to stderr.
 	ExitCode int    `json:"exit-code,omitempty"`

@@ -73,13 +73,23 @@ func Failure(op *localstate.Op) string {
 		name += " for " + op.Hook.RemoteUnit
 	}
 	text := fmt.Sprintf("hook %s failed: %s", name, op.Reason)
-	if op.LastLine != "" {
-		text += ": " + op.LastLine
+	for _, more := range []string{op.Message, op.LastLine} {
+		if more != "" {
+			text += ": " + more
+		}
 	}
 	return text
 }
 
-func message(op *localstate.Op) string { return fmt.Sprintf("hook failed: %q", op.Name) }
+// message is what the workload's status says of a failed hook: the charm's own words too, if it
+// has said any.
+func message(op *localstate.Op) string {
+	text := fmt.Sprintf("hook failed: %q", op.Name)
+	if op.Message != "" {
+		text += ": " + op.Message
+	}
+	return text
+}
 
 // showWorkload shows the workload's status again that a failure has hidden. It runs before
 // the user's request is cleared, so that every unit that can be resolved is in error.

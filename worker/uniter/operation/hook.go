@@ -66,6 +66,7 @@ func (o *runHook) Prepare(ctx context.Context, s localstate.State) (localstate.S
 			return s, err
 		}
 		op.Step, op.Resolved, op.Reason, op.ExitCode, op.LastLine, op.Workload = localstate.Done, true, "", 0, "", nil
+		op.Message = ""
 		return s.With(&op), errSkipExecute
 	}
 	hctx, err := o.context(s)
@@ -171,7 +172,7 @@ func (o *runHook) Execute(
 	switch {
 	case errors.As(err, &failed):
 		op := op.FailedWith(failed.Reason)
-		op.ExitCode, op.LastLine = max(failed.ExitCode, 0), failed.LastLine
+		op.ExitCode, op.LastLine, op.Message = max(failed.ExitCode, 0), failed.LastLine, failed.Message
 		return s.With(op), nil
 	case err != nil:
 		return s, err

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"juju/hooks"
+	"juju/state/entity"
+)
+
+// helpToolCommand shows the help of hook tools, which work only inside a hook.
+func helpToolCommand(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help-tool [TOOL]",
+		Aliases: []string{"hook-tool", "hook-tools"},
+		Short:   "Show the help of a hook tool, or list all hook tools",
+		Long: `Show what a hook tool does, its flags and examples; or list all of them. Charms' hooks
+use them; elsewhere they don't work.`,
+		Example: `  juju help-tool
+  juju help-tool relation-get`,
+		Annotations: seeAlso("deploy", "debug-log"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("unrecognized args: %q", args[1:])
+			}
+			table := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+			for _, help := range hooks.ToolHelps() {
+				switch {
+				case len(args) == 0:
+					fmt.Fprintf(table, "%s\t%s\n", help.Name, help.Purpose)
+				case args[0] == help.Name:
+					fmt.Fprint(s.stdout, help.Text)
+					return nil
+				}
+			}
+			if len(args) > 0 {
+				return entity.WithHint(fmt.Errorf("unknown hook tool %q", args[0]), "For a list: juju help-tool")
+			}
+			return table.Flush()
+		},
+	}
+}

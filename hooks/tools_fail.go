@@ -1,0 +1,41 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"juju/state/entity"
+)
+
+var jujuFailInfo = commandInfo{
+	args:    "<message>",
+	purpose: "Make the hook fail, and say why.",
+	details: `The hook fails when it exits, whatever its exit code, and the unit's status shows
+the message. The last message counts.
+`,
+	examples: []string{"juju-fail 'cannot reach the database: ask its owner to open port 5432'"},
+	make:     func() command { return &jujuFail{} },
+}
+
+type jujuFail struct{ message string }
+
+func (t *jujuFail) flags(*pflag.FlagSet) {}
+
+func (t *jujuFail) init(hook *Context, args []string) error {
+	t.message = strings.Join(args, " ")
+	if strings.TrimSpace(t.message) == "" {
+		return fmt.Errorf("no message specified")
+	}
+	// The status shows it after the name of the hook.
+	return entity.LimitStatusMessage.CheckText(fmt.Sprintf("hook failed: %q: %s", hook.HookName(), t.message))
+}
+
+func (t *jujuFail) run(_ context.Context, run *toolRun) error {
+	run.hook.mu.Lock()
+	defer run.hook.mu.Unlock()
+	run.hook.failure = t.message
+	return nil
+}

@@ -1,0 +1,175 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"juju/state/entity"
+)
+
+var goalStateInfo = commandInfo{
+	purpose: "Print the units and relations that there will be.",
+	details: `Print the units of the unit's service and, for each of its endpoints, the services
+and units at the other ends, with their statuses: also those that have not joined
+yet. What is going has the status dying.
+`,
+	examples: []string{"goal-state", "goal-state --format json"},
+	make:     func() command { return &goalState{} },
+}
+
+type goalState struct{ out outputFlags }
+
+func (t *goalState) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&t.out.format, "format", "yaml", "print in this `format`: json or yaml")
+	flags.StringVarP(&t.out.file, "output", "o", "", "write to this `file` instead of the standard output")
+}
+
+func (t *goalState) init(hook *Context, args []string) error {
+	if t.out.format == "smart" {
+		return fmt.Errorf("invalid value %q for option --format: unknown format %[1]q", t.out.format)
+	}
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+// A shownGoal is an entity.GoalStatus as charms know it.
+type shownGoal struct {
+	Status string `json:"status" yaml:"status"`
+	Since  string `json:"since,omitempty" yaml:"since,omitempty"`
+}
+
+func (t *goalState) run(ctx context.Context, run *toolRun) error {
+	goal, err := run.hook.goalState(ctx)
+	if err != nil {
+		return err
+	}
+	shown := func(goals map[string]entity.GoalStatus) map[string]shownGoal {
+		all := map[string]shownGoal{}
+		for name, g := range goals {
+			s := shownGoal{Status: g.Status}
+			if !g.Since.IsZero() {
+				s.Since = g.Since.UTC().Format(time.DateTime) + "Z"
+			}
+			all[name] = s
+		}
+		return all
+	}
+	relations := map[string]map[string]shownGoal{}
+	for endpoint, goals := range goal.Relations {
+		relations[endpoint] = shown(goals)
+	}
+	return t.out.write(run, map[string]any{"units": shown(goal.Units), "relations": relations})
+}
+
+var relationModelGetInfo = commandInfo{
+	purpose: "Print the model that the other service of a relation is in.",
+	details: `Print the UUID of the model. In a relation hook, the relation is that hook's unless
+another is given.
+`,
+	examples: []string{"relation-model-get", "relation-model-get -r db:0"},
+	make:     func() command { return &relationModelGet{} },
+}
+
+type relationModelGet struct {
+	relation relationFlag
+	out      outputFlags
+}
+
+func (t *relationModelGet) flags(flags *pflag.FlagSet) {
+	t.relation.add(flags)
+	t.out.add(flags)
+}
+
+func (t *relationModelGet) init(hook *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if err := t.relation.resolve(hook); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+// run prints the unit's own model: no relation leads into another.
+func (t *relationModelGet) run(_ context.Context, run *toolRun) error {
+	return t.out.write(run, map[string]string{"uuid": run.hook.params.ModelUUID})
+}
+
+var payloadRegisterInfo = commandInfo{
+	args:    "<type> <class> <id> [<tag> ...]",
+	purpose: "Say that a payload runs.",
+	details: `The class must be one of the charm's payloads, and of this type. Payloads are not
+recorded yet: this only checks what is said, and logs a warning.
+`,
+	examples: []string{"payload-register docker monitor 0fcgaba"},
+	make:     func() command { return &payload{least: 3} },
+}
+
+var payloadUnregisterInfo = commandInfo{
+	args:    "<class> <id>",
+	purpose: "Say that a payload does not run any more.",
+	details: `Payloads are not recorded yet: this only checks what is said, and logs a warning.
+`,
+	examples: []string{"payload-unregister monitor 0fcgaba"},
+	make:     func() command { return &payload{least: 2, most: 2} },
+}
+
+var payloadStatusSetInfo = commandInfo{
+	args:    "<class> <id> <starting|running|stopping|stopped>",
+	purpose: "Say how a payload is.",
+	details: `Payloads are not recorded yet: this only checks what is said, and logs a warning.
+`,
+	examples: []string{"payload-status-set monitor 0fcgaba running"},
+	make:     func() command { return &payload{least: 3, most: 3, status: true} },
+}
+
+// payload is each of the payload tools.
+type payload struct {
+	least, most int  // arguments; any number if most is 0
+	status      bool // the last argument is one
+	kind, class string
+}
+
+func (t *payload) flags(*pflag.FlagSet) {}
+
+func (t *payload) init(hook *Context, args []string) error {
+	if len(args) < t.least {
+		return fmt.Errorf("missing arguments: %d are needed, got %q", t.least, args)
+	}
+	if t.most > 0 {
+		if err := checkEmpty(args[t.most:]); err != nil {
+			return err
+		}
+	}
+	words := []string{"starting", "running", "stopping", "stopped"}
+	if t.status && !slices.Contains(words, args[2]) {
+		return fmt.Errorf("invalid status %q, expected one of %v", args[2], words)
+	}
+	if t.most == 0 {
+		t.kind, args = args[0], args[1:]
+	}
+	t.class = args[0]
+	return nil
+}
+
+func (t *payload) run(_ context.Context, run *toolRun) error {
+	meta, err := run.hook.charmMeta()
+	if err != nil {
+		return err
+	}
+	kind, ok := meta.Payloads[t.class]
+	switch {
+	case !ok:
+		return fmt.Errorf("payload %q not found in metadata.yaml", t.class)
+	case t.kind != "" && t.kind != kind:
+		return fmt.Errorf("incorrect type %q for payload %q, expected %q", t.kind, t.class, kind)
+	}
+	run.hook.warn("payload %q is not recorded: payloads are not supported yet", t.class)
+	return nil
+}

@@ -1,0 +1,113 @@
+package uniter
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/juju/loggo"
+
+	"juju/hooks"
+	"juju/state/entity"
+)
+
+// effects says of every hook tool when it takes effect. A tool that changes something has a
+// command here, which shows on both sides of a hook that fails.
+var effects = map[string]struct {
+	when    string // "never", "buffered" or "at once"
+	command string
+	shows   func(r *rig, log string) bool
+}{
+	"relation-set": {"buffered", "relation-set -r 3 a=b",
+		func(r *rig, _ string) bool { return r.c.settings[3]["a"] == "b" }},
+	"open-port": {"buffered", "open-port 81",
+		func(r *rig, _ string) bool { return strings.Contains(fmt.Sprint(r.c.ports), "81/tcp") }},
+	"close-port": {"buffered", "close-port 80",
+		func(r *rig, _ string) bool { return !strings.Contains(fmt.Sprint(r.c.ports), "80/tcp") }},
+	"status-set": {"at once", "status-set blocked now",
+		func(r *rig, _ string) bool { return strings.Contains(fmt.Sprint(r.c.statuses), "blocked: now") }},
+	"juju-log": {"at once", "juju-log hello", func(_ *rig, log string) bool { return strings.Contains(log, "hello") }},
+	// It makes its hook fail, so its effect shows on that side alone; see below.
+	"juju-fail": {when: "fails"},
+
+	"config-get": {when: "never"}, "goal-state": {when: "never"}, "network-get": {when: "never"},
+	"opened-ports": {when: "never"}, "relation-get": {when: "never"}, "relation-ids": {when: "never"},
+	"relation-list": {when: "never"}, "relation-model-get": {when: "never"}, "status-get": {when: "never"},
+	"unit-get": {when: "never"},
+	// Refused, or only checked.
+	"action-get": {when: "never"}, "action-set": {when: "never"}, "action-fail": {when: "never"},
+	"action-log": {when: "never"}, "function-get": {when: "never"}, "function-set": {when: "never"},
+	"function-fail": {when: "never"}, "function-log": {when: "never"}, "add-metric": {when: "never"},
+	"credential-get": {when: "never"}, "juju-reboot": {when: "never"}, "payload-register": {when: "never"},
+	"payload-status-set": {when: "never"}, "payload-unregister": {when: "never"},
+}
+
+// What a hook has buffered takes effect only if it succeeds; what it says at once stays.
+func TestToolsOnBothSidesOfAFailingHook(t *testing.T) {
+	for _, name := range hooks.ToolNames() {
+		effect, ok := effects[name]
+		if !ok {
+			t.Errorf("when does %s take effect?", name)
+		}
+		if effect.command == "" {
+			continue
+		}
+		for _, fails := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s in a hook that fails %v", name, fails), func(t *testing.T) {
+				script := effect.command
+				if fails {
+					script += "; exit 1"
+				}
+				r := newRig(t,
+					map[string]string{"config-changed": "[ ! -e ../ready ] || { " + script + "; }", "start": "touch ../ready"})
+				var log strings.Builder
+				var mu sync.Mutex
+				r.config.Hooks.Log = func(module string, _ loggo.Level, message string) {
+					mu.Lock()
+					defer mu.Unlock()
+					fmt.Fprintln(&log, module, message)
+				}
+				r.c.ports["web/0"] = []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}
+				r.c.relations[3] = newRelation(3, "db", "mysql", nil)
+				r.start()
+				r.settle(nil)
+				r.settle(func() { r.c.unit.ConfigVersion++ })
+				r.stop()
+				if failed := r.c.failure() != ""; failed != fails {
+					t.Fatalf("the hook has failed: %v; statuses %q\n%s", failed, r.c.statuses, &log)
+				}
+				if want := !fails || effect.when == "at once"; effect.shows(r, log.String()) != want {
+					t.Errorf("its effect shows: %v", !want)
+				}
+			})
+		}
+	}
+}
+
+// A hook that calls juju-fail fails even if it exits with 0, its buffered changes are forgotten,
+// and the status shows its words until the failure is resolved.
+func TestJujuFail(t *testing.T) {
+	r := newRig(t, map[string]string{"start": "[ -e ../second ] || { touch ../second; open-port 80; " +
+		"juju-fail 'not this'; juju-fail 'no database: relate one'; }"})
+	r.start()
+	r.settle(nil)
+	if got, want := r.c.failure(), `hook failed: "start": no database: relate one`; got != want {
+		t.Errorf("the status says %q, want %q", got, want)
+	}
+	if len(r.c.ports["web/0"]) > 0 || r.c.workload.Data["reason"] != "it called juju-fail" {
+		t.Errorf("ports %v, status %+v", r.c.ports, r.c.workload)
+	}
+	// The next agent remembers.
+	r.stop()
+	r.c.change(func() { r.c.workload = entity.Status{} })
+	r.start()
+	r.settle(nil)
+	if got, want := r.c.failure(), `hook failed: "start": no database: relate one`; got != want {
+		t.Errorf("after a restart, the status says %q, want %q", got, want)
+	}
+	r.settle(func() { r.c.unit.Resolved = entity.ResolvedRetry })
+	if r.c.failure() != "" || len(r.c.ports["web/0"]) > 0 {
+		t.Errorf("status %+v, ports %v", r.c.workload, r.c.ports)
+	}
+}
