@@ -172,7 +172,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	other := map[string]string{
 		"bootstrap": "", "destroy-environment": "", "register": "", "unregister": "", "login": "", "logout": "",
 		"dump-db": "encodes as get does",
-		"version": "", "help": "", "keeper": "",
+		"version": "", "help": "", "help-tool": "", "keeper": "",
 	}
 	newTestUser := func(t *testing.T) *user {
 		u := newUser(t)
