@@ -16,9 +16,11 @@ import (
 	"juju/worker/deployer"
 )
 
-// deployed is the deployer.Agents of an agent: the agents of units in one directory.
+// deployed is the deployer.Agents of an agent: the agents of its units. All agents of a machine,
+// those of subordinates too, have their directories side by side. Each agent looks only after
+// those that it has deployed.
 type deployed struct {
-	dir    string // agents/ below the directory of the machine or principal
+	dir    string // agents/ of the machine
 	config Config // that of the deploying agent
 	host   Host
 	ended  chan struct{}
@@ -30,7 +32,7 @@ type deployed struct {
 }
 
 func newDeployed(ctx context.Context, dir string, h Host, config Config) *deployed {
-	return &deployed{dir: filepath.Join(dir, "agents"), config: config, host: h,
+	return &deployed{dir: dir, config: config, host: h,
 		ended: make(chan struct{}, 1), ctx: ctx, waiting: map[string]bool{}}
 }
 
@@ -38,19 +40,29 @@ func (d *deployed) unitDir(unit string) string {
 	return filepath.Join(d.dir, entity.UnitTag(unit).String())
 }
 
-// Deployed returns the units whose agents have a directory here. It leaves out directories
-// without a configuration: an interrupted deployment has left them.
-func (d *deployed) Deployed() ([]string, error) {
+// Deployed returns the units whose agents this agent has deployed.
+func (d *deployed) Deployed() ([]string, error) { return d.deployedBy(d.config.Tag) }
+
+// deployedBy returns the units whose agents were deployed by the agent of a machine or principal.
+func (d *deployed) deployedBy(parent entity.Tag) ([]string, error) {
 	entries, err := os.ReadDir(d.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("cannot list the deployed agents: %w", err)
 	}
 	var units []string
 	for _, e := range entries {
-		// The name of a directory that is being removed begins with a dot.
-		if tag, err := entity.ParseTag(e.Name()); err == nil && tag.Kind == entity.KindUnit && d.isComplete(e.Name()) {
+		// The name of a directory that is being made or removed begins with a dot.
+		tag, err := entity.ParseTag(e.Name())
+		if err != nil || tag.Kind != entity.KindUnit {
+			continue
+		}
+		config, err := ReadConfig(filepath.Join(d.dir, e.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since we read the names
+		} else if err != nil {
+			return nil, err
+		}
+		if config.parent() == parent {
 			units = append(units, tag.ID)
 		}
 	}
@@ -58,18 +70,17 @@ func (d *deployed) Deployed() ([]string, error) {
 	return units, nil
 }
 
-func (d *deployed) isComplete(name string) bool {
-	_, err := os.Stat(filepath.Join(d.dir, name, ConfigName))
-	return !errors.Is(err, fs.ErrNotExist)
+// parent returns whose agent deploys the agent of a unit.
+func (c Config) parent() entity.Tag {
+	if c.Principal != "" {
+		return entity.UnitTag(c.Principal)
+	}
+	return entity.MachineTag(c.Machine)
 }
 
-// Deploy makes the agent's directory and starts the agent. It writes the configuration last,
-// so that an interrupted deployment is not taken for a complete one.
+// Deploy makes the agent's directory, which appears together with its configuration, and starts
+// the agent.
 func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
-	dir := d.unitDir(unit)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("cannot deploy unit %s: %w", unit, err)
-	}
 	config := d.config
 	config.Tag, config.Password, config.Nonce = entity.UnitTag(unit), password, ""
 	if d.config.Tag.Kind == entity.KindUnit {
@@ -77,13 +88,37 @@ func (d *deployed) Deploy(ctx context.Context, unit, password string) error {
 	} else {
 		config.Machine = d.config.Tag.ID
 	}
-	if err := config.write(dir); err != nil {
-		return err
+	dir := d.unitDir(unit)
+	if err := d.configure(dir, config); err != nil {
+		return fmt.Errorf("cannot deploy unit %s: %w", unit, err)
 	}
 	if err := process.ClearEnded(dir); err != nil {
 		return err
 	}
 	return d.Ensure(ctx, unit)
+}
+
+// configure writes the configuration in dir, with which it makes dir if it is not there.
+func (d *deployed) configure(dir string, config Config) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, config.write(dir))
+	}
+	draft := d.hidden(dir)
+	if err := removeAll(draft); err != nil { // from an interrupted deployment
+		return err
+	}
+	if err := os.Mkdir(draft, 0o700); err != nil {
+		return err
+	}
+	if err := config.write(draft); err != nil {
+		return err
+	}
+	return os.Rename(draft, dir)
+}
+
+// hidden returns the name that the directory of an agent has while this agent makes or removes it.
+func (d *deployed) hidden(dir string) string {
+	return filepath.Join(d.dir, "."+d.config.Tag.String()+"."+filepath.Base(dir))
 }
 
 // Ensure starts the agent if it does not run. The error is deployer.ErrEnded if the agent has
@@ -129,13 +164,27 @@ func (d *deployed) wait(unit string) {
 // Ended is signalled when an agent ends.
 func (d *deployed) Ended() <-chan struct{} { return d.ended }
 
-// Recall ends the agent and removes its directory. To others the removal is one step.
+// Recall ends the agent and removes its directory. To others the removal is one step. If the
+// unit has subordinates whose agents it has not recalled, since it was removed by force, they are
+// recalled first.
 func (d *deployed) Recall(ctx context.Context, unit string) error {
+	subordinates, err := d.deployedBy(entity.UnitTag(unit))
+	if err != nil {
+		return err
+	}
 	dir := d.unitDir(unit)
 	if err := d.host.End(ctx, dir, "recalled"); err != nil {
 		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
 	}
-	out := filepath.Join(d.dir, "."+filepath.Base(dir))
+	for _, subordinate := range subordinates {
+		if err := d.Recall(ctx, subordinate); err != nil {
+			return err
+		}
+	}
+	if err := d.host.End(ctx, dir, "recalled"); err != nil {
+		return fmt.Errorf("cannot end the agent of unit %s: %w", unit, err)
+	}
+	out := d.hidden(dir)
 	if err := removeAll(out); err != nil { // from an interrupted recall
 		return err
 	}
@@ -145,16 +194,18 @@ func (d *deployed) Recall(ctx context.Context, unit string) error {
 	return removeAll(out)
 }
 
-// sweep removes what interrupted recalls and deployments have left.
+// sweep removes what this agent's interrupted recalls and deployments have left, and those of
+// agents that are gone.
 func (d *deployed) sweep() error {
 	entries, err := os.ReadDir(d.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") || !d.isComplete(e.Name()) {
+		hidden, ok := strings.CutPrefix(e.Name(), ".")
+		whose, _, _ := strings.Cut(hidden, ".")
+		_, err := os.Stat(filepath.Join(d.dir, whose))
+		if ok && (whose == d.config.Tag.String() || errors.Is(err, fs.ErrNotExist)) {
 			if err := removeAll(filepath.Join(d.dir, e.Name())); err != nil {
 				return err
 			}

@@ -61,14 +61,20 @@ func wantDeployed(t *testing.T, d *deployed, want ...string) {
 	}
 }
 
-// A crash between making the directory and writing the configuration leaves a directory in
-// which no agent can start.
+// A deployment or a recall that was interrupted leaves a hidden directory, which the next one
+// replaces, and which a sweep removes. Those of another agent are left to that, unless it is gone.
 func TestInterruptedDeploymentIsRepeated(t *testing.T) {
 	h := &fakeHost{}
 	d := testDeployed(t, h)
-	if err := os.MkdirAll(d.unitDir("mysql/0"), 0o700); err != nil {
-		t.Fatal(err)
+	leave := func(whose, unit string) string {
+		t.Helper()
+		left := filepath.Join(d.dir, "."+whose+"."+entity.UnitTag(unit).String())
+		if err := os.MkdirAll(filepath.Join(left, "charm"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return left
 	}
+	leave("machine-0", "mysql/0")
 	wantDeployed(t, d)
 	if err := d.Deploy(t.Context(), "mysql/0", "secret"); err != nil {
 		t.Fatal(err)
@@ -78,33 +84,68 @@ func TestInterruptedDeploymentIsRepeated(t *testing.T) {
 	if err != nil || config.Password != "secret" || config.Machine != "0" {
 		t.Errorf("configuration %v, %v", config, err)
 	}
-	if err := os.MkdirAll(d.unitDir("mysql/1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	theirs := leave("unit-mysql-0", "log/0")
+	mine, gone := leave("machine-0", "mysql/1"), leave("unit-mysql-9", "log/9")
 	if err := d.sweep(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(d.unitDir("mysql/1")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an unwanted deployment is still there: %v", err)
+	for _, dir := range []string{mine, gone} {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", dir, err)
+		}
+	}
+	if _, err := os.Stat(theirs); err != nil {
+		t.Errorf("another agent's work was taken away: %v", err)
 	}
 	wantDeployed(t, d, "mysql/0")
-}
+	os.RemoveAll(theirs)
 
-func TestRecallAfterAnInterruptedOne(t *testing.T) {
-	h := &fakeHost{}
-	d := testDeployed(t, h)
-	left := filepath.Join(d.dir, "."+entity.UnitTag("mysql/0").String(), "charm")
-	if err := os.MkdirAll(left, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Deploy(t.Context(), "mysql/0", "secret"); err != nil {
-		t.Fatal(err)
-	}
+	leave("machine-0", "mysql/0")
 	if err := d.Recall(t.Context(), "mysql/0"); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(d.dir); err != nil || len(entries) > 0 || len(h.running) > 0 {
 		t.Errorf("left are %v, %v, running %v", entries, err, h.running)
+	}
+}
+
+// All agents of a machine are side by side, but each looks only after those that it has deployed.
+// When a principal is recalled, by force say, its subordinates' agents go too.
+func TestAgentsAreSiblings(t *testing.T) {
+	h := &fakeHost{}
+	machine := testDeployed(t, h)
+	deploy := func(d *deployed, unit string) {
+		t.Helper()
+		if err := d.Deploy(t.Context(), unit, "secret"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deploy(machine, "mysql/0")
+	deploy(machine, "web/0")
+	config, err := ReadConfig(machine.unitDir("mysql/0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	principal := newDeployed(machine.ctx, machine.dir, h, config)
+	t.Cleanup(principal.waits.Wait)
+	deploy(principal, "log/0")
+	wantDeployed(t, machine, "mysql/0", "web/0")
+	wantDeployed(t, principal, "log/0")
+	config, err = ReadConfig(principal.unitDir("log/0"))
+	if err != nil || config.Principal != "mysql/0" || config.Machine != "0" {
+		t.Errorf("configuration %v, %v", config, err)
+	}
+	entries, err := os.ReadDir(machine.dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("side by side are %v, %v", entries, err)
+	}
+	if err := machine.Recall(t.Context(), "mysql/0"); err != nil {
+		t.Fatal(err)
+	}
+	wantDeployed(t, machine, "web/0")
+	wantDeployed(t, principal)
+	if len(h.running) != 1 {
+		t.Errorf("running are %v", h.running)
 	}
 }
 

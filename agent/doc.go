@@ -2,14 +2,19 @@
 // machine or of one unit. It is the only package that knows which workers make up an agent,
 // and connects them to the client of the API and to charms' hooks.
 //
-// Each agent has a directory:
+// The agents of a machine, those of subordinates too, have their directories side by side, below
+// the directory that holds everything of the machine's: /var/lib/juju on a machine of its own.
+//
+//	agents/machine-N/         the machine's agent
+//	agents/unit-NAME-N/       the agents of the units
+//	tools/machine-N/jujud     says which Juju's contract with charms is kept
+//	hooks.lock                locked while a hook runs, unless the cloud names another file
+//
+// Each agent's directory has:
 //
 //	agent.conf          who the agent is, and where its controller is
 //	lock, alive, …      for package provider/process: the agent runs, and only once
 //	log                 its log
-//	agents/unit-…/      the agents that it deploys: of the units on its machine,
-//	                    or of the subordinates of its unit
-//	hooks.lock          a machine's: locked while a hook runs
 //
 // The directory of a unit's agent also has:
 //

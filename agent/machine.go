@@ -12,7 +12,9 @@ import (
 
 // machineWorkers returns the workers of a machine's agent.
 func (a *Agent) machineWorkers() map[string]worker.Func {
-	a.config.HookLock = filepath.Join(a.dir, "hooks.lock")
+	if a.config.HookLock == "" {
+		a.config.HookLock = filepath.Join(a.root(), "hooks.lock")
+	}
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
 			return map[string]worker.Func{
@@ -27,7 +29,7 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 func (a *Agent) deployer(conn *client.Conn) worker.Func {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
-		agents := newDeployed(ctx, a.dir, a.options.Host, a.config)
+		agents := newDeployed(ctx, filepath.Dir(a.dir), a.options.Host, a.config)
 		defer func() {
 			cancel()
 			agents.waits.Wait()

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
 	"juju/apiserver/client"
+	"juju/charm"
 	"juju/provider/process"
 	"juju/state/entity"
 	"juju/worker"
@@ -31,6 +34,10 @@ is. juju starts agents itself: to look at one, see its log in DIR/log, or juju d
 // or --help. It runs the agent until SIGTERM or SIGINT, or until the agent has nothing left to
 // do, and returns the exit status.
 func Main(kind entity.TagKind, args []string) int {
+	if len(args) == 1 && args[0] == "version" { // as charms ask it, by the name of jujud
+		fmt.Printf("%s-ubuntu-%s\n", charm.Contract, runtime.GOARCH)
+		return 0
+	}
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
 		fmt.Printf(usage, kind, ConfigName)
 		return 0
@@ -70,7 +77,35 @@ func runProgram(ctx context.Context, kind entity.TagKind, dir string) error {
 	if _, err := process.Hold(a.dir); err != nil {
 		return fmt.Errorf("cannot run the agent of %s: %w", a.config.Tag, err)
 	}
+	if kind == entity.KindMachine {
+		if err := a.installJujud(); err != nil {
+			return err
+		}
+	}
 	return a.Run(ctx)
+}
+
+// installJujud makes a link to this program where charms look for jujud, to ask it for the version.
+func (a *Agent) installJujud() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot install jujud: %w", err)
+	}
+	link := filepath.Join(a.root(), "tools", a.config.Tag.String(), "jujud")
+	if at, err := os.Readlink(link); err == nil && at == self {
+		return nil
+	}
+	err = os.MkdirAll(filepath.Dir(link), 0o755)
+	if err == nil {
+		err = os.Remove(link)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.Symlink(self, link)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot install jujud: %w", err)
+	}
+	return nil
 }
 
 // Options say how an agent runs.
@@ -112,6 +147,12 @@ func New(kind entity.TagKind, dir string, o Options) (*Agent, error) {
 	}
 	return a, nil
 }
+
+// Dir returns the directory of an agent on a machine; root holds everything of the machine's.
+func Dir(root string, tag entity.Tag) string { return filepath.Join(root, "agents", tag.String()) }
+
+// root returns the directory that holds everything of the machine's.
+func (a *Agent) root() string { return filepath.Dir(filepath.Dir(a.dir)) }
 
 // Run runs the agent until ctx ends, or until its entity is Dead or gone. Then it leaves a mark
 // in its directory, so that the agent is not started again. The caller holds the directory, as

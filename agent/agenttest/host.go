@@ -5,6 +5,7 @@ package agenttest
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -33,16 +34,20 @@ type running struct {
 	done   chan struct{}
 }
 
-// StartMachine starts the agent of a machine in dir with this configuration. stop ends it and
-// all agents that it has deployed.
-func (h *Host) StartMachine(dir string, config []byte) (stop func(), err error) {
+// StartMachine starts the agent of a machine with this configuration; root is to hold everything
+// of the machine's. stop ends it and all agents that it has deployed.
+func (h *Host) StartMachine(root, machine string, config []byte) (stop func(), err error) {
+	dir := agent.Dir(root, entity.MachineTag(machine))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
 	if err := process.WriteFile(filepath.Join(dir, agent.ConfigName), config); err != nil {
 		return nil, err
 	}
 	if err := h.launch(entity.KindMachine, dir); err != nil {
 		return nil, err
 	}
-	return func() { h.stop(func(other string) bool { return within(dir, other) }) }, nil
+	return func() { h.stop(func(other string) bool { return within(root, other) }) }, nil
 }
 
 // Hold ends the agents in the matching directories, and lets none start there until release

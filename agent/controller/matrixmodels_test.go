@@ -166,7 +166,8 @@ func (c *modelCell) home() string {
 	homes, err := filepath.Glob(filepath.Join(c.machines, "0-*"))
 	c.ok(err)
 	for _, home := range homes {
-		if config, err := agent.ReadConfig(home); err == nil && config.Model == c.st.UUID() {
+		if config, err := agent.ReadConfig(agent.Dir(home, entity.MachineTag("0"))); err == nil &&
+			config.Model == c.st.UUID() {
 			return home
 		}
 	}

@@ -78,8 +78,8 @@ func settle[T teller](s *system, what string, all []T, look func() error, missin
 // have ended, what all goroutines wait for, and the latest log.
 func (s *system) circumstances() string {
 	var b bytes.Buffer
-	for _, pattern := range []string{"*", "*/agents/*", "*/agents/*/agents/*"} {
-		homes, _ := filepath.Glob(filepath.Join(s.machines, pattern, agent.ConfigName))
+	for _, pattern := range []string{"machine-*", "unit-*"} {
+		homes, _ := filepath.Glob(filepath.Join(s.machines, "*", "agents", pattern, agent.ConfigName))
 		for _, home := range homes {
 			home = filepath.Dir(home)
 			config, err := agent.ReadConfig(home)

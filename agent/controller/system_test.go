@@ -84,7 +84,8 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 	t.Helper()
 	dir := memoryDir(t)
 	s := &system{T: t, ctx: t.Context(), host: &agenttest.Host{Options: agent.Options{
-		HookTool: filepath.Join(binaries, "hook-tool"), RetryDelay: 100 * time.Millisecond, IdleDelay: 50 * time.Millisecond}}}
+		HookTool: filepath.Join(binaries, "hook-tool"), RetryDelay: 100 * time.Millisecond,
+		IdleDelay: 50 * time.Millisecond}}}
 	machines := memoryDir(t)
 	s.machines = machines
 	s.cloud = dummytest.New(func(_ context.Context, p provider.StartParams) (func(), error) {
@@ -95,7 +96,7 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 		if err != nil {
 			return nil, err
 		}
-		stop, err := s.host.StartMachine(dir, p.AgentConfig)
+		stop, err := s.host.StartMachine(dir, p.MachineID, p.AgentConfig)
 		if err != nil {
 			return nil, err
 		}

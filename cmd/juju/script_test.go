@@ -307,7 +307,7 @@ func holders(ts *testscript.TestScript) map[string]string {
 	add(fixed("keeper"), filepath.Base(local.KeeperDir("x")))
 	add(fixed("controller"), filepath.Base(local.ControllerDir("x")))
 	add(func(dir string) string { return "machine " + strings.Split(filepath.Base(dir), "-")[1] }, "machines", "*",
-		"local-*")
+		"local-*", "agents", "machine-*")
 	add(func(dir string) string {
 		parts := strings.Split(filepath.Base(dir), "-")
 		return "unit " + strings.Join(parts[1:len(parts)-1], "-") + "/" + parts[len(parts)-1]

@@ -29,7 +29,7 @@ const InstanceVariable = "JUJU_LOCAL_INSTANCE"
 // AddressVariable is also in the environment, and holds the instance's address.
 const AddressVariable = "JUJU_LOCAL_ADDRESS"
 
-// AgentConfigName is the name of the file, in an instance's directory, that
+// AgentConfigName is the name of the file, in the directory of an instance's agent, that
 // holds StartParams.AgentConfig.
 const AgentConfigName = "agent.conf"
 
@@ -38,7 +38,7 @@ type Config struct {
 	Dir          string        // the controller's directory; made if missing
 	Controller   string        // UUID
 	MachineAgent string        // the program; "" for a Cloud that starts nothing
-	Args         []string      // its arguments; the instance's directory follows as the last
+	Args         []string      // its arguments; the agent's directory follows as the last
 	Env          []string      // "KEY=value", laid over this process's environment
 	Grace        time.Duration // between SIGTERM and SIGKILL; 0 for 10 s
 	Series       string        // of the host; "" to find it out
@@ -128,7 +128,7 @@ func (c *Cloud) Supervise(ctx context.Context) error {
 			return fmt.Errorf("cannot supervise machine agents: %w", err)
 		}
 		for _, inst := range found {
-			dir := c.dir(inst.Model, inst.ID)
+			dir := c.agentDir(inst.Model, inst.ID)
 			if watched[dir] || !isFile(filepath.Join(dir, AgentConfigName)) {
 				continue
 			}
@@ -164,7 +164,7 @@ func (c *Cloud) supervised() {
 
 // agent returns how to run the machine agent of an instance.
 func (c *Cloud) agent(inst instance) process.Spec {
-	dir := c.dir(inst.Model, inst.ID)
+	dir := c.agentDir(inst.Model, inst.ID)
 	env := append([]string(nil), c.config.Env...)
 	return process.Spec{
 		Dir:  dir,
@@ -179,6 +179,14 @@ func (c *Cloud) mark(model, id string) string { return c.config.Controller + "/"
 
 // dir returns the directory of an instance.
 func (c *Cloud) dir(model, id string) string { return filepath.Join(c.machines(model), id) }
+
+// agentDir returns the directory that the machine agent of an instance runs in. Its name is that
+// of the machine's tag, which the ID has a part of.
+func (c *Cloud) agentDir(model, id string) string {
+	machine := strings.TrimPrefix(id, "local-")
+	machine = machine[:max(0, strings.LastIndexByte(machine, '-'))] // less the hash
+	return filepath.Join(c.dir(model, id), "agents", "machine-"+machine)
+}
 
 // machines returns the directory of a model's instances, or with "" the directory of all
 // models.

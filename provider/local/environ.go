@@ -55,7 +55,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 	}
 	defer unlock()
 
-	dir := c.dir(params.Model, id)
+	dir := c.agentDir(params.Model, id)
 	if _, ended := process.Ended(dir); ended {
 		// A stop was interrupted, or the agent's machine was Dead: finish removing the old
 		// instance first.
@@ -79,7 +79,7 @@ func (e *environ) start(ctx context.Context, params provider.StartParams) (inst 
 }
 
 func (c *Cloud) startAgent(ctx context.Context, inst instance, config []byte) error {
-	dir := c.dir(inst.Model, inst.ID)
+	dir := c.agentDir(inst.Model, inst.ID)
 	path := filepath.Join(dir, AgentConfigName)
 	if before, err := os.ReadFile(path); err != nil || !bytes.Equal(before, config) {
 		if err := process.WriteFile(path, config); err != nil {
@@ -133,7 +133,7 @@ func (c *Cloud) byHand(err error, model string, ids []string) error {
 			continue
 		}
 		first := fmt.Sprintf("end the processes that have %s=%s in their environment", InstanceVariable, c.mark(model, id))
-		if agent, err := process.Holder(dir); err == nil {
+		if agent, err := process.Holder(c.agentDir(model, id)); err == nil {
 			first = fmt.Sprintf("end process %d, then %s", agent.PID, strings.TrimPrefix(first, "end "))
 		}
 		steps = append(steps, fmt.Sprintf("%s, and remove %s", first, dir))
@@ -153,7 +153,9 @@ func (c *Cloud) stop(ctx context.Context, model string, ids []string) error {
 	var g errgroup.Group
 	g.SetLimit(16)
 	for _, id := range ids {
-		g.Go(func() error { return process.End(ctx, c.dir(model, id), "its instance was stopped", c.config.Grace) })
+		g.Go(func() error {
+			return process.End(ctx, c.agentDir(model, id), "its instance was stopped", c.config.Grace)
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return err

@@ -135,7 +135,11 @@ func (c *Cloud) reserve(ctx context.Context, params provider.StartParams) (inst 
 	if err := removeAll(draft); err != nil {
 		return inst, err
 	}
-	if err := os.Mkdir(draft, 0o700); err != nil {
+	agent, err := filepath.Rel(dir, c.agentDir(params.Model, id))
+	if err != nil {
+		return inst, err
+	}
+	if err := os.MkdirAll(filepath.Join(draft, agent), 0o700); err != nil {
 		return inst, err
 	}
 	err = writeJSON(filepath.Join(draft, instanceFile), inst)

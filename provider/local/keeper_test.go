@@ -66,7 +66,7 @@ func TestKeeper(t *testing.T) {
 	h.ensure(true)
 	h.hear("keeper")
 	h.hear("jujud")
-	if now := h.holder(h.machine(agent)); now != pid {
+	if now := h.holder(h.agent(agent)); now != pid {
 		t.Errorf("machine 0 has agent %d, want %d still", now, pid)
 	}
 	if left := h.marks(); len(left) != 3 {

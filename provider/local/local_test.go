@@ -112,7 +112,7 @@ func TestInstance(t *testing.T) {
 	inst := h.start(e, "0")
 	h.hear("machine 0")
 
-	info, err := os.Stat(filepath.Join(h.machine(inst), AgentConfigName))
+	info, err := os.Stat(filepath.Join(h.agent(inst), AgentConfigName))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the agent's configuration: %v, %v; want it for its owner alone", info, err)
 	}
@@ -154,7 +154,7 @@ func TestStopEndsEverything(t *testing.T) {
 	if !strings.Contains(strings.Join(heard, ""), "daemon") {
 		t.Fatalf("heard %q, want a daemon", heard)
 	}
-	h.kill(h.machine(inst)) // so that the daemon has no parent
+	h.kill(h.agent(inst)) // so that the daemon has no parent
 	if err := h.environ(h.cloud()).StopInstances(t.Context(), inst.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -208,26 +208,26 @@ func TestSupervise(t *testing.T) {
 	after := h.start(h.environ(c), "1")
 	h.hear("machine 1")
 	for range 2 {
-		h.kill(h.machine(before))
+		h.kill(h.agent(before))
 		h.hear("machine 0")
-		h.kill(h.machine(after))
+		h.kill(h.agent(after))
 		h.hear("machine 1")
 	}
 
 	// The controller is gone and its agents stay; meanwhile one of them dies.
 	stop()
-	survivor := h.holder(h.machine(after))
-	h.kill(h.machine(before))
-	if err := process.WaitEnd(t.Context(), h.machine(before)); err != nil {
+	survivor := h.holder(h.agent(after))
+	h.kill(h.agent(before))
+	if err := process.WaitEnd(t.Context(), h.agent(before)); err != nil {
 		t.Fatal(err)
 	}
 	c = h.cloud()
 	h.supervise(c)
 	h.hear("machine 0")
-	if pid := h.holder(h.machine(after)); pid != survivor {
+	if pid := h.holder(h.agent(after)); pid != survivor {
 		t.Errorf("machine 1 has agent %d, want %d still", pid, survivor)
 	}
-	h.kill(h.machine(after))
+	h.kill(h.agent(after))
 	h.hear("machine 1")
 
 	// The agent of a Dead machine ends, is not restarted, and stays an instance until it is
@@ -238,13 +238,13 @@ func TestSupervise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := process.WaitEnd(t.Context(), h.machine(dead)); err != nil {
+	if err := process.WaitEnd(t.Context(), h.agent(dead)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.environ(c).StopInstances(t.Context(), before.ID); err != nil {
 		t.Fatal(err)
 	}
-	h.kill(h.machine(after)) // so that Supervise has run
+	h.kill(h.agent(after)) // so that Supervise has run
 	h.hear("machine 1")
 	all, err := h.environ(c).Instances(t.Context())
 	if err != nil {
@@ -300,7 +300,7 @@ func TestInterruptedStart(t *testing.T) {
 	h.hear("machine 0")
 
 	// A stop that has only ended the agent.
-	if err := process.End(t.Context(), c.dir(p.Model, id), "stopped", time.Second); err != nil {
+	if err := process.End(t.Context(), c.agentDir(p.Model, id), "stopped", time.Second); err != nil {
 		t.Fatal(err)
 	}
 	inst := h.start(e, "0")
@@ -308,7 +308,7 @@ func TestInterruptedStart(t *testing.T) {
 	if inst.ID != id {
 		t.Errorf("got instance %s, want %s anew", inst.ID, id)
 	}
-	h.kill(h.machine(inst)) // it is supervised as the first was
+	h.kill(h.agent(inst)) // it is supervised as the first was
 	h.hear("machine 0")
 
 	// An instance with a damaged file belongs to no machine, and can be stopped.

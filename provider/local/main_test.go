@@ -286,6 +286,11 @@ func (h *host) machine(inst provider.Instance) string {
 	return filepath.Join(h.dir, "machines", inst.Model, inst.ID)
 }
 
+// agent returns the directory that an instance's agent runs in.
+func (h *host) agent(inst provider.Instance) string {
+	return filepath.Join(h.machine(inst), "agents", "machine-"+inst.MachineID)
+}
+
 // supervise runs the Cloud's Supervise until the test ends.
 func (h *host) supervise(c *Cloud) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
