@@ -2,6 +2,8 @@ package charm_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,11 +61,34 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 
 // A program for every hook is no file without effect, and the hooks beside it are not missed.
 func TestACharmWithDispatch(t *testing.T) {
-	c, err := charm.ReadDir(charmOf(t, map[string]string{
+	dir := charmOf(t, map[string]string{
 		"metadata.yaml": "name: a\nsummary: s\ndescription: d\n", "dispatch": "#!/bin/sh\n", "hooks/install": "",
-	}))
+	})
+	if err := os.Chmod(filepath.Join(dir, "dispatch"), 0o644); err != nil { // as tools do that know no modes
+		t.Fatal(err)
+	}
+	c, err := charm.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "a.zip"))
+	if err == nil {
+		err = c.ArchiveTo(file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	a, err := charm.ReadArchive(t.Context(), file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked := filepath.Join(t.TempDir(), "a")
+	if err := a.ExpandTo(t.Context(), unpacked); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(unpacked, "dispatch")); err != nil || info.Mode()&0o100 == 0 || !a.Dispatch {
+		t.Errorf("dispatch is %v, %v, in the archive %v", info, err, a.Dispatch)
 	}
 	if got := c.Warnings(); !c.Dispatch || len(got) > 0 {
 		t.Errorf("dispatch is %v, warned of %q", c.Dispatch, got)

@@ -160,11 +160,15 @@ func (t *tree) resolve(name string) (string, error) {
 }
 
 // hookFiles returns the files that must be executable whatever their mode in the archive: the
-// charm's hooks, and the targets of hooks that are symlinks.
+// charm's hooks and dispatch, and the targets of those that are symlinks.
 func (t *tree) hookFiles(m *Meta) map[string]bool {
 	files := map[string]bool{}
+	programs := []string{dispatchFile}
 	for _, hook := range m.Hooks() {
-		name, err := t.resolve(path.Join("hooks", hook))
+		programs = append(programs, path.Join("hooks", hook))
+	}
+	for _, program := range programs {
+		name, err := t.resolve(program)
 		if mode, ok := t.modes[name]; err == nil && ok && mode.IsRegular() {
 			files[name] = true
 		}
