@@ -31,7 +31,9 @@ type Config struct {
 	CACert     string     `yaml:"ca-cert"`             // PEM
 	Machine    string     `yaml:"machine,omitempty"`   // for a unit's agent: the machine that it is on
 	Principal  string     `yaml:"principal,omitempty"` // for a subordinate's agent
-	HookLock   string     `yaml:"hook-lock"`           // file that is locked while a hook runs on the machine
+	// HookLock is the file that is locked while a hook runs on the machine, or on another that
+	// shares its operating system. For a machine's agent, "" is a file of the machine's own.
+	HookLock string `yaml:"hook-lock,omitempty"`
 }
 
 // Marshal returns the file's text.

@@ -64,6 +64,11 @@ type ContextParams struct {
 	Principal    string   // the unit that a subordinate belongs to, or ""
 	// Settings are those of the model, by key; the environment has its proxies.
 	Settings map[string]string
+
+	// LockExempt says that the hook runs beside others of the machine.
+	LockExempt bool
+	// Waiting is called when the hook must wait for another, with a description of that.
+	Waiting func(ctx context.Context, holder string)
 }
 
 // A Context is the sandbox of one execution of one hook. What the hook has read once stays the

@@ -17,12 +17,12 @@ import (
 // gone, so that there is nothing to wait for.
 const lockPause = 2 * time.Millisecond
 
-// lockMachine waits until this process alone holds the lock at path, or ctx is done. If it has
-// to wait, it calls waiting once. The lock is an flock, which ends with its holder. A blocked
+// lockMachine waits until this process alone holds the lock at path, or ctx is done. who is what
+// others read of the holder. If it has to wait, it calls waiting once, with the holder's. The lock is an flock, which ends with its holder. A blocked
 // flock can't be cancelled, and would wake up holding the lock. So lockMachine waits for the
 // end of a FIFO beside the lock, which the holder keeps open for writing: the FIFO ends when
 // the holder releases the lock or dies, and a read from it can be cancelled.
-func lockMachine(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+func lockMachine(ctx context.Context, path, who string, waiting func(holder string)) (unlock func(), err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("cannot take the machine's hook lock: %w", err)
@@ -44,7 +44,7 @@ func lockMachine(ctx context.Context, path string, waiting func()) (unlock func(
 		}
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			if tries == 0 {
-				waiting()
+				waiting(holderOf(path))
 			}
 			err = waitRelease(ctx, fifo)
 		}
@@ -59,11 +59,24 @@ func lockMachine(ctx context.Context, path string, waiting func()) (unlock func(
 		lock.Close()
 		return nil, err
 	}
+	// Only for people: a holder that can't be named is no reason not to run.
+	if lock.Truncate(0) == nil {
+		_, _ = lock.WriteAt([]byte(who), 0)
+	}
 	return func() {
 		// The lock is released first, so that a waiter that the FIFO wakes finds it free.
 		lock.Close()
 		held.Close()
 	}, nil
+}
+
+// holderOf returns what the holder of the lock at path says of itself.
+func holderOf(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) == 0 {
+		return "another hook" // it has just come
+	}
+	return string(text)
 }
 
 // flock tries to take the lock without waiting.

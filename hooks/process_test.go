@@ -94,7 +94,8 @@ func TestOneHookAtATime(t *testing.T) {
 	defer done()
 	waits := func() {
 		t.Helper()
-		if err := second.log.await(bound, `juju.hooks DEBUG "start" hook waits for another hook of the machine`); err != nil {
+		line := `juju.hooks INFO "start" hook waits for the machine lock: hook "start" of unit wordpress/0 runs`
+		if err := second.log.await(bound, line); err != nil {
 			t.Fatal(err)
 		}
 		second.log.take()
@@ -107,8 +108,35 @@ func TestOneHookAtATime(t *testing.T) {
 	if err := <-results; !errors.Is(err, enough) {
 		t.Fatalf("waiting ended with %v", err)
 	}
-	go run(context.Background(), second)
-	waits()
+	// A hook that is exempt neither waits nor keeps others waiting, and one that waits says so.
+	for _, exempt := range []bool{true, false} {
+		params := testParams(Info{Kind: Start})
+		holders := make(chan string, 1)
+		params.LockExempt = exempt
+		params.Waiting = func(_ context.Context, holder string) { holders <- holder }
+		hctx, err := NewContext(second.backend, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			results <- second.runner.Run(context.Background(), hctx, func(p Process) error {
+				second.started = append(second.started, p)
+				return nil
+			})
+		}()
+		if !exempt {
+			if got := <-holders; got != `hook "start" of unit wordpress/0` {
+				t.Errorf("it waits for %s", got)
+			}
+			break
+		}
+		if got := events.next(); got != "other in" {
+			t.Fatalf("got %q", got)
+		}
+		if err := <-results; err != nil || len(holders) > 0 {
+			t.Errorf("an exempt hook ended with %v, waited for %d", err, len(holders))
+		}
+	}
 	proceed.say("on")
 	for _, want := range []string{"out", "other in"} {
 		if got := events.next(); got != want {
@@ -120,8 +148,8 @@ func TestOneHookAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(second.started) != 1 {
-		t.Errorf("recorded %v, want one process", second.started)
+	if len(second.started) != 2 {
+		t.Errorf("recorded %v, want two processes", second.started)
 	}
 }
 

@@ -100,7 +100,8 @@ func (r *Runner) Close() error { return r.output.close() }
 // Run runs hctx's hook in the charm directory and returns when its own process has exited and
 // all its output has been logged.
 //
-// It first waits until no other hook runs on the machine. Then it calls persist with the
+// It first waits until no other hook runs on the machine, unless the context says that it needn't.
+// Then it calls persist with the
 // process that is about to become the hook. The hook begins only after persist has returned
 // nil, so an agent that is killed before that leaves no hook running. A hook that the charm
 // doesn't have succeeds without a call of persist.
@@ -128,13 +129,19 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
 	}
-	unlock, err := lockMachine(ctx, r.params.LockPath, func() {
-		r.params.Log(module, loggo.DEBUG, fmt.Sprintf("%q hook waits for another hook of the machine", name))
-	})
-	if err != nil {
-		return err
+	if !hctx.params.LockExempt {
+		who := fmt.Sprintf("hook %q of unit %s", name, hctx.params.Unit)
+		unlock, err := lockMachine(ctx, r.params.LockPath, who, func(holder string) {
+			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the machine lock: %s runs", name, holder))
+			if hctx.params.Waiting != nil {
+				hctx.params.Waiting(ctx, holder)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		defer unlock()
 	}
-	defer unlock()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

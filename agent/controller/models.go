@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"sync"
 
 	"juju/agent"
@@ -137,6 +138,15 @@ func (c *running) connected(st *state.State, work func(context.Context, *client.
 	}
 }
 
+// hookLock returns the file by which hooks of all machines run one at a time, because the machines
+// share one operating system; "" if each machine has its own.
+func (c *running) hookLock() string {
+	if c.conf.Cloud == "local" {
+		return filepath.Join(c.dir, "hooks.lock")
+	}
+	return ""
+}
+
 // agentConfig returns a function that makes the configuration file with which a machine's agent
 // starts.
 func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, string) ([]byte, error) {
@@ -144,7 +154,7 @@ func (c *running) agentConfig(st *state.State) func(entity.MachineInfo, string, 
 		return agent.Config{
 			Tag: entity.MachineTag(m.ID), Password: password, Nonce: nonce,
 			Controller: c.conf.Controller, Model: st.UUID(), ModelName: st.Name(),
-			Addresses: []string{c.conf.Address}, CACert: c.conf.CA.Cert,
+			Addresses: []string{c.conf.Address}, CACert: c.conf.CA.Cert, HookLock: c.hookLock(),
 		}.Marshal()
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const validKeys = "Valid keys: automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
-	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, no-proxy, provisioner-harvest-mode, " +
-	"update-status-hook-interval\n"
+	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, machine-lock-exempt, no-proxy, " +
+	"provisioner-harvest-mode, update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
@@ -27,18 +27,20 @@ func TestShowModelConfig(t *testing.T) {
 		"juju-http-proxy              default\n"+
 		"juju-https-proxy             default\n"+
 		"juju-no-proxy                default\n"+
+		"machine-lock-exempt          default\n"+
 		"no-proxy                     default\n"+
 		"provisioner-harvest-mode     default     all\n"+
 		"update-status-hook-interval  default     5m\n", "")
 	u.types("get-model-config", "automatically-retry-hooks")
 	u.sees(0, "true\n", "")
 	u.types("get-env", "--format", "json")
-	proxies := ""
-	for _, key := range []string{"ftp", "http", "https", "juju-ftp", "juju-http", "juju-https", "juju-no", "no"} {
-		proxies += `"` + key + `-proxy":{"value":"","source":"default"},`
+	empty := ""
+	for _, key := range []string{"ftp-proxy", "http-proxy", "https-proxy", "juju-ftp-proxy", "juju-http-proxy",
+		"juju-https-proxy", "juju-no-proxy", "machine-lock-exempt", "no-proxy"} {
+		empty += `"` + key + `":{"value":"","source":"default"},`
 	}
 	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+
-		`"source":"controller"},`+proxies+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
+		`"source":"controller"},`+empty+`"provisioner-harvest-mode":{"value":"all","source":"default"},`+
 		`"update-status-hook-interval":{"value":"5m","source":"default"}}`+"\n", "")
 	u.types("model-config", "automatically-retry-hooks", "--format", "yaml")
 	u.sees(0, "automatically-retry-hooks:\n    value: true\n    source: model\n", "")

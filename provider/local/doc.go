@@ -8,9 +8,13 @@
 //	keeper/                      where the keeper runs (see package process)
 //	controller/                  where the controller runs
 //	addresses.json               the blocks of addresses it hands out
-//	machines/MODEL/INSTANCE/     an instance: where its machine agent runs
+//	hooks.lock                   locked while a hook runs on any instance: they all are this host
+//	machines/MODEL/INSTANCE/     an instance
 //	    instance.json            its tags and its address
-//	    agent.conf               StartParams.AgentConfig
+//	    agents/machine-N/        where its machine agent runs
+//	        agent.conf           StartParams.AgentConfig
+//
+// Below an instance's directory is what a machine of its own has below /var/lib/juju.
 //
 // A directory in machines whose name begins with a dot is being made or removed.
 //

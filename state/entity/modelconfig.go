@@ -13,6 +13,7 @@ const (
 	ConfigRetryHooks    = "automatically-retry-hooks"
 	ConfigDefaultSeries = "default-series"
 	ConfigHarvestMode   = "provisioner-harvest-mode"
+	ConfigLockExempt    = "machine-lock-exempt"
 	ConfigUpdateStatus  = "update-status-hook-interval"
 )
 
@@ -60,6 +61,11 @@ var ModelSettings = []ModelSetting{
 	proxySetting("juju-https-proxy", "the proxy for HTTPS, for charms that look for it: $JUJU_CHARM_HTTPS_PROXY"),
 	proxySetting("juju-no-proxy", "the hosts that need no proxy, separated by commas, for charms that look for it: "+
 		"$JUJU_CHARM_NO_PROXY"),
+	{
+		Key: ConfigLockExempt, Type: "string", Empty: true,
+		Doc: "the services, separated by commas, whose hooks neither wait for other hooks of the machine nor keep them " +
+			"waiting; those of all others run one at a time",
+	},
 	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run: "+
 		"$NO_PROXY and $no_proxy"),
 	{
@@ -106,6 +112,9 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 	if s.Key == ConfigUpdateStatus {
 		return value, checkUpdateStatus(value)
 	}
+	if s.Key == ConfigLockExempt {
+		return value, checkServices(s.Key, value)
+	}
 	if len(s.Values) > 0 && !slices.Contains(s.Values, value) {
 		return "", Errorf(Invalid, "%s: expected one of [%s], got %q", s.Key, strings.Join(s.Values, " "), value)
 	}
@@ -128,6 +137,27 @@ func checkUpdateStatus(value string) error {
 		return Errorf(Invalid, "update status hook frequency %v cannot be greater than 60m", interval)
 	}
 	return nil
+}
+
+// checkServices returns an Invalid error unless the value is a list of names of services. They
+// need not be there yet.
+func checkServices(key, value string) error {
+	for _, name := range splitList(value) {
+		if !IsValidService(name) {
+			return Errorf(Invalid, "%s: invalid service name %q", key, name)
+		}
+	}
+	return nil
+}
+
+// splitList returns the elements of a list separated by commas.
+func splitList(value string) (all []string) {
+	for element := range strings.SplitSeq(value, ",") {
+		if element = strings.TrimSpace(element); element != "" {
+			all = append(all, element)
+		}
+	}
+	return all
 }
 
 // Plain converts a stored value for JSON and YAML: a bool is true or false.
@@ -192,6 +222,11 @@ func (c ModelConfig) HarvestsUnknown() bool {
 func (c ModelConfig) HarvestsDestroyed() bool {
 	mode := c[ConfigHarvestMode].Value
 	return mode == HarvestDestroyed || mode == HarvestAll
+}
+
+// LockExempt reports whether the hooks of a service's units run beside others.
+func (c ModelConfig) LockExempt(service string) bool {
+	return slices.Contains(splitList(c[ConfigLockExempt].Value), service)
 }
 
 // UpdateStatusInterval returns the time between update-status hooks of a unit.

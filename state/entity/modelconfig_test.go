@@ -22,6 +22,9 @@ func TestSettingsOfHooks(t *testing.T) {
 		{key, "", `invalid update status hook interval in model configuration: time: invalid duration ""`},
 		{"http-proxy", "", ""},
 		{"juju-no-proxy", "localhost,10.0.0.0/8", ""},
+		{"machine-lock-exempt", "", ""},
+		{"machine-lock-exempt", "web, store,", ""},
+		{"machine-lock-exempt", "web,store/0", `machine-lock-exempt: invalid service name "store/0"`},
 	} {
 		got, err := entity.ParseModelConfig(map[string]string{test.key: test.value})
 		switch {
@@ -35,7 +38,11 @@ func TestSettingsOfHooks(t *testing.T) {
 	if got := config.UpdateStatusInterval(); got != 5*time.Minute {
 		t.Errorf("the default is %v", got)
 	}
-	config = entity.NewModelConfig(map[string]string{key: "90s", "http-proxy": "p"}, "jammy")
+	config = entity.NewModelConfig(map[string]string{key: "90s", "http-proxy": "p", "machine-lock-exempt": "a, web"},
+		"jammy")
+	if !config.LockExempt("web") || config.LockExempt("we") || config.LockExempt("") {
+		t.Error("other services than web and a are exempt, or web is not")
+	}
 	if got := config.UpdateStatusInterval(); got != 90*time.Second || config.Values()["http-proxy"] != "p" {
 		t.Errorf("the interval is %v, the values are %v", got, config.Values())
 	}

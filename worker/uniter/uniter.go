@@ -154,7 +154,7 @@ func (u *uniter) idle(ctx context.Context) error {
 		}
 		return err
 	}
-	if u.remote.snapshot.Unit.Life != entity.Alive || !u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) {
+	if !u.remote.snapshot.Hooks.Has(string(hooks.UpdateStatus)) {
 		return u.remote.wait(ctx, nil)
 	}
 	err := u.waitUntil(ctx, u.updated.Add(u.jitter.of(u.remote.config.UpdateStatusInterval())))
@@ -203,6 +203,7 @@ func (u *uniter) setAgentStatus(ctx context.Context, word entity.StatusWord, mes
 func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	before := u.executor.State()
 	u.factory.Hook.Settings = u.remote.config.Values()
+	u.factory.Hook.LockExempt = u.remote.config.LockExempt(u.remote.snapshot.Unit.Service)
 	op, err := u.factory.New(next, before, u.remote.copy())
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"juju/hooks"
 	"juju/state/entity"
@@ -109,6 +110,22 @@ func (o *runHook) announce(ctx context.Context) error {
 	return nil
 }
 
+// waitingBound is how long a hook that waits for another tries to say so.
+const waitingBound = 5 * time.Second
+
+// showWaiting shows in the agent's status which hook this one waits for.
+func (o *runHook) showWaiting(ctx context.Context, holder string) {
+	if o.op.Hook.Kind == hooks.UpdateStatus {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitingBound)
+	defer cancel()
+	message := fmt.Sprintf("waiting to run %s hook: the machine lock is held by %s", o.name, holder)
+	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
+		logger.Warningf("unit %s: cannot say that its hook is waiting: %v", o.Unit.ID, err)
+	}
+}
+
 func (o *runHook) setWorkload(ctx context.Context, word entity.StatusWord, message string) error {
 	return o.API.SetUnitStatus(ctx, o.Unit, entity.Status{Status: word, Message: message})
 }
@@ -159,11 +176,21 @@ func (o *runHook) Execute(
 		}
 		op.Resolved = false
 	}
+	waited := false
+	o.Hook.Waiting = func(ctx context.Context, holder string) {
+		waited = true
+		o.showWaiting(ctx, holder)
+	}
 	hctx, err := o.context(s)
 	if err != nil {
 		return s, err
 	}
 	err = o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
+		if waited {
+			if err := o.announce(ctx); err != nil {
+				return err
+			}
+		}
 		begun := op
 		begun.Process = &p
 		return persist(s.With(&begun))
