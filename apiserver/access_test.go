@@ -50,6 +50,7 @@ var mayCall = map[string]string{
 	"Application.Get":                         "admin",
 	"Application.GetConstraints":              "admin",
 	"Application.ResolveUnitErrors":           "admin",
+	"Application.SetCharm":                    "admin",
 	"Application.SetConfigs":                  "admin",
 	"Application.SetConstraints":              "admin",
 	"Application.CheckDeploy":                 "admin",

@@ -30,6 +30,7 @@ var forUsers = map[string]string{
 	"Application.Get":                         "read -",
 	"Application.GetConstraints":              "read -",
 	"Application.ResolveUnitErrors":           "write change",
+	"Application.SetCharm":                    "write change",
 	"Application.SetConfigs":                  "write change",
 	"Application.SetConstraints":              "write change",
 	"Application.CheckDeploy":                 "write change",

@@ -33,6 +33,7 @@ func userRoutes() []route {
 		{"Application", 19, "Get", atModel, reader, reads, nil, do(applicationGet)},
 		{"Application", 19, "GetConstraints", atModel, reader, reads, nil, do(applicationGetConstraints)},
 		{"Application", 19, "ResolveUnitErrors", atModel, writer, changes, nil, do(applicationResolveUnitErrors)},
+		{"Application", 19, "SetCharm", atModel, writer, changes, nil, do(applicationSetCharm)},
 		{"Application", 19, "SetConfigs", atModel, writer, changes, nil, do(applicationSetConfigs)},
 		{"Application", 19, "SetConstraints", atModel, writer, changes, nil, do(applicationSetConstraints)},
 		{"Application", 19, "SetMinUnits", atModel, writer, changes, nil, act(applicationSetMinUnits)},

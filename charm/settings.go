@@ -74,6 +74,22 @@ func (c *Config) ParseSettingsYAML(data []byte, serviceName string) (map[string]
 	})
 }
 
+// UsableSettings returns those of some stored settings that the charm has options for, of
+// their type. Others can be those of another charm of the service.
+func (c *Config) UsableSettings(stored map[string]any) map[string]any {
+	usable := map[string]any{}
+	for name, value := range stored {
+		o, err := c.option(name)
+		if err != nil {
+			continue
+		}
+		if value, err = o.convert(name, value); err == nil && value != nil {
+			usable[name] = value
+		}
+	}
+	return usable
+}
+
 // DefaultSettings returns the default of every option, nil for an option without one.
 func (c *Config) DefaultSettings() map[string]any {
 	defaults := make(map[string]any, len(c.Options))

@@ -37,7 +37,7 @@ func TestSettingsAreAllOrNothing(t *testing.T) {
 	w.ok(err)
 	config := func() map[string]any {
 		t.Helper()
-		c, err := s.EffectiveConfig(w.ctx)
+		c, err := s.EffectiveConfig(w.ctx, s.CharmURL())
 		w.ok(err)
 		return c
 	}

@@ -44,6 +44,23 @@ func configures(a string, reset ...string) func(*scene, *state.Service) error {
 	}
 }
 
+// twoPeers is a charm like riak with another peer relation.
+const twoPeers = `{name: riak, summary: s, description: d, provides: {endpoint: {interface: http}},
+  peers: {ring: {interface: riak}, gossip: {interface: talk}}}`
+
+// adds adds another revision of a charm.
+func adds(metadata string, files ...string) func(*scene) {
+	return func(s *scene) { statetest.Charm(s.T, s.st, metadata, files...) }
+}
+
+// upgrades changes the charm of a service, and a setting with it.
+func upgrades(url string, config map[string]string) func(*scene, *state.Service) error {
+	return func(s *scene, x *state.Service) error {
+		_, err := x.SetCharm(s.ctx, state.SetCharmParams{URL: url, Config: config})
+		return err
+	}
+}
+
 func keeps(n int) func(*scene, *state.Service) error {
 	return func(s *scene, x *state.Service) error { return x.SetMinUnits(s.ctx, n) }
 }
@@ -90,6 +107,10 @@ var serviceMutators = []mutator{
 	on("Service.SetConfig", "reset", theService("mysql"), configures("", "a"), func(s *scene) {
 		s.ok(s.service("mysql").SetConfig(s.ctx, map[string]string{"a": "1"}, nil))
 	}),
+	on("Service.SetCharm", "", theService("mysql"), upgrades("local:jammy/mysql-1", map[string]string{"a": "new"}),
+		adds(statetest.MySQL, "config.yaml", settable)),
+	on("Service.SetCharm", "with a new peer relation", theService("riak"), upgrades("local:jammy/riak-1", nil),
+		adds(twoPeers)),
 	on("Service.SetConstraints", "", theService("mysql"),
 		func(s *scene, x *state.Service) error { return x.SetConstraints(s.ctx, "mem=1G") }),
 	on("Service.SetExposed", "", theService("mysql"),

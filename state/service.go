@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -228,27 +229,31 @@ func (s *Service) SetExposed(ctx context.Context, exposed bool) error {
 	})
 }
 
-// ConfigSettings returns the settings that users have set, without the charm's defaults.
+// ConfigSettings returns the settings that users have set and the service's charm has
+// options for, without the charm's defaults.
 func (s *Service) ConfigSettings(ctx context.Context) (map[string]any, error) {
-	doc, err := s.st.settings(serviceKey(s.doc.Name))
-	return doc.Settings, err
-}
-
-// EffectiveConfig returns the settings that the hooks of the service's units see: users'
-// settings over the charm's defaults.
-func (s *Service) EffectiveConfig(ctx context.Context) (map[string]any, error) {
 	ch, err := s.st.Charms().Get(ctx, s.doc.CharmURL)
 	if err != nil {
 		return nil, err
 	}
-	set, err := s.ConfigSettings(ctx)
+	doc, err := s.st.settings(serviceKey(s.doc.Name))
+	return ch.Config.UsableSettings(doc.Settings), err
+}
+
+// EffectiveConfig returns the settings that the hooks of a charm see, as which the
+// service's units may run another than the service's: users' settings over the charm's
+// defaults.
+func (s *Service) EffectiveConfig(ctx context.Context, charmURL string) (map[string]any, error) {
+	ch, err := s.st.Charms().Get(ctx, charmURL)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.st.settings(serviceKey(s.doc.Name))
 	if err != nil {
 		return nil, err
 	}
 	config := ch.Config.DefaultSettings()
-	for k, v := range set {
-		config[k] = v
-	}
+	maps.Copy(config, ch.Config.UsableSettings(doc.Settings))
 	return config, nil
 }
 

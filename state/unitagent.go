@@ -138,11 +138,12 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 	return info, nil
 }
 
-// Config returns the settings that the hooks of the unit see.
+// Config returns the settings that the hooks of the unit see: as the charm has them that
+// the unit runs, which can be an older one than the service's.
 func (u *Unit) Config(ctx context.Context) (map[string]any, error) {
 	svc, err := u.st.Service(ctx, u.doc.Service)
 	if err != nil {
 		return nil, err
 	}
-	return svc.EffectiveConfig(ctx)
+	return svc.EffectiveConfig(ctx, orElse(u.doc.CharmURL, svc.doc.CharmURL))
 }

@@ -129,7 +129,8 @@ func TestOpenFirstSchema(t *testing.T) {
 		status.Services[1].Units[0].Workload.Message != "ready" || status.Services[1].Units[0].OpenedPorts[0].From != 3306 {
 		t.Errorf("the status is %+v", status)
 	}
-	config, err := mustService(w, "mysql").EffectiveConfig(w.ctx)
+	mysql := mustService(w, "mysql")
+	config, err := mysql.EffectiveConfig(w.ctx, mysql.CharmURL())
 	w.ok(err)
 	if config["title"] != "T" || config["a.b"] != "x" {
 		t.Errorf("the configuration is %v", config)

@@ -33,6 +33,7 @@ type modelAPI interface {
 	explainAPI
 	annotationsAPI
 	charmArchiveAPI
+	upgradeCharmAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

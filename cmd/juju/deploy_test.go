@@ -171,3 +171,46 @@ func TestDeployRefusals(t *testing.T) {
 	}
 	u.asked()
 }
+
+func TestUpgradeCharm(t *testing.T) {
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+		{Name: "front", CharmURL: "local:jammy/webpage-3", Series: "jammy"}}}}
+	dir := charmDir(t, metadata)
+	u.fake.uploaded = emptyZip(t)
+	u.types("upgrade-charm", "front", "--path", dir, "--config", "port=80", "--force-series")
+	u.asked("Status front", "CharmArchive local:jammy/webpage-3", "UploadCharm jammy",
+		`SetCharm {"Service":"front","CharmURL":"local:jammy/web-0","Config":{"port":"80"},"ForceUnits":false,`+
+			`"ForceSeries":true}`)
+	u.sees(0, "", "Upgrading service \"front\" to charm \"webpage\"\n"+
+		"Service \"front\" is upgraded from charm local:jammy/webpage-3 to local:jammy/web-0; its units follow.\n")
+
+	u.types("refresh", "front", "--switch", dir, "--force")
+	if !strings.Contains(u.fake.calls[len(u.fake.calls)-1], `"ForceUnits":true,"ForceSeries":true`) {
+		t.Errorf("--force asks for %s", u.fake.calls)
+	}
+	for line, says := range map[string]string{
+		"upgrade-charm":                               "no service specified",
+		"upgrade-charm front":                         "upgrading a local charm requires either --path or --switch",
+		"upgrade-charm front --switch x --path y":     "--switch and --path are mutually exclusive",
+		"upgrade-charm front --switch x --revision 1": "--switch and --revision are mutually exclusive",
+		"upgrade-charm front --path x --revision 1":   "--path and --revision are mutually exclusive",
+		"upgrade-charm back --path " + dir:            `service "back" not found`,
+		"upgrade-charm front --path " + charmDir(t, strings.Replace(metadata, "webpage", "other", 1)): `cannot upgrade "webpage" to "other"`,
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s, want %s", line, u.code, u.err.String(), says)
+		}
+	}
+}
+
+// emptyZip returns an archive without files.
+func emptyZip(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := zip.NewWriter(&b).Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

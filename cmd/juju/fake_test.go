@@ -144,6 +144,14 @@ func (f *fakeModel) Deploy(ctx context.Context, args client.DeployArgs) ([]strin
 	return f.warnings, f.note("Deploy", string(text))
 }
 
+func (f *fakeModel) SetCharm(ctx context.Context, args client.SetCharmArgs) ([]string, error) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	return f.warnings, f.note("SetCharm", string(text))
+}
+
 func (f *fakeModel) AddUnits(ctx context.Context, service string, n int, placement []string) (units, warnings []string,
 	err error) {
 	for i := range n {

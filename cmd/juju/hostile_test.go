@@ -155,6 +155,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"deploy": {"deploy ../../doc/examples/charms/keyvalue", "deploy testdata/bundle.yaml",
 			"deploy testdata/bundle.yaml --dry-run"},
 		"diff-bundle":               {"diff-bundle testdata/bundle.yaml --annotations"},
+		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
 		"export-bundle":             {"export-bundle"},
 		"add-user":                  {"add-user bob"},
 		"enable-user":               {"enable-user bob"},

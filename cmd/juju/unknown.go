@@ -56,8 +56,6 @@ var absent = []absence{
 	{names: "migrate"},
 	{names: "add-branch branch branches list-branches track commit abort diff commits list-commits show-commit",
 		why: noBranches},
-	{names: "refresh upgrade-charm",
-		why: "A service keeps the charm it was deployed with. Deploy the new one under another name."},
 	{names: "bind"},
 	{names: "set-application-base set-series upgrade-machine upgrade-series"},
 	{names: "trust"},

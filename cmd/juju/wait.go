@@ -256,6 +256,7 @@ type waited struct {
 	status     entity.Status
 	agent      entity.Status // of a unit
 	resolved   bool          // of a unit: the user ran juju resolved
+	upgrading  bool          // of a unit: it is Alive and has not the service's charm yet
 }
 
 // entities lists the entities of a status, units before their services, so that a message
@@ -265,7 +266,7 @@ func entities(m *entity.ModelStatus) (all []waited) {
 	add = func(units []entity.UnitStatus) {
 		for _, u := range units {
 			all = append(all, waited{"unit", u.Name, entity.UnitService(u.Name), u.Machine, u.Strength, u.Life, u.Workload,
-				u.Agent, u.Resolved != entity.ResolvedNone})
+				u.Agent, u.Resolved != entity.ResolvedNone, u.CharmURL != "" && u.Life == entity.Alive})
 			add(u.Subordinates)
 		}
 	}
@@ -291,7 +292,7 @@ func (t waited) is(want entity.StatusWord) bool {
 	switch {
 	case t.kind == "machine":
 		return t.status.Status == entity.StatusStarted
-	case t.kind == "unit" && (t.agent.Status != entity.StatusIdle || t.resolved):
+	case t.kind == "unit" && (t.agent.Status != entity.StatusIdle || t.resolved || t.upgrading):
 		return false // a hook may change the status
 	case want == "":
 		// A charm that never sets a status leaves it unknown.
@@ -328,6 +329,8 @@ func (t waited) now() string {
 		text = t.agent.Message
 	case t.kind == "unit" && t.agent.Status != entity.StatusIdle && t.agent.Status != entity.StatusAllocating:
 		text = string(t.agent.Status)
+	case t.upgrading:
+		text = "its charm is to be upgraded"
 	case t.kind == "service": // its message is that of one of its units
 	case strings.HasPrefix(said, text): // "waiting for machine"
 		text = said

@@ -1,0 +1,26 @@
+package client
+
+import (
+	"context"
+
+	"juju/apiserver/params"
+)
+
+// A SetCharmArgs says which charm a service is to have.
+type SetCharmArgs struct {
+	Service     string
+	CharmURL    string // of a charm in the model; see UploadCharm
+	Config      map[string]string
+	ForceUnits  bool // upgrade units in error too
+	ForceSeries bool // even if the charm is for other series
+}
+
+// SetCharm changes the charm of a service. It returns warnings for the user.
+func (c *Conn) SetCharm(ctx context.Context, args SetCharmArgs) (warnings []string, err error) {
+	var result params.SetCharmResult
+	err = c.application(ctx, "SetCharm", params.ApplicationSetCharm{
+		ApplicationName: args.Service, CharmURL: args.CharmURL, ConfigSettings: args.Config,
+		ForceUnits: args.ForceUnits, ForceSeries: args.ForceSeries,
+	}, &result)
+	return result.Warnings, err
+}

@@ -1,0 +1,26 @@
+package params
+
+// An ApplicationSetCharm changes the charm of a service. Force implies the other forces.
+type ApplicationSetCharm struct {
+	ApplicationName    string            `json:"application"`
+	Generation         string            `json:"generation,omitempty"`
+	CharmURL           string            `json:"charm-url"`
+	CharmOrigin        *CharmOrigin      `json:"charm-origin,omitempty"`
+	Channel            string            `json:"channel,omitempty"`
+	ConfigSettings     map[string]string `json:"config-settings,omitempty" limit:"file"`
+	ConfigSettingsYAML string            `json:"config-settings-yaml,omitempty" limit:"file"`
+	Force              bool              `json:"force"`
+	ForceUnits         bool              `json:"force-units"`
+	ForceSeries        bool              `json:"force-series"`
+	ForceBase          bool              `json:"force-base"`
+
+	// The controller refuses these.
+	ResourceIDs        map[string]string `json:"resource-ids,omitempty"`
+	StorageConstraints map[string]any    `json:"storage-constraints,omitempty"`
+	EndpointBindings   map[string]string `json:"endpoint-bindings,omitempty"`
+}
+
+// A SetCharmResult has warnings for the user. It is ours; Juju returns nothing.
+type SetCharmResult struct {
+	Warnings []string `json:"warnings,omitempty"`
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/charm"
+	"juju/state/entity"
+)
+
+func upgradeCharmCommand(s *session) *cobra.Command {
+	u := &upgradeCharm{session: s}
+	cmd := &cobra.Command{
+		Use:     "upgrade-charm SERVICE",
+		Aliases: []string{"refresh"},
+		Short:   "Upgrade the charm of a service",
+		Long: `Make the units of a service run another version of its charm, or another charm. Each
+unit unpacks the new charm between two hooks, and runs upgrade-charm and config-changed.
+
+--path names the new version's directory or archive. It must be of the same charm.
+--switch names another charm: a path, or a URL as for deploy; it must have all endpoints
+that the service has relations with, and be a subordinate charm only if the old one is.
+--revision goes back, or forward, to a revision that the model already has. Without any
+of these, the charm comes from the repository that --repository or JUJU_REPOSITORY names.
+
+A unit whose hook has failed is upgraded once that is resolved. With --force-units it is
+upgraded at once; it stays in error, and runs neither upgrade-charm nor config-changed.
+
+Settings that the new charm does not have are kept, but not used, and a warning names
+them.`,
+		Example: `  juju upgrade-charm web --path ./charms/web
+  juju upgrade-charm web --path ./charms/web --force-units
+  juju upgrade-charm web --revision 0
+  juju upgrade-charm store --switch ./charms/faststore --config cache=yes`,
+		Annotations: seeAlso("deploy", "config", "resolved", "status"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			u.changed = cmd.Flags().Changed
+			return u.run(cmd.Context(), args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&u.path, "path", "", "the `DIRECTORY` or archive of the new version")
+	f.StringVar(&u.to, "switch", "", "another `CHARM`: a path or URL")
+	f.IntVar(&u.revision, "revision", 0, "a `REVISION` of the charm that the model has")
+	f.StringVar(&u.repo, "repository", "", "the local repository that has the charm")
+	f.StringArrayVar(&u.config, "config", nil, "a setting to change at the same time, as `KEY=VALUE` or KEY=@FILE")
+	f.BoolVar(&u.forceUnits, "force-units", false, "upgrade units at once whose hook has failed")
+	f.BoolVar(&u.forceSeries, "force-series", false, "upgrade to a charm that does not support the service's series")
+	f.BoolVar(&u.force, "force", false, "the same as --force-units --force-series")
+	u.wait.flag(cmd, "until all units run the new charm and are active")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type upgradeCharmAPI interface {
+	SetCharm(ctx context.Context, args client.SetCharmArgs) (warnings []string, err error)
+}
+
+type upgradeCharm struct {
+	*session
+	path, to, repo                 string
+	revision                       int
+	config                         []string
+	forceUnits, forceSeries, force bool
+	changed                        func(flag string) bool
+	wait                           waitFlag
+}
+
+func (u *upgradeCharm) run(ctx context.Context, args []string) error {
+	if err := oneService(args); err != nil {
+		return err
+	}
+	for _, pair := range [][2]string{{"switch", "revision"}, {"path", "revision"}, {"switch", "path"}} {
+		if u.changed(pair[0]) && u.changed(pair[1]) {
+			return usagef("--%s and --%s are mutually exclusive", pair[0], pair[1])
+		}
+	}
+	request := client.SetCharmArgs{Service: args[0], ForceUnits: u.forceUnits || u.force,
+		ForceSeries: u.forceSeries || u.force}
+	var err error
+	if request.Config, err = settings(u.config); err != nil {
+		return err
+	}
+	// Read a charm from its path before there is a connection.
+	var source *charmSource
+	if path := u.charmPath(); path != "" {
+		if source, err = readCharm(ctx, path); err != nil {
+			return err
+		}
+		defer source.close()
+	}
+	return u.withModel(ctx, func(api modelAPI) error { return u.upgrade(ctx, api, source, request) })
+}
+
+// charmPath returns the path that the flags name, or "".
+func (u *upgradeCharm) charmPath() string {
+	if u.path != "" || u.to == "" {
+		return u.path
+	}
+	if isPath(u.to) {
+		return u.to
+	}
+	return ""
+}
+
+func (u *upgradeCharm) upgrade(
+	ctx context.Context, api modelAPI, source *charmSource, request client.SetCharmArgs,
+) error {
+	status, err := api.Status(ctx, request.Service)
+	if err != nil {
+		return err
+	}
+	var now *entity.ServiceStatus
+	for i := range status.Services {
+		if status.Services[i].Name == request.Service {
+			now = &status.Services[i]
+		}
+	}
+	if now == nil {
+		return entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", request.Service),
+			"See what there is: juju status")
+	}
+	old, err := charm.ParseURL(now.CharmURL)
+	if err != nil {
+		return fmt.Errorf("cannot upgrade service %q: %w", now.Name, err)
+	}
+	if source == nil {
+		if source, err = u.find(ctx, api, old); err != nil {
+			return err
+		}
+		defer source.close()
+	}
+	if u.to == "" && source.charm.Meta.Name != old.Name {
+		return entity.WithHint(fmt.Errorf("cannot upgrade %q to %q", old.Name, source.charm.Meta.Name),
+			"It is another charm. To use it all the same: juju upgrade-charm %s --switch %s", now.Name, source.path)
+	}
+	same, err := source.isSame(ctx, api, now.CharmURL)
+	switch {
+	case err != nil:
+		return err
+	case same && (request.ForceUnits || len(request.Config) > 0):
+		request.CharmURL = now.CharmURL // what the flags say still counts
+	case same && u.to != "":
+		return entity.Errorf(entity.AlreadyExists, "already running specified charm %q", now.CharmURL)
+	case same:
+		return entity.Errorf(entity.AlreadyExists, "already running latest charm %q", now.CharmURL)
+	}
+	p := u.progress("Upgrading service %q to charm %q", now.Name, source.charm.Meta.Name)
+	defer p.done()
+	if !same {
+		if request.CharmURL, err = source.upload(ctx, api, now.Series); err != nil {
+			return err
+		}
+	}
+	warnings, err := api.SetCharm(ctx, request)
+	p.done()
+	if err != nil {
+		return err
+	}
+	u.warn(warnings...)
+	if same {
+		u.note("Service %q has charm %s already; its units follow.", now.Name, now.CharmURL)
+	} else {
+		u.note("Service %q is upgraded from charm %s to %s; its units follow.", now.Name, now.CharmURL, request.CharmURL)
+	}
+	return u.wait.run(ctx, u.session, api, until{names: []string{now.Name}})
+}
+
+// find reads the charm that the flags name by other means than a path.
+func (u *upgradeCharm) find(ctx context.Context, api modelAPI, old charm.URL) (*charmSource, error) {
+	repo := u.repository(u.repo)
+	want := old
+	want.Revision = -1
+	switch {
+	case u.changed("revision"):
+		want.Revision = u.revision
+		return modelCharm(ctx, api, want.String())
+	case u.to != "":
+		var err error
+		if want, err = charm.ParseURL(u.to); err != nil {
+			return nil, usageError{fmt.Errorf("cannot upgrade to charm %q: %w", u.to, err)}
+		}
+		if repo == "" && want.Schema == "local" && want.Series != "" && want.Revision >= 0 {
+			return modelCharm(ctx, api, u.to)
+		}
+	}
+	if repo == "" {
+		return nil, usagef("upgrading a local charm requires either --path or --switch")
+	}
+	return repo.find(ctx, want, old.Series)
+}

@@ -1,0 +1,160 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/charm"
+	"juju/state/entity"
+)
+
+// SetCharmParams say which charm the units of a service are to run, and how they get it.
+type SetCharmParams struct {
+	URL         string
+	ForceUnits  bool              // upgrade units in error too, without waiting until they are resolved
+	ForceSeries bool              // allow a charm that does not support the service's series
+	Config      map[string]string // settings to change with it, as users write them
+}
+
+// SetCharm changes the charm of a service; its units' agents upgrade them. Peer relations
+// that only the new charm has are added. The error is entity.Invalid if the new charm
+// can't take the place of the old one, for instance because it lacks an endpoint that is
+// related.
+//
+// Settings that the old charm used, and the new one has no option for, or one of another
+// type, are kept but not used; SetCharm returns their names, sorted. A later charm may have
+// the option again.
+func (s *Service) SetCharm(ctx context.Context, p SetCharmParams) (unused []string, err error) {
+	c := &charmChange{SetCharmParams: p, Service: s, peers: map[string]relationDoc{}}
+	if c.charm, err = s.st.Charms().Get(ctx, p.URL); err == nil {
+		err = s.st.change(ctx, func(o *ops) error { return c.add(ctx, o) })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot upgrade service %q to charm %q: %w", s.doc.Name, p.URL, err)
+	}
+	return c.unused, nil
+}
+
+// A charmChange is a SetCharm under way.
+type charmChange struct {
+	SetCharmParams
+	*Service
+	charm *charm.Charm
+	peers map[string]relationDoc // new relations by endpoint; made once
+
+	unused []string
+}
+
+func (c *charmChange) add(ctx context.Context, o *ops) error {
+	if err := c.refresh(ctx); err != nil {
+		return err
+	}
+	if c.doc.Life != entity.Alive {
+		return entity.Errorf(entity.NotAlive, "service %q is not alive", c.doc.Name)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := c.configOps(ctx, o); err != nil {
+		return err
+	}
+	same := bson.D{{"life", entity.Alive}, {"charm", c.doc.CharmURL}}
+	if c.doc.CharmURL == c.URL && c.doc.ForceCharm == c.ForceUnits {
+		if o.Len() > 0 { // the settings were checked against this charm
+			o.Assert(servicesC, c.doc.Name, same)
+		}
+		return nil
+	}
+	if err := c.relationOps(ctx, o); err != nil {
+		return err
+	}
+	o.Assert(charmsC, c.URL, exists)
+	o.Update(servicesC, c.doc.Name, same, bson.D{{"$set", bson.D{{"charm", c.URL}, {"forcecharm", c.ForceUnits}}}})
+	return nil
+}
+
+// check compares the charm with what never changes in a service.
+func (c *charmChange) check() error {
+	meta := c.charm.Meta
+	if meta.Subordinate != c.doc.Subordinate {
+		return entity.WithHint(entity.Errorf(entity.Invalid, "cannot change a service's subordinacy"),
+			"Deploy the charm as another service.")
+	}
+	if len(meta.Series) > 0 && !slices.Contains(meta.Series, c.doc.Series) && !c.ForceSeries {
+		return entity.WithHint(entity.Errorf(entity.Invalid,
+			"series %q not supported by charm, supported series are: %s", c.doc.Series, strings.Join(meta.Series, ",")),
+			"To upgrade to it anyway: --force-series")
+	}
+	return nil
+}
+
+// configOps changes the settings that come with the charm, and finds those that it does
+// not use.
+func (c *charmChange) configOps(ctx context.Context, o *ops) error {
+	changes, err := c.charm.Config.ParseSettingsStrings(c.Config)
+	if err != nil {
+		return entity.Errorf(entity.Invalid, "%w", err)
+	}
+	old, err := c.st.Charms().Get(ctx, c.doc.CharmURL)
+	if err != nil {
+		return err
+	}
+	doc, err := c.st.settings(serviceKey(c.doc.Name))
+	if err != nil {
+		return err
+	}
+	c.unused = nil
+	used := c.charm.Config.UsableSettings(doc.Settings)
+	for _, name := range slices.Sorted(maps.Keys(old.Config.UsableSettings(doc.Settings))) {
+		if _, ok := used[name]; !ok {
+			c.unused = append(c.unused, name)
+		}
+	}
+	return o.changeSettings(doc, changes)
+}
+
+// relationOps refuses a charm that lacks an endpoint which is related, asserts that no
+// relation is added meanwhile, and adds the peer relations that only the new charm has.
+func (c *charmChange) relationOps(ctx context.Context, o *ops) error {
+	relations, err := c.st.relationsOf(c.doc.Name)
+	if err != nil {
+		return err
+	}
+	ends := endpointsOf(c.doc.Name, c.charm.Meta)
+	related := map[string]bool{}
+	for _, r := range relations {
+		end, err := r.endpoint(c.doc.Name)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(ends, end.isLike) {
+			err := entity.Errorf(entity.Invalid, "would break relation %q", r.doc.Key)
+			if r.isPeer() {
+				return entity.WithHint(err, "The charm has no such peers; deploy it as another service.")
+			}
+			return entity.WithHint(err, "The charm has no endpoint like %s. To remove the relation first: "+
+				"juju destroy-relation %s", end.Name, r.doc.Key)
+		}
+		related[end.Name] = true
+	}
+	o.expect(serviceKey(c.doc.Name), "relations", len(relations))
+	for _, end := range ends {
+		if end.Role != string(charm.RolePeer) || related[end.Name] {
+			continue
+		}
+		if _, made := c.peers[end.Name]; !made {
+			id, err := c.st.db.Next(ctx, "relation", 1)
+			if err != nil {
+				return err
+			}
+			c.peers[end.Name] = c.st.newRelation(id, end)
+		}
+		c.st.addRelationOps(o, c.peers[end.Name])
+	}
+	return nil
+}

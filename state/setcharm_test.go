@@ -1,0 +1,134 @@
+package state_test
+
+import (
+	"slices"
+	"testing"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// upgrade changes the charm of a service to one with this metadata and config.
+func (w *world) upgrade(service, metadata, config string, p state.SetCharmParams) (unused []string, err error) {
+	w.Helper()
+	p.URL = statetest.Charm(w.T, w.st, metadata, "config.yaml", config)
+	return mustService(w, service).SetCharm(w.ctx, p)
+}
+
+func TestSetCharm(t *testing.T) {
+	w := newWorld(t)
+	old := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", settable)
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: old, Units: 1})
+	w.ok(err)
+	w.ok(s.SetConfig(w.ctx, map[string]string{"a": "one", "b": "two"}, nil))
+	w.ok(w.unit("mysql/0").SetCharm(w.ctx, old))
+	_, err = w.upgrade("mysql", statetest.MySQL, "options:\n  b: {type: string}\n  c: {type: int, default: 3}\n", state.SetCharmParams{})
+	w.ok(err)
+	info, err := w.unit("mysql/0").Info(w.ctx)
+	w.ok(err)
+	if info.CharmURL != old || info.ServiceCharmURL != "local:jammy/mysql-1" || info.ForceCharm {
+		t.Errorf("the unit is told %+v", info)
+	}
+	config := func(want map[string]any) {
+		t.Helper()
+		got, err := w.unit("mysql/0").Config(w.ctx)
+		w.ok(err)
+		for name, value := range want {
+			if got[name] != value {
+				t.Errorf("%s is %v, want %v, in %v", name, got[name], value, got)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("the configuration is %v, want %v", got, want)
+		}
+	}
+	// The unit runs the old charm until it has unpacked the new one.
+	config(map[string]any{"a": "one", "b": "two"})
+	w.ok(w.unit("mysql/0").SetCharm(w.ctx, info.ServiceCharmURL))
+	config(map[string]any{"b": "two", "c": int64(3)})
+	_, err = mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: old, ForceUnits: true})
+	w.ok(err)
+	if info, err = w.unit("mysql/0").Info(w.ctx); err != nil || !info.ForceCharm {
+		t.Errorf("the unit is told %+v, %v", info, err)
+	}
+	w.ok(w.unit("mysql/0").SetCharm(w.ctx, old))
+	config(map[string]any{"a": "one", "b": "two"})
+	w.checkClean()
+}
+
+func TestSetCharmSaysWhichSettingsAreNotUsed(t *testing.T) {
+	w := newWorld(t)
+	url := statetest.Charm(t, w.st, statetest.MySQL, "config.yaml", settable)
+	s, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "mysql", CharmURL: url,
+		Config: map[string]string{"a": "one", "b": "two"}})
+	w.ok(err)
+	unused, err := w.upgrade("mysql", statetest.MySQL, "options:\n  b: {type: int, default: 1}\n  d: {type: int}\n",
+		state.SetCharmParams{Config: map[string]string{"d": "4"}})
+	w.ok(err)
+	if !slices.Equal(unused, []string{"a", "b"}) {
+		t.Errorf("the unused settings are %v, want a and b", unused)
+	}
+	set, err := mustService(w, s.Name()).ConfigSettings(w.ctx)
+	w.ok(err)
+	if len(set) != 1 || set["d"] != int64(4) {
+		t.Errorf("the settings are %v, want only d", set)
+	}
+	_, err = w.upgrade("mysql", statetest.MySQL, settable, state.SetCharmParams{Config: map[string]string{"d": "5"}})
+	w.refused(err, entity.Invalid, `cannot upgrade service "mysql" to charm "local:jammy/mysql-2": unknown option "d"`)
+}
+
+func TestSetCharmAddsPeerRelations(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("riak", statetest.Riak, 1)
+	const more = `{name: riak, summary: s, description: d, provides: {endpoint: {interface: http}},
+  peers: {ring: {interface: riak}, gossip: {interface: talk}}}`
+	_, err := w.upgrade("riak", more, "{}", state.SetCharmParams{})
+	w.ok(err)
+	for _, end := range []string{"riak:ring", "riak:gossip"} {
+		r, err := w.st.Relation(w.ctx, end)
+		w.ok(err)
+		if r.Life() != entity.Alive {
+			t.Errorf("relation %s is %s", end, r.Life())
+		}
+	}
+	_, err = w.upgrade("riak", statetest.Riak, "{}", state.SetCharmParams{})
+	w.refused(err, entity.Invalid, `would break relation "riak:gossip"`)
+	w.checkClean()
+}
+
+func TestSetCharmRefuses(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	w.relate("wordpress", "mysql")
+	without := `{name: mysql, summary: s, description: d, provides: {admin: {interface: mysql-root}}}`
+	other := `{name: mysql, summary: s, description: d, provides: {server: {interface: pgsql}}}`
+	for _, metadata := range []string{without, other} {
+		_, err := w.upgrade("mysql", metadata, "{}", state.SetCharmParams{})
+		w.refused(err, entity.Invalid, `would break relation "wordpress:db mysql:server"`)
+	}
+	_, err := w.upgrade("mysql", statetest.Logging, "{}", state.SetCharmParams{})
+	w.refused(err, entity.Invalid, "cannot change a service's subordinacy")
+	newer := `{name: mysql, summary: s, description: d, series: [noble], provides: {server: {interface: mysql}}}`
+	_, err = w.upgrade("mysql", newer, "{}", state.SetCharmParams{})
+	w.refused(err, entity.Invalid, `series "jammy" not supported by charm, supported series are: noble`)
+	_, err = w.upgrade("mysql", newer, "{}", state.SetCharmParams{ForceSeries: true})
+	w.ok(err)
+	_, err = mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: "local:jammy/none-3"})
+	w.refused(err, entity.NotFound, `charm "local:jammy/none-3" not found`)
+	w.ok(mustService(w, "mysql").Destroy(w.ctx, entity.Destruction{}))
+	_, err = w.upgrade("mysql", statetest.MySQL, "{}", state.SetCharmParams{})
+	w.refused(err, entity.NotAlive, `service "mysql" is not alive`)
+}
+
+// A relation that is added while the charm is changed is not broken by it.
+func TestSetCharmMeetsAddRelation(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	w.deploy("wordpress", statetest.Wordpress, 1)
+	url := statetest.Charm(t, w.st, `{name: mysql, summary: s, description: d}`)
+	w.st.Before(func() { w.relate("wordpress", "mysql") })
+	_, err := mustService(w, "mysql").SetCharm(w.ctx, state.SetCharmParams{URL: url})
+	w.refused(err, entity.Invalid, `would break relation "wordpress:db mysql:server"`)
+}
