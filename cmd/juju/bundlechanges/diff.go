@@ -94,9 +94,7 @@ func (p *planner) diffService(name string, annotations bool) *ServiceDiff {
 	if series := cmp.Or(want.Series, p.Bundle.Series); series != "" {
 		d.Series = differ(series, have.Series)
 	}
-	if !have.Subordinate {
-		d.NumUnits = differ(want.Units, len(have.Units))
-	}
+	d.NumUnits = differ(want.Units, len(have.Units))
 	d.Expose = differ(want.Expose != nil && *want.Expose, have.Exposed)
 	if annotations {
 		d.Annotations = diffAnnotations(want.Annotations, have.Annotations)

@@ -252,7 +252,8 @@ func (p *planner) fits(id, service string) {
 func (p *planner) machineAnnotations(id string) {
 	spot := p.spots[id]
 	if spot == nil {
-		return // its units are refused
+		p.warnings = append(p.warnings, fmt.Sprintf("machine %q is not added: the units that go there are elsewhere", id))
+		return
 	}
 	have := map[string]string{}
 	if m := p.model.Machines[spot.ID]; m != nil && !spot.New {
