@@ -212,8 +212,19 @@ relations:
 	if !strings.Contains(u.out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {
 		t.Errorf("it does not say that the charm differs:\n%s%s", u.out.String(), u.err.String())
 	}
-	// The archive of the same files is the same charm, although it is another archive.
+	// So is one of which only a mode differs.
 	if err := os.Remove(filepath.Join(filepath.Dir(file), "web", "hooks", "start")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(filepath.Dir(file), "web", "config.yaml"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	u.types("deploy", file, "--overlay", overlay)
+	if u.code != 1 || !strings.Contains(u.err.String(), "has another charm") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	// The archive of the same files is the same charm, although it is another archive.
+	if err := os.Chmod(filepath.Join(filepath.Dir(file), "web", "config.yaml"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	repack(t, filepath.Join(filepath.Dir(file), "web"))

@@ -89,6 +89,45 @@ func TestBundleRefusals(t *testing.T) {
 		"Nothing has been changed. To deploy it to another series: juju deploy --force\n")
 	u.fake.refused = nil
 
+	write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\n"+
+		"machines: {\"0\": {constraints: mem=9T}}\n")
+	u.fake.refuse = func(args client.DeployArgs) error {
+		if args.Constraints.IsEmpty() {
+			return nil
+		}
+		return entity.Errorf(entity.Invalid, "cannot deploy %q: no machine is that large", args.Service)
+	}
+	u.types("deploy", file)
+	u.asked("Status")
+	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\": cannot deploy \"web\": no machine is that large\n"+
+		"Nothing has been changed\n")
+	u.fake.refuse = nil
+
+	// Machines have the series of their units, unless that is forced.
+	write(t, file, "applications: {web: {charm: ./web, series: jammy, num_units: 1, to: [\"0\"]}}\n"+
+		"machines: {\"0\": {series: focal}}\n")
+	u.types("deploy", file)
+	u.asked("Status")
+	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\" has series \"focal\", and application \"web\", which is to be "+
+		"placed on it, has \"jammy\"\nNothing has been changed\n")
+	u.types("deploy", file, "--force", "-q")
+	if !strings.Contains(strings.Join(u.fake.calls, "\n"), `AddMachine "jammy"`) || u.code != 0 {
+		t.Errorf("exit code %d, asked %q", u.code, u.fake.calls)
+	}
+
+	// What is there need not be available any more.
+	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\"}}\n")
+	u.fake.statuses = []*entity.ModelStatus{{Services: []entity.ServiceStatus{
+		{Name: "web", CharmURL: "local:jammy/web-0", Series: "jammy"}}}}
+	u.fake.refused = entity.Errorf(entity.Invalid, "no such machine")
+	u.types("deploy", file)
+	u.sees(0, "", "No changes to apply.\n")
+	write(t, file, "applications: {web: {charm: \"local:jammy/web-0\", constraints: mem=1G}}\n")
+	u.types("deploy", file)
+	u.sees(1, "", "ERROR cannot deploy bundle: no such machine\n"+
+		"Nothing has been changed. To deploy it to another series: juju deploy --force\n")
+	u.fake.refused, u.fake.statuses = nil, nil
+
 	// --trust and --force let it through.
 	write(t, file, "series: focal\napplications: {later: {charm: ./later, series: jammy, trust: true, num_units: 0}}\n")
 	u.types("deploy", file, "--trust", "--force", "-q")
@@ -144,6 +183,19 @@ machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 		"Uploading charm \"./web\"\nWARNING no tags here\nDeploy of bundle completed.\n")
 }
 
+// A unit on a machine of the model is not added with those that get machines of their own.
+func TestBundleUnitsAreAddedTogether(t *testing.T) {
+	file := shop(t)
+	write(t, file, "applications: {web: {charm: ./web, num_units: 4, to: [new, new, \"3\", new]}}\nmachines: {\"3\": {}}\n")
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "7", Series: "jammy"}}}}
+	u.types("deploy", file, "--map-machines", "3=7", "-q")
+	if got, want := strings.Join(u.fake.calls[4:], ", "),
+		"AddUnits web 2 [], Status web, AddUnits web 1 [7], AddUnits web 1 [], Status web"; got != want || u.code != 0 {
+		t.Errorf("exit code %d, asked %s, want %s", u.code, got, want)
+	}
+}
+
 // What the controller refuses half way is named, with what is done, and a machine without a unit
 // is removed.
 func TestBundleIsRefusedHalfWay(t *testing.T) {
@@ -167,9 +219,24 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 		"Uploading charm \"./web\"\nMachine 0, which has no unit yet, is removed again.\n"+
 			"ERROR cannot deploy bundle: cannot add unit web/0 to new machine 0: service \"web\" not found\n"+
 			"See what there is: juju status\n3 of 5 changes are done. To go on, mend the cause and repeat the command\n")
-	if got := u.runs("status", "--format", "yaml"); strings.Contains(got, "\"0\":") {
+	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {
 		t.Errorf("the machine is left:\n%s", got)
 	}
+
+	// It is removed too if the command is interrupted then.
+	ctx, cancel := context.WithCancel(t.Context())
+	u.session.connect = func(ctx context.Context) (modelAPI, error) {
+		api, err := connect(ctx)
+		return meanwhile{api, cancel}, err
+	}
+	u.typesUntil(ctx, "deploy", other)
+	u.session.connect = connect
+	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n- add new machine 1 (bundle machine 0)\n",
+		"Uploading charm \"./web\"\nMachine 1, which has no unit yet, is removed again.\nERROR interrupted\n")
+	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {
+		t.Errorf("the machine is left:\n%s", got)
+	}
+	u.runs("deploy", other)
 }
 
 func TestExportBundle(t *testing.T) {

@@ -132,8 +132,11 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 				name, asked, strings.Join(has, ",")))
 			continue
 		}
-		if p.model.Services[name] != nil && asked == "" {
-			continue // it keeps its own
+		if have := p.model.Services[name]; have != nil && (asked == "" || asked == have.Series) {
+			if !newConstraints(p.source.Services[name], have) {
+				continue // the cloud is asked for nothing new
+			}
+			asked = have.Series
 		}
 		series, err := p.check(ctx, name, asked, p.source.Services[name].Constraints)
 		if kind := entity.KindOf(err); kind == entity.Invalid || kind == entity.NotSupported {
@@ -154,6 +157,12 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 			"Nothing has been changed. To deploy it to another series: juju deploy --force")
 	}
 	return nil
+}
+
+// newConstraints reports whether a bundle changes the constraints of a service.
+func newConstraints(want *bundle.Service, have *bundlechanges.Service) bool {
+	c, err := entity.ParseConstraints(want.Constraints)
+	return want.ConstraintsGiven && (err != nil || !c.Equal(have.Constraints))
 }
 
 // check asks the cloud whether it has machines for a service, and returns their series.

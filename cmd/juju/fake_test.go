@@ -22,8 +22,9 @@ type fakeModel struct {
 	mu    sync.Mutex
 	calls []string
 
-	err          error                     // of every call
-	refused      error                     // by the cloud
+	err          error // of every call
+	refused      error // by the cloud
+	refuse       func(client.DeployArgs) error
 	warnings     []string                  // of what the cloud accepts
 	errs         []error                   // outcomes of bulk calls, nil for each that is missing
 	explanations []entity.Explanation      // one for each question, then there is nothing
@@ -133,6 +134,9 @@ func (f *fakeModel) UploadCharm(ctx context.Context, archive io.Reader, series s
 }
 
 func (f *fakeModel) CheckDeploy(ctx context.Context, args client.DeployArgs, charm []string) (string, error) {
+	if f.refuse != nil {
+		return args.Series, f.refuse(args)
+	}
 	return args.Series, f.refused
 }
 
