@@ -196,6 +196,27 @@ func TestBundleUnitsAreAddedTogether(t *testing.T) {
 	}
 }
 
+func TestMachinesThatCannotBeMapped(t *testing.T) {
+	file := shop(t)
+	write(t, file, "applications: {web: {charm: ./web, num_units: 1, to: [\"0\"]}}\nmachines: {\"0\": {}}\n")
+	u := newUser(t)
+	u.fake.statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "0", Life: entity.Dying}, {ID: "1"},
+		{ID: "2", Manager: true}, {ID: "3"}}}}
+	for _, test := range []struct{ flag, word, want string }{
+		{"0=0", "0=0", "the model has no machine 0"},
+		{"0=2", "0=2", "the model has no machine 2"},
+		{"0=1,0=3", "0=3", "machine 0 is mapped twice"},
+	} {
+		u.types("deploy", file, "--map-machines", test.flag)
+		u.sees(2, "", "ERROR invalid --map-machines parameter \""+test.word+"\": "+test.want+
+			"\nFor usage: juju help deploy\n")
+	}
+	u.types("deploy", file, "--map-machines", "existing", "--dry-run") // it is on its way out
+	if !strings.Contains(u.out.String(), "add new machine 4 (bundle machine 0)\n") {
+		t.Error(u.out.String())
+	}
+}
+
 // What the controller refuses half way is named, with what is done, and a machine without a unit
 // is removed.
 func TestBundleIsRefusedHalfWay(t *testing.T) {
@@ -348,7 +369,8 @@ func TestCharmsByURL(t *testing.T) {
 	dir := filepath.Dir(shop(t))
 	repo := t.TempDir()
 	for _, c := range []struct{ at, name, revision string }{
-		{"trusty/mysql-dir", "mysql", "7"}, {"trusty/mysql", "mysql", "5"}, {"trusty/web", "web", "0"},
+		{"trusty/mysql-dir", "mysql", "7"}, {"trusty/mysql", "mysql", "5"},
+		{"trusty/z-mysql", "mysql", "2"}, {"trusty/web", "web", "0"},
 		{"jammy/web", "web", "3"}, {"jammy/odd", "odd", "1"},
 	} {
 		write(t, filepath.Join(repo, c.at, "metadata.yaml"), "name: "+c.name+"\nsummary: s\ndescription: d\n")

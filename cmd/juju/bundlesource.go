@@ -295,11 +295,10 @@ func (b *bundleSource) wanted(
 	for name, c := range b.charms {
 		w.Charms[name], w.CharmURLs[name] = c.charm, c.url
 		if have := m.Services[name]; have != nil {
-			same, err := c.isSame(ctx, api, have.CharmURL)
-			if err != nil {
+			var err error
+			if w.SameCharm[name], err = c.isSame(ctx, api, have.CharmURL); err != nil {
 				return w, err
 			}
-			w.SameCharm[name] = same || have.CharmURL == b.Services[name].Charm
 		}
 	}
 	return w, nil
