@@ -125,8 +125,13 @@ func TestOneHookAtATime(t *testing.T) {
 			})
 		}()
 		if !exempt {
-			if got := <-holders; got != `hook "start" of unit wordpress/0` {
-				t.Errorf("it waits for %s", got)
+			select {
+			case got := <-holders:
+				if got != `hook "start" of unit wordpress/0` {
+					t.Errorf("it waits for %s", got)
+				}
+			case <-bound.Done():
+				t.Error("it does not say that it waits")
 			}
 			break
 		}
