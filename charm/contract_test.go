@@ -1,6 +1,8 @@
 package charm_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,13 +49,21 @@ func TestWhatACharmDemandsIsHeldAgainstTheContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := charmOf(t, map[string]string{"metadata.yaml": "name: a\nsummary: s\ndescription: d\n" + test.meta + "\n"})
-			_, err := charm.ReadDir(dir)
-			switch {
-			case test.want == "" && err != nil:
-				t.Errorf("refused: %v", err)
-			case test.want != "" &&
-				(err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, charm.ErrInvalid)):
-				t.Errorf("got %v\nwant ... %s", err, test.want)
+			var archive bytes.Buffer
+			z := zip.NewWriter(&archive)
+			if err := errors.Join(z.AddFS(os.DirFS(dir)), z.Close()); err != nil {
+				t.Fatal(err)
+			}
+			_, ofDir := charm.ReadDir(dir)
+			_, ofArchive := charm.ReadArchiveFrom(t.Context(), bytes.NewReader(archive.Bytes()), int64(archive.Len()))
+			for what, err := range map[string]error{"directory": ofDir, "archive": ofArchive} {
+				switch {
+				case test.want == "" && err != nil:
+					t.Errorf("the %s is refused: %v", what, err)
+				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) ||
+					!errors.Is(err, charm.ErrInvalid)):
+					t.Errorf("the %s: got %v\nwant ... %s", what, err, test.want)
+				}
 			}
 		})
 	}

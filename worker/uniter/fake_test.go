@@ -20,6 +20,7 @@ type controller struct {
 
 	retryHooks   bool   // the model's setting
 	updateStatus string // its setting for the interval of update-status; "" for the default
+	proxy        string // and for juju-http-proxy
 
 	relations map[int]*relation
 	config    map[string]any
@@ -62,7 +63,7 @@ func newController() *controller {
 			Name: "web/0", Service: "web", Machine: "1", ServiceCharmURL: "local:web-1", ConfigVersion: 1,
 			PrivateAddress: "127.0.1.1",
 		},
-		relations: map[int]*relation{}, config: map[string]any{"title": "one"}, charms: map[string]archive{},
+		relations: map[int]*relation{}, config: map[string]any{"title": "one"}, proxy: "http://proxy", charms: map[string]archive{},
 		workload: entity.Status{Status: entity.StatusWaiting, Message: "waiting for machine"},
 		settings: map[int]map[string]string{}, ports: map[string][]entity.PortRange{}, refuse: map[string]error{},
 	}
@@ -317,7 +318,7 @@ func (c *controller) UnitStatus(context.Context, entity.Tag) (entity.Status, err
 func (c *controller) ModelConfig(context.Context, entity.Tag) (entity.ModelConfig, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	set := map[string]string{entity.ConfigRetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": "http://proxy"}
+	set := map[string]string{entity.ConfigRetryHooks: fmt.Sprint(c.retryHooks), "juju-http-proxy": c.proxy}
 	if c.updateStatus != "" {
 		set[entity.ConfigUpdateStatus] = c.updateStatus
 	}
@@ -325,7 +326,7 @@ func (c *controller) ModelConfig(context.Context, entity.Tag) (entity.ModelConfi
 }
 
 func (c *controller) WatchModelConfig(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks, c.updateStatus) }, func(string, string) struct{} {
+	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks, c.updateStatus, c.proxy) }, func(string, string) struct{} {
 		return struct{}{}
 	}), nil
 }

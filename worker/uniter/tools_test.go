@@ -111,3 +111,18 @@ func TestJujuFail(t *testing.T) {
 		t.Errorf("status %+v, ports %v", r.c.workload, r.c.ports)
 	}
 }
+
+// The model's settings reach the environment of the next hook.
+func TestProxiesOfTheModelReachHooks(t *testing.T) {
+	r := newRig(t, map[string]string{"config-changed": `echo "$JUJU_CHARM_HTTP_PROXY" >proxy`})
+	r.start()
+	r.settle(nil)
+	if got := r.file("charm/proxy"); got != "http://proxy\n" {
+		t.Errorf("the proxy is %q", got)
+	}
+	r.c.change(func() { r.c.proxy = "http://other" })
+	r.settle(func() { r.c.unit.ConfigVersion++ })
+	if got := r.file("charm/proxy"); got != "http://other\n" {
+		t.Errorf("after the change, the proxy is %q", got)
+	}
+}
