@@ -89,7 +89,8 @@ func TestEnvironmentIsAsDocumented(t *testing.T) {
 		"http_proxy": "http://inherited", "JUJU_LOCAL_INSTANCE": "i", "JUJU_LOCAL_ADDRESS": "127.0.0.9"} {
 		t.Setenv(name, value)
 	}
-	r := newRig(t, map[string]string{"install": "env >env", "db-relation-departed": "env >env"})
+	r := newRig(t, map[string]string{"install": "env >env", "db-relation-created": "env >env",
+		"db-relation-departed": "env >env"})
 	text, err := os.ReadFile("../doc/charms.md")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,8 @@ func TestEnvironmentIsAsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, info := range []Info{{Kind: Install}, {Kind: RelationDeparted, RelationID: 0, RemoteUnit: "mysql/0"}} {
+	for _, info := range []Info{{Kind: Install}, {Kind: RelationCreated, RelationID: 0},
+		{Kind: RelationDeparted, RelationID: 0, RemoteUnit: "mysql/0"}} {
 		params := testParams(info)
 		params.Settings = map[string]string{"juju-https-proxy": "http://p:1", "ftp-proxy": "http://p:2",
 			"no-proxy": "localhost"}
@@ -138,6 +140,10 @@ func TestEnvironmentIsAsDocumented(t *testing.T) {
 			} else if _, never := os.LookupEnv(name); ok && !always && !never && where != "if the model sets it" {
 				t.Errorf("%s has %s, which is documented for %s", hctx.HookName(), name, where)
 			}
+		}
+		remote, hasRemote := got["JUJU_REMOTE_UNIT"]
+		if remote != info.RemoteUnit || hasRemote != info.Kind.IsRelation() || hasRemote && got["JUJU_REMOTE_APP"] != "mysql" {
+			t.Errorf("%s is about %q of %q", hctx.HookName(), remote, got["JUJU_REMOTE_APP"])
 		}
 		for name, want := range map[string]string{"JUJU_CHARM_HTTPS_PROXY": "http://p:1", "JUJU_CHARM_HTTP_PROXY": "",
 			"ftp_proxy": "http://p:2", "FTP_PROXY": "http://p:2", "NO_PROXY": "localhost", "http_proxy": "http://inherited",
