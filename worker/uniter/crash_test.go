@@ -347,6 +347,7 @@ type notedHost struct {
 	meta   *charm.Meta
 	run    func(ctx context.Context, hctx *hooks.Context) error // what hooks do besides
 	has    hooks.Implemented                                    // of the later hooks
+	hasErr error                                                // of looking them up
 }
 
 func newNotedHost() *notedHost {
@@ -359,7 +360,7 @@ func newNotedHost() *notedHost {
 
 func (h *notedHost) host() *host {
 	return &host{store: h, runner: notedRunner{h}, record: func(string) error { return nil },
-		hooks:  func() (hooks.Implemented, error) { return h.has, nil },
+		hooks:  func() (hooks.Implemented, error) { return h.has, h.hasErr },
 		deploy: func(context.Context, string) (*charm.Meta, error) { return h.meta, nil }}
 }
 

@@ -121,7 +121,8 @@ func (u *uniter) loop(ctx context.Context) error {
 		}
 		var err error
 		if u.remote.snapshot.Hooks, err = u.host.hooks(); err != nil {
-			return fmt.Errorf("cannot look up the charm's hooks: %w", err)
+			// The runner says so when a hook is to run. A unit that is removed by force runs none.
+			logger.Warningf("unit %s: cannot look up the charm's hooks: %v", u.Unit.ID, err)
 		}
 		op := resolver.NextOp(u.executor.State(), u.remote.snapshot)
 		logger.Debugf("unit %s: %s", u.Unit.ID, op)

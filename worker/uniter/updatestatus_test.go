@@ -3,6 +3,7 @@ package uniter
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"juju/hooks"
 	"juju/state/entity"
+	"juju/worker"
 )
 
 // update-status runs while a unit has nothing else to do, as often as the model says. A change
@@ -100,4 +102,19 @@ func TestNoUpdateStatusWithoutTheHook(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// A charm that has made its hooks unreadable is not in the way when its unit is removed by force.
+func TestUnreadableHooksDoNotKeepAUnit(t *testing.T) {
+	c, h := newController(), newNotedHost()
+	h.hasErr = os.ErrPermission
+	c.unit.Life, c.unit.Strength = entity.Dying, entity.Force
+	work := New(Config{API: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
+		return h.host(), nil
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := work(ctx); !errors.Is(err, worker.ErrTerminateAgent) || c.unit.Life != entity.Dead {
+		t.Errorf("the unit is %s, its agent ended with %v", c.unit.Life, err)
+	}
 }
