@@ -34,12 +34,17 @@ func FuzzParseMeta(f *testing.F) {
 		"1G}}\n"))
 	f.Add([]byte("name: a\nsummary: s\ndescription: d\nextra-bindings: {x: }\nresources: {r: {filename: f}}\nseries: " +
 		"trusty\n"))
+	f.Add([]byte("name: a\nsummary: s\ndescription: d\ncontainers: {c: {}}\nmin-juju-version: 2.9-rc1\n" +
+		"assumes: [juju, \"juju>=2.8\", any-of: [k8s-api, all-of: [juju < 3, juju >= 2.0.1]]]\n"))
 	f.Add([]byte("{? [a] : b, ~: c}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := ParseMeta(data)
 		if err != nil {
 			checkRefusal(t, err)
 			return
+		}
+		if err := (&Charm{Meta: m, Config: &Config{}, Actions: &Actions{}}).checkContract(); err != nil {
+			checkRefusal(t, err)
 		}
 		// Names become file names and parts of URLs.
 		if u, err := ParseURL("local:" + m.Name); err != nil || u.Name != m.Name {
