@@ -17,11 +17,18 @@ import (
 // gone, so that there is nothing to wait for.
 const lockPause = 2 * time.Millisecond
 
+// sayAfter is how long a hook waits before it says so. Most hooks are short, and a status for
+// each of them would be more than people can read.
+const sayAfter = time.Second
+
 // lockMachine waits until this process alone holds the lock at path, or ctx is done. who is what
-// others read of the holder. If it has to wait, it calls waiting once, with the holder's. The lock is an flock, which ends with its holder. A blocked
-// flock can't be cancelled, and would wake up holding the lock. So lockMachine waits for the
-// end of a FIFO beside the lock, which the holder keeps open for writing: the FIFO ends when
-// the holder releases the lock or dies, and a read from it can be cancelled.
+// others read of the holder. If it has to wait for longer than sayAfter, it calls waiting once,
+// with what the holder says of itself.
+//
+// The lock is an flock, which ends with its holder. A blocked flock can't be cancelled, and would
+// wake up holding the lock. So lockMachine waits for the end of a FIFO beside the lock, which the
+// holder keeps open for writing: the FIFO ends when the holder releases the lock or dies, and a
+// read from it can be cancelled.
 func lockMachine(ctx context.Context, path, who string, waiting func(holder string)) (unlock func(), err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
@@ -44,7 +51,7 @@ func lockMachine(ctx context.Context, path, who string, waiting func(holder stri
 		}
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			if tries == 0 {
-				waiting(holderOf(path))
+				defer after(sayAfter, func() { waiting(holderOf(path)) })()
 			}
 			err = waitRelease(ctx, fifo)
 		}
@@ -77,6 +84,20 @@ func holderOf(path string) string {
 		return "another hook" // it has just come
 	}
 	return string(text)
+}
+
+// after calls f after a time, unless stop is called before. stop returns when f doesn't run.
+func after(d time.Duration, f func()) (stop func()) {
+	done := make(chan struct{})
+	timer := time.AfterFunc(d, func() {
+		defer close(done)
+		f()
+	})
+	return func() {
+		if !timer.Stop() {
+			<-done
+		}
+	}
 }
 
 // flock tries to take the lock without waiting.
