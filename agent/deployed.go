@@ -164,9 +164,9 @@ func (d *deployed) wait(unit string) {
 // Ended is signalled when an agent ends.
 func (d *deployed) Ended() <-chan struct{} { return d.ended }
 
-// Recall ends the agent and removes its directory. To others the removal is one step. If the
-// unit has subordinates whose agents it has not recalled, since it was removed by force, they are
-// recalled first.
+// Recall ends the agent and removes its directory. To others the removal is one step. The agents of
+// subordinates that a principal's agent has not recalled, because the unit was removed by force, go
+// with it.
 func (d *deployed) Recall(ctx context.Context, unit string) error {
 	subordinates, err := d.deployedBy(entity.UnitTag(unit))
 	if err != nil {

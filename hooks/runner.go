@@ -100,11 +100,10 @@ func (r *Runner) Close() error { return r.output.close() }
 // Run runs hctx's hook in the charm directory and returns when its own process has exited and
 // all its output has been logged.
 //
-// It first waits until no other hook runs on the machine, unless the context says that it needn't.
-// Then it calls persist with the
-// process that is about to become the hook. The hook begins only after persist has returned
-// nil, so an agent that is killed before that leaves no hook running. A hook that the charm
-// doesn't have succeeds without a call of persist.
+// It first waits until no other hook runs on the machine, unless the context is exempt from that.
+// Then it calls persist with the process that is about to become the hook. The hook begins only
+// after persist has returned nil, so an agent that is killed before that leaves no hook running. A
+// hook that the charm doesn't have succeeds without a call of persist.
 //
 // When ctx is done, the hook has StopTimeout to finish; if it does, Run returns as usual, so
 // what follows (CommitHook) needs another context. If it doesn't, or at once if ctx's cause is
