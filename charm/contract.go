@@ -141,20 +141,18 @@ func indented(title string, lines []string) []string {
 // that is not here, or what gaps lists as refused.
 func (c *Charm) checkContract() error {
 	var errs []error
-	refuse := func(field, help, format string, args ...any) {
-		err := fmt.Errorf(format, args...)
-		if help != "" {
-			err = &helpError{err, help}
-		}
+	help := fmt.Sprintf("Charms get what Juju %s gives them, whatever the version of this program", Contract)
+	refuse := func(field, format string, args ...any) {
+		err := &helpError{fmt.Errorf(format, args...), help}
 		errs = append(errs, &FileError{File: metaFile, Field: field, Err: err})
 	}
 	m := c.Meta
 	if m.MinJujuVersion.Compare(Contract) > 0 {
-		refuse("min-juju-version", fmt.Sprintf("what charms rely on is that of Juju %s here", Contract),
+		refuse("min-juju-version",
 			"Charm's min version (%s) is higher than this juju environment's version (%s)", m.MinJujuVersion, Contract)
 	}
 	if why := (Assumption{AllOf: m.Assumes}).unmet(); len(why) > 0 {
-		refuse("assumes", "", "Charm feature requirements cannot be met:\n    - %s", strings.Join(why, "\n    "))
+		refuse("assumes", "Charm feature requirements cannot be met:\n    - %s", strings.Join(why, "\n    "))
 	}
 	for _, g := range gaps {
 		if names := g.names(c); g.refused && len(names) > 0 {
