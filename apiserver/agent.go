@@ -94,6 +94,18 @@ func (c *caller) setUnitStatus(ctx context.Context, unit entity.Tag, status enti
 	return u.SetStatus(ctx, status)
 }
 
+func (c *caller) setServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, status entity.Status) error {
+	status, err := reported(status, entity.WorkloadWords)
+	if err != nil {
+		return err
+	}
+	u, err := c.model.Unit(ctx, unit.ID)
+	if err != nil {
+		return err
+	}
+	return u.SetServiceStatus(ctx, epoch, status)
+}
+
 func (c *caller) setAgentStatus(ctx context.Context, unit entity.Tag, status entity.Status) error {
 	status, err := reported(status, entity.AgentWords)
 	if err != nil {

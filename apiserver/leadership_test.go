@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"juju/apiserver/client"
+	"juju/state"
 	"juju/state/entity"
 )
 
@@ -45,5 +46,57 @@ func TestLeadershipOverTheWire(t *testing.T) {
 	}
 	if epoch, err := second.ClaimLeadership(ctx, u1, time.Minute); err != nil || epoch != 2 {
 		t.Errorf("the second, then: %d, %v", epoch, err)
+	}
+}
+
+// A leader that was held up for longer than its term, and does not know that it was replaced,
+// can't write what only the leader writes.
+func TestAPausedLeadersWritesAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).populate()
+	ctx := t.Context()
+	u0, u1 := entity.UnitTag("mysql/0"), entity.UnitTag("mysql/1")
+	conn0, conn1 := w.dial(w.info(u0)), w.dial(w.info(u1))
+	epoch, err := client.LeadershipServiceFacade{Caller: conn0}.ClaimLeadership(ctx, u0, state.MinLease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paused := client.UniterFacade{Caller: conn0}
+	if err := paused.SetLeaderSettings(ctx, u0, epoch, entity.LeaderSettings{"primary": "0"}); err != nil {
+		t.Fatal(err)
+	}
+	// It says nothing for the rest of its term.
+	successor := client.LeadershipServiceFacade{Caller: conn1}
+	if err := successor.BlockUntilLeadershipReleased(ctx, u1); err != nil {
+		t.Fatal(err)
+	}
+	next, err := successor.ClaimLeadership(ctx, u1, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leads := client.UniterFacade{Caller: conn1}
+	if err := leads.SetLeaderSettings(ctx, u1, next, entity.LeaderSettings{"primary": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"leader-set": paused.SetLeaderSettings(ctx, u0, epoch, entity.LeaderSettings{"primary": "0"}),
+		"leader-set with the successor's epoch": paused.SetLeaderSettings(ctx, u0, next,
+			entity.LeaderSettings{"primary": "0"}),
+		"leader-set of its successor": paused.SetLeaderSettings(ctx, u1, next, entity.LeaderSettings{"primary": "0"}),
+		"status-set --application": paused.SetServiceStatus(ctx, u0, epoch,
+			entity.Status{Status: entity.StatusActive}),
+	} {
+		if !errors.Is(err, entity.LeadershipRefused) && !errors.Is(err, entity.Unauthorized) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for unit, facade := range map[entity.Tag]client.UniterFacade{u0: paused, u1: leads} {
+		if got, err := facade.LeaderSettings(ctx, unit); err != nil || got["primary"] != "1" {
+			t.Errorf("%s sees %v, %v", unit, got, err)
+		}
+	}
+	if err := leads.SetServiceStatus(ctx, u1, next, entity.Status{Status: entity.StatusError, Message: "x"}); !errors.Is(err,
+		entity.Invalid) {
+		t.Errorf("a status that no charm may set: %v", err)
 	}
 }

@@ -198,10 +198,14 @@ func (u *Unit) leaderOps(o *ops, epoch int64) error {
 		return err
 	}
 	if leader.Holder != u.doc.Name || leader.Epoch != epoch {
-		return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
+		return u.notLeader()
 	}
 	o.Assert(leadersC, u.doc.Service, bson.D{{"holder", u.doc.Name}, {"epoch", epoch}})
 	return nil
+}
+
+func (u *Unit) notLeader() error {
+	return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", u.doc.Name, u.doc.Service)
 }
 
 // ReleaseLeadership gives the unit's leadership back, so that another unit can lead at

@@ -76,7 +76,8 @@ var readers = map[string]string{
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
 		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Transactions UUID
 		Unit Unsettled Watches`,
-	"Unit": `BlockUntilLeadershipReleased Config Deployer Info Life Machine MachineLeft Name OpenedPorts Principal RelationSettings Relations Service Status`,
+	"Unit": `BlockUntilLeadershipReleased Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
+		RelationSettings Relations Service ServiceStatus Status`,
 	"User": "Stamp",
 }
 

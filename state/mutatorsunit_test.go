@@ -130,6 +130,10 @@ func claim(s *scene, u *state.Unit) error {
 	return err
 }
 
+func tellsUnits(s *scene, u *state.Unit) error {
+	return u.SetLeaderSettings(s.ctx, 1, entity.LeaderSettings{"primary": "mysql/0", "old": ""})
+}
+
 func inSteps(m mutator) mutator { m.steps = true; return m }
 
 func release(s *scene, u *state.Unit) error { return u.ReleaseLeadership(s.ctx) }
@@ -230,6 +234,16 @@ var unitMutators = []mutator{
 	inSteps(onUnit("ClaimLeadership", "", "mysql/0", claim)),
 	inSteps(onUnit("ClaimLeadership", "after another", "mysql/0", claim, leads("mysql/1"), leadsNoMore("mysql/1"))),
 	inSteps(onUnit("ReleaseLeadership", "", "mysql/0", release, leads("mysql/0"))),
+	onUnit("SetLeaderSettings", "", "mysql/0", tellsUnits, leads("mysql/0")),
+	onUnit("SetLeaderSettings", "again", "mysql/0", tellsUnits, leads("mysql/0"), func(s *scene) {
+		s.ok(s.unit("mysql/0").SetLeaderSettings(s.ctx, 1, entity.LeaderSettings{"primary": "none", "old": "x"}))
+	}),
+	onUnit("SetServiceStatus", "", "mysql/0", func(s *scene, u *state.Unit) error {
+		return u.SetServiceStatus(s.ctx, 1, entity.Status{Status: entity.StatusActive})
+	}, leads("mysql/0")),
+	onUnit("SetWorkloadVersion", "", "mysql/0", func(s *scene, u *state.Unit) error {
+		return u.SetWorkloadVersion(s.ctx, "8.0")
+	}),
 	onUnit("ClearResolved", "", "mysql/0", func(s *scene, u *state.Unit) error { return u.ClearResolved(s.ctx) },
 		errs("mysql/0"), func(s *scene) { s.ok(s.unit("mysql/0").Resolve(s.ctx, true)) }),
 }

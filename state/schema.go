@@ -18,7 +18,7 @@ const (
 	endpointsC   = "endpoints"   // "mysql#wordpress:db mysql:server": an end of a relation, by service
 	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit in a relation
 	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": a unit's deployer
-	settingsC    = "settings"    // "s#mysql": a service's settings, "r#5#mysql/0": a unit's in a relation
+	settingsC    = "settings"    // "s#mysql": a service's settings, "s#mysql#leader": its leaders', "r#5#mysql/0", "r#5#mysql": a unit's or service's in a relation
 	constraintsC = "constraints" // a key: as users write them; the model's are in its document
 	countsC      = "counts"      // a key: the counts of references to it, and of documents that it owns; not watched
 	statusesC    = "statuses"    // a key, or one of a part: "u#mysql/0#workload" of the charm, "m#0#instance" of the cloud
@@ -75,6 +75,8 @@ func serviceKey(name string) string { return "s#" + name }
 func relationKey(id int) string     { return "r#" + strconv.Itoa(id) }
 
 func relationSettingsKey(id int, unit string) string { return relationKey(id) + "#" + unit }
+
+func leaderSettingsKey(service string) string { return serviceKey(service) + "#leader" }
 
 func deploymentID(parent entity.Tag, unit string) string { return parent.String() + "#" + unit }
 

@@ -29,6 +29,15 @@ func (st *State) settings(key string) (settingsDoc, error) {
 	return doc, err
 }
 
+// texts returns settings whose values are all texts.
+func (d settingsDoc) texts() map[string]string {
+	texts := make(map[string]string, len(d.Settings))
+	for k, v := range d.Settings {
+		texts[k], _ = v.(string)
+	}
+	return texts
+}
+
 // limit bounds the settings, well below the store's own limit. A transaction that the
 // store refuses to apply would never finish, and block every other on its documents.
 func (d settingsDoc) limit() entity.Limit {

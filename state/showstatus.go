@@ -124,12 +124,8 @@ func (a *everything) service(name string, units []string, subordinates map[strin
 			s.Units = append(s.Units, u)
 		}
 	}
-	if s.Status = a.statuses[serviceKey(name)].status(); s.Status.Status == entity.StatusUnknown {
-		since := s.Status.Since
-		if s.Status = entity.Worst(workloads); s.Status.Since.IsZero() {
-			s.Status.Since = since
-		}
-	}
+	said := a.statuses[serviceKey(name)]
+	s.Status, s.WorkloadVersion = shownServiceStatus(said.status(), workloads), said.Version
 	return s
 }
 

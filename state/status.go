@@ -7,7 +7,6 @@ import (
 
 	mgo "gopkg.in/mgo.v2"
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/check"
 	"juju/state/entity"
@@ -24,6 +23,8 @@ type statusDoc struct {
 	// Kept is set once the status is in the history. An initial status is added there
 	// when it is replaced.
 	Kept bool `bson:"kept,omitempty"`
+	// Version is that of a service's workload; it changes apart from the status.
+	Version string `bson:"version,omitempty"`
 
 	unset bool // an initial status, which is not stored
 }
@@ -97,7 +98,8 @@ func firstStatus(key string, its birth) statusDoc {
 }
 
 // setStatus replaces a status, and adds it to the history.
-func (st *State) setStatus(ctx context.Context, key string, s entity.Status, more ...txn.Op) error {
+// more adds what the transaction does besides.
+func (st *State) setStatus(ctx context.Context, key string, s entity.Status, more ...func(*ops) error) error {
 	if s.Status == entity.StatusError && s.Message == "" {
 		return entity.Errorf(entity.Invalid, "cannot set status %q without info", s.Status)
 	}
@@ -109,8 +111,10 @@ func (st *State) setStatus(ctx context.Context, key string, s entity.Status, mor
 			return err
 		}
 		o.replaceStatus(was, doc, exists)
-		for _, op := range more {
-			o.Add(op)
+		for _, f := range more {
+			if err := f(o); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

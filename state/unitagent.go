@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"gopkg.in/mgo.v2/bson"
-	"gopkg.in/mgo.v2/txn"
 
 	"juju/state/entity"
 	"juju/state/mongo"
@@ -23,12 +22,12 @@ func (u *Unit) Status(ctx context.Context) (entity.Status, error) {
 // SetAgentStatus sets the status of the unit's agent. The first one records that the
 // agent has come up.
 func (u *Unit) SetAgentStatus(ctx context.Context, s entity.Status) error {
-	var started []txn.Op
-	if !u.doc.Started {
-		started = append(started, txn.Op{C: unitsC, Id: u.doc.Name, Assert: exists,
-			Update: bson.D{{"$set", bson.D{{"started", true}}}}})
-	}
-	return u.st.setStatus(ctx, unitKey(u.doc.Name), s, started...)
+	return u.st.setStatus(ctx, unitKey(u.doc.Name), s, func(o *ops) error {
+		if !u.doc.Started {
+			o.Update(unitsC, u.doc.Name, exists, bson.D{{"$set", bson.D{{"started", true}}}})
+		}
+		return nil
+	})
 }
 
 // Resolve says what to do about the unit's failed hook: run it again, or continue as if
@@ -114,6 +113,11 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		CharmURL: u.doc.CharmURL, ServiceCharmURL: svc.doc.CharmURL, ForceCharm: svc.doc.ForceCharm,
 		ConfigVersion: config.Version, Started: u.doc.Started,
 	}
+	leaders, err := u.st.settings(leaderSettingsKey(u.doc.Service))
+	if err != nil && !entity.IsNotFound(err) {
+		return entity.UnitInfo{}, err
+	}
+	info.LeaderSettingsVersion = leaders.Version
 	subordinates, err := u.st.units(bson.D{{"principal", u.doc.Name}})
 	if err != nil {
 		return entity.UnitInfo{}, err

@@ -82,9 +82,5 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	if doc.Container != ru.container() {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // of another principal
 	}
-	settings := map[string]string{}
-	for k, v := range doc.Settings {
-		settings[k], _ = v.(string)
-	}
-	return settings, nil
+	return doc.texts(), nil
 }

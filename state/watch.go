@@ -115,6 +115,7 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 		watcher.Doc(unitsC, name),
 		watcher.Doc(servicesC, u.doc.Service),
 		watcher.Doc(settingsC, serviceKey(u.doc.Service)),
+		watcher.Doc(settingsC, leaderSettingsKey(u.doc.Service)),
 		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
 	}
 	if u.doc.Principal != "" {

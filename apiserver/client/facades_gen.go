@@ -283,6 +283,15 @@ func (f UniterFacade) GoalState(ctx context.Context, tag entity.Tag) (entity.Goa
 	return result, err
 }
 
+// LeaderSettings calls state.Unit.LeaderSettings.
+func (f UniterFacade) LeaderSettings(ctx context.Context, tag entity.Tag) (entity.LeaderSettings, error) {
+	var reply struct {
+		Settings entity.LeaderSettings `json:"settings"`
+	}
+	err := call(ctx, f, "Uniter", "LeaderSettings", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Settings, err
+}
+
 // LeaveScope calls state.Unit.LeaveScope.
 func (f UniterFacade) LeaveScope(ctx context.Context, tag entity.Tag, relation int) error {
 	return call(ctx, f, "Uniter", "LeaveScope", struct {
@@ -333,6 +342,13 @@ func (f UniterFacade) Relations(ctx context.Context, tag entity.Tag) ([]entity.R
 	return reply.Relations, err
 }
 
+// ServiceStatus calls state.Unit.ServiceStatus.
+func (f UniterFacade) ServiceStatus(ctx context.Context, tag entity.Tag) (entity.StatusesOfService, error) {
+	var result entity.StatusesOfService
+	err := call(ctx, f, "Uniter", "ServiceStatus", params.Entity{Tag: params.TagOf(tag)}, &result)
+	return result, err
+}
+
 // SetAgentStatus calls caller.setAgentStatus.
 func (f UniterFacade) SetAgentStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Uniter", "SetAgentStatus", struct {
@@ -349,12 +365,40 @@ func (f UniterFacade) SetCharm(ctx context.Context, tag entity.Tag, url string) 
 	}{params.TagOf(tag), url}, nil)
 }
 
+// SetLeaderSettings calls state.Unit.SetLeaderSettings.
+func (f UniterFacade) SetLeaderSettings(
+	ctx context.Context, tag entity.Tag, epoch int64, settings entity.LeaderSettings,
+) error {
+	return call(ctx, f, "Uniter", "SetLeaderSettings", struct {
+		Tag      params.Tag            `json:"tag"`
+		Epoch    int64                 `json:"epoch"`
+		Settings entity.LeaderSettings `json:"settings"`
+	}{params.TagOf(tag), epoch, settings}, nil)
+}
+
+// SetServiceStatus calls caller.setServiceStatus.
+func (f UniterFacade) SetServiceStatus(ctx context.Context, tag entity.Tag, epoch int64, status entity.Status) error {
+	return call(ctx, f, "Uniter", "SetServiceStatus", struct {
+		Tag    params.Tag    `json:"tag"`
+		Epoch  int64         `json:"epoch"`
+		Status entity.Status `json:"status"`
+	}{params.TagOf(tag), epoch, status.Fitted()}, nil)
+}
+
 // SetUnitStatus calls caller.setUnitStatus.
 func (f UniterFacade) SetUnitStatus(ctx context.Context, tag entity.Tag, status entity.Status) error {
 	return call(ctx, f, "Uniter", "SetUnitStatus", struct {
 		Tag    params.Tag    `json:"tag"`
 		Status entity.Status `json:"status"`
 	}{params.TagOf(tag), status.Fitted()}, nil)
+}
+
+// SetWorkloadVersion calls state.Unit.SetWorkloadVersion.
+func (f UniterFacade) SetWorkloadVersion(ctx context.Context, tag entity.Tag, version string) error {
+	return call(ctx, f, "Uniter", "SetWorkloadVersion", struct {
+		Tag     params.Tag `json:"tag"`
+		Version string     `json:"version"`
+	}{params.TagOf(tag), version}, nil)
 }
 
 // Unit calls state.Unit.Info.

@@ -26,18 +26,22 @@ type MachineInfo struct {
 
 // UnitInfo is what a unit's agent needs to decide, read at one moment.
 type UnitInfo struct {
-	Name             string   `json:"name"`
-	Service          string   `json:"service"`
-	Machine          string   `json:"machine,omitempty"`   // "" for a unit that is not assigned, and for subordinates
-	Principal        string   `json:"principal,omitempty"` // "" for a principal
-	Life             Life     `json:"life"`
-	ServiceLife      Life     `json:"service-life"`
-	Resolved         Resolved `json:"resolved,omitempty"`
-	Strength         Strength `json:"strength,omitempty"`  // of its destruction
-	CharmURL         string   `json:"charm-url,omitempty"` // the charm that the unit runs; "" before it has one
-	ServiceCharmURL  string   `json:"service-charm-url"`   // the charm that it should run
-	ForceCharm       bool     `json:"force-charm,omitempty"`
-	ConfigVersion    int64    `json:"config-version"` // changes with the service's settings; compared by !=
+	Name            string   `json:"name"`
+	Service         string   `json:"service"`
+	Machine         string   `json:"machine,omitempty"`   // "" for a unit that is not assigned, and for subordinates
+	Principal       string   `json:"principal,omitempty"` // "" for a principal
+	Life            Life     `json:"life"`
+	ServiceLife     Life     `json:"service-life"`
+	Resolved        Resolved `json:"resolved,omitempty"`
+	Strength        Strength `json:"strength,omitempty"`  // of its destruction
+	CharmURL        string   `json:"charm-url,omitempty"` // the charm that the unit runs; "" before it has one
+	ServiceCharmURL string   `json:"service-charm-url"`   // the charm that it should run
+	ForceCharm      bool     `json:"force-charm,omitempty"`
+	ConfigVersion   int64    `json:"config-version"` // changes with the service's settings; compared by !=
+	// LeaderSettingsVersion changes with what the service's leaders set; compared by !=. It is 0
+	// before the first.
+	LeaderSettingsVersion int64 `json:"leader-settings-version,omitempty"`
+
 	Subordinates     []string `json:"subordinates,omitempty"`
 	PrivateAddress   string   `json:"private-address,omitempty"`
 	PublicAddress    string   `json:"public-address,omitempty"`
@@ -72,6 +76,15 @@ type HookChanges struct {
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
 	return len(c.Relations) == 0 && len(c.OpenPorts) == 0 && len(c.ClosePorts) == 0
+}
+
+// LeaderSettings are what the leader of a service sets for all of its units: key → value.
+type LeaderSettings map[string]string
+
+// StatusesOfService is the status of a service, and those of its units' workloads.
+type StatusesOfService struct {
+	Service Status            `json:"service"`
+	Units   map[string]Status `json:"units,omitempty"`
 }
 
 // AgentUnit is what a deployer needs to decide about one of its units.

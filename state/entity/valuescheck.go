@@ -64,6 +64,9 @@ func (c HookChanges) Check() error {
 	return nil
 }
 
+// Check returns an Invalid error for settings that can't be stored or are too large.
+func (s LeaderSettings) Check() error { return CheckRelationSettings(s) }
+
 // CheckRelationSettings returns an Invalid error for a unit's relation settings that can't be
 // stored or are too large.
 func CheckRelationSettings(settings map[string]string) error {

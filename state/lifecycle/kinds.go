@@ -76,6 +76,7 @@ var Kinds = []Row{
 	{Subordinate, "units", "u#", unitDocuments},
 	{Service, "services", "s#", []Document{
 		{"settings", ByKey, "", Always},
+		{"settings", ByKey, "#leader", Sometimes}, // what its leaders have set
 		{"constraints", ByKey, "", Always},
 		{"statuses", ByKey, "", Always},
 		{"leaders", ByName, "", Counted},

@@ -1,0 +1,146 @@
+package state
+
+import (
+	"context"
+	"maps"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// What only the leader of a service writes: every such transaction asserts the epoch of its
+// claim.
+
+// LeaderSettings returns what the leaders of the unit's service have set for all of its
+// units.
+func (u *Unit) LeaderSettings(ctx context.Context) (entity.LeaderSettings, error) {
+	doc, err := u.st.settings(leaderSettingsKey(u.doc.Service))
+	if err != nil && !entity.IsNotFound(err) {
+		return nil, err
+	}
+	return doc.texts(), nil
+}
+
+// SetLeaderSettings changes those settings; an empty value deletes its key. epoch is what
+// the unit's claim to lead the service returned. The error is entity.LeadershipRefused if
+// the unit does not lead by this claim.
+func (u *Unit) SetLeaderSettings(ctx context.Context, epoch int64, settings entity.LeaderSettings) error {
+	return u.st.change(ctx, func(o *ops) error {
+		if err := u.leaderOps(o, epoch); err != nil {
+			return err
+		}
+		key := leaderSettingsKey(u.doc.Service)
+		changed, err := u.st.putSettings(o, settingsDoc{ID: key}, settings)
+		if err == nil && !changed {
+			return mongo.ErrNothing
+		}
+		return err
+	})
+}
+
+// putSettings merges changes into the settings that begin describes, which it inserts if
+// they do not exist; an empty value deletes its key. It reports whether any value changes.
+func (st *State) putSettings(o *ops, begin settingsDoc, changes map[string]string) (changed bool, err error) {
+	before := o.Len()
+	doc, err := st.settings(begin.ID)
+	if err != nil && !entity.IsNotFound(err) {
+		return false, err
+	}
+	if err == nil {
+		set := map[string]any{}
+		for k, v := range changes {
+			set[k] = v
+			if v == "" {
+				set[k] = nil
+			}
+		}
+		err = o.changeSettings(doc, set)
+		return o.Len() > before, err
+	}
+	set := maps.Clone(changes)
+	maps.DeleteFunc(set, func(_, v string) bool { return v == "" })
+	if len(set) == 0 {
+		return false, nil
+	}
+	if err := entity.CheckRelationSettings(set); err != nil {
+		return false, err
+	}
+	begin.Settings, begin.Version = map[string]any{}, 1
+	for k, v := range set {
+		begin.Settings[escapeKey(k)] = v
+	}
+	o.Insert(settingsC, begin.ID, begin)
+	return true, nil
+}
+
+// SetServiceStatus sets the status of the unit's service, which is then no longer derived
+// from the statuses of its units. epoch is what the unit's claim to lead the service
+// returned. The error is entity.LeadershipRefused if the unit does not lead by this claim.
+func (u *Unit) SetServiceStatus(ctx context.Context, epoch int64, s entity.Status) error {
+	return u.st.setStatus(ctx, serviceKey(u.doc.Service), s, func(o *ops) error { return u.leaderOps(o, epoch) })
+}
+
+// ServiceStatus returns the status of the unit's service, and those of its units' workloads.
+// The error is entity.LeadershipRefused unless the unit leads the service.
+func (u *Unit) ServiceStatus(ctx context.Context) (entity.StatusesOfService, error) {
+	all := entity.StatusesOfService{Units: map[string]entity.Status{}}
+	leader, _, err := u.st.leaders(u.doc.Service)
+	if err != nil {
+		return all, err
+	}
+	if leader.Holder != u.doc.Name {
+		return all, u.notLeader()
+	}
+	units, err := u.st.units(bson.D{{"service", u.doc.Service}})
+	if err != nil {
+		return all, err
+	}
+	var workloads []entity.Status
+	for _, each := range units {
+		workload, err := each.Status(ctx)
+		if entity.IsNotFound(err) {
+			continue // it was removed meanwhile
+		} else if err != nil {
+			return all, err
+		}
+		all.Units[each.doc.Name] = workload
+		workloads = append(workloads, workload)
+	}
+	set, err := u.st.status(serviceKey(u.doc.Service))
+	all.Service = shownServiceStatus(set, workloads)
+	return all, err
+}
+
+// shownServiceStatus returns the status that a service shows: the one that its leader has
+// set, else the worst of its units'.
+func shownServiceStatus(set entity.Status, workloads []entity.Status) entity.Status {
+	if set.Status != entity.StatusUnknown {
+		return set
+	}
+	shown := entity.Worst(workloads)
+	if shown.Since.IsZero() {
+		shown.Since = set.Since
+	}
+	return shown
+}
+
+// SetWorkloadVersion records the version of the workload that the unit runs, which status
+// shows for the unit's service.
+func (u *Unit) SetWorkloadVersion(ctx context.Context, version string) error {
+	return u.st.change(ctx, func(o *ops) error {
+		key := serviceKey(u.doc.Service)
+		was, err := u.st.statusDoc(key)
+		if err != nil {
+			return err
+		}
+		if was.Version == version {
+			return mongo.ErrNothing
+		}
+		// Not in the service's document, which wakes the agents of all of its units.
+		o.Update(statusesC, key, exists, bson.D{{"$set", bson.D{{"version", version}}}})
+		o.Assert(unitsC, u.doc.Name, exists)
+		return nil
+	})
+}
