@@ -1,0 +1,338 @@
+package leadership
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"juju/state/entity"
+)
+
+var web0, web1 = entity.UnitTag("web/0"), entity.UnitTag("web/1")
+
+// A controller has the lease of one service. It keeps a promise from the moment at which it gets
+// the claim.
+type controller struct {
+	mu      sync.Mutex
+	holder  entity.Tag
+	epoch   int64
+	until   time.Time
+	claims  int
+	refuses bool // the unit is not Alive
+	wake    chan struct{}
+	// delay is called before and after each request: it may wait, and fail.
+	delay func(ctx context.Context) error
+}
+
+func newController() *controller { return &controller{wake: make(chan struct{})} }
+
+func (c *controller) around(ctx context.Context, f func() error) error {
+	if c.delay != nil {
+		if err := c.delay(ctx); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	err := f()
+	c.mu.Unlock()
+	if c.delay != nil {
+		if err := c.delay(ctx); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *controller) ClaimLeadership(ctx context.Context, unit entity.Tag, d time.Duration) (epoch int64, err error) {
+	err = c.around(ctx, func() error {
+		c.claims++
+		if c.refuses || c.holder != unit && time.Now().Before(c.until) {
+			return entity.Errorf(entity.LeadershipRefused, "leadership claim denied")
+		}
+		if c.holder != unit {
+			c.holder, c.epoch = unit, c.epoch+1
+		}
+		c.until = time.Now().Add(d)
+		epoch = c.epoch
+		return nil
+	})
+	return epoch, err
+}
+
+func (c *controller) ReleaseLeadership(ctx context.Context, unit entity.Tag) error {
+	return c.around(ctx, func() error {
+		if c.holder == unit {
+			c.holder, c.until = entity.Tag{}, time.Time{}
+			close(c.wake)
+			c.wake = make(chan struct{})
+		}
+		return nil
+	})
+}
+
+func (c *controller) BlockUntilLeadershipReleased(ctx context.Context, _ entity.Tag) error {
+	for {
+		c.mu.Lock()
+		left, wake := time.Until(c.until), c.wake
+		c.mu.Unlock()
+		if left <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(left):
+		case <-wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// begin runs a tracker of the unit; end stops it and waits until it has stopped.
+func begin(t *testing.T, c *controller, unit entity.Tag) (tracker *Tracker, end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	tracker = NewTracker(c, unit)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tracker.Run(ctx)
+	}()
+	end = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	t.Cleanup(end)
+	return tracker, end
+}
+
+func leads(t *testing.T, tracker *Tracker, want int64) {
+	t.Helper()
+	synctest.Wait()
+	if epoch, known := tracker.Epoch(); epoch != want || !known {
+		t.Errorf("%s leads by epoch %d (%v), want %d", tracker.unit.ID, epoch, known, want)
+	}
+}
+
+func TestALeaderRenewsAtHalfOfItsTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		first, end := begin(t, c, web0)
+		defer end()
+		if epoch, known := first.Epoch(); epoch != 0 || known {
+			t.Errorf("before the first answer: epoch %d, known %v", epoch, known)
+		}
+		leads(t, first, 1)
+		second, end := begin(t, c, web1)
+		defer end()
+		leads(t, second, 0)
+		time.Sleep(time.Hour + time.Second)
+		leads(t, first, 1)
+		leads(t, second, 0)
+		if c.claims < 120 || c.claims > 140 {
+			t.Errorf("%d claims in an hour", c.claims)
+		}
+	})
+}
+
+// Whatever the controller does not answer, a unit stops to lead when its term is over, counted
+// from before its last claim that was granted.
+func TestALeaderWithoutAControllerLeadsToTheEndOfItsTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		var away sync.Map
+		slow := 10 * time.Second
+		c.delay = func(ctx context.Context) error {
+			if _, is := away.Load(true); is {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			time.Sleep(slow)
+			return nil
+		}
+		tracker, end := begin(t, c, web0)
+		defer end()
+		time.Sleep(2*slow + time.Second) // the claim of the start was granted
+		leads(t, tracker, 1)
+		<-tracker.Changed()
+		away.Store(true, true)
+		time.Sleep(Term - 2*slow - time.Second - time.Millisecond)
+		leads(t, tracker, 1)
+		time.Sleep(time.Millisecond)
+		leads(t, tracker, 0)
+		select {
+		case <-tracker.Changed():
+		default:
+			t.Error("the end of the term is no change")
+		}
+		away.Delete(true)
+		time.Sleep(2 * Term)
+		leads(t, tracker, 1) // no other unit has led
+	})
+}
+
+func TestARetiredLeaderLeadsToTheEndOfItsTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		first, end := begin(t, c, web0)
+		defer end()
+		leads(t, first, 1)
+		second, end := begin(t, c, web1)
+		defer end()
+		leads(t, second, 0)
+		first.Retire()
+		time.Sleep(Term - time.Millisecond)
+		leads(t, first, 1)
+		leads(t, second, 0)
+		time.Sleep(time.Millisecond)
+		leads(t, first, 0)
+		leads(t, second, 2)
+		claims := c.claims
+		second.Retire()
+		time.Sleep(time.Hour)
+		if leads(t, second, 0); c.claims != claims {
+			t.Errorf("retired units have made %d claims", c.claims-claims)
+		}
+	})
+}
+
+// A unit that the controller knows to be Dying, and that does not know it yet, asks now and
+// then.
+func TestAUnitThatCannotLeadDoesNotAskAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		c.refuses = true
+		tracker, end := begin(t, c, web0)
+		defer end()
+		time.Sleep(time.Minute)
+		if leads(t, tracker, 0); c.claims > 25 {
+			t.Errorf("%d claims in a minute", c.claims)
+		}
+	})
+}
+
+func TestLeadKeepsItsPromise(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		tracker, end := begin(t, c, web0)
+		defer end()
+		for range 500 {
+			time.Sleep(rand.N(20 * time.Second))
+			epoch, err := tracker.Lead(t.Context(), halfTerm)
+			if err != nil || epoch != 1 || time.Until(c.until) < halfTerm {
+				t.Fatalf("epoch %d, %v, with %v left", epoch, err, time.Until(c.until))
+			}
+		}
+		// Longer than any term.
+		if epoch, err := tracker.Lead(t.Context(), Term+time.Second); epoch != 0 || err != nil {
+			t.Errorf("for longer than a term: %d, %v", epoch, err)
+		}
+		// When it can't be renewed, it can't be promised.
+		time.Sleep(halfTerm / 2)
+		tracker.Retire()
+		c.mu.Lock()
+		c.refuses = true
+		c.mu.Unlock()
+		time.Sleep(halfTerm)
+		if epoch, err := tracker.Lead(t.Context(), halfTerm); epoch != 0 || err != nil {
+			t.Errorf("not renewed: %d, %v", epoch, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		away := entity.Errorf(entity.Unavailable, "the controller is away")
+		c.delay = func(context.Context) error { return away }
+		if epoch, err := NewTracker(c, web0).Lead(t.Context(), halfTerm); epoch != 0 || !errors.Is(err, away) {
+			t.Errorf("nothing is known: %d, %v", epoch, err)
+		}
+	})
+}
+
+func TestAReleasedLeadershipIsTakenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController()
+		first, end := begin(t, c, web0)
+		leads(t, first, 1)
+		second, end2 := begin(t, c, web1)
+		defer end2()
+		leads(t, second, 0)
+		time.Sleep(2 * minBlockPause)
+		end()
+		leads(t, first, 1)
+		first.Release(t.Context())
+		leads(t, first, 0)
+		leads(t, second, 2)
+		first.Release(t.Context()) // it does not lead
+		leads(t, second, 2)
+	})
+}
+
+// Under random delays, outages, stops and releases no two units believe at once that they lead.
+func TestAtMostOneUnitBelievesThatItLeads(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			var mu sync.Mutex
+			n := func(d time.Duration) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(r.Int64N(int64(d)))
+			}
+			c := newController()
+			c.delay = func(ctx context.Context) error {
+				wait := n(time.Second)
+				if n(10) == 0 {
+					wait = n(2 * Term)
+				}
+				select {
+				case <-time.After(wait):
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				if n(10) == 0 {
+					return entity.Errorf(entity.Unavailable, "the connection is lost")
+				}
+				return nil
+			}
+			trackers, ends := []*Tracker{nil, nil, nil}, []func(){nil, nil, nil}
+			led := map[int64]bool{}
+			for range 2000 {
+				i := int(n(3))
+				switch {
+				case trackers[i] == nil:
+					trackers[i], ends[i] = begin(t, c, entity.UnitTag([]string{"web/0", "web/1", "web/2"}[i]))
+				case n(100) == 0:
+					ends[i]()
+					if n(2) == 0 {
+						trackers[i].Release(t.Context())
+					}
+					trackers[i] = nil
+				}
+				time.Sleep(n(2 * time.Second))
+				leaders := 0
+				for _, tracker := range trackers {
+					if tracker == nil {
+						continue
+					}
+					if epoch, _ := tracker.Epoch(); epoch != 0 {
+						led[epoch] = true
+						leaders++
+					}
+				}
+				if leaders > 1 {
+					t.Fatalf("seed %d: %d leaders", seed, leaders)
+				}
+			}
+			if len(led) < 3 {
+				t.Errorf("seed %d: %d terms", seed, len(led))
+			}
+			for _, end := range ends {
+				if end != nil {
+					end()
+				}
+			}
+		})
+	}
+}
