@@ -21,7 +21,7 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 				"machiner": machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag}),
 				"deployer": a.deployer(conn),
 			}
-		}),
+		}, nil),
 	}
 }
 

@@ -175,8 +175,9 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 // connected is the worker that connects to the controller and runs other workers on the
-// connection. When the connection is lost, all of them restart on another.
-func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) worker.Func {
+// connection. When the connection is lost, all of them restart on another. When the agent stops,
+// it keeps the connection until linger returns, which may be nil.
+func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func, linger func()) worker.Func {
 	return func(ctx context.Context) error {
 		conn, err := client.Dial(ctx, client.Info{
 			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
@@ -190,7 +191,7 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 			return err
 		}
 		defer conn.Close()
-		ctx, cancel := conn.During(ctx)
+		during, cancel := conn.During(ctx)
 		defer cancel()
 		set := workers(conn)
 		set["failures"] = a.failures.Report(func(ctx context.Context, all []worker.Failure) error {
@@ -203,7 +204,11 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func) wor
 		if a.logs != nil {
 			set["log sender"] = a.logs.send(conn)
 		}
-		return worker.Run(ctx, a.options.RetryDelay, set)
+		err = worker.Run(during, a.options.RetryDelay, set)
+		if ctx.Err() != nil && conn.Err() == nil && linger != nil {
+			linger()
+		}
+		return err
 	}
 }
 

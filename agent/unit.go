@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"sync"
 
 	"juju/apiserver/client"
 	"juju/hooks"
@@ -14,6 +15,26 @@ import (
 // running hook must not notice that the controller was away.
 func (a *Agent) unitWorkers() map[string]worker.Func {
 	api := newLink()
+	var running sync.Mutex // held while the uniter runs
+	uniter := uniter.New(uniter.Config{
+		API:        client.UniterFacade{Caller: api},
+		Leadership: client.LeadershipServiceFacade{Caller: api},
+		Unit:       a.config.Tag,
+		IdleDelay:  a.options.IdleDelay,
+		StateDir:   filepath.Join(a.dir, "state"),
+		Hooks: hooks.RunnerParams{
+			CharmDir:     filepath.Join(a.dir, "charm"),
+			ToolsDir:     filepath.Join(a.dir, "tools"),
+			RunDir:       filepath.Join(a.dir, "run"),
+			LauncherPath: a.options.HookTool,
+			LockPath:     a.config.HookLock,
+		},
+		Context: hooks.ContextParams{
+			Unit: a.config.Tag.ID, Machine: a.config.Machine, Principal: a.config.Principal,
+			ModelName: a.config.ModelName, ModelUUID: a.config.Model,
+			APIAddresses: a.config.Addresses,
+		},
+	})
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
 			return map[string]worker.Func{
@@ -24,24 +45,15 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 					return nil
 				},
 			}
+		}, func() {
+			// An agent that stops lets its hook finish and releases its leadership.
+			running.Lock()
+			running.Unlock()
 		}),
-		"uniter": uniter.New(uniter.Config{
-			API:       client.UniterFacade{Caller: api},
-			Unit:      a.config.Tag,
-			IdleDelay: a.options.IdleDelay,
-			StateDir:  filepath.Join(a.dir, "state"),
-			Hooks: hooks.RunnerParams{
-				CharmDir:     filepath.Join(a.dir, "charm"),
-				ToolsDir:     filepath.Join(a.dir, "tools"),
-				RunDir:       filepath.Join(a.dir, "run"),
-				LauncherPath: a.options.HookTool,
-				LockPath:     a.config.HookLock,
-			},
-			Context: hooks.ContextParams{
-				Unit: a.config.Tag.ID, Machine: a.config.Machine, Principal: a.config.Principal,
-				ModelName: a.config.ModelName, ModelUUID: a.config.Model,
-				APIAddresses: a.config.Addresses,
-			},
-		}),
+		"uniter": func(ctx context.Context) error {
+			running.Lock()
+			defer running.Unlock()
+			return uniter(ctx)
+		},
 	}
 }

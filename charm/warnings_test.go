@@ -79,7 +79,7 @@ oddity: 1
 		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
 		`actions.yaml: action "backup", "restore": actions cannot be run yet`,
-		`hooks: hook "data-storage-attached", "leader-elected": there is no such event yet: it never runs`,
+		`hooks: hook "data-storage-attached": there is no such event yet: it never runs`,
 		`metadata.yaml: field "odd\x1bkey": it is not known here`,
 		`metadata.yaml: field "oddity": it is not known here`,
 		`metrics.yaml: it is not read: no metrics are collected`,

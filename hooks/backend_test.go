@@ -17,15 +17,20 @@ import (
 // fakeBackend is a controller with one unit, wordpress/0, which can be changed during a hook.
 // It records the calls.
 type fakeBackend struct {
-	mu       sync.Mutex
-	info     entity.UnitInfo
-	config   map[string]any
-	settings map[string]map[string]string // "0 mysql/0" → settings
-	ports    map[string][]entity.PortRange
-	status   entity.Status
-	down     error
-	calls    []string
-	block    chan struct{} // if not nil, Config waits for it, or its context
+	mu        sync.Mutex
+	info      entity.UnitInfo
+	config    map[string]any
+	settings  map[string]map[string]string // "0 mysql/0" → settings
+	ports     map[string][]entity.PortRange
+	status    entity.Status
+	version   string
+	epoch     int64 // by which the unit believes to lead
+	term      int64 // by which the leader leads
+	shared    entity.LeaderSettings
+	ofService entity.Status
+	down      error
+	calls     []string
+	block     chan struct{} // if not nil, Config waits for it, or its context
 }
 
 // newBackend returns the world that the scripts of testdata are about.
@@ -48,6 +53,9 @@ func newBackend() *fakeBackend {
 			"mysql/0":     {{From: 3306, To: 3306, Protocol: "tcp"}, {From: -1, To: -1, Protocol: "icmp"}},
 		},
 		status: entity.Status{Status: entity.StatusMaintenance, Message: "installing", Data: map[string]any{"step": 2}},
+		epoch:  4, term: 4,
+		shared:    entity.LeaderSettings{"primary": "10.0.0.7", "token": "two words"},
+		ofService: entity.Status{Status: entity.StatusBlocked, Message: "no database"},
 	}
 }
 
@@ -165,6 +173,79 @@ func (b *fakeBackend) UnitStatus(ctx context.Context, unit entity.Tag) (entity.S
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.status, nil
+}
+
+func (b *fakeBackend) SetWorkloadVersion(ctx context.Context, unit entity.Tag, version string) error {
+	if err := b.enter(unit, "SetWorkloadVersion %q", version); err != nil {
+		return err
+	}
+	b.change(func(b *fakeBackend) { b.version = version })
+	return nil
+}
+
+func (b *fakeBackend) LeaderSettings(ctx context.Context, unit entity.Tag) (entity.LeaderSettings, error) {
+	if err := b.enter(unit, "LeaderSettings"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.shared), nil
+}
+
+func (b *fakeBackend) SetLeaderSettings(ctx context.Context, unit entity.Tag, epoch int64,
+	settings entity.LeaderSettings) error {
+	if err := b.enterAsLeader(unit, epoch, "SetLeaderSettings %v", settings); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shared = maps.Clone(b.shared)
+	for k, v := range settings {
+		if b.shared[k] = v; v == "" {
+			delete(b.shared, k)
+		}
+	}
+	return nil
+}
+
+func (b *fakeBackend) enterAsLeader(unit entity.Tag, epoch int64, format string, args ...any) error {
+	if err := b.enter(unit, format, args...); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if epoch != b.term {
+		return entity.Errorf(entity.LeadershipRefused, "unit %q is not the leader of service %q", "wordpress/0", "wordpress")
+	}
+	return nil
+}
+
+func (b *fakeBackend) ServiceStatus(ctx context.Context, unit entity.Tag) (entity.StatusesOfService, error) {
+	if err := b.enter(unit, "ServiceStatus"); err != nil {
+		return entity.StatusesOfService{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return entity.StatusesOfService{Service: b.ofService, Units: map[string]entity.Status{
+		"wordpress/0": b.status, "wordpress/1": {Status: entity.StatusActive}}}, nil
+}
+
+func (b *fakeBackend) SetServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, s entity.Status) error {
+	if err := b.enterAsLeader(unit, epoch, "SetServiceStatus %s %q", s.Status, s.Message); err != nil {
+		return err
+	}
+	b.change(func(b *fakeBackend) { b.ofService = s })
+	return nil
+}
+
+// Lead makes the backend the Leadership of its unit.
+func (b *fakeBackend) Lead(_ context.Context, d time.Duration) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d != leaderPromise {
+		return 0, fmt.Errorf("asked for %v", d)
+	}
+	return b.epoch, b.down
 }
 
 // logRecorder is a log that tests read.

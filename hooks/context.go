@@ -38,6 +38,18 @@ type Backend interface {
 	GoalState(ctx context.Context, unit entity.Tag) (entity.GoalState, error)
 	// UnitStatus returns the workload's status.
 	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)
+	// SetWorkloadVersion sets the version that status shows, at once.
+	SetWorkloadVersion(ctx context.Context, unit entity.Tag, version string) error
+
+	// LeaderSettings returns what the leader of the unit's service has set.
+	LeaderSettings(ctx context.Context, unit entity.Tag) (entity.LeaderSettings, error)
+	// SetLeaderSettings changes that, at once; "" deletes a key. Like SetServiceStatus it is
+	// refused unless the unit leads by the claim of this epoch.
+	SetLeaderSettings(ctx context.Context, unit entity.Tag, epoch int64, settings entity.LeaderSettings) error
+	// ServiceStatus returns the statuses of the unit's service and its units to the leader.
+	ServiceStatus(ctx context.Context, unit entity.Tag) (entity.StatusesOfService, error)
+	// SetServiceStatus sets the status of the unit's service, at once.
+	SetServiceStatus(ctx context.Context, unit entity.Tag, epoch int64, status entity.Status) error
 }
 
 // A Relation is what a hook can know of one of its unit's relations without
@@ -63,7 +75,8 @@ type ContextParams struct {
 	Machine      string   // id of the machine, "0"
 	Principal    string   // the unit that a subordinate belongs to, or ""
 	// Settings are those of the model, by key; the environment has its proxies.
-	Settings map[string]string
+	Settings   map[string]string
+	Leadership Leadership
 
 	// LockExempt says that the hook runs beside others of the machine.
 	LockExempt bool
@@ -98,6 +111,9 @@ type Context struct {
 	goal     *entity.GoalState
 	meta     *charm.Meta
 	failure  string // the message of juju-fail
+
+	shared    map[string]string         // what the leader has set
+	ofService *entity.StatusesOfService // the status of the service
 }
 
 // A settingsKey names the settings of one unit in one relation.

@@ -12,18 +12,20 @@ type Kind string
 
 // The kinds of hooks, in the order of a unit's life.
 const (
-	Install          Kind = "install"
-	RelationCreated  Kind = "relation-created"
-	ConfigChanged    Kind = "config-changed"
-	Start            Kind = "start"
-	UpgradeCharm     Kind = "upgrade-charm"
-	RelationJoined   Kind = "relation-joined"
-	RelationChanged  Kind = "relation-changed"
-	RelationDeparted Kind = "relation-departed"
-	RelationBroken   Kind = "relation-broken"
-	UpdateStatus     Kind = "update-status"
-	Stop             Kind = "stop"
-	Remove           Kind = "remove"
+	Install               Kind = "install"
+	RelationCreated       Kind = "relation-created"
+	LeaderElected         Kind = "leader-elected"
+	LeaderSettingsChanged Kind = "leader-settings-changed"
+	ConfigChanged         Kind = "config-changed"
+	Start                 Kind = "start"
+	UpgradeCharm          Kind = "upgrade-charm"
+	RelationJoined        Kind = "relation-joined"
+	RelationChanged       Kind = "relation-changed"
+	RelationDeparted      Kind = "relation-departed"
+	RelationBroken        Kind = "relation-broken"
+	UpdateStatus          Kind = "update-status"
+	Stop                  Kind = "stop"
+	Remove                Kind = "remove"
 )
 
 // IsRelation reports whether hooks of this kind are about a relation.
@@ -43,8 +45,9 @@ type Info struct {
 	RelationID int `json:"relation-id,omitempty" yaml:"relation-id,omitempty"`
 	// RemoteUnit is the unit that has joined, changed or departed.
 	RemoteUnit string `json:"remote-unit,omitempty" yaml:"remote-unit,omitempty"`
-	// ChangeVersion is the version of RemoteUnit's settings in a joined or changed hook;
-	// compare it only with !=, never by order.
+	// ChangeVersion is the version of what the hook is about: of RemoteUnit's settings in a
+	// joined or changed hook, of the leader's in leader-settings-changed. In leader-elected it is
+	// the epoch of the claim. Compare it only with !=, never by order.
 	ChangeVersion int64 `json:"change-version,omitempty" yaml:"change-version,omitempty"`
 }
 
@@ -61,7 +64,8 @@ func (i Info) Name(relation string) string {
 // exists, and a remote unit exactly where the kind has one.
 func (i Info) Check() error {
 	switch i.Kind {
-	case Install, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop, Remove, RelationCreated, RelationBroken:
+	case Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop, Remove,
+		RelationCreated, RelationBroken:
 		if i.RemoteUnit != "" {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)
 		}

@@ -128,35 +128,6 @@ func (c *Context) withPorts(ctx context.Context, f func(*portBuffer) error) erro
 	return f(&c.ports)
 }
 
-func (c *Context) workloadStatus(ctx context.Context) (entity.Status, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.status == nil {
-		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-		defer cancel()
-		status, err := c.backend.UnitStatus(ctx, c.unit)
-		if err != nil {
-			return entity.Status{}, fmt.Errorf("cannot read the status: %w", err)
-		}
-		c.status = &status
-	}
-	return *c.status, nil
-}
-
-// setWorkloadStatus sets the status at once; it stays even if the hook fails.
-func (c *Context) setWorkloadStatus(ctx context.Context, word entity.StatusWord, message string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	status := entity.Status{Status: word, Message: message}
-	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
-	defer cancel()
-	if err := c.backend.SetUnitStatus(ctx, c.unit, status); err != nil {
-		return fmt.Errorf("cannot set the status: %w", err)
-	}
-	c.status = &status
-	return nil
-}
-
 func (c *Context) goalState(ctx context.Context) (entity.GoalState, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -148,18 +148,25 @@ func (t *relationSet) init(hook *Context, args []string) error {
 	if err := t.relation.resolve(hook); err != nil {
 		return err
 	}
-	t.settings = make(map[string]string, len(args))
+	var err error
+	t.settings, err = keyValues(args)
+	return err
+}
+
+// keyValues parses arguments such as "user=wp" and "password=".
+func keyValues(args []string) (map[string]string, error) {
+	settings := make(map[string]string, len(args))
 	for _, arg := range args {
 		key, value, ok := strings.Cut(arg, "=")
 		if !ok || key == "" {
-			return fmt.Errorf(`expected "key=value", got %q`, arg)
+			return nil, fmt.Errorf(`expected "key=value", got %q`, arg)
 		}
-		if _, ok := t.settings[key]; ok {
-			return fmt.Errorf("key %q specified more than once", key)
+		if _, ok := settings[key]; ok {
+			return nil, fmt.Errorf("key %q specified more than once", key)
 		}
-		t.settings[key] = value
+		settings[key] = value
 	}
-	return nil
+	return settings, nil
 }
 
 func (t *relationSet) run(ctx context.Context, run *toolRun) error {

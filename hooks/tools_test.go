@@ -121,7 +121,9 @@ func (s *scriptHook) begin(words []string) {
 	}
 	var err error
 	s.backend, s.log = newBackend(), newLog()
-	if s.hook, err = NewContext(s.backend, testParams(info)); err != nil {
+	params := testParams(info)
+	params.Leadership = s.backend
+	if s.hook, err = NewContext(s.backend, params); err != nil {
 		s.t.Fatal(err)
 	}
 	s.hook.log, s.hook.charmDir = s.log.log, filepath.Join(s.dir, "charm")
@@ -186,6 +188,12 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.info.PrivateAddress = strings.Join(w[1:], "") })
 	case "status":
 		s.backend.change(func(b *fakeBackend) { b.status = entity.Status{Status: entity.StatusWord(w[1])} })
+	case "deposed": // the unit knows it
+		s.backend.change(func(b *fakeBackend) { b.epoch, b.term = 0, b.term+1 })
+	case "replaced": // or does not
+		s.backend.change(func(b *fakeBackend) { b.term++ })
+	case "shared":
+		s.backend.change(func(b *fakeBackend) { b.shared = entity.LeaderSettings{w[1]: w[2]} })
 	case "down":
 		s.backend.change(func(b *fakeBackend) {
 			b.down = entity.WithHint(entity.Errorf(entity.Unavailable, "controller is away"), "it comes back by itself")

@@ -7,8 +7,6 @@ import (
 
 	"github.com/juju/loggo"
 	"github.com/spf13/pflag"
-
-	"juju/state/entity"
 )
 
 var jujuLogInfo = commandInfo{
@@ -151,88 +149,6 @@ func (t *configGet) run(ctx context.Context, run *toolRun) error {
 	for name, value := range options {
 		if t.all || value != nil {
 			shown[name] = value
-		}
-	}
-	return t.out.write(run, shown)
-}
-
-var statusSetInfo = commandInfo{
-	args:    "<maintenance|blocked|waiting|active> [<message>]",
-	purpose: "Set the status of the unit's workload.",
-	details: `The status is set at once, and stays even if the hook fails.
-`,
-	examples: []string{`status-set maintenance "installing packages"`, "status-set active"},
-	make:     func() command { return &statusSet{} },
-}
-
-type statusSet struct {
-	status  entity.StatusWord
-	message string
-}
-
-func (t *statusSet) flags(*pflag.FlagSet) {}
-
-func (t *statusSet) init(hook *Context, args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("invalid args, require <status> [message]")
-	}
-	t.status = entity.StatusWord(args[0])
-	if err := entity.CheckWorkload(t.status); err != nil {
-		return err
-	}
-	if len(args) == 1 {
-		return nil
-	}
-	t.message = args[1]
-	if err := entity.LimitStatusMessage.CheckText(t.message); err != nil {
-		return err
-	}
-	return checkEmpty(args[2:])
-}
-
-func (t *statusSet) run(ctx context.Context, run *toolRun) error {
-	return run.hook.setWorkloadStatus(ctx, t.status, t.message)
-}
-
-var statusGetInfo = commandInfo{
-	purpose: "Print the status of the unit's workload.",
-	details: `Print only the status; with --include-data, its message and data too.
-`,
-	examples: []string{"status-get", "status-get --include-data --format yaml"},
-	make:     func() command { return &statusGet{} },
-}
-
-type statusGet struct {
-	out  outputFlags
-	data bool
-}
-
-func (t *statusGet) flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&t.data, "include-data", false, "print the message and the data too")
-	t.out.add(flags)
-}
-
-func (t *statusGet) init(hook *Context, args []string) error {
-	if err := t.out.check(); err != nil {
-		return err
-	}
-	return checkEmpty(args)
-}
-
-func (t *statusGet) run(ctx context.Context, run *toolRun) error {
-	status, err := run.hook.workloadStatus(ctx)
-	if err != nil {
-		return err
-	}
-	if !t.data && t.out.format == "smart" {
-		return t.out.write(run, string(status.Status))
-	}
-	shown := map[string]any{"status": string(status.Status)}
-	if t.data {
-		shown["message"] = status.Message
-		shown["status-data"] = status.Data
-		if status.Data == nil {
-			shown["status-data"] = map[string]any{}
 		}
 	}
 	return t.out.write(run, shown)

@@ -311,7 +311,7 @@ func everyMoment(t *testing.T, few int, life func(t *testing.T, at int) ([]strin
 func TestCrashAnywhereInALongLife(t *testing.T) {
 	life := func(t *testing.T, at int) ([]string, *crasher) {
 		c, k, h := newController(), &crasher{at: at}, newNotedHost()
-		config := Config{API: c, Unit: entity.UnitTag("web/0"), IdleDelay: 1,
+		config := Config{API: c, Leadership: c, Unit: entity.UnitTag("web/0"), IdleDelay: 1,
 			newHost: func(Config) (*host, error) { return k.host(h.host()), nil }}
 		members := func(id int, m map[string]int64) func() { return func() { c.relations[id].members = m } }
 		d := &drama{c: c, k: k,

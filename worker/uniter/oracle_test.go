@@ -26,7 +26,9 @@ type oracle struct {
 	started   bool
 	stopped   bool
 	removed   bool
-	upgraded  bool // upgrade-charm was last
+	upgraded  bool    // upgrade-charm was last
+	elected   int64   // the claim that leader-elected was about
+	settings  []int64 // the versions that leader-settings-changed was about
 	relations map[int]*seen
 	forced    time.Time // when the unit was destroyed with force; no hook begins later
 }
@@ -114,6 +116,10 @@ func (o *oracle) conclude(next *hooks.Info) {
 func (o *oracle) succeed(info hooks.Info) {
 	o.upgraded = false
 	switch info.Kind {
+	case hooks.LeaderElected:
+		o.elected = info.ChangeVersion
+	case hooks.LeaderSettingsChanged:
+		o.settings = append(o.settings, info.ChangeVersion)
 	case hooks.Install:
 		o.installed = true
 	case hooks.ConfigChanged:
@@ -148,7 +154,8 @@ func (o *oracle) check(info hooks.Info) {
 		o.complain("%s after remove", info)
 	case o.stopped != (info.Kind == hooks.Remove):
 		o.complain("%s when stop has run is %v", info, o.stopped)
-	case info.Kind == hooks.RelationCreated && o.installed && o.configs == 0:
+	case slices.Contains([]hooks.Kind{hooks.RelationCreated, hooks.LeaderElected, hooks.LeaderSettingsChanged}, info.Kind) &&
+		o.installed && o.configs == 0:
 	case !o.installed && info.Kind != hooks.Install:
 		o.complain("%s before install", info)
 	case o.installed && o.configs == 0 && info.Kind != hooks.ConfigChanged:
@@ -159,9 +166,15 @@ func (o *oracle) check(info hooks.Info) {
 		o.complain("%s right after upgrade-charm", info)
 	}
 	switch info.Kind {
-	case hooks.UpdateStatus, hooks.Remove, hooks.RelationCreated:
+	case hooks.UpdateStatus, hooks.Remove, hooks.RelationCreated, hooks.LeaderElected, hooks.LeaderSettingsChanged:
 		if !o.later {
 			o.complain("%s for a charm that does not have it", info)
+		}
+		if info.Kind == hooks.LeaderElected && info.ChangeVersion == o.elected {
+			o.complain("%s again for claim %d", info, o.elected)
+		}
+		if n := len(o.settings); info.Kind == hooks.LeaderSettingsChanged && n > 0 && o.settings[n-1] == info.ChangeVersion {
+			o.complain("%s again for version %d", info, info.ChangeVersion)
 		}
 	case hooks.Install:
 		if o.installed {

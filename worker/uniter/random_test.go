@@ -81,7 +81,7 @@ func newLife(t *testing.T, seed uint64) *life {
 		}
 		return err
 	}
-	l.config = Config{API: l.c, Unit: entity.UnitTag("web/0"),
+	l.config = Config{API: l.c, Leadership: l.c, Unit: entity.UnitTag("web/0"),
 		newHost: func(Config) (*host, error) { return l.k.host(l.h.host()), nil }}
 	return l
 }
@@ -258,6 +258,9 @@ func (l *life) settle() {
 
 // checkCaughtUp compares what the charm knows with what is true.
 func (l *life) checkCaughtUp() {
+	for l.o.begun { // update-status runs even now
+		l.sleep(time.Second)
+	}
 	l.o.conclude(&hooks.Info{}) // whatever ran last is over
 	memory, unit := l.h.memory, l.c.unit
 	if l.c.agent.Status != entity.StatusIdle || l.c.failure() != "" || memory.Op != nil {
@@ -268,6 +271,11 @@ func (l *life) checkCaughtUp() {
 	}
 	if memory.Config != localstate.ConfigOf(unit) {
 		l.o.complain("config-changed was about %+v, but it is %+v", memory.Config, localstate.ConfigOf(unit))
+	}
+	told := len(l.o.settings) > 0 && l.o.settings[len(l.o.settings)-1] == unit.LeaderSettingsVersion
+	if l.o.later && (l.c.leads != 0 && l.o.elected != l.c.leads || l.c.leads == 0 && !told) {
+		l.o.complain("the unit leads by claim %d, the leader's settings have version %d, and its charm was told %d, %v",
+			l.c.leads, unit.LeaderSettingsVersion, l.o.elected, l.o.settings)
 	}
 	for id, r := range l.c.relations {
 		alive := !r.gone && r.info.Life == entity.Alive
@@ -360,6 +368,14 @@ func (l *life) happen() {
 			l.c.unit.ServiceCharmURL = fmt.Sprintf("local:web-%d", 1+l.rand.IntN(3))
 			l.c.unit.ForceCharm = l.chance(2)
 			l.o.note("-- charm %s, force %v", l.c.unit.ServiceCharmURL, l.c.unit.ForceCharm)
+		case what == 24:
+			if l.c.leads = 0; l.chance(2) {
+				l.c.leads = int64(l.next) // another unit may have led meanwhile
+			}
+			l.o.note("-- leads by claim %d", l.c.leads)
+		case what == 25:
+			l.c.unit.LeaderSettingsVersion = int64(l.next)
+			l.o.note("-- the leader's settings have version %d", l.next)
 		case what == 23:
 			l.c.retryHooks = !l.c.retryHooks
 			l.o.note("-- failed hooks run again by themselves: %v", l.c.retryHooks)

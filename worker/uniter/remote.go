@@ -11,6 +11,7 @@ import (
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
+	"juju/worker/leadership"
 	"juju/worker/uniter/localstate"
 	"juju/worker/uniter/resolver"
 )
@@ -47,8 +48,9 @@ type remoteAPI interface {
 // A remote knows what the controller says. Its watches tell it when to read that again. Only
 // the uniter's loop may call its methods.
 type remote struct {
-	api  remoteAPI
-	unit entity.Tag
+	api    remoteAPI
+	unit   entity.Tag
+	leader *leadership.Tracker
 
 	snapshot resolver.Remote
 
@@ -75,10 +77,12 @@ type counterpart struct {
 	change   *entity.RelationUnitsChange
 }
 
-func newRemote(ctx context.Context, api remoteAPI, unit entity.Tag) (*remote, error) {
+func newRemote(
+	ctx context.Context, api remoteAPI, unit entity.Tag, leader *leadership.Tracker,
+) (*remote, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &remote{
-		api: api, unit: unit,
+		api: api, unit: unit, leader: leader,
 		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]bool{}},
 		unitStale:      true,
 		relationsStale: true,
@@ -128,6 +132,10 @@ func (r *remote) refresh(ctx context.Context) error {
 		}
 		r.snapshot.Unit, r.unitStale = unit, false
 	}
+	if r.snapshot.Unit.Life != entity.Alive {
+		r.leader.Retire()
+	}
+	r.snapshot.Epoch, r.snapshot.EpochKnown = r.leader.Epoch()
 	if r.configStale {
 		config, err := r.api.ModelConfig(ctx, r.unit)
 		if err != nil {
@@ -242,6 +250,7 @@ func (r *remote) drain(ctx context.Context) error {
 			err = r.event(ctx, ok, &r.configStale)
 		case c := <-r.counterparts:
 			r.counterpart(c)
+		case <-r.leader.Changed():
 		default:
 			return nil
 		}
@@ -266,6 +275,8 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 		return r.event(ctx, ok, &r.configStale)
 	case c := <-r.counterparts:
 		r.counterpart(c)
+		return nil
+	case <-r.leader.Changed():
 		return nil
 	}
 }

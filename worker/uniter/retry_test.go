@@ -41,7 +41,7 @@ func newRetried(t *testing.T, fails int) *retried {
 		}
 		return nil
 	}
-	r.work = New(Config{API: r.c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
+	r.work = New(Config{API: r.c, Leadership: r.c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
 		return h.host(), nil
 	}})
 	return r

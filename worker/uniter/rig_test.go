@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +50,7 @@ type rig struct {
 	done   chan error
 }
 
-// newRig returns a unit whose charm has every hook. Each logs its name and remote unit, and
+// newRig returns a unit whose charm has all of hookNames, and those with a script. Each logs its name and remote unit, and
 // then runs its script.
 func newRig(t testing.TB, scripts map[string]string) *rig {
 	t.Helper()
@@ -66,7 +67,7 @@ func newRig(t testing.TB, scripts map[string]string) *rig {
 
 func rigConfig(dir string, c *controller) Config {
 	return Config{
-		API: c, Unit: entity.UnitTag("web/0"),
+		API: c, Leadership: c, Unit: entity.UnitTag("web/0"),
 		StateDir: filepath.Join(dir, "state"),
 		Hooks: hooks.RunnerParams{
 			CharmDir: filepath.Join(dir, "charm"), ToolsDir: filepath.Join(dir, "tools"), RunDir: filepath.Join(dir, "run"),
@@ -100,7 +101,13 @@ func packCharm(t testing.TB, log string, scripts map[string]string) archive {
 		}
 	}
 	add("metadata.yaml", metadata, 0o644)
-	for _, name := range hookNames {
+	names := slices.Clone(hookNames)
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		add("hooks/"+name, "#!/bin/sh\nset -e\nline=\"${0##*/}\"\n[ -z \"$JUJU_REMOTE_UNIT\" ] || line=\"$line $JUJU_REMOTE_UNIT\"\necho \"$line\" >>"+log+"\n"+scripts[name]+"\n", 0o755)
 	}
 	if err := z.Close(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"juju/hooks"
 	"juju/state/entity"
 	"juju/worker"
+	"juju/worker/leadership"
 	"juju/worker/uniter/charmdir"
 	"juju/worker/uniter/operation"
 	"juju/worker/uniter/resolver"
@@ -30,8 +31,9 @@ type API interface {
 
 // Config is what a uniter needs.
 type Config struct {
-	API  API
-	Unit entity.Tag
+	API        API
+	Leadership leadership.API
+	Unit       entity.Tag
 	// StateDir holds the unit's state. New charms are unpacked there, so it must be on the
 	// same file system as the charm directory, Hooks.CharmDir.
 	StateDir string
@@ -48,7 +50,7 @@ type Config struct {
 
 // New returns the uniter of one unit. It ends with worker.ErrTerminateAgent when the unit is
 // Dead or gone. When it is told to end it lets a running hook finish, for as long as
-// Hooks.StopTimeout says.
+// Hooks.StopTimeout says, and then gives back the leadership of its service.
 func New(config Config) worker.Func {
 	if config.IdleDelay == 0 {
 		config.IdleDelay = 2 * time.Second
@@ -56,8 +58,10 @@ func New(config Config) worker.Func {
 	if config.newHost == nil {
 		config.newHost = newHost
 	}
+	tracker := leadership.NewTracker(config.Leadership, config.Unit)
+	config.Context.Leadership = tracker
 	return func(ctx context.Context) error {
-		err := run(ctx, config)
+		err := run(ctx, config, tracker)
 		var gone *goneError
 		if errors.As(err, &gone) {
 			return fmt.Errorf("unit %s is gone: %w", config.Unit.ID, worker.ErrTerminateAgent)
@@ -67,8 +71,9 @@ func New(config Config) worker.Func {
 }
 
 // run runs a uniter until it ends.
-func run(ctx context.Context, config Config) error {
-	remote, err := newRemote(ctx, config.API, config.Unit)
+func run(ctx context.Context, config Config, tracker *leadership.Tracker) error {
+	defer track(ctx, tracker)()
+	remote, err := newRemote(ctx, config.API, config.Unit, tracker)
 	if err != nil {
 		return err
 	}
@@ -91,6 +96,24 @@ func run(ctx context.Context, config Config) error {
 		Hook:           config.Context,
 	}
 	return u.loop(ctx)
+}
+
+// track runs the tracker until the function that it returns is called. If the agent stops, that
+// also releases the leadership: it is called when no hook runs any more.
+func track(ctx context.Context, tracker *leadership.Tracker) (end func()) {
+	during, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tracker.Run(during)
+	}()
+	return func() {
+		cancel()
+		<-done
+		if ctx.Err() != nil {
+			tracker.Release(ctx)
+		}
+	}
 }
 
 // A uniter belongs to its loop, which alone uses the fields.

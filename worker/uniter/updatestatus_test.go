@@ -27,7 +27,7 @@ func TestUpdateStatusRunsAtIntervals(t *testing.T) {
 			}
 			return nil
 		}
-		work := New(Config{API: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
+		work := New(Config{API: c, Leadership: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
 			return h.host(), nil
 		}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -90,7 +90,7 @@ func TestNoUpdateStatusWithoutTheHook(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		work := New(Config{API: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
+		work := New(Config{API: c, Leadership: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
 			return h.host(), nil
 		}})
 		go func() { done <- work(ctx) }()
@@ -109,7 +109,7 @@ func TestUnreadableHooksDoNotKeepAUnit(t *testing.T) {
 	c, h := newController(), newNotedHost()
 	h.hasErr = os.ErrPermission
 	c.unit.Life, c.unit.Strength = entity.Dying, entity.Force
-	work := New(Config{API: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
+	work := New(Config{API: c, Leadership: c, Unit: entity.UnitTag("web/0"), newHost: func(Config) (*host, error) {
 		return h.host(), nil
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

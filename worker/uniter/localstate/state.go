@@ -24,6 +24,9 @@ type State struct {
 	ConfigPending  bool   `json:"config-pending,omitempty"`  // config-changed must run, after upgrade-charm
 	Config         Config `json:"config"`                    // what the last config-changed was about
 
+	LeaderEpoch    int64  `json:"leader-epoch,omitempty"`    // of the claim that the last leader-elected was about
+	LeaderSettings *int64 `json:"leader-settings,omitempty"` // the version that the last leader-settings-changed was about
+
 	Relations map[int]Relation `json:"relations,omitempty"` // by id; those that the charm knows of
 
 	Op *Op `json:"op,omitempty"` // what is in progress
@@ -151,6 +154,10 @@ func (s State) Ran(hook hooks.Info, config Config) State {
 		s.Stopped = true
 	case hooks.Remove:
 		s.Removed = true
+	case hooks.LeaderElected:
+		s.LeaderEpoch = hook.ChangeVersion
+	case hooks.LeaderSettingsChanged:
+		s.LeaderSettings = &hook.ChangeVersion
 	case hooks.UpdateStatus:
 	default:
 		s = s.withRelation(hook.RelationID, s.Relations[hook.RelationID].ran(hook))

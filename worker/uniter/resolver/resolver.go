@@ -15,6 +15,11 @@ type Remote struct {
 	Unit      entity.UnitInfo
 	Relations []Relation // sorted by id
 
+	// Epoch is that of the claim by which the unit leads its service; 0 if it does not lead. It
+	// is valid if EpochKnown.
+	Epoch      int64
+	EpochKnown bool
+
 	// Recovering says that no config-changed hook has run since the agent started.
 	Recovering bool
 	// Asked are the subordinates that this process has destroyed.
@@ -68,6 +73,9 @@ func NextOp(local localstate.State, remote Remote) Op {
 	if op, ok := nextCreated(local, remote); ok {
 		return op
 	}
+	if op, ok := nextOfLeader(local, remote); ok {
+		return op
+	}
 	if op, ok := nextInChain(local, remote); ok {
 		return op
 	}
@@ -87,12 +95,35 @@ func NextOp(local localstate.State, remote Remote) Op {
 	return die(remote)
 }
 
+// betweenChains reports whether later hooks can run: after install and before the first
+// config-changed, or after start. They interrupt none of the sequences of nextInChain.
+func betweenChains(local localstate.State, remote Remote) bool {
+	return remote.Unit.Life == entity.Alive && local.Installed && !local.UpgradePending &&
+		local.ConfigPending != local.Started
+}
+
+// nextOfLeader runs the hooks about the leader of the service, if the charm has them:
+// leader-elected once for each claim by which the unit leads, leader-settings-changed in a unit
+// that does not lead when it has not seen the leader's settings.
+func nextOfLeader(local localstate.State, remote Remote) (Op, bool) {
+	elected, changed := remote.Hooks.Has(string(hooks.LeaderElected)), remote.Hooks.Has(string(hooks.LeaderSettingsChanged))
+	version := remote.Unit.LeaderSettingsVersion
+	switch {
+	case !betweenChains(local, remote) || !elected && !changed:
+	case !remote.EpochKnown:
+		return Op{Verb: Wait}, !local.Started // one of the two comes before config-changed
+	case elected && remote.Epoch != 0 && remote.Epoch != local.LeaderEpoch:
+		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.LeaderElected, ChangeVersion: remote.Epoch}}, true
+	case changed && remote.Epoch == 0 && (local.LeaderSettings == nil || *local.LeaderSettings != version):
+		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.LeaderSettingsChanged, ChangeVersion: version}}, true
+	}
+	return Op{}, false
+}
+
 // nextCreated enters Alive relations and runs their relation-created hooks, if the charm has
-// these. It does so before the first config-changed, and later between hooks of the unit, but
-// interrupts none of the sequences of nextInChain.
+// these.
 func nextCreated(local localstate.State, remote Remote) (Op, bool) {
-	if remote.Unit.Life != entity.Alive || !local.Installed || local.UpgradePending ||
-		local.ConfigPending == local.Started {
+	if !betweenChains(local, remote) {
 		return Op{}, false
 	}
 	for _, rel := range remote.Relations {
@@ -162,6 +193,9 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		return Op{Verb: Abandon}
 	case unit.ForceCharm && unit.ServiceCharmURL != local.Charm:
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
+	case op.Hook.Kind == hooks.LeaderElected && op.Hook.ChangeVersion != remote.Epoch && remote.EpochKnown &&
+		(unit.Resolved != entity.ResolvedNone || remote.RetryDue):
+		return Op{Verb: Skip} // the unit no longer leads by the claim that the hook is about
 	case unit.Resolved == entity.ResolvedRetry:
 		return again
 	case unit.Resolved == entity.ResolvedNoHooks || remote.lenient(op.Hook):

@@ -79,6 +79,7 @@ type world struct {
 func newWorld() *world {
 	return &world{remote: Remote{
 		Recovering: true,
+		EpochKnown: true,
 		Asked:      map[string]bool{},
 		Unit:       entity.UnitInfo{Name: "web/0", Service: "web", ServiceCharmURL: "local:web-1", ConfigVersion: 1},
 	}}
@@ -259,6 +260,13 @@ func (w *world) unit(key, value string) (err error) {
 		return u.Life.UnmarshalText([]byte(value))
 	case "service":
 		return u.ServiceLife.UnmarshalText([]byte(value))
+	case "leads": // by the claim with this epoch; 0 for not
+		w.remote.EpochKnown = true
+		w.remote.Epoch, err = strconv.ParseInt(value, 10, 64)
+	case "leads-unknown":
+		w.remote.EpochKnown = false
+	case "leader-settings":
+		u.LeaderSettingsVersion, err = strconv.ParseInt(value, 10, 64)
 	case "resolved":
 		u.Resolved = entity.Resolved(value)
 	case "forced":

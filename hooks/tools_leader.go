@@ -1,0 +1,204 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"juju/state/entity"
+)
+
+// Leadership knows whether a unit leads its service.
+type Leadership interface {
+	// Lead returns the epoch of the claim by which the unit leads its service for at least d from
+	// now; 0 if it does not.
+	Lead(ctx context.Context, d time.Duration) (epoch int64, err error)
+}
+
+// leaderPromise is for how long a unit is sure to lead that was told that it does.
+const leaderPromise = 30 * time.Second
+
+// leads returns the epoch of the claim by which the unit leads its service, 0 if it does not.
+func (c *Context) leads(ctx context.Context) (epoch int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	return c.params.Leadership.Lead(ctx, leaderPromise)
+}
+
+// sharedSettings returns what the leader of the service has set. The map is not to be written to.
+func (c *Context) sharedSettings(ctx context.Context) (map[string]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shared == nil {
+		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+		defer cancel()
+		shared, err := c.backend.LeaderSettings(ctx, c.unit)
+		if err != nil {
+			return nil, err
+		}
+		c.shared = make(map[string]string, len(shared))
+		maps.Copy(c.shared, shared)
+	}
+	return c.shared, nil
+}
+
+// share sets settings for all units of the service, at once.
+func (c *Context) share(ctx context.Context, settings map[string]string) error {
+	epoch, err := c.leads(ctx)
+	if err != nil {
+		return err
+	}
+	if epoch == 0 {
+		return errors.New("not the leader")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shared = nil
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	return c.backend.SetLeaderSettings(ctx, c.unit, epoch, settings)
+}
+
+var isLeaderInfo = commandInfo{
+	purpose: "Tell whether the unit leads its service.",
+	details: `Print True if the unit is the leader, and sure to remain it for 30 seconds. No
+other unit of the service leads at the same time. Ask again for work that takes
+longer.
+`,
+	examples: []string{"is-leader", "is-leader --format json"},
+	make:     func() command { return &isLeader{} },
+}
+
+type isLeader struct{ out outputFlags }
+
+func (t *isLeader) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+
+func (t *isLeader) init(_ *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	return checkEmpty(args)
+}
+
+func (t *isLeader) run(ctx context.Context, run *toolRun) error {
+	epoch, err := run.hook.leads(ctx)
+	if err != nil {
+		return fmt.Errorf("leadership status unknown: %w", err)
+	}
+	return t.out.write(run, epoch != 0)
+}
+
+var leaderGetInfo = commandInfo{
+	args:    "[<key>|-]",
+	purpose: "Print what the leader has set for all units of the service.",
+	details: `Print the value of the key or, if the key is - or not given, all settings. A key
+that is not set prints nothing; that is no error.
+`,
+	examples: []string{"leader-get", "leader-get primary --format json"},
+	make:     func() command { return &leaderGet{} },
+}
+
+type leaderGet struct {
+	out outputFlags
+	key string
+}
+
+func (t *leaderGet) flags(flags *pflag.FlagSet) { t.out.add(flags) }
+
+func (t *leaderGet) init(_ *Context, args []string) error {
+	if err := t.out.check(); err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if t.key = args[0]; t.key == "-" {
+		t.key = ""
+	}
+	if strings.Contains(t.key, "=") {
+		return fmt.Errorf("invalid key %q", t.key)
+	}
+	return checkEmpty(args[1:])
+}
+
+func (t *leaderGet) run(ctx context.Context, run *toolRun) error {
+	settings, err := run.hook.sharedSettings(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot read leadership settings: %w", err)
+	}
+	if t.key == "" {
+		return t.out.write(run, settings)
+	}
+	if value, ok := settings[t.key]; ok {
+		return t.out.write(run, value)
+	}
+	return t.out.write(run, nil)
+}
+
+var leaderSetInfo = commandInfo{
+	args:    "<key>=<value> [<key>=<value> ...]",
+	purpose: "Set something for all units of the service.",
+	details: `Only the leader can do this. The settings are written at once, and stay even if the
+hook fails. An empty value deletes the key. The hook leader-settings-changed tells
+the other units, which read the settings with leader-get.
+`,
+	examples: []string{"leader-set primary=10.0.0.7", "leader-set token="},
+	make:     func() command { return &leaderSet{} },
+}
+
+type leaderSet struct{ settings map[string]string }
+
+func (t *leaderSet) flags(*pflag.FlagSet) {}
+
+func (t *leaderSet) init(_ *Context, args []string) (err error) {
+	if t.settings, err = keyValues(args); err != nil {
+		return err
+	}
+	return entity.CheckRelationSettings(t.settings)
+}
+
+func (t *leaderSet) run(ctx context.Context, run *toolRun) error {
+	if err := run.hook.share(ctx, t.settings); err != nil {
+		return fmt.Errorf("cannot write leadership settings: cannot write settings: %w", err)
+	}
+	return nil
+}
+
+var applicationVersionSetInfo = commandInfo{
+	args:    "<version>",
+	purpose: "Set the version that status shows for the service.",
+	details: `It is the version of the software that the charm runs, not that of the charm. It is
+set at once, and stays even if the hook fails.
+`,
+	examples: []string{"application-version-set 8.0.36"},
+	make:     func() command { return &applicationVersionSet{} },
+}
+
+type applicationVersionSet struct{ version string }
+
+func (t *applicationVersionSet) flags(*pflag.FlagSet) {}
+
+func (t *applicationVersionSet) init(_ *Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no version specified")
+	}
+	t.version = args[0]
+	if err := entity.LimitName.CheckText(t.version); err != nil {
+		return err
+	}
+	return checkEmpty(args[1:])
+}
+
+func (t *applicationVersionSet) run(ctx context.Context, run *toolRun) error {
+	ctx, cancel := context.WithTimeout(ctx, backendTimeout)
+	defer cancel()
+	if err := run.hook.backend.SetWorkloadVersion(ctx, run.hook.unit, t.version); err != nil {
+		return fmt.Errorf("cannot set the version: %w", err)
+	}
+	return nil
+}

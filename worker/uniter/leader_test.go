@@ -1,0 +1,90 @@
+package uniter
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"juju/state/entity"
+)
+
+// leaderScripts are those of a charm that knows its leader.
+func leaderScripts() map[string]string {
+	return map[string]string{
+		"leader-elected":          `is-leader >leader; leader-set primary=me`,
+		"leader-settings-changed": `is-leader >leader; leader-get primary >primary`,
+	}
+}
+
+// A unit hears that it leads its service before config-changed, and once for each claim.
+func TestAUnitLeads(t *testing.T) {
+	r := newRig(t, leaderScripts())
+	r.c.leads = 1
+	r.start()
+	r.settle(nil)
+	r.expect("install", "leader-elected", "config-changed", "start")
+	if got := r.file("charm/leader"); got != "True\n" {
+		t.Errorf("is-leader says %q", got)
+	}
+	if r.c.shared["primary"] != "me" {
+		t.Errorf("the leader has set %v", r.c.shared)
+	}
+	if r.stop(); r.c.released != 1 {
+		t.Errorf("when it stopped, the agent has released its leadership %d times", r.c.released)
+	}
+
+	// The next agent still leads by the same claim: nothing to hear.
+	r.start()
+	r.settle(nil)
+	r.expect("config-changed")
+	r.stop()
+
+	// By another one: a unit of the service may have led in between.
+	r.c.change(func() { r.c.leads = 3 })
+	r.start()
+	r.settle(nil)
+	if ran := r.hooks(); len(ran) != 2 || !slices.Contains(ran, "leader-elected") {
+		t.Errorf("elected again, it ran %q", ran)
+	}
+}
+
+// A unit that does not lead hears what the leader sets, and takes over when it is elected.
+func TestAUnitFollowsAndTakesOver(t *testing.T) {
+	r := newRig(t, leaderScripts())
+	r.c.shared = entity.LeaderSettings{"primary": "other"}
+	r.start()
+	r.settle(nil)
+	r.expect("install", "leader-settings-changed", "config-changed", "start")
+	if leader, primary := r.file("charm/leader"), r.file("charm/primary"); leader != "False\n" || primary != "other\n" {
+		t.Errorf("is-leader says %q, leader-get %q", leader, primary)
+	}
+	r.settle(func() { r.c.shared["primary"], r.c.unit.LeaderSettingsVersion = "third", 2 })
+	r.expect("leader-settings-changed")
+	if primary := r.file("charm/primary"); primary != "third\n" {
+		t.Errorf("leader-get says %q", primary)
+	}
+	// The wait for the leadership ends, and the unit claims it.
+	r.settle(func() { r.c.leads = 2 })
+	r.expect("leader-elected")
+	if r.stop(); r.c.released != 1 {
+		t.Errorf("when it stopped, the agent has released its leadership %d times", r.c.released)
+	}
+}
+
+// An agent that stops while a hook runs releases its leadership when the hook is over.
+func TestAnAgentReleasesItsLeadershipAfterItsLastHook(t *testing.T) {
+	r := newRig(t, map[string]string{"start": `touch ../begun; while [ ! -e ../go ]; do sleep 0.01; done; leader-set last=word`})
+	r.c.leads = 1
+	r.start()
+	r.awaitFile("begun")
+	r.cancel(errors.New("told to stop"))
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Once it has released the leadership, leader-set fails.
+	if r.end(); r.c.released != 1 || r.c.shared["last"] != "word" {
+		t.Errorf("released %d times; the leader has set %v", r.c.released, r.c.shared)
+	}
+}
