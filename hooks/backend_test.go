@@ -46,6 +46,8 @@ func newBackend() *fakeBackend {
 			"0 mysql/9":     {},
 			"0 wordpress/0": {"private-address": "10.0.0.7", "user": "wp"},
 			"7 mysql/0":     {"host": "10.0.0.99"},
+			"0 mysql":       {"name": "shop"},
+			"0 wordpress":   {"url": "/"},
 			"3 wordpress/1": {"private-address": "10.0.0.8"},
 		},
 		ports: map[string][]entity.PortRange{

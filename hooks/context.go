@@ -27,7 +27,7 @@ type Backend interface {
 	// int64 or float64), or nil for one that has neither a value nor a default.
 	Config(ctx context.Context, unit entity.Tag) (map[string]any, error)
 	// RelationSettings returns what remote (a unit of the relation, the unit
-	// itself included) has set.
+	// itself included, or a service) has set.
 	RelationSettings(ctx context.Context, unit entity.Tag, relation int, remote string) (map[string]string, error)
 	// OpenedPorts returns the ports that all units on the unit's machine have
 	// open, by the name of the unit.
@@ -105,8 +105,9 @@ type Context struct {
 	config   map[string]any
 	status   *entity.Status
 	settings map[settingsKey]map[string]string
-	writes   map[int]map[string]string // relation id → settings from relation-set
-	written  map[int]int               // relation id → their size, as limits count it
+	writes   map[settingsKey]map[string]string // from relation-set
+	written  map[settingsKey]int               // their size, as limits count it
+	epoch    int64                             // of the claim by which settings of the service were first written
 	ports    portBuffer
 	goal     *entity.GoalState
 	meta     *charm.Meta
@@ -116,10 +117,10 @@ type Context struct {
 	ofService *entity.StatusesOfService // the status of the service
 }
 
-// A settingsKey names the settings of one unit in one relation.
+// A settingsKey names the settings of one unit, or service, in one relation.
 type settingsKey struct {
 	relation int
-	unit     string
+	of       string
 }
 
 // A LogFunc takes one line for the log of the named module.
@@ -153,8 +154,8 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 		unit:     entity.UnitTag(params.Unit),
 		log:      logToLoggo,
 		settings: map[settingsKey]map[string]string{},
-		writes:   map[int]map[string]string{},
-		written:  map[int]int{},
+		writes:   map[settingsKey]map[string]string{},
+		written:  map[settingsKey]int{},
 	}
 	// The id is also the secret that the hook shows when it uses a tool: only
 	// the hook and what it starts can read its environment.
@@ -176,11 +177,15 @@ func (c *Context) Changes() entity.HookChanges {
 		OpenPorts:  inOrder(c.ports.open),
 		ClosePorts: inOrder(c.ports.close),
 	}
-	for id, settings := range c.writes {
-		if changes.Relations == nil {
-			changes.Relations = map[int]map[string]string{}
+	for key, settings := range c.writes {
+		to := &changes.Relations
+		if key.of != c.params.Unit {
+			to, changes.Epoch = &changes.Applications, c.epoch
 		}
-		changes.Relations[id] = maps.Clone(settings)
+		if *to == nil {
+			*to = map[int]map[string]string{}
+		}
+		(*to)[key.relation] = maps.Clone(settings)
 	}
 	return changes
 }
@@ -201,4 +206,13 @@ func (c *Context) owns(id string) bool {
 // relationID names a relation as hooks know it: "db:3".
 func (c *Context) relationID(id int) string {
 	return fmt.Sprintf("%s:%d", c.params.Relations[id].Name, id)
+}
+
+// remoteService returns the service at the other end of the relation that the hook is about, "" if
+// it is about none.
+func (c *Context) remoteService() string {
+	if !c.params.Info.Kind.IsRelation() {
+		return ""
+	}
+	return c.params.Relations[c.params.Info.RelationID].Remote
 }

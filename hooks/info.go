@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"fmt"
 
 	"juju/state/entity"
@@ -43,6 +44,9 @@ type Info struct {
 	Kind Kind `json:"kind" yaml:"kind"`
 	// RelationID is the relation of a relation hook; other kinds ignore it.
 	RelationID int `json:"relation-id,omitempty" yaml:"relation-id,omitempty"`
+	// RemoteApplication is the service whose own settings have changed, in a relation-changed
+	// hook that is about no unit.
+	RemoteApplication string `json:"remote-application,omitempty" yaml:"remote-application,omitempty"`
 	// RemoteUnit is the unit that has joined, changed or departed.
 	RemoteUnit string `json:"remote-unit,omitempty" yaml:"remote-unit,omitempty"`
 	// ChangeVersion is the version of what the hook is about: of RemoteUnit's settings in a
@@ -70,22 +74,31 @@ func (i Info) Check() error {
 			return entity.Errorf(entity.Invalid, "hook %q is about no other unit, got %q", i.Kind, i.RemoteUnit)
 		}
 	case RelationJoined, RelationChanged, RelationDeparted:
+		if i.Kind == RelationChanged && i.RemoteUnit == "" && entity.IsValidService(i.RemoteApplication) {
+			return nil
+		}
 		if !entity.IsValidUnit(i.RemoteUnit) {
 			return entity.Errorf(entity.Invalid, "hook %q needs a remote unit, got %q", i.Kind, i.RemoteUnit)
 		}
 	default:
 		return entity.Errorf(entity.Invalid, "unknown hook kind %q", i.Kind)
 	}
+	if i.RemoteApplication != "" {
+		return entity.Errorf(entity.Invalid, "hook %q is about no service, got %q", i.Kind, i.RemoteApplication)
+	}
 	return nil
 }
+
+// Remote returns the unit or service that the hook is about, or "".
+func (i Info) Remote() string { return cmp.Or(i.RemoteUnit, i.RemoteApplication) }
 
 // String describes the hook for logs: "install", "relation-joined 3 mysql/0".
 func (i Info) String() string {
 	if !i.Kind.IsRelation() {
 		return string(i.Kind)
 	}
-	if i.RemoteUnit == "" {
+	if i.Remote() == "" {
 		return fmt.Sprintf("%s %d", i.Kind, i.RelationID)
 	}
-	return fmt.Sprintf("%s %d %s", i.Kind, i.RelationID, i.RemoteUnit)
+	return fmt.Sprintf("%s %d %s", i.Kind, i.RelationID, i.Remote())
 }

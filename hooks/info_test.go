@@ -29,6 +29,8 @@ func TestInfo(t *testing.T) {
 		{Info{Kind: Install}, "install", "install"},
 		{Info{Kind: ConfigChanged}, "config-changed", "config-changed"},
 		{Info{Kind: RelationJoined, RelationID: 3, RemoteUnit: "mysql/0"}, "db-relation-joined", "relation-joined 3 mysql/0"},
+		{Info{Kind: RelationChanged, RelationID: 3, RemoteApplication: "mysql"}, "db-relation-changed",
+			"relation-changed 3 mysql"},
 		{Info{Kind: RelationBroken, RelationID: 3}, "db-relation-broken", "relation-broken 3"},
 	} {
 		if err := test.info.Check(); err != nil {
@@ -56,6 +58,10 @@ func TestInfo(t *testing.T) {
 		{Kind: Install, RemoteUnit: "mysql/0"},
 		{Kind: RelationBroken, RemoteUnit: "mysql/0"},
 		{Kind: RelationChanged},
+		{Kind: RelationChanged, RemoteUnit: "mysql/0", RemoteApplication: "mysql"},
+		{Kind: RelationChanged, RemoteApplication: "mysql/0"},
+		{Kind: RelationJoined, RemoteApplication: "mysql"},
+		{Kind: RelationBroken, RemoteApplication: "mysql"},
 		{Kind: RelationDeparted, RemoteUnit: "mysql"},
 	} {
 		if err := bad.Check(); !errors.Is(err, entity.Invalid) {

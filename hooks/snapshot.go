@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,47 +53,68 @@ func (c *Context) options(ctx context.Context) (map[string]any, error) {
 	return c.config, nil
 }
 
-// relationSettings returns the settings of a unit in a relation, with what this
+// relationSettings returns the settings of a unit or service in a relation, with what this
 // hook has written to its own. The map is the caller's.
-func (c *Context) relationSettings(ctx context.Context, relation int, unit string) (map[string]string, error) {
+func (c *Context) relationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := settingsKey{relation, unit}
+	key := settingsKey{relation, of}
 	if c.settings[key] == nil {
 		ctx, cancel := context.WithTimeout(ctx, backendTimeout)
 		defer cancel()
-		settings, err := c.backend.RelationSettings(ctx, c.unit, relation, unit)
+		settings, err := c.backend.RelationSettings(ctx, c.unit, relation, of)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read settings of unit %q in relation %q: %w", unit, c.relationID(relation), err)
+			kind := "unit"
+			if entity.IsValidService(of) {
+				kind = "application"
+			}
+			return nil, fmt.Errorf("cannot read settings of %s %q in relation %q: %w", kind, of, c.relationID(relation), err)
 		}
 		c.settings[key] = make(map[string]string, len(settings))
 		maps.Copy(c.settings[key], settings)
 	}
 	view := maps.Clone(c.settings[key])
-	if unit == c.params.Unit {
-		for k, v := range c.writes[relation] {
-			if v == "" {
-				delete(view, k)
-			} else {
-				view[k] = v
-			}
+	for k, v := range c.writes[key] {
+		if v == "" {
+			delete(view, k)
+		} else {
+			view[k] = v
 		}
 	}
 	return view, nil
 }
 
-// writeSettings buffers settings of the unit's own; "" deletes a key. What the
+// writeServiceSettings is writeSettings for settings of the unit's service, which only its leader
+// can write.
+func (c *Context) writeServiceSettings(ctx context.Context, relation int, settings map[string]string) error {
+	epoch, err := c.leads(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot determine leadership status: %w", err)
+	}
+	if epoch == 0 {
+		return errors.New("cannot write relation settings")
+	}
+	c.mu.Lock()
+	if c.epoch == 0 {
+		c.epoch = epoch
+	}
+	c.mu.Unlock()
+	return c.writeSettings(relation, entity.UnitService(c.params.Unit), settings)
+}
+
+// writeSettings buffers settings of the unit's own, or of its service's; "" deletes a key. What the
 // controller would not take is refused at once: at the commit the hook is over, and
 // can't say what was wrong.
-func (c *Context) writeSettings(relation int, settings map[string]string) error {
+func (c *Context) writeSettings(relation int, of string, settings map[string]string) error {
+	key := settingsKey{relation, of}
 	if len(settings) == 0 {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	size := c.written[relation]
+	size := c.written[key]
 	for k, v := range settings {
-		if old, ok := c.writes[relation][k]; ok {
+		if old, ok := c.writes[key][k]; ok {
 			size -= entity.SettingSize(k, old)
 		}
 		size += entity.SettingSize(k, v)
@@ -104,11 +126,11 @@ func (c *Context) writeSettings(relation int, settings map[string]string) error 
 	if err != nil {
 		return fmt.Errorf("cannot set %s: %w", c.relationID(relation), err)
 	}
-	if c.writes[relation] == nil {
-		c.writes[relation] = map[string]string{}
+	if c.writes[key] == nil {
+		c.writes[key] = map[string]string{}
 	}
-	maps.Copy(c.writes[relation], settings)
-	c.written[relation] = size
+	maps.Copy(c.writes[key], settings)
+	c.written[key] = size
 	return nil
 }
 

@@ -58,20 +58,27 @@ var relationGetInfo = commandInfo{
 given, all its settings. In a hook about a remote unit, that is the default unit.
 A key that is not set prints nothing; that is no error.
 
-The settings of the hook's own unit include what the hook has set so far.
+With --app, print what the leader of a service has set for all of it: by default of
+the service at the other end, which is the default also in a relation hook that is
+about no unit. The settings of the unit's own service are for its leader only.
+
+The settings of the hook's own unit and service include what the hook has set so
+far.
 `,
-	examples: []string{"relation-get host", "relation-get - mysql/0", "relation-get -r db:7 host mysql/0"},
+	examples: []string{"relation-get host", "relation-get - mysql/0", "relation-get --app - mysql", "relation-get -r db:7 host mysql/0"},
 	make:     func() command { return &relationGet{} },
 }
 
 type relationGet struct {
 	relation relationFlag
 	out      outputFlags
+	app      bool
 	key      string
-	unit     string
+	of       string // a unit, or a service with app
 }
 
 func (t *relationGet) flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&t.app, "app", false, "get the settings of the service, not of a unit")
 	t.relation.add(flags)
 	t.out.add(flags)
 }
@@ -89,23 +96,40 @@ func (t *relationGet) init(hook *Context, args []string) error {
 		}
 		args = args[1:]
 	}
-	t.unit = hook.params.Info.RemoteUnit
 	if len(args) > 0 {
-		t.unit, args = args[0], args[1:]
+		t.of, args = args[0], args[1:]
+		if err := t.check(); err != nil {
+			return err
+		}
+		return checkEmpty(args)
 	}
-	switch {
-	case t.unit == "":
+	if t.of = hook.params.Info.RemoteUnit; t.of == "" || t.app {
+		t.app, t.of = true, hook.remoteService()
+	}
+	if t.of == "" {
 		return fmt.Errorf("no unit or application specified")
-	case entity.IsValidService(t.unit):
-		return fmt.Errorf("expected unit name, got application name %q", t.unit)
-	case !entity.IsValidUnit(t.unit):
-		return entity.InvalidUnit(t.unit)
 	}
-	return checkEmpty(args)
+	return nil
+}
+
+// check checks the unit or service that the arguments name.
+func (t *relationGet) check() error {
+	switch {
+	case t.app && entity.IsValidUnit(t.of):
+		t.of = entity.UnitService(t.of)
+	case t.app && !entity.IsValidService(t.of):
+		return fmt.Errorf("invalid application name %q", t.of)
+	case t.app:
+	case entity.IsValidService(t.of):
+		return fmt.Errorf("expected unit name, got application name %q", t.of)
+	case !entity.IsValidUnit(t.of):
+		return entity.InvalidUnit(t.of)
+	}
+	return nil
 }
 
 func (t *relationGet) run(ctx context.Context, run *toolRun) error {
-	settings, err := run.hook.relationSettings(ctx, t.relation.id, t.unit)
+	settings, err := run.hook.relationSettings(ctx, t.relation.id, t.of)
 	if err != nil {
 		return err
 	}
@@ -124,22 +148,27 @@ var relationSetInfo = commandInfo{
 	details: `An empty value deletes the key. Arguments override the settings in the file, a
 YAML map.
 
+With --app, set something for the whole service. Only its leader can do this. If it
+is replaced before the hook ends, the hook fails.
+
 The other units see the changes once the hook has succeeded. If the hook fails,
 nothing is changed.
 `,
-	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set -r db:7 user=",
+	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set --app name=blog", "relation-set -r db:7 user=",
 		`echo "user: wp" | relation-set --file -`},
 	make: func() command { return &relationSet{} },
 }
 
 type relationSet struct {
 	relation relationFlag
+	app      bool
 	file     string
 	settings map[string]string
 }
 
 func (t *relationSet) flags(flags *pflag.FlagSet) {
 	t.relation.add(flags)
+	flags.BoolVar(&t.app, "app", false, "set the settings of the service, not of the unit; only its leader can")
 	flags.StringVar(&t.file, "file", "", "read settings from this YAML `file`, or - for the standard input")
 	addIgnoredFormat(flags)
 }
@@ -193,7 +222,10 @@ func (t *relationSet) run(ctx context.Context, run *toolRun) error {
 		}
 	}
 	maps.Copy(settings, t.settings)
-	return run.hook.writeSettings(t.relation.id, settings)
+	if t.app {
+		return run.hook.writeServiceSettings(ctx, t.relation.id, settings)
+	}
+	return run.hook.writeSettings(t.relation.id, run.hook.params.Unit, settings)
 }
 
 var relationIDsInfo = commandInfo{
@@ -243,18 +275,20 @@ func (t *relationIDs) run(ctx context.Context, run *toolRun) error {
 var relationListInfo = commandInfo{
 	purpose: "List the remote units in a relation.",
 	details: `A unit is in the list from its relation-joined hook on. In its relation-departed
-hook it is no longer.
+hook it is no longer. With --app, print the service at the other end instead.
 `,
-	examples: []string{"relation-list", "relation-list -r db:7 --format json"},
+	examples: []string{"relation-list", "relation-list --app", "relation-list -r db:7 --format json"},
 	make:     func() command { return &relationList{} },
 }
 
 type relationList struct {
 	relation relationFlag
+	app      bool
 	out      outputFlags
 }
 
 func (t *relationList) flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&t.app, "app", false, "print the service at the other end")
 	t.relation.add(flags)
 	t.out.add(flags)
 }
@@ -270,6 +304,9 @@ func (t *relationList) init(hook *Context, args []string) error {
 }
 
 func (t *relationList) run(ctx context.Context, run *toolRun) error {
+	if t.app {
+		return t.out.write(run, run.hook.params.Relations[t.relation.id].Remote)
+	}
 	members := run.hook.params.Relations[t.relation.id].Members
 	return t.out.write(run, append([]string{}, members...))
 }

@@ -116,7 +116,9 @@ func (s *scriptHook) begin(words []string) {
 	if len(words) > 1 {
 		info.RelationID, _ = strconv.Atoi(words[1])
 	}
-	if len(words) > 2 {
+	if len(words) > 2 && entity.IsValidService(words[2]) {
+		info.RemoteApplication = words[2]
+	} else if len(words) > 2 {
 		info.RemoteUnit = words[2]
 	}
 	var err error

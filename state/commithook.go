@@ -21,37 +21,26 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 			return entity.Errorf(entity.NotAlive, "unit %q is dead", u.doc.Name)
 		}
 		gone := false
-		for id, values := range changes.Relations {
-			rel, err := u.st.RelationByID(ctx, id)
-			if entity.IsNotFound(err) {
-				gone = true // the unit may be gone too
-				continue
-			} else if err != nil {
-				return err
-			}
-			if _, err := rel.endpoint(u.doc.Service); err != nil {
-				return err
-			}
-			doc, err := u.st.settings(relationSettingsKey(id, u.doc.Name))
-			if err != nil {
-				return err
-			}
-			set := map[string]any{}
-			for k, v := range values {
-				set[k] = v
-				if v == "" {
-					set[k] = nil
+		write := func(by string, settings map[int]map[string]string) error {
+			for id, values := range settings {
+				if there, err := u.writeSettings(ctx, o, id, by, values); err != nil {
+					return err
+				} else if !there {
+					gone = true // the unit may be gone too
 				}
 			}
-			before := o.Len()
-			if err := o.changeSettings(doc, set); err != nil {
-				return fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
+			return nil
+		}
+		if err := write(u.doc.Name, changes.Relations); err != nil {
+			return err
+		}
+		if len(changes.Applications) > 0 {
+			if err := u.leaderOps(o, changes.Epoch); err != nil {
+				return err
 			}
-			if o.Len() > before {
-				// A removed relation's settings are deleted outside transactions, so
-				// nothing may write them then.
-				o.Assert(relationsC, rel.doc.Key, bson.D{{"id", id}})
-			}
+		}
+		if err := write(u.doc.Service, changes.Applications); err != nil {
+			return err
 		}
 		if len(changes.OpenPorts)+len(changes.ClosePorts) > 0 {
 			if err := u.portsOps(ctx, o, changes.OpenPorts, changes.ClosePorts); err != nil {
@@ -65,4 +54,35 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 		}
 		return nil
 	})
+}
+
+// writeSettings adds the operations that change settings in a relation: those of the unit, or
+// of its service. It adds nothing if the relation is not there.
+func (u *Unit) writeSettings(ctx context.Context, o *ops, relation int, by string,
+	values map[string]string) (there bool, err error) {
+	rel, err := u.st.RelationByID(ctx, relation)
+	if entity.IsNotFound(err) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if _, err := rel.endpoint(u.doc.Service); err != nil {
+		return false, err
+	}
+	key := relationSettingsKey(relation, by)
+	if by == u.doc.Name { // written when the unit enters the scope, and kept
+		if _, err := u.st.settings(key); err != nil {
+			return false, err
+		}
+	}
+	changed, err := u.st.putSettings(o, settingsDoc{ID: key, Relation: &relation}, values)
+	if err != nil {
+		return false, fmt.Errorf("cannot write settings for unit %q in relation %q: %w", u.doc.Name, rel.doc.Key, err)
+	}
+	if changed {
+		// A removed relation's settings are deleted outside transactions, so nothing may
+		// write them then.
+		o.Assert(relationsC, rel.doc.Key, bson.D{{"id", relation}})
+	}
+	return true, nil
 }

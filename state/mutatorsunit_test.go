@@ -102,6 +102,13 @@ func says(*scene) entity.HookChanges {
 	return entity.HookChanges{Relations: map[int]map[string]string{web: {"host": "h"}}}
 }
 
+// saysForAll is a hook that changes the settings of the unit's service too.
+func saysForAll(s *scene) entity.HookChanges {
+	changes := says(s)
+	changes.Applications, changes.Epoch = map[int]map[string]string{web: {"host": "all", "old": ""}}, 1
+	return changes
+}
+
 func opens(n int) func(*scene) entity.HookChanges {
 	return func(*scene) entity.HookChanges { return entity.HookChanges{OpenPorts: []entity.PortRange{port(n)}} }
 }
@@ -219,6 +226,12 @@ var unitMutators = []mutator{
 	onUnit("Remove", "one of a Dying service", "mysql/1", removeUnit, starts("mysql/1"), destroysService("mysql", plain),
 		destroysUnit("mysql/1", plain), kills("mysql/1")),
 	onUnit("CommitHook", "settings", "mysql/0", commits(says)),
+	onUnit("CommitHook", "settings of the service", "mysql/0", commits(saysForAll), leads("mysql/0")),
+	onUnit("CommitHook", "settings of the service again", "mysql/0", commits(saysForAll), leads("mysql/0"), func(s *scene) {
+		before := saysForAll(s)
+		before.Applications[web]["host"] = "other"
+		s.ok(s.unit("mysql/0").CommitHook(s.ctx, before))
+	}),
 	onUnit("CommitHook", "opens a port", "mysql/0", commits(opens(81))),
 	onUnit("CommitHook", "closes a port", "mysql/0", commits(closes80)),
 	onUnit("CommitHook", "a port beside another's", "logging/0", commits(opens(82))),

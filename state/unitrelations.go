@@ -61,13 +61,17 @@ func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
 	return beside > 0, err
 }
 
-// RelationSettings returns the settings in a relation of the unit named of. The unit may
-// read its own settings and those of its counterparts; the error for others is
+// RelationSettings returns the settings in a relation of the unit or service named of. The
+// unit may read its own settings, those of its counterparts and those of their service. Those
+// of its own service it may read if it leads that. The error for others is
 // entity.Unauthorized.
 func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (map[string]string, error) {
 	ru, err := u.st.relationUnit(ctx, u.doc.Name, relation)
 	if err != nil {
 		return nil, err
+	}
+	if entity.IsValidService(of) {
+		return ru.serviceSettings(of)
 	}
 	service := entity.UnitService(of)
 	if service != ru.rel.counterpart(u.doc.Service).Service && of != u.doc.Name {
@@ -81,6 +85,24 @@ func (u *Unit) RelationSettings(ctx context.Context, relation int, of string) (m
 	}
 	if doc.Container != ru.container() {
 		return nil, entity.Errorf(entity.Unauthorized, "permission denied") // of another principal
+	}
+	return doc.texts(), nil
+}
+
+// serviceSettings returns what the leaders of a service have set in the relation.
+func (ru *relationUnit) serviceSettings(of string) (map[string]string, error) {
+	if of != ru.rel.counterpart(ru.unit.doc.Service).Service {
+		leader, _, err := ru.st.leaders(of)
+		if err != nil {
+			return nil, err
+		}
+		if leader.Holder != ru.unit.doc.Name {
+			return nil, entity.Errorf(entity.Unauthorized, "permission denied")
+		}
+	}
+	doc, err := ru.st.settings(relationSettingsKey(ru.rel.doc.ID, of))
+	if err != nil && !entity.IsNotFound(err) {
+		return nil, err
 	}
 	return doc.texts(), nil
 }

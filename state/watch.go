@@ -146,7 +146,8 @@ func (w Watches) Relations(ctx context.Context, unit string) (<-chan struct{}, e
 }
 
 // RelationUnits sends the counterparts of the unit that are in the relation, with the
-// versions of their settings, and those that have left it.
+// versions of their settings, those that have left it, and the version of their service's
+// settings.
 func (w Watches) RelationUnits(ctx context.Context, unit string,
 	relation int) (<-chan entity.RelationUnitsChange, error) {
 	ru, err := w.st.relationUnit(ctx, unit, relation)
@@ -155,12 +156,26 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 	}
 	prefix := scopePrefix(relation, ru.container())
 	seen := prefix + counterpartRole(ru.end.Role) + "#"
-	// This is a Strings watch that also sends values; the members are keyed by unit.
+	// This is a Strings watch that also sends values. The members are keyed by unit, and their
+	// service is like another member that never leaves.
 	versions := map[string]int64{}
-	list := func(units []string) (map[string]int64, error) { return w.st.members(relation, seen, unit, units) }
+	other := ru.rel.counterpart(ru.unit.doc.Service).Service
+	application := relationSettingsKey(relation, other)
+	list := func(names []string) (map[string]int64, error) {
+		all, err := w.st.members(relation, seen, unit, names)
+		if err != nil || len(names) > 0 && !slices.Contains(names, other) {
+			return all, err
+		}
+		settings, err := w.st.settings(application)
+		if entity.IsNotFound(err) {
+			return all, nil
+		}
+		all[other] = settings.Version
+		return all, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	changed, err := watcher.Strings(ctx, w.st.hub, watcher.Listing[int64]{
-		Topics: []watcher.Topic{watcher.Prefix(scopesC, prefix)},
+		Topics: []watcher.Topic{watcher.Prefix(scopesC, prefix), watcher.Doc(settingsC, application)},
 		IDs: func(c watcher.Change) []string {
 			if c.Collection == settingsC {
 				return []string{strings.TrimPrefix(c.ID, relationKey(relation)+"#")}
@@ -200,8 +215,8 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 						return
 					}
 				}
-				pending = mergeMembers(pending, versions, names, now)
-				if first || len(pending.Changed)+len(pending.Departed) > 0 {
+				pending = mergeMembers(pending, versions, names, now, other)
+				if first || len(pending.Changed)+len(pending.Departed) > 0 || pending.Application != 0 {
 					send = out
 				}
 			case send <- pending:
@@ -215,7 +230,7 @@ func (w Watches) RelationUnits(ctx context.Context, unit string,
 // mergeMembers merges the present state of the named units into an event that has not
 // been received yet. known is what was sent, and is updated.
 func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, names []string,
-	now map[string]int64) entity.RelationUnitsChange {
+	now map[string]int64, application string) entity.RelationUnitsChange {
 	if event.Changed == nil {
 		event.Changed = map[string]int64{}
 	}
@@ -227,6 +242,10 @@ func mergeMembers(event entity.RelationUnitsChange, known map[string]int64, name
 		version, in := now[name]
 		was, knew := known[name]
 		switch {
+		case name == application:
+			if in && was != version {
+				known[name], event.Application = version, version
+			}
 		case in && (!knew || was != version):
 			known[name] = version
 			event.Changed[name] = version

@@ -8,6 +8,8 @@ package entity
 type RelationUnitsChange struct {
 	Changed  map[string]int64 `json:"changed,omitempty"`  // unit name → version of its settings; compared by !=, never by order
 	Departed []string         `json:"departed,omitempty"` // unit names, sorted
+	// Application is the version of the settings of the other service, if it has changed; else 0.
+	Application int64 `json:"application,omitempty"`
 }
 
 // MachineInfo is what a provisioner and a machiner need to decide.
@@ -68,14 +70,18 @@ type RelationInfo struct {
 // succeeded. Ports are closed before others are opened: a hook may close 80 and open 80-90.
 // Writing an existing value is no change, and triggers no watch.
 type HookChanges struct {
-	Relations  map[int]map[string]string `json:"relations,omitempty"` // relation id → key → value; "" deletes the key
-	OpenPorts  []PortRange               `json:"open-ports,omitempty"`
-	ClosePorts []PortRange               `json:"close-ports,omitempty"`
+	Relations map[int]map[string]string `json:"relations,omitempty"` // relation id → key → value; "" deletes the key
+	// Applications are the same for the settings of the unit's service. They are refused unless
+	// the unit leads the service by the claim of Epoch.
+	Applications map[int]map[string]string `json:"applications,omitempty"`
+	Epoch        int64                     `json:"epoch,omitempty"`
+	OpenPorts    []PortRange               `json:"open-ports,omitempty"`
+	ClosePorts   []PortRange               `json:"close-ports,omitempty"`
 }
 
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
-	return len(c.Relations) == 0 && len(c.OpenPorts) == 0 && len(c.ClosePorts) == 0
+	return len(c.Relations) == 0 && len(c.Applications) == 0 && len(c.OpenPorts) == 0 && len(c.ClosePorts) == 0
 }
 
 // LeaderSettings are what the leader of a service sets for all of its units: key → value.

@@ -43,12 +43,14 @@ func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // Check returns an Invalid error for changes that can't be stored, whatever they are added to.
 func (c HookChanges) Check() error {
-	if err := LimitList.Check(len(c.Relations)); err != nil {
-		return err
-	}
-	for _, settings := range c.Relations {
-		if err := CheckRelationSettings(settings); err != nil {
+	for _, relations := range []map[int]map[string]string{c.Relations, c.Applications} {
+		if err := LimitList.Check(len(relations)); err != nil {
 			return err
+		}
+		for _, settings := range relations {
+			if err := CheckRelationSettings(settings); err != nil {
+				return err
+			}
 		}
 	}
 	for _, ranges := range [][]PortRange{c.OpenPorts, c.ClosePorts} {

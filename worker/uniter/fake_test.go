@@ -23,30 +23,32 @@ type controller struct {
 	updateStatus string // its setting for the interval of update-status; "" for the default
 	proxy        string // and for juju-http-proxy
 
-	relations map[int]*relation
-	config    map[string]any
-	charms    map[string]archive
-	workload  entity.Status
-	agent     entity.Status
-	statuses  []string                                   // both, in order: "agent idle", "workload active: serving"
-	settings  map[int]map[string]string                  // the unit's own, by relation
-	ports     map[string][]entity.PortRange              // by unit
-	leads     int64                                      // the epoch by which the unit leads; 0 if it does not
-	released  int                                        // how often it has released the leadership
-	shared    entity.LeaderSettings                      // what the leader has set
-	version   string                                     // of the workload
-	ofService entity.Status                              // the status of the service
-	refuse    map[string]error                           // by method: its next call fails so
-	onCall    func(method string, do func() error) error // around every call that changes something
-	watchers  []chan struct{}
+	relations    map[int]*relation
+	config       map[string]any
+	charms       map[string]archive
+	workload     entity.Status
+	agent        entity.Status
+	statuses     []string                                   // both, in order: "agent idle", "workload active: serving"
+	settings     map[int]map[string]string                  // the unit's own, by relation
+	ports        map[string][]entity.PortRange              // by unit
+	leads        int64                                      // the epoch by which the unit leads; 0 if it does not
+	released     int                                        // how often it has released the leadership
+	applications map[int]map[string]string                  // the settings of the service, by relation
+	shared       entity.LeaderSettings                      // what the leader has set
+	version      string                                     // of the workload
+	ofService    entity.Status                              // the status of the service
+	refuse       map[string]error                           // by method: its next call fails so
+	onCall       func(method string, do func() error) error // around every call that changes something
+	watchers     []chan struct{}
 }
 
 // A relation is one of the unit's, with its counterparts.
 type relation struct {
-	info     entity.RelationInfo
-	members  map[string]int64
-	settings map[string]map[string]string
-	gone     bool
+	info        entity.RelationInfo
+	members     map[string]int64
+	application int64 // the version of the other service's settings
+	settings    map[string]map[string]string
+	gone        bool
 }
 
 // newRelation returns an Alive relation with these counterparts.
@@ -163,11 +165,22 @@ func (c *controller) WatchRelationUnits(
 	if r == nil || r.gone {
 		return nil, entity.Errorf(entity.NotFound, "relation %d not found", id)
 	}
-	return watch(ctx, c, func() map[string]int64 { return maps.Clone(r.members) },
+	return watch(ctx, c, func() map[string]int64 {
+		all := maps.Clone(r.members)
+		if r.application != 0 {
+			all[r.info.Remote] = r.application
+		}
+		return all
+	},
 		func(was, is map[string]int64) entity.RelationUnitsChange {
 			change := entity.RelationUnitsChange{Changed: map[string]int64{}}
 			for unit, version := range is {
-				if old, ok := was[unit]; !ok || old != version {
+				if old, ok := was[unit]; ok && old == version {
+					continue
+				}
+				if unit == r.info.Remote {
+					change.Application = version
+				} else {
 					change.Changed[unit] = version
 				}
 			}
@@ -270,6 +283,12 @@ func (c *controller) OpenedPorts(context.Context, entity.Tag) (map[string][]enti
 
 func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes entity.HookChanges) error {
 	return c.call("CommitHook", func() error {
+		if len(changes.Applications) > 0 {
+			err := c.asLeader(changes.Epoch, func() { c.applications = changes.Applications })
+			if err != nil {
+				return err
+			}
+		}
 		for id, settings := range changes.Relations {
 			if r := c.relations[id]; r == nil || r.gone {
 				continue

@@ -2,9 +2,11 @@ package uniter
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"juju/state/entity"
@@ -86,5 +88,50 @@ func TestAnAgentReleasesItsLeadershipAfterItsLastHook(t *testing.T) {
 	// Once it has released the leadership, leader-set fails.
 	if r.end(); r.c.released != 1 || r.c.shared["last"] != "word" {
 		t.Errorf("released %d times; the leader has set %v", r.c.released, r.c.shared)
+	}
+}
+
+// A hook that has set something for the whole service fails if its unit no longer leads by the
+// claim that it led by then, and nothing that it has set is written.
+func TestALeaderThatWasReplacedCommitsNothing(t *testing.T) {
+	r := newRig(t, map[string]string{
+		"config-changed": `[ ! -e ../ready ] || { relation-set --app -r 3 a=b; relation-set -r 3 c=d; open-port 80
+			touch ../set; while [ ! -e ../go ]; do sleep 0.01; done; }`,
+		"start": "touch ../ready",
+	})
+	r.c.leads = 1
+	r.c.relations[3] = newRelation(3, "db", "mysql", nil)
+	r.start()
+	r.settle(nil)
+	r.c.change(func() { r.c.agent = entity.Status{}; r.c.unit.ConfigVersion++ })
+	r.awaitFile("set")
+	r.c.change(func() { r.c.leads = 3 })
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.settle(nil)
+	reason := fmt.Sprint(r.c.workload.Data["reason"])
+	if r.c.failure() == "" || !strings.Contains(reason, `unit "web/0" is not the leader of service "web"`) {
+		t.Errorf("the workload's status is %+v", r.c.workload)
+	}
+	if len(r.c.applications) > 0 || r.c.settings[3]["c"] != "" || len(r.c.ports["web/0"]) > 0 {
+		t.Errorf("it has written %v, %v, %v", r.c.applications, r.c.settings, r.c.ports)
+	}
+}
+
+// relation-changed for the other service names no unit, and is no unit's.
+func TestRelationChangedForAService(t *testing.T) {
+	r := newRig(t, map[string]string{"db-relation-changed": `echo "$JUJU_REMOTE_APP:$JUJU_REMOTE_UNIT $(relation-get x)" >>said
+		relation-list >>said`})
+	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
+	r.c.relations[3].settings["mysql"] = map[string]string{"x": "y"}
+	r.start()
+	r.settle(nil)
+	r.settle(func() { r.c.relations[3].application = 1 })
+	r.settle(func() { r.c.relations[3].application = 2 })
+	r.expect("install", "config-changed", "start", "db-relation-joined mysql/0", "db-relation-changed mysql/0",
+		"db-relation-changed", "db-relation-changed")
+	if got, want := r.file("charm/said"), "mysql:mysql/0 \nmysql/0\nmysql: y\nmysql/0\nmysql: y\nmysql/0\n"; got != want {
+		t.Errorf("the hooks say %q, want %q", got, want)
 	}
 }

@@ -313,6 +313,9 @@ func (r *remote) counterpart(c counterpart) {
 			delete(members, unit)
 		}
 		rel.Members, rel.Known = members, true
+		if c.change.Application != 0 {
+			rel.Application = c.change.Application
+		}
 	}
 }
 

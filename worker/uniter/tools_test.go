@@ -21,6 +21,8 @@ var effects = map[string]struct {
 }{
 	"relation-set": {"buffered", "relation-set -r 3 a=b",
 		func(r *rig, _ string) bool { return r.c.settings[3]["a"] == "b" }},
+	"relation-set of the service": {"buffered", "relation-set --app -r 3 a=b",
+		func(r *rig, _ string) bool { return r.c.applications[3]["a"] == "b" }},
 	"open-port": {"buffered", "open-port 81",
 		func(r *rig, _ string) bool { return strings.Contains(fmt.Sprint(r.c.ports), "81/tcp") }},
 	"close-port": {"buffered", "close-port 80",

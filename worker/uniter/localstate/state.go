@@ -49,6 +49,8 @@ type Relation struct {
 	// Members are the units that have joined and not departed, with the version of their
 	// settings that the charm was last told about.
 	Members map[string]int64 `json:"members,omitempty"`
+	// Application is that version for the other service's own settings; 0 before the first.
+	Application int64 `json:"application,omitempty"`
 	// ChangedPending is the unit that has just joined: the relation's next hook must be
 	// relation-changed for it.
 	ChangedPending string `json:"changed-pending,omitempty"`
@@ -194,6 +196,10 @@ func (r Relation) ran(hook hooks.Info) Relation {
 		r.Members[hook.RemoteUnit] = hook.ChangeVersion
 		r.ChangedPending = hook.RemoteUnit
 	case hooks.RelationChanged:
+		if hook.RemoteUnit == "" {
+			r.Application = hook.ChangeVersion
+			break
+		}
 		r.Members[hook.RemoteUnit] = hook.ChangeVersion
 		r.ChangedPending = ""
 	case hooks.RelationDeparted:

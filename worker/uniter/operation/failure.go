@@ -69,8 +69,8 @@ func (report) Commit(_ context.Context, s localstate.State) (localstate.State, e
 // Failure describes for the log which hook has failed, and how.
 func Failure(op *localstate.Op) string {
 	name := fmt.Sprintf("%q", op.Name)
-	if op.Hook.RemoteUnit != "" {
-		name += " for " + op.Hook.RemoteUnit
+	if remote := op.Hook.Remote(); remote != "" {
+		name += " for " + remote
 	}
 	text := fmt.Sprintf("hook %s failed: %s", name, op.Reason)
 	for _, more := range []string{op.Message, op.LastLine} {

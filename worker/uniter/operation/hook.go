@@ -95,8 +95,8 @@ func (o *runHook) announce(ctx context.Context) error {
 		return nil
 	}
 	message := fmt.Sprintf("running %s hook", o.name)
-	if unit := o.op.Hook.RemoteUnit; unit != "" {
-		message += " for " + unit
+	if remote := o.op.Hook.Remote(); remote != "" {
+		message += " for " + remote
 	}
 	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
 		return err
@@ -156,6 +156,9 @@ func (o *runHook) members(relation int, told localstate.Relation) []string {
 	if hook := o.op.Hook; hook.Kind.IsRelation() && hook.RelationID == relation {
 		switch hook.Kind {
 		case hooks.RelationJoined, hooks.RelationChanged:
+			if hook.RemoteUnit == "" {
+				break // about the other service
+			}
 			units[hook.RemoteUnit] = hook.ChangeVersion
 		case hooks.RelationDeparted:
 			delete(units, hook.RemoteUnit)
@@ -251,7 +254,8 @@ func (o *runHook) endInstalling(ctx context.Context) error {
 // fail.
 func isRefusal(err error) bool {
 	switch entity.KindOf(err) {
-	case entity.NotFound, entity.AlreadyExists, entity.Invalid, entity.NotAlive, entity.InUse, entity.NotSupported:
+	case entity.NotFound, entity.AlreadyExists, entity.Invalid, entity.NotAlive, entity.InUse, entity.NotSupported,
+		entity.LeadershipRefused:
 		return true
 	}
 	return false

@@ -43,6 +43,8 @@ type Relation struct {
 	// They are valid if Known.
 	Members map[string]int64
 	Known   bool
+	// Application is the version of the other service's own settings; 0 if it has set none.
+	Application int64
 	// Barred says that the controller has refused to let the unit enter, and that nothing has
 	// changed since then.
 	Barred bool
@@ -276,7 +278,7 @@ func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
 		var ok bool
 		switch {
 		case rel.Life == entity.Alive && remote.Unit.Life == entity.Alive && !told.Broken:
-			op, ok = nextInAlive(local, told, rel)
+			op, ok = nextInAlive(local, told, rel, remote.Epoch != 0)
 		case rel.InScope || known:
 			op, ok = nextInLeaving(told, rel), true
 		}
@@ -294,8 +296,9 @@ func nextInRelations(local localstate.State, remote Remote) (Op, bool) {
 	return Op{}, false
 }
 
-// nextInAlive decides for a relation that the unit takes part in.
-func nextInAlive(local localstate.State, told localstate.Relation, rel Relation) (Op, bool) {
+// nextInAlive decides for a relation that the unit takes part in. The leader of a service is not
+// told what it sets itself in a peer relation.
+func nextInAlive(local localstate.State, told localstate.Relation, rel Relation, leads bool) (Op, bool) {
 	hook := func(kind hooks.Kind, unit string) (Op, bool) {
 		version, ok := rel.Members[unit]
 		if !ok {
@@ -319,6 +322,10 @@ func nextInAlive(local localstate.State, told localstate.Relation, rel Relation)
 		if _, ok := rel.Members[unit]; !ok {
 			return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationDeparted, RelationID: rel.ID, RemoteUnit: unit}}, true
 		}
+	}
+	if rel.Application != told.Application && !(leads && rel.Role == "peer") {
+		return Op{Verb: Run, Hook: hooks.Info{Kind: hooks.RelationChanged, RelationID: rel.ID,
+			RemoteApplication: rel.Remote, ChangeVersion: rel.Application}}, true
 	}
 	for _, unit := range sorted(rel.Members) {
 		if _, ok := told.Members[unit]; !ok {

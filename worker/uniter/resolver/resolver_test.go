@@ -340,7 +340,7 @@ func (w *world) relation(words []string) error {
 		i = len(w.remote.Relations)
 	}
 	if i == len(w.remote.Relations) || w.remote.Relations[i].ID != id {
-		w.remote.Relations = slices.Insert(w.remote.Relations, i, Relation{RelationInfo: entity.RelationInfo{ID: id}})
+		w.remote.Relations = slices.Insert(w.remote.Relations, i, Relation{RelationInfo: entity.RelationInfo{ID: id, Remote: "mysql"}})
 	}
 	rel := &w.remote.Relations[i]
 	return each(words[1:], func(key, value string) error {
@@ -357,6 +357,11 @@ func (w *world) relation(words []string) error {
 			rel.Members, rel.Known = members(value), true
 		case "unknown":
 			rel.Known = false
+		case "app":
+			rel.Application, err = strconv.ParseInt(value, 10, 64)
+			return err
+		case "peer":
+			rel.Endpoint, rel.Role, rel.Remote = "cache", "peer", "web"
 		case "barred":
 			rel.Barred = value != "no"
 		default:
