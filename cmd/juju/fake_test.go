@@ -418,6 +418,7 @@ func (u *user) typesUntil(ctx context.Context, args ...string) {
 		width:       u.session.width,
 		outTerminal: u.session.outTerminal, errTerminal: u.session.errTerminal,
 		getenv: u.session.getenv, now: u.session.now, reachBound: u.session.reachBound, connect: u.session.connect,
+		exec:              u.session.exec,
 		connectController: u.session.connectController}
 	u.code = run(ctx, u.session, args)
 	if again := doubled(u.err.String()); again != "" {

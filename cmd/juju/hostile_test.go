@@ -157,6 +157,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"diff-bundle":               {"diff-bundle testdata/bundle.yaml --annotations"},
 		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
 		"export-bundle":             {"export-bundle"},
+		"ssh":                       {"ssh 0", "ssh web/0"},
+		"scp":                       {"scp 0:x y", "scp web/0:x y"},
 		"add-user":                  {"add-user bob"},
 		"enable-user":               {"enable-user bob"},
 		"disable-user":              {"disable-user bob"},

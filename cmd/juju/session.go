@@ -41,6 +41,9 @@ type session struct {
 	// minute that a controller waits for its own store.
 	reachBound time.Duration
 
+	// exec replaces this program by another: see execute.
+	exec func(dir string, argv ...string) error
+
 	// dialled is the directory of the local controller that was dialled last.
 	dialled string
 
@@ -64,6 +67,7 @@ func newSession() *session {
 			return 80
 		},
 		getenv: os.Getenv, now: time.Now, reachBound: 40 * time.Second,
+		exec: execute,
 	}
 	s.connect = func(ctx context.Context) (modelAPI, error) {
 		conn, err := s.dialModel(ctx)

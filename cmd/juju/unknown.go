@@ -70,8 +70,7 @@ var absent = []absence{
 	{names: "run exec run-action actions list-actions show-action action cancel-task cancel-action operations " +
 		"list-operations show-operation " +
 		"show-task show-action-status show-action-output", why: noActions},
-	{names: "ssh scp debug-hooks debug-hook debug-code",
-		why: "The machines of the local cloud are directories of this host; juju debug-log shows what hooks print."},
+	{names: "debug-hooks debug-hook debug-code", why: "juju debug-log shows what hooks print."},
 	{names: "storage list-storage show-storage add-storage attach-storage detach-storage remove-storage " +
 		"import-filesystem " +
 		"storage-pools list-storage-pools create-storage-pool update-storage-pool remove-storage-pool", why: noStorage},

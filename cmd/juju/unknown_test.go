@@ -22,8 +22,8 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 			"Did you mean: remove-application\n" + all,
 		"dest":                      "ERROR unrecognized command: juju dest\nDid you mean: ",
 		"run --unit web/0 'uptime'": "ERROR juju run is not implemented\n" + noActions + "\n" + all,
-		"ssh web/0":                 "ERROR juju ssh is not implemented\n",
-		"help ssh":                  "ERROR juju ssh is not implemented\n",
+		"debug-hooks web/0":         "ERROR juju debug-hooks is not implemented\n",
+		"help debug-hooks":          "ERROR juju debug-hooks is not implemented\n",
 		"machines --format json":    "ERROR juju machines does not exist here; use juju status\n" + all,
 		"trust web":                 "ERROR juju trust is not implemented\n" + all,
 		"deploy ./web --num-unts 3": "ERROR unknown flag: --num-unts\nDid you mean: --num-units\n" +

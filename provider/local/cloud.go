@@ -177,8 +177,11 @@ func (c *Cloud) agent(inst instance) process.Spec {
 // mark returns the value of InstanceVariable for an instance.
 func (c *Cloud) mark(model, id string) string { return c.config.Controller + "/" + model + "/" + id }
 
+// MachineDir returns the directory of an instance of a model in a cloud's directory.
+func MachineDir(dir, model, id string) string { return filepath.Join(dir, "machines", model, id) }
+
 // dir returns the directory of an instance.
-func (c *Cloud) dir(model, id string) string { return filepath.Join(c.machines(model), id) }
+func (c *Cloud) dir(model, id string) string { return MachineDir(c.config.Dir, model, id) }
 
 // agentDir returns the directory that the machine agent of an instance runs in. Its name is that
 // of the machine's tag, which the ID has a part of.
@@ -191,7 +194,7 @@ func (c *Cloud) agentDir(model, id string) string {
 // machines returns the directory of a model's instances, or with "" the directory of all
 // models.
 func (c *Cloud) machines(model string) string {
-	return filepath.Join(c.config.Dir, "machines", model)
+	return MachineDir(c.config.Dir, model, "")
 }
 
 // isName reports whether s can be the name of a file and does not begin with a dot.

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"juju/cmd/juju/store"
+	"juju/provider/local"
+	"juju/state/entity"
+)
+
+// withMachine gives a user a model on the local cloud with unit web/0 on machine 3. It
+// returns the machine's directory.
+func withMachine(t *testing.T, u *user) string {
+	t.Helper()
+	u.note(func(c *store.Contents) { c.Controllers["prod"].Cloud = localCloud })
+	st := u.store()
+	contents, err := st.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := u.session.target(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := local.MachineDir(localDir(st, target.name), target.ctrl.Models[target.model], "local-3-ab")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u.fake.statuses = []*entity.ModelStatus{{
+		Machines: []entity.MachineStatus{{ID: "3", InstanceID: "local-3-ab"}, {ID: "4"}},
+		Services: []entity.ServiceStatus{{Name: "web", Units: []entity.UnitStatus{{Name: "web/0", Machine: "3"}}}},
+	}}
+	return dir
+}
+
+func TestSSH(t *testing.T) {
+	u := newUser(t)
+	dir := withMachine(t, u)
+	u.env["SHELL"] = "/bin/zsh"
+	var got []string
+	u.session.exec = func(dir string, argv ...string) error {
+		got = append([]string{dir}, argv...)
+		return nil
+	}
+	for line, want := range map[string][]string{
+		"ssh 3":                   {dir, "/bin/zsh"},
+		"ssh web/0":               {dir, "/bin/zsh"},
+		"ssh web/0 ls -l tmp":     {dir, "/bin/sh", "-c", "ls -l tmp"},
+		"scp web/0:x /tmp":        {"", "cp", "--", dir + "/x", "/tmp"},
+		"scp -r a b:c 3:y 3:/etc": {"", "cp", "-R", "--", "a", "b:c", dir + "/y", "/etc"},
+	} {
+		got = nil
+		u.types(strings.Fields(line)...)
+		if u.code != 0 || !slices.Equal(got, want) {
+			t.Errorf("juju %s: %q, code %d, %s; want %q", line, got, u.code, u.err.String(), want)
+		}
+	}
+	for line, says := range map[string]string{
+		"ssh":              "no target name specified",
+		"ssh web":          `"web" is not a machine or unit`,
+		"ssh root@3":       "cannot be another user on 3: the machines of the local cloud have no users of their own",
+		"ssh 4":            "machine 4 has no instance yet",
+		"ssh 5":            "machine 5 not found",
+		"ssh web/7":        `unit "web/7" not found, or not assigned to a machine`,
+		"scp 3:x":          "at least two arguments required",
+		"scp x y":          "neither source nor destination is on a machine; write TARGET:PATH",
+		"scp root@3:x y":   "cannot be another user on 3",
+		"ssh --proxy 3 ls": "unknown flag: --proxy",
+	} {
+		u.types(strings.Fields(line)...)
+		if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR "+says) {
+			t.Errorf("juju %s: code %d, %s; want %s", line, u.code, u.err.String(), says)
+		}
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	u.types("ssh", "3")
+	if u.code == 0 || !strings.HasPrefix(u.err.String(), "ERROR machine 3 is not on this host\n") {
+		t.Errorf("code %d, %s", u.code, u.err.String())
+	}
+}
