@@ -215,6 +215,10 @@ func TestMachinesThatCannotBeMapped(t *testing.T) {
 	if !strings.Contains(u.out.String(), "add new machine 4 (bundle machine 0)\n") {
 		t.Error(u.out.String())
 	}
+	write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\", \"1\"]}}\nmachines: {\"0\": {}, \"1\": {}}\n")
+	u.types("deploy", file, "--map-machines", "existing,0=3", "--dry-run", "-q")
+	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n- deploy application web using ./web\n"+
+		"- add unit web/0 to existing machine 3\n- add unit web/1 to existing machine 1\n", "")
 }
 
 // What the controller refuses half way is named, with what is done, and a machine without a unit
@@ -282,6 +286,8 @@ func TestExportBundle(t *testing.T) {
 		Relations: []entity.RelationStatus{
 			{Endpoints: []entity.EndpointStatus{{Service: "web", Name: "ring"}}},
 			{Endpoints: []entity.EndpointStatus{{Service: "web", Name: "juju-info"}, {Service: "log", Name: "host"}}},
+			{Endpoints: []entity.EndpointStatus{{Service: "old", Name: "juju-info"}, {Service: "log", Name: "host"}},
+				Life: entity.Dying},
 			{Endpoints: []entity.EndpointStatus{{Service: "going", Name: "juju-info"}, {Service: "log", Name: "host"}}},
 		},
 	}}
@@ -293,6 +299,7 @@ func TestExportBundle(t *testing.T) {
 	u.types("export-bundle", "--filename", file)
 	u.sees(0, "", "WARNING application \"going\" is being destroyed and left out\n"+
 		"WARNING relation \"going:juju-info log:host\" is being destroyed and left out\n"+
+		"WARNING relation \"old:juju-info log:host\" is being destroyed and left out\n"+
 		"Bundle successfully exported to "+file+"\n")
 	const want = `series: jammy
 applications:

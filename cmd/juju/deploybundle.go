@@ -145,6 +145,9 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 		} else if err != nil {
 			return err
 		}
+		if asked != "" && series != asked { // by force
+			p.warn(fmt.Sprintf("application %q: series %q is not available: hooks run on %q", name, asked, series))
+		}
 		p.wanted.Series[name] = series
 	}
 	for id, m := range p.source.Machines {
