@@ -236,6 +236,17 @@ relations:
 		"WARNING application \"web\" has 5 units, and the bundle says 4: none is destroyed\n")
 }
 
+func TestDiffBundleUsage(t *testing.T) {
+	u := newUser(t)
+	u.types("diff-bundle")
+	u.sees(2, "", "ERROR no bundle specified\nFor usage: juju help diff-bundle\n")
+	u.types("diff-bundle", "a", "b")
+	u.sees(2, "", "ERROR unrecognized args: [\"b\"]\nFor usage: juju help diff-bundle\n")
+	u.types("diff-bundle", "./none")
+	u.sees(1, "", "ERROR cannot read bundle: open ./none: no such file or directory\n")
+	u.asked()
+}
+
 // repack writes the charm in a directory to an archive beside it, uncompressed.
 func repack(t *testing.T, dir string) {
 	t.Helper()

@@ -108,8 +108,8 @@ func TestBundleRefusals(t *testing.T) {
 		"machines: {\"0\": {series: focal}}\n")
 	u.types("deploy", file)
 	u.asked("Status")
-	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\" has series \"focal\", and application \"web\", which is to be "+
-		"placed on it, has \"jammy\"\nNothing has been changed\n")
+	u.sees(1, "", "ERROR cannot deploy bundle: machine \"0\" has series \"focal\", and application \"web\", which is to "+
+		"be placed on it, has \"jammy\"\nNothing has been changed\n")
 	u.types("deploy", file, "--force", "-q")
 	if !strings.Contains(strings.Join(u.fake.calls, "\n"), `AddMachine "jammy"`) || u.code != 0 {
 		t.Errorf("exit code %d, asked %q", u.code, u.fake.calls)
@@ -186,7 +186,8 @@ machines: {"0": {constraints: cores=2, annotations: {c: d}}}
 // A unit on a machine of the model is not added with those that get machines of their own.
 func TestBundleUnitsAreAddedTogether(t *testing.T) {
 	file := shop(t)
-	write(t, file, "applications: {web: {charm: ./web, num_units: 4, to: [new, new, \"3\", new]}}\nmachines: {\"3\": {}}\n")
+	write(t, file, "applications: {web: {charm: ./web, num_units: 4, to: [new, new, \"3\", new]}}\n"+
+		"machines: {\"3\": {}}\n")
 	u := newUser(t)
 	u.fake.statuses = []*entity.ModelStatus{{Machines: []entity.MachineStatus{{ID: "7", Series: "jammy"}}}}
 	u.types("deploy", file, "--map-machines", "3=7", "-q")
@@ -215,7 +216,8 @@ func TestMachinesThatCannotBeMapped(t *testing.T) {
 	if !strings.Contains(u.out.String(), "add new machine 4 (bundle machine 0)\n") {
 		t.Error(u.out.String())
 	}
-	write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\", \"1\"]}}\nmachines: {\"0\": {}, \"1\": {}}\n")
+	write(t, file, "applications: {web: {charm: ./web, num_units: 2, to: [\"0\", \"1\"]}}\n"+
+		"machines: {\"0\": {}, \"1\": {}}\n")
 	u.types("deploy", file, "--map-machines", "existing,0=3", "--dry-run", "-q")
 	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web\n- deploy application web using ./web\n"+
 		"- add unit web/0 to existing machine 3\n- add unit web/1 to existing machine 1\n", "")
@@ -256,200 +258,13 @@ func TestBundleIsRefusedHalfWay(t *testing.T) {
 	}
 	u.typesUntil(ctx, "deploy", other)
 	u.session.connect = connect
-	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n- add new machine 1 (bundle machine 0)\n",
+	u.sees(1, "Executing changes:\n- upload charm ./web\n- deploy application web using ./web\n"+
+		"- add new machine 1 (bundle machine 0)\n",
 		"Uploading charm \"./web\"\nMachine 1, which has no unit yet, is removed again.\nERROR interrupted\n")
 	if got := u.runs("status", "--format", "yaml"); !strings.Contains(got, "machines: {}") {
 		t.Errorf("the machine is left:\n%s", got)
 	}
 	u.runs("deploy", other)
-}
-
-func TestExportBundle(t *testing.T) {
-	u := newUser(t)
-	u.types("export-bundle")
-	u.sees(1, "", "ERROR nothing to export as there are no applications\n")
-	u.types("export-bundle", "x")
-	u.sees(2, "", "ERROR unrecognized args: [\"x\"]\nFor usage: juju help export-bundle\n")
-
-	u.fake.statuses = []*entity.ModelStatus{{
-		Machines: []entity.MachineStatus{{ID: "0", Series: "jammy", Constraints: "mem=1024M"}, {ID: "1", Series: "focal"},
-			{ID: "2", Series: "jammy"}, {ID: "3", Series: "jammy", Manager: true}},
-		Services: []entity.ServiceStatus{
-			{Name: "log", CharmURL: "local:jammy/log-0", Series: "jammy", Subordinate: true},
-			{Name: "old", CharmURL: "local:focal/web-0", Series: "focal",
-				Units: []entity.UnitStatus{{Name: "old/0", Machine: "1"}}},
-			{Name: "going", CharmURL: "local:jammy/web-1", Series: "jammy", Life: entity.Dying},
-			{Name: "web", CharmURL: "local:jammy/web-1", Series: "jammy", Exposed: true,
-				Units: []entity.UnitStatus{{Name: "web/1", Machine: "0"}, {Name: "web/2", Machine: "0"},
-					{Name: "web/3", Machine: "1", Life: entity.Dying}}},
-		},
-		Relations: []entity.RelationStatus{
-			{Endpoints: []entity.EndpointStatus{{Service: "web", Name: "ring"}}},
-			{Endpoints: []entity.EndpointStatus{{Service: "web", Name: "juju-info"}, {Service: "log", Name: "host"}}},
-			{Endpoints: []entity.EndpointStatus{{Service: "old", Name: "juju-info"}, {Service: "log", Name: "host"}},
-				Life: entity.Dying},
-			{Endpoints: []entity.EndpointStatus{{Service: "going", Name: "juju-info"}, {Service: "log", Name: "host"}}},
-		},
-	}}
-	u.fake.config.Settings = map[string]entity.ConfigSetting{
-		"title": {Value: "x: y", Source: entity.SourceUser}, "port": {Value: int64(80), Source: entity.SourceDefault},
-		"none": {Source: entity.SourceUnset}}
-	u.fake.annotations = map[string]string{"a": "1"}
-	file := filepath.Join(t.TempDir(), "out.yaml")
-	u.types("export-bundle", "--filename", file)
-	u.sees(0, "", "WARNING application \"going\" is being destroyed and left out\n"+
-		"WARNING relation \"going:juju-info log:host\" is being destroyed and left out\n"+
-		"WARNING relation \"old:juju-info log:host\" is being destroyed and left out\n"+
-		"Bundle successfully exported to "+file+"\n")
-	const want = `series: jammy
-applications:
-  log:
-    charm: local:jammy/log-0
-    options:
-      title: 'x: y'
-    annotations:
-      a: "1"
-  old:
-    charm: local:focal/web-0
-    series: focal
-    num_units: 1
-    to:
-      - "1"
-    options:
-      title: 'x: y'
-    annotations:
-      a: "1"
-  web:
-    charm: local:jammy/web-1
-    num_units: 2
-    to:
-      - "0"
-      - "0"
-    expose: true
-    options:
-      title: 'x: y'
-    annotations:
-      a: "1"
-machines:
-  "0":
-    constraints: mem=1024M
-    annotations:
-      a: "1"
-  "1":
-    annotations:
-      a: "1"
-    series: focal
-relations:
-  - - web:juju-info
-    - log:host
-`
-	u.types("export-bundle", "-q")
-	u.sees(0, want, "")
-	text, err := readFile(file, 1<<20)
-	if err != nil || string(text) != want {
-		t.Errorf("%v\n%s", err, text)
-	}
-	u.types("export-bundle", "-q", "--include-charm-defaults")
-	if got := u.out.String(); strings.Count(got, "port: 80\n") != 3 || strings.Contains(got, "none") {
-		t.Errorf("with defaults:\n%s", got)
-	}
-	u.types("export-bundle", "-q", "--filename", filepath.Join(file, "x"))
-	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot write bundle: ") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
-	}
-}
-
-func TestDiffBundleUsage(t *testing.T) {
-	u := newUser(t)
-	u.types("diff-bundle")
-	u.sees(2, "", "ERROR no bundle specified\nFor usage: juju help diff-bundle\n")
-	u.types("diff-bundle", "a", "b")
-	u.sees(2, "", "ERROR unrecognized args: [\"b\"]\nFor usage: juju help diff-bundle\n")
-	u.types("diff-bundle", "./none")
-	u.sees(1, "", "ERROR cannot read bundle: open ./none: no such file or directory\n")
-	u.asked()
-}
-
-// A charm's URL names one in the local repository, or one of the model.
-func TestCharmsByURL(t *testing.T) {
-	u := newRealUser(t)
-	dir := filepath.Dir(shop(t))
-	repo := t.TempDir()
-	for _, c := range []struct{ at, name, revision string }{
-		{"trusty/mysql-dir", "mysql", "7"}, {"trusty/mysql", "mysql", "5"},
-		{"trusty/z-mysql", "mysql", "2"}, {"trusty/web", "web", "0"},
-		{"jammy/web", "web", "3"}, {"jammy/odd", "odd", "1"},
-	} {
-		write(t, filepath.Join(repo, c.at, "metadata.yaml"), "name: "+c.name+"\nsummary: s\ndescription: d\n")
-		write(t, filepath.Join(repo, c.at, "revision"), c.revision)
-	}
-	write(t, filepath.Join(repo, "jammy", "broken", "metadata.yaml"), "name: broken\n")
-	write(t, filepath.Join(repo, "jammy", "README"), "no charm")
-	write(t, filepath.Join(repo, "README"), "no series")
-	repack(t, filepath.Join(dir, "web"))
-	text, err := readFile(filepath.Join(dir, "web.zip"), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(repo, "noble", "any.charm"), string(text))
-	u.env["JUJU_REPOSITORY"] = repo
-	for _, test := range []struct{ url, want string }{
-		{"local:trusty/mysql", "local:trusty/mysql-7"},
-		{"local:trusty/mysql-5", "local:trusty/mysql-8"}, // its own 5 is in the repository; the model has a 7
-		{"cs:trusty/mysql-9", "local:trusty/mysql-9"},
-		{"odd", "local:jammy/odd-1"},
-		{"local:noble/web", "local:noble/web-0"},
-		{"local:jammy/web", "local:jammy/web-3"},
-	} {
-		name := strings.NewReplacer(":", "-", "/", "-", "5", "five", "9", "nine").Replace(test.url)
-		u.types("deploy", test.url, name, "-n", "1")
-		if !strings.HasSuffix(u.err.String(), "Service \""+name+"\" is deployed from charm "+test.want+" with 1 unit.\n") {
-			t.Errorf("%s: exit code %d, %s", test.url, u.code, u.err.String())
-		}
-	}
-	for url, want := range map[string]string{
-		"web": "ERROR charm \"ch:web\" is in repository \"" + repo + "\" for several series\n" +
-			"Name one: ch:noble/web\n",
-		"local:jammy/mysql": "ERROR charm not found in \"" + repo + "\": local:jammy/mysql\n",
-		"cs:jammy/broken":   "ERROR cannot read charm in \"" + repo + "/jammy/broken\": metadata.yaml:",
-		"local:x y":         "ERROR cannot deploy charm \"local:x y\": cannot parse charm URL ",
-	} {
-		u.types("deploy", url)
-		if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
-			t.Errorf("%s: exit code %d, %s", url, u.code, u.err.String())
-		}
-	}
-
-	delete(u.env, "JUJU_REPOSITORY")
-	u.types("deploy", "local:trusty/mysql-8", "again", "--wait=1ms")
-	if !strings.Contains(u.err.String(), "Service \"again\" is deployed from charm local:trusty/mysql-8 with 1 unit.\n") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
-	}
-	u.types("deploy", "local:trusty/mysql-80")
-	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR charm \"local:trusty/mysql-80\" not found") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
-	}
-	u.types("deploy", "local:trusty/mysql", "--repository", repo, "last", "--trust", "-n", "1")
-	if u.code != 0 || !strings.Contains(u.err.String(), "WARNING --trust has no effect yet") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
-	}
-
-	// In a bundle they are warned of if they stand for others.
-	file := filepath.Join(dir, "urls.yaml")
-	write(t, file, "series: trusty\napplications:\n  a: {charm: \"cs:mysql-1\", num_units: 0}\n"+
-		"  b: {charm: \"local:trusty/mysql-8\", num_units: 0}\n  c: {charm: \"local:web\", num_units: 0}\n")
-	u.types("deploy", file, "--repository", repo, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- upload charm cs:mysql-1 for series trusty\n"+
-		"- deploy application a on trusty using cs:mysql-1\n"+
-		"- deploy application b on trusty using local:trusty/mysql-8\n"+
-		"- upload charm local:web for series trusty\n- deploy application c on trusty using local:web\n",
-		"WARNING charm \"cs:mysql-1\" is taken from "+repo+"/trusty/mysql-dir\n")
-	write(t, file, "applications: {b: {charm: \"local:trusty/mysql-8\", num_units: 0}}\n")
-	u.types("deploy", file, "--dry-run")
-	u.sees(0, "Changes to deploy bundle:\n- deploy application b on trusty using local:trusty/mysql-8\n", "")
-	u.runs("deploy", file)
-	u.types("deploy", file)
-	u.sees(0, "", "No changes to apply.\n")
 }
 
 // A meanwhile is a connection of which someone else makes use after a machine was added.

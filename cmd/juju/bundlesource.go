@@ -182,7 +182,7 @@ func (b *bundleSource) verify(ctx context.Context, api charmArchiveAPI) (err err
 	}
 	mistakes = append(mistakes, b.unsupported()...)
 	if len(mistakes) > 0 {
-		return entity.WithHint(mistakes, "Nothing has been changed")
+		return mistakes
 	}
 	for name, s := range b.Services {
 		text, err := s.OptionsYAML(name)

@@ -148,7 +148,6 @@ func (d *deploy) refuse(what string, flags ...string) error {
 	if len(given) == 0 {
 		return nil
 	}
-	//lint:ignore ST1005 Juju's words
 	return usagef("Flags provided but not supported when deploying a %s: %s.", what, strings.Join(given, ", "))
 }
 

@@ -7,14 +7,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"juju/apiserver/client"
 	"juju/charm/bundle"
 	"juju/cmd/juju/bundlechanges"
-	"juju/cmd/juju/display"
 	"juju/state/entity"
 )
+
+// nothingChanged is the hint of an error before the first change.
+const nothingChanged = "Nothing has been changed"
 
 // bundle deploys a bundle.
 func (d *deploy) bundle(ctx context.Context, args []string) error {
@@ -33,7 +34,7 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 	if !b.needsModel() {
 		// Find mistakes before there is a connection.
 		if err := b.verify(ctx, nil); err != nil {
-			return err
+			return alsoHint(err, nothingChanged)
 		}
 	}
 	if err := d.trusted(b.Bundle); err != nil {
@@ -42,7 +43,7 @@ func (d *deploy) bundle(ctx context.Context, args []string) error {
 	return d.withModel(ctx, func(api modelAPI) error {
 		if b.needsModel() {
 			if err := b.verify(ctx, api); err != nil {
-				return err
+				return alsoHint(err, nothingChanged)
 			}
 		}
 		d.warn(b.taken...)
@@ -114,7 +115,7 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 		err = p.checkMachines(ctx)
 	}
 	if err != nil {
-		return nil, alsoHint(fmt.Errorf("cannot deploy bundle: %w", err), "Nothing has been changed")
+		return nil, alsoHint(fmt.Errorf("cannot deploy bundle: %w", err), nothingChanged)
 	}
 	d.warn(warnings...)
 	return p, nil
@@ -157,7 +158,7 @@ func (p *bundlePlan) chooseSeries(ctx context.Context) error {
 	}
 	if len(refused) > 0 {
 		return alsoHint(fmt.Errorf("cannot deploy bundle: %w", errors.Join(refused...)),
-			"Nothing has been changed. To deploy it to another series: juju deploy --force")
+			nothingChanged+". To deploy it to another series: juju deploy --force")
 	}
 	return nil
 }
@@ -203,215 +204,4 @@ func (p *bundlePlan) seriesOf(c *bundlechanges.AddMachine) string {
 		return series
 	}
 	return p.source.Machines[c.ID].Series
-}
-
-// run makes the changes, or only lists them.
-func (p *bundlePlan) run(ctx context.Context, dry bool) error {
-	switch {
-	case len(p.changes) == 0:
-		p.note("No changes to apply.")
-		return nil
-	case dry:
-		fmt.Fprintln(p.stdout, "Changes to deploy bundle:")
-		for _, c := range p.changes {
-			p.say(c)
-		}
-		return nil
-	}
-	fmt.Fprintln(p.stdout, "Executing changes:")
-	for i := 0; i < len(p.changes); {
-		n := p.together(i)
-		done, err := p.apply(ctx, p.changes[i:i+n])
-		for _, c := range p.changes[i : i+done] {
-			p.say(c)
-		}
-		if err != nil {
-			return p.failed(ctx, i+done, err)
-		}
-		i += n
-	}
-	p.note("Deploy of bundle completed.")
-	return nil
-}
-
-func (p *bundlePlan) say(c bundlechanges.Change) {
-	fmt.Fprintf(p.stdout, "- %s\n", display.Line(c.String()))
-}
-
-// failed returns the error of the change with a number. The changes before it stay, except that
-// a machine without a unit is removed, which the repeated command would not know.
-func (p *bundlePlan) failed(ctx context.Context, number int, err error) error {
-	err = fmt.Errorf("cannot deploy bundle: cannot %s: %w", p.changes[min(number, len(p.changes)-1)], err)
-	if m := p.unusedBy; m != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		errs, failed := p.api.DestroyMachines(ctx, entity.Destruction{}, m.Spot.ID)
-		if failed = errors.Join(append(errs, failed)...); failed == nil {
-			p.note("Machine %s, which has no unit yet, is removed again.", m.Spot.ID)
-		} else {
-			err = alsoHint(err, "Machine %s is for machine %s of the bundle; when you repeat the command, add: "+
-				"--map-machines %s=%s", m.Spot.ID, m.ID, m.ID, m.Spot.ID)
-		}
-	}
-	return alsoHint(err, "%d of %d changes are done. To go on, mend the cause and repeat the command", number,
-		len(p.changes))
-}
-
-// together returns how many changes from a number on are made by one request: units of a service
-// that get machines of their own.
-func (p *bundlePlan) together(from int) int {
-	first, ok := p.changes[from].(*bundlechanges.AddUnit)
-	n := 1
-	for ok && first.Own && from+n < len(p.changes) {
-		next, isUnit := p.changes[from+n].(*bundlechanges.AddUnit)
-		if !isUnit || !next.Own || next.Service != first.Service {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-// apply makes one change, or those that are made together, and returns how many are made.
-func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) (done int, err error) {
-	switch c := changes[0].(type) {
-	case *bundlechanges.AddCharm:
-		err = p.addCharm(ctx, c)
-	case *bundlechanges.AddService:
-		err = p.addService(ctx, c)
-	case *bundlechanges.SetOptions:
-		err = p.setOptions(ctx, c)
-	case *bundlechanges.SetConstraints:
-		err = p.setConstraints(ctx, c)
-	case *bundlechanges.SetExposed:
-		if c.Exposed {
-			err = p.api.Expose(ctx, c.Service)
-		} else {
-			err = p.api.Unexpose(ctx, c.Service)
-		}
-	case *bundlechanges.SetAnnotations:
-		of := entity.ServiceTag(c.Service)
-		if c.Service == "" {
-			of = entity.MachineTag(c.Machine.ID)
-		}
-		err = p.api.SetAnnotations(ctx, of, c.Annotations)
-	case *bundlechanges.AddMachine:
-		err = p.addMachine(ctx, c)
-	case *bundlechanges.AddUnit:
-		return p.addUnits(ctx, c, changes)
-	case *bundlechanges.AddRelation:
-		_, err = p.api.AddRelation(ctx, c.Relation[0].String(), c.Relation[1].String())
-	}
-	if err != nil {
-		return 0, err
-	}
-	return 1, nil
-}
-
-func (p *bundlePlan) addCharm(ctx context.Context, c *bundlechanges.AddCharm) (err error) {
-	progress := p.progress("Uploading charm %q", c.Charm)
-	defer progress.done()
-	c.URL, err = p.source.charms[c.Of].upload(ctx, p.api, c.Series)
-	return err
-}
-
-func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService) (err error) {
-	s := p.source.Services[c.Name]
-	args := client.DeployArgs{Service: c.Name, CharmURL: c.Charm.URL, Series: c.Series, Force: p.force}
-	if args.Constraints, err = entity.ParseConstraints(s.Constraints); err != nil {
-		return err
-	}
-	if args.ConfigYAML, err = s.OptionsYAML(c.Name); err != nil {
-		return err
-	}
-	warnings, err := p.api.Deploy(ctx, args)
-	p.warnOnce(warnings)
-	return err
-}
-
-// warnOnce prints warnings that have not been printed: those of one service are often those of
-// its units and of others too.
-func (p *bundlePlan) warnOnce(warnings []string) {
-	for _, w := range warnings {
-		if !p.warned[w] {
-			p.warned[w] = true
-			p.warn(w)
-		}
-	}
-}
-
-func (p *bundlePlan) setOptions(ctx context.Context, c *bundlechanges.SetOptions) error {
-	yaml, err := p.source.Services[c.Service].OptionsYAML(c.Service)
-	if err != nil {
-		return err
-	}
-	return p.api.SetServiceConfig(ctx, c.Service, nil, yaml)
-}
-
-func (p *bundlePlan) setConstraints(ctx context.Context, c *bundlechanges.SetConstraints) error {
-	constraints, err := entity.ParseConstraints(c.Constraints)
-	if err != nil {
-		return err
-	}
-	warnings, err := p.api.SetServiceConstraints(ctx, c.Service, constraints)
-	p.warnOnce(warnings)
-	return err
-}
-
-func (p *bundlePlan) addMachine(ctx context.Context, c *bundlechanges.AddMachine) (err error) {
-	args := client.MachineArgs{Series: p.seriesOf(c)}
-	if args.Constraints, err = entity.ParseConstraints(p.source.Machines[c.ID].Constraints); err != nil {
-		return err
-	}
-	id, warnings, err := p.api.AddMachine(ctx, args)
-	if err != nil {
-		return err
-	}
-	c.Spot.ID, p.unusedBy = id, c
-	p.warnOnce(warnings)
-	return nil
-}
-
-// addUnits adds a unit, or several on new machines.
-func (p *bundlePlan) addUnits(
-	ctx context.Context, first *bundlechanges.AddUnit, changes []bundlechanges.Change,
-) (done int, err error) {
-	var to []string
-	if !first.Own {
-		to = []string{first.Spot.ID}
-	}
-	units, warnings, err := p.api.AddUnits(ctx, first.Service, len(changes), to)
-	p.warnOnce(warnings)
-	for i, name := range units {
-		changes[i].(*bundlechanges.AddUnit).Unit = name
-	}
-	if len(units) > 0 && first.Own {
-		err = errors.Join(err, p.findMachines(ctx, first.Service, changes[:len(units)]))
-	}
-	if err == nil {
-		p.unusedBy = nil
-	}
-	return len(units), err
-}
-
-// findMachines notes on which machines new units are. They are new ones or ones that no unit has
-// used.
-func (p *bundlePlan) findMachines(ctx context.Context, service string, changes []bundlechanges.Change) error {
-	status, err := p.api.Status(ctx, service)
-	if err != nil {
-		return err
-	}
-	on := map[string]string{}
-	for _, s := range status.Services {
-		for _, u := range s.Units {
-			on[u.Name] = u.Machine
-		}
-	}
-	for _, c := range changes {
-		c := c.(*bundlechanges.AddUnit)
-		if machine := on[c.Unit]; machine != "" {
-			c.Spot.ID, c.Spot.New = machine, p.model.Machines[machine] == nil
-		}
-	}
-	return nil
 }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"juju/state/entity"
+)
+
+func TestExportBundle(t *testing.T) {
+	u := newUser(t)
+	u.types("export-bundle")
+	u.sees(1, "", "ERROR nothing to export as there are no applications\n")
+	u.types("export-bundle", "x")
+	u.sees(2, "", "ERROR unrecognized args: [\"x\"]\nFor usage: juju help export-bundle\n")
+
+	u.fake.statuses = []*entity.ModelStatus{{
+		Machines: []entity.MachineStatus{{ID: "0", Series: "jammy", Constraints: "mem=1024M"}, {ID: "1", Series: "focal"},
+			{ID: "2", Series: "jammy"}, {ID: "3", Series: "jammy", Manager: true}},
+		Services: []entity.ServiceStatus{
+			{Name: "log", CharmURL: "local:jammy/log-0", Series: "jammy", Subordinate: true},
+			{Name: "old", CharmURL: "local:focal/web-0", Series: "focal",
+				Units: []entity.UnitStatus{{Name: "old/0", Machine: "1"}}},
+			{Name: "going", CharmURL: "local:jammy/web-1", Series: "jammy", Life: entity.Dying},
+			{Name: "web", CharmURL: "local:jammy/web-1", Series: "jammy", Exposed: true,
+				Units: []entity.UnitStatus{{Name: "web/1", Machine: "0"}, {Name: "web/2", Machine: "0"},
+					{Name: "web/3", Machine: "1", Life: entity.Dying}}},
+		},
+		Relations: []entity.RelationStatus{
+			{Endpoints: []entity.EndpointStatus{{Service: "web", Name: "ring"}}},
+			{Endpoints: []entity.EndpointStatus{{Service: "web", Name: "juju-info"}, {Service: "log", Name: "host"}}},
+			{Endpoints: []entity.EndpointStatus{{Service: "old", Name: "juju-info"}, {Service: "log", Name: "host"}},
+				Life: entity.Dying},
+			{Endpoints: []entity.EndpointStatus{{Service: "going", Name: "juju-info"}, {Service: "log", Name: "host"}}},
+		},
+	}}
+	u.fake.config.Settings = map[string]entity.ConfigSetting{
+		"title": {Value: "x: y", Source: entity.SourceUser}, "port": {Value: int64(80), Source: entity.SourceDefault},
+		"none": {Source: entity.SourceUnset}}
+	u.fake.annotations = map[string]string{"a": "1"}
+	file := filepath.Join(t.TempDir(), "out.yaml")
+	u.types("export-bundle", "--filename", file)
+	u.sees(0, "", "WARNING application \"going\" is being destroyed and left out\n"+
+		"WARNING relation \"going:juju-info log:host\" is being destroyed and left out\n"+
+		"WARNING relation \"old:juju-info log:host\" is being destroyed and left out\n"+
+		"Bundle successfully exported to "+file+"\n")
+	const want = `series: jammy
+applications:
+  log:
+    charm: local:jammy/log-0
+    options:
+      title: 'x: y'
+    annotations:
+      a: "1"
+  old:
+    charm: local:focal/web-0
+    series: focal
+    num_units: 1
+    to:
+      - "1"
+    options:
+      title: 'x: y'
+    annotations:
+      a: "1"
+  web:
+    charm: local:jammy/web-1
+    num_units: 2
+    to:
+      - "0"
+      - "0"
+    expose: true
+    options:
+      title: 'x: y'
+    annotations:
+      a: "1"
+machines:
+  "0":
+    constraints: mem=1024M
+    annotations:
+      a: "1"
+  "1":
+    annotations:
+      a: "1"
+    series: focal
+relations:
+  - - web:juju-info
+    - log:host
+`
+	u.types("export-bundle", "-q")
+	u.sees(0, want, "")
+	text, err := readFile(file, 1<<20)
+	if err != nil || string(text) != want {
+		t.Errorf("%v\n%s", err, text)
+	}
+	u.types("export-bundle", "-q", "--include-charm-defaults")
+	if got := u.out.String(); strings.Count(got, "port: 80\n") != 3 || strings.Contains(got, "none") {
+		t.Errorf("with defaults:\n%s", got)
+	}
+	u.types("export-bundle", "-q", "--filename", filepath.Join(file, "x"))
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR cannot write bundle: ") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A charm's URL names one in the local repository, or one of the model.
+func TestCharmsByURL(t *testing.T) {
+	u := newRealUser(t)
+	dir := filepath.Dir(shop(t))
+	repo := t.TempDir()
+	for _, c := range []struct{ at, name, revision string }{
+		{"trusty/mysql-dir", "mysql", "7"}, {"trusty/mysql", "mysql", "5"},
+		{"trusty/z-mysql", "mysql", "2"}, {"trusty/web", "web", "0"},
+		{"jammy/web", "web", "3"}, {"jammy/odd", "odd", "1"},
+	} {
+		write(t, filepath.Join(repo, c.at, "metadata.yaml"), "name: "+c.name+"\nsummary: s\ndescription: d\n")
+		write(t, filepath.Join(repo, c.at, "revision"), c.revision)
+	}
+	write(t, filepath.Join(repo, "jammy", "broken", "metadata.yaml"), "name: broken\n")
+	write(t, filepath.Join(repo, "jammy", "README"), "no charm")
+	write(t, filepath.Join(repo, "README"), "no series")
+	repack(t, filepath.Join(dir, "web"))
+	text, err := readFile(filepath.Join(dir, "web.zip"), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(repo, "noble", "any.charm"), string(text))
+	u.env["JUJU_REPOSITORY"] = repo
+	for _, test := range []struct{ url, want string }{
+		{"local:trusty/mysql", "local:trusty/mysql-7"},
+		{"local:trusty/mysql-5", "local:trusty/mysql-8"}, // its own 5 is in the repository; the model has a 7
+		{"cs:trusty/mysql-9", "local:trusty/mysql-9"},
+		{"odd", "local:jammy/odd-1"},
+		{"local:noble/web", "local:noble/web-0"},
+		{"local:jammy/web", "local:jammy/web-3"},
+	} {
+		name := strings.NewReplacer(":", "-", "/", "-", "5", "five", "9", "nine").Replace(test.url)
+		u.types("deploy", test.url, name, "-n", "1")
+		if !strings.HasSuffix(u.err.String(), "Service \""+name+"\" is deployed from charm "+test.want+" with 1 unit.\n") {
+			t.Errorf("%s: exit code %d, %s", test.url, u.code, u.err.String())
+		}
+	}
+	for url, want := range map[string]string{
+		"web": "ERROR charm \"ch:web\" is in repository \"" + repo + "\" for several series\n" +
+			"Name one: ch:noble/web\n",
+		"local:jammy/mysql": "ERROR charm not found in \"" + repo + "\": local:jammy/mysql\n",
+		"cs:jammy/broken":   "ERROR cannot read charm in \"" + repo + "/jammy/broken\": metadata.yaml:",
+		"local:x y":         "ERROR cannot deploy charm \"local:x y\": cannot parse charm URL ",
+	} {
+		u.types("deploy", url)
+		if u.code != 1 || !strings.HasPrefix(u.err.String(), want) {
+			t.Errorf("%s: exit code %d, %s", url, u.code, u.err.String())
+		}
+	}
+
+	delete(u.env, "JUJU_REPOSITORY")
+	u.types("deploy", "local:trusty/mysql-8", "again", "--wait=1ms")
+	if !strings.Contains(u.err.String(), "Service \"again\" is deployed from charm local:trusty/mysql-8 with 1 unit.\n") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	u.types("deploy", "local:trusty/mysql-80")
+	if u.code != 1 || !strings.HasPrefix(u.err.String(), "ERROR charm \"local:trusty/mysql-80\" not found") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+	u.types("deploy", "local:trusty/mysql", "--repository", repo, "last", "--trust", "-n", "1")
+	if u.code != 0 || !strings.Contains(u.err.String(), "WARNING --trust has no effect yet") {
+		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	}
+
+	// In a bundle they are warned of if they stand for others.
+	file := filepath.Join(dir, "urls.yaml")
+	write(t, file, "series: trusty\napplications:\n  a: {charm: \"cs:mysql-1\", num_units: 0}\n"+
+		"  b: {charm: \"local:trusty/mysql-8\", num_units: 0}\n  c: {charm: \"local:web\", num_units: 0}\n")
+	u.types("deploy", file, "--repository", repo, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n- upload charm cs:mysql-1 for series trusty\n"+
+		"- deploy application a on trusty using cs:mysql-1\n"+
+		"- deploy application b on trusty using local:trusty/mysql-8\n"+
+		"- upload charm local:web for series trusty\n- deploy application c on trusty using local:web\n",
+		"WARNING charm \"cs:mysql-1\" is taken from "+repo+"/trusty/mysql-dir\n")
+	write(t, file, "applications: {b: {charm: \"local:trusty/mysql-8\", num_units: 0}}\n")
+	u.types("deploy", file, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n- deploy application b on trusty using local:trusty/mysql-8\n", "")
+	u.runs("deploy", file)
+	u.types("deploy", file)
+	u.sees(0, "", "No changes to apply.\n")
+}
