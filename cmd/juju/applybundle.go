@@ -86,6 +86,8 @@ func (p *bundlePlan) apply(ctx context.Context, changes []bundlechanges.Change) 
 		err = p.addCharm(ctx, c)
 	case *bundlechanges.AddService:
 		err = p.addService(ctx, c)
+	case *bundlechanges.UpgradeCharm:
+		err = p.upgradeCharm(ctx, c)
 	case *bundlechanges.SetOptions:
 		err = p.setOptions(ctx, c)
 	case *bundlechanges.SetConstraints:
@@ -132,6 +134,13 @@ func (p *bundlePlan) addService(ctx context.Context, c *bundlechanges.AddService
 		return err
 	}
 	warnings, err := p.api.Deploy(ctx, args)
+	p.warnOnce(warnings)
+	return err
+}
+
+func (p *bundlePlan) upgradeCharm(ctx context.Context, c *bundlechanges.UpgradeCharm) error {
+	warnings, err := p.api.SetCharm(ctx, client.SetCharmArgs{Service: c.Service, CharmURL: c.Charm.URL,
+		ForceSeries: p.force})
 	p.warnOnce(warnings)
 	return err
 }

@@ -201,13 +201,13 @@ relations:
 	u.types("deploy", file, "--overlay", overlay, "-q")
 	u.sees(0, "", "")
 
-	// Another charm is refused, and nothing else is changed either.
+	// Another charm is an upgrade.
 	write(t, filepath.Join(filepath.Dir(file), "web", "hooks", "start"), "#!/bin/sh\n")
-	write(t, overlay, "applications: {store: {annotations: {note: never}}}\n")
-	u.types("deploy", file, "--overlay", overlay)
-	u.sees(1, "", "ERROR cannot deploy bundle: application \"web\" has another charm, local:jammy/web-0: upgrading it to "+
-		"./web is not supported yet\n"+
-		"Nothing has been changed\n")
+	write(t, overlay, "applications: {web: {num_units: 5, options: {title: Bye, debug: true}, constraints: mem=2G, "+
+		"expose: false}, store: {annotations: {note: z}}}\n")
+	u.types("deploy", file, "--overlay", overlay, "--dry-run")
+	u.sees(0, "Changes to deploy bundle:\n- upload charm ./web for series jammy\n"+
+		"- upgrade web using charm ./web for series jammy\n", "")
 	u.types("diff-bundle", file, "--overlay", overlay)
 	if !strings.Contains(u.out.String(), "charm:\n            bundle: ./web\n            model: local:jammy/web-0\n") {
 		t.Errorf("it does not say that the charm differs:\n%s%s", u.out.String(), u.err.String())
@@ -220,13 +220,19 @@ relations:
 		t.Fatal(err)
 	}
 	u.types("deploy", file, "--overlay", overlay)
-	if u.code != 1 || !strings.Contains(u.err.String(), "has another charm") {
-		t.Errorf("exit code %d, %s", u.code, u.err.String())
+	if u.code != 0 || !strings.Contains(u.out.String(), "- upgrade web using charm ./web for series jammy\n") {
+		t.Errorf("exit code %d, %s%s", u.code, u.out.String(), u.err.String())
+	}
+	u.types("deploy", file, "--overlay", overlay)
+	u.sees(0, "", "No changes to apply.\n")
+	if got := u.runs("status", "--format", "yaml", "web"); !strings.Contains(got, "charm: local:jammy/web-2\n") {
+		t.Errorf("it is not upgraded:\n%s", got)
 	}
 	// The archive of the same files is the same charm, although it is another archive.
 	if err := os.Chmod(filepath.Join(filepath.Dir(file), "web", "config.yaml"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	u.runs("deploy", file, "--overlay", overlay)
 	repack(t, filepath.Join(filepath.Dir(file), "web"))
 	write(t, overlay, "applications: {web: {charm: ./web.zip}, log: {charm: ./log}}\n")
 	u.types("deploy", file, "--overlay", overlay, "--dry-run")

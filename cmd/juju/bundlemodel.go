@@ -14,6 +14,7 @@ import (
 type bundleAPI interface {
 	deployAPI
 	addUnitAPI
+	upgradeCharmAPI
 	addMachineAPI
 	addRelationAPI
 	destroyAPI

@@ -44,7 +44,8 @@ service's name. Settings given one by one override those in the YAML file.
 
 BUNDLE is a YAML file, or a directory or zip archive with a bundle.yaml. It describes
 services, machines and relations. The command adds what the model lacks of them, and
-changes settings, constraints, annotations and exposure that differ; it removes nothing.
+changes charms, settings, constraints, annotations and exposure that differ; it removes
+nothing.
 --dry-run lists the changes without making them. If a change fails, the command says
 what is done; repeat it to go on.
 

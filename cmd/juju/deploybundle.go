@@ -123,6 +123,7 @@ func (d *deploy) plan(ctx context.Context, api bundleAPI, b *bundleSource) (*bun
 
 // chooseSeries asks the cloud for the series of each service, and whether it has machines for it.
 func (p *bundlePlan) chooseSeries(ctx context.Context) error {
+	p.wanted.Force = p.force
 	p.wanted.Series, p.wanted.MachineSeries = map[string]string{}, map[string]string{}
 	var refused []error
 	for _, name := range slices.Sorted(maps.Keys(p.source.Services)) {

@@ -25,6 +25,12 @@ type AddService struct {
 	Charm  *AddCharm
 }
 
+// An UpgradeCharm gives a service another charm.
+type UpgradeCharm struct {
+	Service string
+	Charm   *AddCharm
+}
+
 // A SetOptions sets a service's options to those of the bundle.
 type SetOptions struct{ Service string }
 
@@ -75,6 +81,10 @@ func (c *AddCharm) String() string {
 
 func (c *AddService) String() string {
 	return "deploy application " + c.Name + optional(" on ", c.Series) + " using " + c.Charm.Charm
+}
+
+func (c *UpgradeCharm) String() string {
+	return "upgrade " + c.Service + " using charm " + c.Charm.Charm + optional(" for series ", c.Charm.Series)
 }
 
 func (c *SetOptions) String() string { return "set application options for " + c.Service }

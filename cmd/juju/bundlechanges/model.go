@@ -17,6 +17,8 @@ type Wanted struct {
 	MachineSeries map[string]string
 	// Machines are machines of the model that the user named for those of the bundle.
 	Machines map[string]string
+	// Force allows charms that are not for the series of their services.
+	Force bool
 	// SameCharm says of a service that is in the model whether it has the bundle's charm.
 	SameCharm map[string]bool
 	// CharmURLs are the charms of services whose charm is in the model already.

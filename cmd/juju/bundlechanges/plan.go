@@ -109,19 +109,26 @@ func (p *planner) service(name string) {
 
 func (p *planner) newService(name string, want *bundle.Service) {
 	series := p.Series[name]
-	ch := &AddCharm{Charm: want.Charm, Of: name, Series: series, URL: p.CharmURLs[name]}
-	if ch.URL == "" {
-		key := want.CharmPath() + " " + want.Charm + " " + series
-		if p.charms[key] == nil {
-			p.charms[key] = ch
-			p.add(ch)
-		}
-		ch = p.charms[key]
-	}
+	ch := p.charm(name, want, series)
 	p.add(&AddService{Name: name, Series: series, Charm: ch})
 	if !want.UnitsGiven && !p.Charms[name].Meta.Subordinate {
 		p.warnings = append(p.warnings, fmt.Sprintf("application %q gets no units: the bundle does not say num_units", name))
 	}
+}
+
+// charm returns the upload of a service's charm, which is planned unless it is already, or the
+// charm is in the model.
+func (p *planner) charm(name string, want *bundle.Service, series string) *AddCharm {
+	ch := &AddCharm{Charm: want.Charm, Of: name, Series: series, URL: p.CharmURLs[name]}
+	if ch.URL != "" {
+		return ch
+	}
+	key := want.CharmPath() + " " + want.Charm + " " + series
+	if p.charms[key] == nil {
+		p.charms[key] = ch
+		p.add(ch)
+	}
+	return p.charms[key]
 }
 
 func (p *planner) changeService(name string, want *bundle.Service, have *Service) {
@@ -129,10 +136,8 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		p.refuse("application %q is still being destroyed", name)
 		return
 	}
-	if !p.SameCharm[name] {
-		p.refuse("application %q has another charm, %s: upgrading it to %s is not supported yet", name, have.CharmURL,
-			want.Charm)
-		return
+	if !p.SameCharm[name] && p.canUpgrade(name, want, have) {
+		p.add(&UpgradeCharm{name, p.charm(name, want, have.Series)})
 	}
 	if series := p.Series[name]; series != "" && series != have.Series {
 		p.refuse("application %q has series %q, which cannot be changed to %q", name, have.Series, series)
@@ -147,6 +152,28 @@ func (p *planner) changeService(name string, want *bundle.Service, have *Service
 		!c.Equal(have.Constraints) {
 		p.add(&SetConstraints{name, want.Constraints})
 	}
+}
+
+// canUpgrade refuses a charm that a service can't be upgraded to.
+func (p *planner) canUpgrade(name string, want *bundle.Service, have *Service) bool {
+	meta := p.Charms[name].Meta
+	before := len(p.refused)
+	if meta.Subordinate != have.Subordinate {
+		p.refuse("cannot upgrade application %q to charm %q: cannot change an application's subordinacy", name, want.Charm)
+	}
+	if len(meta.Series) > 0 && !slices.Contains(meta.Series, have.Series) && !p.Force {
+		p.refuse("cannot upgrade application %q to charm %q: only these series are supported: %s", name, want.Charm,
+			strings.Join(meta.Series, ", "))
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.model.Relations)) {
+		for _, end := range p.model.Relations[key].Relation {
+			_, has := meta.Relations()[end.Name]
+			if end.Service == name && !has && end.Name != charm.ImplicitRelation().Name {
+				p.refuse("cannot upgrade application %q to charm %q: would break relation %q", name, want.Charm, key)
+			}
+		}
+	}
+	return len(p.refused) == before
 }
 
 // lacking returns what want has, and have has not or otherwise.
