@@ -95,7 +95,8 @@ func TestAPausedLeadersWritesAreRefused(t *testing.T) {
 			t.Errorf("%s sees %v, %v", unit, got, err)
 		}
 	}
-	if err := leads.SetServiceStatus(ctx, u1, next, entity.Status{Status: entity.StatusError, Message: "x"}); !errors.Is(err,
+	if err := leads.SetServiceStatus(ctx, u1, next,
+		entity.Status{Status: entity.StatusError, Message: "x"}); !errors.Is(err,
 		entity.Invalid) {
 		t.Errorf("a status that no charm may set: %v", err)
 	}

@@ -65,8 +65,9 @@ about no unit. The settings of the unit's own service are for its leader only.
 The settings of the hook's own unit and service include what the hook has set so
 far.
 `,
-	examples: []string{"relation-get host", "relation-get - mysql/0", "relation-get --app - mysql", "relation-get -r db:7 host mysql/0"},
-	make:     func() command { return &relationGet{} },
+	examples: []string{"relation-get host", "relation-get - mysql/0", "relation-get --app - mysql",
+		"relation-get -r db:7 host mysql/0"},
+	make: func() command { return &relationGet{} },
 }
 
 type relationGet struct {
@@ -154,7 +155,8 @@ is replaced before the hook ends, the hook fails.
 The other units see the changes once the hook has succeeded. If the hook fails,
 nothing is changed.
 `,
-	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set --app name=blog", "relation-set -r db:7 user=",
+	examples: []string{"relation-set host=10.0.0.7 port=3306", "relation-set --app name=blog",
+		"relation-set -r db:7 user=",
 		`echo "user: wp" | relation-set --file -`},
 	make: func() command { return &relationSet{} },
 }

@@ -37,12 +37,14 @@ func TestOnlyTheLeaderSetsSettingsForAllUnits(t *testing.T) {
 	sees(entity.LeaderSettings{"a": "3"}, 2)
 	w.ok(first.SetLeaderSettings(w.ctx, 1, entity.LeaderSettings{"a": "3"})) // no change
 	sees(entity.LeaderSettings{"a": "3"}, 2)
-	w.refused(second.SetLeaderSettings(w.ctx, 1, entity.LeaderSettings{"a": "4"}), entity.LeadershipRefused, "is not the leader")
+	w.refused(second.SetLeaderSettings(w.ctx, 1, entity.LeaderSettings{"a": "4"}), entity.LeadershipRefused,
+		"is not the leader")
 
 	// A leader that was replaced can't write any more, even what changes nothing.
 	c.pass(term)
 	w.claims("mysql/1", 2)
-	w.refused(first.SetLeaderSettings(w.ctx, 1, entity.LeaderSettings{"a": "3"}), entity.LeadershipRefused, "is not the leader")
+	w.refused(first.SetLeaderSettings(w.ctx, 1, entity.LeaderSettings{"a": "3"}), entity.LeadershipRefused,
+		"is not the leader")
 	w.ok(second.SetLeaderSettings(w.ctx, 2, entity.LeaderSettings{"a": "5"}))
 	sees(entity.LeaderSettings{"a": "5"}, 3)
 	// It is replaced while it writes.
@@ -50,7 +52,8 @@ func TestOnlyTheLeaderSetsSettingsForAllUnits(t *testing.T) {
 		w.ok(second.ReleaseLeadership(w.ctx))
 		w.claims("mysql/0", 3)
 	})
-	w.refused(second.SetLeaderSettings(w.ctx, 2, entity.LeaderSettings{"a": "6"}), entity.LeadershipRefused, "is not the leader")
+	w.refused(second.SetLeaderSettings(w.ctx, 2, entity.LeaderSettings{"a": "6"}), entity.LeadershipRefused,
+		"is not the leader")
 	sees(entity.LeaderSettings{"a": "5"}, 3)
 
 	other, err := w.unit("wordpress/0").LeaderSettings(w.ctx)

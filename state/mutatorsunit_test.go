@@ -227,11 +227,12 @@ var unitMutators = []mutator{
 		destroysUnit("mysql/1", plain), kills("mysql/1")),
 	onUnit("CommitHook", "settings", "mysql/0", commits(says)),
 	onUnit("CommitHook", "settings of the service", "mysql/0", commits(saysForAll), leads("mysql/0")),
-	onUnit("CommitHook", "settings of the service again", "mysql/0", commits(saysForAll), leads("mysql/0"), func(s *scene) {
-		before := saysForAll(s)
-		before.Applications[web]["host"] = "other"
-		s.ok(s.unit("mysql/0").CommitHook(s.ctx, before))
-	}),
+	onUnit("CommitHook", "settings of the service again", "mysql/0", commits(saysForAll), leads("mysql/0"),
+		func(s *scene) {
+			before := saysForAll(s)
+			before.Applications[web]["host"] = "other"
+			s.ok(s.unit("mysql/0").CommitHook(s.ctx, before))
+		}),
 	onUnit("CommitHook", "opens a port", "mysql/0", commits(opens(81))),
 	onUnit("CommitHook", "closes a port", "mysql/0", commits(closes80)),
 	onUnit("CommitHook", "a port beside another's", "logging/0", commits(opens(82))),

@@ -18,7 +18,9 @@ const (
 	endpointsC   = "endpoints"   // "mysql#wordpress:db mysql:server": an end of a relation, by service
 	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit in a relation
 	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": a unit's deployer
-	settingsC    = "settings"    // "s#mysql": a service's settings, "s#mysql#leader": its leaders', "r#5#mysql/0", "r#5#mysql": a unit's or service's in a relation
+	// "s#mysql": a service's settings, "s#mysql#leader": those that its leaders set,
+	// "r#5#mysql/0", "r#5#mysql": a unit's or service's in a relation
+	settingsC    = "settings"
 	constraintsC = "constraints" // a key: as users write them; the model's are in its document
 	countsC      = "counts"      // a key: the counts of references to it, and of documents that it owns; not watched
 	statusesC    = "statuses"    // a key, or one of a part: "u#mysql/0#workload" of the charm, "m#0#instance" of the cloud

@@ -41,7 +41,8 @@ func TestTheLeaderSetsSettingsOfItsServiceInARelation(t *testing.T) {
 		t.Errorf("before anything is set: %+v", e)
 	}
 
-	w.refused(first.CommitHook(w.ctx, forAll(id, 1, map[string]string{"a": "1"})), entity.LeadershipRefused, "is not the leader")
+	w.refused(first.CommitHook(w.ctx, forAll(id, 1, map[string]string{"a": "1"})), entity.LeadershipRefused,
+		"is not the leader")
 	w.claims("mysql/0", 1)
 	w.ok(first.CommitHook(w.ctx, forAll(id, 1, map[string]string{"a": "1", "b": "2", "c": ""})))
 	if e := next(t, events); e.Application != 1 || len(e.Changed)+len(e.Departed) != 0 {
@@ -82,7 +83,8 @@ func TestTheLeaderSetsSettingsOfItsServiceInARelation(t *testing.T) {
 		w.ok(second.ReleaseLeadership(w.ctx))
 		w.claims("mysql/0", 3)
 	})
-	w.refused(second.CommitHook(w.ctx, forAll(id, 2, map[string]string{"a": "5"})), entity.LeadershipRefused, "is not the leader")
+	w.refused(second.CommitHook(w.ctx, forAll(id, 2, map[string]string{"a": "5"})), entity.LeadershipRefused,
+		"is not the leader")
 	sees("wordpress/0", map[string]string{"a": "3"})
 	w.checkClean()
 

@@ -77,7 +77,9 @@ func TestAUnitFollowsAndTakesOver(t *testing.T) {
 
 // An agent that stops while a hook runs releases its leadership when the hook is over.
 func TestAnAgentReleasesItsLeadershipAfterItsLastHook(t *testing.T) {
-	r := newRig(t, map[string]string{"start": `touch ../begun; while [ ! -e ../go ]; do sleep 0.01; done; leader-set last=word`})
+	r := newRig(t, map[string]string{
+		"start": `touch ../begun; while [ ! -e ../go ]; do sleep 0.01; done; leader-set last=word`,
+	})
 	r.c.leads = 1
 	r.start()
 	r.awaitFile("begun")
@@ -121,8 +123,10 @@ func TestALeaderThatWasReplacedCommitsNothing(t *testing.T) {
 
 // relation-changed for the other service names no unit, and is no unit's.
 func TestRelationChangedForAService(t *testing.T) {
-	r := newRig(t, map[string]string{"db-relation-changed": `echo "$JUJU_REMOTE_APP:$JUJU_REMOTE_UNIT $(relation-get x)" >>said
-		relation-list >>said`})
+	r := newRig(t, map[string]string{
+		"db-relation-changed": `echo "$JUJU_REMOTE_APP:$JUJU_REMOTE_UNIT $(relation-get x)" >>said
+			relation-list >>said`,
+	})
 	r.c.relations[3] = newRelation(3, "db", "mysql", map[string]int64{"mysql/0": 1})
 	r.c.relations[3].settings["mysql"] = map[string]string{"x": "y"}
 	r.start()

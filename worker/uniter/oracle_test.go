@@ -154,7 +154,8 @@ func (o *oracle) check(info hooks.Info) {
 		o.complain("%s after remove", info)
 	case o.stopped != (info.Kind == hooks.Remove):
 		o.complain("%s when stop has run is %v", info, o.stopped)
-	case slices.Contains([]hooks.Kind{hooks.RelationCreated, hooks.LeaderElected, hooks.LeaderSettingsChanged}, info.Kind) &&
+	case slices.Contains([]hooks.Kind{hooks.RelationCreated, hooks.LeaderElected, hooks.LeaderSettingsChanged},
+		info.Kind) &&
 		o.installed && o.configs == 0:
 	case !o.installed && info.Kind != hooks.Install:
 		o.complain("%s before install", info)

@@ -108,7 +108,8 @@ func betweenChains(local localstate.State, remote Remote) bool {
 // leader-elected once for each claim by which the unit leads, leader-settings-changed in a unit
 // that does not lead when it has not seen the leader's settings.
 func nextOfLeader(local localstate.State, remote Remote) (Op, bool) {
-	elected, changed := remote.Hooks.Has(string(hooks.LeaderElected)), remote.Hooks.Has(string(hooks.LeaderSettingsChanged))
+	elected, changed := remote.Hooks.Has(string(hooks.LeaderElected)),
+		remote.Hooks.Has(string(hooks.LeaderSettingsChanged))
 	version := remote.Unit.LeaderSettingsVersion
 	switch {
 	case !betweenChains(local, remote) || !elected && !changed:

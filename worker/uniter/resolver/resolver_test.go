@@ -340,7 +340,8 @@ func (w *world) relation(words []string) error {
 		i = len(w.remote.Relations)
 	}
 	if i == len(w.remote.Relations) || w.remote.Relations[i].ID != id {
-		w.remote.Relations = slices.Insert(w.remote.Relations, i, Relation{RelationInfo: entity.RelationInfo{ID: id, Remote: "mysql"}})
+		w.remote.Relations = slices.Insert(w.remote.Relations, i,
+			Relation{RelationInfo: entity.RelationInfo{ID: id, Remote: "mysql"}})
 	}
 	rel := &w.remote.Relations[i]
 	return each(words[1:], func(key, value string) error {
