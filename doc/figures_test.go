@@ -14,7 +14,7 @@ func TestFiguresNameBenchmarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile("(?m)\\| ([^|]*) \\|$").FindAllStringSubmatch(string(text), -1)
+	rows := regexp.MustCompile(`(?m)\| ([^|]*) \|$`).FindAllStringSubmatch(string(text), -1)
 	if len(rows) < 2 {
 		t.Fatal("figures.md has no table")
 	}
