@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"path/filepath"
-	"sync"
 
 	"juju/apiserver/client"
 	"juju/hooks"
@@ -15,7 +14,7 @@ import (
 // running hook must not notice that the controller was away.
 func (a *Agent) unitWorkers() map[string]worker.Func {
 	api := newLink()
-	var running sync.Mutex // held while the uniter runs
+	running := make(chan struct{}, 1) // full while the uniter runs
 	uniter := uniter.New(uniter.Config{
 		API:        client.UniterFacade{Caller: api},
 		Leadership: client.LeadershipServiceFacade{Caller: api},
@@ -47,12 +46,12 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 			}
 		}, func() {
 			// An agent that stops lets its hook finish and releases its leadership.
-			running.Lock()
-			running.Unlock()
+			running <- struct{}{}
+			<-running
 		}),
 		"uniter": func(ctx context.Context) error {
-			running.Lock()
-			defer running.Unlock()
+			running <- struct{}{}
+			defer func() { <-running }()
 			return uniter(ctx)
 		},
 	}
