@@ -27,13 +27,6 @@ type cleanupDoc struct {
 	Deadline time.Time       `bson:"deadline,omitempty"`
 }
 
-// order is the order of a pass: machines go with their units once the other cleanups have
-// removed units, and what force does comes last. The rest is in the order of its causes,
-// which is that of the ids.
-func (d cleanupDoc) order() int {
-	return slices.Index([]string{cleanupEmptied, cleanupForce}, d.Kind)
-}
-
 // The kinds of cleanups.
 const (
 	cleanupDestroy  = "destroy"  // destroy what refers to a Dying entity, by its key
@@ -61,20 +54,52 @@ func (c Cleaner) WatchCleanups(ctx context.Context) (<-chan struct{}, error) {
 }
 
 // Cleanup runs the cleanups and removes the documents of those that are done. It logs a
-// failure, leaves that cleanup to the next pass, and goes on with the others. left is how
+// failure, leaves that cleanup to the next call, and goes on with the others. left is how
 // many should be tried again; due is the time until the next one with a deadline, 0 if
 // there is none.
+//
+// Those of force come last, once the others have led to nothing new: what they remove, and
+// which machines go with their units, does not depend on what force removes beside it.
 func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err error) {
+	for {
+		p, err := c.pass(ctx, bson.D{{"kind", bson.D{{"$ne", cleanupForce}}}})
+		if err != nil {
+			return p.left, 0, err
+		}
+		if left = p.left; p.done == 0 {
+			break
+		}
+	}
+	p, err := c.pass(ctx, bson.D{{"kind", cleanupForce}})
+	return left + p.left, p.due, err
+}
+
+// A cleanupPass counts what came of some cleanups.
+type cleanupPass struct {
+	done, left int
+	due        time.Duration
+}
+
+// pass runs the cleanups that match a query in the order of their causes, which is that of
+// their ids; but machines go with their units after the cleanups that remove units.
+func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err error) {
 	var docs []cleanupDoc
-	if err := c.st.db.All(cleanupsC, nil, &docs); err != nil {
-		return 0, 0, err
+	if err := c.st.db.All(cleanupsC, query, &docs); err != nil {
+		return p, err
 	}
 	slices.SortFunc(docs, func(a, b cleanupDoc) int {
-		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.ID, b.ID))
+		switch {
+		case a.Kind == b.Kind || a.Kind != cleanupEmptied && b.Kind != cleanupEmptied:
+			return cmp.Compare(a.ID, b.ID)
+		case a.Kind == cleanupEmptied:
+			return 1
+		}
+		return -1
 	})
 	for _, doc := range docs {
 		if err := ctx.Err(); err != nil {
-			return len(docs), 0, err
+			p.left = len(docs)
+			return p, err
 		}
 		done, again, err := c.st.cleanup(ctx, doc)
 		if err == nil && done {
@@ -83,16 +108,18 @@ func (c Cleaner) Cleanup(ctx context.Context) (left int, due time.Duration, err 
 		switch {
 		case err != nil:
 			logger.Errorf("cleanup failed: %s %q: %v", doc.Kind, doc.Arg, err)
-			left++
+			p.left++
 		case again > 0:
-			if due == 0 || again < due {
-				due = again
+			if p.due == 0 || again < p.due {
+				p.due = again
 			}
-		case !done:
-			left++
+		case done:
+			p.done++
+		default:
+			p.left++
 		}
 	}
-	return left, due, nil
+	return p, nil
 }
 
 // dropCleanup removes a cleanup that is done, unless a new cleanup has its id because a
