@@ -221,8 +221,11 @@ func TestLeadKeepsItsPromise(t *testing.T) {
 		for range 500 {
 			time.Sleep(rand.N(20 * time.Second))
 			epoch, err := tracker.Lead(t.Context(), halfTerm)
-			if err != nil || epoch != 1 || time.Until(c.until) < halfTerm {
-				t.Fatalf("epoch %d, %v, with %v left", epoch, err, time.Until(c.until))
+			c.mu.Lock()
+			left := time.Until(c.until)
+			c.mu.Unlock()
+			if err != nil || epoch != 1 || left < halfTerm {
+				t.Fatalf("epoch %d, %v, with %v left", epoch, err, left)
 			}
 		}
 		// Longer than any term.

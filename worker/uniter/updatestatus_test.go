@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,10 +20,13 @@ import (
 func TestUpdateStatusRunsAtIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, h := newController(), newNotedHost()
+		var mu sync.Mutex
 		var at []time.Time
 		h.has.Files = map[string]bool{"update-status": true}
 		h.run = func(_ context.Context, hctx *hooks.Context) error {
 			if hctx.HookName() == "update-status" {
+				mu.Lock()
+				defer mu.Unlock()
 				at = append(at, time.Now())
 			}
 			return nil
@@ -35,9 +39,13 @@ func TestUpdateStatusRunsAtIntervals(t *testing.T) {
 		go func() { done <- work(ctx) }()
 		// runs returns how often the hook runs in a time, and checks the pauses.
 		runs := func(in, interval time.Duration) int {
+			mu.Lock()
 			at = []time.Time{time.Now()}
+			mu.Unlock()
 			time.Sleep(in)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			pauses := map[time.Duration]bool{}
 			for i := 1; i < len(at); i++ {
 				pause := at[i].Sub(at[i-1])
