@@ -53,10 +53,10 @@ type LaterHook struct {
 var LaterHooks = []LaterHook{
 	{"-relation-created", "Once for a relation, before any other hook of it: right after install for the relations " +
 		"that are there by then, peer relations among them, otherwise when the unit enters the relation."},
-	{"leader-elected", "Once each time that the unit becomes the leader of its service: right after install if it is the " +
-		"leader by then, otherwise between other hooks. It does not run if the unit no longer leads."},
-	{"leader-settings-changed", "In a unit that is not the leader: once right after install, and when the leader has set " +
-		"something."},
+	{"leader-elected", "Once each time that the unit becomes the leader of its service: right after install if it is " +
+		"the leader by then, otherwise between other hooks. It does not run if the unit no longer leads."},
+	{"leader-settings-changed", "In a unit that is not the leader: once right after install, and when the leader has " +
+		"set something."},
 	{"update-status", "Again and again while there is nothing else to do, as often as the model's setting " +
 		"update-status-hook-interval says."},
 	{"remove", "Once, after stop: it is the last of all."},

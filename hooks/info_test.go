@@ -14,8 +14,8 @@ import (
 
 // The kinds of hooks that are about the unit itself, and about a relation.
 var (
-	unitKinds = []Kind{Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus, Stop,
-		Remove}
+	unitKinds = []Kind{Install, LeaderElected, LeaderSettingsChanged, ConfigChanged, Start, UpgradeCharm, UpdateStatus,
+		Stop, Remove}
 	relationKinds = []Kind{RelationCreated, RelationJoined, RelationChanged, RelationDeparted, RelationBroken}
 )
 

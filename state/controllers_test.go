@@ -19,7 +19,8 @@ import (
 // openStore opens a store on files, which might already hold one.
 func openStore(t *testing.T, fs vfs.FS) *mongo.Store {
 	t.Helper()
-	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(), Embedded: embedded.Options{FS: fs}})
+	store, err := mongo.OpenEmbedded("store", mongo.Options{Hooks: mongotest.NewHooks(),
+		Embedded: embedded.Options{FS: fs}})
 	if err != nil {
 		t.Fatal(err)
 	}
