@@ -88,11 +88,15 @@ func (u *Unit) EnterScope(ctx context.Context, relation int) error {
 		if ru.unit.doc.Life != entity.Alive || ru.rel.doc.Life != entity.Alive {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: unit or relation is not alive")
 		}
-		if fits, err := ru.fits(ctx); err != nil {
+		fits, beside, err := ru.fits()
+		if err != nil {
 			return err
 		} else if !fits {
 			return entity.Errorf(entity.CannotEnter, "cannot enter scope: relation %q is not of the unit's container",
 				ru.rel.doc.Key)
+		}
+		if beside != "" {
+			o.Assert(unitsC, beside, exists)
 		}
 		o.assertLife(relationsC, ru.rel.doc.Key, entity.Alive)
 		o.assertLife(unitsC, u.doc.Name, entity.Alive)

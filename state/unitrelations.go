@@ -31,7 +31,7 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 				continue
 			}
 			// A unit must leave a relation that it is in, whatever fits now.
-			if fits, err := ru.fits(ctx); err != nil {
+			if fits, _, err := ru.fits(); err != nil {
 				return nil, err
 			} else if !fits {
 				continue
@@ -48,17 +48,21 @@ func (u *Unit) Relations(ctx context.Context) ([]entity.RelationInfo, error) {
 
 // fits reports whether the unit can take part in the relation. In one of container scope,
 // a subordinate can do so only with its principal's service, or with another subordinate
-// of the principal.
-func (ru *relationUnit) fits(ctx context.Context) (bool, error) {
+// of the principal. A transaction that depends on it asserts that beside is there, unless
+// that is "".
+func (ru *relationUnit) fits() (fits bool, beside string, err error) {
 	if !ru.rel.doc.isContainer() || ru.unit.doc.Principal == "" {
-		return true, nil
+		return true, "", nil
 	}
 	other := ru.rel.counterpart(ru.unit.doc.Service).Service
 	if other == entity.UnitService(ru.unit.doc.Principal) {
-		return true, nil
+		return true, "", nil
 	}
-	beside, err := ru.st.db.Count(unitsC, bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
-	return beside > 0, err
+	units, err := ru.st.units(bson.D{{"principal", ru.unit.doc.Principal}, {"service", other}})
+	if err != nil || len(units) == 0 {
+		return false, "", err
+	}
+	return true, units[0].doc.Name, nil
 }
 
 // RelationSettings returns the settings in a relation of the unit or service named of. The
