@@ -88,13 +88,7 @@ func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err err
 		return p, err
 	}
 	slices.SortFunc(docs, func(a, b cleanupDoc) int {
-		switch {
-		case a.Kind == b.Kind || a.Kind != cleanupEmptied && b.Kind != cleanupEmptied:
-			return cmp.Compare(a.ID, b.ID)
-		case a.Kind == cleanupEmptied:
-			return 1
-		}
-		return -1
+		return cmp.Or(cmp.Compare(a.last(), b.last()), cmp.Compare(a.ID, b.ID))
 	})
 	for _, doc := range docs {
 		if err := ctx.Err(); err != nil {
@@ -120,6 +114,14 @@ func (c Cleaner) pass(ctx context.Context, query bson.D) (p cleanupPass, err err
 		}
 	}
 	return p, nil
+}
+
+// last returns 1 for a cleanup that comes after those for which it returns 0.
+func (d cleanupDoc) last() int {
+	if d.Kind == cleanupEmptied {
+		return 1
+	}
+	return 0
 }
 
 // dropCleanup removes a cleanup that is done, unless a new cleanup has its id because a
