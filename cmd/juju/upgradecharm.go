@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -113,16 +114,12 @@ func (u *upgradeCharm) upgrade(
 	if err != nil {
 		return err
 	}
-	var now *entity.ServiceStatus
-	for i := range status.Services {
-		if status.Services[i].Name == request.Service {
-			now = &status.Services[i]
-		}
-	}
-	if now == nil {
+	i := slices.IndexFunc(status.Services, func(s entity.ServiceStatus) bool { return s.Name == request.Service })
+	if i < 0 {
 		return entity.WithHint(entity.Errorf(entity.NotFound, "service %q not found", request.Service),
 			"See what there is: juju status")
 	}
+	now := status.Services[i]
 	old, err := charm.ParseURL(now.CharmURL)
 	if err != nil {
 		return fmt.Errorf("cannot upgrade service %q: %w", now.Name, err)
