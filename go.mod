@@ -15,6 +15,7 @@ require (
 	github.com/juju/loggo v1.0.0
 	github.com/juju/txn v0.0.0-20190416045819-5f348e78887d
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	go.mongodb.org/mongo-driver v1.17.10

@@ -90,6 +90,10 @@ func parseAction(e entry) (spec ActionSpec, err error) {
 			return spec, err
 		}
 	}
+	// Charms have this, which requires nothing, though the draft does not allow it.
+	if list, ok := spec.Schema["required"].([]any); ok && len(list) == 0 {
+		delete(spec.Schema, "required")
+	}
 	if err := checkSchema(e.value, spec.Schema); err != nil {
 		return spec, err
 	}
@@ -140,7 +144,10 @@ func (spec ActionSpec) ValidateParams(params map[string]any) error {
 	if err != nil {
 		return err
 	}
-	return s.validate("", value)
+	if err := s.Validate(value); err != nil {
+		return mismatch(err)
+	}
+	return nil
 }
 
 // InsertDefaults returns params with the schema's defaults for missing keys, also in nested

@@ -34,6 +34,7 @@ snapshot:
   additionalProperties: false
   dependencies: {ratio: [tags]}
 list:
+  required: []
 `
 
 func TestParseActions(t *testing.T) {
@@ -67,16 +68,17 @@ func TestParseActionsRefuses(t *testing.T) {
 		{"schema of its own", "a: {$schema: x}\n",
 			`actions.yaml:1: a: schema key "$schema" not compatible with this version of juju`},
 		{"params is a list", "a:\n  params: [b]\n", `actions.yaml:2: a.params: expected map, got ["b"]`},
-		{"a param is text", "a: {params: {b: text}}\n", `actions.yaml:1: a: properties: b: expected a schema, got "text"`},
-		{"unknown type", "a: {params: {b: {type: text}}}\n", `actions.yaml:1: a: properties: b: type: unknown type "text"`},
+		{"a param is text", "a: {params: {b: text}}\n", "actions.yaml:1: a: properties.b: got string, want object"},
+		{"unknown type", "a: {params: {b: {type: text}}}\n", "actions.yaml:1: a: properties.b.type: 'anyOf' failed: " +
+			"got string, want array; value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"},
 		{"required is a truth", "a: {params: {b: {required: true}}}\n",
-			`actions.yaml:1: a: properties: b: required: expected a list of strings, got true`},
+			"actions.yaml:1: a: properties.b.required: got boolean, want array"},
 		{"minimum is text", "a: {params: {b: {minimum: x}}}\n",
-			`actions.yaml:1: a: properties: b: minimum: expected a number, got "x"`},
+			"actions.yaml:1: a: properties.b.minimum: got string, want number"},
 		{"negative length", "a: {params: {b: {minLength: -1}}}\n",
-			`actions.yaml:1: a: properties: b: minLength: expected a count, got -1`},
+			"actions.yaml:1: a: properties.b.minLength: minimum: got -1, want 0"},
 		{"no pattern", "a: {params: {b: {pattern: '('}}}\n",
-			"actions.yaml:1: a: properties: b: pattern: error parsing regexp: missing closing ): `(`"},
+			"actions.yaml:1: a: properties.b.pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
 		{"params and properties", "a:\n  params: {}\n  properties: {}\n",
 			`actions.yaml:3: a.properties: given beside params, which means the same`},
 		{"params of a number", "a: {type: integer}\n", `actions.yaml:1: a.type: expected "object"`},
@@ -104,36 +106,36 @@ func TestValidateParams(t *testing.T) {
 	spec := a.Specs["snapshot"]
 	for params, want := range map[string]string{
 		`{"outfile": "a"}`:             "",
-		`{}`:                           "outfile: required",
-		`{"outfile": 5}`:               "outfile: expected string, got 5",
-		`{"outfile": "A"}`:             `outfile: expected text that matches "^[a-z.0-9]+$", got "A"`,
-		`{"outfile": "abcdefghijklm"}`: "outfile: expected length of at most 12, got 13",
-		`{"outfile": "a", "nope": 1}`:  "nope: unknown parameter",
+		`{}`:                           "parameters: missing property 'outfile'",
+		`{"outfile": 5}`:               "outfile: got number, want string",
+		`{"outfile": "A"}`:             "outfile: 'A' does not match pattern '^[a-z.0-9]+$'",
+		`{"outfile": "abcdefghijklm"}`: "outfile: maxLength: got 13, want 12",
+		`{"outfile": "a", "nope": 1}`:  "parameters: additional properties 'nope' not allowed",
 		`{"outfile": "a", "quality": {"level": 9}}`:     "",
 		`{"outfile": "a", "quality": {"level": 9.0}}`:   "",
-		`{"outfile": "a", "quality": {"level": 10}}`:    "quality.level: expected at most 9, got 10",
-		`{"outfile": "a", "quality": {"level": 0}}`:     "quality.level: expected at least 1, got 0",
-		`{"outfile": "a", "quality": {"level": 1.5}}`:   "quality.level: expected integer, got 1.5",
+		`{"outfile": "a", "quality": {"level": 10}}`:    "quality.level: maximum: got 10, want 9",
+		`{"outfile": "a", "quality": {"level": 0}}`:     "quality.level: minimum: got 0, want 1",
+		`{"outfile": "a", "quality": {"level": 1.5}}`:   "quality.level: got number, want integer",
 		`{"outfile": "a", "quality": {"mode": 3.0}}`:    "",
-		`{"outfile": "a", "quality": {"mode": "x"}}`:    `quality.mode: expected one of [fast slow 3], got "x"`,
-		`{"outfile": "a", "quality": {"x": 1}}`:         "quality.x: unknown parameter",
+		`{"outfile": "a", "quality": {"mode": "x"}}`:    "quality.mode: value must be one of 'fast', 'slow', 3",
+		`{"outfile": "a", "quality": {"x": 1}}`:         "quality: additional properties 'x' not allowed",
 		`{"outfile": "a", "tags": ["x", "y"]}`:          "",
-		`{"outfile": "a", "tags": []}`:                  "tags: expected items of at least 1, got 0",
-		`{"outfile": "a", "tags": ["x", 1]}`:            "tags.1: expected string, got 1",
-		`{"outfile": "a", "tags": ["x", "x"]}`:          `tags: "x" is there twice`,
+		`{"outfile": "a", "tags": []}`:                  "tags: minItems: got 0, want 1",
+		`{"outfile": "a", "tags": ["x", 1]}`:            "tags.1: got number, want string",
+		`{"outfile": "a", "tags": ["x", "x"]}`:          "tags: items at 0 and 1 are equal",
 		`{"outfile": "a", "ratio": 1.5, "tags": ["x"]}`: "",
-		`{"outfile": "a", "ratio": 1.5}`:                "tags: required with ratio",
-		`{"outfile": "a", "ratio": 0, "tags": ["x"]}`:   "ratio: expected more than 0, got 0",
-		`{"outfile": "a", "ratio": 0.7, "tags": ["x"]}`: "ratio: expected a multiple of 0.5, got 0.7",
+		`{"outfile": "a", "ratio": 1.5}`:                "parameters: properties 'tags' required, if 'ratio' exists",
+		`{"outfile": "a", "ratio": 0, "tags": ["x"]}`:   "ratio: exclusiveMinimum: got 0, want 0",
+		`{"outfile": "a", "ratio": 0.7, "tags": ["x"]}`: "ratio: multipleOf: got 0.7, want 0.5",
 		`{"outfile": "a", "target": "x"}`:               "",
 		`{"outfile": "a", "target": 1}`:                 "",
-		`{"outfile": "a", "target": 0}`: "target: fits 0 of the forms of which it has to fit one, " +
-			"got 0",
+		`{"outfile": "a", "target": 0}`: "target: 'oneOf' failed, none matched: 'not' failed; " +
+			"got number, want string",
 		`{"outfile": "a", "pair": ["x", 1]}`:                   "",
-		`{"outfile": "a", "pair": ["x", "y"]}`:                 `pair.1: expected integer, got "y"`,
-		`{"outfile": "a", "pair": ["x", 1, 2]}`:                "pair: expected at most 2 items, got 3",
-		`{"outfile": null}`:                                    "outfile: expected string, got <nil>",
-		`{"outfile": "a", "tags": {"0": "not a list at all"}}`: `tags: expected array, got {"0":"not a list at all"}`,
+		`{"outfile": "a", "pair": ["x", "y"]}`:                 "pair.1: got string, want integer",
+		`{"outfile": "a", "pair": ["x", 1, 2]}`:                "pair: last 1 additionalItem(s) not allowed",
+		`{"outfile": null}`:                                    "outfile: got null, want string",
+		`{"outfile": "a", "tags": {"0": "not a list at all"}}`: "tags: got object, want array",
 	} {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(params), &m); err != nil {

@@ -85,6 +85,10 @@ func FuzzParseActions(f *testing.F) {
 	f.Add([]byte("a: {params: {p: {type: [integer, string], minimum: 1, default: 3}}, required: [p]}"), []byte(`{"p": 1}`))
 	f.Add([]byte("a: {params: {p: {items: [{enum: [1]}], anyOf: [{not: {}}], patternProperties: {'^x': {}}}}}"),
 		[]byte(`{"p": [1]}`))
+	f.Add([]byte("a: {params: {p: {format: ipv4, dependencies: {q: [r]}, pattern: '['}}, id: 'x#y', required: []}"),
+		[]byte(`{"p": 1e400}`))
+	f.Add([]byte("a: {params: {id: {$ref: '#'}, p: {oneOf: [{}, {type: [x]}], default: .nan, minimum: 1e999}}}"),
+		[]byte(`{"id": {"p": null}}`))
 	f.Fuzz(func(t *testing.T, data, params []byte) {
 		a, err := ParseActions("c", data)
 		if err != nil {
