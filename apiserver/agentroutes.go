@@ -62,6 +62,7 @@ func agentFacades() []agentFacade {
 
 		// For the agent of a unit: the unit, and what it shares with its relations.
 		{"Uniter", unitAgent, []agentRoute{
+			{"CharmState", self, calls((*state.Unit).CharmState).returns("state")},
 			{"ClearResolved", self, calls((*state.Unit).ClearResolved)},
 			{"CommitHook", self, calls((*state.Unit).CommitHook, "changes")},
 			{"Config", self, calls((*state.Unit).Config).returns("config")},

@@ -66,6 +66,12 @@ func TestLimitsOfAgentsRequests(t *testing.T) {
 		{unit, u0, "Uniter.CommitHook", "changes", settings("", "x"), "name of a setting: it is empty"},
 		{unit, u0, "Uniter.CommitHook", "changes", settings(strings.Repeat("k", 2000), "x"),
 			"name of a setting: 2000 bytes, the limit is 1024"},
+		{unit, u0, "Uniter.CommitHook", "changes", map[string]any{"charm-state": map[string]any{"": "x"}},
+			"name of a setting: it is empty"},
+		{unit, u0, "Uniter.CommitHook", "changes", map[string]any{"charm-state": map[string]any{
+			"a": strings.Repeat("x", 2<<20)}}, "charm state of a unit: 2097169 bytes, the limit is 2097152"},
+		{unit, u0, "Uniter.CommitHook", "changes", map[string]any{"drop-state": []string{""}},
+			"name of a setting: it is empty"},
 		{unit, u0, "Uniter.CommitHook", "changes", ports(many...),
 			"open port ranges of a unit: 1001 ranges, the limit is 1000"},
 		{unit, u0, "Uniter.CommitHook", "changes", ports(map[string]any{"from": 0, "to": 70000, "protocol": "tcp"}),

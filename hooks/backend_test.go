@@ -27,6 +27,7 @@ type fakeBackend struct {
 	epoch     int64 // by which the unit believes to lead
 	term      int64 // by which the leader leads
 	shared    entity.LeaderSettings
+	kept      entity.CharmState
 	ofService entity.Status
 	down      error
 	calls     []string
@@ -57,6 +58,7 @@ func newBackend() *fakeBackend {
 		status: entity.Status{Status: entity.StatusMaintenance, Message: "installing", Data: map[string]any{"step": 2}},
 		epoch:  4, term: 4,
 		shared:    entity.LeaderSettings{"primary": "10.0.0.7", "token": "two words"},
+		kept:      entity.CharmState{"schema": "3", "#notices#": "- [a, b]\n"},
 		ofService: entity.Status{Status: entity.StatusBlocked, Message: "no database"},
 	}
 }
@@ -183,6 +185,15 @@ func (b *fakeBackend) SetWorkloadVersion(ctx context.Context, unit entity.Tag, v
 	}
 	b.change(func(b *fakeBackend) { b.version = version })
 	return nil
+}
+
+func (b *fakeBackend) CharmState(ctx context.Context, unit entity.Tag) (entity.CharmState, error) {
+	if err := b.enter(unit, "CharmState"); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.kept), nil
 }
 
 func (b *fakeBackend) LeaderSettings(ctx context.Context, unit entity.Tag) (entity.LeaderSettings, error) {

@@ -41,6 +41,9 @@ type Backend interface {
 	// SetWorkloadVersion sets the version that status shows, at once.
 	SetWorkloadVersion(ctx context.Context, unit entity.Tag, version string) error
 
+	// CharmState returns what the charm keeps in the controller for the unit.
+	CharmState(ctx context.Context, unit entity.Tag) (entity.CharmState, error)
+
 	// LeaderSettings returns what the leader of the unit's service has set.
 	LeaderSettings(ctx context.Context, unit entity.Tag) (entity.LeaderSettings, error)
 	// SetLeaderSettings changes that, at once; "" deletes a key. Like SetServiceStatus it is
@@ -109,6 +112,7 @@ type Context struct {
 	written  map[settingsKey]int               // their size, as limits count it
 	epoch    int64                             // of the claim by which settings of the service were first written
 	ports    portBuffer
+	kept     stateBuffer
 	goal     *entity.GoalState
 	meta     *charm.Meta
 	failure  string // the message of juju-fail
@@ -177,6 +181,7 @@ func (c *Context) Changes() entity.HookChanges {
 		OpenPorts:  inOrder(c.ports.open),
 		ClosePorts: inOrder(c.ports.close),
 	}
+	c.kept.addTo(&changes)
 	for key, settings := range c.writes {
 		to := &changes.Relations
 		if key.of != c.params.Unit {

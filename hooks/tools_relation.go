@@ -200,28 +200,38 @@ func keyValues(args []string) (map[string]string, error) {
 	return settings, nil
 }
 
-func (t *relationSet) run(ctx context.Context, run *toolRun) error {
+// settingsFile reads the YAML map of texts that --file names; "" is an empty one.
+func settingsFile(run *toolRun, file string) (map[string]string, error) {
 	settings := map[string]string{}
-	if t.file != "" {
-		name := t.file
-		if name == "-" {
-			name = "standard input"
+	if file == "" {
+		return settings, nil
+	}
+	name := file
+	if name == "-" {
+		name = "standard input"
+	}
+	data, err := run.read(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read settings: %w", err)
+	}
+	if err := safeyaml.Unmarshal(data, &settings, safeyaml.Hook); err != nil {
+		return nil, fmt.Errorf("cannot read settings: %s: %w", name, err)
+	}
+	for key := range settings {
+		if key == "" || strings.ContainsRune(key, 0) {
+			return nil, fmt.Errorf("cannot read settings: %s: invalid key %q", name, key)
 		}
-		data, err := run.read(t.file)
-		if err != nil {
-			return fmt.Errorf("cannot read settings: %w", err)
-		}
-		if err := safeyaml.Unmarshal(data, &settings, safeyaml.Hook); err != nil {
-			return fmt.Errorf("cannot read settings: %s: %w", name, err)
-		}
-		for key := range settings {
-			if key == "" || strings.ContainsRune(key, 0) {
-				return fmt.Errorf("cannot read settings: %s: invalid key %q", name, key)
-			}
-		}
-		if settings == nil { // the document was "null"
-			settings = map[string]string{}
-		}
+	}
+	if settings == nil { // the document was "null"
+		settings = map[string]string{}
+	}
+	return settings, nil
+}
+
+func (t *relationSet) run(ctx context.Context, run *toolRun) error {
+	settings, err := settingsFile(run, t.file)
+	if err != nil {
+		return err
 	}
 	maps.Copy(settings, t.settings)
 	if t.app {

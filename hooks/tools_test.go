@@ -194,6 +194,8 @@ func (s *scriptHook) world(words string) string {
 		s.backend.change(func(b *fakeBackend) { b.epoch, b.term = 0, b.term+1 })
 	case "replaced": // or does not
 		s.backend.change(func(b *fakeBackend) { b.term++ })
+	case "kept":
+		s.backend.change(func(b *fakeBackend) { b.kept = entity.CharmState{w[1]: w[2]} })
 	case "shared":
 		s.backend.change(func(b *fakeBackend) { b.shared = entity.LeaderSettings{w[1]: w[2]} })
 	case "down":

@@ -47,8 +47,11 @@ func (u *Unit) CommitHook(ctx context.Context, changes entity.HookChanges) error
 				return err
 			}
 		}
+		if err := u.charmStateOps(o, changes.CharmState, changes.DropState); err != nil {
+			return err
+		}
 		if o.Len() > 0 || gone {
-			// A removed unit's ports are closed with it, so it may not open any more
+			// What a removed unit owns goes with it, its open ports too, so it must get no more
 			// then.
 			o.Assert(unitsC, u.doc.Name, notDead)
 		}

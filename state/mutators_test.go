@@ -76,7 +76,7 @@ var readers = map[string]string{
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
 		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Transactions UUID
 		Unit Unsettled Watches`,
-	"Unit": `BlockUntilLeadershipReleased Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
+	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
 		RelationSettings Relations Service ServiceStatus Status`,
 	"User": "Stamp",
 }

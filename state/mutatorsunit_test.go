@@ -117,6 +117,11 @@ func closes80(*scene) entity.HookChanges {
 	return entity.HookChanges{ClosePorts: []entity.PortRange{port(80)}}
 }
 
+// keepsState is a hook that changes what the charm keeps.
+func keepsState(*scene) entity.HookChanges {
+	return entity.HookChanges{CharmState: entity.CharmState{"schema": "3"}, DropState: []string{"old"}}
+}
+
 func reports(s *scene, u *state.Unit) error {
 	return u.SetAgentStatus(s.ctx, entity.Status{Status: entity.StatusIdle})
 }
@@ -233,6 +238,10 @@ var unitMutators = []mutator{
 			before.Applications[web]["host"] = "other"
 			s.ok(s.unit("mysql/0").CommitHook(s.ctx, before))
 		}),
+	onUnit("CommitHook", "charm state", "mysql/0", commits(keepsState)),
+	onUnit("CommitHook", "charm state again", "mysql/0", commits(keepsState), func(s *scene) {
+		s.ok(s.unit("mysql/0").CommitHook(s.ctx, entity.HookChanges{CharmState: entity.CharmState{"old": "1"}}))
+	}),
 	onUnit("CommitHook", "opens a port", "mysql/0", commits(opens(81))),
 	onUnit("CommitHook", "closes a port", "mysql/0", commits(closes80)),
 	onUnit("CommitHook", "a port beside another's", "logging/0", commits(opens(82))),

@@ -19,6 +19,7 @@ const (
 	scopesC      = "scopes"      // "5#role#mysql/0", "5-unit-mysql-0#role#logging/0": a unit in a relation
 	deploymentsC = "deployments" // "machine-0#mysql/0", "unit-mysql-0#logging/0": a unit's deployer
 	// "s#mysql": a service's settings, "s#mysql#leader": those that its leaders set,
+	// "u#mysql/0#state": what a unit's charm keeps in the controller,
 	// "r#5#mysql/0", "r#5#mysql": a unit's or service's in a relation
 	settingsC    = "settings"
 	constraintsC = "constraints" // a key: as users write them; the model's are in its document
@@ -79,6 +80,8 @@ func relationKey(id int) string     { return "r#" + strconv.Itoa(id) }
 func relationSettingsKey(id int, unit string) string { return relationKey(id) + "#" + unit }
 
 func leaderSettingsKey(service string) string { return serviceKey(service) + "#leader" }
+
+func charmStateKey(unit string) string { return unitKey(unit) + "#state" }
 
 func deploymentID(parent entity.Tag, unit string) string { return parent.String() + "#" + unit }
 

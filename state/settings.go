@@ -8,6 +8,7 @@ import (
 	"gopkg.in/mgo.v2/bson"
 
 	"juju/state/entity"
+	"juju/state/lifecycle"
 )
 
 // A settingsDoc is a map that users or charms write. Version grows with each change of a
@@ -41,8 +42,11 @@ func (d settingsDoc) texts() map[string]string {
 // limit bounds the settings, well below the store's own limit. A transaction that the
 // store refuses to apply would never finish, and block every other on its documents.
 func (d settingsDoc) limit() entity.Limit {
-	if d.Relation != nil {
+	switch kind, _ := lifecycle.ParseKey(d.ID); kind {
+	case lifecycle.Relation:
 		return entity.LimitRelationSettings
+	case lifecycle.Principal: // also of subordinates
+		return entity.LimitCharmState
 	}
 	return entity.LimitServiceSettings
 }

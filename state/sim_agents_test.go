@@ -223,12 +223,13 @@ func (s *sim) resolve(u *simulationtest.Unit) *simAction {
 		func() simulationtest.Answer { return s.model.Resolve(u) }, entity.Invalid)
 }
 
-// openPort is a hook that succeeds: it opens a port, and sets something in a
-// relation.
+// openPort is a hook that succeeds: it opens a port, keeps it in the charm's state, and sets
+// something in a relation.
 func (s *sim) openPort(u *simulationtest.Unit) *simAction {
 	s.ports++
 	port := 1 + s.ports%60000
 	changes := entity.HookChanges{OpenPorts: []entity.PortRange{{From: port, To: port, Protocol: "tcp"}}}
+	changes.CharmState = entity.CharmState{"port": fmt.Sprint(port)}
 	for r := range u.Scopes {
 		changes.Relations = map[int]map[string]string{r.ID: {"port": fmt.Sprint(port)}}
 	}

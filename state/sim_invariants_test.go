@@ -187,6 +187,7 @@ func (c *checker) units() {
 	for id, u := range units {
 		key := "u#" + id
 		c.may("statuses", key, key+"#workload")
+		c.may("settings", key+"#state")
 		c.may("constraints", key)
 		c.may("credentials", entity.UnitTag(id).String())
 		c.forced(key, u)

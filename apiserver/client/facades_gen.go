@@ -231,6 +231,15 @@ func (f LeadershipServiceFacade) ReleaseLeadership(ctx context.Context, tag enti
 // UniterFacade makes the requests of facade Uniter.
 type UniterFacade struct{ Caller }
 
+// CharmState calls state.Unit.CharmState.
+func (f UniterFacade) CharmState(ctx context.Context, tag entity.Tag) (entity.CharmState, error) {
+	var reply struct {
+		State entity.CharmState `json:"state"`
+	}
+	err := call(ctx, f, "Uniter", "CharmState", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.State, err
+}
+
 // ClearResolved calls state.Unit.ClearResolved.
 func (f UniterFacade) ClearResolved(ctx context.Context, tag entity.Tag) error {
 	return call(ctx, f, "Uniter", "ClearResolved", params.Entity{Tag: params.TagOf(tag)}, nil)

@@ -32,6 +32,8 @@ var (
 
 	LimitSettingsKey      = Limit{"name of a setting", 1 << 10, "bytes"}
 	LimitRelationSettings = Limit{"settings of a unit in a relation", 2 << 20, "bytes"}
+	// LimitCharmState is Juju's default of max-charm-state-size.
+	LimitCharmState = Limit{"charm state of a unit", 2 << 20, "bytes"}
 	// LimitServiceSettings counts 16 bytes for each setting besides its name and text.
 	LimitServiceSettings = Limit{"settings of a service", 8 << 20, "bytes"}
 
@@ -50,7 +52,8 @@ var (
 // Limits are all limits.
 var Limits = []Limit{
 	LimitName, LimitFile, LimitList, LimitDepth, LimitStatusWord, LimitStatusMessage, LimitStatusData, LimitStatusDepth,
-	LimitSettingsKey, LimitRelationSettings, LimitServiceSettings, LimitUnitPorts, LimitMachinePorts,
+	LimitSettingsKey, LimitRelationSettings, LimitCharmState, LimitServiceSettings, LimitUnitPorts,
+	LimitMachinePorts,
 	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitConstraints, LimitAnnotations,
 }
 

@@ -77,12 +77,20 @@ type HookChanges struct {
 	Epoch        int64                     `json:"epoch,omitempty"`
 	OpenPorts    []PortRange               `json:"open-ports,omitempty"`
 	ClosePorts   []PortRange               `json:"close-ports,omitempty"`
+	// CharmState is what the charm keeps in the controller: key → value. DropState are the keys that it
+	// deletes.
+	CharmState CharmState `json:"charm-state,omitempty"`
+	DropState  []string   `json:"drop-state,omitempty"`
 }
 
 // IsEmpty reports whether there is nothing to write.
 func (c HookChanges) IsEmpty() bool {
-	return len(c.Relations) == 0 && len(c.Applications) == 0 && len(c.OpenPorts) == 0 && len(c.ClosePorts) == 0
+	return len(c.Relations)+len(c.Applications)+len(c.OpenPorts)+len(c.ClosePorts)+
+		len(c.CharmState)+len(c.DropState) == 0
 }
+
+// CharmState is what the charm of one unit keeps in the controller: key → value.
+type CharmState map[string]string
 
 // LeaderSettings are what the leader of a service sets for all of its units: key → value.
 type LeaderSettings map[string]string

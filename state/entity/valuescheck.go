@@ -63,8 +63,19 @@ func (c HookChanges) Check() error {
 			}
 		}
 	}
-	return nil
+	if err := LimitList.Check(len(c.DropState)); err != nil {
+		return err
+	}
+	for _, key := range c.DropState {
+		if err := CheckSettingsKey(key); err != nil {
+			return err
+		}
+	}
+	return c.CharmState.Check()
 }
+
+// Check returns an Invalid error for a charm's state that can't be stored or is too large.
+func (s CharmState) Check() error { return checkSettings(s, LimitCharmState) }
 
 // Check returns an Invalid error for settings that can't be stored or are too large.
 func (s LeaderSettings) Check() error { return CheckRelationSettings(s) }
@@ -72,6 +83,10 @@ func (s LeaderSettings) Check() error { return CheckRelationSettings(s) }
 // CheckRelationSettings returns an Invalid error for a unit's relation settings that can't be
 // stored or are too large.
 func CheckRelationSettings(settings map[string]string) error {
+	return checkSettings(settings, LimitRelationSettings)
+}
+
+func checkSettings(settings map[string]string, limit Limit) error {
 	size := 0
 	for key, value := range settings {
 		if err := CheckSettingsKey(key); err != nil {
@@ -82,7 +97,7 @@ func CheckRelationSettings(settings map[string]string) error {
 		}
 		size += SettingSize(key, value)
 	}
-	return LimitRelationSettings.Check(size)
+	return limit.Check(size)
 }
 
 // CheckSettingsKey returns an Invalid error for text that can't be the name of a setting.

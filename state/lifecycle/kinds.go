@@ -93,6 +93,7 @@ var unitDocuments = []Document{
 	{"deployments", ByDeployer, "", Always},
 	{"statuses", ByKey, "", Sometimes},
 	{"statuses", ByKey, "#workload", Sometimes}, // the charm's
+	{"settings", ByKey, "#state", Sometimes},    // what the charm keeps in the controller
 	{"credentials", ByTag, "", Sometimes},
 	{"constraints", ByKey, "", Sometimes},
 	{"annotations", ByKey, "", Counted},

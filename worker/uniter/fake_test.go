@@ -28,13 +28,14 @@ type controller struct {
 	charms       map[string]archive
 	workload     entity.Status
 	agent        entity.Status
-	statuses     []string                                   // both, in order: "agent idle", "workload active: serving"
-	settings     map[int]map[string]string                  // the unit's own, by relation
-	ports        map[string][]entity.PortRange              // by unit
-	leads        int64                                      // the epoch by which the unit leads; 0 if it does not
-	released     int                                        // how often it has released the leadership
-	applications map[int]map[string]string                  // the settings of the service, by relation
-	shared       entity.LeaderSettings                      // what the leader has set
+	statuses     []string                      // both, in order: "agent idle", "workload active: serving"
+	settings     map[int]map[string]string     // the unit's own, by relation
+	ports        map[string][]entity.PortRange // by unit
+	leads        int64                         // the epoch by which the unit leads; 0 if it does not
+	released     int                           // how often it has released the leadership
+	applications map[int]map[string]string     // the settings of the service, by relation
+	shared       entity.LeaderSettings         // what the leader has set
+	kept         entity.CharmState
 	version      string                                     // of the workload
 	ofService    entity.Status                              // the status of the service
 	refuse       map[string]error                           // by method: its next call fails so
@@ -301,6 +302,10 @@ func (c *controller) CommitHook(_ context.Context, unit entity.Tag, changes enti
 				}
 			}
 		}
+		for _, key := range changes.DropState {
+			delete(c.kept, key)
+		}
+		maps.Copy(c.kept, changes.CharmState)
 		open := slices.DeleteFunc(c.ports[unit.ID], func(p entity.PortRange) bool {
 			return slices.Contains(changes.ClosePorts, p)
 		})
@@ -432,6 +437,12 @@ func (c *controller) asLeader(epoch int64, f func()) error {
 	}
 	f()
 	return nil
+}
+
+func (c *controller) CharmState(context.Context, entity.Tag) (entity.CharmState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.kept), nil
 }
 
 func (c *controller) LeaderSettings(context.Context, entity.Tag) (entity.LeaderSettings, error) {

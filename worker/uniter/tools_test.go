@@ -27,6 +27,9 @@ var effects = map[string]struct {
 		func(r *rig, _ string) bool { return strings.Contains(fmt.Sprint(r.c.ports), "81/tcp") }},
 	"close-port": {"buffered", "close-port 80",
 		func(r *rig, _ string) bool { return !strings.Contains(fmt.Sprint(r.c.ports), "80/tcp") }},
+	"state-set": {"buffered", "state-set a=b", func(r *rig, _ string) bool { return r.c.kept["a"] == "b" }},
+	"state-delete": {"buffered", "state-delete old",
+		func(r *rig, _ string) bool { return r.c.kept["old"] == "" }},
 	"status-set": {"at once", "status-set blocked now",
 		func(r *rig, _ string) bool { return strings.Contains(fmt.Sprint(r.c.statuses), "blocked: now") }},
 	"status-set of the service": {"at once", "status-set --application waiting now",
@@ -42,8 +45,8 @@ var effects = map[string]struct {
 	"is-leader": {when: "never"}, "leader-get": {when: "never"},
 	"config-get": {when: "never"}, "goal-state": {when: "never"}, "network-get": {when: "never"},
 	"opened-ports": {when: "never"}, "relation-get": {when: "never"}, "relation-ids": {when: "never"},
-	"relation-list": {when: "never"}, "relation-model-get": {when: "never"}, "status-get": {when: "never"},
-	"unit-get": {when: "never"},
+	"relation-list": {when: "never"}, "relation-model-get": {when: "never"}, "state-get": {when: "never"},
+	"status-get": {when: "never"}, "unit-get": {when: "never"},
 	// Refused, or only checked.
 	"action-get": {when: "never"}, "action-set": {when: "never"}, "action-fail": {when: "never"},
 	"action-log": {when: "never"}, "function-get": {when: "never"}, "function-set": {when: "never"},
@@ -78,7 +81,7 @@ func TestToolsOnBothSidesOfAFailingHook(t *testing.T) {
 					defer mu.Unlock()
 					fmt.Fprintln(&log, module, message)
 				}
-				r.c.leads = 1
+				r.c.leads, r.c.kept = 1, entity.CharmState{"old": "1"}
 				r.c.ports["web/0"] = []entity.PortRange{{From: 80, To: 80, Protocol: "tcp"}}
 				r.c.relations[3] = newRelation(3, "db", "mysql", nil)
 				r.start()
