@@ -1,0 +1,126 @@
+package journaltest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"juju/charm"
+)
+
+// An Entry is a line of a journal.
+type Entry struct {
+	Line   int
+	Word   string // begin, end, …
+	Who    string // the unit or service; "" in settled
+	Args   []string
+	Values map[string]string // of the keys of begin
+}
+
+// arity is how many arguments follow WORD WHO.
+var arity = map[string][2]int{
+	"begin": {1, 1}, "ran": {1, 1}, "end": {1, 1}, "set": {2, 2}, "saw": {3, 3},
+	"config": {1, 1}, "upgraded": {1, 2}, "killed": {0, 0}, "lost": {1, 1}, "resolved": {1, 1},
+	"members": {1, 1 << 20}, "forced": {0, 0}, "gone": {0, 0},
+}
+
+var keys = []string{"relation", "remote", "charm", "config", "leads", "at", "later"}
+
+// Parse reads the lines of a journal, of which the first has this number.
+func Parse(text string, number int) ([]Entry, error) {
+	var all []Entry
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		e, err := parseLine(words)
+		if err != nil {
+			return nil, fmt.Errorf("line %d of the journal, %q: %w", number+i, line, err)
+		}
+		e.Line = number + i
+		if e.Word != "ran" {
+			all = append(all, e)
+			continue
+		}
+		e.Word = "begin"
+		all = append(all, e, Entry{Line: e.Line, Word: "end", Who: e.Who, Args: []string{"0"}})
+	}
+	return all, nil
+}
+
+func parseLine(words []string) (Entry, error) {
+	e := Entry{Word: words[0]}
+	if e.Word == "settled" && len(words) == 1 {
+		return e, nil
+	}
+	bounds, ok := arity[e.Word]
+	if !ok {
+		return e, fmt.Errorf("unknown word %q", e.Word)
+	}
+	if len(words) < 2 {
+		return e, fmt.Errorf("it names no unit or service")
+	}
+	e.Who, e.Args = words[1], words[2:]
+	if e.Word == "begin" || e.Word == "ran" {
+		e.Values = map[string]string{}
+		for _, word := range words[min(3, len(words)):] {
+			key, value, ok := strings.Cut(word, "=")
+			if !ok || !slices.Contains(keys, key) {
+				return e, fmt.Errorf("unknown key %q", key)
+			}
+			e.Values[key] = value
+		}
+		e.Args = words[2:min(3, len(words))]
+	}
+	if n := len(e.Args); n < bounds[0] || n > bounds[1] {
+		return e, fmt.Errorf("it has %d arguments", n)
+	}
+	return e, nil
+}
+
+// A hook is a run of a hook.
+type hook struct {
+	Entry
+	kind     string // as in charm.OriginalHooks or charm.LaterHooks
+	later    bool   // it is one of the latter
+	known    bool
+	relation string
+	remote   string
+
+	ended  bool
+	code   string
+	killed bool              // its agent was killed since it began
+	sets   map[string]string // by the number of the relation
+	saw    map[[2]string]string
+}
+
+func newHook(e Entry) *hook {
+	h := &hook{Entry: e, relation: e.Values["relation"], remote: e.Values["remote"],
+		sets: map[string]string{}, saw: map[[2]string]string{}}
+	names := slices.Clone(charm.OriginalHooks)
+	for _, l := range charm.LaterHooks {
+		names = append(names, l.Name)
+	}
+	for i, name := range names {
+		if e.Args[0] == name || name[0] == '-' && strings.HasSuffix(e.Args[0], name) {
+			h.kind, h.later, h.known = name, i >= len(charm.OriginalHooks), true
+		}
+	}
+	return h
+}
+
+func (h *hook) String() string {
+	return strings.Join(slices.DeleteFunc([]string{h.Args[0], h.relation, h.remote},
+		func(s string) bool { return s == "" }), " ")
+}
+
+// same reports whether two runs are of the same hook, about the same.
+func (h *hook) same(o *hook) bool {
+	return h.Args[0] == o.Args[0] && h.relation == o.relation && h.remote == o.remote
+}
+
+// failed reports whether a hook that is over has failed for certain. One that has ended well may
+// have failed nevertheless if its agent was killed before it could record that.
+func (h *hook) failed() bool { return !h.ended || h.code != "0" }

@@ -1,0 +1,90 @@
+package journaltest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+func journals(t *testing.T, file string) []txtar.File {
+	t.Helper()
+	a, err := txtar.ParseFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Files
+}
+
+// Each bad journal breaks one promise, whose name it has; what follows a colon says how.
+func TestBadJournalsAreRejected(t *testing.T) {
+	seen := map[string]bool{}
+	for _, file := range journals(t, "bad.txtar") {
+		t.Run(file.Name, func(t *testing.T) {
+			name, _, _ := strings.Cut(file.Name, ":")
+			seen[name] = true
+			wrong, err := Check(string(file.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(wrong) != 1 || wrong[0].Guarantee != name {
+				t.Errorf("got %v", wrong)
+			}
+			at := strings.Split(string(file.Data), "\n")
+			for _, w := range wrong {
+				if !strings.Contains(at[w.Line-1], "# here") {
+					t.Errorf("it is in line %d, %q", w.Line, at[w.Line-1])
+				}
+			}
+		})
+	}
+	for name := range Guarantees {
+		if !seen[name] {
+			t.Errorf("no bad journal breaks %s", name)
+		}
+	}
+}
+
+func TestGoodJournalsAreAccepted(t *testing.T) {
+	for _, file := range journals(t, "good.txtar") {
+		t.Run(file.Name, func(t *testing.T) {
+			if wrong, err := Check(string(file.Data)); err != nil || len(wrong) > 0 {
+				t.Errorf("got %v, %v", wrong, err)
+			}
+		})
+	}
+}
+
+// A hook that is missing from a good journal is missed: by the hook after it, or in the end.
+func TestLostHooksAreMissed(t *testing.T) {
+	for _, file := range journals(t, "good.txtar") {
+		lines := strings.Split(string(file.Data), "\n")
+		for i, line := range lines {
+			if !strings.HasPrefix(line, "ran ") || strings.Contains(line, "# optional") {
+				continue
+			}
+			less := slices.Concat(lines[:i], lines[i+1:])
+			if wrong, err := Check(strings.Join(less, "\n")); err == nil && len(wrong) == 0 {
+				t.Errorf("%s: nothing is wrong without %q", file.Name, line)
+			}
+		}
+	}
+}
+
+func TestWhatIsNoJournal(t *testing.T) {
+	for text, want := range map[string]string{
+		"started web/0":                       `line 1 of the journal, "started web/0": unknown word "started"`,
+		"\nend web/0":                         `line 2 of the journal, "end web/0": it has 0 arguments`,
+		"end":                                 `line 1 of the journal, "end": it names no unit or service`,
+		"begin web/0 start colour=red":        `line 1 of the journal, "begin web/0 start colour=red": unknown key "colour"`,
+		"end web/0 0":                         `line 1 of the journal: end web/0: no hook runs`,
+		"ran web/0 install\nsaw web/0 r u 1":  `line 2 of the journal: saw web/0: no hook runs`,
+		"resolved web/0 retry":                `line 1 of the journal: resolved web/0: it has run no hook`,
+		"ran web/0 start\nresolved web/0 yes": `line 2 of the journal: resolved web/0: neither retry nor no-retry`,
+	} {
+		if _, err := Check(text); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
