@@ -22,6 +22,7 @@ var logger = loggo.GetLogger("juju.agent")
 // A Host is an agent.Host that runs agents inside this process.
 type Host struct {
 	Options agent.Options // of every agent, but for the Host, which is this one
+	Units   *Processes    // run the agents of units, unless nil
 
 	mu      sync.Mutex
 	running map[string]*running
@@ -47,7 +48,14 @@ func (h *Host) StartMachine(root, machine string, config []byte) (stop func(), e
 	if err := h.launch(entity.KindMachine, dir); err != nil {
 		return nil, err
 	}
-	return func() { h.stop(func(other string) bool { return within(root, other) }) }, nil
+	return func() {
+		h.stop(func(other string) bool { return within(root, other) })
+		if h.Units != nil {
+			if err := h.Units.Burn(root); err != nil {
+				logger.Errorf("%v", err)
+			}
+		}
+	}, nil
 }
 
 // Hold ends the agents in the matching directories, and lets none start there until release
@@ -136,6 +144,9 @@ func (h *Host) launch(kind entity.TagKind, dir string) error {
 func (h *Host) run(ctx context.Context, kind entity.TagKind, dir string) error {
 	options := h.Options
 	options.Host = h
+	if h.Units != nil {
+		options.Host = h.Units
+	}
 	a, err := agent.New(kind, dir, options)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir+"/", "juju/cmd/hook-tool")
+	build := exec.Command("go", "build", "-o", dir+"/", "juju/cmd/hook-tool", "juju/cmd/unit-agent")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		panic(err)
@@ -82,8 +82,14 @@ func newSystem(t *testing.T, o Options) *system { t.Helper(); return newSystemIn
 // newSystemIn is newSystem with the store in the MongoDB that a URL names.
 func newSystemIn(t *testing.T, url string, o Options) *system {
 	t.Helper()
+	return newSystemOn(t, url, o, nil)
+}
+
+// newSystemOn is newSystemIn with the agents of units as processes, unless that is nil.
+func newSystemOn(t *testing.T, url string, o Options, units *agenttest.Processes) *system {
+	t.Helper()
 	dir := memoryDir(t)
-	s := &system{T: t, ctx: t.Context(), host: &agenttest.Host{Options: agent.Options{
+	s := &system{T: t, ctx: t.Context(), host: &agenttest.Host{Units: units, Options: agent.Options{
 		HookTool: filepath.Join(binaries, "hook-tool"), RetryDelay: 100 * time.Millisecond,
 		IdleDelay: 50 * time.Millisecond}}}
 	machines := memoryDir(t)
@@ -113,6 +119,9 @@ func newSystemIn(t *testing.T, url string, o Options) *system {
 	s.start()
 	t.Cleanup(func() {
 		s.host.Stop()
+		if s.host.Units != nil {
+			s.ok(s.host.Units.Burn(s.machines))
+		}
 		s.stop()
 	})
 	s.model = made.Models[DefaultModel]
