@@ -12,7 +12,7 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
-.PHONY: help build charms demo demo-down test race lint check docs bench \
+.PHONY: help build charms demo demo-down test test-charms race lint check docs bench \
 	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system
 
 help: ## list the targets
@@ -41,6 +41,13 @@ demo-down: ## end the demo and remove all it made
 
 test: ## run all tests
 	$(GO) test -vet=off -timeout 20m $(TESTS)
+
+test-charms: ## run charms on the libraries in CHARM_LIBRARIES=DIR (needs python3 with yaml)
+	@test -d "$(CHARM_LIBRARIES)/ops" -a -d "$(CHARM_LIBRARIES)/charmhelpers" || \
+		{ echo "make test-charms: skipped: CHARM_LIBRARIES names no directory with ops and charmhelpers"; exit 0; }; \
+	python3 -c 'import yaml' 2>/dev/null || \
+		{ echo "make test-charms: skipped: there is no python3 with the module yaml"; exit 0; }; \
+	CHARM_LIBRARIES="$(abspath $(CHARM_LIBRARIES))" $(GO) test -vet=off -count=1 -timeout 10m ./cmd/juju -run '^TestCharmLibraries$$'
 
 race: ## run the tests in short sizes under the race detector (needs a C compiler)
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { \

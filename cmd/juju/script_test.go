@@ -31,6 +31,7 @@ import (
 //
 //	script/   needs no controller; juju is this test's own binary, in $ONLY_JUJU
 //	system/   the whole system, by the programs that `make build` makes
+//	libraries/ as system/, with charms on libraries of others; see TestCharmLibraries
 //
 // Besides testscript's own commands there are
 //
@@ -73,14 +74,18 @@ func TestScripts(t *testing.T) {
 // scriptBound is how long a script waits for a condition.
 const scriptBound = 90 * time.Second
 
-func TestSystem(t *testing.T) {
+func TestSystem(t *testing.T) { runSystem(t, "system", func(*testscript.Env) {}) }
+
+// runSystem runs the scripts of a folder in testdata; more sets more variables.
+func runSystem(t *testing.T, folder string, more func(*testscript.Env)) {
+	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin, charms := buildSystem(t, root)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "system"), RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: filepath.Join("testdata", folder), RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			data := filepath.Join(env.WorkDir, "data")
 			env.Setenv("JUJU_DATA", data)
@@ -93,6 +98,7 @@ func TestSystem(t *testing.T) {
 				env.Setenv("TRIALS", "5")
 			}
 			env.Setenv("EXAMPLES", filepath.Join(root, "doc", "examples"))
+			more(env)
 			env.Defer(func() {
 				sweep(t, bin, data)
 				sweep(t, bin, filepath.Join(env.WorkDir, "clone", ".demo"))
