@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"sync/atomic"
 
@@ -33,13 +34,29 @@ type logQueue struct {
 func startLog(w io.Writer) *logQueue {
 	q := &logQueue{lines: make(chan params.LogRecord, logBacklog)}
 	loggo.ResetLogging()
-	loggo.GetLogger("").SetLogLevel(loggo.INFO)
-	// All levels of the charms' messages are kept, so that juju-log --debug has an effect;
-	// debug-log filters them.
-	loggo.GetLogger("unit").SetLogLevel(loggo.TRACE)
+	SetLevels(entity.NewModelConfig(nil, "").Logging()) // until the model's are known
 	_ = loggo.RegisterWriter("file", loggo.NewSimpleWriter(w, formatEntry))
 	_ = loggo.RegisterWriter("controller", q)
 	return q
+}
+
+// configured applies those of the model's settings that concern this process: which lines it logs.
+func (a *Agent) configured(config entity.ModelConfig) {
+	if a.logs != nil {
+		SetLevels(config.Logging())
+	}
+}
+
+// SetLevels sets the lowest level that each module of this process logs. A module that has none logs what the
+// module above it does.
+func SetLevels(levels loggo.Config) {
+	all := loggo.Config{}
+	for module := range loggo.DefaultContext().Config() {
+		all[module] = loggo.UNSPECIFIED
+	}
+	all[""] = loggo.WARNING
+	maps.Copy(all, levels)
+	loggo.DefaultContext().ApplyConfig(all)
 }
 
 // formatEntry formats a line of an agent's log file.

@@ -18,7 +18,9 @@ func (a *Agent) machineWorkers() map[string]worker.Func {
 	return map[string]worker.Func{
 		"api": a.connected(func(conn *client.Conn) map[string]worker.Func {
 			return map[string]worker.Func{
-				"machiner": machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag}),
+				"machiner": machiner.New(machiner.Config{
+					API: client.MachinerFacade{Caller: conn}, Machine: a.config.Tag, Configured: a.configured,
+				}),
 				"deployer": a.deployer(conn),
 			}
 		}, nil),

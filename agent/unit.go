@@ -19,6 +19,7 @@ func (a *Agent) unitWorkers() map[string]worker.Func {
 		API:        client.UniterFacade{Caller: api},
 		Leadership: client.LeadershipServiceFacade{Caller: api},
 		Unit:       a.config.Tag,
+		Configured: a.configured,
 		IdleDelay:  a.options.IdleDelay,
 		StateDir:   filepath.Join(a.dir, "state"),
 		Hooks: hooks.RunnerParams{

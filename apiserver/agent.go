@@ -131,11 +131,7 @@ func reported(status entity.Status, words []entity.StatusWord) (entity.Status, e
 // firstSince is earlier than any status.
 var firstSince = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// unitModelConfig returns the model's settings, none of which is a secret.
-func (c *caller) unitModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
+// agentModelConfig returns the model's settings, none of which is a secret.
+func (c *caller) agentModelConfig(ctx context.Context, _ entity.Tag) (entity.ModelConfig, error) {
 	return c.model.ModelConfig(ctx)
-}
-
-func (c *caller) watchUnitModelConfig(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return c.model.Watches().ModelConfig(ctx)
 }

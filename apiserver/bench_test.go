@@ -79,15 +79,13 @@ func watchAsUnit(ctx context.Context, c *client.Conn) error {
 	unit, err1 := uniter.WatchUnit(ctx, c.Tag())
 	rels, err2 := uniter.WatchRelations(ctx, c.Tag())
 	members, err3 := uniter.WatchRelationUnits(ctx, c.Tag(), relations[0].ID)
-	settings, err4 := uniter.WatchModelConfig(ctx, c.Tag())
-	deployed, err5 := client.DeployerFacade{Caller: c}.WatchDeployed(ctx, c.Tag())
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	deployed, err4 := client.DeployerFacade{Caller: c}.WatchDeployed(ctx, c.Tag())
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	drain(unit)
 	drain(rels)
 	drain(members)
-	drain(settings)
 	drain(deployed)
 	return nil
 }
@@ -161,7 +159,7 @@ func manyConns(c *Config) {
 }
 
 // BenchmarkIdleAgents reports the server's memory for an idle agent: the connection, TLS, and
-// five watches. Target: 50 kB.
+// four watches. Target: 50 kB.
 func BenchmarkIdleAgents(b *testing.B) {
 	w := newWorld(b, manyConns).populate()
 	n := agentCount(10_000)
@@ -175,7 +173,7 @@ func BenchmarkIdleAgents(b *testing.B) {
 }
 
 // BenchmarkReconnect reports how long it takes until all agents are back after a restart, if
-// all come at the same time. That includes the login, five watches each, and the agents' own
+// all come at the same time. That includes the login, four watches each, and the agents' own
 // work on the same machine. Target: 5,000 in 30 s, none refused for good.
 func BenchmarkReconnect(b *testing.B) {
 	w := newWorld(b, manyConns).populate()

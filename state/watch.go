@@ -21,9 +21,10 @@ type Watches struct{ st *State }
 // Watches returns the watches of the model.
 func (st *State) Watches() Watches { return Watches{st} }
 
-// Machine fires when the machine, or what is deployed on it, may have changed.
+// Machine fires when the machine, what is deployed on it, or the model's settings may have
+// changed.
 func (w Watches) Machine(ctx context.Context, id string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Doc(machinesC, id),
+	return watcher.Notify(ctx, w.st.hub, watcher.Doc(machinesC, id), watcher.Doc(modelC, modelC),
 		watcher.Prefix(deploymentsC, entity.MachineTag(id).String()+"#")), nil
 }
 
@@ -105,13 +106,15 @@ func (w Watches) Deployed(ctx context.Context, parent entity.Tag) (<-chan []stri
 	})
 }
 
-// Unit fires when anything in UnitInfo may have changed.
+// Unit fires when anything in UnitInfo, or the model's settings, may have changed. Each watch
+// costs the controller 10 kB, so an agent that is idle has few.
 func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error) {
 	u, err := w.st.Unit(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	topics := []watcher.Topic{
+		watcher.Doc(modelC, modelC),
 		watcher.Doc(unitsC, name),
 		watcher.Doc(servicesC, u.doc.Service),
 		watcher.Doc(settingsC, serviceKey(u.doc.Service)),

@@ -256,3 +256,23 @@ func ended[T any](t *testing.T, events <-chan T) {
 		}
 	}
 }
+
+// The watches of an agent tell it of the model's settings too.
+func TestWatchesOfAgentsTellOfSettings(t *testing.T) {
+	w := newWorld(t)
+	w.deploy("mysql", statetest.MySQL, 1)
+	machines, err := w.st.Watches().Machines(w.ctx)
+	w.ok(err)
+	_, err = w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	named(t, machines, "1") // the events of the deployment have passed
+	unit, err := w.st.Watches().Unit(w.ctx, "mysql/0")
+	w.ok(err)
+	machine, err := w.st.Watches().Machine(w.ctx, "0")
+	w.ok(err)
+	next(t, unit)
+	next(t, machine)
+	w.ok(w.st.SetModelConfig(w.ctx, map[string]string{"logging-config": "<root>=DEBUG"}, nil))
+	next(t, unit)
+	next(t, machine)
+}

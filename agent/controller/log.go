@@ -6,6 +6,7 @@ import (
 
 	"github.com/juju/loggo"
 
+	"juju/agent"
 	"juju/apiserver/logs"
 	"juju/provider/local"
 	"juju/provider/process"
@@ -18,10 +19,14 @@ func StartLog(dir string) error {
 	if err != nil {
 		return err
 	}
-	loggo.GetLogger("").SetLogLevel(loggo.INFO)
+	ConfigureLog(entity.NewModelConfig(nil, "")) // until the model's settings are known
 	_, err = loggo.ReplaceDefaultWriter(loggo.NewSimpleWriter(log, loggo.DefaultFormatter))
 	return err
 }
+
+// ConfigureLog applies the settings of the controller's own model that concern its process: which
+// lines it logs.
+func ConfigureLog(config entity.ModelConfig) { agent.SetLevels(config.Logging()) }
 
 // logWriter writes the controller's own log to the log of its own model, as that of its
 // machine.

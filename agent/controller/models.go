@@ -110,7 +110,7 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 		// This process is the agent of its own machine.
 		workers["machiner"] = c.connected(st, func(ctx context.Context, conn *client.Conn) error {
 			return machiner.New(machiner.Config{API: client.MachinerFacade{Caller: conn}, Machine: entity.MachineTag("0"),
-				Addresses: c.addresses})(ctx)
+				Addresses: c.addresses, Configured: c.options.Configured})(ctx)
 		})
 	}
 	return workers

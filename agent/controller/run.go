@@ -41,6 +41,9 @@ type Options struct {
 	Retry time.Duration
 	// Open opens a model's cloud; if nil, the configuration says how.
 	Open provider.Open
+	// Configured is called with the settings of the controller's own model at first, and when they
+	// may have changed; it may be nil.
+	Configured func(entity.ModelConfig)
 	// Provisioner has the provisioners' times; its other fields are ignored.
 	Provisioner provisioner.Config
 }

@@ -36,6 +36,15 @@ func (f MachinerFacade) Machine(ctx context.Context, tag entity.Tag) (entity.Mac
 	return result, err
 }
 
+// ModelConfig calls caller.agentModelConfig.
+func (f MachinerFacade) ModelConfig(ctx context.Context, tag entity.Tag) (entity.ModelConfig, error) {
+	var reply struct {
+		Config params.ModelConfig `json:"config"`
+	}
+	err := call(ctx, f, "Machiner", "ModelConfig", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return entity.ModelConfig(reply.Config), err
+}
+
 // SetMachineAddresses calls caller.setMachineAddresses.
 func (f MachinerFacade) SetMachineAddresses(ctx context.Context, tag entity.Tag, addresses []string) error {
 	return call(ctx, f, "Machiner", "SetMachineAddresses", struct {
@@ -309,7 +318,7 @@ func (f UniterFacade) LeaveScope(ctx context.Context, tag entity.Tag, relation i
 	}{params.TagOf(tag), relation}, nil)
 }
 
-// ModelConfig calls caller.unitModelConfig.
+// ModelConfig calls caller.agentModelConfig.
 func (f UniterFacade) ModelConfig(ctx context.Context, tag entity.Tag) (entity.ModelConfig, error) {
 	var reply struct {
 		Config params.ModelConfig `json:"config"`
@@ -422,11 +431,6 @@ func (f UniterFacade) UnitStatus(ctx context.Context, tag entity.Tag) (entity.St
 	var result entity.Status
 	err := call(ctx, f, "Uniter", "UnitStatus", params.Entity{Tag: params.TagOf(tag)}, &result)
 	return result, err
-}
-
-// WatchModelConfig calls caller.watchUnitModelConfig.
-func (f UniterFacade) WatchModelConfig(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
-	return notify(ctx, f, "Uniter", "WatchModelConfig", params.Entity{Tag: params.TagOf(tag)})
 }
 
 // WatchRelationUnits calls state.Watches.RelationUnits.

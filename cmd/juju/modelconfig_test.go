@@ -9,8 +9,8 @@ import (
 )
 
 const validKeys = "Valid keys: automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
-	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, machine-lock-exempt, no-proxy, " +
-	"provisioner-harvest-mode, update-status-hook-interval\n"
+	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
+	"no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
@@ -27,6 +27,7 @@ func TestShowModelConfig(t *testing.T) {
 		"juju-http-proxy              default\n"+
 		"juju-https-proxy             default\n"+
 		"juju-no-proxy                default\n"+
+		"logging-config               default     <root>=INFO;unit=TRACE\n"+
 		"machine-lock-exempt          default\n"+
 		"no-proxy                     default\n"+
 		"provisioner-harvest-mode     default     all\n"+
@@ -37,6 +38,9 @@ func TestShowModelConfig(t *testing.T) {
 	empty := ""
 	for _, key := range []string{"ftp-proxy", "http-proxy", "https-proxy", "juju-ftp-proxy", "juju-http-proxy",
 		"juju-https-proxy", "juju-no-proxy", "machine-lock-exempt", "no-proxy"} {
+		if key == "machine-lock-exempt" {
+			empty += `"logging-config":{"value":"\u003croot\u003e=INFO;unit=TRACE","source":"default"},`
+		}
 		empty += `"` + key + `":{"value":"","source":"default"},`
 	}
 	u.sees(0, `{"automatically-retry-hooks":{"value":true,"source":"model"},"default-series":{"value":"jammy",`+

@@ -53,7 +53,7 @@ and calls it again when it has died.`,
 			if err := controller.StartLog(dir); err != nil {
 				return err
 			}
-			return controller.Run(cmd.Context(), dir, controller.Options{})
+			return controller.Run(cmd.Context(), dir, controller.Options{Configured: controller.ConfigureLog})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", dirUsage)

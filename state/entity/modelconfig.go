@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/juju/loggo"
 )
 
 // The settings of a model.
@@ -14,6 +16,7 @@ const (
 	ConfigDefaultSeries = "default-series"
 	ConfigHarvestMode   = "provisioner-harvest-mode"
 	ConfigLockExempt    = "machine-lock-exempt"
+	ConfigLogging       = "logging-config"
 	ConfigUpdateStatus  = "update-status-hook-interval"
 )
 
@@ -61,6 +64,11 @@ var ModelSettings = []ModelSetting{
 	proxySetting("juju-https-proxy", "the proxy for HTTPS, for charms that look for it: $JUJU_CHARM_HTTPS_PROXY"),
 	proxySetting("juju-no-proxy", "the hosts that need no proxy, separated by commas, for charms that look for it: "+
 		"$JUJU_CHARM_NO_PROXY"),
+	{
+		Key: ConfigLogging, Type: "string", Default: "<root>=INFO;unit=TRACE",
+		Doc: "which lines the agents of machines and units log: the lowest level of each module, TRACE, DEBUG, INFO, " +
+			"WARNING or ERROR. The modules unit and unit.NAME are what charms log and print; <root> is all others",
+	},
 	{
 		Key: ConfigLockExempt, Type: "string", Empty: true,
 		Doc: "the services, separated by commas, whose hooks neither wait for other hooks of the machine nor keep them " +
@@ -111,6 +119,11 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 	}
 	if s.Key == ConfigUpdateStatus {
 		return value, checkUpdateStatus(value)
+	}
+	if s.Key == ConfigLogging {
+		if _, err := loggo.ParseConfigString(value); err != nil {
+			return "", Errorf(Invalid, "%s: %w", s.Key, err)
+		}
 	}
 	if s.Key == ConfigLockExempt {
 		return value, checkServices(s.Key, value)
@@ -227,6 +240,12 @@ func (c ModelConfig) HarvestsDestroyed() bool {
 // LockExempt reports whether the hooks of a service's units run beside others.
 func (c ModelConfig) LockExempt(service string) bool {
 	return slices.Contains(splitList(c[ConfigLockExempt].Value), service)
+}
+
+// Logging returns the lowest level that each module logs.
+func (c ModelConfig) Logging() loggo.Config {
+	levels, _ := loggo.ParseConfigString(c[ConfigLogging].Value) // checked when it was set
+	return levels
 }
 
 // UpdateStatusInterval returns the time between update-status hooks of a unit.

@@ -10,8 +10,11 @@ import (
 type API interface {
 	Machine(ctx context.Context, machine entity.Tag) (entity.MachineInfo, error)
 	// WatchMachine fires when the machine may have changed, or when units were assigned to it
-	// or removed from it, which keep it from becoming Dead.
+	// or removed from it, which keep it from becoming Dead. It also fires when the model's
+	// settings may have changed.
 	WatchMachine(ctx context.Context, machine entity.Tag) (<-chan struct{}, error)
+	// ModelConfig returns the settings of the machine's model.
+	ModelConfig(ctx context.Context, machine entity.Tag) (entity.ModelConfig, error)
 	SetMachineAddresses(ctx context.Context, machine entity.Tag, addresses []string) error
 	SetMachineStatus(ctx context.Context, machine entity.Tag, status entity.Status) error
 	// EnsureDead makes a Dying machine or unit Dead. It returns nil when it is Dead already,

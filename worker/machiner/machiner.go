@@ -20,6 +20,9 @@ type Config struct {
 	// Addresses returns the addresses at which others reach the machine, best first. If nil,
 	// the provisioner has set them.
 	Addresses func() ([]string, error)
+	// Configured is called with the model's settings at first, and when they may have changed; it
+	// may be nil.
+	Configured func(entity.ModelConfig)
 }
 
 // New returns the machiner of one machine. It ends with worker.ErrTerminateAgent
@@ -47,6 +50,13 @@ func (m *machiner) handle(ctx context.Context) error {
 	machine, err := m.API.Machine(ctx, m.Machine)
 	if err != nil {
 		return err
+	}
+	if m.Configured != nil {
+		config, err := m.API.ModelConfig(ctx, m.Machine)
+		if err != nil {
+			return err
+		}
+		m.Configured(config)
 	}
 	switch machine.Life {
 	case entity.Alive:

@@ -18,6 +18,7 @@ type fakeController struct {
 	life   entity.Life
 	gone   error // the error of reading the machine
 	units  int
+	levels string // the model's logging-config
 	calls  []string
 }
 
@@ -30,6 +31,10 @@ func (c *fakeController) call(tag entity.Tag, what string) {
 
 func (c *fakeController) Machine(_ context.Context, tag entity.Tag) (entity.MachineInfo, error) {
 	return entity.MachineInfo{ID: tag.ID, Life: c.life}, c.gone
+}
+
+func (c *fakeController) ModelConfig(_ context.Context, tag entity.Tag) (entity.ModelConfig, error) {
+	return entity.ModelConfig{entity.ConfigLogging: {Value: c.levels}}, nil
 }
 
 func (c *fakeController) WatchMachine(context.Context, entity.Tag) (<-chan struct{}, error) {
@@ -59,6 +64,10 @@ func (c *fakeController) EnsureDead(_ context.Context, tag entity.Tag) error {
 func (c *fakeController) config() Config {
 	return Config{API: c, Machine: entity.MachineTag("3"), Addresses: func() ([]string, error) {
 		return []string{"127.0.3.1"}, nil
+	}, Configured: func(config entity.ModelConfig) {
+		if levels := config[entity.ConfigLogging].Value; levels != "" {
+			c.calls = append(c.calls, "logs "+levels)
+		}
 	}}
 }
 
@@ -84,7 +93,14 @@ func TestLifeOfAMachine(t *testing.T) {
 			t.Fatalf("calls %q, want %q", c.calls, want)
 		}
 
-		c.calls, c.life, c.units = nil, entity.Dying, 2
+		c.calls, c.levels = nil, "DEBUG"
+		c.events <- struct{}{}
+		synctest.Wait()
+		if want := []string{"logs DEBUG"}; !slices.Equal(c.calls, want) {
+			t.Fatalf("after a change of the model's settings, calls %q, want %q", c.calls, want)
+		}
+
+		c.calls, c.levels, c.life, c.units = nil, "", entity.Dying, 2
 		c.events <- struct{}{}
 		synctest.Wait()
 		c.units = 1

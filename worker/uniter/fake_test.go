@@ -129,9 +129,8 @@ func (c *controller) Unit(_ context.Context, unit entity.Tag) (entity.UnitInfo, 
 }
 
 func (c *controller) WatchUnit(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.unit, c.gone) }, func(string, string) struct{} {
-		return struct{}{}
-	}), nil
+	read := func() string { return fmt.Sprint(c.unit, c.gone, c.retryHooks, c.updateStatus, c.proxy) }
+	return watch(ctx, c, read, func(string, string) struct{} { return struct{}{} }), nil
 }
 
 func (c *controller) Relations(context.Context, entity.Tag) ([]entity.RelationInfo, error) {
@@ -353,12 +352,6 @@ func (c *controller) ModelConfig(context.Context, entity.Tag) (entity.ModelConfi
 		set[entity.ConfigUpdateStatus] = c.updateStatus
 	}
 	return entity.NewModelConfig(set, "jammy"), nil
-}
-
-func (c *controller) WatchModelConfig(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	return watch(ctx, c, func() string { return fmt.Sprint(c.retryHooks, c.updateStatus, c.proxy) }, func(string, string) struct{} {
-		return struct{}{}
-	}), nil
 }
 
 func (c *controller) ClearResolved(context.Context, entity.Tag) error {

@@ -28,7 +28,8 @@ func (e *goneError) Unwrap() error { return e.error }
 type remoteAPI interface {
 	Unit(ctx context.Context, unit entity.Tag) (entity.UnitInfo, error)
 	// WatchUnit fires when anything in UnitInfo may have changed: the unit, its
-	// service's life, charm or settings, its relations to its principal.
+	// service's life, charm or settings, its relations to its principal. It also fires when the
+	// model's settings may have changed.
 	WatchUnit(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 
 	// Relations returns, sorted by id, the Alive relations of the unit's service and the
@@ -39,8 +40,6 @@ type remoteAPI interface {
 	WatchRelations(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 	// ModelConfig returns the settings of the unit's model.
 	ModelConfig(ctx context.Context, unit entity.Tag) (entity.ModelConfig, error)
-	// WatchModelConfig fires when one of them may have changed.
-	WatchModelConfig(ctx context.Context, unit entity.Tag) (<-chan struct{}, error)
 	// WatchRelationUnits reports changes of the counterparts of the unit in a relation.
 	WatchRelationUnits(ctx context.Context, unit entity.Tag, relation int) (<-chan entity.RelationUnitsChange, error)
 }
@@ -54,15 +53,15 @@ type remote struct {
 
 	snapshot resolver.Remote
 
-	units          <-chan struct{} // the watch of the unit
+	units          <-chan struct{} // the watch of the unit and of its model's settings
 	relations      <-chan struct{} // that of its relations
-	configs        <-chan struct{} // and that of its model's settings
 	unitStale      bool            // to be read again
 	relationsStale bool
 	configStale    bool
 	woken          bool // a watch has fired since an operation began
 
-	config entity.ModelConfig
+	config     entity.ModelConfig
+	configured func(entity.ModelConfig) // is called with it whenever it was read
 
 	counterparts chan counterpart // events of the relations' watches
 	watched      map[int]context.CancelFunc
@@ -79,10 +78,11 @@ type counterpart struct {
 
 func newRemote(
 	ctx context.Context, api remoteAPI, unit entity.Tag, leader *leadership.Tracker,
+	configured func(entity.ModelConfig),
 ) (*remote, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &remote{
-		api: api, unit: unit, leader: leader,
+		api: api, unit: unit, leader: leader, configured: configured,
 		snapshot:       resolver.Remote{Recovering: true, Asked: map[string]bool{}},
 		unitStale:      true,
 		relationsStale: true,
@@ -94,9 +94,6 @@ func newRemote(
 	var err error
 	if r.units, err = api.WatchUnit(ctx, unit); err == nil {
 		r.relations, err = api.WatchRelations(ctx, unit)
-	}
-	if err == nil {
-		r.configs, err = api.WatchModelConfig(ctx, unit)
 	}
 	if err != nil {
 		cancel()
@@ -142,6 +139,7 @@ func (r *remote) refresh(ctx context.Context) error {
 			return ofUnit(err)
 		}
 		r.config, r.configStale = config, false
+		r.configured(config)
 	}
 	if r.relationsStale {
 		r.relationsStale = false // unless one is removed meanwhile
@@ -243,11 +241,9 @@ func (r *remote) drain(ctx context.Context) error {
 		var err error
 		select {
 		case _, ok := <-r.units:
-			err = r.event(ctx, ok, &r.unitStale)
+			err = r.unitEvent(ctx, ok)
 		case _, ok := <-r.relations:
 			err = r.event(ctx, ok, &r.relationsStale)
-		case _, ok := <-r.configs:
-			err = r.event(ctx, ok, &r.configStale)
 		case c := <-r.counterparts:
 			r.counterpart(c)
 		case <-r.leader.Changed():
@@ -268,17 +264,21 @@ func (r *remote) wait(ctx context.Context, timeout <-chan time.Time) error {
 	case <-timeout:
 		return errTimeout
 	case _, ok := <-r.units:
-		return r.event(ctx, ok, &r.unitStale)
+		return r.unitEvent(ctx, ok)
 	case _, ok := <-r.relations:
 		return r.event(ctx, ok, &r.relationsStale)
-	case _, ok := <-r.configs:
-		return r.event(ctx, ok, &r.configStale)
 	case c := <-r.counterparts:
 		r.counterpart(c)
 		return nil
 	case <-r.leader.Changed():
 		return nil
 	}
+}
+
+// unitEvent handles an event of the watch of the unit.
+func (r *remote) unitEvent(ctx context.Context, ok bool) error {
+	r.configStale = true
+	return r.event(ctx, ok, &r.unitStale)
 }
 
 // event handles an event of the watch of what is stale now.
@@ -336,7 +336,7 @@ func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) e
 				units = nil // the loop will find out too
 				continue
 			}
-			r.unitStale = true
+			r.unitStale, r.configStale = true, true
 			r.unbar()
 			unit, err := r.api.Unit(ctx, r.unit)
 			var gone *goneError

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/juju/loggo"
 
@@ -129,17 +130,26 @@ func TestJujuFail(t *testing.T) {
 // The model's settings reach the environment of the next hook.
 func TestProxiesOfTheModelReachHooks(t *testing.T) {
 	r := newRig(t, map[string]string{"config-changed": `echo "$JUJU_CHARM_HTTP_PROXY" >proxy`})
+	told := make(chan string, 100) // the proxies that the agent was told of
+	r.config.Configured = func(config entity.ModelConfig) { told <- config["juju-http-proxy"].Value }
 	r.start()
 	r.settle(nil)
 	if got := r.file("charm/proxy"); got != "http://proxy\n" {
 		t.Errorf("the proxy is %q", got)
 	}
-	r.c.change(func() { r.c.proxy = "http://other" })
-	// Watches of different things have no order: the first hook may not see the change yet.
-	for n := 0; r.file("charm/proxy") != "http://other\n"; n++ {
-		if n == 10 {
-			t.Fatalf("after the change, the proxy is %q", r.file("charm/proxy"))
+	r.settle(func() {
+		r.c.proxy = "http://other"
+		r.c.unit.ConfigVersion++
+	})
+	if got := r.file("charm/proxy"); got != "http://other\n" {
+		t.Errorf("after the change, the proxy is %q", got)
+	}
+	r.c.change(func() { r.c.proxy = "http://third" })
+	for got := ""; got != "http://third"; {
+		select {
+		case got = <-told:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the agent was not told of the change")
 		}
-		r.settle(func() { r.c.unit.ConfigVersion++ })
 	}
 }

@@ -41,6 +41,9 @@ type Config struct {
 	Hooks hooks.RunnerParams
 	// Context is what the environment of all hooks has in common.
 	Context hooks.ContextParams
+	// Configured is called with the model's settings at first, and when they may have changed; it
+	// may be nil.
+	Configured func(entity.ModelConfig)
 	// IdleDelay is how long the agent must have had nothing to do before its status is idle;
 	// 2 seconds if zero.
 	IdleDelay time.Duration
@@ -54,6 +57,9 @@ type Config struct {
 func New(config Config) worker.Func {
 	if config.IdleDelay == 0 {
 		config.IdleDelay = 2 * time.Second
+	}
+	if config.Configured == nil {
+		config.Configured = func(entity.ModelConfig) {}
 	}
 	if config.newHost == nil {
 		config.newHost = newHost
@@ -73,7 +79,7 @@ func New(config Config) worker.Func {
 // run runs a uniter until it ends.
 func run(ctx context.Context, config Config, tracker *leadership.Tracker) error {
 	defer track(ctx, tracker)()
-	remote, err := newRemote(ctx, config.API, config.Unit, tracker)
+	remote, err := newRemote(ctx, config.API, config.Unit, tracker, config.Configured)
 	if err != nil {
 		return err
 	}
