@@ -36,6 +36,7 @@ import (
 // Besides testscript's own commands there are
 //
 //	exits CODE COMMAND...    the command ends with that exit code
+//	says UNIT PATTERN...     waits until the message of the unit's status matches
 //	page UNIT [TEXT]         prints the page that a unit serves, once it has the text
 //	kill-9 WHAT...           kills keeper, controller, machine N or unit NAME
 //	alive WHAT...            waits until those run; with ! until they don't
@@ -215,6 +216,7 @@ func processesOf(t interface{ Error(...any) }, data string) bool {
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"exits":        scriptExits,
 	"page":         scriptPage,
+	"says":         scriptSays,
 	"kill-9":       scriptKill,
 	"alive":        scriptAlive,
 	"nothing-left": scriptNothingLeft,
@@ -250,9 +252,14 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 
 // eventually waits until a condition on other processes holds.
 func eventually(ts *testscript.TestScript, what string, holds func() bool) {
+	eventuallyOr(ts, what, holds, func() string { return "" })
+}
+
+// eventuallyOr is eventually; if it gives up, it says why.
+func eventuallyOr(ts *testscript.TestScript, what string, holds func() bool, why func() string) {
 	for end := time.Now().Add(scriptBound); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			ts.Fatalf("gave up waiting: %s", what)
+			ts.Fatalf("gave up waiting: %s\n%s", what, why())
 		}
 	}
 }
