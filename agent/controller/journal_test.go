@@ -191,26 +191,26 @@ func (p *player) look() {
 	for _, e := range entries {
 		p.ok(p.checker.Add(e))
 		if wrong := p.checker.Violations(); len(wrong) > 0 {
-			p.Fatalf("%v\n%s", wrong, p.tail(wrong[0].Unit, e.Line))
+			p.Fatalf("%v\n%s", wrong, p.tail(wrong[0], e.Line))
 		}
 	}
 	p.read += int64(len(text))
 	p.lines += strings.Count(text, "\n")
 }
 
-// tail returns what the journal says about a unit up to a line.
-func (p *player) tail(unit string, line int) string {
+// tail returns what the journal says, up to a line, about the units that a violation is about.
+func (p *player) tail(v journaltest.Violation, line int) string {
 	text, err := os.ReadFile(p.file.Name())
 	p.ok(err)
-	service := entity.UnitService(unit)
+	about := append(strings.Fields(v.Text), v.Unit, entity.UnitService(v.Unit))
 	var lines []string
 	for i, l := range strings.Split(string(text), "\n") {
 		words := strings.Fields(l)
-		if i < line && len(words) > 0 && (len(words) == 1 || words[1] == unit || words[1] == service) {
+		if i < line && len(words) > 0 && words[0] != "members" && (len(words) == 1 || slices.Contains(about, words[1])) {
 			lines = append(lines, fmt.Sprintf("%d\t%s", i+1, l))
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-60):], "\n") + "\n" + p.log.String()
+	return strings.Join(lines[max(0, len(lines)-200):], "\n") + "\n" + p.log.String()
 }
 
 // pass waits until n more hooks have begun, but not longer than d.
@@ -300,7 +300,7 @@ func (p *player) settle() *entity.ModelStatus {
 			return m
 		}
 	}
-	p.Fatalf("the units do not settle: %v\n%s\n%s", missing, p.tail(missing[0].Unit, p.lines), p.circumstances())
+	p.Fatalf("the units do not settle: %v\n%s\n%s", missing, p.tail(missing[0], p.lines), p.circumstances())
 	return nil
 }
 

@@ -48,6 +48,7 @@ func (r *relation) succeed(h *hook) {
 		if h.remote == r.joined {
 			r.joined = ""
 		}
+		delete(r.saw, h.remote) // a hook that the user has skipped may have read nothing
 		if saw, ok := h.saw[[2]string{h.relation, h.remote}]; ok {
 			r.saw[h.remote] = saw
 		}
