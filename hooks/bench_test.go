@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/juju/loggo"
@@ -50,7 +51,8 @@ func BenchmarkHook(b *testing.B) {
 	})
 }
 
-// BenchmarkTool is one use of a hook tool, from the start of its process to the end.
+// BenchmarkTool is one use of a hook tool, from the start of its process to the end; process is the
+// same program when it has nothing to ask. The difference is what the call adds.
 func BenchmarkTool(b *testing.B) {
 	hctx, err := NewContext(newBackend(), testParams(Info{Kind: Start}))
 	if err != nil {
@@ -63,11 +65,15 @@ func BenchmarkTool(b *testing.B) {
 	}
 	defer server.Close()
 	env := hctx.environment(nil, "/", toolsDir, socket)
-	for b.Loop() {
-		cmd := exec.Command(filepath.Join(toolsDir, "config-get"), "title")
-		cmd.Env = env
-		if out, err := cmd.Output(); err != nil || string(out) != "My blog\n" {
-			b.Fatalf("got %q, %v", out, err)
+	run := func(b *testing.B, want, path string, args ...string) {
+		for b.Loop() {
+			cmd := exec.Command(path, args...)
+			cmd.Env = env
+			if out, err := cmd.Output(); err != nil || !strings.HasPrefix(string(out), want) {
+				b.Fatalf("got %q, %v", out, err)
+			}
 		}
 	}
+	b.Run("call", func(b *testing.B) { run(b, "My blog\n", filepath.Join(toolsDir, "config-get"), "title") })
+	b.Run("process", func(b *testing.B) { run(b, "Usage: ", hookTool, "--help") })
 }

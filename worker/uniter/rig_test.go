@@ -50,8 +50,8 @@ type rig struct {
 	done   chan error
 }
 
-// newRig returns a unit whose charm has all of hookNames, and those with a script. Each logs its name and remote unit, and
-// then runs its script.
+// newRig returns a unit whose charm has all of hookNames, and those with a script. Each logs its name
+// and remote unit, and then runs its script. A name with a slash is that of another file.
 func newRig(t testing.TB, scripts map[string]string) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), c: newController()}
@@ -108,6 +108,10 @@ func packCharm(t testing.TB, log string, scripts map[string]string) archive {
 		}
 	}
 	for _, name := range names {
+		if strings.Contains(name, "/") {
+			add(name, scripts[name], 0o644)
+			continue
+		}
 		add("hooks/"+name, "#!/bin/sh\nset -e\nline=\"${0##*/}\"\n[ -z \"$JUJU_REMOTE_UNIT\" ] || line=\"$line $JUJU_REMOTE_UNIT\"\necho \"$line\" >>"+log+"\n"+scripts[name]+"\n", 0o755)
 	}
 	if err := z.Close(); err != nil {
