@@ -106,5 +106,5 @@ soak-matrix: ## … each way to destroy each entity, in each state of its agents
 soak-store: ## … the store: power losses, kills, damaged files, random commands, elections
 	$(SOAK) $(store)
 
-soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives of a uniter
+soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives, 50,000 hooks
 	$(SOAK) -skip '^($(MATRIX))' $(others)
