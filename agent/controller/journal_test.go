@@ -119,7 +119,6 @@ type player struct {
 	kills   int
 	setting int
 	version map[string]int // of the services' charms
-	failed  map[string]int // by unit: the number of the hook whose failure was resolved last
 }
 
 func newPlayer(t *testing.T, seed uint64) *player {
@@ -248,10 +247,14 @@ func (p *player) resolve() (m *entity.ModelStatus) {
 			continue
 		}
 		word := "retry"
+		hook, failed := p.checker.Last(u.Name)
 		// If the agent was killed before the hook could write that it began, the journal does not
 		// know what would be skipped.
-		if hook, failed := p.checker.Last(u.Name); failed && hook == u.Workload.Data["hook"] && p.rand.IntN(3) == 0 {
+		if failed && hook == u.Workload.Data["hook"] && p.rand.IntN(3) == 0 {
 			word = "no-retry"
+		}
+		if p.rand.IntN(3) == 0 {
+			p.upgrade(entity.UnitService(u.Name), true)
 		}
 		unit, err := p.st.Unit(p.ctx, u.Name)
 		if errors.Is(err, entity.NotFound) {

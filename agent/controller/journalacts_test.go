@@ -40,17 +40,22 @@ func (p *player) act(hooks, kills int) {
 		if p.rand.IntN(3) == 0 {
 			service = "log"
 		}
-		forced := p.rand.IntN(2) == 0
-		url, word := p.charm(service), ""
-		if forced {
-			word = "forced"
-		}
-		p.note("upgraded %s %d %s", service, p.version[service], word)
-		_, err := p.service(service).SetCharm(p.ctx, state.SetCharmParams{URL: url, ForceUnits: forced})
-		p.ok(err)
+		p.upgrade(service, p.rand.IntN(2) == 0)
 	case n < 22:
 		p.lose()
 	}
+}
+
+// upgrade gives a service the next version of its charm.
+func (p *player) upgrade(service string, forced bool) {
+	p.Helper()
+	url, word := p.charm(service), ""
+	if forced {
+		word = "forced"
+	}
+	p.note("upgraded %s %d %s", service, p.version[service], word)
+	_, err := p.service(service).SetCharm(p.ctx, state.SetCharmParams{URL: url, ForceUnits: forced})
+	p.ok(err)
 }
 
 func (p *player) service(name string) *state.Service {
