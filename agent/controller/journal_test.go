@@ -25,7 +25,7 @@ import (
 // are promised. The agents of units are processes, and are killed by SIGKILL. JUJU_JOURNAL_SEED=n
 // plays the events of a seed again; the agents' own pace is never the same.
 func TestJournalsOfRandomLives(t *testing.T) {
-	hooks, kills, acts := 1500, 15, 40
+	hooks, kills, acts := 600, 6, 40
 	switch {
 	case soaks():
 		hooks, kills, acts = 50_000, 500, 100
