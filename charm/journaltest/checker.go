@@ -76,6 +76,7 @@ type unit struct {
 	resolved   string // what the user has said since the hook failed
 	forced     bool   // a forced upgrade came since, and before the user's word
 	recovering bool   // the agent was killed, and config-changed has not run since
+	orphans    bool   // the agent was killed, and no hook has begun since
 	lost       bool   // its machine is, and it has not begun on another
 	gone       bool
 	ended      bool // it was removed by force
@@ -147,7 +148,7 @@ func (c *Checker) Add(e Entry) error {
 		c.upgrade(e)
 	case "killed":
 		u := c.unit(e.Who)
-		u.causes, u.recovering = u.causes+1, true
+		u.causes, u.recovering, u.orphans = u.causes+1, true, true
 		if u.last != nil {
 			u.last.killed = true
 		}
@@ -216,7 +217,7 @@ func (c *Checker) begin(h *hook) {
 		wrong("force-last", "%s", h)
 	case u.gone:
 		wrong("stop-last", "%s after the unit is gone", h)
-	case u.last != nil && !u.last.ended && !u.last.killed:
+	case u.last != nil && !u.last.ended && !u.last.killed && !(u.last.orphan && u.resolved != ""):
 		wrong("one-at-a-time", "%s while %s runs", h, u.last)
 		u.last = nil
 	}
@@ -227,7 +228,8 @@ func (c *Checker) begin(h *hook) {
 	if h.relation != "" {
 		c.checkRelation(u, h, wrong)
 	}
-	u.last, u.resolved, u.forced = h, "", false
+	h.orphan = u.orphans
+	u.last, u.resolved, u.forced, u.orphans = h, "", false, false
 }
 
 // conclude decides what came of the unit's last hook, now that next begins; nil if none does. It
@@ -240,7 +242,7 @@ func (c *Checker) conclude(u *unit, next *hook, wrong func(string, string, ...an
 	}
 	again := next != nil && next.same(last)
 	switch {
-	case !last.failed() && !(last.killed && u.resolved != ""):
+	case !last.failed() && !((last.killed || last.orphan) && u.resolved != ""):
 		c.succeed(u, last)
 		return false
 	case u.resolved == "no-retry":

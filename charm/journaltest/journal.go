@@ -92,6 +92,7 @@ type hook struct {
 	ended  bool
 	code   string
 	killed bool              // its agent was killed since it began
+	orphan bool              // or, perhaps, just before it could write that
 	sets   map[string]string // by the number of the relation
 	saw    map[[2]string]string
 }
