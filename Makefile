@@ -73,6 +73,7 @@ docs: ## write the generated code and the generated parts of doc/ anew
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestReference$$' -update
 	$(GO) test -vet=off -count=1 ./apiserver -run '^TestSecurityPage$$' -update
 	$(GO) test -vet=off -count=1 ./hooks -run '^TestGuide$$' -update
+	$(GO) test -vet=off -count=1 ./charm/journaltest -run '^TestGuide$$' -update
 
 bench: ## run the benchmarks
 	$(GO) test -vet=off -run '^$$' -bench . -benchmem $(TESTS)

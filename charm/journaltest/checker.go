@@ -9,7 +9,7 @@ import (
 
 // A Violation is a promise that was not kept.
 type Violation struct {
-	Guarantee string // a key of Guarantees
+	Guarantee string // the name of one of Guarantees
 	Unit      string
 	Line      int // of the journal
 	Text      string
@@ -62,7 +62,7 @@ func NewChecker() *Checker {
 func (c *Checker) Violations() []Violation { return c.wrong }
 
 func (c *Checker) violate(u *unit, line int, guarantee, format string, args ...any) {
-	if Guarantees[guarantee] == "" {
+	if !slices.ContainsFunc(Guarantees, func(g Guarantee) bool { return g.Name == guarantee }) {
 		panic(guarantee)
 	}
 	c.wrong = append(c.wrong, Violation{guarantee, u.name, line, fmt.Sprintf(format, args...)})

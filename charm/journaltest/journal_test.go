@@ -1,12 +1,43 @@
 package journaltest
 
 import (
+	"flag"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
+
+var update = flag.Bool("update", false, "write the promises into the guide for authors of charms")
+
+// The guide lists the promises.
+func TestGuide(t *testing.T) {
+	const path, begin, end = "../../doc/charms.md", "<!-- generated: promises -->\n", "<!-- end -->"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "| promise | its name in the tests |\n|---|---|\n"
+	for _, g := range Guarantees {
+		table += "| " + g.Text + " | " + g.Name + " |\n"
+	}
+	head, rest, ok := strings.Cut(string(text), begin)
+	_, tail, ends := strings.Cut(rest, end)
+	if !ok || !ends {
+		t.Fatalf("%s has no part for the promises", path)
+	}
+	is := head + begin + "\n" + table + "\n" + end + tail
+	if is == string(text) {
+		return
+	}
+	if !*update {
+		t.Errorf("%s is not up to date: run go test ./charm/journaltest -run TestGuide -update", path)
+	} else if err := os.WriteFile(path, []byte(is), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func journals(t *testing.T, file string) []txtar.File {
 	t.Helper()
@@ -39,9 +70,9 @@ func TestBadJournalsAreRejected(t *testing.T) {
 			}
 		})
 	}
-	for name := range Guarantees {
-		if !seen[name] {
-			t.Errorf("no bad journal breaks %s", name)
+	for _, g := range Guarantees {
+		if !seen[g.Name] {
+			t.Errorf("no bad journal breaks %s", g.Name)
 		}
 	}
 }
