@@ -179,10 +179,7 @@ func (a *Agent) Run(ctx context.Context) error {
 // it keeps the connection until linger returns, which may be nil.
 func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func, linger func()) worker.Func {
 	return func(ctx context.Context) error {
-		conn, err := client.Dial(ctx, client.Info{
-			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
-			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce,
-		})
+		conn, err := a.dial(ctx)
 		if errors.Is(err, entity.Unauthorized) || errors.Is(err, entity.NotFound) {
 			// The entity or its model is gone, or its password has changed. The agent that deployed
 			// this one starts it again if it is still wanted.
@@ -209,6 +206,26 @@ func (a *Agent) connected(workers func(*client.Conn) map[string]worker.Func, lin
 			linger()
 		}
 		return err
+	}
+}
+
+// dial connects to the controller. A machine's agent may be there a moment before the controller has
+// recorded the machine's instance; it tries again, and soon at first.
+func (a *Agent) dial(ctx context.Context) (*client.Conn, error) {
+	for pause := firstPause; ; pause *= 2 {
+		conn, err := client.Dial(ctx, client.Info{
+			Addresses: a.config.Addresses, CACert: a.config.CACert, Model: a.config.Model,
+			Tag: a.config.Tag, Password: a.config.Password, Nonce: a.config.Nonce,
+		})
+		if !errors.Is(err, entity.NotProvisioned) || pause >= a.options.RetryDelay {
+			return conn, err
+		}
+		logger.Debugf("trying again in %v: %v", pause, err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 

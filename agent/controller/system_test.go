@@ -58,6 +58,7 @@ type system struct {
 	machines string
 	stop     func() // stops the controller
 	log      lately // see keepsLog
+	begun    func() // if not nil, is called when a machine's agent has begun, before its instance is recorded
 }
 
 // memoryDir makes a directory in memory, if the host has a place for it: hundreds of agents in
@@ -105,6 +106,9 @@ func newSystemOn(t *testing.T, url string, o Options, units *agenttest.Processes
 		stop, err := s.host.StartMachine(dir, p.MachineID, p.AgentConfig)
 		if err != nil {
 			return nil, err
+		}
+		if s.begun != nil {
+			s.begun()
 		}
 		return func() { stop(); os.RemoveAll(dir) }, nil
 	})
