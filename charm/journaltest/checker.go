@@ -44,6 +44,7 @@ type Checker struct {
 	configs  map[string]int      // by service: how often its settings or its charm were changed
 	settings map[string]string   // and the version of its settings
 	charms   map[string][]string // and its charms
+	forced   map[string]bool     // charms that were forced, as SERVICE CHARM
 	writes   map[write]*hook     // of relations' settings
 	members  map[string]map[string][]string
 	wrong    []Violation
@@ -55,7 +56,7 @@ type write struct{ unit, relation, value string }
 // NewChecker returns the checker of a journal that is empty.
 func NewChecker() *Checker {
 	return &Checker{units: map[string]*unit{}, configs: map[string]int{}, settings: map[string]string{},
-		charms: map[string][]string{}, writes: map[write]*hook{}, members: map[string]map[string][]string{}}
+		charms: map[string][]string{}, forced: map[string]bool{}, writes: map[write]*hook{}, members: map[string]map[string][]string{}}
 }
 
 // Violations returns what was wrong so far.
@@ -181,13 +182,15 @@ func (c *Checker) Add(e Entry) error {
 	return nil
 }
 
-// upgrade notes a service's new charm. A forced one reaches units that are in error by now.
+// upgrade notes a service's new charm. A forced one reaches units that are in error by now, unless
+// another comes that is not.
 func (c *Checker) upgrade(e Entry) {
 	c.configs[e.Who]++ // the new charm may have other settings
 	c.charms[e.Who] = append(c.charms[e.Who], e.Args[0])
+	c.forced[e.Who+" "+e.Args[0]] = len(e.Args) > 1
 	for _, u := range c.units {
-		if u.service == e.Who && len(e.Args) > 1 && u.last != nil && u.last.ended && u.last.code != "0" && u.resolved == "" {
-			u.forced = true
+		if u.service == e.Who {
+			u.forced = len(e.Args) > 1 && u.last != nil && u.last.ended && u.last.code != "0" && u.resolved == ""
 		}
 	}
 }
@@ -320,9 +323,16 @@ func (c *Checker) checkCharm(u *unit, h *hook, failed, forced bool, wrong func(s
 		wrong("forced-upgrade-from-error", "upgrade-charm runs in charm %s", is)
 	case h.kind == "upgrade-charm" && is == was && !failed:
 		wrong("upgrade-charm-only-after-change", "upgrade-charm runs in charm %s, which has run already", is)
-	case h.kind != "upgrade-charm" && is != was && !failed && u.installed:
+	case h.kind != "upgrade-charm" && is != was && u.installed && !(failed && c.forcedBetween(u.service, was, is)):
 		wrong("upgrade-charm-after-change", "%s runs in charm %s, after charm %s", h, is, was)
 	}
+}
+
+// forcedBetween reports whether one of the charms after was, up to is, was forced upon its service.
+func (c *Checker) forcedBetween(service, was, is string) bool {
+	charms := c.charms[service]
+	from, to := slices.Index(charms, was)+1, slices.Index(charms, is)+1
+	return slices.ContainsFunc(charms[min(from, to):to], func(charm string) bool { return c.forced[service+" "+charm] })
 }
 
 // checkOrder checks the hooks that are not about relations, and the place of those that are.
