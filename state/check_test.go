@@ -61,6 +61,7 @@ func fullModels(t *testing.T) func(*testing.T) *world {
 		w.ok(w.unit("logging/0").EnterScope(w.ctx, 1))
 		w.ok(mustService(w, "riak").SetMinUnits(w.ctx, 1))
 		w.claims("mysql/0", 1)
+		w.enqueues(command("riak/0"))
 		w.ok(w.unit("mysql/0").CommitHook(w.ctx, entity.HookChanges{OpenPorts: []entity.PortRange{{From: 80, To: 80,
 			Protocol: "tcp"}}}))
 		return w
@@ -105,6 +106,14 @@ var damages = []damage{
 	{collection: "model", id: "model", finding: "model model: it is missing, so nothing can be added to the model"},
 	{collection: "model", id: "model", change: set("life", 1),
 		finding: "model model: it is dying, machine 0 is alive, and no cleanup will destroy it"},
+	{collection: "tasks", id: "unit-riak-0#2", finding: "operations 1: it has no tasks"},
+	{collection: "tasks", id: "unit-gone-0#2", insert: bson.M{"number": 8, "operation": "1", "unit": "gone/0",
+		"status": "pending"},
+		finding: "tasks unit-gone-0#2: its unit is gone, and no cleanup will cancel it"},
+	{collection: "tasks", id: "unit-riak-0#9", insert: bson.M{"number": 9, "operation": "1", "unit": "riak/0",
+		"status": "pending"},
+		finding: "sequence task: its next number is 2, and 8 is taken"},
+	{collection: "operations", id: "1", finding: "tasks unit-riak-0#2: its operation does not exist: operations 1"},
 	{collection: "machines", id: "3", finding: "units wordpress/0: its machine does not exist: machines 3"},
 	{collection: "machines", id: "3", change: set("life", 2),
 		finding: "units wordpress/0: machine 3, its machine, is dead"},

@@ -101,3 +101,22 @@ func (st *State) judgeArchive(v *view, url string) *check.Wrong {
 	}
 	return nil
 }
+
+// judgeTask finds the tasks of units that are gone that no cleanup will end.
+func judgeTask(v *view, id string) *check.Wrong {
+	task := v.Get(tasksC, id)
+	unit := task.Text("unit")
+	if task == nil || entity.TaskStatus(task.Text("status")).IsOver() || v.Get(unitsC, unit) != nil ||
+		v.hasCleanup(cleanupTasks, unit) {
+		return nil
+	}
+	return v.needsCleanup(check.DocID{tasksC, id}, cleanupTasks, unit, "its unit is gone, and no cleanup will cancel it")
+}
+
+// judgeOperation finds operations without tasks.
+func judgeOperation(v *view, id string) *check.Wrong {
+	if v.Get(operationsC, id) == nil || len(v.Where(tasksC, "operation", id)) > 0 {
+		return nil
+	}
+	return check.Remove(check.DocID{operationsC, id}, "it has no tasks", "remove it")
+}

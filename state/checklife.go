@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 )
 
 // cleanupKinds are the kinds of cleanups that this program knows.
-var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupLease, cleanupSettings}
+var cleanupKinds = []string{cleanupDestroy, cleanupOrphans, cleanupForce, cleanupEmptied, cleanupLease, cleanupTasks,
+	cleanupSettings}
 
 func judgeCleanup(v *view, id string) *check.Wrong {
 	c := v.Get(cleanupsC, id)
@@ -138,6 +140,11 @@ func judgeForced(v *view, e recorded) *check.Wrong {
 func used(collection string, r check.Row) (sequence string, number int) {
 	id := r.Text("_id")
 	switch collection {
+	case operationsC:
+		n, _ := strconv.Atoi(id)
+		return taskSequence, n - 1
+	case tasksC:
+		return taskSequence, r.Number("number") - 1
 	case relationsC:
 		return "relation", r.Number("id")
 	case unitsC:
@@ -160,7 +167,7 @@ func used(collection string, r check.Row) (sequence string, number int) {
 func (v *view) usedNumbers() map[string]int {
 	return check.Remembered(v.View, "numbers", func() map[string]int {
 		highest := map[string]int{}
-		for _, collection := range []string{machinesC, unitsC, relationsC} {
+		for _, collection := range []string{machinesC, unitsC, relationsC, operationsC, tasksC} {
 			for _, r := range v.All(collection) {
 				s, n := used(collection, r)
 				if was, ok := highest[s]; !ok || n > was {

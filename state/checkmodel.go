@@ -39,6 +39,8 @@ var modelFields = map[string][]string{
 	charmsC:           {"sha256"},
 	cleanupsC:         {"kind", "arg"},
 	sequenceC:         {"counter"},
+	operationsC:       {"_id"},
+	tasksC:            {"number", "operation", "unit", "status"},
 	schema.Collection: {"_id"},
 }
 
@@ -75,6 +77,8 @@ var modelRules = slices.Concat(
 		{of: sequenceC, ids: sequences, judge: judgeSequence},
 		{of: servicesC, judge: judgeMinUnits},
 		{of: minUnitsC, judge: judgeMinUnits},
+		{of: tasksC, judge: judgeTask},
+		{of: operationsC, judge: judgeOperation},
 	})
 
 func (st *State) judgeModel(v *view, id string) *check.Wrong {
@@ -95,6 +99,7 @@ const outOfState = "remove it with everything that it owns"
 // modelPointers are the references of lifecycle.Refs, and those that no life depends on.
 func modelPointers() []check.Pointer {
 	all := []check.Pointer{
+		{tasksC, "its operation", check.Named(operationsC, "operation"), "remove it"},
 		{unitsC, "its charm", check.Named(charmsC, "charm"), ""},
 		{servicesC, "its charm", check.Named(charmsC, "charm"), ""},
 		{endpointsC, "its relation", check.Named(relationsC, "relation"), "remove it"},

@@ -34,6 +34,7 @@ const (
 	cleanupForce    = "force"    // remove an entity that was destroyed with force, by its key
 	cleanupEmptied  = "emptied"  // destroy a machine with its last unit, if nothing is on it
 	cleanupLease    = "lease"    // delete a removed service's lease, outside transactions
+	cleanupTasks    = "tasks"    // cancel the tasks of a removed unit
 	cleanupSettings = "settings" // delete a removed relation's settings, outside transactions
 )
 
@@ -156,6 +157,8 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 		err = st.cleanupOrphans(ctx, doc, d)
 	case cleanupEmptied:
 		err = st.cleanupEmptied(ctx, doc.Arg, d)
+	case cleanupTasks:
+		err = st.cleanupTasks(ctx, doc.Arg)
 	case cleanupLease:
 		done, err = st.cleanupLease(ctx, doc.Arg)
 		return done, 0, err

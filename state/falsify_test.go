@@ -172,6 +172,8 @@ func other(c bson.DocElem) (field string, value any) {
 		return c.Name, v + "x"
 	case entity.StatusWord:
 		return c.Name, v + "x"
+	case entity.TaskStatus:
+		return c.Name, v + "x"
 	case time.Time:
 		return c.Name, v.Add(time.Hour)
 	case []string:

@@ -55,7 +55,7 @@ func (m mutator) String() string {
 }
 
 // mutators lists all mutators. A new method that changes something needs a row.
-var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, modelMutators, userMutators)
+var mutators = slices.Concat(unitMutators, serviceMutators, machineMutators, modelMutators, taskMutators, userMutators)
 
 // readers lists the methods that change nothing that transactions assert.
 var readers = map[string]string{
@@ -65,19 +65,20 @@ var readers = map[string]string{
 	"Machine":      "Addresses ID Info InstanceID IsManager Life",
 	"ModelRow":     "IsRemoving",
 	"Relation":     "Endpoints ID Key Life",
-	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series",
+	"Service":      "CharmURL ConfigSettings Constraints EffectiveConfig IsExposed IsSubordinate Life MachinesLeft MinUnits Name Series UnitNames",
 	"Agents":       "Check Stamp Started WatchPasswords",
 	"Blocks":       "All Check",
 	"Charms":       "Archive Get Warnings Uses",
 	"Cleaner":      "WatchCleanups",
 	"MinUnits":     "WatchMinUnits",
+	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
-	"Watches":      "Deployed End Machine Machines ModelConfig RelationUnits Relations Status Unit",
+	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Tasks Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
-		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Transactions UUID
+		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Tasks Transactions UUID
 		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
-		RelationSettings Relations Service ServiceStatus Status`,
+		RelationSettings Relations Service ServiceStatus Status Tasks`,
 	"User": "Stamp",
 }
 

@@ -35,6 +35,8 @@ const (
 	blocksC      = "blocks"      // a type: what users are blocked from, and why
 	leftoversC   = "leftovers"   // a random id: what forced removal left outside state
 	sequenceC    = "sequence"    // a sequence: its next number, written outside transactions
+	operationsC  = "operations"  // a number: what a user asked units to do at once
+	tasksC       = "tasks"       // "unit-mysql-0#12": an action of a unit, or a command
 	historyC     = "statushistory"
 )
 
@@ -62,6 +64,9 @@ func Schema(sizes Sizes) mongo.Schema {
 			{Collection: scopesC, Fields: []string{"unit"}},
 			{Collection: deploymentsC, Fields: []string{"parent"}},
 			{Collection: settingsC, Fields: []string{"relation"}},
+			{Collection: tasksC, Fields: []string{"number"}, Unique: true},
+			{Collection: tasksC, Fields: []string{"operation"}},
+			{Collection: tasksC, Fields: []string{"unit"}},
 			{Collection: machinesC, Fields: []string{"clean"}},
 			{Collection: machinesC, Fields: []string{"host"}},
 		},

@@ -27,6 +27,8 @@ type unitDoc struct {
 	// Counted is how often the principal has entered a container relation while this
 	// subordinate was there for it.
 	Counted int `bson:"counted,omitempty"`
+	// Tasked is set with the unit's first task: when the unit is removed, its tasks end.
+	Tasked bool `bson:"tasked,omitempty"`
 }
 
 // kind returns the unit's kind in the lifecycle tables.

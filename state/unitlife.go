@@ -106,11 +106,14 @@ func (u *Unit) guards(context.Context, lifecycle.Actor, map[string]int) ([]lifec
 	return []lifecycle.Guard{lifecycle.Unstarted}, nil
 }
 
-// Which moves are open depends on Started; what a removal does depends on Machines.
+// Which moves are open depends on Started; what a removal does depends on Machines and Tasked.
 func (u *Unit) asserts() bson.D {
 	assert := bson.D{{"started", u.doc.Started}}
 	if !u.doc.Machines {
 		assert = append(assert, bson.DocElem{Name: "machines", Value: bson.D{{"$ne", true}}})
+	}
+	if !u.doc.Tasked {
+		assert = append(assert, bson.DocElem{Name: "tasked", Value: bson.D{{"$ne", true}}})
 	}
 	return assert
 }
@@ -127,6 +130,7 @@ func (u *Unit) turning(ctx context.Context, o *ops, t turn) (update bson.D, err 
 	if err := u.closeAllPortsOps(ctx, o); err != nil {
 		return nil, err
 	}
+	u.taskedOps(o)
 	return nil, u.emptiedOps(ctx, o, t.destruction)
 }
 

@@ -15,23 +15,24 @@ type Kind string
 const (
 	NotFound          Kind = "not found"
 	AlreadyExists     Kind = "already exists"
-	Invalid           Kind = "bad request"             // the caller's input is wrong; nothing changed
-	Unauthorized      Kind = "unauthorized access"     // not logged in, wrong password, or no permission
-	NotAlive          Kind = "not alive"               // the entity, or one that it needs, is going away
-	InUse             Kind = "in use"                  // something still refers to it
-	Contention        Kind = "excessive contention"    // try again soon
-	Unavailable       Kind = "try again"               // the other side is unreachable at the moment
-	NotImplemented    Kind = "not implemented"         // no such method or version
-	NotSupported      Kind = "not supported"           // known, but this entity or cloud can't do it
-	NotProvisioned    Kind = "not provisioned"         // the machine has no instance yet
-	NotAssigned       Kind = "not assigned"            // the unit has no machine yet
-	CannotEnter       Kind = "cannot enter scope"      // unit or relation is not alive
-	CannotEnterYet    Kind = "cannot enter scope yet"  // the old subordinate has not been removed
-	HasSubordinates   Kind = "unit has subordinates"   // a principal is not Dead before they are gone
-	OperationBlocked  Kind = "operation is blocked"    // disable-command is on
-	Stopped           Kind = "stopped"                 // the watch has ended
-	LeadershipRefused Kind = "leadership claim denied" // another unit is the leader
-	Damaged           Kind = "store is damaged"        // a file of the store doesn't contain what was written
+	Invalid           Kind = "bad request"                // the caller's input is wrong; nothing changed
+	Unauthorized      Kind = "unauthorized access"        // not logged in, wrong password, or no permission
+	NotAlive          Kind = "not alive"                  // the entity, or one that it needs, is going away
+	InUse             Kind = "in use"                     // something still refers to it
+	Contention        Kind = "excessive contention"       // try again soon
+	Unavailable       Kind = "try again"                  // the other side is unreachable at the moment
+	NotImplemented    Kind = "not implemented"            // no such method or version
+	NotSupported      Kind = "not supported"              // known, but this entity or cloud can't do it
+	NotProvisioned    Kind = "not provisioned"            // the machine has no instance yet
+	NotAssigned       Kind = "not assigned"               // the unit has no machine yet
+	CannotEnter       Kind = "cannot enter scope"         // unit or relation is not alive
+	CannotEnterYet    Kind = "cannot enter scope yet"     // the old subordinate has not been removed
+	HasSubordinates   Kind = "unit has subordinates"      // a principal is not Dead before they are gone
+	OperationBlocked  Kind = "operation is blocked"       // disable-command is on
+	Stopped           Kind = "stopped"                    // the watch has ended
+	LeadershipRefused Kind = "leadership claim denied"    // another unit is the leader
+	TaskGone          Kind = "action no longer available" // it is over, or was cancelled
+	Damaged           Kind = "store is damaged"           // a file of the store doesn't contain what was written
 )
 
 // Error returns the kind's code.
@@ -40,7 +41,7 @@ func (k Kind) Error() string { return string(k) }
 // kinds lists all kinds, for KindOf and for the wire's table.
 var kinds = []Kind{NotFound, AlreadyExists, Invalid, Unauthorized, NotAlive, InUse, Contention,
 	Unavailable, NotImplemented, NotSupported, NotProvisioned, NotAssigned, CannotEnter, CannotEnterYet,
-	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, Damaged}
+	HasSubordinates, OperationBlocked, Stopped, LeadershipRefused, TaskGone, Damaged}
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return append([]Kind(nil), kinds...) }

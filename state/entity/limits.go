@@ -47,6 +47,11 @@ var (
 
 	LimitConstraints = Limit{"constraints", 4 << 10, "bytes"}
 	LimitAnnotations = Limit{"annotations of an entity", 64 << 10, "bytes"}
+
+	LimitTaskParams   = Limit{"parameters of a task", 100 << 10, "bytes"}
+	LimitTaskResults  = Limit{"results of a task", 4 << 20, "bytes"}
+	LimitTaskMessage  = Limit{"message of a task", 2 << 10, "bytes"}
+	LimitTaskMessages = Limit{"messages of a task", 1000, "messages"}
 )
 
 // Limits are all limits.
@@ -55,6 +60,7 @@ var Limits = []Limit{
 	LimitSettingsKey, LimitRelationSettings, LimitCharmState, LimitServiceSettings, LimitUnitPorts,
 	LimitMachinePorts,
 	LimitAddress, LimitAddresses, LimitInstanceID, LimitNonce, LimitConstraints, LimitAnnotations,
+	LimitTaskParams, LimitTaskResults, LimitTaskMessage, LimitTaskMessages,
 }
 
 // Check returns an Invalid error that names the limit if n exceeds it.

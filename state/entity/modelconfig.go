@@ -17,6 +17,8 @@ const (
 	ConfigHarvestMode   = "provisioner-harvest-mode"
 	ConfigLockExempt    = "machine-lock-exempt"
 	ConfigLogging       = "logging-config"
+	ConfigTaskAge       = "max-action-results-age"
+	ConfigTaskSize      = "max-action-results-size"
 	ConfigUpdateStatus  = "update-status-hook-interval"
 )
 
@@ -74,6 +76,14 @@ var ModelSettings = []ModelSetting{
 		Doc: "the services, separated by commas, whose hooks neither wait for other hooks of the machine nor keep them " +
 			"waiting; those of all others run one at a time",
 	},
+	{
+		Key: ConfigTaskAge, Type: "duration", Default: "336h",
+		Doc: "how long the tasks of actions and commands are kept that are over; 0s for ever",
+	},
+	{
+		Key: ConfigTaskSize, Type: "string", Default: "5G",
+		Doc: "how much room they may take, as in 500M or 5G; the oldest are removed first; 0M for any",
+	},
 	proxySetting("no-proxy", "the hosts that need no proxy, separated by commas, for all programs that hooks run: "+
 		"$NO_PROXY and $no_proxy"),
 	{
@@ -125,6 +135,9 @@ func (s ModelSetting) Canonical(value string) (string, error) {
 			return "", Errorf(Invalid, "%s: %w", s.Key, err)
 		}
 	}
+	if s.Key == ConfigTaskAge || s.Key == ConfigTaskSize {
+		return value, checkKept(s.Key, value)
+	}
 	if s.Key == ConfigLockExempt {
 		return value, checkServices(s.Key, value)
 	}
@@ -150,6 +163,33 @@ func checkUpdateStatus(value string) error {
 		return Errorf(Invalid, "update status hook frequency %v cannot be greater than 60m", interval)
 	}
 	return nil
+}
+
+// checkKept returns an Invalid error unless the value is the age or size of tasks that are kept.
+func checkKept(key, value string) error {
+	if key == ConfigTaskSize {
+		if _, err := parseSize(value); err != nil {
+			return Errorf(Invalid, "invalid max action size in model configuration: %w", err)
+		}
+		return nil
+	}
+	if age, err := time.ParseDuration(value); err != nil || age < 0 {
+		return Errorf(Invalid, "invalid max action age in model configuration: %q is not a duration", value)
+	}
+	return nil
+}
+
+// parseSize parses a number of bytes with a suffix M, G, T or P; M without one.
+func parseSize(text string) (bytes int64, err error) {
+	number, shift := text, 20
+	if i := strings.IndexAny(text, "MGTP"); i > 0 && i == len(text)-1 {
+		number, shift = text[:i], 20+10*strings.IndexByte("MGTP", text[i])
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > 1<<(62-shift) {
+		return 0, Errorf(Invalid, "expected a size like 500M or 5G, got %q", text)
+	}
+	return n << shift, nil
 }
 
 // checkServices returns an Invalid error unless the value is a list of names of services. They
@@ -246,6 +286,14 @@ func (c ModelConfig) LockExempt(service string) bool {
 func (c ModelConfig) Logging() loggo.Config {
 	levels, _ := loggo.ParseConfigString(c[ConfigLogging].Value) // checked when it was set
 	return levels
+}
+
+// KeepTasks returns how long tasks are kept that are over, and how many bytes they may take; 0
+// means that this is not limited.
+func (c ModelConfig) KeepTasks() (age time.Duration, size int64) {
+	age, _ = time.ParseDuration(c[ConfigTaskAge].Value) // both were checked when they were set
+	size, _ = parseSize(c[ConfigTaskSize].Value)
+	return age, size
 }
 
 // UpdateStatusInterval returns the time between update-status hooks of a unit.

@@ -17,6 +17,8 @@ const (
 	KindUser       TagKind = "user"
 	KindController TagKind = "controller"
 	KindCharm      TagKind = "charm"
+	KindTask       TagKind = "action"
+	KindOperation  TagKind = "operation"
 )
 
 // A Tag names one entity unambiguously: its kind, and its id as users know it ("0", "mysql/0",
@@ -44,6 +46,12 @@ func ModelTag(uuid string) Tag { return Tag{KindModel, uuid} }
 
 // UserTag returns the tag of a user.
 func UserTag(name string) Tag { return Tag{KindUser, name} }
+
+// TaskTag returns the tag of a task, such as "12".
+func TaskTag(id string) Tag { return Tag{KindTask, id} }
+
+// OperationTag returns the tag of an operation, such as "11".
+func OperationTag(id string) Tag { return Tag{KindOperation, id} }
 
 // String returns the form used in file names, in logs and on the wire: "machine-0-lxd-1",
 // "unit-mysql-0", "relation-wordpress.db#mysql.server". The wire calls a service "application";
@@ -97,6 +105,8 @@ func ParseTag(s string) (Tag, error) {
 		valid = IsValidUser(id)
 	case KindModel, KindController:
 		valid = IsValidUUID(id)
+	case KindTask, KindOperation:
+		valid = IsValidTask(id)
 	case KindCharm:
 		valid = true // package charm checks charm URLs
 	}

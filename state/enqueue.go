@@ -1,0 +1,228 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/charm"
+	"juju/state/entity"
+	"juju/state/mongo"
+)
+
+// leaderOf ends the name of a unit that stands for the leader of a service: "mysql/leader".
+const leaderOf = "/leader"
+
+// A NewTask is a task to enqueue.
+type NewTask struct {
+	Unit   string // "mysql/0", or "mysql/leader"
+	Name   string // of an action, or entity.CommandTask
+	Params map[string]any
+	// Parallel and Group replace what the charm says; nil leaves it.
+	Parallel *bool
+	Group    *string
+}
+
+// Enqueue adds an operation with tasks for units, all in one transaction. A task that is refused
+// has an error at its place in errs, and no id; if all are, there is no operation. The parameters
+// of an action get the charm's defaults.
+func (t Tasks) Enqueue(
+	ctx context.Context, tasks []NewTask,
+) (operation string, ids []string, errs []error, err error) {
+	first, err := t.st.db.Next(ctx, taskSequence, 1+len(tasks))
+	if err != nil {
+		return "", nil, nil, err
+	}
+	operation, first = strconv.Itoa(first+1), first+2
+	now := t.st.now()
+	err = t.st.change(ctx, func(o *ops) error {
+		ids, errs = make([]string, len(tasks)), make([]error, len(tasks))
+		e := enqueueing{st: t.st, units: map[string]*Unit{}, asserts: map[string]bson.D{}}
+		for i, task := range tasks {
+			doc, err := e.task(ctx, o, task)
+			if refused := isTaskRefusal(err); refused {
+				errs[i] = err
+				continue
+			} else if err != nil {
+				return err
+			}
+			doc.Number, doc.Operation, doc.Enqueued, doc.Status = first+i, operation, now, entity.TaskPending
+			doc.ID, ids[i] = taskID(doc.Unit, doc.Number), strconv.Itoa(doc.Number)
+			o.Insert(tasksC, doc.ID, doc)
+			e.added = append(e.added, doc)
+		}
+		if len(e.added) == 0 {
+			return mongo.ErrNothing
+		}
+		o.Insert(operationsC, operation, operationDoc{ID: operation, Summary: e.summary(), Enqueued: now})
+		for _, name := range slices.Sorted(maps.Keys(e.units)) {
+			if assert, ok := e.asserts[name]; ok {
+				o.assertTasked(e.units[name], assert)
+			}
+		}
+		return nil
+	})
+	if len(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })) == 0 {
+		operation = ""
+	}
+	return operation, ids, errs, err
+}
+
+// isTaskRefusal reports whether an error concerns one task, and not all of them.
+func isTaskRefusal(err error) bool {
+	return errors.Is(err, entity.NotFound) || errors.Is(err, entity.Invalid) || errors.Is(err, entity.NotAlive)
+}
+
+// assertTasked asserts what a new task requires of its unit, and that its removal ends its tasks.
+func (o *ops) assertTasked(u *Unit, assert bson.D) {
+	if u.doc.Tasked {
+		o.Assert(unitsC, u.doc.Name, assert)
+		return
+	}
+	o.Update(unitsC, u.doc.Name, assert, bson.D{{"$set", bson.D{{"tasked", true}}}})
+}
+
+// UnitNames returns the names of the service's units, in order.
+func (s *Service) UnitNames(ctx context.Context) ([]string, error) {
+	units, err := s.st.units(bson.D{{"service", s.doc.Name}})
+	names := make([]string, len(units))
+	for i, u := range units {
+		names[i] = u.doc.Name
+	}
+	return names, err
+}
+
+// enqueueing is one try to enqueue tasks.
+type enqueueing struct {
+	st      *State
+	units   map[string]*Unit
+	asserts map[string]bson.D // what the tasks require of the unit
+	added   []taskDoc
+}
+
+func (e *enqueueing) task(ctx context.Context, o *ops, task NewTask) (taskDoc, error) {
+	u, err := e.unit(ctx, o, task.Unit)
+	if err != nil {
+		return taskDoc{}, err
+	}
+	doc := taskDoc{Unit: u.doc.Name, Name: task.Name}
+	spec, assert := commandSpec, notDead
+	if task.Name != entity.CommandTask {
+		if spec, assert, err = e.action(ctx, o, u, task.Name); err != nil {
+			return doc, err
+		}
+	}
+	params, err := spec.InsertDefaults(task.Params)
+	if err == nil {
+		err = spec.ValidateParams(params)
+	}
+	if err != nil {
+		return doc, entity.Errorf(entity.Invalid, "cannot run %q on unit %q: %w", task.Name, u.doc.Name, err)
+	}
+	text, err := json.Marshal(params)
+	if err == nil {
+		err = entity.CheckTaskJSON(entity.LimitTaskParams, string(text))
+	}
+	if err != nil {
+		return doc, entity.Errorf(entity.Invalid, "cannot run %q on unit %q: %w", task.Name, u.doc.Name, err)
+	}
+	doc.Params, doc.Parallel, doc.Group = string(text), spec.Parallel, spec.ExecutionGroup
+	if task.Parallel != nil {
+		doc.Parallel = *task.Parallel
+	}
+	if task.Group != nil {
+		doc.Group = *task.Group
+	}
+	if was := e.asserts[u.doc.Name]; len(was) < len(assert) {
+		e.asserts[u.doc.Name] = assert
+	}
+	return doc, nil
+}
+
+// commandSpec describes the parameters of a user's command.
+var commandSpec = charm.ActionSpec{Schema: map[string]any{
+	"properties": map[string]any{
+		entity.CommandParam: map[string]any{"type": "string"},
+		entity.TimeoutParam: map[string]any{"type": "integer", "minimum": int64(0), "default": int64(0)},
+	},
+	"required": []any{entity.CommandParam}, "additionalProperties": false,
+}}
+
+// unit reads the unit that a task names.
+func (e *enqueueing) unit(ctx context.Context, o *ops, name string) (*Unit, error) {
+	if service, ok := strings.CutSuffix(name, leaderOf); ok {
+		if _, err := e.st.Service(ctx, service); err != nil {
+			return nil, err
+		}
+		leader, _, err := e.st.leaders(service)
+		if err != nil {
+			return nil, err
+		}
+		if leader.Holder == "" {
+			return nil, entity.WithHint(entity.Errorf(entity.NotFound, "could not determine leader for %q", service),
+				"No unit leads it at the moment: name a unit, or try again.")
+		}
+		name = leader.Holder
+	}
+	if u := e.units[name]; u != nil {
+		return u, nil
+	}
+	u, err := e.st.Unit(ctx, name)
+	if err == nil && u.doc.Life == entity.Dead {
+		err = entity.Errorf(entity.NotAlive, "unit %q is dead", name)
+	}
+	if err == nil {
+		e.units[name] = u
+	}
+	return u, err
+}
+
+// action finds an action in the charm of a unit, and returns what makes the unit have it.
+func (e *enqueueing) action(
+	ctx context.Context, o *ops, u *Unit, name string,
+) (spec charm.ActionSpec, assert bson.D, err error) {
+	url := u.doc.CharmURL
+	assert = append(slices.Clone(notDead), bson.DocElem{Name: "charm", Value: url})
+	if url == "" {
+		svc, err := e.st.Service(ctx, u.doc.Service)
+		if err != nil {
+			return spec, nil, err
+		}
+		url = svc.doc.CharmURL
+		assert[len(assert)-1].Value = bson.D{{"$exists", false}}
+		o.Assert(servicesC, svc.doc.Name, bson.D{{"charm", url}})
+	}
+	ch, err := e.st.Charms().Get(ctx, url)
+	if err != nil {
+		return spec, nil, err
+	}
+	spec, ok := ch.Actions.Specs[name]
+	switch {
+	case len(ch.Actions.Specs) == 0:
+		err = entity.Errorf(entity.Invalid, "no actions defined on charm %q", url)
+	case !ok:
+		err = entity.WithHint(entity.Errorf(entity.Invalid, "action %q not defined on unit %q", name, u.doc.Name),
+			"See which there are: juju actions %s", u.doc.Service)
+	}
+	return spec, assert, err
+}
+
+// summary describes an operation as Juju does: "backup run on unit-mysql-0".
+func (e *enqueueing) summary() string {
+	var units []string
+	for _, doc := range e.added {
+		units = append(units, entity.UnitTag(doc.Unit).String())
+	}
+	name := e.added[0].Name
+	if name == entity.CommandTask {
+		name = "command"
+	}
+	return fmt.Sprintf("%s run on %s", name, entity.LimitName.Cut(strings.Join(units, ",")))
+}

@@ -1,0 +1,58 @@
+package state
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+)
+
+// Prune removes tasks that have been over for longer than the model's settings say, or that take
+// more room than they say, the oldest first, and operations without tasks. It returns how many
+// tasks it has removed.
+func (t Tasks) Prune(ctx context.Context) (removed int, err error) {
+	config, err := t.st.ModelConfig(ctx)
+	if err != nil {
+		return 0, err
+	}
+	age, size := config.KeepTasks()
+	var docs []taskDoc
+	over := bson.D{{"status", bson.D{{"$nin", entity.UnfinishedTask}}}}
+	if err := t.read(over, bson.D{{"operation", 1}, {"completed", 1}, {"size", 1}}, &docs); err != nil {
+		return 0, err
+	}
+	slices.SortFunc(docs, func(a, b taskDoc) int { return b.Completed.Compare(a.Completed) }) // the newest first
+	oldest, used := time.Time{}, int64(0)
+	if age > 0 {
+		oldest = t.st.now().Add(-age)
+	}
+	for _, doc := range docs {
+		if used += int64(doc.Size); !doc.Completed.Before(oldest) && (size == 0 || used <= size) {
+			continue
+		}
+		if err := t.remove(ctx, doc); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+// remove removes a task that is over, with its operation if that has no other.
+func (t Tasks) remove(ctx context.Context, doc taskDoc) error {
+	return t.st.change(ctx, func(o *ops) error {
+		beside, err := t.st.db.Count(tasksC,
+			bson.D{{"operation", doc.Operation}, {"_id", bson.D{{"$ne", doc.ID}}}})
+		if err != nil {
+			return err
+		}
+		o.Remove(tasksC, doc.ID, nil)
+		if beside == 0 { // none is ever added to an operation
+			o.Remove(operationsC, doc.Operation, nil)
+		}
+		return nil
+	})
+}

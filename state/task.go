@@ -1,0 +1,242 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	mgo "gopkg.in/mgo.v2"
+	"gopkg.in/mgo.v2/bson"
+
+	"juju/state/entity"
+	"juju/state/mongo"
+	"juju/state/watcher"
+)
+
+// An operationDoc is what a user asked for at once. It goes with the last of its tasks.
+type operationDoc struct {
+	ID       string    `bson:"_id"` // its number
+	Summary  string    `bson:"summary"`
+	Enqueued time.Time `bson:"enqueued"`
+}
+
+// A taskDoc is an action of a unit, or a command that runs there. It stays when its unit goes.
+type taskDoc struct {
+	ID        string               `bson:"_id"` // see taskID
+	Number    int                  `bson:"number"`
+	Operation string               `bson:"operation"`
+	Unit      string               `bson:"unit"`
+	Name      string               `bson:"name"`
+	Params    string               `bson:"params"` // JSON: its keys are the charm's
+	Parallel  bool                 `bson:"parallel,omitempty"`
+	Group     string               `bson:"group,omitempty"`
+	Status    entity.TaskStatus    `bson:"status"`
+	Message   string               `bson:"message,omitempty"`
+	Results   string               `bson:"results,omitempty"` // JSON
+	Log       []entity.TaskMessage `bson:"log,omitempty"`
+	Enqueued  time.Time            `bson:"enqueued"`
+	Started   time.Time            `bson:"started,omitempty"`
+	Completed time.Time            `bson:"completed,omitempty"`
+	Size      int                  `bson:"size,omitempty"` // of all of it in bytes, once it is over
+}
+
+// taskID returns the id of a task's document. The unit comes first so that its agent can watch
+// its own.
+func taskID(unit string, number int) string {
+	return fmt.Sprintf("%s#%d", entity.UnitTag(unit), number)
+}
+
+// taskSequence numbers operations and tasks, from 1.
+const taskSequence = "task"
+
+func (d taskDoc) task() entity.Task {
+	return entity.Task{
+		ID: strconv.Itoa(d.Number), Operation: d.Operation, Unit: d.Unit, Name: d.Name,
+		Params: rawJSON(d.Params), Parallel: d.Parallel, Group: d.Group, Status: d.Status, Message: d.Message,
+		Results: rawJSON(d.Results), Log: d.Log, Enqueued: d.Enqueued, Started: d.Started, Completed: d.Completed,
+	}
+}
+
+func rawJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// Tasks is the part of a model's state that holds the tasks of its units.
+type Tasks struct{ st *State }
+
+// Tasks returns the model's tasks.
+func (st *State) Tasks() Tasks { return Tasks{st} }
+
+// taskDoc reads the document of a task; the error is entity.NotFound if there is none.
+func (t Tasks) taskDoc(id string) (taskDoc, error) {
+	var docs []taskDoc
+	number, err := strconv.Atoi(id)
+	if err == nil {
+		err = t.st.db.All(tasksC, bson.D{{"number", number}}, &docs)
+	}
+	if err == nil && len(docs) == 0 || !entity.IsValidTask(id) {
+		err = entity.Errorf(entity.NotFound, "task %q not found", id)
+	}
+	if err != nil {
+		return taskDoc{}, err
+	}
+	return docs[0], nil
+}
+
+// Task returns a task; the error is entity.NotFound if there is none.
+func (t Tasks) Task(ctx context.Context, id string) (entity.Task, error) {
+	doc, err := t.taskDoc(id)
+	return doc.task(), err
+}
+
+// Find returns the ids of the tasks whose ids begin with prefix, in order.
+func (t Tasks) Find(ctx context.Context, prefix string) (ids []string, err error) {
+	var docs []taskDoc
+	if err := t.read(nil, bson.D{{"number", 1}}, &docs); err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if id := strconv.Itoa(d.Number); len(id) >= len(prefix) && id[:len(prefix)] == prefix {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, entity.CompareNatural)
+	return ids, nil
+}
+
+// Operation returns an operation; the error is entity.NotFound if there is none.
+func (t Tasks) Operation(ctx context.Context, id string) (entity.Operation, error) {
+	var doc operationDoc
+	if err := t.st.db.Get(operationsC, id, &doc, fmt.Sprintf("operation %q", id)); err != nil {
+		return entity.Operation{}, err
+	}
+	all, err := t.withTasks([]operationDoc{doc}, nil)
+	if err != nil {
+		return entity.Operation{}, err
+	}
+	return all[0], nil
+}
+
+// Operations returns the last operations of which match holds, the oldest of them first, and
+// whether there are more; all for limit 0. Their tasks lack parameters, results and messages.
+func (t Tasks) Operations(
+	ctx context.Context, match func(entity.Operation) bool, limit int,
+) (found []entity.Operation, more bool, err error) {
+	var docs []operationDoc
+	if err := t.st.db.All(operationsC, nil, &docs); err != nil {
+		return nil, false, err
+	}
+	entity.SortBy(docs, func(d operationDoc) string { return d.ID })
+	for len(docs) > 0 && !more {
+		first := max(0, len(docs)-operationsAtOnce)
+		batch, err := t.withTasks(docs[first:], withoutValues)
+		if err != nil {
+			return nil, false, err
+		}
+		docs = docs[:first]
+		batch = slices.DeleteFunc(batch, func(o entity.Operation) bool { return !match(o) })
+		if found = append(batch, found...); limit > 0 && len(found) > limit {
+			found, more = found[len(found)-limit:], true
+		}
+	}
+	return found, more, nil
+}
+
+// operationsAtOnce is how many operations are read at once.
+const operationsAtOnce = 100
+
+// withoutValues leaves out of tasks what may be large.
+var withoutValues = bson.D{{"params", 0}, {"results", 0}, {"log", 0}}
+
+// read reads fields of the tasks that match a query; all fields for nil.
+func (t Tasks) read(query, fields bson.D, docs *[]taskDoc) error {
+	return t.st.db.Reading(tasksC, func(c *mgo.Collection) error { return c.Find(query).Select(fields).All(docs) })
+}
+
+// withTasks reads the tasks of some operations, and returns both in order.
+func (t Tasks) withTasks(docs []operationDoc, fields bson.D) ([]entity.Operation, error) {
+	ids := make([]string, len(docs))
+	for i, d := range docs {
+		ids[i] = d.ID
+	}
+	var tasks []taskDoc
+	if err := t.read(bson.D{{"operation", bson.D{{"$in", ids}}}}, fields, &tasks); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(tasks, func(a, b taskDoc) int { return a.Number - b.Number })
+	of := map[string][]entity.Task{}
+	for _, d := range tasks {
+		of[d.Operation] = append(of[d.Operation], d.task())
+	}
+	all := make([]entity.Operation, len(docs))
+	for i, d := range docs {
+		all[i] = entity.Operation{ID: d.ID, Summary: d.Summary, Enqueued: d.Enqueued, Tasks: of[d.ID]}
+	}
+	return all, nil
+}
+
+// Cancel ends a task: one that is pending is over at once, one that runs is ended by its unit. It
+// does nothing to a task that is over.
+func (t Tasks) Cancel(ctx context.Context, id string) error {
+	now := t.st.now()
+	return t.st.change(ctx, func(o *ops) error {
+		doc, err := t.taskDoc(id)
+		if err != nil {
+			return err
+		}
+		switch doc.Status {
+		case entity.TaskPending:
+			o.endTask(doc, now, entity.TaskOutcome{Status: entity.TaskCancelled, Message: "action cancelled via the API"})
+		case entity.TaskRunning:
+			o.Update(tasksC, doc.ID, bson.D{{"status", doc.Status}},
+				bson.D{{"$set", bson.D{{"status", entity.TaskAborting}}}})
+		default:
+			return mongo.ErrNothing
+		}
+		return nil
+	})
+}
+
+// endTask ends a task that is not over.
+func (o *ops) endTask(doc taskDoc, now time.Time, outcome entity.TaskOutcome) {
+	size := len(doc.Params) + len(outcome.Message) + len(outcome.Results)
+	for _, m := range doc.Log {
+		size += len(m.Message)
+	}
+	set := bson.D{{"status", outcome.Status}, {"completed", now}, {"size", size}}
+	if outcome.Message != "" {
+		set = append(set, bson.DocElem{Name: "message", Value: outcome.Message})
+	}
+	if outcome.Results != "" {
+		set = append(set, bson.DocElem{Name: "results", Value: outcome.Results})
+	}
+	o.Update(tasksC, doc.ID, bson.D{{"status", doc.Status}}, bson.D{{"$set", set}})
+}
+
+// Tasks fires when a task of the unit may have changed.
+func (w Watches) Tasks(ctx context.Context, unit string) (<-chan struct{}, error) {
+	return watcher.Notify(ctx, w.st.hub, watcher.Prefix(tasksC, entity.UnitTag(unit).String()+"#")), nil
+}
+
+// Operation fires when a task of the operation may have changed.
+func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, error) {
+	operation, err := w.st.Tasks().Operation(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var topics []watcher.Topic
+	for _, t := range operation.Tasks {
+		number, err := strconv.Atoi(t.ID)
+		if err != nil {
+			return nil, err
+		}
+		topics = append(topics, watcher.Doc(tasksC, taskID(t.Unit, number)))
+	}
+	return watcher.Notify(ctx, w.st.hub, topics...), nil
+}

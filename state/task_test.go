@@ -1,0 +1,322 @@
+package state_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state"
+	"juju/state/entity"
+	"juju/state/statetest"
+)
+
+// busy is a charm with actions.
+const (
+	busy        = `{name: busy, summary: s, description: d}`
+	busyActions = `
+backup:
+  params: {level: {type: integer, maximum: 9, default: 5}, out: {type: string}}
+  execution-group: disk
+look: {parallel: true}
+`
+)
+
+// command is a task that runs a user's command.
+func command(unit string) state.NewTask {
+	return state.NewTask{Unit: unit, Name: entity.CommandTask, Params: map[string]any{entity.CommandParam: "true"}}
+}
+
+// enqueues adds one task, which must not be refused, and returns its id.
+func (w *world) enqueues(task state.NewTask) string {
+	w.Helper()
+	_, ids, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{task})
+	w.ok(err)
+	w.ok(errs[0])
+	return ids[0]
+}
+
+// task checks a task's status, and returns the task.
+func (w *world) task(id string, want entity.TaskStatus) entity.Task {
+	w.Helper()
+	task, err := w.st.Tasks().Task(w.ctx, id)
+	w.ok(err)
+	if task.Status != want {
+		w.Errorf("task %s is %s, want %s", id, task.Status, want)
+	}
+	return task
+}
+
+func (w *world) busyService(units int) *state.Service {
+	w.Helper()
+	url := statetest.Charm(w.T, w.st, busy, "actions.yaml", busyActions)
+	svc, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: "busy", CharmURL: url, Units: units})
+	w.ok(err)
+	return svc
+}
+
+func TestEnqueue(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(2)
+	w.deploy("mysql", statetest.MySQL, 1)
+	yes, other := true, "other"
+	operation, ids, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{
+		{Unit: "busy/0", Name: "backup", Params: map[string]any{"out": "x.y"}},
+		{Unit: "busy/9", Name: "backup"},
+		{Unit: "busy/1", Name: "nothing"},
+		{Unit: "mysql/0", Name: "backup"},
+		{Unit: "busy/1", Name: "backup", Params: map[string]any{"level": 10}},
+		{Unit: "busy/leader", Name: "look"},
+		{Unit: "busy/1", Name: "look", Group: &other},
+		{Unit: "busy/1", Name: "backup", Parallel: &yes},
+		{Unit: "busy/1", Name: entity.CommandTask},
+	})
+	w.ok(err)
+	for i, want := range []string{
+		"", `unit "busy/9" not found`, `action "nothing" not defined on unit "busy/1"`,
+		`no actions defined on charm "local:jammy/mysql-0"`,
+		`cannot run "backup" on unit "busy/1": level: maximum: got 10, want 9`,
+		`could not determine leader for "busy"`, "", "",
+		`cannot run "juju-run" on unit "busy/1": parameters: missing property 'command'`,
+	} {
+		if got := fmt.Sprint(errs[i]); got != want && (want != "" || errs[i] != nil) {
+			t.Errorf("task %d: got %s, want %s", i, got, want)
+		}
+		if (ids[i] == "") != (errs[i] != nil) {
+			t.Errorf("task %d has id %q and error %v", i, ids[i], errs[i])
+		}
+	}
+	got, err := w.st.Tasks().Operation(w.ctx, operation)
+	w.ok(err)
+	var tasks []string
+	for _, task := range got.Tasks {
+		tasks = append(tasks, fmt.Sprintf("%s %s %s %s %v %q", task.ID, task.Unit, task.Name, task.Params, task.Parallel,
+			task.Group))
+	}
+	want := []string{`2 busy/0 backup {"level":5,"out":"x.y"} false "disk"`, `8 busy/1 look {} true "other"`,
+		`9 busy/1 backup {"level":5} true "disk"`}
+	if operation != "1" || !slices.Equal(tasks, want) ||
+		got.Summary != "backup run on unit-busy-0,unit-busy-1,unit-busy-1" {
+		t.Errorf("operation %s %q has\n%s", operation, got.Summary, strings.Join(tasks, "\n"))
+	}
+	w.claims("busy/1", 1)
+	if task := w.task(w.enqueues(state.NewTask{Unit: "busy/leader", Name: "look"}), entity.TaskPending); task.Unit !=
+		"busy/1" {
+		t.Errorf("the leader's task is for %s", task.Unit)
+	}
+	operation, _, _, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Unit: "no/0", Name: "look"}})
+	if operation != "" || err != nil {
+		t.Errorf("without tasks there is operation %q, %v", operation, err)
+	}
+}
+
+// What the charm says of an action counts that the unit runs.
+func TestEnqueueAsksTheUnitsCharm(t *testing.T) {
+	w := newWorld(t)
+	svc := w.busyService(1)
+	u := w.started("busy/0")
+	w.ok(u.SetCharm(w.ctx, "local:jammy/busy-0"))
+	statetest.Charm(t, w.st, busy, "actions.yaml", "new: {}")
+	_, err := svc.SetCharm(w.ctx, state.SetCharmParams{URL: "local:jammy/busy-1"})
+	w.ok(err)
+	new := []state.NewTask{{Unit: "busy/0", Name: "new"}}
+	_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, new)
+	w.ok(err)
+	w.refused(errs[0], entity.Invalid, `action "new" not defined on unit "busy/0"`)
+	w.st.Before(func() { w.ok(u.SetCharm(w.ctx, "local:jammy/busy-1")) })
+	_, _, errs, err = w.st.Tasks().Enqueue(w.ctx, []state.NewTask{{Unit: "busy/0", Name: "look"}})
+	w.ok(err)
+	w.refused(errs[0], entity.Invalid, `action "look" not defined on unit "busy/0"`)
+	w.enqueues(new[0])
+}
+
+func TestTheLifeOfATask(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(2)
+	u, other := w.started("busy/0"), w.unit("busy/1")
+	id := w.enqueues(state.NewTask{Unit: "busy/0", Name: "backup"})
+	_, err := other.BeginTask(w.ctx, id)
+	w.refused(err, entity.Unauthorized, "permission denied")
+	w.refused(other.FinishTask(w.ctx, id, entity.TaskOutcome{Status: entity.TaskFailed}), entity.Unauthorized,
+		"permission denied")
+	w.refused(u.LogTask(w.ctx, id, "early"), entity.Invalid, `cannot log message to task "2" with status pending`)
+	task, err := u.BeginTask(w.ctx, id)
+	w.ok(err)
+	if task.Name != "backup" || string(task.Params) != `{"level":5}` || task.Status != entity.TaskRunning {
+		t.Errorf("%+v", task)
+	}
+	if again, err := u.BeginTask(w.ctx, id); err != nil || again.Status != task.Status {
+		t.Errorf("begun again: %+v, %v", again, err)
+	}
+	_, err = u.BeginTask(w.ctx, "77")
+	w.refused(err, entity.TaskGone, "action no longer available")
+	w.ok(u.LogTask(w.ctx, id, "half done"))
+	refs, err := u.Tasks(w.ctx)
+	w.ok(err)
+	if !slices.Equal(refs, []entity.TaskRef{{ID: id, Status: entity.TaskRunning}}) {
+		t.Errorf("unfinished: %v", refs)
+	}
+	done := entity.TaskOutcome{Status: entity.TaskCompleted, Results: `{"a.b":{"$c":1}}`, Message: "fine"}
+	w.ok(u.FinishTask(w.ctx, id, done))
+	w.ok(u.FinishTask(w.ctx, id, entity.TaskOutcome{Status: entity.TaskFailed})) // too late
+	w.ok(u.FinishTask(w.ctx, "77", entity.TaskOutcome{Status: entity.TaskFailed}))
+	_, err = u.BeginTask(w.ctx, id)
+	w.refused(err, entity.TaskGone, "action no longer available")
+	task = w.task(id, entity.TaskCompleted)
+	if string(task.Results) != done.Results || task.Message != "fine" || len(task.Log) != 1 ||
+		task.Log[0].Message != "half done" || task.Started.IsZero() || task.Completed.IsZero() {
+		t.Errorf("%+v", task)
+	}
+	if refs, err = u.Tasks(w.ctx); err != nil || len(refs) > 0 {
+		t.Errorf("unfinished: %v, %v", refs, err)
+	}
+	w.ok(w.st.Tasks().Cancel(w.ctx, id)) // it is over
+	w.task(id, entity.TaskCompleted)
+}
+
+func TestCancel(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(1)
+	u := w.started("busy/0")
+	pending, running := w.enqueues(command("busy/0")), w.enqueues(command("busy/0"))
+	_, err := u.BeginTask(w.ctx, running)
+	w.ok(err)
+	for _, id := range []string{pending, running, running} {
+		w.ok(w.st.Tasks().Cancel(w.ctx, id))
+	}
+	w.task(pending, entity.TaskCancelled)
+	w.task(running, entity.TaskAborting)
+	w.ok(u.FinishTask(w.ctx, running, entity.TaskOutcome{Status: entity.TaskFailed, Message: "aborted"}))
+	w.task(running, entity.TaskAborted)
+	w.refused(w.st.Tasks().Cancel(w.ctx, "9"), entity.NotFound, `task "9" not found`)
+	late := w.enqueues(command("busy/0"))
+	w.st.Before(func() { _, err := u.BeginTask(w.ctx, late); w.ok(err) })
+	w.ok(w.st.Tasks().Cancel(w.ctx, late))
+	w.task(late, entity.TaskAborting)
+}
+
+// The tasks of a unit that is removed are cancelled, whatever way it went.
+func TestARemovedUnitsTasksAreCancelled(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(3)
+	u := w.started("busy/0")
+	running, pending, unstarted := w.enqueues(command("busy/0")), w.enqueues(command("busy/0")),
+		w.enqueues(command("busy/1"))
+	_, err := u.BeginTask(w.ctx, running)
+	w.ok(err)
+	w.ok(u.Destroy(w.ctx, entity.Destruction{}))
+	w.enqueues(command("busy/0")) // a Dying unit still does what it is told
+	w.ok(u.EnsureDead(w.ctx))
+	_, _, errs, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command("busy/0")})
+	w.ok(err)
+	w.refused(errs[0], entity.NotAlive, `unit "busy/0" is dead`)
+	w.ok(u.Remove(w.ctx))
+	w.ok(w.unit("busy/1").Destroy(w.ctx, entity.Destruction{}))
+	// The task comes in while the unit goes.
+	var late string
+	w.st.Before(func() { late = w.enqueues(command("busy/2")) })
+	w.ok(w.unit("busy/2").Destroy(w.ctx, entity.Destruction{}))
+	_, _, err = w.st.Cleaner().Cleanup(w.ctx)
+	w.ok(err)
+	for _, id := range []string{running, pending, unstarted, late} {
+		if task := w.task(id, entity.TaskCancelled); task.Message != "unit removed" {
+			t.Errorf("task %s: %q", id, task.Message)
+		}
+	}
+}
+
+func TestOperations(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(2)
+	for range 5 {
+		_, _, _, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command("busy/0"), command("busy/1")})
+		w.ok(err)
+	}
+	ids := func(match func(entity.Operation) bool, limit int) (ids []string, more bool) {
+		all, more, err := w.st.Tasks().Operations(w.ctx, match, limit)
+		w.ok(err)
+		for _, o := range all {
+			if len(o.Tasks) != 2 {
+				t.Errorf("operation %s has %d tasks", o.ID, len(o.Tasks))
+			}
+			ids = append(ids, o.ID)
+		}
+		return ids, more
+	}
+	all := func(entity.Operation) bool { return true }
+	if got, more := ids(all, 0); fmt.Sprint(got, more) != "[1 4 7 10 13] false" {
+		t.Errorf("all: %v %v", got, more)
+	}
+	if got, more := ids(all, 2); fmt.Sprint(got, more) != "[10 13] true" {
+		t.Errorf("two: %v %v", got, more)
+	}
+	if got, more := ids(func(o entity.Operation) bool { return o.ID == "4" }, 2); fmt.Sprint(got, more) != "[4] false" {
+		t.Errorf("one: %v %v", got, more)
+	}
+	found, err := w.st.Tasks().Find(w.ctx, "1")
+	w.ok(err)
+	if fmt.Sprint(found) != "[11 12 14 15]" {
+		t.Errorf("with a 1: %v", found)
+	}
+}
+
+// Tasks are removed by age and by size, with their operations; those that are not over stay.
+func TestPruneTasks(t *testing.T) {
+	c := newControllers(t, 1)
+	w := c.worlds[0]
+	w.busyService(1)
+	u := w.started("busy/0")
+	var ids []string
+	for range 4 {
+		ids = append(ids, w.enqueues(command("busy/0")))
+		c.pass(time.Hour)
+	}
+	finish := func(id string) {
+		large := `{"a":"` + strings.Repeat("x", 1<<20) + `"}`
+		w.ok(u.FinishTask(w.ctx, id, entity.TaskOutcome{Status: entity.TaskCompleted, Results: large}))
+		c.pass(time.Hour)
+	}
+	prunes := func(config map[string]string, want int) {
+		t.Helper()
+		w.ok(w.st.SetModelConfig(w.ctx, config, nil))
+		if n, err := w.st.Tasks().Prune(w.ctx); err != nil || n != want {
+			t.Errorf("%v removed %d, %v; want %d", config, n, err, want)
+		}
+	}
+	finish(ids[1])
+	finish(ids[0])
+	finish(ids[2])
+	prunes(nil, 0)
+	prunes(map[string]string{entity.ConfigTaskAge: "150m"}, 1)
+	prunes(map[string]string{entity.ConfigTaskAge: "0s", entity.ConfigTaskSize: "2M"}, 1)
+	prunes(map[string]string{entity.ConfigTaskSize: "0M"}, 0)
+	left, _, err := w.st.Tasks().Operations(w.ctx, func(entity.Operation) bool { return true }, 0)
+	w.ok(err)
+	if len(left) != 2 || left[0].Tasks[0].ID != ids[2] || left[1].Tasks[0].ID != ids[3] {
+		t.Errorf("left: %+v", left)
+	}
+}
+
+// The watches of tasks fire for the unit's own, and for those of the operation.
+func TestWatchTasks(t *testing.T) {
+	w := newWorld(t)
+	w.busyService(2)
+	u, other := w.started("busy/0"), w.started("busy/1")
+	own, err := w.st.Watches().Tasks(w.ctx, "busy/0")
+	w.ok(err)
+	next(t, own)
+	operation, ids, _, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command("busy/0"), command("busy/1")})
+	w.ok(err)
+	next(t, own)
+	of, err := w.st.Watches().Operation(w.ctx, operation)
+	w.ok(err)
+	next(t, of)
+	_, err = other.BeginTask(w.ctx, ids[1])
+	w.ok(err)
+	next(t, of)
+	_, err = u.BeginTask(w.ctx, ids[0])
+	w.ok(err)
+	next(t, of)
+	next(t, own)
+}
