@@ -63,6 +63,7 @@ func agentFacades() []agentFacade {
 
 		// For the agent of a unit: the unit, and what it shares with its relations.
 		{"Uniter", unitAgent, []agentRoute{
+			{"BeginTask", self, calls((*state.Unit).BeginTask, "id")},
 			{"CharmState", self, calls((*state.Unit).CharmState).returns("state")},
 			{"ClearResolved", self, calls((*state.Unit).ClearResolved)},
 			{"CommitHook", self, calls((*state.Unit).CommitHook, "changes")},
@@ -71,9 +72,11 @@ func agentFacades() []agentFacade {
 			{"DestroyUnit", self, calls((*state.Unit).DestroySelf)},
 			{"EnsureDead", self, calls((*state.Unit).EnsureDead).orGone()},
 			{"EnterScope", self, calls((*state.Unit).EnterScope, "relation")},
+			{"FinishTask", self, calls((*state.Unit).FinishTask, "id", "outcome")},
 			{"GoalState", self, calls((*caller).goalState, "tag")},
 			{"LeaderSettings", self, calls((*state.Unit).LeaderSettings).returns("settings")},
 			{"LeaveScope", self, calls((*state.Unit).LeaveScope, "relation")},
+			{"LogTask", self, calls((*state.Unit).LogTask, "id", "message")},
 			{"ModelConfig", self, calls((*caller).agentModelConfig, "tag").returns("config")},
 			{"OpenedPorts", self, calls((*state.Unit).OpenedPorts).returns("ports")},
 			{"RelationSettings", self, calls((*state.Unit).RelationSettings, "relation", "remote").returns("settings")},
@@ -85,10 +88,12 @@ func agentFacades() []agentFacade {
 			{"SetServiceStatus", self, calls((*caller).setServiceStatus, "tag", "epoch", "status")},
 			{"SetUnitStatus", self, calls((*caller).setUnitStatus, "tag", "status")},
 			{"SetWorkloadVersion", self, calls((*state.Unit).SetWorkloadVersion, "version")},
+			{"Tasks", self, calls((*state.Unit).Tasks).returns("tasks")},
 			{"Unit", self, calls((*state.Unit).Info)},
 			{"UnitStatus", self, calls((*state.Unit).Status)},
 			{"WatchRelationUnits", self, calls(state.Watches.RelationUnits, "tag", "relation")},
 			{"WatchRelations", self, calls(state.Watches.Relations, "tag")},
+			{"WatchTasks", self, calls(state.Watches.Tasks, "tag")},
 			{"WatchUnit", self, calls(state.Watches.Unit, "tag")},
 		}},
 	}

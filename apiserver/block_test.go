@@ -17,6 +17,15 @@ import (
 // "named" if that depends on the models that it names.
 var forUsers = map[string]string{
 	"Annotations.Get":                         "read -",
+	"Action.Actions":                          "read -",
+	"Action.ApplicationsCharmsActions":        "read -",
+	"Action.Cancel":                           "write change",
+	"Action.EnqueueOperation":                 "write change",
+	"Action.FindActionTagsByPrefix":           "read -",
+	"Action.ListOperations":                   "read -",
+	"Action.Operations":                       "read -",
+	"Action.Run":                              "admin change",
+	"Status.WatchOperation":                   "read -",
 	"Annotations.Set":                         "write change",
 	"Application.AddRelation":                 "write change",
 	"Application.AddUnits":                    "write change",

@@ -46,10 +46,11 @@ func charmsCharmInfo(ctx context.Context, c *caller, p params.CharmURL) (params.
 			Default: option.Default}
 	}
 	if ch.Actions != nil && len(ch.Actions.Specs) > 0 {
-		info.Actions = &params.CharmActions{Specs: map[string]params.CharmActionSpec{}}
-		for name, spec := range ch.Actions.Specs {
-			info.Actions.Specs[name] = params.CharmActionSpec{Description: spec.Description, Params: spec.Schema}
+		specs, err := c.charmActions(ctx, p.URL)
+		if err != nil {
+			return info, err
 		}
+		info.Actions = &params.CharmActions{Specs: specs}
 	}
 	return info, nil
 }

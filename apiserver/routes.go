@@ -18,6 +18,14 @@ func userRoutes() []route {
 		{"Watcher", 1, "Stop", atController | atModel, loggedIn, free, nil, act(watcherStop)},
 
 		// For users, at a model. Blocks can be switched whatever is blocked.
+		{"Action", 7, "Actions", atModel, reader, reads, nil, do(actionActions)},
+		{"Action", 7, "ApplicationsCharmsActions", atModel, reader, reads, nil, do(actionCharmActions)},
+		{"Action", 7, "Cancel", atModel, writer, changes, nil, do(actionCancel)},
+		{"Action", 7, "EnqueueOperation", atModel, writer, changes, nil, do(actionEnqueue)},
+		{"Action", 7, "FindActionTagsByPrefix", atModel, reader, reads, nil, do(actionFindTags)},
+		{"Action", 7, "ListOperations", atModel, reader, reads, nil, do(actionListOperations)},
+		{"Action", 7, "Operations", atModel, reader, reads, nil, do(actionOperations)},
+		{"Action", 7, "Run", atModel, admin, changes, nil, do(actionRun)},
 		{"Annotations", 2, "Get", atModel, reader, reads, nil, do(annotationsGet)},
 		{"Annotations", 2, "Set", atModel, writer, changes, nil, do(annotationsSet)},
 		{"Application", 19, "AddRelation", atModel, writer, changes, nil, do(applicationAddRelation)},
@@ -47,6 +55,7 @@ func userRoutes() []route {
 		{"Client", 7, "FullStatus", atModel, reader, reads, nil, do(clientFullStatus)},
 		{"Client", 7, "StatusHistory", atModel, reader, reads, nil, do(clientStatusHistory)},
 		{"Explain", 1, "Explain", atModel, reader, reads, nil, do(explain)},
+		{"Status", 1, "WatchOperation", atModel, reader, reads, nil, watch(statusWatchOperation)},
 		{"Status", 1, "WatchStatus", atModel, reader, reads, nil, watch(statusWatch)},
 		{"MachineManager", 10, "AddMachines", atModel, writer, changes, nil, do(machineManagerAddMachines)},
 		{"MachineManager", 10, "DestroyMachineWithParams", atModel, writer, removes, nil, do(machineManagerDestroyMachines)},

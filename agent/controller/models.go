@@ -5,6 +5,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"juju/agent"
 	"juju/apiserver/client"
@@ -84,6 +85,9 @@ func (c *running) model(id string, open provider.Open) worker.Func {
 	}
 }
 
+// pruneTasks is how often the tasks are removed that are kept no longer.
+const pruneTasks = time.Hour
+
 // modelWorkers returns the workers that a controller runs for one model.
 func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]worker.Func {
 	workers := map[string]worker.Func{
@@ -105,6 +109,12 @@ func (c *running) modelWorkers(st *state.State, open provider.Open) map[string]w
 		},
 		"resumer": resumer.New(resumer.Config{API: st.Transactions()}),
 		"pruner":  pruner.New(pruner.Config{API: st.Transactions(), Age: c.options.PruneAge}),
+		"task pruner": func(ctx context.Context) error {
+			return worker.Every(ctx, pruneTasks, func(ctx context.Context) error {
+				_, err := st.Tasks().Prune(ctx)
+				return err
+			})
+		},
 	}
 	if st.UUID() == c.conf.Model {
 		// This process is the agent of its own machine.

@@ -240,6 +240,16 @@ func (f LeadershipServiceFacade) ReleaseLeadership(ctx context.Context, tag enti
 // UniterFacade makes the requests of facade Uniter.
 type UniterFacade struct{ Caller }
 
+// BeginTask calls state.Unit.BeginTask.
+func (f UniterFacade) BeginTask(ctx context.Context, tag entity.Tag, id string) (entity.Task, error) {
+	var result entity.Task
+	err := call(ctx, f, "Uniter", "BeginTask", struct {
+		Tag params.Tag `json:"tag"`
+		Id  string     `json:"id"`
+	}{params.TagOf(tag), id}, &result)
+	return result, err
+}
+
 // CharmState calls state.Unit.CharmState.
 func (f UniterFacade) CharmState(ctx context.Context, tag entity.Tag) (entity.CharmState, error) {
 	var reply struct {
@@ -294,6 +304,15 @@ func (f UniterFacade) EnterScope(ctx context.Context, tag entity.Tag, relation i
 	}{params.TagOf(tag), relation}, nil)
 }
 
+// FinishTask calls state.Unit.FinishTask.
+func (f UniterFacade) FinishTask(ctx context.Context, tag entity.Tag, id string, outcome entity.TaskOutcome) error {
+	return call(ctx, f, "Uniter", "FinishTask", struct {
+		Tag     params.Tag         `json:"tag"`
+		Id      string             `json:"id"`
+		Outcome entity.TaskOutcome `json:"outcome"`
+	}{params.TagOf(tag), id, outcome}, nil)
+}
+
 // GoalState calls caller.goalState.
 func (f UniterFacade) GoalState(ctx context.Context, tag entity.Tag) (entity.GoalState, error) {
 	var result entity.GoalState
@@ -316,6 +335,15 @@ func (f UniterFacade) LeaveScope(ctx context.Context, tag entity.Tag, relation i
 		Tag      params.Tag `json:"tag"`
 		Relation int        `json:"relation"`
 	}{params.TagOf(tag), relation}, nil)
+}
+
+// LogTask calls state.Unit.LogTask.
+func (f UniterFacade) LogTask(ctx context.Context, tag entity.Tag, id string, message string) error {
+	return call(ctx, f, "Uniter", "LogTask", struct {
+		Tag     params.Tag `json:"tag"`
+		Id      string     `json:"id"`
+		Message string     `json:"message"`
+	}{params.TagOf(tag), id, message}, nil)
 }
 
 // ModelConfig calls caller.agentModelConfig.
@@ -419,6 +447,15 @@ func (f UniterFacade) SetWorkloadVersion(ctx context.Context, tag entity.Tag, ve
 	}{params.TagOf(tag), version}, nil)
 }
 
+// Tasks calls state.Unit.Tasks.
+func (f UniterFacade) Tasks(ctx context.Context, tag entity.Tag) ([]entity.TaskRef, error) {
+	var reply struct {
+		Tasks []entity.TaskRef `json:"tasks"`
+	}
+	err := call(ctx, f, "Uniter", "Tasks", params.Entity{Tag: params.TagOf(tag)}, &reply)
+	return reply.Tasks, err
+}
+
 // Unit calls state.Unit.Info.
 func (f UniterFacade) Unit(ctx context.Context, tag entity.Tag) (entity.UnitInfo, error) {
 	var result entity.UnitInfo
@@ -446,6 +483,11 @@ func (f UniterFacade) WatchRelationUnits(
 // WatchRelations calls state.Watches.Relations.
 func (f UniterFacade) WatchRelations(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
 	return notify(ctx, f, "Uniter", "WatchRelations", params.Entity{Tag: params.TagOf(tag)})
+}
+
+// WatchTasks calls state.Watches.Tasks.
+func (f UniterFacade) WatchTasks(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
+	return notify(ctx, f, "Uniter", "WatchTasks", params.Entity{Tag: params.TagOf(tag)})
 }
 
 // WatchUnit calls state.Watches.Unit.

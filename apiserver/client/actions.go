@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"juju/apiserver/params"
+	"juju/state/entity"
+)
+
+// action makes a request of the Action facade.
+func (c *Conn) action(ctx context.Context, method string, args, result any) error {
+	return c.call(ctx, "Action", 7, method, args, result)
+}
+
+// An Enqueued is the outcome for one of several tasks.
+type Enqueued struct {
+	Task entity.Task
+	Err  error
+}
+
+func enqueued(result params.EnqueuedActions) (string, []Enqueued) {
+	all := make([]Enqueued, len(result.Actions))
+	for i, a := range result.Actions {
+		all[i] = Enqueued{a.Task(), params.FromError(a.Error)}
+	}
+	return result.OperationTag.ID, all
+}
+
+// EnqueueActions has units run an action, with these parameters. A unit may be "mysql/leader". It
+// returns the id of the operation; "" if every unit is refused.
+func (c *Conn) EnqueueActions(
+	ctx context.Context, action string, values map[string]any, units ...string,
+) (operation string, tasks []Enqueued, err error) {
+	var request params.Actions
+	for _, unit := range units {
+		if entity.IsValidUnit(unit) {
+			unit = entity.UnitTag(unit).String()
+		}
+		request.Actions = append(request.Actions, params.Action{Receiver: unit, Name: action, Parameters: values})
+	}
+	var result params.EnqueuedActions
+	if err := c.action(ctx, "EnqueueOperation", request, &result); err != nil {
+		return "", nil, err
+	}
+	operation, tasks = enqueued(result)
+	return operation, tasks, nil
+}
+
+// A RunArgs is a command for units.
+type RunArgs struct {
+	Command  string
+	Timeout  time.Duration // 0 for none
+	Units    []string
+	Services []string
+	Machines []string
+	Parallel *bool // whether it waits for hooks; nil for the default
+	Group    *string
+}
+
+// RunCommand has units run a command of a shell's.
+func (c *Conn) RunCommand(ctx context.Context, args RunArgs) (operation string, tasks []Enqueued, err error) {
+	var result params.EnqueuedActions
+	err = c.action(ctx, "Run", params.RunParams{Commands: args.Command, Timeout: args.Timeout, Units: args.Units,
+		Applications: args.Services, Machines: args.Machines, Parallel: args.Parallel, ExecutionGroup: args.Group}, &result)
+	operation, tasks = enqueued(result)
+	return operation, tasks, err
+}
+
+// taskRequest makes a request about one task.
+func (c *Conn) taskRequest(ctx context.Context, method, id string) (entity.Task, error) {
+	var result params.ActionResults
+	request := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.TaskTag(id))}}}
+	if err := c.action(ctx, method, request, &result); err != nil {
+		return entity.Task{}, err
+	}
+	if len(result.Results) != 1 {
+		return entity.Task{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
+			len(result.Results))
+	}
+	return result.Results[0].Task(), params.FromError(result.Results[0].Error)
+}
+
+// Task returns a task.
+func (c *Conn) Task(ctx context.Context, id string) (entity.Task, error) {
+	return c.taskRequest(ctx, "Actions", id)
+}
+
+// CancelTask cancels a task, and returns it.
+func (c *Conn) CancelTask(ctx context.Context, id string) (entity.Task, error) {
+	return c.taskRequest(ctx, "Cancel", id)
+}
+
+// FindTasks returns the ids of the tasks that begin with prefix.
+func (c *Conn) FindTasks(ctx context.Context, prefix string) (ids []string, err error) {
+	var result params.FindTagsResults
+	err = c.action(ctx, "FindActionTagsByPrefix", params.FindTags{Prefixes: []string{prefix}}, &result)
+	for _, e := range result.Matches[prefix] {
+		ids = append(ids, e.Tag.ID)
+	}
+	return ids, err
+}
+
+// Operation returns an operation with its tasks.
+func (c *Conn) Operation(ctx context.Context, id string) (entity.Operation, error) {
+	var result params.OperationResults
+	request := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.OperationTag(id))}}}
+	if err := c.action(ctx, "Operations", request, &result); err != nil {
+		return entity.Operation{}, err
+	}
+	if len(result.Results) != 1 {
+		return entity.Operation{}, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request",
+			len(result.Results))
+	}
+	return result.Results[0].Operation(), params.FromError(result.Results[0].Error)
+}
+
+// An OperationQuery selects operations that have a task of one of each kind that is not empty.
+type OperationQuery struct {
+	Services, Units, Machines, Actions, Statuses []string
+	Limit                                        int // of the newest; 0 for the default
+}
+
+// Operations returns operations, the oldest first, and whether there are more. Their tasks lack
+// parameters, results and messages.
+func (c *Conn) Operations(ctx context.Context, q OperationQuery) (all []entity.Operation, more bool, err error) {
+	var result params.OperationResults
+	err = c.action(ctx, "ListOperations", params.OperationQueryArgs{Applications: q.Services, Units: q.Units,
+		Machines: q.Machines, ActionNames: q.Actions, Status: q.Statuses, Limit: &q.Limit}, &result)
+	for _, r := range result.Results {
+		all = append(all, r.Operation())
+	}
+	return all, result.Truncated, err
+}
+
+// WatchOperation sends an event when a task of the operation may have changed.
+func (c *Conn) WatchOperation(ctx context.Context, id string) (<-chan struct{}, error) {
+	return watch(ctx, c, "Status", "WatchOperation", params.Entity{Tag: params.TagOf(entity.OperationTag(id))},
+		func(params.Event) struct{} { return struct{}{} })
+}
+
+// An ActionInfo describes an action of a charm.
+type ActionInfo struct {
+	Description string
+	Schema      map[string]any // of its parameters
+}
+
+// ServiceActions returns the actions of a service's charm.
+func (c *Conn) ServiceActions(ctx context.Context, service string) (map[string]ActionInfo, error) {
+	var result params.ApplicationsCharmActionsResults
+	request := params.Entities{Entities: []params.Entity{{Tag: params.TagOf(entity.ServiceTag(service))}}}
+	if err := c.action(ctx, "ApplicationsCharmsActions", request, &result); err != nil {
+		return nil, err
+	}
+	if len(result.Results) != 1 {
+		return nil, entity.Errorf(entity.Unavailable, "the controller gave %d results for one request", len(result.Results))
+	}
+	actions := map[string]ActionInfo{}
+	for name, spec := range result.Results[0].Actions {
+		actions[name] = ActionInfo{spec.Description, spec.Params}
+	}
+	return actions, params.FromError(result.Results[0].Error)
+}
