@@ -38,6 +38,8 @@ type Backend interface {
 	GoalState(ctx context.Context, unit entity.Tag) (entity.GoalState, error)
 	// UnitStatus returns the workload's status.
 	UnitStatus(ctx context.Context, unit entity.Tag) (entity.Status, error)
+	// LogTask adds a message to a task of the unit, at once.
+	LogTask(ctx context.Context, unit entity.Tag, id, message string) error
 	// SetWorkloadVersion sets the version that status shows, at once.
 	SetWorkloadVersion(ctx context.Context, unit entity.Tag, version string) error
 
@@ -67,6 +69,7 @@ type Relation struct {
 type ContextParams struct {
 	Unit      string // "mysql/0"
 	Info      Info
+	Task      *Task            // runs instead of the hook, unless it is nil
 	Relations map[int]Relation // by relation id: the relations that the unit is in
 	// DepartingUnit is set for relation-departed only: the unit itself when it (or its service)
 	// is leaving, else Info.RemoteUnit.
@@ -115,7 +118,11 @@ type Context struct {
 	kept     stateBuffer
 	goal     *entity.GoalState
 	meta     *charm.Meta
-	failure  string // the message of juju-fail
+	failure  string // the message of juju-fail, or action-fail
+
+	results        map[string]any // from action-set
+	stdout, stderr captured       // of a task
+	missing        bool           // the charm does not have the action
 
 	shared    map[string]string         // what the leader has set
 	ofService *entity.StatusesOfService // the status of the service
@@ -141,8 +148,10 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 	if !entity.IsValidUnit(params.Unit) {
 		return nil, entity.Errorf(entity.Invalid, "cannot run a hook for unit %q: no such name", params.Unit)
 	}
-	if err := params.Info.Check(); err != nil {
-		return nil, err
+	if params.Task == nil {
+		if err := params.Info.Check(); err != nil {
+			return nil, err
+		}
 	}
 	params.Relations = maps.Clone(params.Relations)
 	for id, rel := range params.Relations {
@@ -167,8 +176,11 @@ func NewContext(backend Backend, params ContextParams) (*Context, error) {
 	return c, nil
 }
 
-// HookName returns the name of the hook's file, "db-relation-joined".
+// HookName returns the name of the hook's file, "db-relation-joined", or of a task.
 func (c *Context) HookName() string {
+	if c.params.Task != nil {
+		return c.params.Task.Name
+	}
 	return c.params.Info.Name(c.params.Relations[c.params.Info.RelationID].Name)
 }
 

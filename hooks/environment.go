@@ -52,8 +52,15 @@ func (c *Context) environment(agent []string, charmDir, toolsDir, socket string)
 	set(tool.SocketVar, socket)
 	set("JUJU_AGENT_SOCKET_ADDRESS", socket)
 	set("JUJU_AGENT_SOCKET_NETWORK", "unix")
-	set("JUJU_HOOK_NAME", c.HookName())
-	set("JUJU_DISPATCH_PATH", "hooks/"+c.HookName())
+	if t := p.Task; t != nil {
+		set("JUJU_ACTION_NAME", t.Name)
+		set("JUJU_ACTION_UUID", t.ID)
+		set("JUJU_ACTION_TAG", entity.TaskTag(t.ID).String())
+	}
+	if path := c.dispatchPath(); path != "" {
+		set("JUJU_HOOK_NAME", c.HookName())
+		set("JUJU_DISPATCH_PATH", path)
+	}
 	set("JUJU_UNIT_NAME", p.Unit)
 	set("JUJU_MODEL_NAME", p.ModelName)
 	set("JUJU_MODEL_UUID", p.ModelUUID)

@@ -37,10 +37,11 @@ func ReadImplemented(charmDir string) (Implemented, error) {
 	return Implemented{Dispatch: ok, Files: files}, nil
 }
 
-// handler returns the charm's program for the hook: dispatch if the charm has that, whatever is
-// in its hooks directory; else the file in hooks. It returns "" if the charm has neither.
-func handler(charmDir, hook string) (string, error) {
-	for _, name := range []string{dispatchName, filepath.Join("hooks", hook)} {
+// handler returns the charm's program for a hook or an action: dispatch if the charm has that,
+// whatever else it has; else the file of that name, "hooks/install". It returns "" if the charm
+// has neither.
+func handler(charmDir, file string) (string, error) {
+	for _, name := range []string{dispatchName, file} {
 		if path, ok, err := lookup(filepath.Join(charmDir, name)); ok || err != nil {
 			return path, err
 		}

@@ -64,6 +64,10 @@ type output struct {
 	stdout, stderr *os.File
 	errEnd         int64 // the end of what it has written to stderr
 	last, lastErr  string
+
+	keep    int    // how many bytes of the output are kept, besides the log
+	kept    []byte // those
+	dropped int64  // how many bytes there were beyond them
 }
 
 // maxLast is how many bytes of the last line are kept to explain a failure.
@@ -116,6 +120,7 @@ func (o *output) begin(module string) (stdout, stderr *os.File, err error) {
 	o.flush()
 	o.module = module
 	o.errEnd, o.last, o.lastErr = 0, "", ""
+	o.kept, o.dropped = nil, 0
 	o.mu.Unlock()
 	// These are not duplicates of the follower's descriptor: reset asks the kernel whether the
 	// file is open elsewhere.
@@ -219,6 +224,7 @@ func (o *output) pass(bytes int64) {
 	o.flush()
 	o.emit(o.module, fmt.Sprintf("%d bytes of output are skipped here: it came faster than it can be logged", bytes))
 	o.offset += bytes
+	o.dropped += bytes
 	o.free(freeAfter)
 }
 
@@ -228,6 +234,11 @@ func (o *output) take(data []byte, at int64) {
 	if o.skip {
 		data = bytes.TrimLeft(data, "\x00")
 		o.skip = len(data) == 0
+	}
+	if o.keep > 0 {
+		fits := min(len(data), o.keep-len(o.kept))
+		o.kept = append(o.kept, data[:fits]...)
+		o.dropped += int64(len(data) - fits)
 	}
 	for len(data) > 0 {
 		if len(o.partial) == 0 {

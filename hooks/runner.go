@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ import (
 // ErrAbort, as the cause with which Run's context is cancelled, ends the hook
 // at once instead of letting it finish: the unit has been destroyed with force.
 var ErrAbort = errors.New("hook aborted")
+
+// reasonAborted is the reason of a FailedError whose hook was ended with ErrAbort.
+const reasonAborted = "aborted"
 
 // A FailedError says that a hook has run, or was begun, and did not succeed. Its buffered
 // writes must be discarded, and the unit waits to be resolved.
@@ -65,6 +69,8 @@ type RunnerParams struct {
 type Runner struct {
 	params RunnerParams
 	output *output
+	// stdout and stderr take what tasks print. They are nil before the first task.
+	stdout, stderr *output
 }
 
 // module is whose log the runner itself writes to.
@@ -85,25 +91,75 @@ func NewRunner(params RunnerParams) (*Runner, error) {
 	if err := os.Chmod(params.RunDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the hooks' directory private: %w", err)
 	}
-	output, err := openOutput(filepath.Join(params.RunDir, "output"), module, func(module, line string) {
-		params.Log(module, loggo.INFO, line)
-	})
-	if err != nil {
+	r := &Runner{params: params}
+	var err error
+	if r.output, err = r.follow("output"); err != nil {
 		return nil, err
 	}
-	return &Runner{params: params, output: output}, nil
+	return r, nil
+}
+
+// follow begins to follow a file that hooks or tasks print to.
+func (r *Runner) follow(name string) (*output, error) {
+	return openOutput(filepath.Join(r.params.RunDir, name), module, func(module, line string) {
+		r.params.Log(module, loggo.INFO, line)
+	})
 }
 
 // Close stops following the hooks' output. No Run may be in progress.
-func (r *Runner) Close() error { return r.output.close() }
+func (r *Runner) Close() error {
+	var errs []error
+	for _, o := range []*output{r.output, r.stdout, r.stderr} {
+		if o != nil {
+			errs = append(errs, o.close())
+		}
+	}
+	return errors.Join(errs...)
+}
 
-// Run runs hctx's hook in the charm directory and returns when its own process has exited and
-// all its output has been logged.
+// begin returns the files that the hook or task of a context prints to. When it is over, end
+// returns the last line that it has printed to stderr or, if there is none, to stdout.
+func (r *Runner) begin(hctx *Context) (stdout, stderr *os.File, end func() (last string), err error) {
+	of := "unit." + hctx.params.Unit + "." + hctx.HookName()
+	if hctx.params.Task == nil {
+		stdout, stderr, err = r.output.begin(of)
+		return stdout, stderr, r.output.end, err
+	}
+	if r.stdout == nil {
+		if r.stdout, err = r.follow("stdout"); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if r.stderr == nil {
+		if r.stderr, err = r.follow("stderr"); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	r.stdout.keep, r.stderr.keep = keptOutput, keptOutput
+	if stdout, _, err = r.stdout.begin(of); err != nil {
+		return nil, nil, nil, err
+	}
+	if stderr, _, err = r.stderr.begin(of); err != nil {
+		r.stdout.end()
+		return nil, nil, nil, err
+	}
+	return stdout, stderr, func() string {
+		out, err := r.stdout.end(), r.stderr.end()
+		hctx.mu.Lock()
+		defer hctx.mu.Unlock()
+		hctx.stdout = captured{r.stdout.kept, r.stdout.dropped}
+		hctx.stderr = captured{r.stderr.kept, r.stderr.dropped}
+		return cmp.Or(err, out)
+	}, nil
+}
+
+// Run runs hctx's hook or task in the charm directory and returns when its own process has exited
+// and all its output has been logged.
 //
 // It first waits until no other hook runs on the machine, unless the context is exempt from that.
 // Then it calls persist with the process that is about to become the hook. The hook begins only
 // after persist has returned nil, so an agent that is killed before that leaves no hook running. A
-// hook that the charm doesn't have succeeds without a call of persist.
+// hook that the charm doesn't have succeeds without a call of persist, and an action fails.
 //
 // When ctx is done, the hook has StopTimeout to finish; if it does, Run returns as usual, so
 // what follows (CommitHook) needs another context. If it doesn't, or at once if ctx's cause is
@@ -120,17 +176,20 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	if _, err := os.Stat(r.params.CharmDir); err != nil {
 		return err
 	}
-	path, err := handler(r.params.CharmDir, name)
+	program, err := hctx.program(r.params.CharmDir)
 	if err != nil {
 		return err
 	}
-	if path == "" {
+	if program == nil && hctx.params.Task != nil {
+		hctx.missing = true
+		return &FailedError{Hook: name, Reason: fmt.Sprintf("action not implemented on unit %q", hctx.params.Unit)}
+	}
+	if program == nil {
 		r.params.Log(module, loggo.INFO, fmt.Sprintf("skipped %q hook (missing)", name))
 		return nil
 	}
-	if !hctx.params.LockExempt {
-		who := fmt.Sprintf("hook %q of unit %s", name, hctx.params.Unit)
-		unlock, err := lockMachine(ctx, r.params.LockPath, who, func(holder string) {
+	if lock := hctx.lockPath(r.params.LockPath); lock != "" {
+		unlock, err := lockMachine(ctx, lock, hctx.who(), func(holder string) {
 			r.params.Log(module, loggo.INFO, fmt.Sprintf("%q hook waits for the machine lock: %s runs", name, holder))
 			if hctx.params.Waiting != nil {
 				hctx.params.Waiting(ctx, holder)
@@ -153,18 +212,23 @@ func (r *Runner) Run(ctx context.Context, hctx *Context, persist func(Process) e
 	// From here on the tools of this hook work, and from the Close on they
 	// don't: so what Changes returns after Run is all there will ever be.
 	defer server.Close()
-	stdout, stderr, err := r.output.begin("unit." + hctx.params.Unit + "." + name)
+	stdout, stderr, end, err := r.begin(hctx)
 	if err != nil {
 		return err
 	}
-	cmd := tool.LaunchCommand(r.params.LauncherPath, path)
+	cmd := tool.LaunchCommand(r.params.LauncherPath, program...)
 	cmd.Dir, cmd.Env = r.params.CharmDir, hctx.environment(os.Environ(), r.params.CharmDir, r.params.ToolsDir, socket)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if t := hctx.params.Task; t != nil && t.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errTimedOut)
+		defer cancel()
+	}
 	err = r.exec(ctx, name, cmd, persist)
-	last := r.output.end()
+	last := end()
 	var failed *FailedError
 	if message := hctx.failed(); err == nil && message != "" {
-		err = &FailedError{Hook: name, Reason: "it called juju-fail"}
+		err = &FailedError{Hook: name, Reason: "it called juju-fail"} // or action-fail
 	}
 	if errors.As(err, &failed) {
 		failed.LastLine, failed.Message = last, hctx.failed()
@@ -217,7 +281,10 @@ func (r *Runner) await(ctx context.Context, group int, over <-chan struct{}) (re
 		return "", nil
 	case <-ctx.Done():
 	}
-	reason = "aborted"
+	reason = reasonAborted
+	if errors.Is(context.Cause(ctx), errTimedOut) {
+		reason = "command timed out"
+	}
 	if !errors.Is(context.Cause(ctx), ErrAbort) {
 		bound := time.NewTimer(r.params.StopTimeout)
 		defer bound.Stop()

@@ -3,7 +3,6 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -101,36 +100,4 @@ func checkMetrics(args []string) error {
 		}
 	}
 	return nil
-}
-
-// actionTools are the tools for actions, which are also called function-get and so on.
-func actionTools() map[string]commandInfo {
-	tools := map[string]commandInfo{}
-	for verb, info := range map[string]commandInfo{
-		"get": {args: "[<key>[.<key> ...]]", purpose: "Print the action's parameters.",
-			examples: []string{"NAME outfile.path"}},
-		"set": {args: "<key>=<value> [<key>=<value> ...]", purpose: "Set results of the action.",
-			examples: []string{"NAME size=5"}},
-		"fail": {args: "[<message>]", purpose: "Make the action fail.", examples: []string{"NAME 'no space left'"}},
-		"log":  {args: "<message>", purpose: "Tell how far the action is.", examples: []string{"NAME 'half done'"}},
-	} {
-		why := func(*Context) error { return fmt.Errorf("not running an action") }
-		info.make = func() command { return &refusal{why: why} }
-		if verb == "get" {
-			info.make = func() command { return &refusal{why: why, add: addOutput} }
-		}
-		info.details = "It works only in an action.\n"
-		for _, name := range []string{"action-" + verb, "function-" + verb} {
-			named := info
-			named.examples = []string{strings.Replace(info.examples[0], "NAME", name, 1)}
-			tools[name] = named
-		}
-	}
-	return tools
-}
-
-// withActionTools returns the table of tools with those for actions.
-func withActionTools(tools map[string]commandInfo) map[string]commandInfo {
-	maps.Copy(tools, actionTools())
-	return tools
 }

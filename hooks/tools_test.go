@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write what the tools print into testdat
 // program and a real shell. A script consists of four kinds of lines:
 //
 //	# a comment
-//	hook KIND [RELATION [UNIT]]  begins a hook, in a new world
+//	hook KIND [RELATION [UNIT]]  begins a hook, in a new world; KIND can be "action"
 //	world WORDS                  changes the world, or shows its calls, changes or log
 //	$ COMMAND                    runs a command in the hook
 //
@@ -113,6 +113,15 @@ func (s *scriptHook) begin(words []string) {
 	s.t.Helper()
 	s.end()
 	info := Info{Kind: Kind(words[0])}
+	var task *Task
+	if words[0] == "action" {
+		info, task = Info{}, nil
+		var err error
+		if task, err = NewTask(entity.Task{ID: "12", Name: "backup", Params: []byte(
+			`{"level":5000000, "ratio":0.5, "outfile":{"path":"out.bz2", "keep":true, "sizes":[1000000]}}`)}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	if len(words) > 1 {
 		info.RelationID, _ = strconv.Atoi(words[1])
 	}
@@ -124,7 +133,7 @@ func (s *scriptHook) begin(words []string) {
 	var err error
 	s.backend, s.log = newBackend(), newLog()
 	params := testParams(info)
-	params.Leadership = s.backend
+	params.Leadership, params.Task = s.backend, task
 	if s.hook, err = NewContext(s.backend, params); err != nil {
 		s.t.Fatal(err)
 	}
@@ -221,7 +230,11 @@ func TestExamplesInHelp(t *testing.T) {
 			}
 			for _, example := range info.examples {
 				s := &scriptHook{t: t, dir: t.TempDir()}
-				s.begin([]string{"relation-changed", "0", "mysql/0"})
+				hook := []string{"relation-changed", "0", "mysql/0"}
+				if strings.HasPrefix(name, "action-") || strings.HasPrefix(name, "function-") {
+					hook = []string{"action"}
+				}
+				s.begin(hook)
 				_, refused := info.make().(*refusal)
 				if out := s.run(example); strings.Contains(out, "exit ") != refused || !strings.Contains(example, name) {
 					t.Errorf("%s: %s", example, out)

@@ -30,10 +30,10 @@ const (
 	LaunchGo   byte = 'g'
 )
 
-// LaunchCommand returns the command that starts program through the launcher
-// at binary. Its first extra file must be the pipe.
-func LaunchCommand(binary, program string) *exec.Cmd {
-	return &exec.Cmd{Path: binary, Args: []string{BinaryName, LaunchName, "--", program}}
+// LaunchCommand returns the command that starts a program with its arguments through the
+// launcher at binary. Its first extra file must be the pipe.
+func LaunchCommand(binary string, program ...string) *exec.Cmd {
+	return &exec.Cmd{Path: binary, Args: append([]string{BinaryName, LaunchName, "--"}, program...)}
 }
 
 // Launch is what the process of a launcher runs: it waits until the agent tells it to go, and

@@ -1,0 +1,182 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"juju/state/entity"
+)
+
+// A Task is an action of the charm, or a command of a user's, that runs in a context like a
+// hook's.
+type Task struct {
+	ID     string
+	Name   string         // of the action; entity.CommandTask for a command
+	Params map[string]any // of the action
+	// Command is what a shell runs; "" for an action. Timeout is how long it may take; 0 for
+	// ever.
+	Command string
+	Timeout time.Duration
+	// A Parallel task does not wait for the machine's hooks. Those with the same Group wait for
+	// each other.
+	Parallel bool
+	Group    string
+}
+
+// shell is the program that runs users' commands.
+const shell = "/bin/bash"
+
+// keptOutput is how much of each of a task's two streams its results have, in bytes.
+const keptOutput = 256 << 10
+
+// errTimedOut is the cause with which a command's context ends that has taken too long.
+var errTimedOut = fmt.Errorf("command timed out: %w", ErrAbort)
+
+// NewTask returns a task as the controller has it.
+func NewTask(t entity.Task) (*Task, error) {
+	task := &Task{ID: t.ID, Name: t.Name, Params: map[string]any{}, Parallel: t.Parallel, Group: t.Group}
+	if len(t.Params) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(t.Params))
+		decoder.UseNumber()
+		if err := decoder.Decode(&task.Params); err != nil {
+			return nil, fmt.Errorf("cannot read the parameters of task %s: %w", t.ID, err)
+		}
+		task.Params, _ = withNumbers(task.Params).(map[string]any)
+	}
+	if t.Name == entity.CommandTask {
+		task.Command, _ = task.Params[entity.CommandParam].(string)
+		timeout, _ := task.Params[entity.TimeoutParam].(int64)
+		task.Timeout = time.Duration(timeout)
+	}
+	return task, nil
+}
+
+// withNumbers replaces the numbers in a JSON value by int64 and float64: YAML writes a whole float64
+// as 1e+06.
+func withNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = withNumbers(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withNumbers(v[i])
+		}
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64() // a number that is too large is infinite
+		return f
+	}
+	return v
+}
+
+// dispatchPath returns what runs, as charms with a dispatch know it: "hooks/install",
+// "actions/backup", or "" for a user's command.
+func (c *Context) dispatchPath() string {
+	switch {
+	case c.params.Task == nil:
+		return "hooks/" + c.HookName()
+	case c.params.Task.Command != "":
+		return ""
+	}
+	return "actions/" + c.HookName()
+}
+
+// program returns the program that runs, with its arguments; none if the charm doesn't have it.
+func (c *Context) program(charmDir string) ([]string, error) {
+	path := c.dispatchPath()
+	if path == "" {
+		return []string{shell, "-c", c.params.Task.Command}, nil
+	}
+	file, err := handler(charmDir, filepath.FromSlash(path))
+	if err != nil || file == "" {
+		return nil, err
+	}
+	return []string{file}, nil
+}
+
+// lockPath returns the file of the lock that the hook or task needs; "" for none.
+func (c *Context) lockPath(machine string) string {
+	switch t := c.params.Task; {
+	case t != nil && t.Group != "":
+		return fmt.Sprintf("%s.%x", machine, t.Group)
+	case t != nil && t.Parallel, c.params.LockExempt:
+		return ""
+	}
+	return machine
+}
+
+// who describes what runs, for others that wait for it.
+func (c *Context) who() string {
+	kind := "hook"
+	if c.params.Task != nil {
+		kind = "action"
+	}
+	return fmt.Sprintf("%s %q of unit %s", kind, c.HookName(), c.params.Unit)
+}
+
+// Outcome returns how a task has ended for which Run has returned err, which is nil or a
+// *FailedError. Its results are what action-set has set, the exit code and the output.
+func (c *Context) Outcome(err error) (entity.TaskOutcome, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	outcome := entity.TaskOutcome{Status: entity.TaskCompleted}
+	results := maps.Clone(c.results)
+	if results == nil {
+		results = map[string]any{}
+	}
+	code := 0
+	var failed *FailedError
+	if errors.As(err, &failed) {
+		code = failed.ExitCode
+		switch {
+		case failed.Reason == reasonAborted:
+			outcome.Status, outcome.Message = entity.TaskAborted, failed.Reason
+		case c.params.Task.Command == "" || code <= 0:
+			outcome.Status, outcome.Message = entity.TaskFailed, failed.Reason
+		}
+		if c.failure != "" && outcome.Status != entity.TaskAborted {
+			outcome.Status, outcome.Message = entity.TaskFailed, c.failure
+		}
+	}
+	if _, ok := results["return-code"]; !ok && code >= 0 && !c.missing {
+		results["return-code"] = code
+	}
+	for name, out := range map[string]captured{"stdout": c.stdout, "stderr": c.stderr} {
+		out.addTo(results, name)
+	}
+	text, err := json.Marshal(results)
+	outcome.Results = string(text)
+	return outcome, err
+}
+
+// captured is what a task has printed to one of its streams.
+type captured struct {
+	text    []byte
+	dropped int64 // bytes beyond it
+}
+
+func (c captured) addTo(results map[string]any, name string) {
+	if len(c.text) == 0 {
+		return
+	}
+	text := string(c.text)
+	if c.dropped > 0 {
+		text = fmt.Sprintf("%s\n[%d bytes cut]\n", text, c.dropped)
+	}
+	if !utf8.ValidString(text) {
+		results[name], results[name+"-encoding"] = base64.StdEncoding.EncodeToString([]byte(text)), "base64"
+		return
+	}
+	results[name] = text
+}

@@ -1,0 +1,196 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/state/entity"
+)
+
+// task runs a task to its end.
+func (r *rig) task(task Task) (entity.TaskOutcome, error) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), eventTimeout)
+	defer cancel()
+	return r.taskWith(ctx, task)
+}
+
+func (r *rig) taskWith(ctx context.Context, task Task) (entity.TaskOutcome, error) {
+	r.t.Helper()
+	params := testParams(Info{})
+	params.Task = &task
+	hctx, err := NewContext(r.backend, params)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = r.runner.Run(ctx, hctx, func(p Process) error { r.started = append(r.started, p); return nil })
+	var failed *FailedError
+	if err != nil && !errors.As(err, &failed) {
+		return entity.TaskOutcome{}, err
+	}
+	return hctx.Outcome(err)
+}
+
+// action writes an action of the charm.
+func (r *rig) action(name, script string) {
+	r.t.Helper()
+	path := filepath.Join(r.params.CharmDir, "actions", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	for script, want := range map[string]string{
+		"": `completed "" {"return-code":0}`,
+		"echo out; echo err >&2; action-set a.b=1 c=2": `completed "" ` +
+			`{"a":{"b":"1"},"c":"2","return-code":0,"stderr":"err\n","stdout":"out\n"}`,
+		"echo so far; exit 3":              `failed "exit status 3" {"return-code":3,"stdout":"so far\n"}`,
+		"action-fail first; action-fail x": `failed "x" {"return-code":0}`,
+		"action-fail x; exit 3":            `failed "x" {"return-code":3}`,
+		"kill -9 $$":                       `failed "signal: killed" {}`,
+		"action-set return-code=7":         `completed "" {"return-code":"7"}`,
+		`printf '\377\000'`:                `completed "" {"return-code":0,"stdout":"/wA=","stdout-encoding":"base64"}`,
+	} {
+		r.action("try", script)
+		outcome, err := r.task(Task{ID: "5", Name: "try"})
+		if got := fmt.Sprintf("%s %q %s", outcome.Status, outcome.Message, outcome.Results); got != want || err != nil {
+			t.Errorf("%s\n got %s, %v\nwant %s", script, got, err, want)
+		}
+		if err := outcome.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	outcome, err := r.task(Task{ID: "5", Name: "missing"})
+	if want := `action not implemented on unit "wordpress/0"`; err != nil || outcome.Status != entity.TaskFailed ||
+		outcome.Message != want || outcome.Results != "{}" {
+		t.Errorf("a missing action: %+v, %v", outcome, err)
+	}
+	// Its output is in the log too.
+	if log := strings.Join(r.log.take(), "\n"); !strings.Contains(log, "unit.wordpress/0.try INFO so far") {
+		t.Error(log)
+	}
+}
+
+// A command's exit code is a result, not a failure. It runs in the charm's directory and has the
+// tools of hooks.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	for command, want := range map[string]string{
+		"pwd":                   `completed "" {"return-code":0,"stdout":"` + r.params.CharmDir + `\n"}`,
+		"config-get title":      `completed "" {"return-code":0,"stdout":"My blog\n"}`,
+		"echo no >&2; (exit 4)": `completed "" {"return-code":4,"stderr":"no\n"}`,
+		"echo ${JUJU_HOOK_NAME-none} ${JUJU_DISPATCH_PATH-none}": `completed "" {"return-code":0,"stdout":"none none\n"}`,
+	} {
+		outcome, err := r.task(Task{ID: "5", Name: entity.CommandTask, Command: command})
+		if got := fmt.Sprintf("%s %q %s", outcome.Status, outcome.Message, outcome.Results); got != want || err != nil {
+			t.Errorf("%s\n got %s, %v\nwant %s", command, got, err, want)
+		}
+	}
+	outcome, err := r.task(Task{ID: "5", Name: entity.CommandTask, Command: "echo begun; sleep 100",
+		Timeout: 300 * time.Millisecond})
+	if err != nil || outcome.Status != entity.TaskFailed || outcome.Message != "command timed out" ||
+		outcome.Results != `{"stdout":"begun\n"}` {
+		t.Errorf("a slow command: %+v, %v", outcome, err)
+	}
+}
+
+// A task that is aborted ends at once with all its processes.
+func TestAbortedTask(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.action("slow", "sleep 100 & echo $! >child; : >begun; wait")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		defer cancel(ErrAbort)
+		for deadline := time.Now().Add(eventTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(r.params.CharmDir, "begun")); err == nil {
+				return
+			}
+		}
+	}()
+	outcome, err := r.taskWith(ctx, Task{ID: "5", Name: "slow"})
+	if err != nil || outcome.Status != entity.TaskAborted || outcome.Message != "aborted" {
+		t.Errorf("%+v, %v", outcome, err)
+	}
+	if left, err := groupMembers(r.started[0].PID); err != nil || len(left) > 0 {
+		t.Errorf("left running: %v, %v", left, err)
+	}
+}
+
+// A task's output is kept up to a limit.
+func TestLongOutput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.action("chatter", "head -c 300000 /dev/zero | tr '\\0' x; echo")
+	outcome, err := r.task(Task{ID: "5", Name: "chatter"})
+	if want := strings.Repeat("x", keptOutput) + `\n[37857 bytes cut]\n"}`; err != nil ||
+		!strings.HasSuffix(outcome.Results, want) {
+		t.Errorf("%v: ends with %q", err, outcome.Results[max(0, len(outcome.Results)-50):])
+	}
+	r.action("quiet", "echo done")
+	if outcome, err = r.task(Task{ID: "6", Name: "quiet"}); outcome.Results != `{"return-code":0,"stdout":"done\n"}` {
+		t.Errorf("the next: %v, %v", outcome, err)
+	}
+}
+
+func TestActionsGoToDispatch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.action("try", "echo wrong")
+	dispatch := filepath.Join(r.params.CharmDir, "dispatch")
+	if err := os.WriteFile(dispatch, []byte("#!/bin/sh\necho $JUJU_DISPATCH_PATH\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := r.task(Task{ID: "5", Name: "try"})
+	if outcome.Results != `{"return-code":0,"stdout":"actions/try\n"}` {
+		t.Errorf("%+v, %v", outcome, err)
+	}
+}
+
+// Tasks wait for the machine's hooks, unless they are parallel. Those of a group wait for each
+// other.
+func TestTasksAndTheMachineLock(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.action("try", "")
+	for _, test := range []struct {
+		task  Task
+		lock  string
+		waits bool
+	}{
+		{Task{ID: "5", Name: "try"}, r.params.LockPath, true},
+		{Task{ID: "5", Name: "try", Parallel: true}, r.params.LockPath, false},
+		{Task{ID: "5", Name: "try", Group: "disk"}, r.params.LockPath, false},
+		{Task{ID: "5", Name: "try", Group: "disk", Parallel: true}, r.params.LockPath + ".6469736b", true},
+		{Task{ID: "5", Name: "try", Group: "net"}, r.params.LockPath + ".6469736b", false},
+	} {
+		unlock, err := lockMachine(context.Background(), test.lock, "another", func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		if !test.waits {
+			cancel()
+			ctx, cancel = context.WithTimeout(context.Background(), eventTimeout)
+		}
+		_, err = r.taskWith(ctx, test.task)
+		cancel()
+		unlock()
+		if (err != nil) != test.waits {
+			t.Errorf("%+v while %s is locked: %v", test.task, filepath.Base(test.lock), err)
+		}
+	}
+}
