@@ -88,12 +88,10 @@ func agentFacades() []agentFacade {
 			{"SetServiceStatus", self, calls((*caller).setServiceStatus, "tag", "epoch", "status")},
 			{"SetUnitStatus", self, calls((*caller).setUnitStatus, "tag", "status")},
 			{"SetWorkloadVersion", self, calls((*state.Unit).SetWorkloadVersion, "version")},
-			{"Tasks", self, calls((*state.Unit).Tasks).returns("tasks")},
 			{"Unit", self, calls((*state.Unit).Info)},
 			{"UnitStatus", self, calls((*state.Unit).Status)},
 			{"WatchRelationUnits", self, calls(state.Watches.RelationUnits, "tag", "relation")},
 			{"WatchRelations", self, calls(state.Watches.Relations, "tag")},
-			{"WatchTasks", self, calls(state.Watches.Tasks, "tag")},
 			{"WatchUnit", self, calls(state.Watches.Unit, "tag")},
 		}},
 	}

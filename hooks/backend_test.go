@@ -194,6 +194,8 @@ func (b *fakeBackend) CharmState(ctx context.Context, unit entity.Tag) (entity.C
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return maps.Clone(b.kept), nil
+}
+
 func (b *fakeBackend) LogTask(ctx context.Context, unit entity.Tag, id, message string) error {
 	return b.enter(unit, "LogTask %s %q", id, message)
 }

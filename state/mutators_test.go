@@ -73,12 +73,12 @@ var readers = map[string]string{
 	"MinUnits":     "WatchMinUnits",
 	"Tasks":        "Find Operation Operations Task",
 	"Transactions": "Barrier",
-	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Tasks Unit",
+	"Watches":      "Deployed End Machine Machines ModelConfig Operation RelationUnits Relations Status Unit",
 	"State": `Agents Annotations Blocks Charms Cleaner Constraints DeployedUnits Done Dump Explain FailedMachines FindEntity Leftovers Life
 		Machine MachineInfos Machines MinUnits ModelConfig Name Relation RelationByID Service Status StatusHistory Tasks Transactions UUID
 		Unit Unsettled Watches`,
 	"Unit": `BlockUntilLeadershipReleased CharmState Config Deployer Info LeaderSettings Life Machine MachineLeft Name OpenedPorts Principal
-		RelationSettings Relations Service ServiceStatus Status Tasks`,
+		RelationSettings Relations Service ServiceStatus Status`,
 	"User": "Stamp",
 }
 

@@ -219,11 +219,6 @@ func (o *ops) endTask(doc taskDoc, now time.Time, outcome entity.TaskOutcome) {
 	o.Update(tasksC, doc.ID, bson.D{{"status", doc.Status}}, bson.D{{"$set", set}})
 }
 
-// Tasks fires when a task of the unit may have changed.
-func (w Watches) Tasks(ctx context.Context, unit string) (<-chan struct{}, error) {
-	return watcher.Notify(ctx, w.st.hub, watcher.Prefix(tasksC, entity.UnitTag(unit).String()+"#")), nil
-}
-
 // Operation fires when a task of the operation may have changed.
 func (w Watches) Operation(ctx context.Context, id string) (<-chan struct{}, error) {
 	operation, err := w.st.Tasks().Operation(ctx, id)

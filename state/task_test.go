@@ -152,9 +152,9 @@ func TestTheLifeOfATask(t *testing.T) {
 	_, err = u.BeginTask(w.ctx, "77")
 	w.refused(err, entity.TaskGone, "action no longer available")
 	w.ok(u.LogTask(w.ctx, id, "half done"))
-	refs, err := u.Tasks(w.ctx)
+	info, err := u.Info(w.ctx)
 	w.ok(err)
-	if !slices.Equal(refs, []entity.TaskRef{{ID: id, Status: entity.TaskRunning}}) {
+	if refs := info.Tasks; !slices.Equal(refs, []entity.TaskRef{{ID: id, Status: entity.TaskRunning}}) {
 		t.Errorf("unfinished: %v", refs)
 	}
 	done := entity.TaskOutcome{Status: entity.TaskCompleted, Results: `{"a.b":{"$c":1}}`, Message: "fine"}
@@ -168,8 +168,8 @@ func TestTheLifeOfATask(t *testing.T) {
 		task.Log[0].Message != "half done" || task.Started.IsZero() || task.Completed.IsZero() {
 		t.Errorf("%+v", task)
 	}
-	if refs, err = u.Tasks(w.ctx); err != nil || len(refs) > 0 {
-		t.Errorf("unfinished: %v, %v", refs, err)
+	if info, err = u.Info(w.ctx); err != nil || len(info.Tasks) > 0 {
+		t.Errorf("unfinished: %v, %v", info.Tasks, err)
 	}
 	w.ok(w.st.Tasks().Cancel(w.ctx, id)) // it is over
 	w.task(id, entity.TaskCompleted)
@@ -298,12 +298,12 @@ func TestPruneTasks(t *testing.T) {
 	}
 }
 
-// The watches of tasks fire for the unit's own, and for those of the operation.
+// A unit's watch fires for its own tasks, an operation's for all of it.
 func TestWatchTasks(t *testing.T) {
 	w := newWorld(t)
 	w.busyService(2)
 	u, other := w.started("busy/0"), w.started("busy/1")
-	own, err := w.st.Watches().Tasks(w.ctx, "busy/0")
+	own, err := w.st.Watches().Unit(w.ctx, "busy/0")
 	w.ok(err)
 	next(t, own)
 	operation, ids, _, err := w.st.Tasks().Enqueue(w.ctx, []state.NewTask{command("busy/0"), command("busy/1")})

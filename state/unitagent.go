@@ -118,6 +118,9 @@ func (u *Unit) Info(ctx context.Context) (entity.UnitInfo, error) {
 		return entity.UnitInfo{}, err
 	}
 	info.LeaderSettingsVersion = leaders.Version
+	if info.Tasks, err = u.taskRefs(); err != nil {
+		return entity.UnitInfo{}, err
+	}
 	subordinates, err := u.st.units(bson.D{{"principal", u.doc.Name}})
 	if err != nil {
 		return entity.UnitInfo{}, err

@@ -10,17 +10,17 @@ import (
 	"juju/state/mongo"
 )
 
-// Tasks returns the unit's tasks that are not over, the oldest first.
-func (u *Unit) Tasks(ctx context.Context) ([]entity.TaskRef, error) {
-	docs, err := u.unfinishedTasks()
-	refs := make([]entity.TaskRef, len(docs))
-	for i, doc := range docs {
-		refs[i] = entity.TaskRef{ID: doc.task().ID, Status: doc.Status}
+// taskRefs returns the unit's tasks that are not over, the oldest first.
+func (u *Unit) taskRefs() (refs []entity.TaskRef, err error) {
+	if !u.doc.Tasked {
+		return nil, nil
+	}
+	docs, err := u.st.unfinishedTasks(u.doc.Name)
+	for _, doc := range docs {
+		refs = append(refs, entity.TaskRef{ID: doc.task().ID, Status: doc.Status})
 	}
 	return refs, err
 }
-
-func (u *Unit) unfinishedTasks() ([]taskDoc, error) { return u.st.unfinishedTasks(u.doc.Name) }
 
 func (st *State) unfinishedTasks(unit string) ([]taskDoc, error) {
 	var docs []taskDoc

@@ -120,6 +120,7 @@ func (w Watches) Unit(ctx context.Context, name string) (<-chan struct{}, error)
 		watcher.Doc(settingsC, serviceKey(u.doc.Service)),
 		watcher.Doc(settingsC, leaderSettingsKey(u.doc.Service)),
 		watcher.Prefix(deploymentsC, entity.UnitTag(name).String()+"#"), // the unit's subordinates
+		watcher.Prefix(tasksC, entity.UnitTag(name).String()+"#"),
 	}
 	if u.doc.Principal != "" {
 		topics = append(topics, watcher.Prefix(endpointsC, u.doc.Service+"#"))

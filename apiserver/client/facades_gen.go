@@ -447,15 +447,6 @@ func (f UniterFacade) SetWorkloadVersion(ctx context.Context, tag entity.Tag, ve
 	}{params.TagOf(tag), version}, nil)
 }
 
-// Tasks calls state.Unit.Tasks.
-func (f UniterFacade) Tasks(ctx context.Context, tag entity.Tag) ([]entity.TaskRef, error) {
-	var reply struct {
-		Tasks []entity.TaskRef `json:"tasks"`
-	}
-	err := call(ctx, f, "Uniter", "Tasks", params.Entity{Tag: params.TagOf(tag)}, &reply)
-	return reply.Tasks, err
-}
-
 // Unit calls state.Unit.Info.
 func (f UniterFacade) Unit(ctx context.Context, tag entity.Tag) (entity.UnitInfo, error) {
 	var result entity.UnitInfo
@@ -483,11 +474,6 @@ func (f UniterFacade) WatchRelationUnits(
 // WatchRelations calls state.Watches.Relations.
 func (f UniterFacade) WatchRelations(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
 	return notify(ctx, f, "Uniter", "WatchRelations", params.Entity{Tag: params.TagOf(tag)})
-}
-
-// WatchTasks calls state.Watches.Tasks.
-func (f UniterFacade) WatchTasks(ctx context.Context, tag entity.Tag) (<-chan struct{}, error) {
-	return notify(ctx, f, "Uniter", "WatchTasks", params.Entity{Tag: params.TagOf(tag)})
 }
 
 // WatchUnit calls state.Watches.Unit.

@@ -33,9 +33,10 @@ type controller struct {
 	ports        map[string][]entity.PortRange // by unit
 	leads        int64                         // the epoch by which the unit leads; 0 if it does not
 	released     int                           // how often it has released the leadership
-	applications map[int]map[string]string     // the settings of the service, by relation
-	shared       entity.LeaderSettings         // what the leader has set
+	tasks        []entity.Task
 	kept         entity.CharmState
+	applications map[int]map[string]string                  // the settings of the service, by relation
+	shared       entity.LeaderSettings                      // what the leader has set
 	version      string                                     // of the workload
 	ofService    entity.Status                              // the status of the service
 	refuse       map[string]error                           // by method: its next call fails so
@@ -124,12 +125,12 @@ func (c *controller) Unit(_ context.Context, unit entity.Tag) (entity.UnitInfo, 
 		return entity.UnitInfo{}, entity.Errorf(entity.NotFound, "unit %q not found", unit.ID)
 	}
 	u := c.unit
-	u.Subordinates = slices.Clone(u.Subordinates)
+	u.Subordinates, u.Tasks = slices.Clone(u.Subordinates), c.refs()
 	return u, nil
 }
 
 func (c *controller) WatchUnit(ctx context.Context, _ entity.Tag) (<-chan struct{}, error) {
-	read := func() string { return fmt.Sprint(c.unit, c.gone, c.retryHooks, c.updateStatus, c.proxy) }
+	read := func() string { return fmt.Sprint(c.unit, c.gone, c.refs(), c.retryHooks, c.updateStatus, c.proxy) }
 	return watch(ctx, c, read, func(string, string) struct{} { return struct{}{} }), nil
 }
 
@@ -462,4 +463,50 @@ func (c *controller) SetServiceStatus(_ context.Context, _ entity.Tag, epoch int
 
 func (c *controller) SetWorkloadVersion(_ context.Context, _ entity.Tag, version string) error {
 	return c.call("SetWorkloadVersion", func() error { c.version = version; return nil })
+}
+
+// refs returns the tasks that are not over. The caller holds the lock.
+func (c *controller) refs() (refs []entity.TaskRef) {
+	for _, t := range c.tasks {
+		if !t.Status.IsOver() {
+			refs = append(refs, entity.TaskRef{ID: t.ID, Status: t.Status})
+		}
+	}
+	return refs
+}
+
+// task finds a task. The caller holds the lock.
+func (c *controller) task(id string) *entity.Task {
+	i := slices.IndexFunc(c.tasks, func(t entity.Task) bool { return t.ID == id })
+	return &c.tasks[i]
+}
+
+func (c *controller) BeginTask(_ context.Context, _ entity.Tag, id string) (task entity.Task, err error) {
+	err = c.call("BeginTask", func() error {
+		t := c.task(id)
+		if t.Status != entity.TaskPending && t.Status != entity.TaskRunning {
+			return entity.Errorf(entity.TaskGone, "action no longer available")
+		}
+		t.Status = entity.TaskRunning
+		task = *t
+		return nil
+	})
+	return task, err
+}
+
+func (c *controller) FinishTask(_ context.Context, _ entity.Tag, id string, outcome entity.TaskOutcome) error {
+	return c.call("FinishTask", func() error {
+		if t := c.task(id); !t.Status.IsOver() {
+			t.Status, t.Message, t.Results = outcome.Status, outcome.Message, []byte(outcome.Results)
+		}
+		return nil
+	})
+}
+
+func (c *controller) LogTask(_ context.Context, _ entity.Tag, id, message string) error {
+	return c.call("LogTask", func() error {
+		t := c.task(id)
+		t.Log = append(t.Log, entity.TaskMessage{Message: message})
+		return nil
+	})
 }

@@ -319,8 +319,9 @@ func (r *remote) counterpart(c counterpart) {
 	}
 }
 
-// watchOver calls f, and aborts it when the unit is removed or destroyed with force.
-func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) error {
+// watchOver calls f, and aborts it when the unit is removed or destroyed with force, or when the
+// task that it runs, "" for none, is cancelled.
+func (r *remote) watchOver(ctx context.Context, task string, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.woken = false
@@ -340,7 +341,8 @@ func (r *remote) watchOver(ctx context.Context, f func(context.Context) error) e
 			r.unbar()
 			unit, err := r.api.Unit(ctx, r.unit)
 			var gone *goneError
-			if err == nil && unit.Strength == entity.Force || errors.As(ofUnit(err), &gone) {
+			cancelled := slices.Contains(unit.Tasks, entity.TaskRef{ID: task, Status: entity.TaskAborting})
+			if err == nil && (unit.Strength == entity.Force || cancelled) || errors.As(ofUnit(err), &gone) {
 				cancel(hooks.ErrAbort)
 			}
 		}
@@ -376,7 +378,8 @@ func (r *remote) done(op resolver.Op, before, after localstate.State) {
 	switch op.Verb {
 	case resolver.Enter, resolver.Leave:
 		r.relationsStale = true
-	case resolver.DestroyUnit, resolver.Die, resolver.Deploy, resolver.ClearResolved:
+	case resolver.DestroyUnit, resolver.Die, resolver.Deploy, resolver.ClearResolved, resolver.RunTask,
+		resolver.FailTask, resolver.Fail, resolver.Commit:
 		r.unitStale = true
 	case resolver.DestroySubordinates:
 		for _, name := range r.snapshot.Unit.Subordinates {

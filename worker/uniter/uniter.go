@@ -238,7 +238,7 @@ func (u *uniter) carryOut(ctx context.Context, next resolver.Op) error {
 	if err != nil {
 		return err
 	}
-	err = u.remote.watchOver(ctx, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
+	err = u.remote.watchOver(ctx, next.Task, func(ctx context.Context) error { return u.executor.Run(ctx, op) })
 	u.busy, u.reported = time.Now(), false
 	u.remote.snapshot.RetryDue = false
 	if next.Hook.Kind == hooks.UpdateStatus {

@@ -68,6 +68,7 @@ type OpKind string
 const (
 	DeployCharm OpKind = "deploy-charm"
 	RunHook     OpKind = "run-hook"
+	RunTask     OpKind = "run-task"
 )
 
 // A Step is how far an operation has come.
@@ -85,19 +86,23 @@ type Op struct {
 	Kind OpKind `json:"kind"`
 	Step Step   `json:"step"`
 
-	// For a deployment: the URL of the charm, and the failed hook that the unit returns to
-	// after an upgrade that was forced while it was in error.
+	// For a deployment: the URL of the charm.
 	Charm string `json:"charm,omitempty"`
-	After *Op    `json:"after,omitempty"`
+	// For a deployment or a task: the failed hook that the unit returns to, if it was in error.
+	After *Op `json:"after,omitempty"`
+
+	// For a task: its id, and how it has ended when it is Done.
+	Task    string             `json:"task,omitempty"`
+	Outcome entity.TaskOutcome `json:"outcome,omitzero"`
 
 	// For a hook: which hook, and the name of its file.
 	Hook hooks.Info `json:"hook,omitzero"`
 	Name string     `json:"name,omitempty"`
-	// Process is the hook's process. A pending hook without one has not begun.
+	// Process is that of the hook or task. If it is pending without one, it has not begun.
 	Process *hooks.Process `json:"process,omitempty"`
 	// Config is what a config-changed hook is about.
 	Config Config `json:"hook-config,omitzero"`
-	// Changes are the buffered changes of a hook that is Done. They must be committed.
+	// Changes are the buffered changes of a hook or task that is Done. They must be committed.
 	Changes entity.HookChanges `json:"changes,omitzero"`
 	// Resolved says that the user has asked for this, and that the controller must be told so
 	// before the hook runs or is skipped.

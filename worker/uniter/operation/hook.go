@@ -113,16 +113,13 @@ func (o *runHook) announce(ctx context.Context) error {
 // waitingBound is how long a hook that waits for another tries to say so.
 const waitingBound = 5 * time.Second
 
-// showWaiting shows in the agent's status which hook this one waits for.
-func (o *runHook) showWaiting(ctx context.Context, holder string) {
-	if o.op.Hook.Kind == hooks.UpdateStatus {
-		return
-	}
+// showWaiting shows in the agent's status what the hook or task waits for.
+func (f Factory) showWaiting(ctx context.Context, what, holder string) {
 	ctx, cancel := context.WithTimeout(ctx, waitingBound)
 	defer cancel()
-	message := fmt.Sprintf("waiting to run %s hook: the machine lock is held by %s", o.name, holder)
-	if err := o.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
-		logger.Warningf("unit %s: cannot say that its hook is waiting: %v", o.Unit.ID, err)
+	message := fmt.Sprintf("waiting to run %s: the machine lock is held by %s", what, holder)
+	if err := f.SetAgentStatus(ctx, entity.StatusExecuting, message); err != nil {
+		logger.Warningf("unit %s: cannot say that it is waiting: %v", f.Unit.ID, err)
 	}
 }
 
@@ -132,28 +129,36 @@ func (o *runHook) setWorkload(ctx context.Context, word entity.StatusWord, messa
 
 // context makes the sandbox that the hook runs in.
 func (o *runHook) context(s localstate.State) (*hooks.Context, error) {
-	params := o.Hook
-	params.Unit, params.Info, params.DepartingUnit = o.Unit.ID, o.op.Hook, o.op.Departing
-	params.Machine = cmp.Or(o.remote.Unit.Machine, params.Machine) // a subordinate has none of its own
-	params.Principal = o.remote.Unit.Principal
+	params := o.contextParams(s, o.remote, o.op.Hook)
+	params.DepartingUnit = o.op.Departing
+	return hooks.NewContext(o.API, params)
+}
+
+// contextParams says what a hook, or a task, of the unit runs in.
+func (f Factory) contextParams(s localstate.State, remote resolver.Remote, hook hooks.Info) hooks.ContextParams {
+	params := f.Hook
+	params.Unit, params.Info = f.Unit.ID, hook
+	params.Machine = cmp.Or(remote.Unit.Machine, params.Machine) // a subordinate has none of its own
+	params.Principal = remote.Unit.Principal
 	params.Relations = map[int]hooks.Relation{}
-	for _, rel := range o.remote.Relations {
+	for _, rel := range remote.Relations {
 		told, known := s.Relations[rel.ID]
 		if rel.InScope || known {
-			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote, Members: o.members(rel.ID, told)}
+			params.Relations[rel.ID] = hooks.Relation{Name: rel.Endpoint, Remote: rel.Remote,
+				Members: members(hook, rel.ID, told)}
 		}
 	}
-	return hooks.NewContext(o.API, params)
+	return params
 }
 
 // members returns the units that the hook sees in a relation: those that the charm knows of,
 // and the one that this hook is about unless that departs.
-func (o *runHook) members(relation int, told localstate.Relation) []string {
+func members(hook hooks.Info, relation int, told localstate.Relation) []string {
 	units := maps.Clone(told.Members)
 	if units == nil {
 		units = map[string]int64{}
 	}
-	if hook := o.op.Hook; hook.Kind.IsRelation() && hook.RelationID == relation {
+	if hook.Kind.IsRelation() && hook.RelationID == relation {
 		switch hook.Kind {
 		case hooks.RelationJoined, hooks.RelationChanged:
 			if hook.RemoteUnit == "" {
@@ -182,7 +187,9 @@ func (o *runHook) Execute(
 	waited := false
 	o.Hook.Waiting = func(ctx context.Context, holder string) {
 		waited = true
-		o.showWaiting(ctx, holder)
+		if o.op.Hook.Kind != hooks.UpdateStatus {
+			o.showWaiting(ctx, o.name+" hook", holder)
+		}
 	}
 	hctx, err := o.context(s)
 	if err != nil {

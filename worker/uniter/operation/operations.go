@@ -21,6 +21,7 @@ var ErrBarred = errors.New("barred")
 // API is what operations need of the controller, by operation.
 type API interface {
 	hookAPI
+	taskAPI
 	scopeAPI
 	lifeAPI
 
@@ -77,16 +78,24 @@ func (f Factory) New(op resolver.Op, s localstate.State, remote resolver.Remote)
 		return &runHook{Factory: f, op: op, remote: remote}, nil
 	case resolver.Skip:
 		return &runHook{Factory: f, op: op, skip: true}, nil
+	case resolver.RunTask:
+		return &runTask{Factory: f, id: op.Task, remote: remote}, nil
 	case resolver.Deploy:
 		return &deploy{Factory: f, url: op.Charm}, nil
 	case resolver.Commit:
-		if s.Op.Kind == localstate.DeployCharm {
+		switch s.Op.Kind {
+		case localstate.DeployCharm:
 			return &deploy{Factory: f, url: s.Op.Charm, done: true}, nil
+		case localstate.RunTask:
+			return &runTask{Factory: f, id: s.Op.Task, done: true}, nil
 		}
 		return &runHook{Factory: f, op: op, done: true}, nil
 	}
 	simple, ok := map[resolver.Verb]simple{
-		resolver.Fail:    {execute: f.fail},
+		resolver.Fail: {execute: f.fail},
+		resolver.FailTask: {call: func(ctx context.Context) error {
+			return f.API.FinishTask(ctx, f.Unit, op.Task, terminated)
+		}},
 		resolver.Abandon: {prepare: f.showWorkload, execute: f.abandon},
 		resolver.Enter: {
 			// Before the unit enters, or a crash could make it miss the relation's first hook.
@@ -188,9 +197,12 @@ func (f Factory) entering(s localstate.State, relation int, remote resolver.Remo
 	return s
 }
 
-// fail ends the processes that the interrupted hook has left.
+// fail ends the processes that the interrupted hook or task has left.
 func (f Factory) fail(s localstate.State) (localstate.State, error) {
 	op := s.Op
+	if op.Kind == localstate.RunTask {
+		return f.failTask(s)
+	}
 	if err := f.EndInterrupted(*op.Process); err != nil {
 		return s, err
 	}

@@ -19,7 +19,9 @@ const (
 	Die                 Verb = "die"                  // set the unit Dead
 	Deploy              Verb = "deploy"               // put Op.Charm into the charm directory
 	Run                 Verb = "run"                  // run Op.Hook
-	Fail                Verb = "fail"                 // end what is left of the interrupted hook; it has failed
+	RunTask             Verb = "run-task"             // run Op.Task
+	FailTask            Verb = "fail-task"            // Op.Task was interrupted, and nothing is left of it here
+	Fail                Verb = "fail"                 // end what is left of the interrupted hook or task; it has failed
 	Skip                Verb = "skip"                 // count the failed hook as run, at the user's request
 	Commit              Verb = "commit"               // finish what had succeeded
 	Abandon             Verb = "abandon"              // forget what is in progress
@@ -34,6 +36,7 @@ type Op struct {
 	Verb     Verb
 	Charm    string
 	Hook     hooks.Info
+	Task     string // an id
 	Relation int
 	// Resolved says that the user has asked to run the hook again.
 	Resolved bool
@@ -46,6 +49,8 @@ type Op struct {
 // String describes the operation for logs: "run relation-joined 3 mysql/0".
 func (op Op) String() string {
 	switch op.Verb {
+	case RunTask, FailTask:
+		return fmt.Sprintf("%s %s", op.Verb, op.Task)
 	case Deploy:
 		return fmt.Sprintf("%s %s", op.Verb, op.Charm)
 	case Run:

@@ -81,6 +81,9 @@ func NextOp(local localstate.State, remote Remote) Op {
 	if op, ok := nextInChain(local, remote); ok {
 		return op
 	}
+	if op, ok := nextTask(remote); ok && !local.Stopped {
+		return op
+	}
 	if op, ok := nextInRelations(local, remote); ok {
 		return op
 	}
@@ -178,6 +181,9 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 		// now, even the old one, must be deployed.
 		return Op{Verb: Deploy, Charm: unit.ServiceCharmURL}
 	}
+	if op.Kind == localstate.RunTask {
+		return nextOfTask(op, remote)
+	}
 	again := Op{Verb: Run, Hook: op.Hook, Resolved: true, Departing: departing(op.Hook, unit)}
 	byItself := again
 	byItself.Resolved, byItself.Retried = false, true
@@ -206,7 +212,36 @@ func nextInProgress(op localstate.Op, local localstate.State, remote Remote) Op 
 	case remote.RetryDue:
 		return byItself
 	}
+	if op, ok := nextTask(remote); ok && local.Installed {
+		return op
+	}
 	return Op{Verb: AwaitResolution}
+}
+
+// nextTask runs the oldest task. One that is running already is known only to the controller: its
+// agent, or its machine, was lost.
+func nextTask(remote Remote) (Op, bool) {
+	for _, task := range remote.Unit.Tasks {
+		if task.Status == entity.TaskPending {
+			return Op{Verb: RunTask, Task: task.ID}, true
+		}
+		return Op{Verb: FailTask, Task: task.ID}, true
+	}
+	return Op{}, false
+}
+
+// nextOfTask finishes a task that is in progress. It is never run again once it has begun.
+func nextOfTask(op localstate.Op, remote Remote) Op {
+	unfinished := slices.ContainsFunc(remote.Unit.Tasks, func(t entity.TaskRef) bool {
+		return t.ID == op.Task && t.Status != entity.TaskAborting
+	})
+	switch {
+	case op.Step == localstate.Done:
+		return Op{Verb: Commit}
+	case op.Process == nil && unfinished:
+		return Op{Verb: RunTask, Task: op.Task}
+	}
+	return Op{Verb: Fail}
 }
 
 // nextInChain deploys the charm and runs the hooks that are not about relations, except

@@ -27,6 +27,7 @@ var rewrite = flag.Bool("rewrite", false, "write into testdata what happens, ins
 //	told 3 members=... ...     and what its charm knows about a relation
 //	hooks remove ...           which of the later hooks its charm has, or dispatch
 //	op run-hook pending ...    what is in progress
+//	task 12 running            the unit has a task that is not over
 //	gone 3                     the controller no longer lists a relation
 //	fail start                 the next run of this hook fails
 //	restart                    the agent is a new process
@@ -161,15 +162,26 @@ func (w *world) do(op Op) {
 	case Skip:
 		unit.Resolved = entity.ResolvedNone
 		w.ran(w.local.Op.Hook)
+	case RunTask, FailTask:
+		w.over(op.Task)
 	case Fail:
 		failed := *w.local.Op
+		if failed.Kind == localstate.RunTask {
+			failed.Step = localstate.Done
+			w.local.Op = &failed
+			return
+		}
 		failed.Step = localstate.Failed
 		w.local.Op = &failed
 	case Commit:
-		if w.local.Op.Kind == localstate.DeployCharm {
-			w.local = w.local.Deployed(w.local.Op.Charm, w.local.Op.After)
-		} else {
-			w.ran(w.local.Op.Hook)
+		switch op := w.local.Op; op.Kind {
+		case localstate.DeployCharm:
+			w.local = w.local.Deployed(op.Charm, op.After)
+		case localstate.RunTask:
+			w.over(op.Task)
+			w.local.Op = op.After
+		default:
+			w.ran(op.Hook)
 		}
 	case Abandon:
 		w.local.Op = nil
@@ -198,6 +210,14 @@ func (w *world) do(op Op) {
 	}
 }
 
+// over ends a task.
+func (w *world) over(id string) {
+	w.remote.Unit.Tasks = slices.DeleteFunc(w.remote.Unit.Tasks, func(t entity.TaskRef) bool { return t.ID == id })
+	if op := w.local.Op; op != nil && op.Kind == localstate.RunTask {
+		w.local.Op = op.After
+	}
+}
+
 func (w *world) ran(hook hooks.Info) {
 	if hook.Kind == hooks.UpdateStatus {
 		w.remote.UpdateStatusDue = false
@@ -221,6 +241,8 @@ func (w *world) happen(what string, words []string) error {
 		id, err := strconv.Atoi(words[0])
 		w.remote.Relations = slices.DeleteFunc(w.remote.Relations, func(r Relation) bool { return r.ID == id })
 		return err
+	case "task":
+		w.remote.Unit.Tasks = append(w.remote.Unit.Tasks, entity.TaskRef{ID: words[0], Status: entity.TaskStatus(words[1])})
 	case "unit":
 		return each(words, w.unit)
 	case "local":
@@ -409,6 +431,8 @@ func (w *world) op(words []string) error {
 		switch key {
 		case "charm":
 			op.Charm = value
+		case "task":
+			op.Task = value
 		case "after":
 			op.After = &localstate.Op{Kind: localstate.RunHook, Step: localstate.Failed,
 				Hook: hooks.Info{Kind: hooks.Kind(value)}}

@@ -1,0 +1,151 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"juju/hooks"
+	"juju/state/entity"
+	"juju/worker/uniter/localstate"
+	"juju/worker/uniter/resolver"
+)
+
+// taskAPI is what the operations need that run tasks.
+type taskAPI interface {
+	// BeginTask returns a task that the unit begins; entity.TaskGone if it is over.
+	BeginTask(ctx context.Context, unit entity.Tag, id string) (entity.Task, error)
+	// FinishTask ends a task; nil if it is over.
+	FinishTask(ctx context.Context, unit entity.Tag, id string, outcome entity.TaskOutcome) error
+}
+
+// terminated is the outcome of a task that was interrupted. It is never run again.
+var terminated = entity.TaskOutcome{Status: entity.TaskFailed, Message: "action terminated"}
+
+// runTask runs an action or a user's command, or finishes one.
+type runTask struct {
+	Factory
+	id     string
+	remote resolver.Remote
+	done   bool // an earlier agent has run it
+	name   string
+}
+
+func (o *runTask) String() string { return "run task " + o.id }
+
+func (o *runTask) History() string {
+	if o.name == "" {
+		return ""
+	}
+	return "action " + o.name
+}
+
+func (o *runTask) Prepare(_ context.Context, s localstate.State) (localstate.State, error) {
+	if o.done {
+		return s, errSkipExecute
+	}
+	// The failed hook that the unit is in error with is kept.
+	op := &localstate.Op{Kind: localstate.RunTask, Step: localstate.Pending, Task: o.id, After: s.FailedHook()}
+	if s.Op != nil && s.Op.Kind == localstate.RunTask {
+		op.After = s.Op.After
+	}
+	return s.With(op), nil
+}
+
+func (o *runTask) Execute(
+	ctx context.Context, s localstate.State, persist func(localstate.State) error,
+) (localstate.State, error) {
+	begun, err := o.API.BeginTask(ctx, o.Unit, o.id)
+	if errors.Is(err, entity.TaskGone) {
+		return s.With(s.Op.After), nil
+	} else if err != nil {
+		return s, err
+	}
+	task, err := hooks.NewTask(begun)
+	if err != nil {
+		return s, err
+	}
+	if err := o.announce(ctx, task); err != nil {
+		return s, err
+	}
+	params := o.contextParams(s, o.remote, hooks.Info{})
+	params.Task = task
+	waited := false
+	params.Waiting = func(ctx context.Context, holder string) {
+		waited = true
+		o.showWaiting(ctx, "action "+task.Name, holder)
+	}
+	hctx, err := hooks.NewContext(o.API, params)
+	if err != nil {
+		return s, err
+	}
+	op := *s.Op
+	o.name = task.Name
+	err = o.Runner.Run(ctx, hctx, func(p hooks.Process) error {
+		if waited {
+			if err := o.announce(ctx, task); err != nil {
+				return err
+			}
+		}
+		running := op
+		running.Process = &p
+		return persist(s.With(&running))
+	})
+	op.Step = localstate.Done
+	var failed *hooks.FailedError
+	switch {
+	case err == nil || errors.As(err, &failed):
+	case errors.Is(err, hooks.ErrAbort): // while it waited for others
+		op.Outcome = entity.TaskOutcome{Status: entity.TaskAborted, Message: "aborted"}
+		return s.With(&op), nil
+	default:
+		return s, err
+	}
+	if op.Outcome, err = hctx.Outcome(err); err != nil {
+		return s, err
+	}
+	if failed == nil || failed.ExitCode == 0 { // by action-fail: what else the action did counts
+		op.Changes = hctx.Changes()
+	}
+	return s.With(&op), nil
+}
+
+func (o *runTask) announce(ctx context.Context, task *hooks.Task) error {
+	message := "running action " + task.Name
+	if task.Command != "" {
+		message = "running commands"
+	}
+	return o.SetAgentStatus(ctx, entity.StatusExecuting, message)
+}
+
+// Commit applies the task's effects, and then tells how it has ended. It can be repeated.
+func (o *runTask) Commit(ctx context.Context, s localstate.State) (localstate.State, error) {
+	if s.Op == nil || s.Op.Kind != localstate.RunTask {
+		return s, nil // it was gone
+	}
+	op := *s.Op
+	if !op.Changes.IsEmpty() {
+		err := o.API.CommitHook(ctx, o.Unit, op.Changes)
+		if isRefusal(err) {
+			op.Outcome.Status, op.Outcome.Message = entity.TaskFailed, fmt.Sprintf("cannot commit its changes: %v", err)
+		} else if err != nil {
+			return s, err
+		}
+	}
+	if err := o.API.FinishTask(ctx, o.Unit, op.Task, op.Outcome); err != nil {
+		return s, err
+	}
+	return s.With(op.After), nil
+}
+
+// failTask ends the processes that an interrupted task has left. Its commit tells the controller.
+func (f Factory) failTask(s localstate.State) (localstate.State, error) {
+	op := *s.Op
+	if op.Process != nil {
+		if err := f.EndInterrupted(*op.Process); err != nil {
+			return s, err
+		}
+	}
+	op.Step, op.Outcome, op.Process = localstate.Done, terminated, nil
+	return s.With(&op), nil
+}
