@@ -74,8 +74,6 @@ var gaps = []gap{
 	{metaFile, "terms", func(c *Charm) []string { return c.Meta.Terms }, "no one is asked to agree to them", false},
 	{configFile, "option", secretOptions,
 		"secrets are not supported yet: the charm gets the text that is set", false},
-	{actionsFile, "action", func(c *Charm) []string { return slices.Sorted(maps.Keys(c.Actions.Specs)) },
-		"actions cannot be run yet", false},
 	{"hooks", "hook", neverRun, "there is no such event yet: it never runs", false},
 }
 

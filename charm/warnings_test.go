@@ -78,7 +78,6 @@ oddity: 1
 		`metadata.yaml: extra binding "admin": a machine has one network: nothing is bound`,
 		`metadata.yaml: terms "lorem/1": no one is asked to agree to them`,
 		`config.yaml: option "key": secrets are not supported yet: the charm gets the text that is set`,
-		`actions.yaml: action "backup", "restore": actions cannot be run yet`,
 		`hooks: hook "data-storage-attached": there is no such event yet: it never runs`,
 		`metadata.yaml: field "odd\x1bkey": it is not known here`,
 		`metadata.yaml: field "oddity": it is not known here`,

@@ -34,6 +34,7 @@ type modelAPI interface {
 	annotationsAPI
 	charmArchiveAPI
 	upgradeCharmAPI
+	tasksAPI
 }
 
 var _ modelAPI = (*client.Conn)(nil)

@@ -18,6 +18,8 @@ func TestCommandCalls(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "web.yaml")
 	write(t, file, "web: {title: x}\n")
+	params := filepath.Join(dir, "params.yaml")
+	write(t, params, "a: {b: 1, keep: [1, yes]}\n")
 	motd := filepath.Join(dir, "motd")
 	write(t, motd, "good\nmorning")
 	for _, test := range []struct {
@@ -61,6 +63,28 @@ func TestCommandCalls(t *testing.T) {
 		{line: "unblock remove-object", asked: []string{"SwitchBlockOff BlockRemove"}},
 		{line: "disabled-commands", asked: []string{"Blocks"}, stderr: "No commands are currently disabled.\n"},
 		{line: "list-all-blocks", asked: []string{"Blocks"}, stderr: "No commands are currently disabled.\n"},
+		{line: "actions web", asked: []string{"ServiceActions web"}, stderr: "No actions defined for web.\n"},
+		{line: "list-actions web --format json", asked: []string{"ServiceActions web"}},
+		{line: "run-action web/0 web/leader go level=5 a.b=x a.c=2026-01-02 name=yes",
+			asked: []string{`EnqueueActions go {"a":{"b":"x","c":"2026-01-02"},"level":5,"name":"yes"} [web/0 web/leader]`}},
+		{line: "run-action web/0 go --string-args level=5",
+			asked: []string{`EnqueueActions go {"level":"5"} [web/0]`}},
+		{line: "run-action web/0 go --params " + params + " a.b=2",
+			asked: []string{`EnqueueActions go {"a":{"b":2,"keep":[1,"yes"]}} [web/0]`}},
+		{line: "run --unit web/0,web/leader -a store ls -l",
+			asked: []string{`RunCommand {"Command":"ls -l","Timeout":300000000000,"Units":["web/0","web/leader"],` +
+				`"Services":["store"],"Machines":null,"Parallel":null,"Group":null}`}, stderr: "There are no units to run it.\n"},
+		{line: "exec --service web --service store --timeout 1m --parallel --execution-group g uptime",
+			asked: []string{`RunCommand {"Command":"uptime","Timeout":60000000000,"Units":null,` +
+				`"Services":["web","store"],"Machines":null,"Parallel":true,"Group":"g"}`}, stderr: "There are no units to run it.\n"},
+		{line: "operations --apps web --applications store --units web/0 --status failed --limit 5",
+			asked: []string{`Operations {"Services":["store","web"],"Units":["web/0"],"Machines":null,"Actions":null,` +
+				`"Statuses":["failed"],"Limit":5}`}, stderr: "There are more: see --limit.\n"},
+		{line: "show-operation 1", asked: []string{"Operation 1"}},
+		{line: "show-task 2", asked: []string{"Task 2"}},
+		{line: "cancel-task 2 3", asked: []string{"CancelTask 2", "CancelTask 3"}},
+		{line: "cancel-action 2", asked: []string{"CancelTask 2"}},
+		{line: "show-action-status", asked: []string{"FindTasks"}},
 		{line: "set-min-units web 3", asked: []string{"SetMinUnits web 3"}},
 		{line: "set-min-units web 0", asked: []string{"SetMinUnits web 0"}},
 		{line: "expose web", asked: []string{"Expose web"}},

@@ -21,6 +21,9 @@ func TestFormats(t *testing.T) {
 		"check":             {""}, "whoami": {""}, "constraints": {"web"}, "model-constraints": {""},
 		"version":      {"", "--all"},
 		"model-config": {"", "default-series"},
+		"actions":      {"web", "web --schema"}, "run-action": {"web/0 go", "web/0 go --wait"},
+		"run": {"--unit web/0 FORMAT x"}, "operations": {""}, "show-operation": {"1"}, "show-task": {"2"}, "cancel-task": {"2"},
+		"show-action-output": {"2"}, "show-action-status": {""},
 	}
 	untried := map[string]bool{"dump-db": true} // it asks a controller that can't be played here
 	u := newUser(t)
@@ -34,9 +37,15 @@ func TestFormats(t *testing.T) {
 		}
 		for _, args := range lines[cmd.Name()] {
 			u.fake.config.Settings = map[string]entity.ConfigSetting{"title": {Value: "a: b"}}
+			u.fake.tasks = []entity.Task{{ID: "2", Unit: "web/0", Status: entity.TaskCompleted}}
 			u.fake.explain = func() entity.Explanation { return entity.Explanation{Name: "web"} }
 			for format, read := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal} {
-				u.types(append(append([]string{cmd.Name()}, strings.Fields(args)...), "--format", format)...)
+				line, ok := strings.CutSuffix(args, " FORMAT x")
+				words := append([]string{cmd.Name()}, strings.Fields(line)...)
+				if words = append(words, "--format", format); ok { // the rest of the line is a command
+					words = append(words, "x")
+				}
+				u.types(words...)
 				var v any
 				if err := read(u.out.Bytes(), &v); u.code != 0 || u.out.Len() == 0 || err != nil {
 					t.Errorf("juju %s %s --format %s: exit code %d, %v\n%s%s", cmd.Name(), args, format, u.code, err, u.out.String(),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
@@ -21,6 +22,15 @@ import (
 // juju's own.
 const hostile = "a\x1b]0;t\x07b\x1b[2J\u009bc\u202ed\u2066e\u200ff\u061cg\u200bh\ufeff" +
 	"i\u2028j\u2029k\x7fl\x00m\x85n\xffo\rp\tq\nFORGED"
+
+// hostileJSON are the results of a hostile task.
+var hostileJSON = func() json.RawMessage {
+	text, err := json.Marshal(map[string]any{hostile: hostile, "stdout": hostile, "stderr": hostile})
+	if err != nil {
+		panic(err)
+	}
+	return text
+}()
 
 // fill sets every string below v.
 func fill(v reflect.Value, depth int) {
@@ -154,6 +164,17 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		"retry-provisioning":    {"retry-provisioning 0", "retry-provisioning --all"},
 		"deploy": {"deploy ../../doc/examples/charms/keyvalue", "deploy testdata/bundle.yaml",
 			"deploy testdata/bundle.yaml --dry-run"},
+		"actions":            {"actions web", "actions web --schema", "actions web --format json"},
+		"show-action":        {"show-action web " + hostile[:1]},
+		"run-action":         {"run-action web/0 go", "run-action web/0 go --wait=1ms"},
+		"operations":         {"operations", "operations --format yaml"},
+		"show-operation":     {"show-operation 1", "show-operation 1 --format json"},
+		"show-task":          {"show-task 2", "show-task 2 --format json"},
+		"cancel-task":        {"cancel-task 2"},
+		"show-action-output": {"show-action-output 2"},
+		"show-action-status": {"show-action-status"},
+		"run": {"run --unit web/0 --format yaml x", "run --unit web/0 --format json x",
+			"run --unit web/0 --background x"},
 		"diff-bundle":               {"diff-bundle testdata/bundle.yaml --annotations"},
 		"upgrade-charm":             {"upgrade-charm web --path ../../doc/examples/charms/keyvalue"},
 		"export-bundle":             {"export-bundle"},
@@ -192,6 +213,10 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		f.history, f.constraints = planted[[]entity.PastStatus](), planted[entity.Constraints]()
 		f.modelConfig = entity.ModelConfig{entity.ConfigDefaultSeries: planted[entity.ModelValue]()}
 		f.warnings = planted[[]string]()
+		f.actions = map[string]client.ActionInfo{"a": planted[client.ActionInfo]()}
+		f.tasks = []entity.Task{planted[entity.Task]()}
+		f.tasks[0].Params, f.tasks[0].Status = hostileJSON, entity.TaskCompleted
+		f.tasks[0].Results = hostileJSON
 		f.explain = planted[entity.Explanation]
 		f.err, f.errs, u.ctrl.err = nil, nil, nil
 		u.note(func(c *store.Contents) { // undo what the last command changed

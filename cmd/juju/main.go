@@ -49,6 +49,10 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
+	var code exitError
+	if errors.As(err, &code) {
+		return int(code)
+	}
 	fmt.Fprintf(w, "ERROR %s\n", display.Message(err.Error(), "  "))
 	if hint := entity.Hint(err); hint != "" {
 		fmt.Fprintln(w, display.Text(hint))
@@ -58,6 +62,11 @@ func report(w io.Writer, err error) int {
 	}
 	return 1
 }
+
+// An exitError is the exit code of a command that has run elsewhere. It needs no words.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // A usageError is an invalid command line.
 type usageError struct{ error }

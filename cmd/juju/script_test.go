@@ -220,6 +220,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"kill-9":       scriptKill,
 	"alive":        scriptAlive,
 	"nothing-left": scriptNothingLeft,
+	"await-task":   scriptAwaitTask,
+	"no-process":   scriptNoProcess,
 	"unseen":       scriptUnseen,
 	"filled":       scriptFilled,
 }
@@ -344,6 +346,28 @@ func holdersOf(ts *testscript.TestScript, args []string) (dirs []string) {
 		dirs = append(dirs, dir)
 	}
 	return dirs
+}
+
+// scriptAwaitTask waits until a task has a status.
+func scriptAwaitTask(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	eventually(ts, fmt.Sprintf("task %q", args), func() bool {
+		ts.Check(ts.Exec("juju", "show-task", args[0]))
+		return strings.Contains(ts.ReadFile("stdout"), "\nstatus: "+args[1]+"\n")
+	})
+}
+
+// scriptNoProcess waits until no process has these words in its command line.
+func scriptNoProcess(ts *testscript.TestScript, neg bool, args []string) {
+	noNot(ts, neg)
+	eventually(ts, fmt.Sprintf("no process %q", args), func() bool {
+		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		ts.Check(err)
+		return !slices.ContainsFunc(files, func(file string) bool {
+			line, _ := os.ReadFile(file) // a process may have ended
+			return strings.Contains(strings.ReplaceAll(string(line), "\x00", " "), args[0])
+		})
+	})
 }
 
 func scriptKill(ts *testscript.TestScript, neg bool, args []string) {

@@ -18,7 +18,6 @@ type absence struct {
 
 const (
 	noCredentials = `The one cloud is "local", this host: it has no regions and needs no credentials.`
-	noActions     = "Actions are not implemented, nor are commands that run on a unit's machine."
 	noStorage     = "Storage is not implemented."
 	noSpaces      = "Spaces and subnets are not implemented."
 	noCrossModel  = "Relations across models are not implemented."
@@ -67,9 +66,7 @@ var absent = []absence{
 	{names: "offer offers list-offers find-offers show-offer remove-offer consume remove-saas remove-consumed-application",
 		why: noCrossModel},
 	{names: "firewall-rules list-firewall-rules set-firewall-rule"},
-	{names: "run exec run-action actions list-actions show-action action cancel-task cancel-action operations " +
-		"list-operations show-operation " +
-		"show-task show-action-status show-action-output", why: noActions},
+	{names: "action", use: "juju run-action, juju actions and juju show-task"},
 	{names: "debug-hooks debug-hook debug-code", why: "juju debug-log shows what hooks print."},
 	{names: "storage list-storage show-storage add-storage attach-storage detach-storage remove-storage " +
 		"import-filesystem " +

@@ -20,12 +20,11 @@ func TestUnknownCommandsAndFlags(t *testing.T) {
 		"help stauts":                   "ERROR unrecognized command: juju stauts\nDid you mean: status or stat\n" + all,
 		"remove-aplication web": "ERROR unrecognized command: juju remove-aplication\n" +
 			"Did you mean: remove-application\n" + all,
-		"dest":                      "ERROR unrecognized command: juju dest\nDid you mean: ",
-		"run --unit web/0 'uptime'": "ERROR juju run is not implemented\n" + noActions + "\n" + all,
-		"debug-hooks web/0":         "ERROR juju debug-hooks is not implemented\n",
-		"help debug-hooks":          "ERROR juju debug-hooks is not implemented\n",
-		"machines --format json":    "ERROR juju machines does not exist here; use juju status\n" + all,
-		"trust web":                 "ERROR juju trust is not implemented\n" + all,
+		"dest":                   "ERROR unrecognized command: juju dest\nDid you mean: ",
+		"debug-hooks web/0":      "ERROR juju debug-hooks is not implemented\n",
+		"help debug-hooks":       "ERROR juju debug-hooks is not implemented\n",
+		"machines --format json": "ERROR juju machines does not exist here; use juju status\n" + all,
+		"trust web":              "ERROR juju trust is not implemented\n" + all,
 		"deploy ./web --num-unts 3": "ERROR unknown flag: --num-unts\nDid you mean: --num-units\n" +
 			"For usage: juju help deploy\n",
 		"status --formt json": "ERROR unknown flag: --formt\nDid you mean: --format\nFor usage: juju help status\n",

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/state/entity"
+)
+
+func operationsCommand(s *session) *cobra.Command {
+	var q client.OperationQuery
+	var output output
+	utc := false
+	var apps []string
+	cmd := &cobra.Command{
+		Use:     "operations",
+		Aliases: []string{"list-operations"},
+		Short:   "List what units were asked to do",
+		Long: `List the newest operations: what users have asked units to do, each with its tasks. Each
+flag takes several values, separated by commas, and selects operations that have a task
+of one of them.
+
+Operations that are over are kept as long as the model's settings max-action-results-age
+and max-action-results-size say.`,
+		Example: `  juju operations
+  juju operations --applications store --status failed,aborted
+  juju operations --actions backup --limit 10 --format yaml`,
+		Annotations: seeAlso("show-operation", "show-task", "run-action", "run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unrecognized args: %q", args)
+			}
+			q.Services = append(q.Services, apps...)
+			if err := checkListFormat(output.format); err != nil {
+				return err
+			}
+			for _, status := range q.Statuses {
+				if !slices.Contains(entity.TaskStatuses, entity.TaskStatus(status)) {
+					return usagef("%q is not a valid task status, want one of %v", status, entity.TaskStatuses)
+				}
+			}
+			if q.Limit < 0 {
+				return usagef("--limit must not be negative")
+			}
+			return s.withModel(cmd.Context(), func(api modelAPI) error {
+				all, more, err := api.Operations(cmd.Context(), q)
+				if err != nil {
+					return err
+				}
+				return s.listOperations(all, more, utc, output)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&q.Services, "applications", nil, "the services")
+	f.StringSliceVar(&apps, "apps", nil, "the same")
+	f.StringSliceVar(&q.Units, "units", nil, "the units")
+	f.StringSliceVar(&q.Machines, "machines", nil, "the machines, none of which has tasks yet")
+	f.StringSliceVar(&q.Actions, "actions", nil, "the names of actions; juju-run for commands")
+	f.StringSliceVar(&q.Statuses, "status", nil, "the statuses, such as pending, running, completed or failed")
+	f.IntVar(&q.Limit, "limit", 0, "how many to list at most; 50 if 0")
+	f.BoolVar(&utc, "utc", false, "show times in UTC")
+	output.flags(cmd, "tabular", listFormats...)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func (s *session) listOperations(all []entity.Operation, more, utc bool, output output) error {
+	if len(all) == 0 && output.format == "tabular" {
+		s.note("There are no such operations.")
+		return nil
+	}
+	shown := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		if t = t.Local(); utc {
+			t = t.UTC()
+		}
+		return t.Format("2006-01-02T15:04:05")
+	}
+	rows, value := [][]string{{"Id", "Status", "Started", "Finished", "Task IDs", "Summary"}}, map[string]any{}
+	for _, o := range all {
+		var ids []string
+		for _, t := range o.Tasks {
+			ids = append(ids, t.ID)
+		}
+		started, completed := span(o)
+		rows = append(rows, []string{o.ID, string(entity.OperationStatus(o.Tasks)), shown(started), shown(completed),
+			strings.Join(ids, ","), o.Summary})
+		value[o.ID] = operationValue(o)
+	}
+	if more {
+		s.note("There are more: see --limit.")
+	}
+	return s.writeList(output, value, rows)
+}
+
+// span returns when the first task of an operation has begun, and when the last was over.
+func span(o entity.Operation) (started, completed time.Time) {
+	over := entity.OperationStatus(o.Tasks).IsOver()
+	for _, t := range o.Tasks {
+		if started.IsZero() || !t.Started.IsZero() && t.Started.Before(started) {
+			started = t.Started
+		}
+		if over && t.Completed.After(completed) {
+			completed = t.Completed
+		}
+	}
+	return started, completed
+}
+
+// operationValue returns what commands print of an operation.
+func operationValue(o entity.Operation) map[string]any {
+	started, completed := span(o)
+	tasks := map[string]any{}
+	value := map[string]any{"summary": o.Summary, "status": string(entity.OperationStatus(o.Tasks)),
+		"timing": timing(o.Enqueued, started, completed), "tasks": tasks}
+	for _, t := range o.Tasks {
+		task := taskValue(t)
+		delete(task, "id")
+		delete(task, "unit")
+		task["host"] = t.Unit
+		tasks[t.ID] = task
+		action := map[string]any{"name": t.Name}
+		if params := jsonMap(t.Params); len(params) > 0 {
+			action["parameters"] = params
+		}
+		value["action"] = action
+	}
+	return value
+}
+
+func showOperationCommand(s *session) *cobra.Command {
+	wait, output := noWait, output{}
+	cmd := &cobra.Command{
+		Use:   "show-operation ID",
+		Short: "Show an operation and the results of its tasks",
+		Long: `Show an operation with all its tasks and their results. With --wait, wait until all its
+tasks are over.`,
+		Example: `  juju show-operation 11
+  juju show-operation 11 --wait=5m`,
+		Annotations: seeAlso("operations", "show-task", "run-action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := taskID("operation", args)
+			if err != nil {
+				return err
+			}
+			if err := checkFormat(output.format, "yaml"); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error {
+				o, err := api.Operation(ctx, id)
+				if err == nil && wait.waits() {
+					o, err = s.awaitOperation(ctx, api, id, wait.duration())
+				}
+				if err != nil && !errors.Is(err, errStillRunning) {
+					return err
+				}
+				text, err := encode(output.format, operationValue(o))
+				if err != nil {
+					return fmt.Errorf("cannot print the operation: %w", err)
+				}
+				return s.write(output, text)
+			})
+		},
+	}
+	taskFlags(cmd, &wait, &output)
+	s.modelFlag(cmd)
+	return cmd
+}

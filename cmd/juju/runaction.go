@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"juju/apiserver/client"
+	"juju/charm/safeyaml"
+	"juju/state/entity"
+)
+
+func runActionCommand(s *session) *cobra.Command {
+	r := &runAction{session: s, wait: noWait}
+	cmd := &cobra.Command{
+		Use:   "run-action UNIT... ACTION [KEY=VALUE...]",
+		Short: "Have units run an action",
+		Long: `Have units run an action that their charm defines. SERVICE/leader is the unit that leads a
+service. The parameters are KEY=VALUE; a key with dots is in a map within the parameters,
+and values are YAML unless --string-args is given. With --params they are in a YAML file;
+those on the command line replace them.
+
+A unit runs one action at a time and no hook meanwhile, also while a hook of its has
+failed. The command prints the id of each task at once; with --wait it waits until all
+tasks are over, or as long as --wait=TIME says, and prints their results. Its exit code
+is 0 also for an action that has failed: look at the status.
+
+In Juju 3 this command is called run. Here, as in Juju 2, juju run runs a command.`,
+		Example: `  juju run-action store/0 backup
+  juju run-action store/0 store/1 backup level=9 target.dir=/srv --wait
+  juju run-action store/leader backup --params backup.yaml --wait=10m`,
+		Annotations: seeAlso("actions", "show-action", "show-task", "operations", "cancel-task", "run"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.Var(&r.wait, "wait", "wait for the results, for ever, or up to TIME with --wait=TIME")
+	f.Lookup("wait").NoOptDefVal = forEver.String()
+	f.StringVar(&r.params, "params", "", "a YAML file with the parameters")
+	f.BoolVar(&r.strings, "string-args", false, "take the values of parameters as they are, as text")
+	r.output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type runAction struct {
+	*session
+	wait    waitTime
+	params  string
+	strings bool
+	output  output
+}
+
+var actionName = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$`)
+
+// isUnitTarget reports whether a unit can be named so: "store/0", "store/leader".
+func isUnitTarget(arg string) bool {
+	service, leader := strings.CutSuffix(arg, "/leader")
+	return entity.IsValidUnit(arg) || leader && entity.IsValidService(service)
+}
+
+// parse takes the arguments apart.
+func (r *runAction) parse(args []string) (units []string, action string, pairs []string, err error) {
+	for len(args) > 0 && isUnitTarget(args[0]) {
+		units, args = append(units, args[0]), args[1:]
+	}
+	switch {
+	case len(units) == 0 && len(args) == 0:
+		return nil, "", nil, usagef("no unit specified")
+	case len(args) == 0:
+		return nil, "", nil, usagef("no action specified")
+	case !actionName.MatchString(args[0]), len(units) == 0:
+		return nil, "", nil, usagef("invalid unit or action name %q", args[0])
+	}
+	return units, args[0], args[1:], nil
+}
+
+func (r *runAction) run(ctx context.Context, args []string) error {
+	units, action, pairs, err := r.parse(args)
+	if err != nil {
+		return err
+	}
+	values, err := r.values(pairs)
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(r.output.format, "yaml"); err != nil {
+		return err
+	}
+	return r.withModel(ctx, func(api modelAPI) error {
+		operation, tasks, err := api.EnqueueActions(ctx, action, values, units...)
+		if err != nil {
+			return err
+		}
+		return r.report(ctx, api, operation, tasks, units)
+	})
+}
+
+// report prints what was enqueued, or the results if the user waits for them.
+func (r *runAction) report(
+	ctx context.Context, api tasksAPI, operation string, tasks []client.Enqueued, units []string,
+) error {
+	var errs []error
+	value := map[string]any{}
+	for i, task := range tasks {
+		errs = append(errs, task.Err)
+		if task.Err == nil {
+			value["unit-"+strings.ReplaceAll(task.Task.Unit, "/", "-")] = map[string]any{
+				"id": task.Task.ID, "unit": task.Task.Unit}
+		} else if len(tasks) > 1 {
+			r.warn(fmt.Sprintf("%s: %v", units[i], task.Err))
+		}
+	}
+	if len(errs) == 1 && errs[0] != nil {
+		return errs[0]
+	}
+	failure := bulk("actions", "queued", errs)
+	if operation == "" {
+		return failure
+	}
+	if r.wait.waits() {
+		o, err := r.awaitOperation(ctx, api, operation, r.wait.duration())
+		for _, task := range o.Tasks {
+			value["unit-"+strings.ReplaceAll(task.Unit, "/", "-")] = taskValue(task)
+		}
+		if err != nil && failure == nil {
+			failure = stillRunning(err, o)
+		}
+	} else if len(tasks) == 1 {
+		value = map[string]any{"Action queued with id": tasks[0].Task.ID}
+	}
+	text, err := encode(r.output.format, value)
+	if err == nil {
+		err = r.write(r.output, text)
+	}
+	if failure != nil {
+		return failure
+	}
+	return err
+}
+
+// stillRunning says which tasks of an operation are not over, if err is errStillRunning.
+func stillRunning(err error, o entity.Operation) error {
+	if !errors.Is(err, errStillRunning) {
+		return err
+	}
+	var on []string
+	for _, task := range o.Tasks {
+		if !task.Status.IsOver() {
+			on = append(on, "unit "+task.Unit)
+		}
+	}
+	return entity.WithHint(fmt.Errorf("timed out waiting for results from: %s", strings.Join(on, ", ")),
+		"They still run. To see the results later: juju show-operation %s", o.ID)
+}
+
+// maxParamsFile is the maximum size of a file with parameters.
+const maxParamsFile = 5 << 20
+
+// values returns the parameters of the action.
+func (r *runAction) values(pairs []string) (map[string]any, error) {
+	values := map[string]any{}
+	if r.params != "" {
+		text, err := readFile(r.params, maxParamsFile)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the parameters: %w", err)
+		}
+		value, err := plainYAML(text)
+		m, ok := value.(map[string]any)
+		if err == nil && !ok && value != nil {
+			err = errors.New("expected a map")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the parameters in %s: %w", r.params, err)
+		}
+		if m != nil {
+			values = m
+		}
+	}
+	for _, pair := range pairs {
+		path, text, ok := strings.Cut(pair, "=")
+		keys := strings.Split(path, ".")
+		if !ok {
+			return nil, usagef("argument %q must be of the form key.key.key...=value", pair)
+		}
+		for _, key := range keys {
+			if !actionName.MatchString(key) {
+				return nil, usagef("key %q must start and end with lowercase alphanumeric, "+
+					"and contain only lowercase alphanumeric and hyphens", key)
+			}
+		}
+		var value any = text
+		if !r.strings {
+			var err error
+			if value, err = plainYAML([]byte(text)); err != nil {
+				return nil, usagef("cannot read the value of %q: %w", path, err)
+			}
+		}
+		setPath(values, keys, value)
+	}
+	return values, nil
+}
+
+// setPath sets a value in maps within maps. It replaces what is not a map.
+func setPath(m map[string]any, keys []string, value any) {
+	for ; len(keys) > 1; keys = keys[1:] {
+		inner, ok := m[keys[0]].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			m[keys[0]] = inner
+		}
+		m = inner
+	}
+	m[keys[0]] = value
+}
+
+// plainYAML parses a YAML value as JSON would be: dates stay text.
+func plainYAML(text []byte) (any, error) {
+	node, err := safeyaml.Parse(text, safeyaml.Default)
+	if err != nil || node == nil {
+		return nil, err
+	}
+	return plainNode(node)
+}
+
+func plainNode(node *yaml.Node) (value any, err error) {
+	node = safeyaml.Resolve(node)
+	switch node.Kind {
+	case yaml.MappingNode:
+		m := map[string]any{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if m[node.Content[i].Value], err = plainNode(node.Content[i+1]); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case yaml.SequenceNode:
+		list := make([]any, len(node.Content))
+		for i, item := range node.Content {
+			if list[i], err = plainNode(item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	switch node.ShortTag() {
+	case "!!timestamp", "!!binary":
+		return node.Value, nil
+	}
+	err = node.Decode(&value)
+	return value, err
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/apiserver/client"
+	"juju/cmd/juju/display"
+	"juju/state/entity"
+)
+
+func runCommand(s *session) *cobra.Command {
+	r := &runOnUnits{session: s}
+	cmd := &cobra.Command{
+		Use:     "run --unit UNIT|--application SERVICE COMMAND",
+		Aliases: []string{"exec"},
+		Short:   "Run a command on units",
+		Long: `Run a shell command in the context of units: in the directory of the charm, with the hook
+tools, while no hook runs. What it changes of relations and ports counts if it exits with
+0. SERVICE/leader is the unit that leads a service.
+
+The output and the exit code of a single command are those of this one. Those of several
+are printed as a list. A command that takes longer than --timeout is ended.
+
+The command is run here as in Juju 2, where it is exec in Juju 3. To run an action of a
+charm: juju run-action.`,
+		Example: `  juju run --unit web/0 'relation-ids store'
+  juju run --application web --timeout 1m 'config-get title'
+  juju run --unit web/leader is-leader`,
+		Annotations: seeAlso("run-action", "ssh", "operations", "show-task"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return r.run(cmd, args) },
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false) // the rest is the command's
+	f.StringSliceVarP(&r.units, "unit", "u", nil, "the units, separated by commas")
+	f.StringSliceVarP(&r.services, "application", "a", nil, "the services, of which all units run it")
+	f.StringSliceVar(&r.older, "service", nil, "older name of --application")
+	f.StringSliceVar(&r.machines, "machine", nil, "machines; this is not supported, see juju help ssh")
+	f.BoolVar(&r.all, "all", false, "all machines; this is not supported, see juju help ssh")
+	f.DurationVar(&r.timeout, "timeout", 5*time.Minute, "how long the command may take")
+	f.BoolVar(&r.parallel, "parallel", false, "do not wait for hooks of the machine")
+	f.StringVar(&r.group, "execution-group", "", "wait only for other commands and actions of this group")
+	f.BoolVar(&r.background, "background", false, "print the id of each task, and do not wait")
+	r.output.flags(cmd, "default", "default", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+type runOnUnits struct {
+	*session
+	units, services, machines []string
+	older                     []string // services, by the older flag
+	all, parallel, background bool
+	timeout                   time.Duration
+	group                     string
+	output                    output
+}
+
+func (r *runOnUnits) check(args []string) error {
+	switch {
+	case len(args) == 0:
+		return usagef("no commands specified")
+	case r.all && len(r.machines) > 0:
+		return usagef("You cannot specify --all and individual machines")
+	case r.all && len(r.services) > 0:
+		return usagef("You cannot specify --all and individual applications")
+	case r.all && len(r.units) > 0:
+		return usagef("You cannot specify --all and individual units")
+	case !r.all && len(r.machines)+len(r.services)+len(r.units) == 0:
+		return usagef("You must specify a target, either through --all, --machine, --service or --unit")
+	case r.all || len(r.machines) > 0:
+		return withHint(entity.Errorf(entity.NotSupported, "cannot run a command on machines: only on units"),
+			"For a shell on a machine, or a command there: juju ssh MACHINE [COMMAND]")
+	case r.timeout <= 0:
+		return usagef("--timeout must be positive")
+	}
+	for _, unit := range r.units {
+		if !isUnitTarget(unit) {
+			return usageError{entity.InvalidUnit(unit)}
+		}
+	}
+	if len(r.services) > 0 {
+		if err := services(r.services); err != nil {
+			return err
+		}
+	}
+	if r.output.format == "default" {
+		return nil
+	}
+	return checkFormat(r.output.format, "default")
+}
+
+func (r *runOnUnits) run(cmd *cobra.Command, args []string) error {
+	r.services = append(r.services, r.older...)
+	if err := r.check(args); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	request := client.RunArgs{Command: strings.Join(args, " "), Timeout: r.timeout, Units: r.units, Services: r.services}
+	if r.parallel {
+		request.Parallel = &r.parallel
+	}
+	if r.group != "" {
+		request.Group = &r.group
+	}
+	return r.withModel(ctx, func(api modelAPI) error {
+		operation, tasks, err := api.RunCommand(ctx, request)
+		if err != nil {
+			return err
+		}
+		var errs []error
+		for _, task := range tasks {
+			errs = append(errs, task.Err)
+		}
+		if len(tasks) == 0 {
+			r.note("There are no units to run it.")
+			return nil
+		}
+		failure := bulk("commands", "queued", errs)
+		if len(errs) == 1 {
+			failure = errs[0]
+		}
+		if operation == "" {
+			return failure
+		}
+		if err := r.results(ctx, api, operation, tasks); err != nil {
+			return err
+		}
+		return failure
+	})
+}
+
+// results waits for the command to end on all units, and prints what came of it.
+func (r *runOnUnits) results(
+	ctx context.Context, api tasksAPI, operation string, tasks []client.Enqueued,
+) error {
+	if r.background {
+		for _, task := range tasks {
+			if task.Err == nil {
+				fmt.Fprintf(r.stdout, "%s\n", inLine([]any{"Task " + task.Task.ID + " queued on unit " + task.Task.Unit})...)
+			}
+		}
+		return nil
+	}
+	// The unit ends the command after the timeout; until it can begin, other hooks may run.
+	o, err := r.awaitOperation(ctx, api, operation, 0)
+	if err != nil {
+		return err
+	}
+	if len(o.Tasks) == 1 && len(tasks) == 1 && r.output.format == "default" {
+		return r.single(o.Tasks[0])
+	}
+	format := r.output.format
+	if format == "default" {
+		format = "yaml"
+	}
+	var list []map[string]any
+	for _, task := range o.Tasks {
+		list = append(list, commandValue(task))
+	}
+	text, err := encode(format, list)
+	if err != nil {
+		return err
+	}
+	return r.write(r.output, text)
+}
+
+// single prints the output of the only command, and ends with its exit code.
+func (r *runOnUnits) single(task entity.Task) error {
+	results := jsonMap(task.Results)
+	stdout, stderr := streamOf(results, "stdout"), streamOf(results, "stderr")
+	if r.outTerminal || r.output.path != "" {
+		if err := r.write(r.output, stdout); err != nil {
+			return err
+		}
+	} else if _, err := r.stdout.Raw().Write(stdout); err != nil { // a file or a pipe gets what the command wrote
+		return err
+	}
+	if _, err := r.stderr.Write(bytes.ToValidUTF8(stderr, []byte("\uFFFD"))); err != nil {
+		return err
+	}
+	if code, _ := results["return-code"].(float64); task.Status == entity.TaskCompleted && code != 0 {
+		return exitError(int(code))
+	}
+	if task.Status != entity.TaskCompleted {
+		return entity.WithHint(fmt.Errorf("%s", display.Line(cmp.Or(task.Message, string(task.Status)))),
+			"See the whole task: juju show-task %s", task.ID)
+	}
+	return nil
+}
+
+// streamOf returns what a task has printed to one of its streams.
+func streamOf(results map[string]any, name string) []byte {
+	text, _ := results[name].(string)
+	if results[name+"-encoding"] == "base64" {
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return raw
+		}
+	}
+	return []byte(text)
+}
+
+// commandValue returns what is printed of one of several commands.
+func commandValue(task entity.Task) map[string]any {
+	value := map[string]any{"UnitId": task.Unit, "Stdout": ""}
+	results := jsonMap(task.Results)
+	for name, key := range map[string]string{"stdout": "Stdout", "stderr": "Stderr",
+		"stdout-encoding": "Stdout.encoding", "stderr-encoding": "Stderr.encoding"} {
+		if text, ok := results[name].(string); ok {
+			value[key] = text
+		}
+	}
+	if code, _ := results["return-code"].(float64); code != 0 {
+		value["ReturnCode"] = int(code)
+	}
+	if task.Message != "" {
+		value["Message"] = task.Message
+	}
+	return value
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"juju/state/entity"
+)
+
+func (w waitTime) duration() time.Duration { return time.Duration(w) }
+
+// taskID returns the only argument, the id of a task or operation.
+func taskID(what string, args []string) (string, error) {
+	switch {
+	case len(args) == 0:
+		return "", usagef("no %s ID specified", what)
+	case len(args) > 1:
+		return "", usagef("unrecognized args: %q", args[1:])
+	case !entity.IsValidTask(args[0]):
+		return "", entity.WithHint(usagef("%s ID %q not valid", what, args[0]), "An ID is a number: juju operations")
+	}
+	return args[0], nil
+}
+
+func showTaskCommand(s *session) *cobra.Command {
+	wait, output := noWait, output{}
+	cmd := &cobra.Command{
+		Use:   "show-task ID",
+		Short: "Show a task and its results",
+		Long: `Show a task: an action or a command of one unit. It has its status, what it has logged and
+its results. With --wait, wait until it is over.`,
+		Example: `  juju show-task 12
+  juju show-task 12 --wait=1m --format json`,
+		Annotations: seeAlso("run-action", "run", "operations", "cancel-task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := taskID("task", args)
+			if err != nil {
+				return err
+			}
+			return s.showTask(cmd.Context(), wait, output, func(context.Context, tasksAPI) (string, error) { return id, nil })
+		},
+	}
+	taskFlags(cmd, &wait, &output)
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func taskFlags(cmd *cobra.Command, wait *waitTime, output *output) {
+	cmd.Flags().Var(wait, "wait", "how long to wait for it to be over: -1s for not at all, 0 for ever")
+	cmd.Flags().Lookup("wait").NoOptDefVal = forEver.String()
+	output.flags(cmd, "yaml", "yaml", "json")
+}
+
+func showActionOutputCommand(s *session) *cobra.Command {
+	wait, output := noWait, output{}
+	cmd := &cobra.Command{
+		Use:   "show-action-output ID",
+		Short: "Show the results of an action",
+		Long: `Show the results of an action by its id, or by the beginning of its id if no other begins
+so. With --wait, wait until it is over. The newer name is show-task.`,
+		Example: `  juju show-action-output 12
+  juju show-action-output 12 --wait 10s`,
+		Annotations: seeAlso("show-task", "run-action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usagef("no action ID specified")
+			case len(args) > 1:
+				return usagef("unrecognized args: %q", args[1:])
+			}
+			return s.showTask(cmd.Context(), wait, output, func(ctx context.Context, api tasksAPI) (string, error) {
+				return findTask(ctx, api, args[0])
+			})
+		},
+	}
+	taskFlags(cmd, &wait, &output)
+	cmd.Flags().Lookup("wait").NoOptDefVal = "" // as in Juju 2, the time is the next argument
+	s.modelFlag(cmd)
+	return cmd
+}
+
+// findTask returns the id of the task with this id, or of the only one that begins so.
+func findTask(ctx context.Context, api tasksAPI, prefix string) (string, error) {
+	ids, err := api.FindTasks(ctx, prefix)
+	switch {
+	case err != nil:
+		return "", err
+	case slices.Contains(ids, prefix):
+		return prefix, nil
+	case len(ids) == 0:
+		return "", entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
+			"See which there are: juju operations")
+	case len(ids) > 1:
+		return "", entity.Errorf(entity.Invalid, "identifier %q matched multiple actions %v", prefix, ids)
+	}
+	return ids[0], nil
+}
+
+// showTask prints a task, once it is over if the user waits for that.
+func (s *session) showTask(
+	ctx context.Context, wait waitTime, output output, find func(context.Context, tasksAPI) (string, error),
+) error {
+	if err := checkFormat(output.format, "yaml"); err != nil {
+		return err
+	}
+	return s.withModel(ctx, func(api modelAPI) error {
+		id, err := find(ctx, api)
+		if err != nil {
+			return err
+		}
+		task, err := s.awaitTask(ctx, api, id, wait)
+		if err != nil {
+			return err
+		}
+		text, err := encode(output.format, taskValue(task))
+		if err != nil {
+			return err
+		}
+		return s.write(output, text)
+	})
+}
+
+// awaitTask returns a task, once it is over or the time is.
+func (s *session) awaitTask(ctx context.Context, api tasksAPI, id string, wait waitTime) (entity.Task, error) {
+	if wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait.duration())
+		defer cancel()
+	}
+	gap := minGap
+	for {
+		task, err := api.Task(ctx, id)
+		if err != nil || !wait.waits() || task.Status.IsOver() {
+			return task, err
+		}
+		// A task knows nothing of its operation, so it is read again and again.
+		if gap = min(2*gap, maxGap); !sleep(ctx, gap) {
+			if wait > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return task, nil
+			}
+			return task, context.Cause(ctx)
+		}
+	}
+}
+
+func cancelTaskCommand(s *session) *cobra.Command {
+	var output output
+	cmd := &cobra.Command{
+		Use:     "cancel-task ID...",
+		Aliases: []string{"cancel-action"},
+		Short:   "Cancel tasks",
+		Long: `Cancel tasks. One that is pending never runs. One that runs is ended with all its
+processes, and is then aborted; what it has set as results stays. One that is over stays
+as it is.`,
+		Example:     `  juju cancel-task 12 13`,
+		Annotations: seeAlso("operations", "show-task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no task IDs specified")
+			}
+			for _, arg := range args {
+				if _, err := taskID("task", []string{arg}); err != nil {
+					return err
+				}
+			}
+			if err := checkFormat(output.format, "yaml"); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error { return s.cancelTasks(ctx, api, args, output) })
+		},
+	}
+	output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func (s *session) cancelTasks(ctx context.Context, api tasksAPI, ids []string, output output) error {
+	var errs []error
+	value := map[string]any{}
+	for _, id := range ids {
+		task, err := api.CancelTask(ctx, id)
+		if errs = append(errs, err); err == nil {
+			value[id] = taskValue(task)
+		}
+	}
+	if len(value) > 0 {
+		text, err := encode(output.format, value)
+		if err == nil {
+			err = s.write(output, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return bulk("tasks", "cancelled", errs)
+}
+
+func showActionStatusCommand(s *session) *cobra.Command {
+	var output output
+	cmd := &cobra.Command{
+		Use:   "show-action-status [ID]",
+		Short: "List actions with their status",
+		Long: `List the actions and commands whose ids begin with ID, or all of them, with their status.
+The newer name is operations.`,
+		Example: `  juju show-action-status
+  juju show-action-status 12`,
+		Annotations: seeAlso("operations", "show-task"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("unrecognized args: %q", args[1:])
+			}
+			if err := checkFormat(output.format, "yaml"); err != nil {
+				return err
+			}
+			prefix := ""
+			if len(args) > 0 {
+				prefix = args[0]
+			}
+			ctx := cmd.Context()
+			return s.withModel(ctx, func(api modelAPI) error { return s.actionStatus(ctx, api, prefix, output) })
+		},
+	}
+	output.flags(cmd, "yaml", "yaml", "json")
+	s.modelFlag(cmd)
+	return cmd
+}
+
+func (s *session) actionStatus(ctx context.Context, api tasksAPI, prefix string, output output) error {
+	ids, err := api.FindTasks(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 && prefix != "" {
+		return entity.WithHint(entity.Errorf(entity.NotFound, "actions for identifier %q not found", prefix),
+			"See which there are: juju operations")
+	}
+	list := []map[string]any{}
+	for _, id := range ids {
+		task, err := api.Task(ctx, id)
+		if entity.IsNotFound(err) {
+			continue // removed since they were listed
+		} else if err != nil {
+			return err
+		}
+		completed := "n/a"
+		if !task.Completed.IsZero() {
+			completed = task.Completed.UTC().Format(time.DateTime)
+		}
+		list = append(list, map[string]any{"id": task.ID, "action": task.Name, "unit": task.Unit,
+			"status": fmt.Sprint(task.Status), "completed at": completed})
+	}
+	text, err := encode(output.format, map[string]any{"actions": list})
+	if err != nil {
+		return err
+	}
+	return s.write(output, text)
+}

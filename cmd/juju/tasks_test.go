@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"juju/apiserver/client"
+	"juju/state/entity"
+)
+
+var taskOver = entity.Task{ID: "2", Unit: "web/0", Name: "go", Status: entity.TaskCompleted, Message: "fine",
+	Results: []byte(`{"a":{"b":"1"},"return-code":0,"stdout":"x\n"}`), Params: []byte(`{"level":5}`),
+	Log:      []entity.TaskMessage{{At: time.Unix(100, 0), Message: "half"}},
+	Enqueued: time.Unix(99, 0), Started: time.Unix(100, 0), Completed: time.Unix(101, 0)}
+
+const taskText = `id: "2"
+log:
+    - 1970-01-01 00:01:40 +0000 UTC half
+message: fine
+results:
+    a:
+        b: "1"
+    return-code: 0
+    stdout: |
+        x
+status: completed
+timing:
+    completed: 1970-01-01 00:01:41 +0000 UTC
+    enqueued: 1970-01-01 00:01:39 +0000 UTC
+    started: 1970-01-01 00:01:40 +0000 UTC
+unit: web/0
+`
+
+func TestShowTask(t *testing.T) {
+	u := newUser(t)
+	u.fake.tasks = []entity.Task{taskOver}
+	u.types("show-task", "2", "--wait")
+	u.sees(0, taskText, "")
+	u.types("show-action-output", "2", "--wait", "5s")
+	u.sees(0, taskText, "")
+	u.fake.tasks[0].ID = "21"
+	u.types("show-action-output", "2") // the only one that begins so
+	u.sees(0, "id: \"21\"\n"+taskText[len("id: \"2\"\n"):], "")
+	u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "22"})
+	u.types("show-action-output", "2")
+	u.sees(1, "", "ERROR identifier \"2\" matched multiple actions [21 22]\n")
+	u.fake.tasks = nil
+	u.types("show-action-output", "2")
+	u.sees(1, "", "ERROR actions for identifier \"2\" not found\nSee which there are: juju operations\n")
+	u.fake.tasks = []entity.Task{{ID: "2", Status: entity.TaskPending}}
+	u.types("show-task", "2", "--wait=1ms")
+	u.sees(0, "id: \"2\"\nstatus: pending\nunit: \"\"\n", "")
+}
+
+func TestRunAction(t *testing.T) {
+	u := newUser(t)
+	u.fake.tasks = []entity.Task{taskOver}
+	u.types("run-action", "web/0", "go")
+	u.sees(0, "Action queued with id: \"2\"\n", "")
+	u.fake.tasks = append(u.fake.tasks, entity.Task{ID: "3", Unit: "web/1", Status: entity.TaskPending})
+	u.types("run-action", "web/0", "web/1", "go")
+	u.sees(0, "unit-web-0:\n    id: \"2\"\n    unit: web/0\nunit-web-1:\n    id: \"3\"\n    unit: web/1\n", "")
+	u.types("run-action", "web/0", "web/1", "go", "--wait=1ms", "--format", "json")
+	u.sees(1, u.out.String(), "ERROR timed out waiting for results from: unit web/1\n"+
+		"They still run. To see the results later: juju show-operation 1\n")
+	u.fake.errs = []error{errors.New("no"), nil}
+	u.types("run-action", "web/0", "web/1", "go")
+	u.sees(1, "unit-web-1:\n    id: \"3\"\n    unit: web/1\n",
+		"WARNING web/0: no\nERROR some actions were not queued: no\n")
+	for line, want := range map[string]string{
+		"":              "no unit specified",
+		"web/0":         "no action specified",
+		"go":            `invalid unit or action name "go"`,
+		"web/0 Go":      `invalid unit or action name "Go"`,
+		"web/0 go A=1":  "key \"A\" must start and end with lowercase alphanumeric, and contain only lowercase alphanumeric and hyphens",
+		"web/0 go a.=1": "key \"\" must start and end with lowercase alphanumeric, and contain only lowercase alphanumeric and hyphens",
+		"web/0 go a":    `argument "a" must be of the form key.key.key...=value`,
+	} {
+		u.types(append([]string{"run-action"}, strings.Fields(line)...)...)
+		u.sees(2, "", "ERROR "+want+"\nFor usage: juju help run-action\n")
+	}
+}
+
+// The output and the exit code of one command are those of juju; several are a list.
+func TestRun(t *testing.T) {
+	u := newUser(t)
+	task := entity.Task{ID: "2", Unit: "web/0", Status: entity.TaskCompleted,
+		Results: []byte(`{"return-code":3,"stdout":"\u001b[1mx\n","stderr":"y\n"}`)}
+	u.fake.tasks = []entity.Task{task}
+	u.types("run", "--unit", "web/0", "x")
+	u.sees(3, "\x1b[1mx\n", "y\n")
+	u.session.outTerminal = true
+	u.types("run", "--unit", "web/0", "x")
+	u.sees(3, "\\x1b[1mx\n", "y\n")
+	u.types("run", "--unit", "web/0", "--format", "yaml", "x")
+	u.sees(0, "- ReturnCode: 3\n  Stderr: |\n    y\n  Stdout: \"\\e[1mx\\n\"\n  UnitId: web/0\n", "")
+	u.fake.tasks = []entity.Task{{ID: "2", Unit: "web/0", Status: entity.TaskFailed, Message: "command timed out"}}
+	u.types("run", "--unit", "web/0", "x")
+	u.sees(1, "", "ERROR command timed out\nSee the whole task: juju show-task 2\n")
+	u.types("run", "--unit", "web/0", "--background", "x")
+	u.sees(0, "Task 2 queued on unit web/0\n", "")
+	for line, want := range map[string]string{
+		"":                      "no commands specified",
+		"x":                     "You must specify a target, either through --all, --machine, --service or --unit",
+		"--all --unit web/0 x":  "You cannot specify --all and individual units",
+		"--all --machine 0 x":   "You cannot specify --all and individual machines",
+		"--all --service web x": "You cannot specify --all and individual applications",
+	} {
+		u.types(append([]string{"run"}, strings.Fields(line)...)...)
+		u.sees(2, "", "ERROR "+want+"\nFor usage: juju help run\n")
+	}
+	u.types("run", "--machine", "0", "x")
+	u.sees(1, "", "ERROR cannot run a command on machines: only on units\n"+
+		"For a shell on a machine, or a command there: juju ssh MACHINE [COMMAND]\n")
+}
+
+func TestOperations(t *testing.T) {
+	u := newUser(t)
+	u.fake.tasks = []entity.Task{taskOver}
+	u.types("operations", "--utc")
+	u.sees(0, "Id  Status     Started              Finished             Task IDs  Summary\n"+
+		"1   completed  1970-01-01T00:01:40  1970-01-01T00:01:41  2         s\n", "There are more: see --limit.\n")
+	u.types("show-action-status")
+	u.sees(0, "actions:\n    - action: go\n      completed at: \"1970-01-01 00:01:41\"\n      id: \"2\"\n"+
+		"      status: completed\n      unit: web/0\n", "")
+	u.types("operations", "--status", "done")
+	u.sees(2, "", "ERROR \"done\" is not a valid task status, want one of [running aborting pending failed aborted "+
+		"cancelled completed]\nFor usage: juju help operations\n")
+	u.types("show-operation", "x")
+	u.sees(2, "", "ERROR operation ID \"x\" not valid\nAn ID is a number: juju operations\n")
+}
+
+func TestActions(t *testing.T) {
+	u := newUser(t)
+	u.fake.actions = map[string]client.ActionInfo{
+		"go": {Description: "Go away.\nNow.", Schema: map[string]any{"properties": map[string]any{
+			"level": map[string]any{"type": "integer"}}}},
+		"come": {},
+	}
+	u.types("actions", "web")
+	u.sees(0, "Action  Description\ncome\ngo      Go away.\n", "")
+	u.types("actions", "web", "--schema", "--format", "tabular")
+	u.sees(2, "", "ERROR full schema not compatible with tabular output\nFor usage: juju help actions\n")
+	u.types("show-action", "web", "go")
+	u.sees(0, "Go away.\n  Now.\n\nArguments\nlevel:\n    type: integer\n", "")
+	u.types("show-action", "web", "come")
+	u.sees(0, "It takes no parameters.\n", "")
+	u.types("show-action", "web", "stay")
+	u.sees(1, "", "ERROR unknown action \"stay\"\nSee which there are: juju actions web\n")
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"juju/state/entity"
+)
+
+// taskTime is the form of times in what commands print of tasks.
+const taskTime = "2006-01-02 15:04:05 -0700 MST"
+
+// timing returns the times of a task or operation, as far as there are any.
+func timing(enqueued, started, completed time.Time) map[string]any {
+	times := map[string]any{}
+	for name, at := range map[string]time.Time{"enqueued": enqueued, "started": started, "completed": completed} {
+		if !at.IsZero() {
+			times[name] = at.UTC().Format(taskTime)
+		}
+	}
+	return times
+}
+
+// taskValue returns what commands print of a task.
+func taskValue(t entity.Task) map[string]any {
+	value := map[string]any{"id": t.ID, "unit": t.Unit, "status": string(t.Status)}
+	if t.Message != "" {
+		value["message"] = t.Message
+	}
+	if len(t.Log) > 0 {
+		var log []string
+		for _, m := range t.Log {
+			log = append(log, m.At.UTC().Format(taskTime)+" "+m.Message)
+		}
+		value["log"] = log
+	}
+	if results := jsonMap(t.Results); len(results) > 0 {
+		value["results"] = results
+	}
+	if times := timing(t.Enqueued, t.Started, t.Completed); len(times) > 0 {
+		value["timing"] = times
+	}
+	return value
+}
+
+// jsonMap returns the parameters or results of a task; nil if there are none.
+func jsonMap(text json.RawMessage) (m map[string]any) {
+	if len(text) > 0 && json.Unmarshal(text, &m) != nil {
+		return nil // the controller sends maps
+	}
+	return m
+}
+
+// awaitOperation waits until all tasks of an operation are over, and returns it. When the bound is
+// over, which is 0 for none, it returns it as it is then, with errStillRunning.
+func (s *session) awaitOperation(
+	ctx context.Context, api tasksAPI, id string, bound time.Duration,
+) (o entity.Operation, err error) {
+	if bound > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, bound, errStillRunning)
+		defer cancel()
+	}
+	changes := watchChanges(ctx, func(ctx context.Context) (<-chan struct{}, error) { return api.WatchOperation(ctx, id) },
+		0)
+	for {
+		now, err := api.Operation(ctx, id)
+		switch {
+		case err == nil:
+			o = now
+		case ctx.Err() == nil:
+			return o, err
+		}
+		if err == nil && entity.OperationStatus(o.Tasks).IsOver() {
+			return o, nil
+		}
+		changes.next(ctx)
+		if ctx.Err() != nil {
+			return o, context.Cause(ctx)
+		}
+	}
+}
+
+// errStillRunning says that the time to wait is over.
+var errStillRunning = errors.New("still running")
+
+// waitTime is the value of a flag --wait: how long to wait. "-1s" is not at all, 0 for ever.
+type waitTime time.Duration
+
+const (
+	noWait  = waitTime(-time.Second)
+	forEver = waitTime(0)
+)
+
+func (w waitTime) String() string { return time.Duration(w).String() }
+func (w waitTime) Type() string   { return "duration" }
+
+// Set parses the flag's value.
+func (w *waitTime) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil && !strings.ContainsAny(text, "smh") { // seconds
+		d, err = time.ParseDuration(text + "s")
+	}
+	if err != nil {
+		return fmt.Errorf("expected a time such as 30s, 5m or 2h, got %q", text)
+	}
+	*w = waitTime(d)
+	return nil
+}
+
+func (w waitTime) waits() bool { return w >= 0 }
