@@ -392,7 +392,7 @@ func TestLoginListsFacades(t *testing.T) {
 		{"manager", list(w.raw(w.modelPath()), m0, w.manager, "controller"),
 			"Admin ApplicationScaler Pinger Provisioner Watcher"},
 		{"user", list(w.raw(w.modelPath()), admin, statetest.Password, ""),
-			"Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Watcher"},
+			"Action Admin Annotations Application Block Charms Client Explain MachineManager ModelConfig Pinger Status Watcher"},
 		{"user at the controller", list(w.raw("/api"), admin, statetest.Password, ""),
 			"Admin Controller Integrity ModelManager Pinger Status UserManager Watcher"},
 		{"manager at home", list(w.raw("/model/"+w.server.controllerModel.UUID()+"/api"), m0, w.manager, "controller"),

@@ -10,7 +10,7 @@ import (
 
 const validKeys = "Valid keys: automatically-retry-hooks, default-series, ftp-proxy, http-proxy, https-proxy, " +
 	"juju-ftp-proxy, juju-http-proxy, juju-https-proxy, juju-no-proxy, logging-config, machine-lock-exempt, " +
-	"no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
+	"max-action-results-age, max-action-results-size, no-proxy, provisioner-harvest-mode, update-status-hook-interval\n"
 
 func TestShowModelConfig(t *testing.T) {
 	u := newUser(t)
@@ -29,6 +29,8 @@ func TestShowModelConfig(t *testing.T) {
 		"juju-no-proxy                default\n"+
 		"logging-config               default     <root>=INFO;unit=TRACE\n"+
 		"machine-lock-exempt          default\n"+
+		"max-action-results-age       default     336h\n"+
+		"max-action-results-size      default     5G\n"+
 		"no-proxy                     default\n"+
 		"provisioner-harvest-mode     default     all\n"+
 		"update-status-hook-interval  default     5m\n", "")
@@ -40,6 +42,10 @@ func TestShowModelConfig(t *testing.T) {
 		"juju-https-proxy", "juju-no-proxy", "machine-lock-exempt", "no-proxy"} {
 		if key == "machine-lock-exempt" {
 			empty += `"logging-config":{"value":"\u003croot\u003e=INFO;unit=TRACE","source":"default"},`
+		}
+		if key == "no-proxy" {
+			empty += `"max-action-results-age":{"value":"336h","source":"default"},` +
+				`"max-action-results-size":{"value":"5G","source":"default"},`
 		}
 		empty += `"` + key + `":{"value":"","source":"default"},`
 	}
