@@ -49,7 +49,8 @@ func TestJournalsOfRandomLives(t *testing.T) {
 			p.pass(p.rand.IntN(40), 150*time.Millisecond)
 		}
 		p.settle()
-		p.Logf("after %v and %d rounds: %d hooks, %d kills", time.Since(began).Round(time.Second), round, p.checker.Hooks, p.kills)
+		took := time.Since(began).Round(time.Second)
+		p.Logf("after %v and %d rounds: %d hooks, %d kills", took, round, p.checker.Hooks, p.kills)
 	}
 	p.end()
 }

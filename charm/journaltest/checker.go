@@ -56,7 +56,8 @@ type write struct{ unit, relation, value string }
 // NewChecker returns the checker of a journal that is empty.
 func NewChecker() *Checker {
 	return &Checker{units: map[string]*unit{}, configs: map[string]int{}, settings: map[string]string{},
-		charms: map[string][]string{}, forced: map[string]bool{}, writes: map[write]*hook{}, members: map[string]map[string][]string{}}
+		charms: map[string][]string{}, forced: map[string]bool{}, writes: map[write]*hook{},
+		members: map[string]map[string][]string{}}
 }
 
 // Violations returns what was wrong so far.
@@ -211,7 +212,7 @@ func (c *Checker) begin(h *hook) {
 		wrong("one-at-a-time", "%s while %s runs", h, u.last)
 		u.last = nil
 	}
-	forced := u.forced
+	forced := u.forced && u.last.kind != "upgrade-charm"
 	failed := c.conclude(u, h, wrong)
 	c.checkCharm(u, h, failed, forced, wrong)
 	c.checkOrder(u, h, wrong)
