@@ -136,3 +136,28 @@ func TestInvalidConstraintsAreRefused(t *testing.T) {
 	w.end("mysql/0")
 	w.refused(s.SetConstraints(w.ctx, "mem=2G"), entity.NotFound, `service "mysql" not found`)
 }
+
+func TestModelsConstraintsCountWhereAServiceSetsNone(t *testing.T) {
+	w := newWorld(t)
+	w.ok(w.st.SetConstraints(w.ctx, "mem=1G cores=2"))
+	url := statetest.Charm(t, w.st, statetest.MySQL)
+	for name, own := range map[string]string{"own": "mem=4G", "plain": ""} {
+		_, err := w.st.AddService(w.ctx, state.AddServiceParams{Name: name, CharmURL: url, Units: 1, Constraints: own})
+		w.ok(err)
+	}
+	for unit, want := range map[string]string{"own/0": "cores=2 mem=4096M", "plain/0": "cores=2 mem=1024M"} {
+		if got := w.machineConstraints(w.unit(unit).Machine()); got != want {
+			t.Errorf("the machine of unit %s has constraints %q, want %q", unit, got, want)
+		}
+	}
+	m, err := w.st.AddMachine(w.ctx, state.AddMachineParams{})
+	w.ok(err)
+	if got := w.machineConstraints(m.ID()); got != "cores=2 mem=1024M" {
+		t.Errorf("the machine that a user adds has constraints %q", got)
+	}
+	m, err = w.st.AddMachine(w.ctx, state.AddMachineParams{Constraints: "mem=8G"})
+	w.ok(err)
+	if got := w.machineConstraints(m.ID()); got != "cores=2 mem=8192M" {
+		t.Errorf("the machine that a user adds with mem=8G has constraints %q", got)
+	}
+}
