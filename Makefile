@@ -13,7 +13,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 
 .DEFAULT_GOAL := help
 .PHONY: help build charms demo demo-down test test-charms race lint check docs bench \
-	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system
+	soak soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' Makefile
@@ -85,11 +85,12 @@ SIM    := $(SIM)|TestConcurrentSimulation|TestLeadersNeverOverlap
 CRASH  := TestKilledProcess|TestCutConnection
 CRASH  := $(CRASH)|TestKillDuringAddModel|TestKillDuringModelRemoval
 MATRIX := TestDestructionMatrix
+FAULTS := TestPlantedFaultsAreFound
 store   = $$($(GO) list ./... | grep '/state/mongo')
 state   = $$($(GO) list ./... | grep '/state' | grep -v '/state/mongo')
 others  = $$($(GO) list ./... | grep -v '/state')
 
-SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-system
+SOAKS  := soak-sim soak-crash soak-races soak-matrix soak-store soak-system soak-faults
 soak: $(SOAKS) ## run all tests at full size, one proof after another
 
 soak-sim: ## … random lives of a model against the reference model, and elections of leaders
@@ -108,4 +109,7 @@ soak-store: ## … the store: power losses, kills, damaged files, random command
 	$(SOAK) $(store)
 
 soak-system: ## … whole systems, 200 cycles of deploy and destroy, random lives, 50,000 hooks
-	$(SOAK) -skip '^($(MATRIX))' $(others)
+	$(SOAK) -skip '^($(MATRIX)|$(FAULTS))' $(others)
+
+soak-faults: ## … each fault of doc/faults.txt is planted, and its test must find it
+	$(SOAK) -run '^($(FAULTS))' ./doc

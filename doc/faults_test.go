@@ -1,0 +1,163 @@
+package doc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A fault breaks one behaviour on purpose, to see that a test finds it.
+type fault struct {
+	line      int
+	behaviour string // its number in behaviours.txt
+	file      string // relative to the module's root
+	test      string // as in behaviours.txt
+	old, new  string
+}
+
+// readFaults returns the faults of faults.txt.
+func readFaults(t *testing.T) []fault {
+	t.Helper()
+	text, err := os.ReadFile("faults.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults []fault
+	for n, line := range strings.Split(string(text), "\n") {
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '-' || line[0] == '+':
+			if len(faults) == 0 {
+				t.Fatalf("faults.txt:%d: a change without a fault", n+1)
+			}
+			f := &faults[len(faults)-1]
+			if line[0] == '-' {
+				f.old += line[1:] + "\n"
+			} else {
+				f.new += line[1:] + "\n"
+			}
+		default:
+			number, rest, ok := strings.Cut(line, " ")
+			file, test, ok2 := strings.Cut(rest, ": ")
+			if !ok || !ok2 {
+				t.Fatalf("faults.txt:%d: want number file: test, got %q", n+1, line)
+			}
+			faults = append(faults, fault{line: n + 1, behaviour: number, file: file, test: test})
+		}
+	}
+	return faults
+}
+
+// plant returns the file with the fault.
+func (f fault) plant() ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join("..", f.file))
+	if err != nil {
+		return nil, err
+	}
+	if n := bytes.Count(text, []byte(f.old)); f.old == "" || n != 1 {
+		return nil, fmt.Errorf("%s has %d times:\n%s", f.file, n, f.old)
+	}
+	return bytes.Replace(text, []byte(f.old), []byte(f.new), 1), nil
+}
+
+// faultBound is how long one test may run with a fault: a fault may make it hang, and then it has
+// found the fault.
+const faultBound = 3 * time.Minute
+
+// survives runs the fault's test with the fault in place, and returns an error unless the test
+// runs and fails.
+func (f fault) survives(t *testing.T) error {
+	planted, err := f.plant()
+	if err != nil {
+		return err
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
+	dir := t.TempDir()
+	file, overlay := filepath.Join(dir, "planted.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, planted, 0o600); err != nil {
+		return err
+	}
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, f.file): file}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		return err
+	}
+	folder, name, isTest := strings.Cut(f.test, " ")
+	if !isTest {
+		folder, name = "cmd/juju", "TestSystem/"+strings.TrimSuffix(filepath.Base(f.test), ".txtar")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*faultBound) // with building
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-count=1", "-timeout", faultBound.String(),
+		"-run", "^"+strings.ReplaceAll(name, "/", "$/^")+"$", "./"+folder)
+	cmd.Dir = root
+	// The programs that a test builds have the fault too. A test finds it at its usual size.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -overlay="+overlay, "JUJU_SOAK=")
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case err == nil:
+		return fmt.Errorf("%s does not find it:\n%s", f.test, out)
+	case strings.Contains(text, "[build failed]") || strings.Contains(text, "[setup failed]"):
+		return fmt.Errorf("it does not build:\n%s", out)
+	case strings.Contains(text, "--- FAIL: ") || strings.Contains(text, "panic: test timed out"):
+		return nil
+	}
+	return fmt.Errorf("%s did not run: %v\n%s", f.test, err, out)
+}
+
+// TestFaultsCanBePlanted checks each fault against the code and behaviours.txt without running
+// its test.
+func TestFaultsCanBePlanted(t *testing.T) {
+	text, err := os.ReadFile("behaviours.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if number, rest, ok := strings.Cut(line, ":"); ok && line[0] != '#' {
+			tests[number] = strings.TrimSpace(rest[strings.LastIndex(rest, ": ")+2:])
+		}
+	}
+	has := map[string]bool{}
+	for _, f := range readFaults(t) {
+		has[f.behaviour] = true
+		if named := ", " + tests[f.behaviour] + ", "; !strings.Contains(named, ", "+f.test+", ") {
+			t.Errorf("faults.txt:%d: behaviour %q does not name the test %q", f.line, f.behaviour, f.test)
+		}
+		if _, err := f.plant(); err != nil {
+			t.Errorf("faults.txt:%d: %v", f.line, err)
+		}
+	}
+	for number := range tests {
+		if strings.HasPrefix(number, "C") && !has[number] {
+			t.Errorf("no fault is planted in %s", number)
+		}
+	}
+}
+
+// Each fault of faults.txt is found by its test. Unless at full size, only the first is planted.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	faults := readFaults(t)
+	if os.Getenv("JUJU_SOAK") == "" {
+		faults = faults[:1]
+	}
+	for _, f := range faults {
+		t.Run(fmt.Sprintf("%s line %d", f.behaviour, f.line), func(t *testing.T) {
+			if err := f.survives(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
