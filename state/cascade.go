@@ -16,7 +16,11 @@ import (
 // destroySources destroys what refers to an entity that is Dying, as far as the tables
 // have this actor do it: the Alive sources, and if the destruction is more than plain
 // also the Dying ones. A source that can't be destroyed does not hold up the others.
-func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Actor, d destruction) error {
+//
+// still, unless it is nil, is asked once the sources have been read; if it reports false,
+// they are not the entity's but those of a new one with its name.
+func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Actor, d destruction,
+	still func() (bool, error)) error {
 	var all []living
 	for _, ref := range lifecycle.Reached(e.kind(), d.strength, by) {
 		sources, err := st.sources(ctx, ref, e.name())
@@ -25,16 +29,18 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		}
 		all = append(all, sources...)
 	}
-	// Read the entity after its sources. If it is Alive, Dying less strongly, or Dying
-	// with a later deadline, this destruction never reached it: it is a new entity with
-	// the name of the old one, and the sources are its own.
 	if err := e.refresh(ctx); entity.IsNotFound(err) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if e.life().Life == entity.Alive || d.raise(*e.life()) != nil {
+	if e.life().Life == entity.Alive {
 		return nil
+	}
+	if still != nil {
+		if is, err := still(); err != nil || !is {
+			return err
+		}
 	}
 	slices.Reverse(all) // containers before their hosts
 	return forEach(ctx, all, func(s living) error {
@@ -45,7 +51,7 @@ func (st *State) destroySources(ctx context.Context, e living, by lifecycle.Acto
 		if err == nil && e.kind() == lifecycle.Model {
 			// Units before machines: a machine without an instance goes at once if nothing is
 			// on it any more.
-			err = st.destroySources(ctx, s, by, d)
+			err = st.destroySources(ctx, s, by, d, nil)
 		}
 		return err
 	})
@@ -67,14 +73,18 @@ func forEach[T any](ctx context.Context, all []T, f func(T) error) (first error)
 
 // cleanupDestroy destroys what refers to a Dying entity. It is not done while a source
 // refuses: the machines of a model refuse while units are on them.
-func (st *State) cleanupDestroy(ctx context.Context, key string, d destruction) (done bool, err error) {
-	e, err := st.findKey(ctx, key)
+func (st *State) cleanupDestroy(ctx context.Context, owed cleanupDoc, d destruction) (done bool, err error) {
+	e, err := st.findKey(ctx, owed.Arg)
 	if entity.IsNotFound(err) {
 		return true, nil
 	} else if err != nil {
 		return false, err
 	}
-	err = st.destroySources(ctx, e, lifecycle.Cleaner, d)
+	// The cleanup goes with its entity.
+	err = st.destroySources(ctx, e, lifecycle.Cleaner, d, func() (bool, error) {
+		n, err := st.db.Count(cleanupsC, bson.D{{"_id", owed.ID}})
+		return n > 0, err
+	})
 	if errors.Is(err, entity.InUse) {
 		return false, nil
 	}

@@ -151,7 +151,7 @@ func (st *State) cleanup(ctx context.Context, doc cleanupDoc) (done bool, again 
 	d := st.again(doc.Strength, doc.Deadline)
 	switch doc.Kind {
 	case cleanupDestroy:
-		done, err = st.cleanupDestroy(ctx, doc.Arg, d)
+		done, err = st.cleanupDestroy(ctx, doc, d)
 		return done, 0, err
 	case cleanupOrphans:
 		err = st.cleanupOrphans(ctx, doc, d)

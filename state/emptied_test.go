@@ -301,3 +301,31 @@ func TestMachineGoesByTheStrongestDestruction(t *testing.T) {
 		})
 	}
 }
+
+// What the cleaner owes to a service that is gone does not reach the next one of its name: here
+// the unit would go, and its machine with it, less strongly than the user has asked.
+func TestNextServiceOwesNothingForTheLastOne(t *testing.T) {
+	w := newWorld(t)
+	first := w.deploy("mysql", statetest.MySQL, 1)
+	w.provision("0")
+	w.started("mysql/0")
+	w.ok(first.Destroy(w.ctx, entity.Destruction{Strength: entity.Lenient}))
+	w.ok(w.unit("mysql/0").DestroySelf(w.ctx))
+	w.end("mysql/0")
+	_, err := w.st.Service(w.ctx, "mysql")
+	w.gone("service", "mysql", err)
+
+	next := w.deploy("mysql", statetest.MySQL, 1)
+	machine := w.unit("mysql/1").Machine()
+	w.provision(machine)
+	w.ok(next.Destroy(w.ctx, entity.Destruction{Strength: entity.Force, Timeout: time.Hour, Machines: true}))
+	w.clean()
+	var doc struct {
+		Life     entity.Life
+		Strength entity.Strength
+	}
+	w.ok(w.st.DB().Get("machines", machine, &doc, "machine"))
+	if doc.Life != entity.Dying || doc.Strength != entity.Force {
+		t.Errorf("machine %s is %s, destroyed with strength %s; want force", machine, doc.Life, doc.Strength)
+	}
+}

@@ -36,8 +36,25 @@ func (s *Service) turning(_ context.Context, o *ops, t turn) (update bson.D, err
 		o.Remove(minUnitsC, s.doc.Name, exists)
 		update = bson.D{{"$unset", bson.D{{"minunits", 1}}}}
 	}
-	if t.to == entity.Gone {
-		err = s.st.releaseLeaseOps(o, s.doc.Name)
+	if t.to != entity.Gone {
+		return update, nil
 	}
-	return update, err
+	if err := s.forgetDestructions(o); err != nil {
+		return nil, err
+	}
+	return update, s.st.releaseLeaseOps(o, s.doc.Name)
+}
+
+// forgetDestructions removes the cleanups that the service's destructions have left: they would
+// destroy the units of the next service of this name. No other entity's name is used again.
+func (s *Service) forgetDestructions(o *ops) error {
+	var owed []cleanupDoc
+	query := bson.D{{"kind", cleanupDestroy}, {"arg", serviceKey(s.doc.Name)}}
+	if err := s.st.db.All(cleanupsC, query, &owed); err != nil {
+		return err
+	}
+	for _, c := range owed {
+		o.Remove(cleanupsC, c.ID, nil)
+	}
+	return nil
 }

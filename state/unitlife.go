@@ -64,7 +64,7 @@ func (u *Unit) isOrphan(o *ops) (bool, error) {
 
 // DestroySubordinates sets the subordinates of a Dying unit Dying.
 func (u *Unit) DestroySubordinates(ctx context.Context) error {
-	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}))
+	return u.st.destroySources(ctx, u, lifecycle.UnitAgent, u.st.begin(entity.Destruction{}), nil)
 }
 
 // EnsureDead sets a Dying unit Dead. The error is entity.InUse while the unit is in a
